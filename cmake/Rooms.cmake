@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# How rooms and their tests are declared, with the compiler's warnings and the outside libraries.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(CURL 7.87 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv)
+pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
+
+set(PENSTOCK_ROOMS "" CACHE INTERNAL "")
+
+# penstock_room(NAME SOURCES … ROOMS … LIBRARIES …): src/NAME as a static library; ROOMS are the rooms it may include,
+# LIBRARIES the outside ones.
+function(penstock_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  add_library(penstock_${name} STATIC ${ROOM_SOURCES})
+  target_include_directories(penstock_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  target_compile_options(penstock_${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Werror=return-type)
+  list(TRANSFORM ROOM_ROOMS PREPEND penstock_)
+  target_link_libraries(penstock_${name} PUBLIC ${ROOM_ROOMS} PRIVATE ${ROOM_LIBRARIES})
+  set(PENSTOCK_ROOMS ${PENSTOCK_ROOMS} ${name} CACHE INTERNAL "")
+endfunction()
+
+# penstock_test(NAME SOURCES … ROOMS … LIBRARIES …): one GoogleTest program; its tests are found by CTest.
+function(penstock_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  add_executable(test_${name} ${TEST_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_options(test_${name} PRIVATE -Wall -Wextra)
+  list(TRANSFORM TEST_ROOMS PREPEND penstock_)
+  target_link_libraries(test_${name} PRIVATE ${TEST_ROOMS} ${TEST_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(test_${name} TEST_PREFIX ${name}/ PROPERTIES TIMEOUT 120 LABELS ${name})
+endfunction()

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be set, with its default: the one place where a default is written.
+// Fill a `Config` by hand, or read one from YAML with `read_config` or `load_config`. Plain values, no threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "penstock/duration.h"
+
+namespace penstock {
+
+using namespace std::chrono_literals;
+
+/// Where to listen: a literal IPv4 or IPv6 address (no brackets) and a port; port 0 takes any free one.
+struct Endpoint {
+  std::string address;
+  std::uint16_t port = 0;
+  bool operator==(const Endpoint&) const = default;
+};
+
+/// `127.0.0.1:3128`, `[::1]:3128`. Nothing for a name, or without a port.
+std::optional<Endpoint> parse_endpoint(std::string_view text);
+inline std::string to_string(const Endpoint& endpoint) {
+  const bool v6 = endpoint.address.find(':') != std::string::npos;
+  return (v6 ? "[" + endpoint.address + "]" : endpoint.address) + ":" + std::to_string(endpoint.port);
+}
+
+struct ProxyConfig {
+  Endpoint listen{"127.0.0.1", 3128};
+  std::string via = "penstock";  ///< our name in `Via` and `Proxy-Status`; a request that already names it is a loop
+  Duration grace = 30s;          ///< how long a drain may take
+  bool operator==(const ProxyConfig&) const = default;
+};
+
+struct AdminConfig {
+  Endpoint listen{"127.0.0.1", 9128};  ///< /metrics /healthz /readyz /status
+  bool operator==(const AdminConfig&) const = default;
+};
+
+enum class LogLevel { debug, info, warn, error, off };
+
+struct LogConfig {
+  LogLevel level = LogLevel::info;  ///< diagnostics, on stderr
+  std::string events = "stdout";    ///< stdout | stderr | off | a file's path; JSON lines
+  bool operator==(const LogConfig&) const = default;
+};
+
+struct DnsConfig {
+  std::vector<std::string> servers;  ///< `address` or `address:port`; empty: /etc/resolv.conf. /etc/hosts is read either way
+  Duration timeout = 5s;             ///< for one name, all tries together
+  bool operator==(const DnsConfig&) const = default;
+};
+
+struct QueueConfig {
+  std::size_t max_pending = 1000;  ///< all lanes of the upstream together; 0: nobody waits
+  Duration max_wait = 30s;         ///< a request that has not taken off by then is refused
+  bool operator==(const QueueConfig&) const = default;
+};
+
+/// Limits on a flight; zero means none.
+struct TimeoutConfig {
+  Duration connect = 3s;      ///< all addresses of the upstream together
+  Duration first_byte = 60s;  ///< from the request's last byte to the final response head
+  Duration idle = 60s;        ///< in flight without a byte in either direction
+  Duration total = 0s;        ///< from take-off to landing
+  bool operator==(const TimeoutConfig&) const = default;
+};
+
+/// What one upstream is held to.
+struct UpstreamSettings {
+  int max_concurrent = 64;  ///< in flight from this process, at least 1
+  QueueConfig queue;
+  TimeoutConfig timeouts;
+  bool operator==(const UpstreamSettings&) const = default;
+};
+
+/// One pattern of `match`: `host`, `host:port`, `*.suffix`, `host/path-prefix`.
+struct Match {
+  std::string host;                   ///< lower case, without brackets; for a suffix the part after `*.`
+  bool suffix = false;                ///< `*.a.com`: everything below a.com, not a.com itself
+  std::optional<std::uint16_t> port;  ///< nothing: any
+  std::string path;                   ///< `/v1`, whole segments; empty: any
+  bool operator==(const Match&) const = default;
+};
+
+/// The pattern, or what is wrong with it.
+std::expected<Match, std::string> parse_match(std::string_view text);
+std::string to_string(const Match&);
+
+struct UpstreamConfig {
+  std::string name;  ///< a label in metrics: [A-Za-z0-9_.-]+
+  std::vector<Match> match;
+  UpstreamSettings settings;
+  bool operator==(const UpstreamConfig&) const = default;
+};
+
+/// Caps on what a client may send, and on what is kept for it.
+struct CapsConfig {
+  std::size_t header_bytes = 64 * 1024;           ///< request line and header section (431)
+  std::size_t header_count = 200;                 ///< header lines (431)
+  std::size_t target_bytes = 16 * 1024;           ///< the request target (414)
+  std::size_t trailer_bytes = 16 * 1024;          ///< trailer section (431)
+  std::size_t chunk_line_bytes = 4 * 1024;        ///< a chunk's size line with its extensions (400)
+  std::size_t pipelined = 32;                     ///< requests read ahead on one connection; more stay unread
+  std::size_t pending_body_bytes = 64 * 1024;     ///< of one pending request's body; more stays unread
+  std::size_t pending_memory = 256 * 1024 * 1024; ///< heads and bodies of all pending requests; beyond it: 503
+  bool operator==(const CapsConfig&) const = default;
+};
+
+/// Networks in CIDR form, single addresses, `loopback`, or `private`.
+struct AccessConfig {
+  std::vector<std::string> clients{"loopback"};
+  /// Special addresses (loopback, private, link-local, …) that may be dialled. Nothing said: loopback, as long as
+  /// every listener is on loopback; otherwise none.
+  std::optional<std::vector<std::string>> allow;
+  std::vector<std::string> deny;  ///< wins over `allow`
+  bool operator==(const AccessConfig&) const = default;
+};
+
+struct Config {
+  ProxyConfig proxy;
+  AdminConfig admin;
+  LogConfig log;
+  DnsConfig dns;
+  UpstreamSettings defaults;           ///< what every upstream of a file starts from
+  CapsConfig caps;
+  bool pass_unmatched = true;          ///< `unmatched: pass | deny`
+  AccessConfig access;
+  UpstreamSettings unmatched;          ///< the pattern "*": each host:port that no entry names is held to these
+  std::vector<UpstreamConfig> upstreams;
+  bool operator==(const Config&) const = default;
+};
+
+/// Where and what; `line` and `column` count from 1, 0 where no place in a file is to blame.
+struct ConfigError {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  std::string message;
+};
+
+/// `file:line:column: message`
+std::string to_string(const ConfigError&);
+
+/// Gives the value of an environment variable for `${NAME}`, or nothing.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// The environment of this process.
+std::optional<std::string> process_environment(const std::string& name);
+
+/// Reads YAML strictly. Every error is reported, in the order of the text; a syntax error stands alone.
+std::expected<Config, std::vector<ConfigError>> read_config(std::string_view yaml, const std::string& file,
+                                                            const Environment& environment = process_environment);
+/// The same from a file.
+std::expected<Config, std::vector<ConfigError>> load_config(const std::string& path,
+                                                            const Environment& environment = process_environment);
+
+/// What is wrong with a `Config` that was filled by hand. Empty: nothing.
+std::vector<ConfigError> validate(const Config&);
+
+}  // namespace penstock

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a proxy at one moment: what /status prints and Proxy::snapshot() returns. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "penstock/duration.h"
+
+namespace penstock {
+
+/// How many requests have ended in each way since the upstream came into being.
+struct Totals {
+  std::uint64_t dispatched = 0;
+  std::uint64_t success = 0;
+  std::uint64_t http_error = 0;
+  std::uint64_t upstream_error = 0;
+  std::uint64_t client_gone = 0;
+  std::uint64_t client_gone_pending = 0;
+  std::uint64_t refused = 0;
+};
+
+struct UpstreamSnapshot {
+  std::string name;          ///< the entry's name, or `host:port` for one made after "*"
+  std::size_t entry = 0;     ///< as in Event
+  std::size_t pending = 0;
+  std::size_t in_flight = 0;
+  int max_concurrent = 0;
+  Duration oldest_wait{0};   ///< of the requests pending now
+  Totals totals;
+};
+
+struct Snapshot {
+  bool draining = false;
+  std::size_t connections = 0;     ///< clients connected
+  std::size_t pending_bytes = 0;   ///< heads and bodies kept for pending requests
+  std::vector<UpstreamSnapshot> upstreams;
+};
+
+}  // namespace penstock

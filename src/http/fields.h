@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A header or trailer section as it came: names, values, order and repetitions. All text in one block, so that a
+// pending request costs two allocations for its fields, however many there are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::http {
+
+/// ASCII case is ignored, as in every comparison of field names and of most tokens.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+class Fields {
+ public:
+  struct Line {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  void add(std::string_view name, std::string_view value);
+  void clear();
+  void shrink_to_fit();  ///< before a long wait
+
+  std::size_t size() const { return places_.size(); }
+  bool empty() const { return places_.empty(); }
+  /// Valid until the next add() or clear().
+  Line operator[](std::size_t index) const;
+  /// The first line of that name.
+  std::optional<std::string_view> find(std::string_view name) const;
+  std::size_t count(std::string_view name) const;
+  /// Whether any line of that name has this token in its comma-separated list.
+  bool lists(std::string_view name, std::string_view token) const;
+  /// Memory held, roughly: for `caps.pendingMemory`.
+  std::size_t bytes() const;
+
+ private:
+  struct Place {
+    std::uint32_t name_at, name_size, value_at, value_size;
+  };
+  std::string text_;
+  std::vector<Place> places_;
+};
+
+}  // namespace penstock::http

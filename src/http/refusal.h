@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why Penstock answers a request itself, and what it says then: one table from reason to status, RFC 9209 token and
+// the label `kind` of refusals_total. Nothing here decides; it only words.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace penstock::http {
+
+enum class Why : std::uint8_t {
+  // The queue (503, Retry-After)
+  queue_full,
+  wait_over,
+  draining,
+  pending_memory,      // caps.pendingMemory reached
+  too_many_upstreams,  // the 10 000 of "*"
+  // Who and where to (403)
+  client_denied,
+  destination_denied,   // special or denied address
+  destination_unnamed,  // `unmatched: deny`
+  // Malformed (4xx, 5xx, http_request_error)
+  malformed,             // 400
+  target_too_long,       // 414
+  expectation_unknown,   // 417
+  head_too_large,        // 431
+  not_implemented,       // 501
+  version_unsupported,   // 505
+  // Answered here as RFC 9110 asks (Max-Forwards: 0)
+  max_forwards,
+  // Loop (502)
+  loop,
+  // The upstream (502, 504)
+  dns_error,
+  dns_timeout,
+  connection_refused,
+  connection_timeout,
+  connection_terminated,
+  destination_unroutable,
+  response_timeout,         // firstByte
+  read_timeout,             // idle, total
+  response_incomplete,
+  response_head_too_large,
+  response_coding,          // transfer coding
+  protocol_error,
+  upgrade_failed,
+  tls_protocol_error,
+  tls_certificate_error,
+  destination_unavailable,  // no descriptors left
+  internal_error,
+};
+
+struct Wording {
+  int status;
+  std::string_view token;  ///< RFC 9209
+  std::string_view kind;   ///< label of refusals_total: the enumerator's name
+};
+
+Wording wording(Why why);
+
+/// One answer of Penstock's own.
+struct Refusal {
+  Why why{};
+  std::string details;  ///< one sentence that says what to do: "github queue full, retry in 7s"
+  std::optional<std::chrono::seconds> retry_after;
+  int status = 0;       ///< 0: the table's
+  std::string allow;    ///< a value for `Allow`, where 405 or OPTIONS asks for one; usually empty
+
+  int status_code() const { return status ? status : wording(why).status; }
+};
+
+/// Reason phrase of the status line: `Penstock: github queue full, retry in 7s`. Safe for a status line: no controls,
+/// printable ASCII, at most 200 bytes.
+std::string reason_phrase(const Refusal&);
+
+/// Value of `Proxy-Status`: `penstock; error=connection_limit_reached; details="…"`. `name` is `proxy.via`.
+std::string proxy_status(const Refusal&, std::string_view name);
+
+/// The standard reason phrase of a status ("Not Found"); empty for one that nobody has heard of.
+std::string_view standard_reason(int status);
+
+}  // namespace penstock::http

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges the upstream's response head, line by line as libcurl hands it up: libcurl is lenient, this is not
+// (RFC 9112 sections 4 to 6). Trailers, which libcurl hands up the same way, are judged too. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "http/fields.h"
+#include "http/refusal.h"
+
+namespace penstock::http {
+
+struct ResponseHead {
+  int status = 0;
+  std::string reason;
+  Fields fields;
+  std::uint64_t content_length = 0;
+  bool has_length = false;   ///< one valid Content-Length and no Transfer-Encoding
+  bool chunked = false;      ///< Transfer-Encoding: chunked
+  std::uint8_t minor_version = 1;
+
+  /// Whether a body follows, after a request of this method (RFC 9112 6.3).
+  bool has_body(std::string_view method) const;
+};
+
+class ResponseHeadReader {
+ public:
+  enum class Verdict : std::uint8_t {
+    more,     ///< go on
+    interim,  ///< a 1xx head is complete: head() holds it until the next line
+    final,    ///< the final head is complete: head() holds it
+    bad,      ///< see why(): answer 502
+  };
+
+  /// `max_bytes` and `max_lines` cap each section; `max_interim` the number of 1xx heads.
+  ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim = 100);
+
+  /// One line as it came, with its line end. After the final head, lines are trailer fields; bad ones fail too.
+  Verdict on_line(std::string_view line);
+
+  const ResponseHead& head() const { return head_; }
+  const Fields& trailers() const { return trailers_; }
+  Why why() const { return why_; }
+  /// A sentence for people about what is wrong.
+  const std::string& details() const { return details_; }
+
+ private:
+  Verdict fail(Why why, std::string details);
+  Verdict status_line(std::string_view line);
+  Verdict field_line(std::string_view line);
+  Verdict end_of_head();
+
+  ResponseHead head_;
+  Fields trailers_;
+  std::string details_;
+  std::size_t max_bytes_, max_lines_, max_interim_;
+  std::size_t bytes_ = 0;
+  std::size_t interims_ = 0;
+  Why why_{};
+  enum class Section : std::uint8_t { status, fields, trailers } section_ = Section::status;
+};
+
+}  // namespace penstock::http

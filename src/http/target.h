@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The request target: RFC 9112 section 3.2 and RFC 3986, judged strictly, once. libcurl gets only what is judged here,
+// so nothing is parsed twice. Pure.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "http/refusal.h"
+
+namespace penstock::http {
+
+struct Target {
+  std::string scheme;  ///< "http" or "https", lower case
+  std::string host;    ///< lower case, no brackets, one trailing dot dropped
+  std::uint16_t port = 0;
+  bool literal = false;   ///< the host is an IPv4 or IPv6 address
+  std::string resource;   ///< what goes on the wire: "/path?query", byte-exact, or "*"
+
+  /// `host:port`, IPv6 in brackets: the key of an upstream.
+  std::string authority() const;
+  /// What `Host` must say: no port where it is the scheme's default.
+  std::string host_field() const;
+  /// `resource` without its query.
+  std::string_view path() const;
+};
+
+/// An absolute-form target. `Why::malformed` with a sentence for whatever is not; origin-form and authority-form too.
+/// A scheme other than http and https is `Why::not_implemented`.
+std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
+
+/// `host`, `host:port`, `[v6]:port`, judged like the authority of a target; port 0 where none is given.
+struct Authority {
+  std::string host;
+  std::uint16_t port = 0;
+  bool literal = false;
+};
+std::expected<Authority, std::string> parse_authority(std::string_view text);
+
+}  // namespace penstock::http

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status. Anything else is 404 or 405. Runs on the loop;
+// what takes long (the metrics text) runs in libuv's pool.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "loop/loop.h"
+#include "observe/metrics.h"
+#include "penstock/config.h"
+#include "penstock/error.h"
+#include "penstock/snapshot.h"
+
+namespace penstock::observe {
+
+class AdminServer {
+ public:
+  /// Taken once per request, on the loop's thread.
+  using SnapshotSource = std::function<Snapshot()>;
+
+  static std::expected<std::unique_ptr<AdminServer>, Error> listen(loop::Loop& loop, const Config& config,
+                                                                   Metrics& metrics, SnapshotSource snapshot,
+                                                                   std::function<std::uint64_t()> events_dropped);
+  ~AdminServer();  ///< closes its connections
+
+  Endpoint bound() const;  ///< with the port that was really bound
+
+ private:
+  struct Inside;
+  explicit AdminServer(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;
+};
+
+/// /status: what it prints, from a snapshot.
+std::string status_json(const Snapshot& snapshot, const Config& config);
+
+}  // namespace penstock::observe

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes events as JSON lines, in order, through spdlog's asynchronous logger with a thread and a queue of its own. A slow or
+// full disk never stalls the caller: the oldest lines are dropped and counted. Lines are written by hand, escaped;
+// bytes that are not UTF-8 are replaced. All calls on the loop's thread but dropped().
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include "penstock/error.h"
+#include "penstock/event.h"
+
+namespace penstock::observe {
+
+/// Appends one event as one JSON object and a line feed.
+void write_json(std::string& out, const Event& event);
+
+class EventLog {
+ public:
+  /// `target`: stdout, stderr, off, or a file's path (appended to).
+  static std::expected<std::unique_ptr<EventLog>, Error> open(const std::string& target);
+  ~EventLog();  ///< writes what is queued, then ends the thread
+
+  void record(const Event& event);
+  /// Hands the lines of this loop turn to the logger as one message. Call at the end of each turn.
+  void flush();
+  /// Opens the file anew, for rotation: what was recorded before goes to the old file. Never blocks.
+  void reopen();
+  /// Lines lost to a slow disk so far. Any thread.
+  std::uint64_t dropped() const;
+
+ private:
+  struct Inside;
+  explicit EventLog(std::unique_ptr<Inside> inside);
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace penstock::observe

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything /metrics says, kept with prometheus-cpp. Children are resolved once per configured upstream, never per
+// request: labels come from configured names only. record() and set() on the loop's thread, text() on any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "penstock/config.h"
+#include "penstock/event.h"
+#include "penstock/snapshot.h"
+
+namespace penstock::observe {
+
+class Metrics {
+ public:
+  /// One label per entry: "*" and then the configured names.
+  explicit Metrics(const Config& config);
+  ~Metrics();
+
+  void record(const Event& event);
+  /// The gauges, from the state at the moment of a scrape. `at` is µs on the loop's monotonic clock, as in Event.
+  void set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at);
+  /// How late a 10 ms timer of the loop came.
+  void loop_lag(Duration late);
+  /// Prometheus text format 0.0.4, with process_* read from /proc. May take milliseconds: call it off the loop.
+  std::string text() const;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace penstock::observe
