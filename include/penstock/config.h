@@ -68,7 +68,7 @@ struct QueueConfig {
 struct TimeoutConfig {
   Duration connect = 3s;      ///< all addresses of the upstream together
   Duration first_byte = 60s;  ///< from the request's last byte to the final response head
-  Duration idle = 60s;        ///< in flight without a byte in either direction
+  Duration idle = 60s;        ///< while a body should move: without a byte of it in either direction
   Duration total = 0s;        ///< from take-off to landing
   bool operator==(const TimeoutConfig&) const = default;
 };

@@ -4,15 +4,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "loop/loop.h"
+#include "loop/turn_end.h"
 #include "penstock/config.h"
 
-struct uv_tcp_s;
+struct uv_stream_s;
 
 namespace penstock::loop {
 
@@ -24,7 +24,7 @@ class StreamEvents {
   virtual void on_read(std::string_view bytes) = 0;
   /// The peer closed its side, or reset, or a write failed. Said once; nothing is read or said after it.
   virtual void on_gone() = 0;
-  /// Everything written has been handed to the kernel, after queued() had been above zero at a turn's end.
+  /// Everything written has been taken by the kernel, after some of it had to wait.
   virtual void on_drained() = 0;
 
  protected:
@@ -36,26 +36,56 @@ class Stream {
   /// Bytes queued beyond which a writer should pause.
   static constexpr std::size_t kHighWater = 128 * 1024;
 
-  virtual ~Stream() = default;
+  /// Takes the next connection from a listening socket; nothing if there is none to take.
+  static std::unique_ptr<Stream> accept(Loop& loop, uv_stream_s* listening);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
-  virtual void listen_to(StreamEvents& events) = 0;
-  virtual void read_on() = 0;
+  /// Who is told. Set before read_on().
+  void listen_to(StreamEvents& events);
+  void read_on();
   /// Stops reading; a peer that leaves is still noticed.
-  virtual void read_off() = 0;
+  void read_off();
 
-  /// The buffer of this turn: append to it, then call touch(). Sent at the end of the turn, or sooner if it is large.
-  virtual std::string& out() = 0;
-  virtual void touch() = 0;
+  /// The bytes of this turn: append to it, then call touch(). Sent at the end of the turn, or sooner where much has
+  /// gathered.
+  std::string& out();
+  void touch();
   /// Bytes not yet taken by the kernel, this turn's included.
-  virtual std::size_t queued() const = 0;
+  std::size_t queued() const;
 
-  /// Closes after everything queued was sent and the peer has had a chance to read it (a bounded linger); gives up
-  /// ownership.
+  /// Closes once everything queued was sent and the peer has had a chance to read it: what it still sends is read and
+  /// dropped for a bounded time, for a reset would destroy our last answer on its way.
   static void close_gently(std::unique_ptr<Stream> stream);
-  /// The next close sends RST: the peer must see that the message is broken.
-  virtual void close_with_reset() = 0;
+  /// Closes with RST: the peer must see that the message is broken.
+  static void close_with_reset(std::unique_ptr<Stream> stream);
 
-  virtual Endpoint peer() const = 0;
+  Endpoint peer() const;
+
+ private:
+  struct Socket;
+  struct Watch;
+  class Lingering;
+  Stream(Loop& loop, Socket* socket);
+  void end_turn();
+  void flush();
+  void send_rest(std::size_t already_sent);
+  void sent(int status);
+  void read(std::ptrdiff_t size);
+  void gone();
+  void fail();
+  void watch_for_leaving();
+
+  Loop& loop_;
+  Socket* socket_;  // closed, then freed by libuv's close callback
+  StreamEvents* events_ = nullptr;
+  std::string out_;
+  TurnEnd turn_end_;
+  bool sending_ = false;
+  bool reading_ = false;
+  bool failed_ = false;  // a write failed: said at the turn's end
+  bool gone_ = false;
 };
 
 }  // namespace penstock::loop

@@ -18,7 +18,8 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  /// Once, at `at` on the loop's clock; replaces an earlier start. One in the past fires in the next turn.
+  /// Once, at `at` on the loop's clock; replaces an earlier start. One in the past fires soon. The callback may destroy
+  /// the timer.
   void start(std::int64_t at);
   void stop();
   bool running() const { return place_ != kNowhere; }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop's turn: libuv's callbacks, then what asked for the turn's end, then the tasks of every turn, then the timers are armed.
+#include "loop/loop.h"
+
+#include <uv.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "loop/timer_queue.h"
+#include "loop/turn_end.h"
+#include "loop/worker.h"
+
+namespace penstock::loop {
+
+using Task = std::move_only_function<void()>;
+
+struct Loop::Inside {
+  uv_loop_t uv;
+  uv_async_t wake;
+  uv_prepare_t turn_end;
+  std::mutex mutex;
+  std::vector<Task> posted;
+  std::vector<TurnEnd*> turn_ends;  // cancelled ones are null
+  std::vector<std::function<void()>> every_turn;
+  std::vector<std::unique_ptr<Resident>> residents;
+  std::unique_ptr<TimerQueue> timers;
+  std::unique_ptr<char[]> read_buffer = std::make_unique<char[]>(kReadBuffer);
+  std::optional<Worker> worker;
+
+  void run_posted() {
+    std::vector<Task> tasks;
+    {
+      const std::lock_guard lock(mutex);
+      tasks.swap(posted);
+    }
+    for (auto& task : tasks) task();
+  }
+
+  void run_turn_ends() {
+    for (std::size_t i = 0; i < turn_ends.size(); ++i) {
+      TurnEnd* end = turn_ends[i];
+      if (!end) continue;
+      end->place_ = TurnEnd::kNowhere;
+      end->task_();
+    }
+    turn_ends.clear();
+  }
+
+  void end_turn() {
+    do {
+      run_turn_ends();
+      for (auto& task : every_turn) task();
+    } while (!turn_ends.empty());
+    timers->arm();
+  }
+};
+
+Loop::Loop() : inside_(std::make_unique<Inside>()) {
+  auto& in = *inside_;
+  uv_loop_init(&in.uv);
+  uv_async_init(&in.uv, &in.wake, [](uv_async_t* wake) { static_cast<Inside*>(wake->data)->run_posted(); });
+  uv_prepare_init(&in.uv, &in.turn_end);
+  in.wake.data = in.turn_end.data = &in;
+  uv_prepare_start(&in.turn_end, [](uv_prepare_t* end) { static_cast<Inside*>(end->data)->end_turn(); });
+  in.timers = std::make_unique<TimerQueue>(&in.uv);
+}
+
+Loop::~Loop() {
+  auto& in = *inside_;
+  in.worker.reset();
+  in.run_posted();
+  in.residents.clear();
+  in.run_turn_ends();
+  in.timers->close();
+  uv_close(reinterpret_cast<uv_handle_t*>(&in.wake), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&in.turn_end), nullptr);
+  uv_run(&in.uv, UV_RUN_DEFAULT);
+  uv_loop_close(&in.uv);
+}
+
+void Loop::run() { uv_run(&inside_->uv, UV_RUN_DEFAULT); }
+
+void Loop::stop() {
+  post([this] { uv_stop(&inside_->uv); });
+}
+
+void Loop::post(Task task) {
+  {
+    const std::lock_guard lock(inside_->mutex);
+    inside_->posted.push_back(std::move(task));
+  }
+  uv_async_send(&inside_->wake);
+}
+
+void Loop::offload(Task work, Task done) {
+  if (!inside_->worker) inside_->worker.emplace();
+  inside_->worker->run([this, work = std::move(work), done = std::move(done)]() mutable {
+    work();
+    post(std::move(done));
+  });
+}
+
+void Loop::at_end_of_turn(std::function<void()> task) { inside_->every_turn.push_back(std::move(task)); }
+
+void Loop::adopt(std::unique_ptr<Resident> resident) { inside_->residents.push_back(std::move(resident)); }
+
+void Loop::dismiss(Resident* resident) {
+  auto& all = inside_->residents;
+  const auto found = std::ranges::find(all, resident, &std::unique_ptr<Resident>::get);
+  if (found == all.end()) return;
+  std::swap(*found, all.back());
+  const auto leaving = std::move(all.back());
+  all.pop_back();
+}
+
+std::int64_t Loop::now() const { return static_cast<std::int64_t>(uv_hrtime() / 1000); }
+
+std::int64_t Loop::wall() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
+}
+
+TurnEnd::TurnEnd(Loop& loop, Task task) : loop_(loop), task_(std::move(task)) {}
+
+void TurnEnd::ask() {
+  if (asked()) return;
+  auto& all = loop_.inside_->turn_ends;
+  place_ = all.size();
+  all.push_back(this);
+}
+
+void TurnEnd::cancel() {
+  if (!asked()) return;
+  loop_.inside_->turn_ends[place_] = nullptr;
+  place_ = kNowhere;
+}
+
+uv_loop_s* Loop::uv() { return &inside_->uv; }
+TimerQueue& Loop::timers() { return *inside_->timers; }
+char* Loop::read_buffer() { return inside_->read_buffer.get(); }
+
+}  // namespace penstock::loop

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// c-ares driven by libuv's polling and one timer.
+#include "loop/resolver.h"
+
+#include <ares.h>
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <uv.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "loop/socket_address.h"
+#include "loop/timer.h"
+#include "loop/turn_end.h"
+
+namespace penstock::loop {
+
+namespace {
+
+constexpr std::size_t kMostRemembered = 1000;
+constexpr std::size_t kMostAddresses = 16;
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kLongestTtl = 300 * kSecond;
+constexpr std::int64_t kShortestTtl = 1 * kSecond;  // also for /etc/hosts, which has no TTL
+constexpr int kTries = 3;
+
+std::string rcode_of(int status) {
+  switch (status) {
+    case ARES_ENOTFOUND: return "NXDOMAIN";
+    case ARES_ENODATA: return "NODATA";
+    case ARES_ESERVFAIL: return "SERVFAIL";
+    case ARES_EREFUSED: return "REFUSED";
+    case ARES_EFORMERR: return "FORMERR";
+    case ARES_ENOTIMP: return "NOTIMP";
+    case ARES_ECONNREFUSED: return "no name server reached";
+    default: return ares_strerror(status);
+  }
+}
+
+Addresses addresses_in(const ares_addrinfo* found) {
+  Addresses addresses;
+  for (const auto* node = found->nodes; node && addresses.size() < kMostAddresses; node = node->ai_next) {
+    std::string text = endpoint_of(node->ai_addr).address;
+    if (!text.empty() && std::ranges::find(addresses, text) == addresses.end()) addresses.push_back(std::move(text));
+  }
+  return addresses;
+}
+
+std::int64_t ttl_of(const ares_addrinfo* found) {
+  std::int64_t shortest = kLongestTtl;
+  for (const auto* node = found->nodes; node; node = node->ai_next) {
+    shortest = std::min(shortest, static_cast<std::int64_t>(node->ai_ttl) * kSecond);
+  }
+  return std::max(shortest, kShortestTtl);
+}
+
+}  // namespace
+
+struct Resolver::Inside {
+  struct Remembered {
+    Addresses addresses;
+    std::int64_t until;
+  };
+  struct Asking {
+    Inside* resolver;
+    std::string host;
+    Timer deadline;
+    std::vector<std::weak_ptr<OnAnswer>> askers;
+    Asking(Inside* r, std::string h) : resolver(r), host(std::move(h)), deadline(r->loop, [this] { resolver->time_out(*this); }) {}
+  };
+  struct Poll {
+    uv_poll_t uv;
+  };
+  struct Answered {
+    std::vector<std::weak_ptr<OnAnswer>> askers;
+    Lookup lookup;
+  };
+
+  Inside(Loop& l, const DnsConfig& config);
+  ~Inside();
+  std::unique_ptr<Question> ask(std::string_view host, OnAnswer on_answer);
+  void want(ares_socket_t fd, int events);
+  void process(ares_socket_t readable, ares_socket_t writable);
+  void answered(Asking& asking, int status, ares_addrinfo* found);
+  void time_out(Asking& asking);
+  void finish(const std::string& host, Lookup lookup);
+  void deliver();
+  void remember(const std::string& host, Addresses addresses, std::int64_t ttl);
+
+  Loop& loop;
+  std::int64_t timeout;
+  ares_channel channel = nullptr;
+  std::unordered_map<ares_socket_t, Poll*> polls;
+  std::unordered_map<std::string, std::unique_ptr<Asking>> asking;
+  std::map<std::string, Remembered, std::less<>> remembered;
+  std::vector<Answered> to_deliver;
+  std::vector<std::unique_ptr<Asking>> abandoned;  // timed out, but c-ares still has them
+  Timer tick;
+  TurnEnd delivery;
+};
+
+Resolver::Inside::Inside(Loop& l, const DnsConfig& config)
+    : loop(l),
+      timeout(config.timeout.count()),
+      tick(l, [this] { process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); }),
+      delivery(l, [this] { deliver(); }) {
+  static std::once_flag once;
+  std::call_once(once, [] { ares_library_init(ARES_LIB_INIT_ALL); });
+  ares_options options{};
+  options.flags = ARES_FLAG_NOALIASES;  // HOSTALIASES of the environment is not for us
+  options.timeout = std::max(200, static_cast<int>(timeout / 1000 / kTries));
+  options.tries = kTries;
+  options.sock_state_cb_data = this;
+  options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
+    static_cast<Inside*>(self)->want(fd, (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0));
+  };
+  ares_init_options(&channel, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
+  std::string servers;
+  for (const auto& server : config.servers) servers += (servers.empty() ? "" : ",") + server;
+  if (!servers.empty()) ares_set_servers_ports_csv(channel, servers.c_str());
+}
+
+Resolver::Inside::~Inside() {
+  ares_destroy(channel);  // answers every open question with ARES_EDESTRUCTION
+}
+
+void Resolver::Inside::want(ares_socket_t fd, int events) {
+  auto& poll = polls[fd];
+  if (events == 0) {
+    const auto closed = [](uv_handle_t* uv) { delete reinterpret_cast<Poll*>(uv); };
+    if (poll) uv_close(reinterpret_cast<uv_handle_t*>(&poll->uv), closed);
+    polls.erase(fd);
+    return;
+  }
+  if (!poll) {
+    poll = new Poll;
+    uv_poll_init(loop.uv(), &poll->uv, fd);
+    poll->uv.data = this;
+  }
+  uv_poll_start(&poll->uv, events, [](uv_poll_t* uv, int status, int happened) {
+    uv_os_fd_t ready = -1;
+    uv_fileno(reinterpret_cast<uv_handle_t*>(uv), &ready);
+    const bool all = status < 0;
+    static_cast<Inside*>(uv->data)->process(all || (happened & UV_READABLE) ? ready : ARES_SOCKET_BAD,
+                                            all || (happened & UV_WRITABLE) ? ready : ARES_SOCKET_BAD);
+  });
+}
+
+void Resolver::Inside::process(ares_socket_t readable, ares_socket_t writable) {
+  ares_process_fd(channel, readable, writable);
+  timeval longest{.tv_sec = 1, .tv_usec = 0}, next{};
+  if (asking.empty() && abandoned.empty()) return;
+  ares_timeout(channel, &longest, &next);
+  tick.start(loop.now() + next.tv_sec * kSecond + next.tv_usec + 1000);
+}
+
+std::unique_ptr<Resolver::Question> Resolver::Inside::ask(std::string_view host, OnAnswer on_answer) {
+  auto question = std::make_unique<Question>();
+  question->on_answer_ = std::make_shared<OnAnswer>(std::move(on_answer));
+  std::string name(host);
+  auto& open = asking[name];
+  const bool first = !open;
+  if (first) open = std::make_unique<Asking>(this, name);
+  open->askers.push_back(question->on_answer_);
+  if (!first) return question;
+  Asking* asked = open.get();
+  asked->deadline.start(loop.now() + timeout);
+  ares_addrinfo_hints hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  ares_getaddrinfo(channel, name.c_str(), nullptr, &hints,
+                   [](void* self, int status, int, ares_addrinfo* found) {
+                     auto* asker = static_cast<Asking*>(self);
+                     asker->resolver->answered(*asker, status, found);
+                   },
+                   asked);
+  process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  return question;
+}
+
+void Resolver::Inside::answered(Asking& asked, int status, ares_addrinfo* found) {
+  if (status == ARES_EDESTRUCTION) return;
+  const auto late = std::ranges::find(abandoned, &asked, &std::unique_ptr<Asking>::get);
+  if (late != abandoned.end()) {
+    abandoned.erase(late);
+    if (found) ares_freeaddrinfo(found);
+    return;
+  }
+  Lookup lookup = std::unexpected(LookupFailure{.timed_out = status == ARES_ETIMEOUT, .rcode = rcode_of(status)});
+  if (status == ARES_SUCCESS && found) {
+    if (Addresses addresses = addresses_in(found); !addresses.empty()) {
+      remember(asked.host, addresses, ttl_of(found));
+      lookup = std::move(addresses);
+    } else {
+      lookup = std::unexpected(LookupFailure{.timed_out = false, .rcode = "NODATA"});
+    }
+  }
+  if (found) ares_freeaddrinfo(found);
+  finish(std::string(asked.host), std::move(lookup));
+}
+
+void Resolver::Inside::time_out(Asking& asked) {
+  // c-ares goes on until it gives up by itself; nobody waits for it any more.
+  auto node = asking.extract(asked.host);
+  to_deliver.push_back({std::move(asked.askers), std::unexpected(LookupFailure{.timed_out = true, .rcode = {}})});
+  abandoned.push_back(std::move(node.mapped()));
+  delivery.ask();
+}
+
+void Resolver::Inside::finish(const std::string& host, Lookup lookup) {
+  auto node = asking.extract(host);
+  to_deliver.push_back({std::move(node.mapped()->askers), std::move(lookup)});
+  delivery.ask();
+}
+
+void Resolver::Inside::deliver() {
+  const auto answers = std::exchange(to_deliver, {});
+  for (const auto& answer : answers) {
+    for (const auto& asker : answer.askers) {
+      if (const auto on_answer = asker.lock()) (*on_answer)(answer.lookup);
+    }
+  }
+}
+
+void Resolver::Inside::remember(const std::string& host, Addresses addresses, std::int64_t ttl) {
+  if (remembered.size() >= kMostRemembered) {
+    std::erase_if(remembered, [now = loop.now()](const auto& entry) { return entry.second.until <= now; });
+    if (remembered.size() >= kMostRemembered) remembered.erase(remembered.begin());
+  }
+  remembered[host] = {std::move(addresses), loop.now() + ttl};
+}
+
+Resolver::Resolver(Loop& loop, const DnsConfig& config) : inside_(std::make_unique<Inside>(loop, config)) {}
+Resolver::~Resolver() = default;
+Resolver::Question::~Question() = default;
+
+std::unique_ptr<Resolver::Question> Resolver::ask(std::string_view host, OnAnswer on_answer) {
+  return inside_->ask(host, std::move(on_answer));
+}
+
+const Addresses* Resolver::remembered(std::string_view host) const {
+  const auto found = inside_->remembered.find(host);
+  if (found == inside_->remembered.end() || found->second.until <= inside_->loop.now()) return nullptr;
+  return &found->second.addresses;
+}
+
+}  // namespace penstock::loop

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names to addresses, by c-ares on the loop: the one place in Penstock where a name is looked up. Looks in /etc/hosts
+// first, joins questions for the same name, and remembers answers for their TTL.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loop/loop.h"
+#include "penstock/config.h"
+
+namespace penstock::loop {
+
+/// IPv4 and IPv6 as text, in the order in which they should be tried. Never empty.
+using Addresses = std::vector<std::string>;
+
+struct LookupFailure {
+  bool timed_out = false;
+  std::string rcode;  ///< `NXDOMAIN`, `SERVFAIL`, `NODATA`, …
+};
+
+using Lookup = std::expected<Addresses, LookupFailure>;
+
+class Resolver {
+ public:
+  using OnAnswer = std::move_only_function<void(const Lookup&)>;
+
+  Resolver(Loop& loop, const DnsConfig& config);
+  ~Resolver();  ///< questions still open are never answered
+
+  /// A question asked: dropping it withdraws it.
+  class Question {
+   public:
+    ~Question();
+
+   private:
+    friend class Resolver;
+    std::shared_ptr<OnAnswer> on_answer_;
+  };
+
+  /// Answers later, never from inside the call; `host` is a name, in lower case.
+  std::unique_ptr<Question> ask(std::string_view host, OnAnswer on_answer);
+  /// The addresses remembered for it, if any: no need to ask then.
+  const Addresses* remembered(std::string_view host) const;
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+}  // namespace penstock::loop

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// A TCP connection over uv_tcp_t, with a second look at the descriptor for peers that leave unread.
+#include "loop/stream.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <utility>
+
+#include "loop/socket_address.h"
+#include "loop/timer.h"
+
+namespace penstock::loop {
+
+/// libuv hears nothing of a peer while reading is off: a second descriptor of the same socket, polled for nothing but
+/// the peer's leaving, does.
+struct Stream::Watch {
+  uv_poll_t poll;
+  int fd;
+  Socket* socket;  // outlives the polling, not the closing
+};
+
+namespace {
+constexpr std::size_t kSendAtOnce = 64 * 1024;
+constexpr std::size_t kKeptCapacity = 4 * 1024;
+}  // namespace
+
+struct Stream::Socket {
+  uv_tcp_t tcp;
+  Stream* stream = nullptr;  // nothing once closing
+  Watch* watch = nullptr;
+  uv_write_t writing;
+  std::string rest;  // in the kernel's way
+
+  void close(bool reset);
+  void end_watch();
+};
+
+void Stream::Socket::end_watch() {
+  if (!watch) return;
+  uv_close(reinterpret_cast<uv_handle_t*>(&watch->poll), [](uv_handle_t* poll) {
+    const auto* ended = static_cast<Watch*>(poll->data);
+    ::close(ended->fd);
+    delete ended;
+  });
+  watch = nullptr;
+}
+
+void Stream::Socket::close(bool reset) {
+  stream = nullptr;
+  end_watch();
+  const auto freed = [](uv_handle_t* closed) { delete static_cast<Socket*>(closed->data); };
+  if (reset && uv_tcp_close_reset(&tcp, freed) == 0) return;
+  uv_close(reinterpret_cast<uv_handle_t*>(&tcp), freed);
+}
+
+Stream::Stream(Loop& loop, Socket* socket) : loop_(loop), socket_(socket), turn_end_(loop, [this] { end_turn(); }) {
+  socket_->stream = this;
+  uv_tcp_nodelay(&socket_->tcp, 1);
+}
+
+Stream::~Stream() {
+  if (socket_) socket_->close(false);
+}
+
+std::unique_ptr<Stream> Stream::accept(Loop& loop, uv_stream_s* listening) {
+  auto* socket = new Socket;
+  uv_tcp_init(loop.uv(), &socket->tcp);
+  socket->tcp.data = socket;
+  if (uv_accept(listening, reinterpret_cast<uv_stream_t*>(&socket->tcp)) != 0) {
+    socket->close(false);
+    return nullptr;
+  }
+  return std::unique_ptr<Stream>(new Stream(loop, socket));
+}
+
+void Stream::listen_to(StreamEvents& events) { events_ = &events; }
+
+void Stream::read_on() {
+  if (reading_ || gone_) return;
+  reading_ = true;
+  const auto lend = [](uv_handle_t* tcp, std::size_t, uv_buf_t* buffer) {
+    auto* stream = static_cast<Socket*>(tcp->data)->stream;
+    *buffer = stream ? uv_buf_init(stream->loop_.read_buffer(), Loop::kReadBuffer) : uv_buf_init(nullptr, 0);
+  };
+  uv_read_start(reinterpret_cast<uv_stream_t*>(&socket_->tcp), lend, [](uv_stream_t* tcp, ssize_t size, const uv_buf_t*) {
+    if (auto* stream = static_cast<Socket*>(tcp->data)->stream) stream->read(size);
+  });
+}
+
+void Stream::read_off() {
+  if (!reading_) return;
+  reading_ = false;
+  uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
+  if (socket_->watch) return;
+  turn_end_.ask();  // reading often goes on within the turn: only who is still off at its end is worth a descriptor
+}
+
+void Stream::watch_for_leaving() {
+  uv_os_fd_t fd = -1;
+  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) != 0) return;
+  const int twin = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (twin < 0) return;
+  auto* watch = new Watch{.poll = {}, .fd = twin, .socket = socket_};
+  if (uv_poll_init(loop_.uv(), &watch->poll, twin) != 0) {
+    ::close(twin);
+    delete watch;
+    return;
+  }
+  watch->poll.data = watch;
+  socket_->watch = watch;
+  uv_poll_start(&watch->poll, UV_DISCONNECT, [](uv_poll_t* poll, int, int) {
+    Socket* socket = static_cast<Watch*>(poll->data)->socket;
+    if (socket->stream) socket->stream->gone();
+  });
+}
+
+void Stream::read(std::ptrdiff_t size) {
+  if (size == 0) return;
+  if (size < 0) return gone();
+  events_->on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
+}
+
+void Stream::gone() {
+  if (gone_) return;
+  gone_ = true;
+  reading_ = false;
+  uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
+  socket_->end_watch();
+  if (events_) events_->on_gone();
+}
+
+void Stream::fail() {
+  failed_ = true;
+  turn_end_.ask();
+}
+
+std::string& Stream::out() { return out_; }
+
+std::size_t Stream::queued() const { return out_.size() + (sending_ ? socket_->rest.size() : 0); }
+
+void Stream::touch() {
+  if (out_.size() >= kSendAtOnce && !sending_) flush();
+  turn_end_.ask();
+}
+
+void Stream::end_turn() {
+  if (failed_) return gone();
+  if (!reading_ && !gone_ && !socket_->watch) watch_for_leaving();
+  flush();
+}
+
+void Stream::flush() {
+  if (out_.empty() || sending_ || gone_ || failed_) return;
+  const uv_buf_t buffer = uv_buf_init(out_.data(), static_cast<unsigned>(out_.size()));
+  const int sent = uv_try_write(reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1);
+  if (sent < 0 && sent != UV_EAGAIN) return fail();
+  const auto taken = static_cast<std::size_t>(sent < 0 ? 0 : sent);
+  if (taken < out_.size()) return send_rest(taken);
+  out_.clear();
+  if (out_.capacity() > kKeptCapacity) out_.shrink_to_fit();
+}
+
+void Stream::send_rest(std::size_t already_sent) {
+  out_.erase(0, already_sent);
+  socket_->rest = std::exchange(out_, {});
+  const uv_buf_t buffer = uv_buf_init(socket_->rest.data(), static_cast<unsigned>(socket_->rest.size()));
+  const int asked = uv_write(&socket_->writing, reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1,
+                             [](uv_write_t* writing, int status) {
+                               auto* socket = static_cast<Socket*>(writing->handle->data);
+                               if (socket->stream) socket->stream->sent(status);
+                             });
+  if (asked != 0) return fail();
+  sending_ = true;
+}
+
+void Stream::sent(int status) {
+  sending_ = false;
+  socket_->rest = {};
+  if (status != 0) return gone();
+  flush();
+  if (failed_) return gone();
+  if (!sending_) events_->on_drained();
+}
+
+/// A stream whose last bytes are on their way: sends them, says that no more will come, and reads what the peer still
+/// sends until it has closed too, for as long as is polite.
+class Stream::Lingering final : public Resident, public StreamEvents {
+ public:
+  Lingering(std::unique_ptr<Stream> stream)
+      : loop_(stream->loop_), stream_(std::move(stream)), patience_(loop_, [this] { loop_.dismiss(this); }) {
+    stream_->listen_to(*this);
+    patience_.start(loop_.now() + kPatience);
+    stream_->read_on();
+    if (stream_->queued() == 0) shut_down();
+  }
+
+  void on_read(std::string_view bytes) override {
+    dropped_ += bytes.size();
+    if (dropped_ > kMostDropped) loop_.dismiss(this);
+  }
+  void on_gone() override { loop_.dismiss(this); }
+  void on_drained() override { shut_down(); }
+
+ private:
+  static constexpr std::int64_t kPatience = 2'000'000;
+  static constexpr std::size_t kMostDropped = 1024 * 1024;
+
+  void shut_down() {
+    uv_os_fd_t fd = -1;
+    if (uv_fileno(reinterpret_cast<uv_handle_t*>(&stream_->socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
+  }
+
+  Loop& loop_;
+  std::unique_ptr<Stream> stream_;
+  Timer patience_;
+  std::size_t dropped_ = 0;
+};
+
+void Stream::close_gently(std::unique_ptr<Stream> stream) {
+  stream->flush();
+  Loop& loop = stream->loop_;
+  if (!stream->gone_ && !stream->failed_) loop.adopt(std::make_unique<Lingering>(std::move(stream)));
+}
+
+void Stream::close_with_reset(std::unique_ptr<Stream> stream) {
+  stream->flush();
+  stream->socket_->close(true);
+  stream->socket_ = nullptr;
+}
+
+Endpoint Stream::peer() const {
+  sockaddr_storage address{};
+  int size = sizeof address;
+  uv_tcp_getpeername(&socket_->tcp, reinterpret_cast<sockaddr*>(&address), &size);
+  return endpoint_of(reinterpret_cast<const sockaddr*>(&address));
+}
+
+}  // namespace penstock::loop

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// libcurl has conveniences that a proxy must not have; here they are all turned off.
+#include "transfer/easy.h"
+
+#include <arpa/inet.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace penstock::transfer {
+
+namespace {
+constexpr long kBufferBytes = 16 * 1024;
+constexpr long kKeptIdleSeconds = 30;
+constexpr long kKeptSeconds = 300;
+constexpr long kPinSeconds = 60;
+constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
+
+/// The trailer list is freed by libcurl, so it is made the way libcurl makes it.
+curl_slist* copy_of(HeaderLines& lines) {
+  curl_slist* list = nullptr;
+  for (std::size_t i = 0; i < lines.size(); ++i) list = curl_slist_append(list, lines.line(i));
+  return list;
+}
+}  // namespace
+
+void HeaderLines::reserve(std::size_t bytes, std::size_t lines) {
+  text_.reserve(bytes);
+  starts_.reserve(lines);
+}
+
+void HeaderLines::add(std::string_view name, std::string_view value) {
+  starts_.push_back(static_cast<std::uint32_t>(text_.size()));
+  text_.append(name);
+  if (value.empty()) {
+    text_.push_back(';');
+  } else {
+    text_.append(": ").append(value);
+  }
+  text_.push_back('\0');
+  if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
+}
+
+Easy::Easy(const Multi::Judge& judge_of_addresses) : handle(curl_easy_init()), judge(judge_of_addresses) {
+  set_fixed_options();
+}
+
+Easy::~Easy() {
+  curl_easy_cleanup(handle);
+  curl_slist_free_all(pins);
+}
+
+void Easy::set_fixed_options() {
+  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle, option, value); };
+  set(CURLOPT_PRIVATE, static_cast<void*>(this));
+  set(CURLOPT_PROTOCOLS_STR, "http");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+  set(CURLOPT_HTTP09_ALLOWED, 0L);
+  set(CURLOPT_FOLLOWLOCATION, 0L);
+  // The variables of our own environment are for others.
+  set(CURLOPT_PROXY, "");
+  set(CURLOPT_NOPROXY, "*");
+  set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
+  set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
+  set(CURLOPT_KEEP_SENDING_ON_ERROR, 0L);
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_QUICK_EXIT, 1L);
+  set(CURLOPT_TCP_NODELAY, 1L);
+  set(CURLOPT_TCP_KEEPALIVE, 1L);
+  set(CURLOPT_BUFFERSIZE, kBufferBytes);
+  set(CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
+  set(CURLOPT_MAXAGE_CONN, kKeptIdleSeconds);
+  set(CURLOPT_MAXLIFETIME_CONN, kKeptSeconds);
+  set(CURLOPT_DNS_CACHE_TIMEOUT, kPinSeconds);
+  set(CURLOPT_HEADERFUNCTION, header);
+  set(CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(CURLOPT_WRITEFUNCTION, write);
+  set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(CURLOPT_READFUNCTION, read);
+  set(CURLOPT_READDATA, static_cast<void*>(this));
+  set(CURLOPT_TRAILERFUNCTION, trailers);
+  set(CURLOPT_TRAILERDATA, static_cast<void*>(this));
+  set(CURLOPT_PREREQFUNCTION, before_request);
+  set(CURLOPT_PREREQDATA, static_cast<void*>(this));
+  set(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+  set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+}
+
+void Easy::set_method(const Order& order) {
+  const bool upload = order.body != BodyKind::none;
+  const bool head = order.method == "HEAD";
+  const curl_off_t size = order.body == BodyKind::length ? static_cast<curl_off_t>(order.length) : -1;
+  curl_easy_setopt(handle, CURLOPT_NOBODY, 0L);
+  curl_easy_setopt(handle, CURLOPT_UPLOAD, upload ? 1L : 0L);
+  if (!upload) curl_easy_setopt(handle, CURLOPT_HTTPGET, 1L);
+  curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size);
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, order.method.c_str());
+  // Last: it keeps the upload, and tells libcurl that no body comes back.
+  if (head) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+}
+
+void Easy::link_lines(bool expect_continue) {
+  const auto link = [this](const char* line) { links.push_back({.data = const_cast<char*>(line), .next = nullptr}); };
+  links.clear();
+  if (!lines.has_accept()) link("Accept:");
+  // libcurl looks at the first of a name: told here that there is no Expect, it sends the later one without waiting for
+  // the 100, or repeating the request after a 417, on its own account.
+  link("Expect:");
+  for (std::size_t i = 0; i < lines.size(); ++i) link(lines.line(i));
+  if (expect_continue) link("Expect: 100-continue");
+  for (std::size_t i = 1; i < links.size(); ++i) links[i - 1].next = &links[i];
+  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, links.data());
+}
+
+void Easy::prepare(Order&& order, TransferEvents& whose) {
+  events = &whose;
+  sends = 0;
+  answered = denied = download_paused = upload_paused = false;
+  lines = std::move(order.lines);
+  link_lines(order.expect_continue);
+  set_method(order);
+  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_URL, order.origin.c_str());
+  curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, order.resource.c_str());
+  const auto connect_ms = order.connect_timeout.count() / 1000;
+  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, connect_ms > 0 ? static_cast<long>(connect_ms) : kNoTimeoutMs);
+  if (!order.pin.empty() || pins) {
+    curl_slist_free_all(std::exchange(pins, nullptr));
+    if (!order.pin.empty()) pins = curl_slist_append(nullptr, ("+" + order.pin).c_str());
+    curl_easy_setopt(handle, CURLOPT_RESOLVE, pins);
+  }
+}
+
+void Easy::apply_pauses() {
+  curl_easy_pause(handle, (download_paused ? CURLPAUSE_RECV : 0) | (upload_paused ? CURLPAUSE_SEND : 0));
+}
+
+std::size_t Easy::header(char* line, std::size_t, std::size_t size, void* self) {
+  auto* easy = static_cast<Easy*>(self);
+  easy->answered = true;
+  return easy->events->on_line({line, size}) ? size : 0;
+}
+
+std::size_t Easy::write(char* bytes, std::size_t, std::size_t size, void* self) {
+  auto* easy = static_cast<Easy*>(self);
+  switch (easy->events->on_body({bytes, size})) {
+    case TransferEvents::Taken::all: return size;
+    case TransferEvents::Taken::none: easy->download_paused = true; return CURL_WRITEFUNC_PAUSE;
+    case TransferEvents::Taken::stop: break;
+  }
+  return size + 1;
+}
+
+std::size_t Easy::read(char* room, std::size_t, std::size_t space, void* self) {
+  auto* easy = static_cast<Easy*>(self);
+  std::size_t size = 0;
+  switch (easy->events->give_body(room, space, size)) {
+    case TransferEvents::Given::bytes: return size;
+    case TransferEvents::Given::none: easy->upload_paused = true; return CURL_READFUNC_PAUSE;
+    case TransferEvents::Given::end: return 0;
+    case TransferEvents::Given::stop: break;
+  }
+  return CURL_READFUNC_ABORT;
+}
+
+int Easy::trailers(curl_slist** list, void* self) {
+  HeaderLines lines;
+  static_cast<Easy*>(self)->events->give_trailers(lines);
+  *list = copy_of(lines);
+  return CURL_TRAILERFUNC_OK;
+}
+
+int Easy::before_request(void* self, char* address, char*, int port, int) {
+  auto* easy = static_cast<Easy*>(self);
+  // libcurl repeats a request by itself when a kept connection turns out dead, whatever its method. Whether to send
+  // again is not libcurl's to decide.
+  if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
+  easy->denied = !easy->judge(address, static_cast<std::uint16_t>(port));
+  if (easy->denied) return CURL_PREREQFUNC_ABORT;
+  easy->events->on_connected();
+  return CURL_PREREQFUNC_OK;
+}
+
+curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
+  auto* easy = static_cast<Easy*>(self);
+  char text[INET6_ADDRSTRLEN] = "";
+  std::uint16_t port = 0;
+  if (to->family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&to->addr);
+    inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
+    port = ntohs(v4->sin_port);
+  } else if (to->family == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&to->addr);
+    inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
+    port = ntohs(v6->sin6_port);
+  }
+  if (!easy->judge(text, port)) {
+    easy->denied = true;
+    return CURL_SOCKET_BAD;
+  }
+  return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+namespace {
+Failure connect_failure(long error) {
+  switch (error) {
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case EADDRNOTAVAIL: return Failure::unroutable;
+    case EMFILE:
+    case ENFILE: return Failure::no_descriptors;
+    case ETIMEDOUT: return Failure::connect_timeout;
+    default: return Failure::refused;
+  }
+}
+
+Failure broken(bool answered, long error) {
+  if (!answered) return Failure::terminated;
+  return error != 0 ? Failure::incomplete : Failure::coding;
+}
+}  // namespace
+
+Failure Easy::failure(CURLcode code) const {
+  long error = 0;
+  curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
+  if (denied && !answered) return Failure::denied;
+  switch (code) {
+    case CURLE_OK: return Failure::none;
+    case CURLE_ABORTED_BY_CALLBACK: return sends > 1 && !answered ? Failure::stale_connection : Failure::stopped;
+    case CURLE_COULDNT_CONNECT: return connect_failure(error);
+    case CURLE_OPERATION_TIMEDOUT: return Failure::connect_timeout;
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_FAIL_REWIND: return Failure::terminated;
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR: return broken(answered, error);
+    case CURLE_PARTIAL_FILE: return Failure::incomplete;
+    case CURLE_BAD_CONTENT_ENCODING: return Failure::coding;
+    case CURLE_WRITE_ERROR: return Failure::stopped;
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_HTTP2:
+    case CURLE_UPLOAD_FAILED: return Failure::protocol;
+    default: return Failure::internal;
+  }
+}
+
+Result Easy::result(CURLcode code) const {
+  const Failure why = failure(code);
+  return {.failure = why, .details = why == Failure::none ? "" : curl_easy_strerror(code)};
+}
+
+}  // namespace penstock::transfer

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One libcurl easy handle with the options that a proxy must set, and the callbacks behind them. For this room.
+#pragma once
+
+#include <curl/curl.h>
+
+#include <vector>
+
+#include "transfer/multi.h"
+#include "transfer/order.h"
+#include "transfer/transfer.h"
+
+namespace penstock::transfer {
+
+struct Easy {
+  explicit Easy(const Multi::Judge& judge_of_addresses);
+  ~Easy();
+  Easy(const Easy&) = delete;
+  Easy& operator=(const Easy&) = delete;
+
+  /// Makes the handle ready for one request.
+  void prepare(Order&& order, TransferEvents& whose);
+  /// What libcurl's result means here.
+  Result result(CURLcode code) const;
+  /// Tells libcurl what is paused now.
+  void apply_pauses();
+
+  CURL* handle;
+  TransferEvents* events = nullptr;
+  bool download_paused = false;
+  bool upload_paused = false;
+  bool running = false;  // in the multi handle
+
+ private:
+  void set_fixed_options();
+  void set_method(const Order& order);
+  void link_lines(bool expect_continue);
+  Failure failure(CURLcode code) const;
+  static std::size_t header(char* line, std::size_t one, std::size_t size, void* self);
+  static std::size_t write(char* bytes, std::size_t one, std::size_t size, void* self);
+  static std::size_t read(char* room, std::size_t one, std::size_t space, void* self);
+  static int trailers(curl_slist** list, void* self);
+  static int before_request(void* self, char* address, char* local, int port, int local_port);
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+
+  const Multi::Judge& judge;
+  HeaderLines lines;
+  std::vector<curl_slist> links;  // libcurl reads the list where it stands
+  curl_slist* pins = nullptr;
+  int sends = 0;
+  bool answered = false;  // a line of an answer has come
+  bool denied = false;
+};
+
+}  // namespace penstock::transfer

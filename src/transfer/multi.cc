@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// libcurl's multi handle on the loop. Its wishes for sockets are gathered and applied once, at the end of the turn, and
+// only where they change something: between two requests on a kept connection nothing is said to the kernel.
+#include "transfer/multi.h"
+
+#include <curl/curl.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <cassert>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "loop/timer.h"
+#include "loop/turn_end.h"
+#include "transfer/easy.h"
+
+namespace penstock::transfer {
+
+namespace {
+constexpr long kKeptConnections = 1024;
+constexpr std::size_t kPooledHandles = 256;
+constexpr int kRoundsATurn = 4;
+
+/// One of libcurl's sockets: what it wants to hear, and what the kernel has been told.
+struct Socket {
+  uv_poll_t poll;
+  Multi* multi;
+  curl_socket_t fd;
+  int wanted = 0;
+  int told = 0;
+  bool noted = false;
+};
+}  // namespace
+
+struct Multi::Inside {
+  Inside(Multi& m, loop::Loop& l, Judge j)
+      : self(m), loop(l), judge(std::move(j)), timer(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }), kick(l, [this] {
+          act(CURL_SOCKET_TIMEOUT, 0);
+        }) {}
+
+  void act(curl_socket_t fd, int happened);
+  void collect();
+  void want_timer(long ms);
+  void want_socket(curl_socket_t fd, int what);
+  Socket* socket_of(curl_socket_t fd);
+  void note(Socket& socket);
+  void ready(Socket& socket, int status, int events);
+  void tell_kernel();
+  int close_socket(curl_socket_t fd);
+  std::unique_ptr<Easy> take_easy();
+  void give_back(std::unique_ptr<Easy> easy);
+
+  Multi& self;
+  loop::Loop& loop;
+  Judge judge;
+  CURLM* handle = nullptr;
+  loop::Timer timer;
+  loop::TurnEnd kick;
+  int rounds = 0;       // of this turn
+  bool acting = false;  // inside libcurl
+  std::vector<Socket*> sockets;  // by descriptor
+  std::vector<Socket*> noted;    // wishes changed in this turn
+  std::vector<std::unique_ptr<Easy>> pool;
+};
+
+void Multi::Inside::act(curl_socket_t fd, int happened) {
+  int running = 0;
+  acting = true;
+  curl_multi_socket_action(handle, fd, happened, &running);
+  acting = false;
+  collect();
+}
+
+void Multi::Inside::collect() {
+  int left = 0;
+  while (CURLMsg* message = curl_multi_info_read(handle, &left)) {
+    if (message->msg != CURLMSG_DONE) continue;
+    const CURLcode code = message->data.result;
+    Easy* easy = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
+    const Result result = easy->result(code);
+    curl_multi_remove_handle(handle, easy->handle);
+    easy->running = false;
+    easy->events->on_done(result);
+  }
+}
+
+void Multi::Inside::want_timer(long ms) {
+  if (ms < 0) return timer.stop();
+  // Zero means "as soon as you are out of here". A few rounds are played in this turn, then others are heard.
+  if (ms == 0 && ++rounds <= kRoundsATurn) return kick.ask();
+  timer.start(loop.now() + ms * 1000);
+}
+
+Socket* Multi::Inside::socket_of(curl_socket_t fd) {
+  const auto place = static_cast<std::size_t>(fd);
+  if (place >= sockets.size()) sockets.resize(place + 1);
+  auto& socket = sockets[place];
+  if (socket) return socket;
+  auto made = std::make_unique<Socket>(Socket{.poll = {}, .multi = &self, .fd = fd});
+  if (uv_poll_init_socket(loop.uv(), &made->poll, fd) != 0) return nullptr;
+  made->poll.data = made.get();
+  return socket = made.release();
+}
+
+void Multi::Inside::want_socket(curl_socket_t fd, int what) {
+  Socket* socket = socket_of(fd);
+  if (!socket) return;
+  socket->wanted = ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
+  if (what == CURL_POLL_REMOVE) socket->wanted = 0;
+  note(*socket);
+}
+
+void Multi::Inside::ready(Socket& socket, int status, int events) {
+  if (socket.wanted == 0) {
+    uv_poll_stop(&socket.poll);
+    socket.told = 0;
+    return;
+  }
+  if (status < 0) {  // libuv has stopped the polling: what libcurl still wants after this is told anew
+    socket.told = 0;
+    note(socket);
+  }
+  const int flags = ((events & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((events & UV_WRITABLE) ? CURL_CSELECT_OUT : 0);
+  act(socket.fd, status < 0 ? CURL_CSELECT_ERR : flags);
+}
+
+void Multi::Inside::note(Socket& socket) {
+  if (!socket.noted) noted.push_back(&socket);
+  socket.noted = true;
+}
+
+void Multi::Inside::tell_kernel() {
+  rounds = 0;
+  const auto on_event = [](uv_poll_t* poll, int status, int events) {
+    auto* socket = static_cast<Socket*>(poll->data);
+    socket->multi->inside_->ready(*socket, status, events);
+  };
+  for (Socket* socket : noted) {
+    socket->noted = false;
+    // Readable stays on for a connection at rest: the next request will want it again, and a word from the
+    // upstream meanwhile ends it.
+    const bool good_enough = socket->wanted == 0 && (socket->told & UV_WRITABLE) == 0;
+    if (socket->wanted == socket->told || good_enough) continue;
+    socket->told = socket->wanted;
+    if (socket->wanted == 0) {
+      uv_poll_stop(&socket->poll);
+    } else {
+      uv_poll_start(&socket->poll, socket->wanted, on_event);
+    }
+  }
+  noted.clear();
+}
+
+int Multi::Inside::close_socket(curl_socket_t fd) {
+  const auto place = static_cast<std::size_t>(fd);
+  if (place < sockets.size() && sockets[place]) {
+    Socket* socket = std::exchange(sockets[place], nullptr);
+    if (socket->noted) std::erase(noted, socket);
+    uv_close(reinterpret_cast<uv_handle_t*>(&socket->poll),
+             [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
+  }
+  return ::close(fd);
+}
+
+std::unique_ptr<Easy> Multi::Inside::take_easy() {
+  if (!pool.empty()) {
+    auto easy = std::move(pool.back());
+    pool.pop_back();
+    return easy;
+  }
+  auto easy = std::make_unique<Easy>(judge);
+  // Connections outlive the handle that opened them: what closes them must outlive it too.
+  curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
+  curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
+                   +[](void* inside, curl_socket_t fd) { return static_cast<Inside*>(inside)->close_socket(fd); });
+  return easy;
+}
+
+void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
+  if (easy->running) curl_multi_remove_handle(handle, easy->handle);
+  easy->running = false;
+  if (pool.size() < kPooledHandles) pool.push_back(std::move(easy));
+}
+
+Multi::Multi(loop::Loop& loop, Judge judge) : inside_(std::make_unique<Inside>(*this, loop, std::move(judge))) {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  auto& in = *inside_;
+  in.handle = curl_multi_init();
+  curl_multi_setopt(in.handle, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
+  curl_multi_setopt(in.handle, CURLMOPT_MAXCONNECTS, kKeptConnections);
+  curl_multi_setopt(in.handle, CURLMOPT_TIMERDATA, &in);
+  curl_multi_setopt(in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* inside) {
+    static_cast<Inside*>(inside)->want_timer(ms);
+    return 0;
+  });
+  curl_multi_setopt(in.handle, CURLMOPT_SOCKETDATA, &in);
+  curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +[](CURL*, curl_socket_t fd, int what, void* inside, void*) {
+    static_cast<Inside*>(inside)->want_socket(fd, what);
+    return 0;
+  });
+  loop.at_end_of_turn([&in] { in.tell_kernel(); });
+}
+
+Multi::~Multi() {
+  inside_->pool.clear();
+  curl_multi_cleanup(inside_->handle);
+}
+
+std::unique_ptr<Transfer> Multi::start(Order&& order, TransferEvents& events) {
+  assert(!inside_->acting);
+  auto easy = inside_->take_easy();
+  easy->prepare(std::move(order), events);
+  easy->running = true;
+  curl_multi_add_handle(inside_->handle, easy->handle);
+  return std::unique_ptr<Transfer>(new Transfer(*this, std::move(easy)));
+}
+
+Transfer::Transfer(Multi& multi, std::unique_ptr<Easy> easy) : multi_(multi), easy_(std::move(easy)) {}
+
+Transfer::~Transfer() {
+  assert(!multi_.inside_->acting);
+  multi_.inside_->give_back(std::move(easy_));
+}
+
+void Transfer::resume_download() {
+  if (!easy_->download_paused || !easy_->running) return;
+  easy_->download_paused = false;
+  easy_->apply_pauses();
+}
+
+void Transfer::resume_upload() {
+  if (!easy_->upload_paused || !easy_->running) return;
+  easy_->upload_paused = false;
+  easy_->apply_pauses();
+}
+
+}  // namespace penstock::transfer
