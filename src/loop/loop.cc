@@ -97,6 +97,9 @@ void Loop::post(Task task) {
   uv_async_send(&inside_->wake);
 }
 
+void Loop::run_posted() { inside_->run_posted(); }
+void Loop::run_turn_ends() { inside_->run_turn_ends(); }
+
 void Loop::offload(Task work, Task done) {
   if (!inside_->worker) inside_->worker.emplace();
   inside_->worker->run([this, work = std::move(work), done = std::move(done)]() mutable {
@@ -117,6 +120,8 @@ void Loop::dismiss(Resident* resident) {
   const auto leaving = std::move(all.back());
   all.pop_back();
 }
+
+std::size_t Loop::residents() const { return inside_->residents.size(); }
 
 std::int64_t Loop::now() const { return static_cast<std::int64_t>(uv_hrtime() / 1000); }
 

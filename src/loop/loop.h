@@ -35,6 +35,9 @@ class Loop {
 
   /// Runs `task` in the loop's thread, soon, in order of posting.
   void post(std::move_only_function<void()> task);
+  /// Runs what was posted and has not run yet: after run(), for the last words.
+  void run_posted();
+  void run_turn_ends();  ///< likewise, what asked for the turn's end
   /// Runs `work` on this loop's own worker thread, one at a time, and then `done` in the loop's thread.
   void offload(std::move_only_function<void()> work, std::move_only_function<void()> done);
 
@@ -44,6 +47,7 @@ class Loop {
 
   void adopt(std::unique_ptr<Resident> resident);
   void dismiss(Resident* resident);
+  std::size_t residents() const;
 
   /// Microseconds, monotonic.
   std::int64_t now() const;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// inet_ntop, both families.
 #include "loop/socket_address.h"
 
 #include <arpa/inet.h>

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is made in which order, and who is told of what.
+#include "app/engine.h"
+
+#include <utility>
+
+namespace penstock::app {
+
+namespace {
+constexpr std::int64_t kLagEvery = 10'000;
+constexpr std::int64_t kLeaveLookEvery = 5'000;
+constexpr std::int64_t kLeaveWithin = 2'500'000;  // for the last bytes to be read
+}  // namespace
+
+Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers)
+    : loop_(loop),
+      config_(config),
+      observers_(observers),
+      lag_timer_(loop, [this] { measure_lag(); }),
+      grace_timer_(loop, [this] { out_of_grace(); }),
+      leave_timer_(loop, [this] { take_leave(); }) {}
+
+Engine::~Engine() {
+  dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
+  clients_.reset();
+  multi_.reset();
+}
+
+std::expected<void, Error> Engine::open() {
+  auto log = observe::EventLog::open(config_.log.events);
+  if (!log) return std::unexpected(log.error());
+  log_ = std::move(*log);
+  metrics_ = std::make_unique<observe::Metrics>(config_);
+  auto listener = loop::Listener::listen(loop_, config_.proxy.listen, [this](std::unique_ptr<loop::Stream> stream) {
+    clients_->admit(std::move(stream));
+  });
+  if (!listener) return std::unexpected(listener.error());
+  listener_ = std::move(*listener);
+  auto admin = observe::AdminServer::listen(
+      loop_, config_, *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); });
+  if (!admin) return std::unexpected(admin.error());
+  admin_ = std::move(*admin);
+  make_proxy();
+  loop_.at_end_of_turn([this] { log_->flush(); });
+  measure_lag();
+  return {};
+}
+
+void Engine::make_proxy() {
+  verdict_ = std::make_unique<access::Verdict>(config_.access, std::vector{listener_->bound(), admin_->bound()});
+  resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
+  multi_ = std::make_unique<transfer::Multi>(loop_, [this](std::string_view text, std::uint16_t port) {
+    const auto address = access::parse_address(text);
+    return address && verdict_->destination(*address, port) == access::Destination::allowed;
+  });
+  const proxy::Services services{.loop = loop_,
+                                 .resolver = *resolver_,
+                                 .multi = *multi_,
+                                 .verdict = *verdict_,
+                                 .config = config_,
+                                 .events = [this](const Event& event) { tell(event); }};
+  dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
+  clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
+}
+
+void Engine::tell(const Event& event) {
+  log_->record(event);
+  metrics_->record(event);
+  for (const auto& observer : observers_) observer(event);
+}
+
+void Engine::measure_lag() {
+  const std::int64_t now = loop_.now();
+  if (lag_due_ != 0) metrics_->loop_lag(Duration{now - lag_due_});
+  lag_due_ = now + kLagEvery;
+  lag_timer_.start(lag_due_);
+}
+
+Snapshot Engine::snapshot() const {
+  Snapshot now;
+  dispatcher_->snapshot(now);
+  now.connections = clients_->count();
+  return now;
+}
+
+void Engine::submit(Request request, proxy::LocalRequester::OnResponse on_response) {
+  proxy::LocalRequester::submit(loop_, *dispatcher_, config_.proxy.via, std::move(request), std::move(on_response));
+}
+
+void Engine::end_all() { dispatcher_->end_all(); }
+
+void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done) {
+  when_drained_ = std::move(when_done);
+  listener_.reset();
+  grace_timer_.start(loop_.now() + grace.count());
+  clients_->wind_down();
+  dispatcher_->drain([this] {
+    grace_timer_.stop();
+    leave_by_ = loop_.now() + kLeaveWithin;
+    leave_timer_.start(loop_.now());
+  });
+}
+
+void Engine::out_of_grace() {
+  in_time_ = false;
+  dispatcher_->end_all();
+}
+
+/// Answers are complete, but some are still on their way to slow readers.
+void Engine::take_leave() {
+  const bool all_gone = clients_->count() == 0 && loop_.residents() == 0;
+  if (all_gone || loop_.now() >= leave_by_) return std::exchange(when_drained_, nullptr)(in_time_);
+  leave_timer_.start(loop_.now() + kLeaveLookEvery);
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Behind penstock/proxy.h: one thread with one loop and one engine, and the doors through which other threads reach it.
+#include "penstock/proxy.h"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "app/engine.h"
+#include "loop/loop.h"
+#include "observe/notices.h"
+
+namespace penstock {
+
+namespace {
+/// Writing to a peer that has gone is an error like any other, in this thread and in those that it starts.
+void block_sigpipe() {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+}
+
+/// As a client on this machine would reach it.
+std::string reachable(Endpoint endpoint) {
+  if (endpoint.address == "0.0.0.0") endpoint.address = "127.0.0.1";
+  if (endpoint.address == "::") endpoint.address = "::1";
+  return "http://" + to_string(endpoint);
+}
+}  // namespace
+
+struct Proxy::Inside {
+  explicit Inside(Config its_config) : config(std::move(its_config)) {}
+
+  void live(std::promise<std::expected<void, Error>> started);
+  /// Runs `task` on the loop's thread; false once that has ended.
+  bool post(std::move_only_function<void()> task);
+
+  const Config config;
+  std::vector<EventSink> observers;
+  NoticeSink notices;
+  std::string url, admin_url;
+  std::thread thread;
+
+  std::mutex mutex;
+  loop::Loop* loop = nullptr;  // while it runs
+  app::Engine* engine = nullptr;
+};
+
+void Proxy::Inside::live(std::promise<std::expected<void, Error>> started) {
+  block_sigpipe();
+  loop::Loop own_loop;
+  {
+    app::Engine own_engine(own_loop, config, observers);
+    if (auto opened = own_engine.open(); !opened) return started.set_value(std::move(opened));
+    url = reachable(own_engine.proxy_endpoint());
+    admin_url = reachable(own_engine.admin_endpoint());
+    {
+      const std::lock_guard lock(mutex);
+      loop = &own_loop;
+      engine = &own_engine;
+    }
+    started.set_value({});
+    own_loop.run();
+    {
+      const std::lock_guard lock(mutex);
+      loop = nullptr;
+    }
+    own_loop.run_posted();
+    own_engine.end_all();
+    own_loop.run_turn_ends();
+  }
+}
+
+bool Proxy::Inside::post(std::move_only_function<void()> task) {
+  const std::lock_guard lock(mutex);
+  if (!loop) return false;
+  loop->post(std::move(task));
+  return true;
+}
+
+Proxy::Proxy(Config config) : inside_(std::make_unique<Inside>(std::move(config))) {}
+
+Proxy::~Proxy() { stop(); }
+
+void Proxy::observe(EventSink sink) { inside_->observers.push_back(std::move(sink)); }
+
+void Proxy::observe_notices(NoticeSink sink) { inside_->notices = std::move(sink); }
+
+std::expected<void, Error> Proxy::start() {
+  if (const auto errors = validate(inside_->config); !errors.empty()) {
+    return std::unexpected(Error{.token = {}, .message = errors.front().message});
+  }
+  std::promise<std::expected<void, Error>> promise;
+  auto started = promise.get_future();
+  inside_->thread = std::thread([inside = inside_.get(), promise = std::move(promise)]() mutable {
+    inside->live(std::move(promise));
+  });
+  auto result = started.get();
+  if (!result) inside_->thread.join();
+  return result;
+}
+
+std::string Proxy::url() const { return inside_->url; }
+std::string Proxy::admin_url() const { return inside_->admin_url; }
+
+void Proxy::submit(Request request, ResponseSink on_response) {
+  auto shared = std::make_shared<ResponseSink>(std::move(on_response));
+  const bool posted = inside_->post([inside = inside_.get(), request = std::move(request), shared]() mutable {
+    inside->engine->submit(std::move(request), std::move(*shared));
+  });
+  if (!posted) (*shared)(std::unexpected(Error{.token = {}, .message = "the proxy is not running"}));
+}
+
+Snapshot Proxy::snapshot() const {
+  std::promise<Snapshot> promise;
+  auto taken = promise.get_future();
+  const bool posted = inside_->post([inside = inside_.get(), &promise] { promise.set_value(inside->engine->snapshot()); });
+  return posted ? taken.get() : Snapshot{};
+}
+
+void Proxy::reopen_log() {
+  inside_->post([inside = inside_.get()] { inside->engine->reopen_log(); });
+}
+
+bool Proxy::drain(Duration deadline) {
+  std::promise<bool> promise;
+  auto drained = promise.get_future();
+  const bool posted = inside_->post([inside = inside_.get(), deadline, &promise] {
+    inside->engine->drain(deadline, [&promise](bool in_time) { promise.set_value(in_time); });
+  });
+  const bool in_time = posted && drained.get();
+  stop();
+  return in_time;
+}
+
+void Proxy::stop() {
+  {
+    const std::lock_guard lock(inside_->mutex);
+    if (inside_->loop) inside_->loop->stop();
+  }
+  if (inside_->thread.joinable()) inside_->thread.join();
+}
+
+}  // namespace penstock

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clients connected: lets them in from the listener, and keeps their connections until these take their leave.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "loop/stream.h"
+#include "loop/turn_end.h"
+#include "proxy/client_connection.h"
+#include "proxy/dispatcher.h"
+#include "proxy/services.h"
+
+namespace penstock::proxy {
+
+class Clients {
+ public:
+  Clients(Dispatcher& dispatcher, const Services& services);
+
+  void admit(std::unique_ptr<loop::Stream> stream);
+  /// From a connection, about itself; it is destroyed at the end of the turn.
+  void remove(ClientConnection& connection);
+
+  /// Closes who is idle, and the others after their answer.
+  void wind_down();
+  std::size_t count() const { return connections_.size(); }
+
+ private:
+  Dispatcher& dispatcher_;
+  Services services_;
+  std::unordered_map<ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
+  std::vector<std::unique_ptr<ClientConnection>> leaving_;
+  loop::TurnEnd farewell_;
+};
+
+}  // namespace penstock::proxy

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judge, queue, start, end.
+#include "proxy/dispatcher.h"
+
+#include <random>
+#include <utility>
+
+#include "http/forwarding.h"
+#include "proxy/flight.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::size_t kMostUnmatched = 10'000;
+constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
+constexpr std::int64_t kSweepEvery = 10'000'000;
+constexpr std::size_t kBodyInFlight = 64 * 1024;
+
+http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
+
+http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_after) {
+  return {.why = why,
+          .details = what + ", retry in " + std::to_string(retry_after) + "s",
+          .retry_after = std::chrono::seconds(retry_after)};
+}
+}  // namespace
+
+Dispatcher::Dispatcher(Services services)
+    : services_(std::move(services)),
+      router_(services_.config),
+      sweeper_(services_.loop, [this] { sweep(); }),
+      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {
+  std::size_t entry = 0;
+  for (const auto& upstream : services_.config.upstreams) {
+    named_.push_back(make_destination(upstream.name, ++entry, upstream.settings));
+  }
+  sweeper_.start(services_.loop.now() + kSweepEvery);
+}
+
+Dispatcher::~Dispatcher() = default;
+
+std::unique_ptr<Destination> Dispatcher::make_destination(std::string name, std::size_t entry,
+                                                          const UpstreamSettings& settings) {
+  return std::make_unique<Destination>(services_.loop, std::move(name), entry, settings, [this](Destination& due) {
+    move(due, [this, &due](flow::Commands& commands) { due.heart.advance(services_.loop.now(), commands); });
+  });
+}
+
+// A request's way in.
+
+Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head) {
+  auto made = std::make_unique<Exchange>(requester, std::move(head));
+  Exchange& exchange = *made;
+  exchange.arrived = services_.loop.now();
+  exchange.body.whole = !exchange.head.has_body();
+  exchange.name = next_name();
+  exchange.number = exchanges_.add(std::move(made));
+  std::optional<Duration> max_wait;
+  if (const auto why_not = judge(exchange, max_wait)) return refuse(exchange, *why_not);
+  charge(exchange, exchange.bytes());
+  const auto number = exchange.number;
+  move(*exchange.destination, [&](flow::Commands& commands) {
+    const auto wait = max_wait ? std::optional(max_wait->count()) : std::nullopt;
+    exchange.ticket = exchange.destination->heart.arrive(exchange.arrived, number, commands, wait);
+  });
+  return exchanges_.find(number);
+}
+
+std::optional<http::Refusal> Dispatcher::judge(Exchange& exchange, std::optional<Duration>& max_wait) {
+  const auto& head = exchange.head;
+  auto target = http::parse_target(head.method, head.target);
+  if (!target) return std::move(target.error());
+  exchange.target = std::move(*target);
+  if (auto unmet = http::check_expectation(head)) return unmet;
+  if (http::via_names(head.fields, services_.config.proxy.via)) {
+    return refusal(http::Why::loop, "this request has been here before (Via)");
+  }
+  if (auto answer = http::answer_here(head)) return answer;
+  auto steering = http::read_steering(head.fields);
+  if (!steering) return std::move(steering.error());
+  max_wait = steering->max_wait;
+  if (auto forbidden = judge_address(exchange.target)) return forbidden;
+  const Route route = router_.route(exchange.target);
+  if (route.denied) return refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host);
+  if (draining_) return busy(http::Why::draining, "shutting down", 1);
+  exchange.destination = destination_for(exchange.target, route.entry);
+  if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
+  if (pending_bytes_ + exchange.bytes() > services_.config.caps.pending_memory) {
+    return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
+                exchange.destination->heart.retry_after(exchange.arrived));
+  }
+  return std::nullopt;
+}
+
+std::optional<http::Refusal> Dispatcher::judge_address(const http::Target& target) const {
+  if (!target.literal) return std::nullopt;  // a name is judged by the addresses that it has at take-off
+  const auto address = access::parse_address(target.host);
+  if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
+  switch (services_.verdict.destination(*address, target.port)) {
+    case access::Destination::allowed: return std::nullopt;
+    case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
+    case access::Destination::denied: break;
+  }
+  return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
+}
+
+Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
+  const auto wording = http::wording(why_not.why);
+  exchange.requester.on_refusal(why_not);
+  end(exchange, {.kind = EventKind::refused,
+                 .outcome = Outcome::refused,
+                 .status = why_not.status_code(),
+                 .error = wording.token,
+                 .detail = why_not.details,
+                 .refusal = wording.kind});
+  return nullptr;
+}
+
+void Dispatcher::report_refused(const http::Refusal& why_not) {
+  const auto wording = http::wording(why_not.why);
+  const auto name = next_name();
+  Event event{.kind = EventKind::refused, .outcome = Outcome::refused, .wall = loop::Loop::wall(), .at = services_.loop.now()};
+  event.id = {name.data(), name.size()};
+  event.status = why_not.status_code();
+  event.error = wording.token;
+  event.detail = why_not.details;
+  event.refusal = wording.kind;
+  services_.events(event);
+}
+
+Destination* Dispatcher::destination_for(const http::Target& target, std::size_t entry) {
+  if (entry > 0) return named_[entry - 1].get();
+  std::string authority = target.authority();
+  if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return found->second.get();
+  if (unmatched_.size() >= kMostUnmatched) sweep();
+  if (unmatched_.size() >= kMostUnmatched) return nullptr;
+  auto& made = unmatched_[authority];
+  made = make_destination(authority, 0, services_.config.unmatched);
+  return made.get();
+}
+
+// What the heart commands.
+
+template <typename Call>
+void Dispatcher::move(Destination& destination, Call call) {
+  destination.last_used = services_.loop.now();
+  call(destination.commands);
+  if (!destination.being_served) carry_out(destination);
+}
+
+void Dispatcher::carry_out(Destination& destination) {
+  destination.being_served = true;
+  while (!destination.commands.start.empty() || !destination.commands.refuse.empty()) {
+    std::swap(destination.commands, destination.carrying);
+    for (const auto& command : destination.carrying.start) start(command);
+    for (const auto& command : destination.carrying.refuse) refuse_pending(command);
+    destination.carrying.clear();
+  }
+  destination.being_served = false;
+  destination.sleep();
+}
+
+void Dispatcher::start(const flow::Commands::Start& command) {
+  Exchange* exchange = exchanges_.find(command.id);
+  if (!exchange) return;
+  if (exchange->stage == Exchange::Stage::pending) {
+    exchange->stage = Exchange::Stage::in_flight;
+    exchange->took_off = services_.loop.now();
+    exchange->waited = command.waited;
+    charge(*exchange, 0);
+    ++exchange->destination->totals.dispatched;
+    emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
+  }
+  exchange->flight = std::make_unique<Flight>(services_, *this, *exchange);
+  exchange->requester.on_body_wanted();
+  exchange->flight->take_off();
+}
+
+void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
+  Exchange* exchange = exchanges_.find(command.id);
+  if (!exchange) return;
+  const auto& name = exchange->destination->name;
+  exchange->waited = command.waited;
+  const bool full = command.why == flow::Refused::queue_full;
+  refuse(*exchange, busy(full ? http::Why::queue_full : http::Why::wait_over, name + (full ? " queue full" : " queue wait over"),
+                         command.retry_after));
+}
+
+// The ends.
+
+void Dispatcher::completed(Exchange& exchange) {
+  const int status = exchange.flight->status();
+  end(exchange, {.kind = EventKind::complete,
+                 .outcome = status < 400 ? Outcome::success : Outcome::http_error,
+                 .status = status});
+}
+
+void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view details) {
+  const auto wording = http::wording(why);
+  const bool answered = exchange.flight && exchange.flight->answered();
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::upstream_error,
+                 .status = answered ? exchange.flight->status() : wording.status,
+                 .error = wording.token,
+                 .detail = details});
+}
+
+void Dispatcher::stalled(Exchange& exchange, std::string_view details) {
+  exchange.requester.on_broken();
+  end(exchange, {.kind = EventKind::error, .outcome = Outcome::client_gone, .detail = details});
+}
+
+void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
+  if (exchange.stage == Exchange::Stage::pending) {
+    exchange.waited = services_.loop.now() - exchange.arrived;
+    refuse(exchange, why_not);
+    return;
+  }
+  const bool answered = exchange.flight && exchange.flight->answered();
+  if (answered) {
+    exchange.requester.on_broken();
+  } else {
+    exchange.requester.on_refusal(why_not);
+  }
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::client_gone,
+                 .status = answered ? exchange.flight->status() : why_not.status_code(),
+                 .error = http::wording(why_not.why).token,
+                 .detail = why_not.details});
+}
+
+void Dispatcher::abandon(Exchange& exchange) {
+  if (exchange.stage == Exchange::Stage::pending) {
+    exchange.waited = services_.loop.now() - exchange.arrived;
+    return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
+  }
+  const int status = exchange.flight ? exchange.flight->status() : 0;
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::client_gone,
+                 .status = status,
+                 .detail = "the client left"});
+}
+
+void Dispatcher::again(Exchange& exchange) {
+  Destination& destination = *exchange.destination;
+  exchange.sent_again = true;
+  exchange.flight.reset();
+  move(destination, [&](flow::Commands& commands) {
+    destination.heart.again(services_.loop.now(), exchange.ticket, commands);
+  });
+}
+
+/// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
+void Dispatcher::end(Exchange& exchange, const Ending& ending) {
+  emit(exchange, ending);
+  charge(exchange, 0);
+  Destination* destination = exchange.destination;
+  const auto ticket = exchange.ticket;
+  const bool landing = exchange.flight != nullptr;
+  exchanges_.remove(exchange.number);  // and with it the transfer
+  if (destination) {
+    count(destination->totals, ending.outcome);
+    move(*destination, [&](flow::Commands& commands) {
+      const auto now = services_.loop.now();
+      // The heart knows nothing of one that it has refused itself, or has never seen: such a ticket is dead.
+      if (landing) return destination->heart.land(now, ticket, commands);
+      destination->heart.leave(now, ticket, commands);
+    });
+  }
+  if (draining_) when_drained();
+}
+
+void Dispatcher::count(Totals& totals, Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none: break;
+    case Outcome::success: ++totals.success; break;
+    case Outcome::http_error: ++totals.http_error; break;
+    case Outcome::upstream_error: ++totals.upstream_error; break;
+    case Outcome::client_gone: ++totals.client_gone; break;
+    case Outcome::client_gone_pending: ++totals.client_gone_pending; break;
+    case Outcome::refused: ++totals.refused; break;
+  }
+}
+
+// Bodies, both ways.
+
+void Dispatcher::body_came(Exchange& exchange) {
+  if (exchange.stage == Exchange::Stage::pending) charge(exchange, exchange.bytes());
+  if (exchange.flight) exchange.flight->body_came();
+}
+
+bool Dispatcher::wants_body(const Exchange& exchange) const {
+  if (exchange.stage == Exchange::Stage::in_flight) return exchange.body.size() < kBodyInFlight;
+  // Half of the memory is for heads: bodies must not crowd out newcomers.
+  const auto& caps = services_.config.caps;
+  return !exchange.head.expect_continue && exchange.body.size() < caps.pending_body_bytes &&
+         pending_bytes_ < caps.pending_memory / 2;
+}
+
+void Dispatcher::charge(Exchange& exchange, std::size_t bytes) {
+  pending_bytes_ += bytes - exchange.charged;
+  exchange.charged = bytes;
+}
+
+void Dispatcher::resume(Exchange& exchange) {
+  if (exchange.flight) exchange.flight->resume();
+}
+
+// What is told.
+
+Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
+  Event event{.kind = kind, .wall = loop::Loop::wall(), .at = services_.loop.now()};
+  event.id = exchange.id();
+  event.method = exchange.head.method;
+  event.host = exchange.target.host;
+  event.path = exchange.target.path();
+  if (const auto* destination = exchange.destination) {
+    event.entry = destination->entry;
+    event.upstream = destination->name;
+    // The heart is told after the world is.
+    event.pending = destination->heart.pending() - (kind == EventKind::gone ? 1 : 0);
+    event.in_flight = destination->heart.in_flight() - (kind == EventKind::complete || kind == EventKind::error ? 1 : 0);
+    event.wait = Duration{exchange.waited};
+  }
+  if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
+  if (const auto* flight = exchange.flight.get()) {
+    if (const auto first = flight->first_byte()) event.first_byte = Duration{*first};
+    event.bytes_in = flight->bytes_in();
+    event.bytes_out = flight->bytes_out();
+  }
+  return event;
+}
+
+void Dispatcher::emit(const Exchange& exchange, const Ending& ending) {
+  Event event = describe(exchange, ending.kind);
+  event.outcome = ending.outcome;
+  event.status = ending.status;
+  event.error = ending.error;
+  event.detail = ending.detail;
+  event.refusal = ending.refusal;
+  services_.events(event);
+}
+
+std::array<char, 11> Dispatcher::next_name() {
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::array<char, 11> name;
+  std::uint64_t rest = ++serial_;
+  for (auto digit = name.rbegin(); digit != name.rend(); ++digit, rest >>= 6) *digit = kDigits[rest & 63];
+  return name;
+}
+
+void Dispatcher::snapshot(Snapshot& into) const {
+  into.draining = draining_;
+  into.pending_bytes = pending_bytes_;
+  const auto add = [&](const Destination& destination) {
+    const auto& heart = destination.heart;
+    into.upstreams.push_back({.name = destination.name,
+                              .entry = destination.entry,
+                              .pending = heart.pending(),
+                              .in_flight = heart.in_flight(),
+                              .max_concurrent = destination.settings.max_concurrent,
+                              .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
+                              .totals = destination.totals});
+  };
+  for (const auto& destination : named_) add(*destination);
+  for (const auto& [authority, destination] : unmatched_) add(*destination);
+}
+
+// Coming to rest.
+
+void Dispatcher::sweep() {
+  const auto now = services_.loop.now();
+  const bool crowded = unmatched_.size() >= kMostUnmatched;
+  std::erase_if(unmatched_, [&](const auto& entry) {
+    const Destination& destination = *entry.second;
+    const bool at_rest = destination.heart.idle() && !destination.being_served;
+    return at_rest && (crowded || now - destination.last_used >= kIdleBeforeForgotten);
+  });
+  sweeper_.start(now + kSweepEvery);
+}
+
+void Dispatcher::drain(std::move_only_function<void()> when_empty) {
+  draining_ = true;
+  when_empty_ = std::move(when_empty);
+  when_drained();
+}
+
+void Dispatcher::when_drained() {
+  if (exchanges_.size() == 0 && when_empty_) std::exchange(when_empty_, nullptr)();
+}
+
+void Dispatcher::end_all() {
+  draining_ = true;
+  for (const auto number : exchanges_.ids()) {
+    Exchange* exchange = exchanges_.find(number);
+    if (!exchange) continue;
+    const auto stopped = busy(http::Why::draining, "shutting down", 1);
+    if (exchange->stage == Exchange::Stage::pending) {
+      exchange->waited = services_.loop.now() - exchange->arrived;
+      refuse(*exchange, stopped);
+    } else if (exchange->flight) {
+      exchange->flight->break_off(stopped);
+    } else {  // waits to be sent again
+      exchange->requester.on_refusal(stopped);
+      failed(*exchange, stopped.why, stopped.details);
+    }
+  }
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The middle of the proxy: judges each request, hands it to its upstream's heart, carries out what the heart commands,
+// and ends each exchange, in one place, with one outcome. Owns the exchanges and the upstreams. The loop's thread only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "http/refusal.h"
+#include "http/request_parser.h"
+#include "loop/timer.h"
+#include "penstock/event.h"
+#include "penstock/snapshot.h"
+#include "proxy/destination.h"
+#include "proxy/exchange.h"
+#include "proxy/exchange_table.h"
+#include "proxy/requester.h"
+#include "proxy/router.h"
+#include "proxy/services.h"
+
+namespace penstock::proxy {
+
+class Dispatcher {
+ public:
+  explicit Dispatcher(Services services);
+  ~Dispatcher();
+
+  /// A request came. Nothing: it was refused, and the requester told so. Otherwise the exchange lives until the
+  /// requester hears of its end or abandons it.
+  Exchange* accept(Requester& requester, http::RequestHead&& head);
+  /// A request that was refused before it was read whole: only to be told of.
+  void report_refused(const http::Refusal& refusal);
+
+  /// The requester appended to `body`, or marked it whole.
+  void body_came(Exchange& exchange);
+  /// Whether more of the body should be read now.
+  bool wants_body(const Exchange& exchange) const;
+  /// The requester has room for more of the answer.
+  void resume(Exchange& exchange);
+  /// The rest of the request turned out malformed: the requester is told so, or the answer breaks off.
+  void reject(Exchange& exchange, const http::Refusal& refusal);
+  /// The requester is gone; it hears no more.
+  void abandon(Exchange& exchange);
+
+  // From flights. The exchange is gone when these return.
+  void completed(Exchange& exchange);
+  void failed(Exchange& exchange, http::Why why, std::string_view details);
+  void stalled(Exchange& exchange, std::string_view details);
+  void again(Exchange& exchange);
+
+  /// From now on newcomers are refused; `when_empty` is called once nothing is under way.
+  void drain(std::move_only_function<void()> when_empty);
+  /// Refuses what is pending and breaks off what is in flight.
+  void end_all();
+
+  bool draining() const { return draining_; }
+  void snapshot(Snapshot& into) const;
+
+ private:
+  struct Ending {
+    EventKind kind;
+    Outcome outcome;
+    int status = 0;
+    std::string_view error, detail, refusal;
+  };
+
+  std::optional<http::Refusal> judge(Exchange& exchange, std::optional<Duration>& max_wait);
+  std::optional<http::Refusal> judge_address(const http::Target& target) const;
+  Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
+  Destination* destination_for(const http::Target& target, std::size_t entry);
+  std::unique_ptr<Destination> make_destination(std::string name, std::size_t entry, const UpstreamSettings& settings);
+
+  template <typename Call>
+  void move(Destination& destination, Call call);
+  void carry_out(Destination& destination);
+  void start(const flow::Commands::Start& command);
+  void refuse_pending(const flow::Commands::Refuse& command);
+  void end(Exchange& exchange, const Ending& ending);
+
+  void charge(Exchange& exchange, std::size_t bytes);
+  Event describe(const Exchange& exchange, EventKind kind) const;
+  void emit(const Exchange& exchange, const Ending& ending);
+  void count(Totals& totals, Outcome outcome);
+  void sweep();
+  void when_drained();
+  std::array<char, 11> next_name();
+
+  Services services_;
+  Router router_;
+  std::vector<std::unique_ptr<Destination>> named_;                          // by entry - 1
+  std::unordered_map<std::string, std::unique_ptr<Destination>> unmatched_;  // by host:port
+  ExchangeTable exchanges_;
+  loop::Timer sweeper_;
+  std::size_t pending_bytes_ = 0;
+  std::uint64_t serial_;
+  bool draining_ = false;
+  std::move_only_function<void()> when_empty_;
+};
+
+}  // namespace penstock::proxy

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an exchange knows of itself.
+#include "proxy/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "proxy/flight.h"
+
+namespace penstock::proxy {
+
+std::size_t BodyBuffer::take(char* room, std::size_t space) {
+  const std::size_t moved = std::min(space, size());
+  std::memcpy(room, bytes_.data() + taken_, moved);
+  taken_ += moved;
+  if (taken_ == bytes_.size()) {
+    bytes_.clear();
+    taken_ = 0;
+  }
+  return moved;
+}
+
+Exchange::Exchange(Requester& who, http::RequestHead&& what) : requester(who), head(std::move(what)) {}
+
+Exchange::~Exchange() = default;
+
+std::size_t Exchange::bytes() const {
+  return sizeof(Exchange) + head.fields.bytes() + head.target.size() + target.resource.size() + body.size();
+}
+
+bool Exchange::repeatable() const {
+  const auto& method = head.method;
+  const bool safe = method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE";
+  return safe && !head.has_body() && !sent_again;
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request's life, from its head to its outcome: what was asked, by whom, where it stands, and the part of its body
+// that has come but not yet left. The dispatcher owns it and moves it along; its flight is a part of its own.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "flow/upstream.h"
+#include "http/request_parser.h"
+#include "http/target.h"
+#include "proxy/exchange_table.h"
+#include "proxy/requester.h"
+
+namespace penstock::proxy {
+
+class Destination;
+class Flight;
+
+/// Body bytes on their way from the client to the upstream.
+class BodyBuffer {
+ public:
+  void append(std::string_view bytes) { bytes_.append(bytes); }
+  /// Moves out at most `space` bytes.
+  std::size_t take(char* room, std::size_t space);
+  std::size_t size() const { return bytes_.size() - taken_; }
+
+  bool whole = false;  ///< nothing more will come
+  http::Fields trailers;
+
+ private:
+  std::string bytes_;
+  std::size_t taken_ = 0;
+};
+
+struct Exchange {
+  enum class Stage : std::uint8_t { pending, in_flight };
+
+  Exchange(Requester& who, http::RequestHead&& what);
+  ~Exchange();
+
+  Requester& requester;
+  http::RequestHead head;
+  http::Target target;
+  BodyBuffer body;
+
+  ExchangeTable::Id number = 0;
+  std::array<char, 11> name{};  ///< its id in events
+  Destination* destination = nullptr;
+  flow::Ticket ticket;
+  Stage stage = Stage::pending;
+  bool sent_again = false;
+  std::int64_t arrived = 0;
+  std::int64_t took_off = 0;
+  std::int64_t waited = 0;
+  std::size_t charged = 0;  ///< of caps.pendingMemory
+  std::unique_ptr<Flight> flight;
+
+  std::string_view id() const { return {name.data(), name.size()}; }
+  /// The memory that it holds while pending.
+  std::size_t bytes() const;
+  /// Whether it may be sent twice: nothing but a look, and nothing to repeat.
+  bool repeatable() const;
+};
+
+}  // namespace penstock::proxy

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// From take-off to landing.
+#include "proxy/flight.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "http/forwarding.h"
+#include "proxy/dispatcher.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kPatienceForContinue = 1'000'000;
+constexpr std::size_t kAnswerHeadBytes = 256 * 1024;
+constexpr std::size_t kAnswerHeadLines = 1000;
+
+http::Why why_of(transfer::Failure failure) {
+  using transfer::Failure;
+  switch (failure) {
+    case Failure::denied: return http::Why::destination_denied;
+    case Failure::refused: return http::Why::connection_refused;
+    case Failure::unroutable: return http::Why::destination_unroutable;
+    case Failure::connect_timeout: return http::Why::connection_timeout;
+    case Failure::no_descriptors: return http::Why::destination_unavailable;
+    case Failure::stale_connection:
+    case Failure::terminated: return http::Why::connection_terminated;
+    case Failure::incomplete: return http::Why::response_incomplete;
+    case Failure::coding: return http::Why::response_coding;
+    case Failure::head_too_large: return http::Why::response_head_too_large;
+    case Failure::protocol: return http::Why::protocol_error;
+    case Failure::none:
+    case Failure::stopped:
+    case Failure::internal: break;
+  }
+  return http::Why::internal_error;
+}
+
+transfer::BodyKind body_kind(const http::RequestHead& head) {
+  switch (head.body) {
+    case http::BodyKind::chunked: return transfer::BodyKind::chunked;
+    case http::BodyKind::none: return transfer::BodyKind::none;
+    case http::BodyKind::length: break;
+  }
+  // A GET that announces nothing needs no announcement; for a POST `Content-Length: 0` says something.
+  const bool idle_talk = head.content_length == 0 && (head.method == "GET" || head.method == "HEAD");
+  return idle_talk ? transfer::BodyKind::none : transfer::BodyKind::length;
+}
+
+std::string in_brackets(const std::string& address) {
+  return address.find(':') == std::string::npos ? address : "[" + address + "]";
+}
+
+std::string seconds(Duration duration) {
+  const auto ms = duration.count() / 1000;
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+}  // namespace
+
+Flight::Flight(const Services& services, Dispatcher& dispatcher, Exchange& exchange)
+    : services_(services),
+      dispatcher_(dispatcher),
+      exchange_(exchange),
+      reader_(kAnswerHeadBytes, kAnswerHeadLines),
+      timer_(services.loop, [this] { on_time(); }),
+      turn_end_(services.loop, [this] { end_turn(); }) {}
+
+Flight::~Flight() = default;
+
+void Flight::take_off() {
+  if (exchange_.head.expect_continue) go_ahead_at_ = services_.loop.now() + kPatienceForContinue;
+  keep_time();
+  if (exchange_.target.literal) return send();
+  if (const auto* addresses = services_.resolver.remembered(exchange_.target.host)) return dial(*addresses);
+  look_up();
+}
+
+void Flight::look_up() {
+  question_ = services_.resolver.ask(exchange_.target.host, [this](const loop::Lookup& lookup) {
+    question_.reset();
+    if (lookup) return dial(*lookup);
+    const auto& host = exchange_.target.host;
+    if (lookup.error().timed_out) return fail(http::Why::dns_timeout, "no answer from the name servers about " + host);
+    fail(http::Why::dns_error, "cannot resolve " + host + ": " + lookup.error().rcode);
+  });
+}
+
+void Flight::dial(const loop::Addresses& addresses) {
+  const auto& target = exchange_.target;
+  bool own = false;
+  for (const auto& text : addresses) {
+    const auto address = access::parse_address(text);
+    if (!address) continue;
+    const auto verdict = services_.verdict.destination(*address, target.port);
+    own = own || verdict == access::Destination::own;
+    if (verdict != access::Destination::allowed) continue;
+    pin_ += pin_.empty() ? target.host + ":" + std::to_string(target.port) + ":" : ",";
+    pin_ += in_brackets(text);
+  }
+  if (!pin_.empty()) return send();
+  if (own) return fail(http::Why::loop, target.host + " is this proxy itself");
+  fail(http::Why::destination_denied, target.host + " has no address that may be dialled (access.allow)");
+}
+
+void Flight::send() {
+  const auto& target = exchange_.target;
+  const auto& head = exchange_.head;
+  transfer::Order order;
+  order.method = head.method;
+  order.origin = "http://" + target.authority() + "/";
+  order.resource = target.resource;
+  order.pin = std::exchange(pin_, {});
+  order.body = body_kind(head);
+  order.length = head.content_length;
+  order.expect_continue = head.expect_continue;
+  order.fresh_connection = exchange_.sent_again;
+  order.connect_timeout = exchange_.destination->settings.timeouts.connect;
+  const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
+  order.lines.reserve(fields.bytes(), fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) order.lines.add(fields[i].name, fields[i].value);
+  transfer_ = services_.multi.start(std::move(order), *this);
+}
+
+void Flight::on_connected() {
+  connected_ = true;
+  moved_ = services_.loop.now();
+  if (body_kind(exchange_.head) == transfer::BodyKind::none || exchange_.head.content_length == bytes_out_) {
+    if (exchange_.head.body != http::BodyKind::chunked) body_sent();
+  }
+  keep_time();
+}
+
+void Flight::body_sent() {
+  sent_ = services_.loop.now();
+  keep_time();
+}
+
+void Flight::go_ahead() {
+  if (go_ahead_at_ == 0) return;
+  go_ahead_at_ = 0;
+  moved_ = services_.loop.now();
+  turn_end_.ask();
+  keep_time();
+}
+
+void Flight::body_came() { turn_end_.ask(); }
+
+void Flight::end_turn() {
+  if (!transfer_) return;
+  // libcurl would wait until the rest of the body is sent, which nobody wants any more.
+  if (answered_ && sent_ == 0 && answer_is_whole()) return complete();
+  if (go_ahead_at_ == 0) transfer_->resume_upload();
+}
+
+void Flight::resume() {
+  if (!paused_by_client_) return;
+  paused_by_client_ = false;
+  moved_ = services_.loop.now();
+  transfer_->resume_download();
+}
+
+bool Flight::on_line(std::string_view line) {
+  using Verdict = http::ResponseHeadReader::Verdict;
+  switch (reader_.on_line(line)) {
+    case Verdict::more: return true;
+    case Verdict::interim: pass_interim(); return true;
+    case Verdict::final: pass_head(); return true;
+    case Verdict::bad: break;
+  }
+  bad_head_ = true;
+  return false;
+}
+
+void Flight::pass_interim() {
+  const auto& head = reader_.head();
+  exchange_.requester.on_interim(head.status, head.reason,
+                                 http::response_fields(head, services_.config.proxy.via, std::nullopt));
+  if (head.status == 100) go_ahead();
+}
+
+void Flight::pass_head() {
+  const auto& head = reader_.head();
+  answered_ = true;
+  go_ahead_at_ = 0;
+  moved_ = services_.loop.now();
+  first_byte_ = moved_ - exchange_.took_off;
+  const auto length = head.has_length ? std::optional(head.content_length) : std::nullopt;
+  exchange_.requester.on_head(head.status, head.reason,
+                              http::response_fields(head, services_.config.proxy.via, Duration{exchange_.waited}), length);
+  if (sent_ == 0) turn_end_.ask();
+  keep_time();
+}
+
+Flight::Taken Flight::on_body(std::string_view bytes) {
+  if (!exchange_.requester.has_room()) {
+    paused_by_client_ = true;
+    return Taken::none;
+  }
+  bytes_in_ += bytes.size();
+  moved_ = services_.loop.now();
+  exchange_.requester.on_body(bytes);
+  if (sent_ == 0) turn_end_.ask();
+  return Taken::all;
+}
+
+Flight::Given Flight::give_body(char* room, std::size_t space, std::size_t& size) {
+  auto& body = exchange_.body;
+  if (go_ahead_at_ != 0) return Given::none;
+  if (body.size() == 0 && body.whole) {
+    if (sent_ == 0) body_sent();
+    return Given::end;
+  }
+  if (body.size() == 0) return Given::none;
+  size = body.take(room, space);
+  bytes_out_ += size;
+  moved_ = services_.loop.now();
+  if (exchange_.head.body == http::BodyKind::length && bytes_out_ == exchange_.head.content_length) body_sent();
+  exchange_.requester.on_body_wanted();
+  return Given::bytes;
+}
+
+void Flight::give_trailers(transfer::HeaderLines& trailers) {
+  const http::Fields fields = http::trailer_fields(exchange_.body.trailers);
+  for (std::size_t i = 0; i < fields.size(); ++i) trailers.add(fields[i].name, fields[i].value);
+}
+
+bool Flight::answer_is_whole() const {
+  const auto& head = reader_.head();
+  return !head.has_body(exchange_.head.method) || (head.has_length && bytes_in_ == head.content_length);
+}
+
+void Flight::on_done(const transfer::Result& result) {
+  // libcurl may fail on the rest of an upload after an answer that is complete.
+  if (answered_ && (result.failure == transfer::Failure::none || (!bad_head_ && answer_is_whole()))) return complete();
+  if (result.failure == transfer::Failure::stale_connection && exchange_.repeatable()) return dispatcher_.again(exchange_);
+  failed(result);
+}
+
+void Flight::complete() {
+  exchange_.requester.on_end(http::trailer_fields(reader_.trailers()));
+  dispatcher_.completed(exchange_);
+}
+
+void Flight::failed(const transfer::Result& result) {
+  if (bad_head_) return fail(reader_.why(), reader_.details());
+  if (result.failure == transfer::Failure::none) return fail(http::Why::protocol_error, "not an HTTP answer");
+  fail(why_of(result.failure), result.details);
+}
+
+void Flight::fail(http::Why why, const std::string& details) {
+  break_off({.why = why, .details = exchange_.destination->name + ": " + details});
+}
+
+void Flight::break_off(const http::Refusal& refusal) {
+  if (answered_) {
+    exchange_.requester.on_broken();
+  } else {
+    exchange_.requester.on_refusal(refusal);
+  }
+  dispatcher_.failed(exchange_, refusal.why, refusal.details);
+}
+
+void Flight::keep_time() {
+  const std::int64_t next = deadline();
+  if (next != kNever && (!timer_.running() || timer_.at() > next)) timer_.start(next);
+}
+
+std::int64_t Flight::deadline() const {
+  const auto& timeouts = exchange_.destination->settings.timeouts;
+  std::int64_t next = idle_deadline();
+  if (timeouts.total.count() > 0) next = std::min(next, exchange_.took_off + timeouts.total.count());
+  if (go_ahead_at_ != 0) next = std::min(next, go_ahead_at_);
+  if (sent_ != 0 && !answered_ && timeouts.first_byte.count() > 0) next = std::min(next, sent_ + timeouts.first_byte.count());
+  return next;
+}
+
+std::int64_t Flight::idle_deadline() const {
+  const bool uploading = connected_ && sent_ == 0 && go_ahead_at_ == 0;
+  const auto idle = exchange_.destination->settings.timeouts.idle.count();
+  return (uploading || answered_) && idle > 0 ? moved_ + idle : kNever;
+}
+
+bool Flight::client_stalls() const { return answered_ ? paused_by_client_ : exchange_.body.size() == 0; }
+
+void Flight::on_time() {
+  const auto& timeouts = exchange_.destination->settings.timeouts;
+  const std::int64_t now = services_.loop.now();
+  if (timeouts.total.count() > 0 && now >= exchange_.took_off + timeouts.total.count()) {
+    return fail(http::Why::read_timeout, "not done after " + seconds(timeouts.total) + " (timeouts.total)");
+  }
+  if (go_ahead_at_ != 0 && now >= go_ahead_at_) {
+    exchange_.requester.on_interim(100, "Continue", {});
+    return go_ahead();
+  }
+  if (sent_ != 0 && !answered_ && timeouts.first_byte.count() > 0 && now >= sent_ + timeouts.first_byte.count()) {
+    return fail(http::Why::response_timeout, "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
+  }
+  if (now < idle_deadline()) return keep_time();
+  const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";
+  if (client_stalls()) return dispatcher_.stalled(exchange_, "the client moved no byte" + silence);
+  fail(http::Why::read_timeout, "no byte moved" + silence);
+}
+
+}  // namespace penstock::proxy

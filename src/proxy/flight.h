@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of an exchange's life between take-off and landing: look up the name, judge the addresses, dial, send, pass
+// the answer on as it comes, and keep the time-outs. It says how it ended once, to the dispatcher, who then drops it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/response_head.h"
+#include "loop/resolver.h"
+#include "loop/timer.h"
+#include "loop/turn_end.h"
+#include "proxy/exchange.h"
+#include "proxy/services.h"
+#include "transfer/transfer.h"
+
+namespace penstock::proxy {
+
+class Dispatcher;
+
+class Flight final : public transfer::TransferEvents {
+ public:
+  Flight(const Services& services, Dispatcher& dispatcher, Exchange& exchange);
+  ~Flight();
+
+  void take_off();
+  /// More of the request's body has come, or its end.
+  void body_came();
+  /// The requester has room again.
+  void resume();
+  /// Ends it at once: the requester gets the refusal, or half an answer.
+  void break_off(const http::Refusal& refusal);
+
+  int status() const { return answered_ ? reader_.head().status : 0; }
+  bool answered() const { return answered_; }  ///< the final head was passed on
+  std::uint64_t bytes_in() const { return bytes_in_; }
+  std::uint64_t bytes_out() const { return bytes_out_; }
+  std::optional<std::int64_t> first_byte() const { return first_byte_; }
+
+  void on_connected() override;
+  bool on_line(std::string_view line) override;
+  Taken on_body(std::string_view bytes) override;
+  Given give_body(char* room, std::size_t space, std::size_t& size) override;
+  void give_trailers(transfer::HeaderLines& trailers) override;
+  void on_done(const transfer::Result& result) override;
+
+ private:
+  void dial(const loop::Addresses& addresses);
+  void look_up();
+  void send();
+  void pass_interim();
+  void pass_head();
+  bool answer_is_whole() const;
+  void body_sent();
+  void go_ahead();
+  void end_turn();
+  void complete();
+  void keep_time();
+  void on_time();
+  std::int64_t deadline() const;
+  std::int64_t idle_deadline() const;
+  bool client_stalls() const;
+  void fail(http::Why why, const std::string& details);
+  void failed(const transfer::Result& result);
+
+  const Services& services_;
+  Dispatcher& dispatcher_;
+  Exchange& exchange_;
+  http::ResponseHeadReader reader_;
+  loop::Timer timer_;
+  loop::TurnEnd turn_end_;
+  std::unique_ptr<loop::Resolver::Question> question_;
+  std::string pin_;
+  std::int64_t moved_ = 0;        // when a body byte last moved
+  std::int64_t sent_ = 0;         // when the request was out; 0: not yet
+  std::int64_t go_ahead_at_ = 0;  // when the client is told to send its body, lacking the upstream's 100; 0: no matter
+  std::optional<std::int64_t> first_byte_;
+  std::uint64_t bytes_in_ = 0;
+  std::uint64_t bytes_out_ = 0;
+  bool connected_ = false;
+  bool answered_ = false;
+  bool paused_by_client_ = false;
+  bool bad_head_ = false;
+  std::unique_ptr<transfer::Transfer> transfer_;  // last: it is cancelled before what its events use goes
+};
+
+}  // namespace penstock::proxy

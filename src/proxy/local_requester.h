@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A caller in this process: hands its request to the dispatcher as a client's connection would, and gathers the answer.
+// Lives on the loop until the answer is there.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "loop/loop.h"
+#include "loop/turn_end.h"
+#include "penstock/error.h"
+#include "penstock/message.h"
+#include "proxy/dispatcher.h"
+#include "proxy/requester.h"
+
+namespace penstock::proxy {
+
+class LocalRequester final : public loop::Resident, private Requester {
+ public:
+  using OnResponse = std::move_only_function<void(std::expected<Response, Error>)>;
+
+  /// On the loop's thread.
+  static void submit(loop::Loop& loop, Dispatcher& dispatcher, const std::string& via, Request&& request,
+                     OnResponse on_response);
+  /// One that is still waiting is told that the proxy has stopped.
+  ~LocalRequester() override;
+
+ private:
+  LocalRequester(loop::Loop& loop, const std::string& via, OnResponse on_response);
+
+  void on_interim(int, std::string_view, const http::Fields&) override {}
+  void on_head(int status, std::string_view reason, const http::Fields& fields, std::optional<std::uint64_t>) override;
+  bool has_room() const override { return true; }
+  void on_body(std::string_view bytes) override { response_.body.append(bytes); }
+  void on_body_wanted() override {}
+  void on_end(const http::Fields& trailers) override;
+  void on_broken() override;
+  void on_refusal(const http::Refusal& refusal) override;
+  void finish(std::expected<Response, Error> answer);
+
+  const std::string via_;
+  OnResponse on_response_;
+  Response response_;
+  std::optional<std::expected<Response, Error>> answer_;
+  loop::TurnEnd finishing_;
+};
+
+}  // namespace penstock::proxy
