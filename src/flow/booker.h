@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "flow/limit.h"
@@ -14,21 +15,26 @@ namespace penstock::flow {
 /// Only departures this near are committed; who must wait longer asks again.
 inline constexpr Time kHorizon = 50'000;
 
-/// The answer to an ask: when requests may leave, ascending, and, where fewer than asked for were granted, the moment
-/// to ask again.
+/// The answer to an ask.
 struct Booking {
+  /// When requests may leave, ascending; at most as many as were asked for.
   std::vector<Time> departures;
+  /// Where fewer than asked for were granted: the moment to ask again,
   std::optional<Time> ask_again;
+  /// and, where known, a moment before which no further departure will be.
+  std::optional<Time> not_before;
+  void clear() { departures.clear(), ask_again.reset(), not_before.reset(); }
 };
 
 class Booker {
  public:
   virtual ~Booker() = default;
-  /// Up to `count` departures from `now` on. Fills `booking` and returns true, or returns false: the answer will come
-  /// through Upstream::answer(). A lane has one ask under way at a time.
-  virtual bool ask(Time now, std::size_t count, Booking& booking) = 0;
-  /// A departure that nobody took.
-  virtual void give_back(Time departure) = 0;
+  /// Up to `count` departures from `now` on, for the lane of `group`. Fills the empty `booking` and returns true, or
+  /// returns false: the answer will come through Upstream::answer(), later and always. A lane has one ask under way at
+  /// a time.
+  virtual bool ask(Time now, std::string_view group, std::size_t count, Booking& booking) = 0;
+  /// A departure that this lane will not take. Its time may still be ahead.
+  virtual void give_back(std::string_view group, Time departure) = 0;
 };
 
 }  // namespace penstock::flow

@@ -23,13 +23,24 @@ class Fields {
   };
 
   void add(std::string_view name, std::string_view value);
+  /// A line in pieces, as a parser meets it: begin(), then pieces of its name, then pieces of its value.
+  void begin();
+  void extend_name(std::string_view piece);
+  void extend_value(std::string_view piece);
+  void trim_value();  ///< drops blanks at the end of the last line's value
+
+  /// Room for that much text and that many lines, where it is known beforehand.
+  void reserve(std::size_t text, std::size_t lines);
   void clear();
   void shrink_to_fit();  ///< before a long wait
 
   std::size_t size() const { return places_.size(); }
   bool empty() const { return places_.empty(); }
-  /// Valid until the next add() or clear().
-  Line operator[](std::size_t index) const;
+  /// Valid until the next change.
+  Line operator[](std::size_t index) const {
+    const Place& place = places_[index];
+    return {{text_.data() + place.name_at, place.name_size}, {text_.data() + place.value_at, place.value_size}};
+  }
   /// The first line of that name.
   std::optional<std::string_view> find(std::string_view name) const;
   std::size_t count(std::string_view name) const;

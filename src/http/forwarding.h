@@ -35,12 +35,13 @@ std::optional<Refusal> check_expectation(const RequestHead& head);
 
 /// The fields that go to the upstream: Host made from the target, first; end-to-end fields in order; Via appended
 /// (`Via: <received version> name`), Max-Forwards decremented. Without Content-Length, Transfer-Encoding, Expect,
-/// Connection and what it nominates (Host, framing and the like cannot be nominated away), Proxy-*, TE, Upgrade, Penstock-*.
+/// Connection and what it nominates (Host, framing and the like cannot be nominated away), Proxy-*, TE, Upgrade,
+/// Penstock-*.
 Fields request_fields(const RequestHead& head, const Target& target, std::string_view via);
 
-/// The fields that go to the client: end-to-end fields in order, Via appended, and `Server-Timing: penstock-wait;dur=MS`
-/// as a line of its own where `wait` is given. Without framing and hop-by-hop fields; Content-Length is left to the
-/// writer, which also keeps it for HEAD and 304.
+/// The fields that go to the client: end-to-end fields in order, Via appended, and `Server-Timing:
+/// penstock-wait;dur=MS` as a line of its own where `wait` is given. Without framing and hop-by-hop fields;
+/// Content-Length is left to the writer, which also keeps it for HEAD and 304.
 Fields response_fields(const ResponseHead& head, std::string_view via, std::optional<Duration> wait);
 
 /// Trailer fields that may be passed on: none that frames, routes or authenticates (RFC 9110 6.5.1).

@@ -23,12 +23,12 @@ enum class Why : std::uint8_t {
   destination_denied,   // special or denied address
   destination_unnamed,  // `unmatched: deny`
   // Malformed (4xx, 5xx, http_request_error)
-  malformed,             // 400
-  target_too_long,       // 414
-  expectation_unknown,   // 417
-  head_too_large,        // 431
-  not_implemented,       // 501
-  version_unsupported,   // 505
+  malformed,            // 400
+  target_too_long,      // 414
+  expectation_unknown,  // 417
+  head_too_large,       // 431
+  not_implemented,      // 501
+  version_unsupported,  // 505
   // Answered here as RFC 9110 asks (Max-Forwards: 0)
   max_forwards,
   // Loop (502)
@@ -40,11 +40,11 @@ enum class Why : std::uint8_t {
   connection_timeout,
   connection_terminated,
   destination_unroutable,
-  response_timeout,         // firstByte
-  read_timeout,             // idle, total
+  response_timeout,  // firstByte
+  read_timeout,      // idle, total
   response_incomplete,
   response_head_too_large,
-  response_coding,          // transfer coding
+  response_coding,  // transfer coding
   protocol_error,
   upgrade_failed,
   tls_protocol_error,
@@ -64,10 +64,10 @@ Wording wording(Why why);
 /// One answer of Penstock's own.
 struct Refusal {
   Why why{};
-  std::string details;  ///< one sentence that says what to do: "github queue full, retry in 7s"
-  std::optional<std::chrono::seconds> retry_after;
+  std::string details{};  ///< one sentence that says what to do: "github queue full, retry in 7s"
+  std::optional<std::chrono::seconds> retry_after{};
   int status = 0;       ///< 0: the table's
-  std::string allow;    ///< a value for `Allow`, where 405 or OPTIONS asks for one; usually empty
+  std::string allow{};  ///< a value for `Allow`, where 405 or OPTIONS asks for one; usually empty
 
   int status_code() const { return status ? status : wording(why).status; }
 };

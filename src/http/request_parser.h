@@ -25,12 +25,12 @@ struct RequestHead {
   BodyKind body = BodyKind::none;    ///< `length` also for Content-Length: 0
   std::uint8_t minor_version = 1;    ///< HTTP/1.minor: 0 or 1
   bool keep_alive = true;            ///< what version and Connection ask for
-  bool expect_continue = false;
+  bool expect_continue = false;      ///< `Expect: 100-continue`, in HTTP/1.1 and with a body to wait for
 
   bool has_body() const { return body == BodyKind::chunked || (body == BodyKind::length && content_length > 0); }
 };
 
-/// What the parser tells, from inside consume().
+/// What the parser tells, from inside consume(). The parser must outlive the call.
 class RequestSink {
  public:
   virtual void on_head(RequestHead&& head) = 0;
@@ -45,9 +45,9 @@ class RequestSink {
 class RequestParser {
  public:
   enum class State : std::uint8_t {
-    hungry,    ///< took everything, wants more
-    paused,    ///< stopped after on_complete, or where pause() asked for it; call consume() with what is left over
-    failed,    ///< see refusal(); the connection must be closed after the answer
+    hungry,  ///< took everything, wants more
+    paused,  ///< stopped after on_complete, or where pause() asked for it; call consume() with what is left over
+    failed,  ///< see refusal(); the connection must be closed after the answer
   };
   struct Progress {
     std::size_t consumed;
@@ -60,10 +60,11 @@ class RequestParser {
   RequestParser& operator=(const RequestParser&) = delete;
 
   /// Feeds bytes. Stops after each complete request (`paused`), so the caller decides when to read the next; bytes
-  /// not consumed stay the caller's. The next consume() goes on.
+  /// not consumed stay the caller's. The next consume() goes on. After a request that ends the connection
+  /// (`keep_alive` false) whatever follows is swallowed unread.
   Progress consume(std::string_view bytes);
 
-  /// From inside on_head or on_body: stop at the next possible byte.
+  /// From inside on_head or on_body: stop at the next possible byte. A message that has no byte left still completes.
   void pause();
 
   /// Whether a request has begun and is not complete: a connection that ends now was cut.

@@ -18,8 +18,8 @@ struct ResponseHead {
   std::string reason;
   Fields fields;
   std::uint64_t content_length = 0;
-  bool has_length = false;   ///< one valid Content-Length and no Transfer-Encoding
-  bool chunked = false;      ///< Transfer-Encoding: chunked
+  bool has_length = false;  ///< one valid Content-Length and no Transfer-Encoding
+  bool chunked = false;     ///< Transfer-Encoding: chunked
   std::uint8_t minor_version = 1;
 
   /// Whether a body follows, after a request of this method (RFC 9112 6.3).
@@ -50,14 +50,17 @@ class ResponseHeadReader {
  private:
   Verdict fail(Why why, std::string details);
   Verdict status_line(std::string_view line);
-  Verdict field_line(std::string_view line);
+  Verdict field_line(std::string_view line, Fields& fields);
+  Verdict folded_line(std::string_view line, Fields& fields);
   Verdict end_of_head();
+  Verdict end_of_interim();
+  Verdict judge_framing();
 
   ResponseHead head_;
   Fields trailers_;
   std::string details_;
   std::size_t max_bytes_, max_lines_, max_interim_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0;  // of the section under way
   std::size_t interims_ = 0;
   Why why_{};
   enum class Section : std::uint8_t { status, fields, trailers } section_ = Section::status;

@@ -16,9 +16,9 @@ namespace penstock::http {
 
 /// What the writer must know of the request that is answered.
 struct AnswerTo {
-  bool head_method = false;         ///< HEAD: no body, whatever the length says
+  bool head_method = false;  ///< HEAD: no body, whatever the length says
   std::uint8_t minor_version = 1;
-  bool keep_alive = true;           ///< false: say `Connection: close`
+  bool keep_alive = true;  ///< false: say `Connection: close`
 };
 
 class ResponseWriter {
@@ -32,17 +32,18 @@ class ResponseWriter {
   /// HEAD and 304 keep a known length in the head.
   void head(std::string& out, int status, std::string_view reason, const Fields& fields,
             std::optional<std::uint64_t> length);
-  /// A piece of the body; nothing is written for answers without one.
+  /// A piece of the body; nothing is written for answers without one, nor beyond the length that head() gave.
   void body(std::string& out, std::string_view bytes);
   /// The end: last chunk and trailers where chunked.
   void end(std::string& out, const Fields& trailers);
 
-  /// Whether the connection may serve another request after this answer: false for close-delimited ones, and where
-  /// AnswerTo said so. Valid after head().
+  /// Whether the connection may serve another request after this answer: false for close-delimited ones, for bodies
+  /// that ended short of their length, and where AnswerTo said so. Valid after head(), for good after end().
   bool keeps_connection() const { return keeps_connection_; }
 
  private:
   AnswerTo request_;
+  std::uint64_t left_ = 0;  // of the body, where its length is known
   bool chunked_ = false;
   bool bodyless_ = false;
   bool keeps_connection_ = true;

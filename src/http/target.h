@@ -13,11 +13,11 @@
 namespace penstock::http {
 
 struct Target {
-  std::string scheme;  ///< "http" or "https", lower case
+  std::string scheme;  ///< "http", lower case
   std::string host;    ///< lower case, no brackets, one trailing dot dropped
   std::uint16_t port = 0;
-  bool literal = false;   ///< the host is an IPv4 or IPv6 address
-  std::string resource;   ///< what goes on the wire: "/path?query", byte-exact, or "*"
+  bool literal = false;  ///< the host is an IPv4 or IPv6 address
+  std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"
 
   /// `host:port`, IPv6 in brackets: the key of an upstream.
   std::string authority() const;
@@ -28,15 +28,20 @@ struct Target {
 };
 
 /// An absolute-form target. `Why::malformed` with a sentence for whatever is not; origin-form and authority-form too.
-/// A scheme other than http and https is `Why::not_implemented`.
+/// Well-formed, but `Why::not_implemented`: CONNECT with host and port, and schemes other than http (https among them).
+/// Sentences never repeat the target: it may hold a password.
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
 
-/// `host`, `host:port`, `[v6]:port`, judged like the authority of a target; port 0 where none is given.
+/// `host`, `host:port`, `[v6]:port`, judged like the authority of a target; port 0 where none is given. Names consist
+/// of letters, digits and hyphens; IPv4 only as four plain decimal numbers; IPv6 comes out in its shortest form.
 struct Authority {
   std::string host;
   std::uint16_t port = 0;
   bool literal = false;
 };
 std::expected<Authority, std::string> parse_authority(std::string_view text);
+
+/// Whether this may stand in `Host`: nothing at all, or what parse_authority would take.
+bool is_host_value(std::string_view text);
 
 }  // namespace penstock::http

@@ -96,7 +96,7 @@ void ClientConnection::begin(http::RequestHead&& head) {
                                 .details = "clients from this network may not use this proxy (access.clients)"};
   dispatcher_.report_refused(unwelcome);
   body_whole_ = false;  // whatever else it has to say is not heard
-  on_refusal(unwelcome);
+  answer_refusal(unwelcome);
 }
 
 void ClientConnection::on_body(std::string_view bytes) {
@@ -117,17 +117,22 @@ void ClientConnection::on_complete(http::Fields&& trailers) {
 
 // To the client.
 
-void ClientConnection::on_interim(int status, std::string_view reason, const http::Fields& fields) {
+void ClientConnection::answer_interim(int status, std::string_view reason, const http::Fields& fields) {
   writer_.interim(out(), status, reason, fields);
   stream_->touch();
 }
 
-void ClientConnection::on_head(int status, std::string_view reason, const http::Fields& fields,
-                               std::optional<std::uint64_t> length) {
+void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
+                                   std::optional<std::uint64_t> length) {
   // An upload that the upstream has turned down will not be heard to its end.
   if (winding_down_ || (!body_whole_ && status >= 400)) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   writer_.head(out(), status, reason, fields, length);
+  stream_->touch();
+}
+
+void ClientConnection::answer_body(std::string_view bytes) {
+  writer_.body(out(), bytes);
   stream_->touch();
 }
 
@@ -138,17 +143,17 @@ void ClientConnection::on_drained() {
   going_on_.ask();
 }
 
-void ClientConnection::on_body_wanted() {
+void ClientConnection::body_wanted() {
   if (!reading_ || !unread_.empty()) going_on_.ask();
 }
 
-void ClientConnection::on_end(const http::Fields& trailers) {
+void ClientConnection::answer_end(const http::Fields& trailers) {
   writer_.end(out(), trailers);
   stream_->touch();
   answered();
 }
 
-void ClientConnection::on_refusal(const http::Refusal& refusal) {
+void ClientConnection::answer_refusal(const http::Refusal& refusal) {
   if (!body_whole_ || failed_ || winding_down_ || dispatcher_.draining()) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   http::write_refusal(out(), refusal, services_.config.proxy.via, answering_);
@@ -157,7 +162,7 @@ void ClientConnection::on_refusal(const http::Refusal& refusal) {
   answered();
 }
 
-void ClientConnection::on_broken() {
+void ClientConnection::answer_broken() {
   exchange_ = nullptr;
   loop::Stream::close_with_reset(std::move(stream_));
   leave();
@@ -195,7 +200,7 @@ void ClientConnection::answer_malformed() {
   const http::Refusal& refusal = parser_.refusal();
   dispatcher_.report_refused(refusal);
   answering_ = {.keep_alive = false};
-  on_refusal(refusal);
+  answer_refusal(refusal);
 }
 
 void ClientConnection::wind_down() {

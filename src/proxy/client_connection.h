@@ -39,14 +39,15 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void on_body(std::string_view bytes) override;
   void on_complete(http::Fields&& trailers) override;
 
-  void on_interim(int status, std::string_view reason, const http::Fields& fields) override;
-  void on_head(int status, std::string_view reason, const http::Fields& fields,
-               std::optional<std::uint64_t> length) override;
+  void answer_interim(int status, std::string_view reason, const http::Fields& fields) override;
+  void answer_head(int status, std::string_view reason, const http::Fields& fields,
+                   std::optional<std::uint64_t> length) override;
   bool has_room() const override;
-  void on_body_wanted() override;
-  void on_end(const http::Fields& trailers) override;
-  void on_broken() override;
-  void on_refusal(const http::Refusal& refusal) override;
+  void answer_body(std::string_view bytes) override;
+  void body_wanted() override;
+  void answer_end(const http::Fields& trailers) override;
+  void answer_broken() override;
+  void answer_refusal(const http::Refusal& refusal) override;
 
   void begin(http::RequestHead&& head);
   void parse(std::string_view bytes);
@@ -67,14 +68,14 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   http::ResponseWriter writer_;
   http::AnswerTo answering_;
   loop::TurnEnd going_on_;
-  std::string unread_;                      // bytes that the parser may not have yet
-  std::vector<http::RequestHead> ahead_;    // requests whose turn has not come; only the last may have a body
+  std::string unread_;                    // bytes that the parser may not have yet
+  std::vector<http::RequestHead> ahead_;  // requests whose turn has not come; only the last may have a body
   std::size_t ahead_bytes_ = 0;
-  Exchange* exchange_ = nullptr;            // under way; nothing also while a refused body is still to be read
-  bool serving_ = false;                    // a request's turn has begun and its answer has not ended
-  bool body_whole_ = true;                  // of the request being served
+  Exchange* exchange_ = nullptr;  // under way; nothing also while a refused body is still to be read
+  bool serving_ = false;          // a request's turn has begun and its answer has not ended
+  bool body_whole_ = true;        // of the request being served
   bool reading_ = false;
-  bool failed_ = false;                     // the parser has; its refusal comes when all before it are answered
+  bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;
   bool winding_down_ = false;
   const bool welcome_;

@@ -81,7 +81,8 @@ std::optional<http::Refusal> Dispatcher::judge(Exchange& exchange, std::optional
   max_wait = steering->max_wait;
   if (auto forbidden = judge_address(exchange.target)) return forbidden;
   const Route route = router_.route(exchange.target);
-  if (route.denied) return refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host);
+  if (route.denied)
+    return refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host);
   if (draining_) return busy(http::Why::draining, "shutting down", 1);
   exchange.destination = destination_for(exchange.target, route.entry);
   if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
@@ -106,7 +107,7 @@ std::optional<http::Refusal> Dispatcher::judge_address(const http::Target& targe
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
   const auto wording = http::wording(why_not.why);
-  exchange.requester.on_refusal(why_not);
+  exchange.requester.answer_refusal(why_not);
   end(exchange, {.kind = EventKind::refused,
                  .outcome = Outcome::refused,
                  .status = why_not.status_code(),
@@ -119,7 +120,8 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
 void Dispatcher::report_refused(const http::Refusal& why_not) {
   const auto wording = http::wording(why_not.why);
   const auto name = next_name();
-  Event event{.kind = EventKind::refused, .outcome = Outcome::refused, .wall = loop::Loop::wall(), .at = services_.loop.now()};
+  Event event{
+      .kind = EventKind::refused, .outcome = Outcome::refused, .wall = loop::Loop::wall(), .at = services_.loop.now()};
   event.id = {name.data(), name.size()};
   event.status = why_not.status_code();
   event.error = wording.token;
@@ -172,7 +174,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
   exchange->flight = std::make_unique<Flight>(services_, *this, *exchange);
-  exchange->requester.on_body_wanted();
+  exchange->requester.body_wanted();
   exchange->flight->take_off();
 }
 
@@ -182,8 +184,8 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   const auto& name = exchange->destination->name;
   exchange->waited = command.waited;
   const bool full = command.why == flow::Refused::queue_full;
-  refuse(*exchange, busy(full ? http::Why::queue_full : http::Why::wait_over, name + (full ? " queue full" : " queue wait over"),
-                         command.retry_after));
+  refuse(*exchange, busy(full ? http::Why::queue_full : http::Why::wait_over,
+                         name + (full ? " queue full" : " queue wait over"), command.retry_after));
 }
 
 // The ends.
@@ -206,7 +208,7 @@ void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view deta
 }
 
 void Dispatcher::stalled(Exchange& exchange, std::string_view details) {
-  exchange.requester.on_broken();
+  exchange.requester.answer_broken();
   end(exchange, {.kind = EventKind::error, .outcome = Outcome::client_gone, .detail = details});
 }
 
@@ -218,9 +220,9 @@ void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
   }
   const bool answered = exchange.flight && exchange.flight->answered();
   if (answered) {
-    exchange.requester.on_broken();
+    exchange.requester.answer_broken();
   } else {
-    exchange.requester.on_refusal(why_not);
+    exchange.requester.answer_refusal(why_not);
   }
   end(exchange, {.kind = EventKind::error,
                  .outcome = Outcome::client_gone,
@@ -235,19 +237,16 @@ void Dispatcher::abandon(Exchange& exchange) {
     return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
   }
   const int status = exchange.flight ? exchange.flight->status() : 0;
-  end(exchange, {.kind = EventKind::error,
-                 .outcome = Outcome::client_gone,
-                 .status = status,
-                 .detail = "the client left"});
+  end(exchange,
+      {.kind = EventKind::error, .outcome = Outcome::client_gone, .status = status, .detail = "the client left"});
 }
 
 void Dispatcher::again(Exchange& exchange) {
   Destination& destination = *exchange.destination;
   exchange.sent_again = true;
   exchange.flight.reset();
-  move(destination, [&](flow::Commands& commands) {
-    destination.heart.again(services_.loop.now(), exchange.ticket, commands);
-  });
+  move(destination,
+       [&](flow::Commands& commands) { destination.heart.again(services_.loop.now(), exchange.ticket, commands); });
 }
 
 /// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
@@ -319,7 +318,8 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
     event.upstream = destination->name;
     // The heart is told after the world is.
     event.pending = destination->heart.pending() - (kind == EventKind::gone ? 1 : 0);
-    event.in_flight = destination->heart.in_flight() - (kind == EventKind::complete || kind == EventKind::error ? 1 : 0);
+    event.in_flight =
+        destination->heart.in_flight() - (kind == EventKind::complete || kind == EventKind::error ? 1 : 0);
     event.wait = Duration{exchange.waited};
   }
   if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
@@ -401,7 +401,7 @@ void Dispatcher::end_all() {
     } else if (exchange->flight) {
       exchange->flight->break_off(stopped);
     } else {  // waits to be sent again
-      exchange->requester.on_refusal(stopped);
+      exchange->requester.answer_refusal(stopped);
       failed(*exchange, stopped.why, stopped.details);
     }
   }

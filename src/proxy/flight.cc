@@ -175,8 +175,8 @@ bool Flight::on_line(std::string_view line) {
 
 void Flight::pass_interim() {
   const auto& head = reader_.head();
-  exchange_.requester.on_interim(head.status, head.reason,
-                                 http::response_fields(head, services_.config.proxy.via, std::nullopt));
+  exchange_.requester.answer_interim(head.status, head.reason,
+                                     http::response_fields(head, services_.config.proxy.via, std::nullopt));
   if (head.status == 100) go_ahead();
 }
 
@@ -187,8 +187,9 @@ void Flight::pass_head() {
   moved_ = services_.loop.now();
   first_byte_ = moved_ - exchange_.took_off;
   const auto length = head.has_length ? std::optional(head.content_length) : std::nullopt;
-  exchange_.requester.on_head(head.status, head.reason,
-                              http::response_fields(head, services_.config.proxy.via, Duration{exchange_.waited}), length);
+  exchange_.requester.answer_head(head.status, head.reason,
+                                  http::response_fields(head, services_.config.proxy.via, Duration{exchange_.waited}),
+                                  length);
   if (sent_ == 0) turn_end_.ask();
   keep_time();
 }
@@ -200,7 +201,7 @@ Flight::Taken Flight::on_body(std::string_view bytes) {
   }
   bytes_in_ += bytes.size();
   moved_ = services_.loop.now();
-  exchange_.requester.on_body(bytes);
+  exchange_.requester.answer_body(bytes);
   if (sent_ == 0) turn_end_.ask();
   return Taken::all;
 }
@@ -217,7 +218,7 @@ Flight::Given Flight::give_body(char* room, std::size_t space, std::size_t& size
   bytes_out_ += size;
   moved_ = services_.loop.now();
   if (exchange_.head.body == http::BodyKind::length && bytes_out_ == exchange_.head.content_length) body_sent();
-  exchange_.requester.on_body_wanted();
+  exchange_.requester.body_wanted();
   return Given::bytes;
 }
 
@@ -234,12 +235,13 @@ bool Flight::answer_is_whole() const {
 void Flight::on_done(const transfer::Result& result) {
   // libcurl may fail on the rest of an upload after an answer that is complete.
   if (answered_ && (result.failure == transfer::Failure::none || (!bad_head_ && answer_is_whole()))) return complete();
-  if (result.failure == transfer::Failure::stale_connection && exchange_.repeatable()) return dispatcher_.again(exchange_);
+  if (result.failure == transfer::Failure::stale_connection && exchange_.repeatable())
+    return dispatcher_.again(exchange_);
   failed(result);
 }
 
 void Flight::complete() {
-  exchange_.requester.on_end(http::trailer_fields(reader_.trailers()));
+  exchange_.requester.answer_end(http::trailer_fields(reader_.trailers()));
   dispatcher_.completed(exchange_);
 }
 
@@ -255,9 +257,9 @@ void Flight::fail(http::Why why, const std::string& details) {
 
 void Flight::break_off(const http::Refusal& refusal) {
   if (answered_) {
-    exchange_.requester.on_broken();
+    exchange_.requester.answer_broken();
   } else {
-    exchange_.requester.on_refusal(refusal);
+    exchange_.requester.answer_refusal(refusal);
   }
   dispatcher_.failed(exchange_, refusal.why, refusal.details);
 }
@@ -272,7 +274,8 @@ std::int64_t Flight::deadline() const {
   std::int64_t next = idle_deadline();
   if (timeouts.total.count() > 0) next = std::min(next, exchange_.took_off + timeouts.total.count());
   if (go_ahead_at_ != 0) next = std::min(next, go_ahead_at_);
-  if (sent_ != 0 && !answered_ && timeouts.first_byte.count() > 0) next = std::min(next, sent_ + timeouts.first_byte.count());
+  if (sent_ != 0 && !answered_ && timeouts.first_byte.count() > 0)
+    next = std::min(next, sent_ + timeouts.first_byte.count());
   return next;
 }
 
@@ -291,11 +294,12 @@ void Flight::on_time() {
     return fail(http::Why::read_timeout, "not done after " + seconds(timeouts.total) + " (timeouts.total)");
   }
   if (go_ahead_at_ != 0 && now >= go_ahead_at_) {
-    exchange_.requester.on_interim(100, "Continue", {});
+    exchange_.requester.answer_interim(100, "Continue", {});
     return go_ahead();
   }
   if (sent_ != 0 && !answered_ && timeouts.first_byte.count() > 0 && now >= sent_ + timeouts.first_byte.count()) {
-    return fail(http::Why::response_timeout, "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
+    return fail(http::Why::response_timeout,
+                "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
   }
   if (now < idle_deadline()) return keep_time();
   const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";

@@ -46,7 +46,7 @@ void LocalRequester::submit(loop::Loop& loop, Dispatcher& dispatcher, const std:
   if (!acceptable(request)) {
     const http::Refusal refusal{.why = http::Why::malformed, .details = "the method or a field is not valid HTTP"};
     dispatcher.report_refused(refusal);
-    return requester.on_refusal(refusal);
+    return requester.answer_refusal(refusal);
   }
   Exchange* exchange = dispatcher.accept(requester, head_of(request));
   if (!exchange || request.body.empty()) return;
@@ -65,23 +65,23 @@ LocalRequester::~LocalRequester() {
   if (on_response_) on_response_(std::unexpected(Error{.token = {}, .message = "the proxy has stopped"}));
 }
 
-void LocalRequester::on_head(int status, std::string_view reason, const http::Fields& fields,
-                             std::optional<std::uint64_t>) {
+void LocalRequester::answer_head(int status, std::string_view reason, const http::Fields& fields,
+                                 std::optional<std::uint64_t>) {
   response_.status = status;
   response_.reason = reason;
   response_.fields = copy_of(fields);
 }
 
-void LocalRequester::on_end(const http::Fields& trailers) {
+void LocalRequester::answer_end(const http::Fields& trailers) {
   response_.trailers = copy_of(trailers);
   finish(std::move(response_));
 }
 
-void LocalRequester::on_broken() {
+void LocalRequester::answer_broken() {
   finish(std::unexpected(Error{.token = "http_response_incomplete", .message = "the answer broke off"}));
 }
 
-void LocalRequester::on_refusal(const http::Refusal& refusal) {
+void LocalRequester::answer_refusal(const http::Refusal& refusal) {
   response_.status = refusal.status_code();
   response_.reason = http::reason_phrase(refusal);
   response_.fields = {{"Proxy-Status", http::proxy_status(refusal, via_)}};

@@ -30,14 +30,15 @@ class LocalRequester final : public loop::Resident, private Requester {
  private:
   LocalRequester(loop::Loop& loop, const std::string& via, OnResponse on_response);
 
-  void on_interim(int, std::string_view, const http::Fields&) override {}
-  void on_head(int status, std::string_view reason, const http::Fields& fields, std::optional<std::uint64_t>) override;
+  void answer_interim(int, std::string_view, const http::Fields&) override {}
+  void answer_head(int status, std::string_view reason, const http::Fields& fields,
+                   std::optional<std::uint64_t>) override;
   bool has_room() const override { return true; }
-  void on_body(std::string_view bytes) override { response_.body.append(bytes); }
-  void on_body_wanted() override {}
-  void on_end(const http::Fields& trailers) override;
-  void on_broken() override;
-  void on_refusal(const http::Refusal& refusal) override;
+  void answer_body(std::string_view bytes) override { response_.body.append(bytes); }
+  void body_wanted() override {}
+  void answer_end(const http::Fields& trailers) override;
+  void answer_broken() override;
+  void answer_refusal(const http::Refusal& refusal) override;
   void finish(std::expected<Response, Error> answer);
 
   const std::string via_;

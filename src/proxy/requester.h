@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whoever asked: a client's connection, or a caller in this process. An exchange tells it the answer, piece by piece.
-// After on_end, on_broken or on_refusal the exchange is over and must not be touched any more.
+// After answer_end, answer_broken or answer_refusal the exchange is over and must not be touched any more.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@ namespace penstock::proxy {
 /// in them.
 class Requester {
  public:
-  virtual void on_interim(int status, std::string_view reason, const http::Fields& fields) = 0;
-  virtual void on_head(int status, std::string_view reason, const http::Fields& fields,
-                       std::optional<std::uint64_t> length) = 0;
+  virtual void answer_interim(int status, std::string_view reason, const http::Fields& fields) = 0;
+  virtual void answer_head(int status, std::string_view reason, const http::Fields& fields,
+                           std::optional<std::uint64_t> length) = 0;
   /// Whether body bytes may come now; otherwise the exchange waits for Dispatcher::resume().
   virtual bool has_room() const = 0;
-  virtual void on_body(std::string_view bytes) = 0;
+  virtual void answer_body(std::string_view bytes) = 0;
 
   /// The request's body is wanted on: more of it was passed on, or the request took off.
-  virtual void on_body_wanted() = 0;
+  virtual void body_wanted() = 0;
 
-  virtual void on_end(const http::Fields& trailers) = 0;
+  virtual void answer_end(const http::Fields& trailers) = 0;
   /// The answer breaks off in the middle.
-  virtual void on_broken() = 0;
-  virtual void on_refusal(const http::Refusal& refusal) = 0;
+  virtual void answer_broken() = 0;
+  virtual void answer_refusal(const http::Refusal& refusal) = 0;
 
  protected:
   ~Requester() = default;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// One FIFO pending queue: of an upstream, or of one group of it. Keeps who waits and what is booked for them; when to
+// ask and whom to start is the upstream's to decide. Below it, the two orders in which an upstream keeps its lanes.
+// Only for this room.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flow/booker.h"
+#include "flow/departures.h"
+#include "flow/requests.h"
+
+namespace penstock::flow {
+
+class LaneList;
+
+class Lane {
+ public:
+  explicit Lane(std::string_view group) : group_(group) {}
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  const std::string& group() const { return group_; }
+
+  // Who is in it. Those that returned from a flight go before all that have not flown.
+  std::size_t size() const { return returned_.size() + waiting_.size(); }
+  bool empty() const { return size() == 0; }
+  const RequestList& waiting() const { return waiting_; }
+  std::uint32_t head() const { return returned_.empty() ? waiting_.front() : returned_.front(); }
+  void join(Requests& requests, std::uint32_t index);  ///< by its stage: waiting or returned
+  void remove(Requests& requests, std::uint32_t index);
+
+  // What is booked, in numbers of departures.
+  bool asking() const { return asked_ > 0; }
+  std::size_t expected() const { return asked_ + departures_.size(); }
+  /// Requests for which no departure is expected.
+  std::size_t wants() const { return size() - std::min(size(), expected()); }
+  /// As many of these hold a slot already: they have returned.
+  std::size_t wants_no_slot() const { return returned_.size() - std::min(returned_.size(), expected()); }
+  /// Slots held for expected departures, beyond those that the returned bring along.
+  std::size_t reserves() const { return expected() - std::min(returned_.size(), expected()); }
+  /// More departures than requests.
+  bool has_surplus() const { return departures_.size() > size(); }
+  /// Nobody in it, and an ask for a newcomer may be made.
+  bool at_rest() const { return empty() && expected() == 0; }
+
+  void asked(std::size_t count) { asked_ = count; }
+  std::size_t answered() { return std::exchange(asked_, 0); }
+  void book(Time departure) { departures_.add(departure); }
+  void ask_later(Time ask_again, Time not_before) { ask_again_ = ask_again, not_before_ = not_before; }
+  void forget_ask_again() { ask_again_.reset(); }
+  bool told_to_wait() const { return ask_again_.has_value(); }
+  bool departs_by(Time now) const { return !departures_.empty() && departures_.front() <= now; }
+  void pop_departure() { departures_.pop_front(); }
+  Time drop_latest_departure() { return departures_.pop_back(); }
+
+  /// Before this moment nobody leaves; nothing: unknown.
+  std::optional<Time> nobody_leaves_before() const;
+  /// When something is to be done with it; nothing: not by time alone.
+  std::optional<Time> next_moment() const;
+
+  // What the upstream notes on it.
+  std::size_t flying = 0;         ///< started from here and not landed, without the returned
+  std::size_t counted = 0;        ///< reserves() as the upstream has counted it
+  std::uint64_t last_served = 0;  ///< who was served longest ago goes first
+
+ private:
+  friend class LaneList;
+  friend class DueLanes;
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+  std::string group_;
+  RequestList returned_;
+  RequestList waiting_;
+  Departures departures_;
+  std::size_t asked_ = 0;  // under way
+  std::optional<Time> ask_again_;
+  Time not_before_ = 0;  // with ask_again_
+
+  LaneList* list_ = nullptr;
+  Lane* previous_ = nullptr;
+  Lane* next_ = nullptr;
+  Time due_ = 0;  // its key in DueLanes
+  std::uint64_t due_turn_ = 0;
+  std::size_t place_ = kNowhere;
+};
+
+/// Lanes in turn. A lane is in one list at most.
+class LaneList {
+ public:
+  LaneList() = default;
+  LaneList(const LaneList&) = delete;
+  LaneList& operator=(const LaneList&) = delete;
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  Lane& front() const { return *first_; }
+  /// Moves `lane` to the end of `list`, unless it is in it; nullptr: out of any.
+  static void move(Lane& lane, LaneList* list);
+
+ private:
+  void push_back(Lane& lane);
+  void remove(Lane& lane);
+
+  Lane* first_ = nullptr;
+  Lane* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Lanes by their next moments; of equal ones, who was served longest ago comes first.
+class DueLanes {
+ public:
+  /// Puts the lane where its next moment belongs.
+  void place(Lane& lane);
+  /// The lane to be looked at first, if its moment is no later than `now`.
+  Lane* first_by(Time now) const { return !heap_.empty() && heap_.front()->due_ <= now ? heap_.front() : nullptr; }
+  std::optional<Time> first_time() const;
+
+ private:
+  static bool before(const Lane& a, const Lane& b);
+  void put(std::size_t place, Lane* lane) { heap_[place] = lane, lane->place_ = place; }
+  void rise(Lane* lane, std::size_t place);
+  void sink(Lane* lane, std::size_t place);
+  void remove(Lane& lane);
+
+  std::vector<Lane*> heap_;
+};
+
+}  // namespace penstock::flow

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long requests have been flying, on average, over the last minute: twelve sums of five seconds each.
+// It serves the estimate in `Retry-After`; metrics keep books of their own. Only for this room.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "flow/limit.h"
+
+namespace penstock::flow {
+
+class MeanFlight {
+ public:
+  /// What is assumed of an upstream from which nothing has landed for a minute.
+  static constexpr Time kAssumed = 1'000'000;
+
+  void landed(Time now, Time flight) {
+    const std::int64_t number = now / kSlice;
+    Slice& slice = slices_[static_cast<std::size_t>(number) % slices_.size()];
+    if (slice.number != number) slice = {.number = number};
+    slice.sum += flight;
+    ++slice.count;
+  }
+
+  Time mean(Time now) const {
+    const std::int64_t oldest = now / kSlice - static_cast<std::int64_t>(slices_.size()) + 1;
+    Time sum = 0;
+    std::int64_t count = 0;
+    for (const Slice& slice : slices_) {
+      if (slice.number < oldest) continue;
+      sum += slice.sum;
+      count += slice.count;
+    }
+    return count == 0 ? kAssumed : sum / count;
+  }
+
+ private:
+  static constexpr Time kSlice = 5'000'000;
+  struct Slice {
+    std::int64_t number = 0;  // counted from the clock's zero
+    Time sum = 0;
+    std::int64_t count = 0;
+  };
+  std::array<Slice, 12> slices_{};
+};
+
+}  // namespace penstock::flow

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The array of requests with its free list, and the lists linked through it.
+#include "flow/requests.h"
+
+namespace penstock::flow {
+
+std::uint32_t Requests::take() {
+  if (free_ == kNone) {
+    nodes_.emplace_back();
+    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  }
+  const std::uint32_t index = free_;
+  free_ = nodes_[index].next;
+  return index;
+}
+
+void Requests::release(std::uint32_t index) {
+  Request& request = nodes_[index];
+  request.stage = Stage::released;
+  if (++request.generation == 0) request.generation = 1;  // zero is the ticket made from nothing
+  request.next = free_;
+  free_ = index;
+}
+
+Stage Requests::stage(Ticket ticket) const {
+  if (ticket.index >= nodes_.size()) return Stage::released;
+  const Request& request = nodes_[ticket.index];
+  return request.generation == ticket.generation ? request.stage : Stage::released;
+}
+
+void RequestList::push_back(Requests& requests, std::uint32_t index) {
+  if (empty()) {
+    first_ = index;
+  } else {
+    requests[last_].next = index;
+    requests[index].previous = last_;
+  }
+  last_ = index;
+  ++size_;
+}
+
+void RequestList::remove(Requests& requests, std::uint32_t index) {
+  const Request& request = requests[index];
+  const bool is_first = index == first_;
+  const bool is_last = index == last_;
+  if (is_first) first_ = request.next;
+  if (is_last) last_ = request.previous;
+  if (!is_first) requests[request.previous].next = request.next;
+  if (!is_last) requests[request.next].previous = request.previous;
+  --size_;
+}
+
+}  // namespace penstock::flow

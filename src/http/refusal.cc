@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table from reason to status, token and label, and the words of a refusal made safe for where they stand.
+#include "http/refusal.h"
+
+#include <array>
+
+#include "http/grammar.h"
+
+namespace penstock::http {
+namespace {
+
+constexpr std::size_t kLongestReason = 200;
+constexpr std::size_t kLongestDetails = 500;
+
+struct Row {
+  Why why;
+  Wording wording;
+};
+
+// Sorted as the enumeration is, so that a reason is its own place.
+constexpr std::array kRows = {
+    Row{Why::queue_full, {503, "connection_limit_reached", "queue_full"}},
+    Row{Why::wait_over, {503, "connection_limit_reached", "wait_over"}},
+    Row{Why::draining, {503, "connection_limit_reached", "draining"}},
+    Row{Why::pending_memory, {503, "connection_limit_reached", "pending_memory"}},
+    Row{Why::too_many_upstreams, {503, "connection_limit_reached", "too_many_upstreams"}},
+    Row{Why::client_denied, {403, "http_request_denied", "client_denied"}},
+    Row{Why::destination_denied, {403, "destination_ip_prohibited", "destination_denied"}},
+    Row{Why::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
+    Row{Why::malformed, {400, "http_request_error", "malformed"}},
+    Row{Why::target_too_long, {414, "http_request_error", "target_too_long"}},
+    Row{Why::expectation_unknown, {417, "http_request_error", "expectation_unknown"}},
+    Row{Why::head_too_large, {431, "http_request_error", "head_too_large"}},
+    Row{Why::not_implemented, {501, "http_request_error", "not_implemented"}},
+    Row{Why::version_unsupported, {505, "http_request_error", "version_unsupported"}},
+    Row{Why::max_forwards, {405, "http_request_denied", "max_forwards"}},
+    Row{Why::loop, {502, "proxy_loop_detected", "loop"}},
+    Row{Why::dns_error, {502, "dns_error", "dns_error"}},
+    Row{Why::dns_timeout, {504, "dns_timeout", "dns_timeout"}},
+    Row{Why::connection_refused, {502, "connection_refused", "connection_refused"}},
+    Row{Why::connection_timeout, {504, "connection_timeout", "connection_timeout"}},
+    Row{Why::connection_terminated, {502, "connection_terminated", "connection_terminated"}},
+    Row{Why::destination_unroutable, {502, "destination_ip_unroutable", "destination_unroutable"}},
+    Row{Why::response_timeout, {504, "http_response_timeout", "response_timeout"}},
+    Row{Why::read_timeout, {504, "connection_read_timeout", "read_timeout"}},
+    Row{Why::response_incomplete, {502, "http_response_incomplete", "response_incomplete"}},
+    Row{Why::response_head_too_large, {502, "http_response_header_section_size", "response_head_too_large"}},
+    Row{Why::response_coding, {502, "http_response_transfer_coding", "response_coding"}},
+    Row{Why::protocol_error, {502, "http_protocol_error", "protocol_error"}},
+    Row{Why::upgrade_failed, {502, "http_upgrade_failed", "upgrade_failed"}},
+    Row{Why::tls_protocol_error, {502, "tls_protocol_error", "tls_protocol_error"}},
+    Row{Why::tls_certificate_error, {502, "tls_certificate_error", "tls_certificate_error"}},
+    Row{Why::destination_unavailable, {503, "destination_unavailable", "destination_unavailable"}},
+    Row{Why::internal_error, {500, "proxy_internal_error", "internal_error"}},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    if (static_cast<std::size_t>(kRows[i].why) != i) return false;
+  }
+  return kRows.size() == static_cast<std::size_t>(Why::internal_error) + 1;
+}
+static_assert(in_order(), "one row for each reason, in the order of the enumeration");
+
+/// Printable ASCII only; a '?' stands for every other byte.
+std::string printable(std::string_view text, std::size_t longest) {
+  std::string clean(text.substr(0, longest));
+  for (char& c : clean) {
+    if (c != ' ' && !is_visible(c)) c = '?';
+  }
+  return clean;
+}
+
+/// An RFC 8941 string.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : printable(text, kLongestDetails)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out += '"';
+}
+
+/// An RFC 8941 token where the name can be one, otherwise a string.
+std::string item(std::string_view name) {
+  const bool token = is_token(name) && (is_letter(name.front()) || name.front() == '*');
+  return token ? std::string(name) : quoted(name);
+}
+
+}  // namespace
+
+Wording wording(Why why) { return kRows[static_cast<std::size_t>(why)].wording; }
+
+std::string reason_phrase(const Refusal& refusal) {
+  const std::string_view words = refusal.details.empty() ? standard_reason(refusal.status_code()) : refusal.details;
+  return printable("Penstock: " + std::string(words), kLongestReason);
+}
+
+std::string proxy_status(const Refusal& refusal, std::string_view name) {
+  std::string out = item(name);
+  if (refusal.status_code() >= 400) out.append("; error=").append(wording(refusal.why).token);
+  if (!refusal.details.empty()) out.append("; details=").append(quoted(refusal.details));
+  return out;
+}
+
+std::string_view standard_reason(int status) {
+  switch (status) {
+    case 100: return "Continue";
+    case 101: return "Switching Protocols";
+    case 102: return "Processing";
+    case 103: return "Early Hints";
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 203: return "Non-Authoritative Information";
+    case 204: return "No Content";
+    case 205: return "Reset Content";
+    case 206: return "Partial Content";
+    case 300: return "Multiple Choices";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 307: return "Temporary Redirect";
+    case 308: return "Permanent Redirect";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 402: return "Payment Required";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
+    case 407: return "Proxy Authentication Required";
+    case 408: return "Request Timeout";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 411: return "Length Required";
+    case 412: return "Precondition Failed";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 416: return "Range Not Satisfiable";
+    case 417: return "Expectation Failed";
+    case 421: return "Misdirected Request";
+    case 422: return "Unprocessable Content";
+    case 426: return "Upgrade Required";
+    case 428: return "Precondition Required";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 451: return "Unavailable For Legal Reasons";
+    case 500: return "Internal Server Error";
+    case 501: return "Not Implemented";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    case 505: return "HTTP Version Not Supported";
+    case 511: return "Network Authentication Required";
+    default: return {};
+  }
+}
+
+}  // namespace penstock::http

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of one request: its line (request_line), its fields (llhttp), the verdict on both (request_framing), then a
+// body by length (counted here) or in chunks (llhttp). llhttp stops at every seam, so that each cap counts exactly its
+// own bytes, and the answer is the same however the bytes were cut.
+#include "http/request_parser.h"
+
+#include <llhttp.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "http/grammar.h"
+#include "http/request_framing.h"
+#include "http/request_line.h"
+
+namespace penstock::http {
+namespace {
+
+/// Room for fields that is made at once, where so many bytes have come; more grows as it is needed.
+constexpr std::size_t kUsualFieldText = 512;
+constexpr std::size_t kUsualFieldLines = 8;
+
+}  // namespace
+
+struct RequestParser::Inside {
+  enum class Phase : std::uint8_t { line, fields, length_body, chunk_line, chunk_data, trailers, over, failed };
+
+  Inside(const CapsConfig& caps, RequestSink& sink) : caps_(caps), sink_(sink) {}
+
+  static Inside& of(llhttp_t* parser) { return *static_cast<Inside*>(parser->data); }
+  static const llhttp_settings_t& settings();
+  static const llhttp_t& parser_after_request_line();
+
+  Progress consume(std::string_view bytes);
+  std::size_t step(std::string_view bytes);
+  std::size_t read_line(std::string_view bytes);
+  std::size_t read_fields(std::string_view bytes, std::size_t cap, const char* too_large);
+  std::size_t read_chunk_line(std::string_view bytes);
+  std::size_t read_length_body(std::string_view bytes);
+  std::size_t run(std::string_view bytes);
+  std::size_t find_line_fault(std::string_view bytes) const;
+
+  void begin_fields(std::size_t promised);
+  int field_piece(std::string_view piece);
+  int value_piece(std::string_view piece);
+  int end_field();
+  int end_head();
+  int end_message();
+  int refuse(Why why, std::string details);
+
+  const CapsConfig caps_;
+  RequestSink& sink_;
+  RequestHead head_;  // once it is handed over, its fields collect the trailers
+  llhttp_t parser_{};
+  RequestLine line_;
+  Phase phase_ = Phase::line;
+  bool in_field_ = false;  // a field's name has begun and its value is not complete
+  char last_byte_ = '\n';  // among fields: what came before
+  bool stop_ = false;
+  bool keep_alive_ = true;
+  std::size_t section_bytes_ = 0;  // of the head, the chunk line or the trailers under way
+  std::uint64_t body_left_ = 0;
+  std::unique_ptr<Refusal> refusal_;
+};
+
+// What llhttp calls. It never sees a request line of a client: it knows a closed list of methods, and is lenient there.
+const llhttp_settings_t& RequestParser::Inside::settings() {
+  static const llhttp_settings_t kSettings = [] {
+    llhttp_settings_t calls;
+    llhttp_settings_init(&calls);
+    calls.on_header_field = [](llhttp_t* p, const char* at, std::size_t size) { return of(p).field_piece({at, size}); };
+    calls.on_header_value = [](llhttp_t* p, const char* at, std::size_t size) { return of(p).value_piece({at, size}); };
+    calls.on_header_value_complete = [](llhttp_t* p) { return of(p).end_field(); };
+    calls.on_headers_complete = [](llhttp_t* p) { return of(p).end_head(); };
+    calls.on_message_complete = [](llhttp_t* p) { return of(p).end_message(); };
+    calls.on_chunk_header = [](llhttp_t* p) -> int {
+      of(p).phase_ = p->content_length > 0 ? Phase::chunk_data : Phase::trailers;
+      of(p).last_byte_ = '\n';
+      return HPE_PAUSED;
+    };
+    calls.on_body = [](llhttp_t* p, const char* at, std::size_t size) -> int {
+      of(p).sink_.on_body({at, size});
+      return of(p).stop_ ? HPE_PAUSED : HPE_OK;
+    };
+    calls.on_chunk_complete = [](llhttp_t* p) -> int {
+      if (of(p).phase_ == Phase::trailers) return HPE_OK;
+      of(p).phase_ = Phase::chunk_line;
+      return HPE_PAUSED;
+    };
+    return calls;
+  }();
+  return kSettings;
+}
+
+/// A parser for which fields come next. To copy it is all it takes to begin a request.
+const llhttp_t& RequestParser::Inside::parser_after_request_line() {
+  static const llhttp_t kParser = [] {
+    constexpr std::string_view kLine = "POST / HTTP/1.1\r\n";
+    llhttp_t parser;
+    llhttp_init(&parser, HTTP_REQUEST, &settings());
+    llhttp_execute(&parser, kLine.data(), kLine.size());
+    return parser;
+  }();
+  return kParser;
+}
+
+RequestParser::Progress RequestParser::Inside::consume(std::string_view bytes) {
+  const std::size_t offered = bytes.size();
+  stop_ = false;
+  while (!bytes.empty() && !stop_ && phase_ != Phase::failed) bytes.remove_prefix(step(bytes));
+  const State state = phase_ == Phase::failed ? State::failed : stop_ ? State::paused : State::hungry;
+  return {offered - bytes.size(), state};
+}
+
+std::size_t RequestParser::Inside::step(std::string_view bytes) {
+  switch (phase_) {
+    case Phase::line: return read_line(bytes);
+    case Phase::fields:
+      return read_fields(bytes, caps_.header_bytes, "the header section is larger than caps.headerBytes");
+    case Phase::trailers:
+      return read_fields(bytes, caps_.trailer_bytes, "the trailer section is larger than caps.trailerBytes");
+    case Phase::chunk_line: return read_chunk_line(bytes);
+    case Phase::chunk_data: return run(bytes);
+    case Phase::length_body: return read_length_body(bytes);
+    case Phase::over:
+    case Phase::failed: break;
+  }
+  return bytes.size();
+}
+
+std::size_t RequestParser::Inside::read_line(std::string_view bytes) {
+  const std::string_view allowed = bytes.substr(0, caps_.header_bytes - section_bytes_);
+  if (allowed.empty()) {
+    refuse(Why::head_too_large, "the request line is larger than caps.headerBytes");
+    return 0;
+  }
+  const std::size_t taken = line_.consume(allowed, caps_.target_bytes, head_);
+  section_bytes_ += taken;
+  if (line_.fault() != RequestLine::Fault::none) {
+    refusal_ = std::make_unique<Refusal>(refusal_for(line_.fault()));
+    phase_ = Phase::failed;
+  } else if (line_.complete()) {
+    begin_fields(bytes.size() - taken);
+  }
+  return taken;
+}
+
+void RequestParser::Inside::begin_fields(std::size_t promised) {
+  if (promised > 0) head_.fields.reserve(std::min(promised, kUsualFieldText), kUsualFieldLines);
+  parser_ = parser_after_request_line();
+  parser_.data = this;
+  last_byte_ = '\n';
+  phase_ = Phase::fields;
+}
+
+/// What llhttp would let pass is looked for before llhttp sees it.
+std::size_t RequestParser::Inside::read_fields(std::string_view bytes, std::size_t cap, const char* too_large) {
+  const std::string_view allowed = bytes.substr(0, cap - section_bytes_);
+  if (allowed.empty()) {
+    refuse(Why::head_too_large, too_large);
+    return 0;
+  }
+  const Phase before = phase_;
+  const std::size_t fault = find_line_fault(allowed);
+  const std::size_t taken = fault == 0 ? 0 : run(allowed.substr(0, fault));
+  if (phase_ != before) {
+    section_bytes_ = 0;
+  } else if (taken == fault) {
+    refuse(Why::malformed, "a field line begins with a blank, or does not end in CR LF");
+  } else {
+    section_bytes_ += taken;
+    last_byte_ = allowed[taken - 1];
+  }
+  return taken;
+}
+
+/// Where a field line begins with a blank (llhttp joins it to the line before), or a line feed stands alone (llhttp
+/// takes it for the end of the section); npos where neither does. May look beyond the section: llhttp stops there.
+std::size_t RequestParser::Inside::find_line_fault(std::string_view bytes) const {
+  char before = last_byte_;
+  for (std::size_t at = 0; at < bytes.size();) {
+    if (before == '\n' && is_blank(bytes[at])) return at;
+    if (before == '\n' && bytes[at] == '\r') return std::string_view::npos;  // the empty line
+    at = std::min(bytes.find('\n', at), bytes.size());
+    if (at < bytes.size() && (at > 0 ? bytes[at - 1] : before) != '\r') return at;
+    before = '\n';
+    ++at;
+  }
+  return std::string_view::npos;
+}
+
+std::size_t RequestParser::Inside::read_chunk_line(std::string_view bytes) {
+  const std::string_view allowed = bytes.substr(0, caps_.chunk_line_bytes - section_bytes_);
+  if (allowed.empty()) {
+    refuse(Why::malformed, "a chunk's size line is longer than caps.chunkLineBytes");
+    return 0;
+  }
+  const std::size_t taken = run(allowed);
+  section_bytes_ = phase_ == Phase::chunk_line ? section_bytes_ + taken : 0;
+  return taken;
+}
+
+std::size_t RequestParser::Inside::read_length_body(std::string_view bytes) {
+  const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), body_left_));
+  body_left_ -= size;
+  sink_.on_body(bytes.substr(0, size));
+  if (body_left_ == 0) end_message();
+  return size;
+}
+
+/// Runs llhttp up to the next seam. Gives the number of bytes it took.
+std::size_t RequestParser::Inside::run(std::string_view bytes) {
+  llhttp_resume(&parser_);
+  const llhttp_errno_t code = llhttp_execute(&parser_, bytes.data(), bytes.size());
+  if (code == HPE_OK) return bytes.size();
+  if (code != HPE_PAUSED && phase_ != Phase::failed) {
+    refuse(Why::malformed, std::string("malformed message: ") + llhttp_get_error_reason(&parser_));
+  }
+  return static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
+}
+
+int RequestParser::Inside::field_piece(std::string_view piece) {
+  if (!std::exchange(in_field_, true)) head_.fields.begin();
+  head_.fields.extend_name(piece);
+  return HPE_OK;
+}
+
+int RequestParser::Inside::value_piece(std::string_view piece) {
+  if (!in_field_) return refuse(Why::malformed, "a field line has no name");
+  head_.fields.extend_value(piece);
+  return HPE_OK;
+}
+
+int RequestParser::Inside::end_field() {
+  head_.fields.trim_value();
+  in_field_ = false;
+  if (head_.fields[head_.fields.size() - 1].name.empty()) return refuse(Why::malformed, "a field line has no name");
+  if (head_.fields.size() > caps_.header_count) {
+    return refuse(Why::head_too_large, "there are more field lines than caps.headerCount");
+  }
+  return HPE_OK;
+}
+
+int RequestParser::Inside::end_head() {
+  if (auto wrong = judge_framing(head_)) return refuse(wrong->why, std::move(wrong->details));
+  const BodyKind body = head_.body;
+  if ((body == BodyKind::chunked) != ((parser_.flags & F_CHUNKED) != 0)) {
+    return refuse(Why::malformed, "the message's framing is ambiguous");
+  }
+  keep_alive_ = head_.keep_alive;
+  body_left_ = head_.content_length;
+  phase_ = body == BodyKind::chunked ? Phase::chunk_line : Phase::length_body;
+  sink_.on_head(std::exchange(head_, RequestHead{}));
+  if (body != BodyKind::chunked && body_left_ == 0) end_message();
+  return HPE_PAUSED;
+}
+
+int RequestParser::Inside::end_message() {
+  line_ = RequestLine{};
+  phase_ = keep_alive_ ? Phase::line : Phase::over;
+  stop_ = true;
+  sink_.on_complete(std::exchange(head_.fields, Fields{}));
+  return HPE_PAUSED;
+}
+
+int RequestParser::Inside::refuse(Why why, std::string details) {
+  refusal_ = std::make_unique<Refusal>(Refusal{.why = why, .details = std::move(details)});
+  phase_ = Phase::failed;
+  return HPE_USER;
+}
+
+RequestParser::RequestParser(const CapsConfig& caps, RequestSink& sink)
+    : inside_(std::make_unique<Inside>(caps, sink)) {}
+RequestParser::~RequestParser() = default;
+
+RequestParser::Progress RequestParser::consume(std::string_view bytes) { return inside_->consume(bytes); }
+
+void RequestParser::pause() { inside_->stop_ = true; }
+
+bool RequestParser::in_message() const {
+  if (inside_->phase_ == Inside::Phase::line) return inside_->line_.begun();
+  return inside_->phase_ != Inside::Phase::over;
+}
+
+bool RequestParser::in_body() const {
+  const auto phase = inside_->phase_;
+  return phase >= Inside::Phase::length_body && phase <= Inside::Phase::trailers;
+}
+
+const Refusal& RequestParser::refusal() const { return *inside_->refusal_; }
+
+}  // namespace penstock::http

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts a target into scheme, authority and resource and refuses what RFC 3986 leaves open to a second reading: numbers
+// that might be addresses, escapes in a host, userinfo, fragments.
+#include "http/target.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "http/grammar.h"
+
+namespace penstock::http {
+namespace {
+
+constexpr std::size_t kLongestName = 253;
+constexpr std::size_t kLongestLabel = 63;
+
+std::unexpected<Refusal> malformed(const char* details) {
+  return std::unexpected(Refusal{.why = Why::malformed, .details = details});
+}
+std::unexpected<Refusal> not_implemented(const char* details) {
+  return std::unexpected(Refusal{.why = Why::not_implemented, .details = details});
+}
+
+/// An authority cut in two; nothing is judged yet.
+struct Parts {
+  std::string_view host;
+  std::string_view port;
+  bool bracketed = false;
+};
+
+/// Nothing where brackets do not close, or something other than a port follows them.
+std::optional<Parts> split(std::string_view text) {
+  Parts parts;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return std::nullopt;
+    parts.bracketed = true;
+    parts.host = text.substr(1, end - 1);
+    text.remove_prefix(end + 1);
+    if (!text.empty() && text.front() != ':') return std::nullopt;
+    parts.port = text.substr(text.empty() ? 0 : 1);
+    return parts;
+  }
+  parts.host = cut(text, ':');
+  parts.port = text;
+  return parts;
+}
+
+/// Decimal, 1 to 65535; 0 for an empty one, which means none.
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto value = text.size() <= 5 ? parse_digits(text) : std::nullopt;
+  if (!value || *value == 0 || *value > 65535) return std::nullopt;
+  return static_cast<std::uint16_t>(*value);
+}
+
+bool is_number(std::string_view label) { return std::all_of(label.begin(), label.end(), is_digit); }
+
+/// Resolvers take such a last label for a part of an IPv4 address in one of its old spellings.
+bool looks_numeric(std::string_view label) {
+  return is_number(label) || label.starts_with("0x") || label.starts_with("0X");
+}
+
+bool is_octet(std::string_view text) {
+  if (text.empty() || text.size() > 3 || (text.size() > 1 && text.front() == '0')) return false;
+  const auto value = parse_digits(text);
+  return value && *value <= 255;
+}
+
+bool is_dotted_quad(std::string_view host) {
+  if (std::count(host.begin(), host.end(), '.') != 3) return false;
+  for (int i = 0; i < 4; ++i) {
+    if (!is_octet(cut(host, '.'))) return false;
+  }
+  return true;
+}
+
+/// What is wrong with a label of a name; nothing where it is right.
+const char* judge_label(std::string_view label) {
+  if (label.empty()) return "the host has an empty label";
+  if (label.size() > kLongestLabel) return "a label of the host is longer than 63 bytes";
+  for (const char c : label) {
+    if (!is_letter(c) && !is_digit(c) && c != '-') {
+      return "the host has a character other than letters, digits, '-' and '.'";
+    }
+  }
+  return nullptr;
+}
+
+const char* judge_name(std::string_view host) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  if (host.empty()) return "the host is empty";
+  if (host.size() > kLongestName) return "the host is longer than 253 bytes";
+  std::string_view rest = host;
+  std::string_view label;
+  while (!rest.empty()) {
+    label = cut(rest, '.');
+    if (const char* wrong = judge_label(label)) return wrong;
+  }
+  if (host.ends_with('.')) return "the host has an empty label";
+  if (looks_numeric(label)) return "the host is a number; write an IPv4 address as four decimal numbers";
+  return nullptr;
+}
+
+/// The shortest spelling, or nothing where it is no IPv6 address (an address with a zone is none).
+std::optional<std::string> canonical_ipv6(std::string_view text) {
+  std::array<char, INET6_ADDRSTRLEN> buffer{};
+  if (text.size() >= buffer.size()) return std::nullopt;
+  std::memcpy(buffer.data(), text.data(), text.size());
+  in6_addr address{};
+  if (std::memchr(buffer.data(), 0, text.size()) || inet_pton(AF_INET6, buffer.data(), &address) != 1)
+    return std::nullopt;
+  return inet_ntop(AF_INET6, &address, buffer.data(), buffer.size());
+}
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), lower);
+  return out;
+}
+
+/// The host as it is known from here on, or what is wrong with it.
+std::expected<Authority, const char*> judge_host(const Parts& parts) {
+  if (parts.bracketed) {
+    auto address = canonical_ipv6(parts.host);
+    if (!address) return std::unexpected("what stands in brackets is no IPv6 address");
+    return Authority{.host = *std::move(address), .port = 0, .literal = true};
+  }
+  if (is_dotted_quad(parts.host)) return Authority{.host = std::string(parts.host), .port = 0, .literal = true};
+  if (const char* wrong = judge_name(parts.host)) return std::unexpected(wrong);
+  std::string host = lowered(parts.host);
+  if (host.ends_with('.')) host.pop_back();
+  return Authority{.host = std::move(host), .port = 0, .literal = false};
+}
+
+std::expected<Authority, const char*> judge_authority(std::string_view text) {
+  if (text.contains('@'))
+    return std::unexpected("user and password do not belong in the URL; send Authorization instead");
+  const auto parts = split(text);
+  if (!parts) return std::unexpected("the host has unbalanced brackets");
+  const auto port = parse_port(parts->port);
+  if (!port) return std::unexpected("the port is not a number from 1 to 65535");
+  auto authority = judge_host(*parts);
+  if (authority) authority->port = *port;
+  return authority;
+}
+
+std::unexpected<Refusal> refuse_connect(std::string_view raw) {
+  const auto authority = judge_authority(raw);
+  if (!authority) return malformed(authority.error());
+  if (authority->port == 0) return malformed("CONNECT needs host:port");
+  return not_implemented("CONNECT is not supported yet, so https:// URLs do not pass; http:// URLs do");
+}
+
+/// What is wrong with a target that is not absolute-form; nothing where it may be.
+const char* judge_form(std::string_view raw) {
+  if (raw.empty()) return "the target is empty";
+  if (!std::all_of(raw.begin(), raw.end(), is_visible))
+    return "the target has a character that must be percent-encoded";
+  if (raw.front() == '/') {
+    return "this is a proxy, not a web server: set it as http_proxy, or ask for http://HOST/PATH";
+  }
+  if (raw == "*") return "'*' asks about no host: a proxy needs http://HOST/PATH";
+  if (raw.contains('#')) return "the target has a fragment, which only the client itself can use";
+  return nullptr;
+}
+
+bool is_scheme(std::string_view text) {
+  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
+  });
+}
+
+/// What goes on the wire after the authority (RFC 9112 3.2.1, 3.2.4).
+std::string resource_of(std::string_view method, std::string_view rest) {
+  if (rest.empty()) return method == "OPTIONS" ? "*" : "/";
+  std::string resource;
+  resource.reserve(rest.size() + 1);
+  if (rest.front() != '/') resource += '/';
+  return resource.append(rest);
+}
+
+std::string bracketed(const std::string& host) { return host.contains(':') ? "[" + host + "]" : host; }
+
+}  // namespace
+
+std::string Target::authority() const { return bracketed(host) + ":" + std::to_string(port); }
+
+std::string Target::host_field() const { return port == 80 ? bracketed(host) : authority(); }
+
+std::string_view Target::path() const { return std::string_view(resource).substr(0, resource.find('?')); }
+
+std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw) {
+  if (method == "CONNECT") return refuse_connect(raw);
+  if (const char* wrong = judge_form(raw)) return malformed(wrong);
+
+  const std::size_t colon = raw.find(':');
+  const std::string_view scheme = raw.substr(0, colon);
+  std::string_view rest = raw.substr(std::min(scheme.size() + 1, raw.size()));
+  if (!is_scheme(scheme) || !rest.starts_with("//")) return malformed("the target is not of the form http://HOST/PATH");
+  rest.remove_prefix(2);
+  const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
+  auto authority = judge_authority(rest.substr(0, end));
+  if (!authority) return malformed(authority.error());
+  if (equal_ignoring_case(scheme, "https"))
+    return not_implemented("https:// URLs are not supported yet, only http:// ones");
+  if (!equal_ignoring_case(scheme, "http")) return not_implemented("only http:// URLs are forwarded");
+
+  const std::uint16_t port = authority->port ? authority->port : 80;
+  return Target{"http", std::move(authority->host), port, authority->literal, resource_of(method, rest.substr(end))};
+}
+
+std::expected<Authority, std::string> parse_authority(std::string_view text) {
+  auto authority = judge_authority(text);
+  if (!authority) return std::unexpected<std::string>(authority.error());
+  return *std::move(authority);
+}
+
+bool is_host_value(std::string_view text) {
+  if (text.empty()) return true;
+  if (text.contains('@')) return false;
+  const auto parts = split(text);
+  if (!parts || !parse_port(parts->port)) return false;
+  if (parts->bracketed) return canonical_ipv6(parts->host).has_value();
+  return is_dotted_quad(parts->host) || judge_name(parts->host) == nullptr;
+}
+
+}  // namespace penstock::http

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which entry of the configuration a target belongs to, and why. Knows patterns only: what the entry's limits are, and
+// whether the address may be dialled, is for others. Pure; routing allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "http/target.h"
+#include "penstock/config.h"
+
+namespace penstock::proxy {
+
+struct Route {
+  std::size_t entry = 0;           ///< 0: the pattern "*"; n: the n-th of Config::upstreams, from 1
+  const Match* pattern = nullptr;  ///< that won, owned by the router; nothing: no entry names the target
+  bool denied = false;             ///< no entry names it, and `unmatched` is deny
+};
+
+class Router {
+ public:
+  explicit Router(const Config& config);
+
+  Route route(const http::Target& target) const;
+
+  /// Every entry whose pattern fits, the winner first, in the order in which they win. For `penstock explain`.
+  std::vector<Route> candidates(const http::Target& target) const;
+
+ private:
+  struct Rule {
+    Match match;
+    std::size_t entry;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  /// The rules of one host or suffix, those that win first.
+  using Rules = std::unordered_map<std::string, std::vector<Rule>, Hash, std::equal_to<>>;
+
+  /// Calls `each` with the rules that fit, the strongest first, until it returns false.
+  template <typename Each>
+  void visit(const http::Target& target, Each each) const;
+
+  Rules hosts_, suffixes_;
+  bool pass_unmatched_;
+};
+
+/// Why a pattern fits, and how strongly: "exact host, port 8080, path below /v1".
+std::string why(const Match& pattern);
+
+}  // namespace penstock::proxy
