@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// See reading.h.
+#include "config/reading.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "config/units.h"
+
+namespace penstock::config {
+
+namespace {
+
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_name_char) && !(text[0] >= '0' && text[0] <= '9');
+}
+
+std::string quoted(const Node& node) { return "'" + node.text + "'"; }
+
+// Why a text with a missing or foreign unit was refused.
+std::string unit_hint(std::string_view text, std::string_view zero, std::string_view example) {
+  if (text == "0") return "needs a unit; write " + std::string(zero);
+  if (parse_count(text)) return "needs a unit, as in " + std::string(example);
+  return "is not a plain number with a unit, as in " + std::string(example);
+}
+
+std::optional<std::uint64_t> read_count(Reading& reading, const Spot& spot, std::uint64_t most) {
+  const auto text = reading.text(spot, "a number");
+  const auto count = text ? parse_count(*text) : std::nullopt;
+  if (text && !count) {
+    reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) + " is not a plain number, as in 20");
+  }
+  if (!count || *count <= most) return count;
+  reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) + " is too large");
+  return std::nullopt;
+}
+
+// What cannot be read leaves an empty place in its list: the numbering, on which positions rest, keeps in step.
+Match read_pattern(Reading& reading, const Spot& spot) {
+  reading.met(spot.path, spot.node);
+  const auto text = reading.text(spot, "a pattern such as api.example.com");
+  if (!text) return {};
+  auto match = parse_match(*text);
+  if (!match) reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) + ": " + match.error());
+  return std::move(match).value_or(Match{});
+}
+
+std::string item_path(const Spot& spot, std::size_t index) { return spot.path + "[" + std::to_string(index) + "]"; }
+
+}  // namespace
+
+std::string named(std::string_view path) {
+  path = path.substr(0, path.find('['));
+  const auto dot = path.rfind('.');
+  if (dot == std::string_view::npos) return std::string(path);
+  return std::string(path.substr(dot + 1)) + " in " + std::string(path.substr(0, dot));
+}
+
+Reading::Reading(const Environment& environment, std::vector<Problem> so_far)
+    : environment_(environment), problems_(std::move(so_far)) {
+  for (const auto& problem : problems_) blamed_.emplace(problem.line, problem.column);
+}
+
+void Reading::complain(const Node& at, std::string message) {
+  problems_.push_back({at.line, at.column, std::move(message)});
+  blamed_.emplace(at.line, at.column);
+}
+
+void Reading::met(const std::string& path, const Node& at) { places_.try_emplace(path, at.line, at.column); }
+
+void Reading::complain_about(std::string path, std::string message) {
+  while (!path.empty() && !places_.contains(path)) {
+    const auto cut = path.find_last_of(".[");
+    path.resize(cut == std::string::npos ? 0 : cut);
+  }
+  const Place place = path.empty() ? Place{1, 1} : places_.at(path);
+  if (!blamed_.contains(place)) problems_.push_back({place.first, place.second, std::move(message)});
+}
+
+std::optional<std::string> Reading::text(const Spot& spot, std::string_view expected) {
+  if (spot.node.kind == Node::Kind::broken) return std::nullopt;
+  if (spot.node.kind == Node::Kind::scalar) return filled_in(spot);
+  const bool empty = spot.node.kind == Node::Kind::null;
+  complain(spot.node, named(spot.path) + (empty ? " has no value; it takes " : " must be ") + std::string(expected));
+  return std::nullopt;
+}
+
+std::optional<std::string> Reading::filled_in(const Spot& spot) {
+  std::string_view rest = spot.node.text;
+  std::string out;
+  for (auto at = rest.find("${"); at != std::string_view::npos; at = rest.find("${")) {
+    const auto end = rest.find('}', at);
+    const auto name = std::string(rest.substr(at + 2, end == std::string_view::npos ? end : end - at - 2));
+    const auto value = end != std::string_view::npos && is_name(name) ? environment_(name) : std::nullopt;
+    if (!value) {
+      const bool well_formed = end != std::string_view::npos && is_name(name);
+      complain(spot.node, named(spot.path) + ": " +
+                              (well_formed ? "the environment variable " + name + " is not set"
+                                           : quoted(spot.node) + " has a ${ without NAME}"));
+      return std::nullopt;
+    }
+    out.append(rest.substr(0, at)).append(*value);
+    rest.remove_prefix(end + 1);
+  }
+  return out.append(rest);
+}
+
+void read(Reading& reading, const Spot& spot, Duration& into) {
+  const auto text = reading.text(spot, "a duration such as 30s");
+  if (!text) return;
+  if (const auto duration = parse_duration(*text)) {
+    into = *duration;
+  } else {
+    const auto hint = unit_hint(*text, "0s", "250ms, 30s or 5m (us ms s m h d)");
+    reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) + " " + hint);
+  }
+}
+
+void read_size(Reading& reading, const Spot& spot, std::size_t& into) {
+  const auto text = reading.text(spot, "a size such as 64KiB");
+  if (!text) return;
+  if (const auto size = parse_size(*text)) {
+    into = *size;
+  } else {
+    const auto hint = unit_hint(*text, "0B", "512B, 64KiB or 1GiB (B KiB MiB GiB)");
+    reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) + " " + hint);
+  }
+}
+
+void read(Reading& reading, const Spot& spot, std::size_t& into) {
+  if (const auto count = read_count(reading, spot, std::numeric_limits<std::size_t>::max())) into = *count;
+}
+
+void read(Reading& reading, const Spot& spot, int& into) {
+  constexpr auto kMost = std::numeric_limits<int>::max();
+  if (const auto count = read_count(reading, spot, kMost)) into = static_cast<int>(*count);
+}
+
+void read(Reading& reading, const Spot& spot, std::string& into) {
+  if (auto text = reading.text(spot, "a text")) into = std::move(*text);
+}
+
+void read(Reading& reading, const Spot& spot, Endpoint& into) {
+  const auto text = reading.text(spot, "address:port, such as 127.0.0.1:3128");
+  if (!text) return;
+  if (auto endpoint = parse_endpoint(*text)) {
+    into = std::move(*endpoint);
+  } else {
+    reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) +
+                                    " is not address:port, such as 127.0.0.1:3128 or [::1]:3128");
+  }
+}
+
+void read(Reading& reading, const Spot& spot, LogLevel& into) {
+  constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevels{{{"debug", LogLevel::debug},
+                                                                          {"info", LogLevel::info},
+                                                                          {"warn", LogLevel::warn},
+                                                                          {"error", LogLevel::error},
+                                                                          {"off", LogLevel::off}}};
+  const auto text = reading.text(spot, "debug, info, warn, error or off");
+  if (!text) return;
+  const auto level = std::find_if(kLevels.begin(), kLevels.end(), [&](const auto& l) { return l.first == *text; });
+  if (level != kLevels.end()) {
+    into = level->second;
+  } else {
+    reading.complain(spot.node, named(spot.path) + " must be debug, info, warn, error or off");
+  }
+}
+
+void read(Reading& reading, const Spot& spot, std::vector<std::string>& into) {
+  if (spot.node.kind == Node::Kind::broken) return;
+  if (spot.node.kind != Node::Kind::list) {
+    reading.complain(spot.node, named(spot.path) + " must be a list; write [] for an empty one");
+    return;
+  }
+  into.clear();
+  for (std::size_t i = 0; i < spot.node.items.size(); ++i) {
+    const Spot item{spot.node.items[i], item_path(spot, i)};
+    reading.met(item.path, item.node);
+    into.push_back(reading.text(item, "a text").value_or(""));
+  }
+}
+
+void read(Reading& reading, const Spot& spot, std::optional<std::vector<std::string>>& into) {
+  std::vector<std::string> list;
+  read(reading, spot, list);
+  into = std::move(list);
+}
+
+void read(Reading& reading, const Spot& spot, std::vector<Match>& into) {
+  if (spot.node.kind != Node::Kind::list) {
+    into.push_back(read_pattern(reading, {spot.node, item_path(spot, 0)}));
+    return;
+  }
+  for (std::size_t i = 0; i < spot.node.items.size(); ++i) {
+    into.push_back(read_pattern(reading, {spot.node.items[i], item_path(spot, i)}));
+  }
+}
+
+}  // namespace penstock::config

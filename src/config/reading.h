@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one reading, and how single values are read from the tree: errors are collected, and for each key that
+// was met its place is kept, so that what validation finds later has a position too. For keys.cc and yaml_reader.cc.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/document.h"
+#include "penstock/config.h"
+
+namespace penstock::config {
+
+/// A value of the tree, and where it stands: "upstreams.github.queue".
+struct Spot {
+  const Node& node;
+  std::string path;
+};
+
+class Reading {
+ public:
+  /// `so_far`: what was complained of before.
+  Reading(const Environment& environment, std::vector<Problem> so_far);
+
+  void complain(const Node& at, std::string message);
+  /// Keeps the place of a key that is there, for complaints that come later.
+  void met(const std::string& path, const Node& at);
+  bool has_met(const std::string& path) const { return places_.contains(path); }
+  /// About the value at `path`, or the nearest thing around it that was met. Silent where that had a complaint already.
+  void complain_about(std::string path, std::string message);
+  /// The scalar's text with every ${NAME} filled in. Nothing, with a complaint, where there is none.
+  std::optional<std::string> text(const Spot& spot, std::string_view expected);
+
+  std::vector<Problem> take() { return std::move(problems_); }
+
+ private:
+  using Place = std::pair<int, int>;  // line and column
+
+  std::optional<std::string> filled_in(const Spot& spot);
+
+  const Environment& environment_;
+  std::vector<Problem> problems_;
+  std::set<Place> blamed_;  // by complain()
+  std::map<std::string, Place> places_;
+};
+
+/// "maxPending in upstreams.github.queue", "version".
+std::string named(std::string_view path);
+
+void read(Reading&, const Spot&, Duration& into);
+void read(Reading&, const Spot&, std::size_t& into);  ///< a count
+void read(Reading&, const Spot&, int& into);          ///< a count
+void read(Reading&, const Spot&, std::string& into);
+void read(Reading&, const Spot&, Endpoint& into);
+void read(Reading&, const Spot&, LogLevel& into);
+void read(Reading&, const Spot&, std::vector<std::string>& into);
+void read(Reading&, const Spot&, std::optional<std::vector<std::string>>& into);
+void read(Reading&, const Spot&, std::vector<Match>& into);  ///< one pattern or a list
+void read_size(Reading&, const Spot&, std::size_t& into);
+
+}  // namespace penstock::config

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// See units.h.
+#include "config/units.h"
+
+#include <charconv>
+#include <cmath>
+#include <span>
+
+namespace penstock::config {
+
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t worth;
+  std::uint64_t written_from = 1;  // so many of them
+};
+
+// The largest first. A minute reads better as 60s, a day as 24h.
+constexpr Unit kSizes[] = {{"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}};
+constexpr Unit kDurations[] = {{"d", 86'400'000'000, 2}, {"h", 3'600'000'000, 2}, {"m", 60'000'000, 2},
+                               {"s", 1'000'000},         {"ms", 1'000},           {"us", 1}};
+
+constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
+constexpr double kLargestSize = static_cast<double>(1ULL << 50);
+
+std::optional<double> parse_decimal(std::string_view text) {
+  if (text.empty() || text.front() == '.' || text.back() == '.') return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string write(std::uint64_t value, std::span<const Unit> units, std::string_view zero) {
+  if (value == 0) return std::string(zero);
+  for (const auto& unit : units) {
+    if (value % unit.worth == 0 && value / unit.worth >= unit.written_from)
+      return std::to_string(value / unit.worth) + std::string(unit.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  if (text.size() > 1 && text.front() == '0') return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > kLargestCount) return std::nullopt;
+  return value;
+}
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  const auto unit_at = text.find_first_not_of("0123456789.");
+  if (unit_at == std::string_view::npos) return std::nullopt;
+  const auto number = parse_decimal(text.substr(0, unit_at));
+  for (const auto& unit : kSizes) {
+    if (!number || unit.name != text.substr(unit_at)) continue;
+    const double bytes = *number * static_cast<double>(unit.worth);
+    if (bytes > kLargestSize || bytes != std::floor(bytes)) return std::nullopt;
+    return static_cast<std::uint64_t>(bytes);
+  }
+  return std::nullopt;
+}
+
+std::string write_duration(Duration duration) {
+  return write(static_cast<std::uint64_t>(duration.count()), kDurations, "0s");
+}
+
+std::string write_size(std::uint64_t bytes) { return write(bytes, kSizes, "0B"); }
+
+}  // namespace penstock::config

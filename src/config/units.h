@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts and sizes as users write them, and durations and sizes written back the same way. Durations are read by
+// penstock/duration.h. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "penstock/duration.h"
+
+namespace penstock::config {
+
+/// Plain decimal digits: no sign, no leading zero, no separator, no unit. At most 10^15.
+std::optional<std::uint64_t> parse_count(std::string_view text);
+
+/// A plain decimal number with a unit of `B KiB MiB GiB`: "64KiB", "1.5MiB". A whole number of bytes, at most 2^50.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// In the largest unit that takes a whole number, and of m, h, d two at least: "30s", "1500ms", "60s", "2m", "0s".
+std::string write_duration(Duration duration);
+std::string write_size(std::uint64_t bytes);
+
+}  // namespace penstock::config

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// See validate.h.
+#include "config/validate.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "access/verdict.h"
+#include "config/reading.h"
+#include "config/units.h"
+
+namespace penstock::config {
+
+namespace {
+
+using Issues = std::vector<Issue>;
+
+void add(Issues& issues, const std::string& path, const std::string& what) {
+  issues.push_back({path, named(path) + what, false});
+}
+
+void check_count(Issues& issues, const std::string& path, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return;
+  add(issues, path,
+      " is " + std::to_string(value) + "; it must be between " + std::to_string(least) + " and " +
+          std::to_string(most));
+}
+
+void check_size(Issues& issues, const std::string& path, std::size_t value, std::size_t least, std::size_t most) {
+  if (value >= least && value <= most) return;
+  add(issues, path,
+      " is " + write_size(value) + "; it must be between " + write_size(least) + " and " + write_size(most));
+}
+
+void check_duration(Issues& issues, const std::string& path, Duration value, Duration least, Duration most) {
+  if (value >= least && value <= most) return;
+  const auto given = value < 0s ? "negative" : write_duration(value);
+  add(issues, path, " is " + given + "; it must be between " + write_duration(least) + " and " + write_duration(most));
+}
+
+void check_timeout(Issues& issues, const std::string& path, Duration value) {
+  if (value == 0s || (value >= 1ms && value <= 720h)) return;
+  const auto given = value < 0s ? "negative" : write_duration(value);
+  add(issues, path, " is " + given + "; it must be 0s, which means none, or between 1ms and 30d");
+}
+
+bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+bool all_of(std::string_view text, std::string_view extra) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter_or_digit(c) || extra.find(c) != std::string_view::npos;
+  });
+}
+
+void check_via(Issues& issues, const std::string& via) {
+  constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";  // RFC 9110 section 5.6.2
+  if (all_of(via, kTokenMarks) && via.size() <= 64) return;
+  add(issues, "proxy.via", " must be one word of at most 64 letters, digits and -._, as in penstock");
+}
+
+void check_listener(Issues& issues, const std::string& path, const Endpoint& endpoint) {
+  if (!access::parse_address(endpoint.address)) add(issues, path, ": '" + endpoint.address + "' is not an address");
+}
+
+void check_listeners(Issues& issues, const Config& config) {
+  check_listener(issues, "proxy.listen", config.proxy.listen);
+  check_listener(issues, "admin.listen", config.admin.listen);
+  if (config.proxy.listen == config.admin.listen && config.proxy.listen.port != 0) {
+    add(issues, "admin.listen", " is the same as proxy.listen");
+  }
+}
+
+void check_servers(Issues& issues, const std::vector<std::string>& servers) {
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const auto endpoint = parse_endpoint(servers[i]);
+    if (access::parse_address(servers[i]) || (endpoint && endpoint->port != 0)) continue;
+    add(issues, "dns.servers[" + std::to_string(i) + "]",
+        ": '" + servers[i] + "' is neither an address nor address:port, such as 9.9.9.9 or [2620:fe::fe]:53");
+  }
+}
+
+void check_networks(Issues& issues, const std::string& path, const std::vector<std::string>& texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto networks = access::parse_networks(texts[i]);
+    if (!networks) add(issues, path + "[" + std::to_string(i) + "]", ": " + networks.error());
+  }
+}
+
+void check_caps(Issues& issues, const CapsConfig& caps) {
+  constexpr std::size_t kKib = 1024, kMib = 1024 * kKib, kGib = 1024 * kMib;
+  check_size(issues, "caps.headerBytes", caps.header_bytes, 256, 16 * kMib);
+  check_count(issues, "caps.headerCount", static_cast<std::int64_t>(caps.header_count), 1, 100'000);
+  check_size(issues, "caps.targetBytes", caps.target_bytes, 64, 16 * kMib);
+  check_size(issues, "caps.trailerBytes", caps.trailer_bytes, 64, 16 * kMib);
+  check_size(issues, "caps.chunkLineBytes", caps.chunk_line_bytes, 32, kMib);
+  check_count(issues, "caps.pipelined", static_cast<std::int64_t>(caps.pipelined), 1, 1000);
+  check_size(issues, "caps.pendingBodyBytes", caps.pending_body_bytes, 256, kGib);
+  check_size(issues, "caps.pendingMemory", caps.pending_memory, 4 * kKib, 1024 * kGib);
+}
+
+Issues settings_issues(const std::string& path, const UpstreamSettings& settings) {
+  Issues issues;
+  const auto& [max_concurrent, queue, timeouts] = settings;
+  check_count(issues, path + ".maxConcurrent", max_concurrent, 1, 100'000);
+  check_count(issues, path + ".queue.maxPending", static_cast<std::int64_t>(queue.max_pending), 0, 1'000'000);
+  check_duration(issues, path + ".queue.maxWait", queue.max_wait, 0s, 24h);
+  check_timeout(issues, path + ".timeouts.connect", timeouts.connect);
+  check_timeout(issues, path + ".timeouts.firstByte", timeouts.first_byte);
+  check_timeout(issues, path + ".timeouts.idle", timeouts.idle);
+  check_timeout(issues, path + ".timeouts.total", timeouts.total);
+  return issues;
+}
+
+void check_settings(Issues& issues, const std::string& path, const UpstreamSettings& settings,
+                    const UpstreamSettings& defaults) {
+  const Issues of_defaults = settings_issues(path, defaults);
+  for (auto& issue : settings_issues(path, settings)) {
+    const auto same = [&](const Issue& other) { return other.message == issue.message; };
+    issue.inherited = std::any_of(of_defaults.begin(), of_defaults.end(), same);
+    issues.push_back(std::move(issue));
+  }
+}
+
+using Taken = std::map<std::string, std::string>;  // pattern → the upstream that has it
+
+void check_match(Issues& issues, const std::string& path, const std::string& name, const Match& match, Taken& taken) {
+  const std::string text = to_string(match);
+  const auto read_again = parse_match(text);
+  if (!read_again || *read_again != match) {
+    return add(issues, path,
+               ": '" + text + "'" + (read_again ? " is not in its plain form" : ": " + read_again.error()));
+  }
+  const auto [other, first] = taken.try_emplace(text, name);
+  if (!first) add(issues, path, ": '" + text + "' is already a pattern of upstreams." + other->second);
+}
+
+void check_upstreams(Issues& issues, const Config& config) {
+  Taken taken;
+  std::set<std::string> names;
+  for (const auto& [name, match, settings] : config.upstreams) {
+    const std::string path = "upstreams." + name;
+    if (!all_of(name, "_.-"))
+      issues.push_back({path, "the name '" + name + "' may have only letters, digits and _.-", false});
+    if (!names.insert(name).second) issues.push_back({path, "there are two upstreams named '" + name + "'", false});
+    if (match.empty()) issues.push_back({path + ".match", path + " has no match; which hosts are its own?"});
+    for (std::size_t i = 0; i < match.size(); ++i) {
+      check_match(issues, path + ".match[" + std::to_string(i) + "]", name, match[i], taken);
+    }
+    check_settings(issues, path, settings, config.defaults);
+  }
+}
+
+}  // namespace
+
+std::vector<Issue> find_issues(const Config& config) {
+  Issues issues;
+  check_listeners(issues, config);
+  check_via(issues, config.proxy.via);
+  check_duration(issues, "proxy.grace", config.proxy.grace, 0s, 24h);
+  if (config.log.events.empty()) add(issues, "log.events", " must be stdout, stderr, off or a file's path");
+  check_servers(issues, config.dns.servers);
+  check_duration(issues, "dns.timeout", config.dns.timeout, 1ms, 5min);
+  check_settings(issues, "defaults", config.defaults, UpstreamSettings{});
+  check_caps(issues, config.caps);
+  check_networks(issues, "access.clients", config.access.clients);
+  check_networks(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
+  check_networks(issues, "access.deny", config.access.deny);
+  check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
+  check_upstreams(issues, config);
+  return issues;
+}
+
+}  // namespace penstock::config
+
+namespace penstock {
+
+std::vector<ConfigError> validate(const Config& config) {
+  std::vector<ConfigError> errors;
+  for (auto& issue : config::find_issues(config)) {
+    if (!issue.inherited) errors.push_back({"", 0, 0, std::move(issue.message)});
+  }
+  return errors;
+}
+
+}  // namespace penstock

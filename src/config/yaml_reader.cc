@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file's text to a Config, or to everything that is wrong with it: parse, read, judge. The doors of config.h.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <tuple>
+
+#include "config/document.h"
+#include "config/keys.h"
+#include "config/validate.h"
+#include "penstock/config.h"
+
+namespace penstock {
+
+namespace {
+
+using Errors = std::vector<ConfigError>;
+
+Errors in_order(std::vector<config::Problem> problems, const std::string& file) {
+  const auto place = [](const config::Problem& p) { return std::tie(p.line, p.column); };
+  std::stable_sort(problems.begin(), problems.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  Errors errors;
+  for (auto& p : problems) errors.push_back({file, p.line, p.column, std::move(p.message)});
+  return errors;
+}
+
+}  // namespace
+
+std::string to_string(const ConfigError& error) {
+  std::string place = error.file;
+  if (error.line > 0) place += ":" + std::to_string(error.line) + ":" + std::to_string(error.column);
+  return place.empty() ? error.message : place + ": " + error.message;
+}
+
+std::optional<std::string> process_environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::expected<Config, Errors> read_config(std::string_view yaml, const std::string& file,
+                                          const Environment& environment) {
+  auto document = config::parse_document(yaml);
+  if (!document) return std::unexpected(in_order({document.error()}, file));
+  config::Reading reading{environment, std::move(document->problems)};
+  Config result;
+  config::read_root(reading, document->root, result);
+  for (auto& issue : config::find_issues(result)) {
+    const bool told_elsewhere = issue.inherited && !reading.has_met(issue.path);
+    if (!told_elsewhere) reading.complain_about(issue.path, std::move(issue.message));
+  }
+  auto errors = in_order(reading.take(), file);
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  return result;
+}
+
+std::expected<Config, Errors> load_config(const std::string& path, const Environment& environment) {
+  std::ifstream stream{path, std::ios::binary};
+  std::ostringstream text;
+  const bool empty = stream.peek() == std::ifstream::traits_type::eof() && !stream.bad() && stream.is_open();
+  if (!empty && !(text << stream.rdbuf())) {
+    return std::unexpected(Errors{{.file = path, .message = "cannot be read: " + std::string(std::strerror(errno))}});
+  }
+  return read_config(text.str(), path, environment);
+}
+
+}  // namespace penstock
