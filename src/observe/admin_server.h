@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status. Anything else is 404 or 405. Runs on the loop;
-// what takes long (the metrics text) runs in libuv's pool.
+// what takes long (the texts of /metrics and /status) is written by the loop's worker.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,12 @@ class AdminServer {
   /// Taken once per request, on the loop's thread.
   using SnapshotSource = std::function<Snapshot()>;
 
+  /// `config.proxy.listen` is shown as it is given: pass it with the port that was really bound. `metrics` outlives the
+  /// server.
   static std::expected<std::unique_ptr<AdminServer>, Error> listen(loop::Loop& loop, const Config& config,
                                                                    Metrics& metrics, SnapshotSource snapshot,
                                                                    std::function<std::uint64_t()> events_dropped);
-  ~AdminServer();  ///< closes its connections
+  ~AdminServer();  ///< closes its connections; waits for a text under way
 
   Endpoint bound() const;  ///< with the port that was really bound
 

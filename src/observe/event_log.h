@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes events as JSON lines, in order, through spdlog's asynchronous logger with a thread and a queue of its own. A slow or
-// full disk never stalls the caller: the oldest lines are dropped and counted. Lines are written by hand, escaped;
-// bytes that are not UTF-8 are replaced. All calls on the loop's thread but dropped().
+// Writes events as JSON lines, in order, through spdlog's asynchronous logger with a thread and a queue of its own. A
+// slow or full disk never stalls the caller: the oldest lines are dropped and counted. Lines are written by hand,
+// escaped; bytes that are not UTF-8 are replaced. All calls on the loop's thread but dropped().
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes diagnostics (Notice) to stderr at `log.level`, one line each.
+// Writes diagnostics (Notice) to stderr at `log.level`, one line each; drops one that stderr does not take at once.
 #pragma once
 
 #include "penstock/event.h"

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// See admin_connection.h. A request with a body has no business here; one that takes too long, or a client that asks
+// without reading, ends the connection.
+#include "observe/admin_connection.h"
+
+#include <utility>
+
+namespace penstock::observe {
+namespace {
+
+constexpr std::int64_t kIdle = 60'000'000;
+constexpr std::size_t kMostUntaken = 4 * 1024 * 1024;
+
+// Room for a browser's cookies of the same host.
+CapsConfig caps() {
+  CapsConfig caps;
+  caps.header_bytes = 32 * 1024;
+  caps.header_count = 100;
+  caps.target_bytes = 2 * 1024;
+  return caps;
+}
+
+// Also of a target in absolute form, which a server must understand.
+std::string_view path_of(std::string_view target) {
+  constexpr std::string_view kScheme = "http://";
+  if (target.starts_with(kScheme)) {
+    const auto path_at = target.find_first_of("/?", kScheme.size());
+    target = path_at == std::string_view::npos || target[path_at] == '?' ? "/" : target.substr(path_at);
+  }
+  return target.substr(0, target.find('?'));
+}
+
+}  // namespace
+
+AdminConnection::AdminConnection(std::uint64_t id, loop::Loop& loop, std::unique_ptr<loop::Stream> stream, Pages& pages)
+    : id_(id), loop_(loop), stream_(std::move(stream)), pages_(pages), parser_(caps(), *this), idle_(loop, [this] {
+        pages_.ended(id_);
+      }) {
+  stream_->listen_to(*this);
+  stream_->read_on();
+  rest();
+}
+
+void AdminConnection::on_read(std::string_view bytes) {
+  unread_ += bytes;
+  advance();
+}
+
+void AdminConnection::on_gone() { pages_.ended(id_); }
+
+void AdminConnection::on_head(http::RequestHead&& head) {
+  head_ = std::move(head);
+  if (head_.has_body()) parser_.pause();
+}
+
+void AdminConnection::on_complete(http::Fields&&) { whole_ = true; }
+
+void AdminConnection::advance() {
+  while (!answering_ && !last_ && read_request()) answer_request();
+  if (last_) end();
+}
+
+bool AdminConnection::read_request() {
+  if (unread_.empty()) return false;
+  const auto [consumed, state] = parser_.consume(unread_);
+  unread_.erase(0, consumed);
+  if (state == http::RequestParser::State::failed) {
+    refuse(parser_.refusal());
+  } else if (parser_.in_body()) {
+    refuse({.why = http::Why::malformed, .details = "no request here has a body", .status = 413});
+  }
+  return std::exchange(whole_, false) && !last_;
+}
+
+void AdminConnection::answer_request() {
+  if (const auto answer = pages_.answer(id_, head_.method, path_of(head_.target))) return write(*answer);
+  answering_ = true;
+  stream_->read_off();
+}
+
+void AdminConnection::answer_later(const Answer& answer) {
+  answering_ = false;
+  write(answer);
+  if (!last_) stream_->read_on();
+  advance();
+}
+
+void AdminConnection::write(const Answer& answer) {
+  http::ResponseWriter writer{
+      {.head_method = head_.method == "HEAD", .minor_version = head_.minor_version, .keep_alive = head_.keep_alive}};
+  http::Fields fields;
+  fields.add("Content-Type", answer.type);
+  fields.add("Cache-Control", "no-store");
+  if (!answer.allow.empty()) fields.add("Allow", answer.allow);
+  std::string& out = stream_->out();
+  writer.head(out, answer.status, http::standard_reason(answer.status), fields, answer.body.size());
+  writer.body(out, answer.body);
+  writer.end(out, {});
+  stream_->touch();
+  last_ = !writer.keeps_connection() || stream_->queued() > kMostUntaken;
+  rest();
+}
+
+void AdminConnection::refuse(const http::Refusal& refusal) {
+  http::write_refusal(stream_->out(), refusal, "penstock", {.keep_alive = false});
+  stream_->touch();
+  last_ = true;
+}
+
+void AdminConnection::rest() { idle_.start(loop_.now() + kIdle); }
+
+void AdminConnection::end() {
+  loop::Stream::close_gently(std::move(stream_));
+  pages_.ended(id_);
+}
+
+}  // namespace penstock::observe

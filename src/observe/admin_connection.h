@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// One client of the admin port: reads its requests, one at a time, and writes the answers. What the pages say is not
+// its business. For admin_server.cc only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/request_parser.h"
+#include "http/response_writer.h"
+#include "loop/loop.h"
+#include "loop/stream.h"
+#include "loop/timer.h"
+
+namespace penstock::observe {
+
+class AdminConnection final : loop::StreamEvents, http::RequestSink {
+ public:
+  struct Answer {
+    int status = 200;
+    std::string type = "text/plain; charset=utf-8";
+    std::string body;
+    std::string allow = {};
+  };
+
+  class Pages {
+   public:
+    /// Nothing: the answer comes later, through answer_later(), unless the connection has ended by then.
+    virtual std::optional<Answer> answer(std::uint64_t connection, std::string_view method, std::string_view path) = 0;
+    /// Destroy the connection.
+    virtual void ended(std::uint64_t connection) = 0;
+
+   protected:
+    ~Pages() = default;
+  };
+
+  AdminConnection(std::uint64_t id, loop::Loop& loop, std::unique_ptr<loop::Stream> stream, Pages& pages);
+
+  /// The connection may be gone after it.
+  void answer_later(const Answer& answer);
+
+ private:
+  void on_read(std::string_view bytes) override;
+  void on_gone() override;
+  void on_drained() override {}
+  void on_head(http::RequestHead&& head) override;
+  void on_body(std::string_view) override {}
+  void on_complete(http::Fields&&) override;
+
+  void advance();
+  bool read_request();
+  void answer_request();
+  void write(const Answer& answer);
+  void refuse(const http::Refusal& refusal);
+  void rest();
+  void end();
+
+  const std::uint64_t id_;
+  loop::Loop& loop_;
+  std::unique_ptr<loop::Stream> stream_;
+  Pages& pages_;
+  http::RequestParser parser_;
+  loop::Timer idle_;
+  std::string unread_;
+  http::RequestHead head_;
+  bool whole_ = false;      // head_ is a request to be answered
+  bool answering_ = false;  // its answer is under way
+  bool last_ = false;       // the connection ends with what was written
+};
+
+}  // namespace penstock::observe

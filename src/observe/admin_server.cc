@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// See admin_server.h: the listening socket, the connections, and what each page says. Long texts are written by the
+// loop's worker; a gate keeps them from touching what has gone with the server.
+#include "observe/admin_server.h"
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "loop/listener.h"
+#include "observe/admin_connection.h"
+
+namespace penstock::observe {
+namespace {
+
+using Answer = AdminConnection::Answer;
+
+constexpr std::size_t kMostConnections = 64;
+constexpr std::string_view kPages = "/metrics /healthz /readyz /status";
+
+// Closed by the server's end, which waits for a text under way: the worker reads the server's metrics under the lock.
+struct Gate {
+  std::mutex mutex;
+  bool closed = false;
+};
+
+}  // namespace
+
+struct AdminServer::Inside final : AdminConnection::Pages {
+  Inside(loop::Loop& its_loop, const Config& its_config, Metrics& its_metrics, SnapshotSource source,
+         std::function<std::uint64_t()> dropped)
+      : loop(its_loop),
+        config(its_config),
+        metrics(its_metrics),
+        snapshot(std::move(source)),
+        events_dropped(std::move(dropped)) {}
+  ~Inside();
+
+  void accept(std::unique_ptr<loop::Stream> stream);
+  std::optional<Answer> answer(std::uint64_t connection, std::string_view method, std::string_view path) override;
+  void ended(std::uint64_t connection) override { connections.erase(connection); }
+
+  Answer readiness() const;
+  void answer_with_metrics(std::uint64_t connection);
+  void answer_with_status(std::uint64_t connection);
+  void write_elsewhere(std::uint64_t connection, std::string type, std::move_only_function<std::string()> text);
+  void deliver(std::uint64_t connection, const Answer& answer);
+
+  loop::Loop& loop;
+  Config config;  // with the address that was really bound
+  Metrics& metrics;
+  SnapshotSource snapshot;
+  std::function<std::uint64_t()> events_dropped;
+  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  std::unique_ptr<loop::Listener> listener;
+  std::unordered_map<std::uint64_t, std::unique_ptr<AdminConnection>> connections;
+  std::uint64_t last_id = 0;
+};
+
+AdminServer::Inside::~Inside() {
+  const std::lock_guard lock{gate->mutex};
+  gate->closed = true;
+}
+
+void AdminServer::Inside::accept(std::unique_ptr<loop::Stream> stream) {
+  if (connections.size() >= kMostConnections) return;
+  const std::uint64_t id = ++last_id;
+  connections.emplace(id, std::make_unique<AdminConnection>(id, loop, std::move(stream), *this));
+}
+
+std::optional<Answer> AdminServer::Inside::answer(std::uint64_t connection, std::string_view method,
+                                                  std::string_view path) {
+  const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz" || path == "/status";
+  if (!known) return Answer{.status = 404, .body = "There is " + std::string{kPages} + " here.\n"};
+  if (method != "GET" && method != "HEAD") {
+    return Answer{.status = 405, .body = "Only GET and HEAD are answered here.\n", .allow = "GET, HEAD"};
+  }
+  if (path == "/healthz") return Answer{.body = "ok\n"};
+  if (path == "/readyz") return readiness();
+  path == "/metrics" ? answer_with_metrics(connection) : answer_with_status(connection);
+  return std::nullopt;
+}
+
+Answer AdminServer::Inside::readiness() const {
+  if (snapshot().draining) return {.status = 503, .body = "draining\n"};
+  return {.body = "ready\n"};
+}
+
+void AdminServer::Inside::answer_with_metrics(std::uint64_t connection) {
+  metrics.set(snapshot(), events_dropped(), loop.now());
+  write_elsewhere(connection, "text/plain; version=0.0.4; charset=utf-8", [this] { return metrics.text(); });
+}
+
+void AdminServer::Inside::answer_with_status(std::uint64_t connection) {
+  write_elsewhere(connection, "application/json", [this, now = snapshot()] { return status_json(now, config); });
+}
+
+void AdminServer::Inside::write_elsewhere(std::uint64_t connection, std::string type,
+                                          std::move_only_function<std::string()> text) {
+  auto answer = std::make_shared<Answer>(Answer{.type = std::move(type), .body = {}});
+  loop.offload(
+      [guard = gate, answer, text = std::move(text)]() mutable {
+        const std::lock_guard lock{guard->mutex};
+        if (!guard->closed) answer->body = text();
+      },
+      [this, guard = gate, answer, connection] {
+        if (!guard->closed) deliver(connection, *answer);
+      });
+}
+
+void AdminServer::Inside::deliver(std::uint64_t connection, const Answer& answer) {
+  const auto found = connections.find(connection);
+  if (found != connections.end()) found->second->answer_later(answer);
+}
+
+std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loop& loop, const Config& config,
+                                                                       Metrics& metrics, SnapshotSource snapshot,
+                                                                       std::function<std::uint64_t()> events_dropped) {
+  auto inside = std::make_unique<Inside>(loop, config, metrics, std::move(snapshot), std::move(events_dropped));
+  auto listener = loop::Listener::listen(loop, config.admin.listen,
+                                         [server = inside.get()](auto stream) { server->accept(std::move(stream)); });
+  if (!listener) return std::unexpected(std::move(listener.error()));
+  inside->listener = std::move(*listener);
+  inside->config.admin.listen = inside->listener->bound();
+  return std::unique_ptr<AdminServer>{new AdminServer(std::move(inside))};
+}
+
+AdminServer::AdminServer(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+
+AdminServer::~AdminServer() = default;
+
+Endpoint AdminServer::bound() const { return inside_->listener->bound(); }
+
+}  // namespace penstock::observe

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event as one JSON object: which fields stand in it, and in which order.
+#include "observe/event_log.h"
+#include "observe/line_text.h"
+
+namespace penstock::observe {
+namespace {
+
+std::string_view name_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::dispatch: return "dispatch";
+    case EventKind::complete: return "complete";
+    case EventKind::error: return "error";
+    case EventKind::refused: return "refused";
+    case EventKind::gone: return "gone";
+  }
+  return "";
+}
+
+bool landed(const Event& event) { return event.kind == EventKind::complete || event.kind == EventKind::error; }
+
+void text(std::string& out, std::string_view key, std::string_view value) {
+  out += key;
+  append_json_string(out, value);
+}
+
+void text_if_any(std::string& out, std::string_view key, std::string_view value) {
+  if (!value.empty()) text(out, key, value);
+}
+
+void number(std::string& out, std::string_view key, std::uint64_t value) {
+  out += key;
+  append_number(out, value);
+}
+
+void milliseconds_if_known(std::string& out, std::string_view key, std::optional<Duration> value) {
+  if (!value) return;
+  out += key;
+  append_milliseconds(out, *value);
+}
+
+void append_what_every_event_has(std::string& out, const Event& event) {
+  out += R"({"ts":")";
+  append_timestamp(out, event.wall);
+  out += R"(","event":")";
+  out += name_of(event.kind);
+  text(out, R"(","id":)", event.id);
+  text(out, R"(,"upstream":)", event.upstream);
+  text(out, R"(,"group":)", event.group);
+  text(out, R"(,"method":)", event.method);
+  text(out, R"(,"host":)", event.host);
+  text(out, R"(,"path":)", event.path);
+  number(out, R"(,"pending":)", event.pending);
+  number(out, R"(,"inFlight":)", event.in_flight);
+}
+
+void append_what_is_known(std::string& out, const Event& event) {
+  if (event.status > 0) number(out, R"(,"status":)", static_cast<std::uint64_t>(event.status));
+  milliseconds_if_known(out, R"(,"waitMs":)", event.wait);
+  milliseconds_if_known(out, R"(,"flightMs":)", event.flight);
+  if (landed(event)) {
+    number(out, R"(,"bytesIn":)", event.bytes_in);
+    number(out, R"(,"bytesOut":)", event.bytes_out);
+  }
+  text_if_any(out, R"(,"limitedBy":)", event.limited_by);
+  text_if_any(out, R"(,"error":)", event.error);
+  text_if_any(out, R"(,"detail":)", event.detail);
+}
+
+}  // namespace
+
+void write_json(std::string& out, const Event& event) {
+  append_what_every_event_has(out, event);
+  append_what_is_known(out, event);
+  out += "}\n";
+}
+
+}  // namespace penstock::observe

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// See event_output.h. Pipes and terminals are opened anew through /proc where possible, so that they can be written
+// without blocking and without changing the mode that other processes share.
+#include "observe/event_output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+namespace penstock::observe {
+namespace {
+
+constexpr mode_t kFileMode = 0640;
+
+std::int64_t steady_now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool is_regular(int descriptor) {
+  struct stat about {};
+  return ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+Descriptor open_file(const std::string& path) {
+  return Descriptor{::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, kFileMode)};
+}
+
+// A regular file keeps the offset that it shares with whoever else writes to it.
+Descriptor share(int standard) {
+  if (!is_regular(standard)) {
+    const std::string path = "/proc/self/fd/" + std::to_string(standard);
+    Descriptor anew{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    if (anew) return anew;
+  }
+  return Descriptor{::fcntl(standard, F_DUPFD_CLOEXEC, 0)};
+}
+
+Error cannot_open(const std::string& target) {
+  return {.token = "", .message = "cannot write events to " + target + ": " + std::strerror(errno)};
+}
+
+std::uint64_t line_ends(std::string_view bytes) {
+  return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    if (number_ >= 0) ::close(number_);
+    number_ = other.release();
+  }
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+int Descriptor::release() { return std::exchange(number_, -1); }
+
+std::expected<std::unique_ptr<EventOutput>, Error> EventOutput::open(const std::string& target) {
+  const bool standard = target == "stdout" || target == "stderr";
+  Descriptor sink = standard ? share(target == "stdout" ? STDOUT_FILENO : STDERR_FILENO) : open_file(target);
+  if (!sink) return std::unexpected(cannot_open(target));
+  Descriptor wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  if (!wake) return std::unexpected(cannot_open(target));
+  return std::unique_ptr<EventOutput>{new EventOutput(standard ? "" : target, std::move(sink), std::move(wake))};
+}
+
+EventOutput::EventOutput(std::string path, Descriptor sink, Descriptor wake)
+    : path_(std::move(path)), wake_(std::move(wake)) {
+  adopt(std::move(sink));
+}
+
+void EventOutput::adopt(Descriptor sink) {
+  sink_ = std::move(sink);
+  blocking_ = !is_regular(sink_.number()) && (::fcntl(sink_.number(), F_GETFL) & O_NONBLOCK) == 0;
+  torn_ = false;
+}
+
+void EventOutput::reopen() {
+  if (path_.empty()) return;
+  if (Descriptor anew = open_file(path_)) adopt(std::move(anew));
+}
+
+void EventOutput::write(std::string_view lines) {
+  if (torn_) torn_ = write_some("\n") == 0;
+  const std::size_t written = torn_ ? 0 : write_some(lines);
+  if (written > 0) torn_ = lines[written - 1] != '\n';
+  const std::uint64_t lost = line_ends(lines.substr(written));
+  if (lost > 0) unwritten_.fetch_add(lost, std::memory_order_relaxed);
+}
+
+std::size_t EventOutput::write_some(std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size() && milliseconds_left() != 0) {
+    if (blocking_ && !wait_until_writable()) break;
+    const std::size_t size = blocking_ ? std::min<std::size_t>(bytes.size() - done, PIPE_BUF) : bytes.size() - done;
+    const ssize_t taken = ::write(sink_.number(), bytes.data() + done, size);
+    if (taken > 0) {
+      done += static_cast<std::size_t>(taken);
+    } else if (taken < 0 && errno == EAGAIN) {
+      if (!wait_until_writable()) break;
+    } else if (taken == 0 || errno != EINTR) {
+      break;
+    }
+  }
+  return done;
+}
+
+// Errors of the descriptor count as writable: write() says which.
+bool EventOutput::wait_until_writable() {
+  for (int left = milliseconds_left(); left != 0; left = milliseconds_left()) {
+    pollfd watched[] = {{sink_.number(), POLLOUT, 0}, {wake_.number(), POLLIN, 0}};
+    const bool hurried = left > 0;
+    if (::poll(watched, hurried ? 1 : 2, left) < 0 && errno != EINTR) return false;
+    if (watched[0].revents != 0) return true;
+  }
+  return false;
+}
+
+// As poll() wants it: -1 for ever, 0 over.
+int EventOutput::milliseconds_left() const {
+  const std::int64_t deadline = deadline_.load(std::memory_order_acquire);
+  if (deadline == kForever) return -1;
+  const std::int64_t left = (deadline - steady_now() + 999'999) / 1'000'000;
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
+}
+
+void EventOutput::hurry(std::chrono::nanoseconds patience) {
+  deadline_.store(steady_now() + patience.count(), std::memory_order_release);
+  const std::uint64_t one = 1;
+  // Cannot fail in a way that matters: the counter of a fresh eventfd has room.
+  [[maybe_unused]] const ssize_t told = ::write(wake_.number(), &one, sizeof one);
+}
+
+}  // namespace penstock::observe

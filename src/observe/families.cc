@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// See families.h. One line a metric.
+#include "observe/families.h"
+
+#include <string>
+
+namespace penstock::observe {
+namespace {
+
+Families::Counters& counters(prometheus::Registry& registry, const std::string& name, const std::string& help) {
+  return prometheus::BuildCounter().Name("penstock_" + name).Help(help).Register(registry);
+}
+
+Families::Gauges& gauges(prometheus::Registry& registry, const std::string& name, const std::string& help) {
+  return prometheus::BuildGauge().Name("penstock_" + name).Help(help).Register(registry);
+}
+
+Families::Histograms& histograms(prometheus::Registry& registry, const std::string& name, const std::string& help) {
+  return prometheus::BuildHistogram().Name("penstock_" + name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+Families::Families(prometheus::Registry& r)
+    : requests(counters(r, "requests_total", "Requests by how they ended.")),
+      responses(counters(r, "responses_total", "Answers by the status that the client got.")),
+      refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
+      busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
+      pending(gauges(r, "pending_requests", "Requests that wait in the queue.")),
+      max_pending(gauges(r, "max_pending", "Setting queue.maxPending; for * it holds per host.")),
+      fullest_queue(gauges(r, "fullest_queue_ratio", "Pending / maxPending of the fullest upstream of this label.")),
+      max_wait(gauges(r, "max_wait_seconds", "Setting queue.maxWait.")),
+      in_flight(gauges(r, "in_flight_requests", "Requests dispatched and not yet landed.")),
+      max_concurrent(gauges(r, "max_concurrent", "Setting maxConcurrent; for * it holds per host.")),
+      rps(gauges(r, "rps", "Successes per busy second, over the last minute.")),
+      mean_latency(gauges(r, "mean_latency_seconds", "Mean flight of successes, over the last minute.")),
+      wait(histograms(r, "wait_seconds", "From arrival to take-off, or to leaving the queue.")),
+      flight(histograms(r, "flight_seconds", "From take-off to landing.")),
+      first_byte(histograms(r, "first_byte_seconds", "From take-off to the final response head.")),
+      loop_lag(histograms(r, "loop_lag_seconds", "How late a 10 ms timer of the event loop came.")),
+      events_dropped(counters(r, "events_dropped_total", "Lines of the event log that were lost.")),
+      connections(gauges(r, "connections", "Clients connected.")),
+      build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
+
+prometheus::Histogram::BucketBoundaries request_bounds() {
+  return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120};
+}
+
+prometheus::Histogram::BucketBoundaries lag_bounds() {
+  return {0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1};
+}
+
+}  // namespace penstock::observe

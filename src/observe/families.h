@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of all metrics kept in prometheus-cpp, with their help texts and histogram bounds. docs/metrics.md explains
+// them. For this room only.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+namespace penstock::observe {
+
+struct Families {
+  using Counters = prometheus::Family<prometheus::Counter>;
+  using Gauges = prometheus::Family<prometheus::Gauge>;
+  using Histograms = prometheus::Family<prometheus::Histogram>;
+
+  explicit Families(prometheus::Registry& registry);
+
+  // By upstream
+  Counters& requests;
+  Counters& responses;
+  Counters& refusals;
+  Counters& busy;
+  Gauges& pending;
+  Gauges& max_pending;
+  Gauges& fullest_queue;
+  Gauges& max_wait;
+  Gauges& in_flight;
+  Gauges& max_concurrent;
+  Gauges& rps;
+  Gauges& mean_latency;
+  Histograms& wait;
+  Histograms& flight;
+  Histograms& first_byte;
+  // Of the whole process
+  Histograms& loop_lag;
+  Counters& events_dropped;
+  Gauges& connections;
+  Gauges& build_info;
+};
+
+/// Bounds in seconds, from half a millisecond to two minutes.
+prometheus::Histogram::BucketBoundaries request_bounds();
+/// Bounds in seconds, from a tenth of a millisecond to one second.
+prometheus::Histogram::BucketBoundaries lag_bounds();
+
+}  // namespace penstock::observe

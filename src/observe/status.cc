@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /status prints. Durations of the configuration are written the way they are configured.
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "observe/admin_server.h"
+
+namespace penstock::observe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(Duration duration) {
+  constexpr std::array<std::pair<std::int64_t, const char*>, 6> kUnits{
+      {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}, {1'000, "ms"}, {1, "us"}}};
+  const std::int64_t micros = duration.count();
+  if (micros == 0) return "0s";
+  for (const auto& [size, unit] : kUnits) {
+    if (micros % size == 0) return std::to_string(micros / size) + unit;
+  }
+  return {};
+}
+
+std::string text_of(const Match& match) {
+  const bool v6 = match.host.find(':') != std::string::npos;
+  const std::string host = match.suffix ? "*." + match.host : v6 ? "[" + match.host + "]" : match.host;
+  return host + (match.port ? ":" + std::to_string(*match.port) : "") + match.path;
+}
+
+const char* text_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warn: return "warn";
+    case LogLevel::error: return "error";
+    case LogLevel::off: return "off";
+  }
+  return "";
+}
+
+double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
+
+Json settings_json(const UpstreamSettings& settings) {
+  const auto& [connect, first_byte, idle, total] = settings.timeouts;
+  return {{"maxConcurrent", settings.max_concurrent},
+          {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
+          {"timeouts",
+           {{"connect", text_of(connect)},
+            {"firstByte", text_of(first_byte)},
+            {"idle", text_of(idle)},
+            {"total", text_of(total)}}}};
+}
+
+Json entry_json(const std::string& name, const std::vector<Match>& match, const UpstreamSettings& settings) {
+  Json entry{{"name", name}, {"match", Json::array()}};
+  for (const Match& one : match) entry["match"].push_back(text_of(one));
+  entry.update(settings_json(settings));
+  return entry;
+}
+
+Json configuration_json(const Config& config) {
+  Json entries = Json::array();
+  for (const UpstreamConfig& one : config.upstreams) {
+    entries.push_back(entry_json(one.name, one.match, one.settings));
+  }
+  entries.push_back(entry_json("*", {}, config.unmatched));
+  return {
+      {"proxy",
+       {{"listen", to_string(config.proxy.listen)}, {"via", config.proxy.via}, {"grace", text_of(config.proxy.grace)}}},
+      {"admin", {{"listen", to_string(config.admin.listen)}}},
+      {"log", {{"level", text_of(config.log.level)}, {"events", config.log.events}}},
+      {"defaults", settings_json(config.defaults)},
+      {"unmatched", config.pass_unmatched ? "pass" : "deny"},
+      {"upstreams", std::move(entries)}};
+}
+
+Json totals_json(const Totals& totals) {
+  return {{"dispatched", totals.dispatched},  {"success", totals.success},
+          {"httpError", totals.http_error},   {"upstreamError", totals.upstream_error},
+          {"clientGone", totals.client_gone}, {"clientGonePending", totals.client_gone_pending},
+          {"refused", totals.refused}};
+}
+
+Json upstream_json(const UpstreamSnapshot& upstream) {
+  return {{"name", upstream.name},
+          {"pending", upstream.pending},
+          {"inFlight", upstream.in_flight},
+          {"maxConcurrent", upstream.max_concurrent},
+          {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
+          {"totals", totals_json(upstream.totals)}};
+}
+
+}  // namespace
+
+std::string status_json(const Snapshot& snapshot, const Config& config) {
+  Json upstreams = Json::array();
+  for (const UpstreamSnapshot& one : snapshot.upstreams) upstreams.push_back(upstream_json(one));
+  const Json status{{"version", PENSTOCK_VERSION},         {"draining", snapshot.draining},
+                    {"connections", snapshot.connections}, {"pendingBytes", snapshot.pending_bytes},
+                    {"upstreams", std::move(upstreams)},   {"configuration", configuration_json(config)}};
+  return status.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace penstock::observe

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// See upstream_metrics.h: what each event counts for.
+#include "observe/upstream_metrics.h"
+
+#include <algorithm>
+
+namespace penstock::observe {
+namespace {
+
+constexpr std::array kOutcomeNames = {
+    std::pair{Outcome::success, "success"},
+    std::pair{Outcome::http_error, "http_error"},
+    std::pair{Outcome::upstream_error, "upstream_error"},
+    std::pair{Outcome::client_gone, "client_gone"},
+    std::pair{Outcome::client_gone_pending, "client_gone_pending"},
+    std::pair{Outcome::refused, "refused"},
+};
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+void observe(prometheus::Histogram& histogram, std::optional<Duration> duration) {
+  if (duration) histogram.Observe(seconds(*duration));
+}
+
+std::size_t place_of(Outcome outcome) { return static_cast<std::size_t>(outcome) - 1; }
+
+}  // namespace
+
+UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const UpstreamSettings& settings)
+    : families_(families),
+      label_(std::move(label)),
+      max_pending_(settings.queue.max_pending),
+      busy_(families.busy.Add({{"upstream", label_}})),
+      pending_(families.pending.Add({{"upstream", label_}})),
+      in_flight_(families.in_flight.Add({{"upstream", label_}})),
+      fullest_queue_(families.fullest_queue.Add({{"upstream", label_}})),
+      rps_(families.rps.Add({{"upstream", label_}})),
+      mean_latency_(families.mean_latency.Add({{"upstream", label_}})),
+      wait_(families.wait.Add({{"upstream", label_}}, request_bounds())),
+      flight_(families.flight.Add({{"upstream", label_}}, request_bounds())),
+      first_byte_(families.first_byte.Add({{"upstream", label_}}, request_bounds())) {
+  static_assert(kOutcomeNames.size() == kOutcomes);
+  for (const auto& [outcome, name] : kOutcomeNames) {
+    requests_[place_of(outcome)] = &families.requests.Add({{"upstream", label_}, {"outcome", name}});
+  }
+  families.max_pending.Add({{"upstream", label_}}).Set(static_cast<double>(max_pending_));
+  families.max_wait.Add({{"upstream", label_}}).Set(seconds(settings.queue.max_wait));
+  families.max_concurrent.Add({{"upstream", label_}}).Set(settings.max_concurrent);
+}
+
+void UpstreamMetrics::record(const Event& event) {
+  switch (event.kind) {
+    case EventKind::dispatch: return took_off(event);
+    case EventKind::complete:
+    case EventKind::error: landed(event); break;
+    case EventKind::gone: observe(wait_, event.wait); break;
+    case EventKind::refused: refusal(event.refusal).Increment(); break;
+  }
+  ended(event);
+}
+
+void UpstreamMetrics::took_off(const Event& event) {
+  stopwatch_.took_off(event.at);
+  observe(wait_, event.wait);
+}
+
+void UpstreamMetrics::landed(const Event& event) {
+  stopwatch_.landed(event.at);
+  observe(flight_, event.flight);
+  observe(first_byte_, event.first_byte);
+  if (event.outcome == Outcome::success) stopwatch_.succeeded(event.at, event.flight.value_or(Duration{0}));
+}
+
+void UpstreamMetrics::ended(const Event& event) {
+  // A refusal on arrival never waited; it would make the waits look shorter than they are.
+  if (event.kind == EventKind::refused && event.wait > Duration{0}) observe(wait_, event.wait);
+  if (event.outcome != Outcome::none) requests_[place_of(event.outcome)]->Increment();
+  if (event.status >= kFirstCode && event.status < kFirstCode + kCodes) response(event.status).Increment();
+}
+
+prometheus::Counter& UpstreamMetrics::response(int code) {
+  prometheus::Counter*& counter = responses_[static_cast<std::size_t>(code - kFirstCode)];
+  if (!counter) counter = &families_.responses.Add({{"upstream", label_}, {"code", std::to_string(code)}});
+  return *counter;
+}
+
+prometheus::Counter& UpstreamMetrics::refusal(std::string_view kind) {
+  const auto known = std::ranges::find(refusals_, kind, [](const auto& one) -> std::string_view { return one.first; });
+  if (known != refusals_.end()) return *known->second;
+  prometheus::Counter& made = families_.refusals.Add({{"upstream", label_}, {"kind", std::string{kind}}});
+  refusals_.emplace_back(kind, &made);
+  return made;
+}
+
+void UpstreamMetrics::set(const Occupancy& occupancy, std::int64_t at) {
+  pending_.Set(static_cast<double>(occupancy.pending));
+  in_flight_.Set(static_cast<double>(occupancy.in_flight));
+  fullest_queue_.Set(max_pending_ == 0 ? 0
+                                       : static_cast<double>(occupancy.fullest) / static_cast<double>(max_pending_));
+  const Duration busy = stopwatch_.busy(at);
+  busy_.Increment(seconds(busy - std::exchange(busy_counted_, busy)));
+  const auto [rps, mean_latency] = stopwatch_.last_minute(at);
+  rps_.Set(rps);
+  mean_latency_.Set(mean_latency);
+}
+
+}  // namespace penstock::observe

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The metrics of one label `upstream`: a configured name, or "*" for everything that no entry names. The children are
+// looked up once, here, so that an event costs additions only. For metrics.cc only.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "observe/families.h"
+#include "observe/stopwatch.h"
+#include "penstock/config.h"
+#include "penstock/event.h"
+
+namespace penstock::observe {
+
+/// What the upstreams of one label are doing at one moment.
+struct Occupancy {
+  std::size_t pending = 0;
+  std::size_t in_flight = 0;
+  std::size_t fullest = 0;  ///< the longest of their queues
+};
+
+class UpstreamMetrics {
+ public:
+  UpstreamMetrics(Families& families, std::string label, const UpstreamSettings& settings);
+
+  void record(const Event& event);
+  void set(const Occupancy& occupancy, std::int64_t at);
+
+ private:
+  static constexpr std::size_t kOutcomes = 6;
+  static constexpr int kFirstCode = 100;
+  static constexpr int kCodes = 900;
+
+  void took_off(const Event& event);
+  void landed(const Event& event);
+  void ended(const Event& event);
+  prometheus::Counter& response(int code);
+  prometheus::Counter& refusal(std::string_view kind);
+
+  Families& families_;
+  std::string label_;
+  std::size_t max_pending_;
+
+  std::array<prometheus::Counter*, kOutcomes> requests_{};
+  std::array<prometheus::Counter*, kCodes> responses_{};                // made when a code is first seen
+  std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // likewise; a handful
+  prometheus::Counter& busy_;
+  prometheus::Gauge& pending_;
+  prometheus::Gauge& in_flight_;
+  prometheus::Gauge& fullest_queue_;
+  prometheus::Gauge& rps_;
+  prometheus::Gauge& mean_latency_;
+  prometheus::Histogram& wait_;
+  prometheus::Histogram& flight_;
+  prometheus::Histogram& first_byte_;
+
+  Stopwatch stopwatch_;
+  Duration busy_counted_{0};
+};
+
+}  // namespace penstock::observe
