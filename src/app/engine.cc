@@ -8,19 +8,22 @@ namespace penstock::app {
 
 namespace {
 constexpr std::int64_t kLagEvery = 10'000;
+constexpr std::int64_t kLogLookEvery = 10'000'000;
 constexpr std::int64_t kLeaveLookEvery = 5'000;
 constexpr std::int64_t kLeaveWithin = 2'500'000;  // for the last bytes to be read
 }  // namespace
 
-Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers)
+Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers, NoticeSink notices)
     : loop_(loop),
       config_(config),
       observers_(observers),
+      notices_(std::move(notices)),
       lag_timer_(loop, [this] { measure_lag(); }),
       grace_timer_(loop, [this] { out_of_grace(); }),
       leave_timer_(loop, [this] { take_leave(); }) {}
 
 Engine::~Engine() {
+  say_drained(false);
   dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
   clients_.reset();
   multi_.reset();
@@ -74,6 +77,14 @@ void Engine::measure_lag() {
   if (lag_due_ != 0) metrics_->loop_lag(Duration{now - lag_due_});
   lag_due_ = now + kLagEvery;
   lag_timer_.start(lag_due_);
+  if (now >= next_log_look_) watch_log(now);
+}
+
+void Engine::watch_log(std::int64_t now) {
+  next_log_look_ = now + kLogLookEvery;
+  const std::uint64_t lost = log_->dropped();
+  if (lost == std::exchange(lines_lost_, lost)) return;
+  notice(LogLevel::warn, "the event log is too slow: " + std::to_string(lost) + " lines lost so far");
 }
 
 Snapshot Engine::snapshot() const {
@@ -90,7 +101,9 @@ void Engine::submit(Request request, proxy::LocalRequester::OnResponse on_respon
 void Engine::end_all() { dispatcher_->end_all(); }
 
 void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done) {
-  when_drained_ = std::move(when_done);
+  when_drained_.push_back(std::move(when_done));
+  if (when_drained_.size() > 1) return;
+  notice(LogLevel::info, "draining for up to " + std::to_string(grace.count() / 1'000'000) + " s");
   listener_.reset();
   grace_timer_.start(loop_.now() + grace.count());
   clients_->wind_down();
@@ -103,13 +116,18 @@ void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done
 
 void Engine::out_of_grace() {
   in_time_ = false;
+  notice(LogLevel::warn, "out of grace: what is still under way is ended");
   dispatcher_->end_all();
+}
+
+void Engine::say_drained(bool in_time) {
+  for (auto& when_done : std::exchange(when_drained_, {})) when_done(in_time);
 }
 
 /// Answers are complete, but some are still on their way to slow readers.
 void Engine::take_leave() {
   const bool all_gone = clients_->count() == 0 && loop_.residents() == 0;
-  if (all_gone || loop_.now() >= leave_by_) return std::exchange(when_drained_, nullptr)(in_time_);
+  if (all_gone || loop_.now() >= leave_by_) return say_drained(in_time_);
   leave_timer_.start(loop_.now() + kLeaveLookEvery);
 }
 

@@ -7,6 +7,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "access/verdict.h"
@@ -31,7 +33,7 @@ namespace penstock::app {
 
 class Engine {
  public:
-  Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers);
+  Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers, NoticeSink notices);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -45,7 +47,8 @@ class Engine {
   Snapshot snapshot() const;
   void submit(Request request, proxy::LocalRequester::OnResponse on_response);
   void reopen_log() { log_->reopen(); }
-  /// Stops accepting; `when_done` hears whether all was finished within `grace`, and then nothing is left to do.
+  /// Stops accepting; `when_done` hears whether all was finished within `grace`, and then nothing is left to do. A
+  /// second call joins the first, whose grace stands. Whoever still waits when the engine goes hears that it was not.
   void drain(Duration grace, std::move_only_function<void(bool)> when_done);
   /// Ends what is under way, so that every request has its outcome.
   void end_all();
@@ -54,12 +57,16 @@ class Engine {
   void make_proxy();
   void tell(const Event& event);
   void measure_lag();
+  void watch_log(std::int64_t now);
+  void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
   void out_of_grace();
   void take_leave();
+  void say_drained(bool in_time);
 
   loop::Loop& loop_;
   const Config& config_;
   const std::vector<EventSink>& observers_;
+  const NoticeSink notices_;
   std::unique_ptr<observe::EventLog> log_;
   std::unique_ptr<observe::Metrics> metrics_;
   std::unique_ptr<loop::Listener> listener_;
@@ -70,12 +77,14 @@ class Engine {
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;
   std::int64_t lag_due_ = 0;
+  std::int64_t next_log_look_ = 0;
+  std::uint64_t lines_lost_ = 0;  // as last said
   loop::Timer lag_timer_;
   loop::Timer grace_timer_;
   loop::Timer leave_timer_;
   std::int64_t leave_by_ = 0;
   bool in_time_ = true;
-  std::move_only_function<void(bool)> when_drained_;
+  std::vector<std::move_only_function<void(bool)>> when_drained_;
 };
 
 }  // namespace penstock::app

@@ -33,6 +33,12 @@ std::string reachable(Endpoint endpoint) {
   if (endpoint.address == "::") endpoint.address = "::1";
   return "http://" + to_string(endpoint);
 }
+
+std::string joined(const std::vector<ConfigError>& errors) {
+  std::string all;
+  for (const auto& error : errors) all += (all.empty() ? "" : "; ") + error.message;
+  return all;
+}
 }  // namespace
 
 struct Proxy::Inside {
@@ -47,6 +53,8 @@ struct Proxy::Inside {
   NoticeSink notices;
   std::string url, admin_url;
   std::thread thread;
+  bool begun = false;
+  std::mutex joining;
 
   std::mutex mutex;
   loop::Loop* loop = nullptr;  // while it runs
@@ -57,7 +65,8 @@ void Proxy::Inside::live(std::promise<std::expected<void, Error>> started) {
   block_sigpipe();
   loop::Loop own_loop;
   {
-    app::Engine own_engine(own_loop, config, observers);
+    app::Engine own_engine(own_loop, config, observers,
+                           notices ? notices : observe::notices_to_stderr(config.log.level));
     if (auto opened = own_engine.open(); !opened) return started.set_value(std::move(opened));
     url = reachable(own_engine.proxy_endpoint());
     admin_url = reachable(own_engine.admin_endpoint());
@@ -94,14 +103,14 @@ void Proxy::observe(EventSink sink) { inside_->observers.push_back(std::move(sin
 void Proxy::observe_notices(NoticeSink sink) { inside_->notices = std::move(sink); }
 
 std::expected<void, Error> Proxy::start() {
+  if (std::exchange(inside_->begun, true)) return std::unexpected(Error{{}, "a proxy starts only once"});
   if (const auto errors = validate(inside_->config); !errors.empty()) {
-    return std::unexpected(Error{.token = {}, .message = errors.front().message});
+    return std::unexpected(Error{.token = {}, .message = joined(errors)});
   }
   std::promise<std::expected<void, Error>> promise;
   auto started = promise.get_future();
-  inside_->thread = std::thread([inside = inside_.get(), promise = std::move(promise)]() mutable {
-    inside->live(std::move(promise));
-  });
+  inside_->thread = std::thread(
+      [inside = inside_.get(), promise = std::move(promise)]() mutable { inside->live(std::move(promise)); });
   auto result = started.get();
   if (!result) inside_->thread.join();
   return result;
@@ -121,7 +130,9 @@ void Proxy::submit(Request request, ResponseSink on_response) {
 Snapshot Proxy::snapshot() const {
   std::promise<Snapshot> promise;
   auto taken = promise.get_future();
-  const bool posted = inside_->post([inside = inside_.get(), &promise] { promise.set_value(inside->engine->snapshot()); });
+  const bool posted = inside_->post([inside = inside_.get(), promise = std::move(promise)]() mutable {
+    promise.set_value(inside->engine->snapshot());
+  });
   return posted ? taken.get() : Snapshot{};
 }
 
@@ -132,8 +143,9 @@ void Proxy::reopen_log() {
 bool Proxy::drain(Duration deadline) {
   std::promise<bool> promise;
   auto drained = promise.get_future();
-  const bool posted = inside_->post([inside = inside_.get(), deadline, &promise] {
-    inside->engine->drain(deadline, [&promise](bool in_time) { promise.set_value(in_time); });
+  const bool posted = inside_->post([inside = inside_.get(), deadline, promise = std::move(promise)]() mutable {
+    inside->engine->drain(deadline,
+                          [promise = std::move(promise)](bool in_time) mutable { promise.set_value(in_time); });
   });
   const bool in_time = posted && drained.get();
   stop();
@@ -145,6 +157,7 @@ void Proxy::stop() {
     const std::lock_guard lock(inside_->mutex);
     if (inside_->loop) inside_->loop->stop();
   }
+  const std::lock_guard lock(inside_->joining);
   if (inside_->thread.joinable()) inside_->thread.join();
 }
 

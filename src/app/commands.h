@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the program, one function each. They print, and return the program's exit code: 0, or 1 with a reason
+// on stderr. `config_file` is empty where none was given: the built-in defaults. Called by main only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace penstock::app {
+
+/// Runs the proxy until SIGTERM or SIGINT, then drains; a second one ends at once. SIGHUP reopens the event log.
+int run(const std::string& config_file);
+
+/// Says everything that is wrong with a file.
+int check(const std::string& file);
+
+/// Which upstream a URL belongs to, and how a request for it would travel.
+int explain(const std::string& config_file, const std::string& url);
+
+/// Prints the proxy variables for `eval`.
+int env(const std::string& config_file);
+
+/// Runs a command under a proxy of its own. Its exit code; 128 + n where signal n ended it, 127 where it was not found,
+/// 126 where it could not be started.
+int exec(const std::string& config_file, std::vector<std::string> command);
+
+/// Asks the admin port of a running Penstock whether it is ready.
+int healthcheck(const std::string& config_file);
+
+/// "0.1.0", and "penstock 0.1.0 (commit 0123456789)".
+std::string version();
+std::string version_line();
+
+}  // namespace penstock::app

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock env`.
+#include <iostream>
+
+#include "app/commands.h"
+#include "app/settings.h"
+#include "app/variables.h"
+
+namespace penstock::app {
+
+namespace {
+
+// For any POSIX shell: nothing is special inside single quotes but their end.
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+int env(const std::string& config_file) {
+  const auto config = settings(config_file);
+  if (!config) return 1;
+  if (config->proxy.listen.port == 0)
+    return complain("proxy.listen has port 0, so its real port is known to nobody yet");
+  for (const auto& [name, value] : proxy_variables(from_here(config->proxy.listen))) {
+    std::cout << "export " << name << '=' << shell_quoted(value) << '\n';
+  }
+  return 0;
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock explain`: says in words what routing, limits and access rules would do with a URL, by asking the very
+// functions that do it.
+#include <iostream>
+
+#include "access/verdict.h"
+#include "app/commands.h"
+#include "app/settings.h"
+#include "config/units.h"
+#include "http/target.h"
+#include "proxy/router.h"
+
+namespace penstock::app {
+
+namespace {
+
+using config::write_duration;
+
+void line(std::string_view label, const std::string& text) {
+  std::cout << "  " << label << std::string(12 - label.size(), ' ') << text << '\n';
+}
+
+const UpstreamSettings& settings_of(const Config& config, std::size_t entry) {
+  return entry == 0 ? config.unmatched : config.upstreams[entry - 1].settings;
+}
+
+std::string pattern_of(const Config& config, const proxy::Route& route) {
+  return to_string(*route.pattern) + " of upstreams." + config.upstreams[route.entry - 1].name;
+}
+
+void print_route(const Config& config, const proxy::Router& router, const http::Target& target) {
+  const auto route = router.route(target);
+  if (!route.pattern) {
+    line("upstream", route.denied ? "none" : target.authority());
+    line("why", route.denied ? "no pattern fits, and unmatched is deny: refused with 403"
+                             : "no pattern fits: an upstream of its own after the entry \"*\"");
+    return;
+  }
+  line("upstream", config.upstreams[route.entry - 1].name);
+  line("why", "pattern " + to_string(*route.pattern) + ": " + proxy::why(*route.pattern));
+  const auto candidates = router.candidates(target);
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    line("", "wins over " + pattern_of(config, candidates[i]) + ": " + proxy::why(*candidates[i].pattern));
+  }
+}
+
+std::string in_words(Duration duration) { return duration == Duration{0} ? "none" : write_duration(duration); }
+
+void print_limits(const UpstreamSettings& settings) {
+  const auto& [max_concurrent, queue, timeouts] = settings;
+  line("limits", "maxConcurrent " + std::to_string(max_concurrent));
+  line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
+  line("timeouts", "connect " + in_words(timeouts.connect) + ", firstByte " + in_words(timeouts.first_byte) +
+                       ", idle " + in_words(timeouts.idle) + ", total " + in_words(timeouts.total));
+}
+
+std::string verdict_on(const Config& config, const access::Address& address, std::uint16_t port) {
+  const access::Verdict verdict{config.access, {config.proxy.listen, config.admin.listen}};
+  const std::string special = access::is_special(address) ? "a special address" : "a plain address";
+  switch (verdict.destination(address, port)) {
+    case access::Destination::own: return "Penstock's own port: refused";
+    case access::Destination::denied: return special + ", which access does not allow: refused with 403";
+    case access::Destination::allowed: break;
+  }
+  return special + ", allowed";
+}
+
+void print_travel(const Config& config, const http::Target& target) {
+  line("travels", "plain http to " + target.authority() + ", each request on its own");
+  const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
+  line("address", address ? verdict_on(config, *address, target.port)
+                          : "resolved at take-off; each address is judged then, by access.allow and access.deny");
+}
+
+}  // namespace
+
+int explain(const std::string& config_file, const std::string& url) {
+  const auto config = settings(config_file);
+  if (!config) return 1;
+  const auto target = http::parse_target("GET", url);
+  if (!target) return complain(url + ": " + target.error().details);
+  const proxy::Router router{*config};
+  const auto route = router.route(*target);
+  std::cout << url << '\n';
+  print_route(*config, router, *target);
+  if (route.denied) return 0;
+  print_limits(settings_of(*config, route.entry));
+  print_travel(*config, *target);
+  return 0;
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment variables by which programs find a proxy, in both cases, since no program obeys all of them.
+// For `env` and `exec`.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "penstock/config.h"
+
+namespace penstock::app {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// For a proxy that listens there: http_proxy, HTTP_PROXY, no_proxy, NO_PROXY.
+Variables proxy_variables(const Endpoint& listener);
+
+}  // namespace penstock::app
