@@ -21,23 +21,6 @@ void Fields::add(std::string_view name, std::string_view value) {
   places_.push_back({at, name_size, at + name_size, static_cast<std::uint32_t>(value.size())});
 }
 
-void Fields::begin() {
-  const auto at = static_cast<std::uint32_t>(text_.size());
-  places_.push_back({at, 0, at, 0});
-}
-
-void Fields::extend_name(std::string_view piece) {
-  text_.append(piece);
-  Place& last = places_.back();
-  last.name_size += static_cast<std::uint32_t>(piece.size());
-  last.value_at = last.name_at + last.name_size;
-}
-
-void Fields::extend_value(std::string_view piece) {
-  text_.append(piece);
-  places_.back().value_size += static_cast<std::uint32_t>(piece.size());
-}
-
 void Fields::trim_value() {
   Place& last = places_.back();
   while (last.value_size > 0 && is_blank(text_.back())) {

@@ -24,9 +24,19 @@ class Fields {
 
   void add(std::string_view name, std::string_view value);
   /// A line in pieces, as a parser meets it: begin(), then pieces of its name, then pieces of its value.
-  void begin();
-  void extend_name(std::string_view piece);
-  void extend_value(std::string_view piece);
+  void begin() {
+    const auto at = static_cast<std::uint32_t>(text_.size());
+    places_.push_back({at, 0, at, 0});
+  }
+  void extend_name(std::string_view piece) {
+    text_.append(piece);
+    places_.back().name_size += static_cast<std::uint32_t>(piece.size());
+    places_.back().value_at += static_cast<std::uint32_t>(piece.size());
+  }
+  void extend_value(std::string_view piece) {
+    text_.append(piece);
+    places_.back().value_size += static_cast<std::uint32_t>(piece.size());
+  }
   void trim_value();  ///< drops blanks at the end of the last line's value
 
   /// Room for that much text and that many lines, where it is known beforehand.
