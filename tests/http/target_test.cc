@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Targets and authorities: what passes byte-exact, and what is refused because it could be read in two ways.
+#include "http/target.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::http {
+namespace {
+
+Target parsed(std::string_view raw, std::string_view method = "GET") {
+  auto target = parse_target(method, raw);
+  EXPECT_TRUE(target.has_value()) << raw << ": " << (target ? "" : target.error().details);
+  return target.value_or(Target{});
+}
+
+Why refused(std::string_view raw, std::string_view method = "GET") {
+  const auto target = parse_target(method, raw);
+  EXPECT_FALSE(target.has_value()) << raw;
+  return target ? Why::internal_error : target.error().why;
+}
+
+TEST(Target, is_cut_into_host_port_and_resource) {
+  const Target target = parsed("http://Example.COM:8080/path?query");
+  EXPECT_EQ(target.scheme, "http");
+  EXPECT_EQ(target.host, "example.com");
+  EXPECT_EQ(target.port, 8080);
+  EXPECT_EQ(target.resource, "/path?query");
+  EXPECT_EQ(target.path(), "/path");
+  EXPECT_FALSE(target.literal);
+}
+
+TEST(Target, keeps_path_and_query_byte_exact) {
+  for (const char* resource : {"/a/../b/%2e%2E//c?x=%41&", "/./../..", "//two", "/%00%zz", "/a?b?c=/../", "/a:b@c",
+                               "/\\back", "/{}|^`\"<>", "/;p=1,2"}) {
+    EXPECT_EQ(parsed(std::string("http://h") + resource).resource, resource);
+  }
+}
+
+TEST(Target, makes_an_empty_path_a_slash) {
+  EXPECT_EQ(parsed("http://h").resource, "/");
+  EXPECT_EQ(parsed("http://h?q").resource, "/?q");
+  EXPECT_EQ(parsed("http://h?q").path(), "/");
+  EXPECT_EQ(parsed("http://h?").resource, "/?");
+  EXPECT_EQ(parsed("http://h:81?q/r").port, 81);
+}
+
+TEST(Target, of_options_without_a_path_is_the_asterisk) {
+  EXPECT_EQ(parsed("http://h", "OPTIONS").resource, "*");
+  EXPECT_EQ(parsed("http://h:8080", "OPTIONS").resource, "*");
+  EXPECT_EQ(parsed("http://h/", "OPTIONS").resource, "/");
+  EXPECT_EQ(parsed("http://h?q", "OPTIONS").resource, "/?q");
+}
+
+TEST(Target, has_port_80_unless_it_says_otherwise) {
+  EXPECT_EQ(parsed("http://h/").port, 80);
+  EXPECT_EQ(parsed("http://h:/").port, 80);
+  EXPECT_EQ(parsed("http://h:1/").port, 1);
+  EXPECT_EQ(parsed("http://h:65535/").port, 65535);
+}
+
+TEST(Target, names_its_upstream_and_its_host_field) {
+  EXPECT_EQ(parsed("http://h/").authority(), "h:80");
+  EXPECT_EQ(parsed("http://h/").host_field(), "h");
+  EXPECT_EQ(parsed("http://h:8080/").host_field(), "h:8080");
+  EXPECT_EQ(parsed("http://[::1]/").authority(), "[::1]:80");
+  EXPECT_EQ(parsed("http://[::1]/").host_field(), "[::1]");
+  EXPECT_EQ(parsed("http://[::1]:81/").host_field(), "[::1]:81");
+}
+
+TEST(Target, drops_one_trailing_dot_of_the_host) {
+  EXPECT_EQ(parsed("http://LOCALHOST./").host, "localhost");
+  EXPECT_EQ(refused("http://localhost../"), Why::malformed);
+  EXPECT_EQ(refused("http://./"), Why::malformed);
+}
+
+TEST(Target, knows_addresses_and_spells_them_one_way) {
+  EXPECT_TRUE(parsed("http://127.0.0.1/").literal);
+  EXPECT_EQ(parsed("http://127.0.0.1/").host, "127.0.0.1");
+  EXPECT_TRUE(parsed("http://[0:0:0:0:0:0:0:1]/").literal);
+  EXPECT_EQ(parsed("http://[0:0:0:0:0:0:0:1]/").host, "::1");
+  EXPECT_EQ(parsed("http://[2001:DB8::A]/").host, "2001:db8::a");
+  EXPECT_EQ(parsed("http://[::ffff:7f00:1]/").host, "::ffff:127.0.0.1");
+  EXPECT_FALSE(parsed("http://127.0.0.1.example/").literal);
+}
+
+TEST(Target, refuses_numbers_that_some_resolver_takes_for_an_address) {
+  for (const char* host : {"127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "1.2.3.4.5",
+                           "1.2.3.256", "1.2.3", "1.2.3.04", "1.2.3.0x4", "a.0x7f", "a.123", "[127.0.0.1]"}) {
+    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Why::malformed) << host;
+  }
+}
+
+TEST(Target, refuses_hosts_that_are_no_names) {
+  for (const char* host : {"",
+                           "a..b",
+                           ".a",
+                           "a b",
+                           "a%20b",
+                           "%31%32%37",
+                           "a\\b",
+                           "a_b",
+                           "a,b",
+                           "a*b",
+                           "[",
+                           "[]",
+                           "[::1",
+                           "::1]",
+                           "[::1]x",
+                           "[fe80::1%25eth0]",
+                           "[fe80::1%eth0]",
+                           "[::g]",
+                           "a[::1]",
+                           "\xef\xbc\x91.1",
+                           "b\xc3\xbc.de"}) {
+    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Why::malformed) << host;
+  }
+  EXPECT_EQ(refused("http://" + std::string(64, 'a') + "/"), Why::malformed);
+  EXPECT_EQ(parsed("http://" + std::string(63, 'a') + "/").host.size(), 63u);
+}
+
+TEST(Target, refuses_a_name_of_more_than_253_bytes) {
+  std::string name;
+  for (int i = 0; i < 4; ++i) name += std::string(62, 'a') + ".";
+  EXPECT_EQ(parsed("http://" + name + "b/").host.size(), 253u);
+  EXPECT_EQ(refused("http://" + name + "bb/"), Why::malformed);
+}
+
+TEST(Target, refuses_ports_that_are_none) {
+  for (const char* port : {"0", "65536", "80a", "a", "80:80", "-1", "+80", " 80", "080000", "00000", "999999999999"}) {
+    EXPECT_EQ(refused("http://h:" + std::string(port) + "/"), Why::malformed) << port;
+  }
+  EXPECT_EQ(refused("http://:80/"), Why::malformed);
+  EXPECT_EQ(refused("http:///path"), Why::malformed);
+}
+
+TEST(Target, refuses_userinfo_and_does_not_repeat_it) {
+  for (const char* raw : {"http://user@h/", "http://user:secret@h/", "http://@h/", "http://a@b@h/", "http://h@/"}) {
+    const auto target = parse_target("GET", raw);
+    ASSERT_FALSE(target.has_value()) << raw;
+    EXPECT_EQ(target.error().why, Why::malformed);
+    EXPECT_EQ(target.error().details.find("secret"), std::string::npos);
+    EXPECT_NE(target.error().details.find("password"), std::string::npos);
+  }
+}
+
+TEST(Target, refuses_fragments) {
+  for (const char* raw : {"http://h/#f", "http://h#f", "http://h/?q#f", "http://h/a#"})
+    EXPECT_EQ(refused(raw), Why::malformed);
+}
+
+TEST(Target, refuses_controls_blanks_and_high_bytes_anywhere) {
+  for (const char c : {' ', '\t', '\r', '\n', '\0', '\x7f', '\x01', '\x80', '\xff'}) {
+    EXPECT_EQ(refused(std::string("http://h/a") + c + "b"), Why::malformed) << static_cast<int>(c);
+    EXPECT_EQ(refused(std::string("http://h") + c + "/"), Why::malformed) << static_cast<int>(c);
+  }
+}
+
+TEST(Target, explains_to_an_origin_form_request_that_this_is_a_proxy) {
+  for (const char* raw : {"/", "/x", "/path?q", "//h/x"}) {
+    const auto target = parse_target("GET", raw);
+    ASSERT_FALSE(target.has_value()) << raw;
+    EXPECT_EQ(target.error().why, Why::malformed);
+    EXPECT_NE(target.error().details.find("this is a proxy"), std::string::npos);
+    EXPECT_NE(target.error().details.find("http_proxy"), std::string::npos);
+  }
+}
+
+TEST(Target, refuses_the_other_forms) {
+  for (const char* raw :
+       {"", "*", "host:80", "host", "http:", "http:/h", "http:h", ":", "://h/", "1http://h/", "ht tp://h/"}) {
+    EXPECT_EQ(refused(raw), Why::malformed) << raw;
+  }
+  EXPECT_EQ(refused("*", "OPTIONS"), Why::malformed);
+}
+
+TEST(Target, does_not_implement_other_schemes) {
+  for (const char* raw : {"https://h/", "HTTPS://h:443/x", "ftp://h/", "gopher://h/", "dict://h/", "ldap://h/",
+                          "smb://h/x", "tftp://h/x", "ws://h/"}) {
+    EXPECT_EQ(refused(raw), Why::not_implemented) << raw;
+  }
+  EXPECT_EQ(refused("file:///etc/passwd"), Why::malformed);
+  EXPECT_EQ(refused("javascript:alert(1)"), Why::malformed);
+  EXPECT_EQ(refused("https://user@h/"), Why::malformed);
+}
+
+TEST(Target, of_connect_is_not_implemented_yet_and_says_what_works) {
+  for (const char* raw : {"h:443", "H.example:80", "[::1]:443", "127.0.0.1:1"}) {
+    const auto target = parse_target("CONNECT", raw);
+    ASSERT_FALSE(target.has_value()) << raw;
+    EXPECT_EQ(target.error().why, Why::not_implemented);
+    EXPECT_NE(target.error().details.find("CONNECT is not supported yet"), std::string::npos);
+  }
+}
+
+TEST(Target, of_connect_must_be_host_and_port) {
+  for (const char* raw :
+       {"", "/", "http://h/", "h", "h:", "h:0", "h:65536", "h:abc", "u@h:443", "*", "h:443/", ":443"}) {
+    EXPECT_EQ(refused(raw, "CONNECT"), Why::malformed) << raw;
+  }
+}
+
+TEST(Authority, gives_host_and_port) {
+  EXPECT_EQ(parse_authority("Example.com:8080")->host, "example.com");
+  EXPECT_EQ(parse_authority("Example.com:8080")->port, 8080);
+  EXPECT_EQ(parse_authority("example.com")->port, 0);
+  EXPECT_EQ(parse_authority("[::1]:3128")->host, "::1");
+  EXPECT_TRUE(parse_authority("10.0.0.1")->literal);
+  EXPECT_FALSE(parse_authority("h/path").has_value());
+  EXPECT_FALSE(parse_authority("").has_value());
+  EXPECT_FALSE(parse_authority("u@h").error().empty());
+}
+
+TEST(HostField, may_be_empty_or_what_an_authority_may_be) {
+  for (const char* right : {"", "h", "H:80", "h:", "[::1]", "[::1]:80", "1.2.3.4:5", "a.b."})
+    EXPECT_TRUE(is_host_value(right)) << right;
+  for (const char* wrong : {"a b", "a,b", "u@h", "h/x", "h:x", "h:65536", ":80", "[::1", "127.1", "http://h", "a\tb"}) {
+    EXPECT_FALSE(is_host_value(wrong)) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::http
