@@ -163,8 +163,7 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
 
 // ---- a newcomer -----------------------------------------------------------------------------------------------------
 
-// The usual way, with a slot free and nobody before it: no list, no heap. What the booker says instead stays in the
-// lane.
+// The usual way, with a slot free and nobody before it: no list, no heap. Any other answer stays in the lane.
 bool Upstream::may_start_now(Time now, Lane& lane) {
   if (free_slots() == 0 || !lane.at_rest()) return false;
   booking_.clear();

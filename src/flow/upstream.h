@@ -48,8 +48,8 @@ struct Settings {
   Time max_wait = 30'000'000;
 };
 
-/// Nobody takes off after its deadline; at the very deadline a take-off wins over the refusal. A ticket that is dead,
-/// or whose request is not in a state that the call is for, changes nothing.
+/// Nobody takes off after its deadline; at the very deadline a take-off wins over the refusal. A dead ticket changes
+/// nothing.
 class Upstream {
  public:
   /// `booker` must outlive it.
@@ -65,7 +65,7 @@ class Upstream {
   /// The client left while the request was pending, or waited to be sent once more, or before its `start` was carried
   /// out. O(1) amortised; costs the upstream nothing.
   void leave(Time now, Ticket ticket, Commands& commands);
-  /// A started request ended, whatever the way: its slot is free.
+  /// A started request ended, whatever the way: its slot is free. Counts in the mean flight, unlike leave().
   void land(Time now, Ticket ticket, Commands& commands);
   /// A started request must be sent once more: it goes back to the head of its lane (behind those that came back before
   /// it), keeps its slot, takes a new departure. It will be in `start` again; it can no longer be refused for waiting.
@@ -94,12 +94,11 @@ class Upstream {
   std::int64_t retry_after(Time now) const;
 
  private:
-  // What every call ends with: whatever is due or has become possible by `now` is done.
+  // Every call ends with settle(): whatever is due or has become possible by `now` is done.
   void settle(Time now, Commands& commands);
   bool refuse_until(Time deadline, Time now, Commands& commands);
   void take_off_due(Time now, Commands& commands);
   void serve_lanes(Time now, Commands& commands);
-
   void end(Time now, std::uint32_t index, Commands& commands);
 
   // A newcomer.

@@ -23,7 +23,7 @@ constexpr std::size_t kUsualFieldLines = 8;
 }  // namespace
 
 struct RequestParser::Inside {
-  enum class Phase : std::uint8_t { line, fields, length_body, chunk_line, chunk_data, trailers, over, failed };
+  enum class Phase : std::uint8_t { line, fields, length_body, chunk_line, chunk_content, trailers, over, failed };
 
   Inside(const CapsConfig& caps, RequestSink& sink) : caps_(caps), sink_(sink) {}
 
@@ -74,7 +74,7 @@ const llhttp_settings_t& RequestParser::Inside::settings() {
     calls.on_headers_complete = [](llhttp_t* p) { return of(p).end_head(); };
     calls.on_message_complete = [](llhttp_t* p) { return of(p).end_message(); };
     calls.on_chunk_header = [](llhttp_t* p) -> int {
-      of(p).phase_ = p->content_length > 0 ? Phase::chunk_data : Phase::trailers;
+      of(p).phase_ = p->content_length > 0 ? Phase::chunk_content : Phase::trailers;
       of(p).last_byte_ = '\n';
       return HPE_PAUSED;
     };
@@ -120,7 +120,7 @@ std::size_t RequestParser::Inside::step(std::string_view bytes) {
     case Phase::trailers:
       return read_fields(bytes, caps_.trailer_bytes, "the trailer section is larger than caps.trailerBytes");
     case Phase::chunk_line: return read_chunk_line(bytes);
-    case Phase::chunk_data: return run(bytes);
+    case Phase::chunk_content: return run(bytes);
     case Phase::length_body: return read_length_body(bytes);
     case Phase::over:
     case Phase::failed: break;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several lanes of one upstream: first come first served within each, slots in turn among them.
+#include <map>
+
+#include "flow/yard.h"
+
+namespace penstock::flow {
+namespace {
+
+TEST(Lanes, share_the_slots_in_turn) {
+  Yard yard({.max_concurrent = 1});
+  yard.arrive(1, "a");
+  for (const RequestId id : {10, 11, 12}) yard.arrive(id, "a");
+  for (const RequestId id : {20, 21, 22}) yard.arrive(id, "b");
+  for (const RequestId id : {30, 31}) yard.arrive(id, "c");
+  Ids order{1};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const RequestId id : yard.land(order[i])) order.push_back(id);
+  }
+  EXPECT_THAT(order, ElementsAre(1, 10, 20, 30, 11, 21, 31, 12, 22));
+}
+
+TEST(Lanes, a_busy_one_does_not_starve_a_quiet_one) {
+  Yard yard({.max_concurrent = 2});
+  yard.arrive_all({1, 2, 3, 4, 5, 6, 7, 8, 9}, "busy");
+  yard.arrive(100, "quiet");
+  EXPECT_THAT(yard.land(1), ElementsAre(3));
+  EXPECT_THAT(yard.land(2), ElementsAre(100));
+  EXPECT_THAT(yard.land(3), ElementsAre(4));
+}
+
+TEST(Lanes, never_fly_more_than_max_concurrent_together) {
+  Yard yard({.max_concurrent = 2});
+  EXPECT_THAT(yard.arrive(1, "a"), ElementsAre(1));
+  EXPECT_THAT(yard.arrive(2, "b"), ElementsAre(2));
+  EXPECT_THAT(yard.arrive(3, "c"), IsEmpty());
+  EXPECT_THAT(yard.arrive(4), IsEmpty());
+  EXPECT_EQ(yard.upstream.in_flight(), 2u);
+}
+
+TEST(Lanes, several_free_slots_are_divided_among_those_that_want_them) {
+  Yard yard({.max_concurrent = 4}, limits(FixedWindow(4, kSecond)));
+  yard.arrive_all({1, 2, 3, 4});
+  for (const RequestId id : {1, 2, 3, 4}) yard.land(id);
+  for (const RequestId id : {10, 11, 12, 13, 14}) yard.arrive(id, "a");
+  for (const RequestId id : {20, 21, 22, 23, 24}) yard.arrive(id, "b");
+  yard.advance_to(yard.now + kSecond - kHorizon);
+  EXPECT_EQ(yard.upstream.slots_held(), 4u);
+  EXPECT_THAT(yard.advance_to(yard.now + kHorizon), testing::UnorderedElementsAre(10, 11, 20, 21));
+}
+
+TEST(Lanes, told_to_wait_by_a_limit_take_its_departures_in_turn) {
+  Yard yard({.max_concurrent = 8}, limits(Spacing(kSecond)));
+  yard.arrive(1, "a");
+  std::map<RequestId, std::string> lane_of;
+  for (RequestId id = 10; id < 19; ++id) {
+    lane_of[id] = std::string(1, static_cast<char>('a' + id % 3));
+    yard.arrive(id, lane_of[id]);
+  }
+  std::vector<std::string> order;
+  for (const Time end = yard.now + 6 * kSecond; yard.now < end;) {
+    for (const RequestId id : yard.advance_to(*yard.upstream.wake_at())) order.push_back(lane_of[id]);
+  }
+  ASSERT_EQ(order.size(), 6u);
+  EXPECT_THAT(std::vector(order.begin(), order.begin() + 3), testing::UnorderedElementsAre("a", "b", "c"));
+  EXPECT_THAT(std::vector(order.begin() + 3, order.end()), testing::ElementsAreArray(order.begin(), order.begin() + 3));
+}
+
+TEST(Lanes, a_newcomers_lane_does_not_overtake_those_told_to_wait) {
+  Yard yard({.max_concurrent = 8}, limits(Spacing(kSecond)));
+  const Time start = yard.now;
+  yard.arrive(1, "a");
+  yard.arrive(2, "a");
+  yard.advance_to(start + kSecond - kHorizon);  // 2 is booked now
+  yard.now += kHorizon / 2;
+  yard.arrive(3, "b");
+  EXPECT_THAT(yard.advance_to(start + kSecond), ElementsAre(2));
+}
+
+TEST(Lanes, a_departure_given_back_by_one_is_anothers_sooner_than_it_was_told) {
+  Yard yard({.max_concurrent = 8, .max_wait = 100 * kSecond}, limits(FixedWindow(1, 10 * kSecond)));
+  const Time edge = yard.now + 10 * kSecond;
+  yard.arrive(1, "a");
+  yard.advance_to(edge - 40 * kMs);
+  yard.arrive(2, "a");  // booked at the edge
+  yard.arrive(3, "b");  // told to wait for the one after it
+  yard.leave(2);
+  EXPECT_THAT(yard.advance_to(edge), ElementsAre(3));
+}
+
+TEST(Lanes, come_and_go_with_their_requests) {
+  Yard yard({.max_concurrent = 1});
+  for (RequestId id = 1; id < 1000; ++id) {
+    yard.arrive(id, "group " + std::to_string(id));
+    yard.land(id);
+  }
+  EXPECT_TRUE(yard.upstream.idle());
+  yard.arrive(1000, "a");
+  yard.arrive(1001, "b");
+  yard.leave(1001);
+  EXPECT_THAT(yard.land(1000), IsEmpty());
+  EXPECT_THAT(yard.arrive(1002, "b"), ElementsAre(1002));
+}
+
+TEST(Lanes, one_whose_requests_all_fly_still_takes_one_of_them_back) {
+  Yard yard({.max_concurrent = 1});
+  yard.arrive(1, "a");
+  EXPECT_THAT(yard.again(1), ElementsAre(1));
+  EXPECT_THAT(yard.land(1), IsEmpty());
+  EXPECT_TRUE(yard.upstream.idle());
+}
+
+}  // namespace
+}  // namespace penstock::flow

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of the house, held against every file in include/ and src/; those on form against tests/ too.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rooms/rules.h"
+
+namespace penstock::rooms {
+namespace {
+
+std::vector<File> read(std::initializer_list<const char*> tops) {
+  std::vector<File> files;
+  const std::filesystem::path tree = PENSTOCK_TREE;
+  for (const char* top : tops) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(tree / top)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      files.push_back({entry.path().lexically_relative(tree).string(), {std::istreambuf_iterator<char>(in), {}}});
+    }
+  }
+  std::ranges::sort(files, {}, &File::path);
+  return files;
+}
+
+const std::vector<File>& house() {
+  static const std::vector<File> files = read({"include", "src"});
+  return files;
+}
+
+/// The form of a file is the same for tests.
+const std::vector<File>& all() {
+  static const std::vector<File> files = read({"include", "src", "tests"});
+  return files;
+}
+
+std::string told(const Offences& offences) {
+  std::string text;
+  for (const auto& offence : offences) text += offence + "\n";
+  return text;
+}
+
+TEST(House, was_read_whole) {
+  const auto named = [](std::string_view path) {
+    return std::ranges::any_of(house(), [&](const File& file) { return file.path == path && !file.text.empty(); });
+  };
+  EXPECT_TRUE(named("include/penstock/proxy.h"));
+  EXPECT_TRUE(named("src/flow/upstream.cc"));
+  EXPECT_TRUE(named("src/flow/CMakeLists.txt"));
+}
+
+TEST(House, includes_only_what_the_plan_allows) { EXPECT_EQ(told(stray_includes(house())), ""); }
+TEST(House, links_only_what_the_plan_allows) { EXPECT_EQ(told(stray_links(house())), ""); }
+TEST(House, has_no_room_outside_the_plan) { EXPECT_EQ(told(unknown_rooms(house())), ""); }
+TEST(House, files_begin_with_their_licence_and_say_what_they_are) { EXPECT_EQ(told(unnamed_files(all())), ""); }
+TEST(House, files_have_fewer_than_500_lines) { EXPECT_EQ(told(long_files(all())), ""); }
+TEST(House, functions_have_60_lines_at_most) { EXPECT_EQ(told(long_functions(all())), ""); }
+TEST(House, names_say_something) { EXPECT_EQ(told(forbidden_names(house())), ""); }
+
+}  // namespace
+}  // namespace penstock::rooms

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of the house: which room may include which, and where each outside library lives. A new arrow between rooms
+// is drawn here first, on purpose.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace penstock::rooms {
+
+struct Room {
+  std::string_view name;                      ///< src/NAME; `penstock` is include/penstock, the public door
+  std::vector<std::string_view> may_include;  ///< besides itself and the standard library
+  std::vector<std::string_view> system = {};  ///< headers of the operating system; "*": any
+};
+
+inline const std::vector<Room> kRooms{
+    // clang-format off
+    {"penstock", {}},
+    {"flow",     {"penstock"}},
+    {"http",     {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
+    {"access",   {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
+    {"config",   {"penstock", "access"}},
+    {"loop",     {"penstock"},                                         {"*"}},
+    {"transfer", {"penstock", "loop"},                                 {"*"}},
+    {"observe",  {"penstock", "loop", "http"},                         {"*"}},
+    {"proxy",    {"penstock", "access", "flow", "http", "loop", "transfer"}},
+    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "transfer"}, {"*"}},
+    // clang-format on
+};
+
+struct Library {
+  std::string_view name;
+  std::string_view headers;                ///< how their paths begin
+  std::vector<std::string_view> lives_in;  ///< how the paths below src/ begin that may include them
+  bool one_file = false;                   ///< and of these only a single one
+};
+
+inline const std::vector<Library> kLibraries{
+    // clang-format off
+    {"libuv",          "uv.h",        {"loop/", "transfer/"}},
+    {"c-ares",         "ares.h",      {"loop/resolver."}},
+    {"libcurl",        "curl/",       {"transfer/"}},
+    {"yaml-cpp",       "yaml-cpp/",   {"config/"}, true},
+    {"llhttp",         "llhttp.h",    {"http/"}, true},
+    {"spdlog",         "spdlog/",     {"observe/"}},
+    {"prometheus-cpp", "prometheus/", {"observe/"}},
+    {"nlohmann-json",  "nlohmann/",   {"observe/"}},
+    {"CLI11",          "CLI/",        {"app/main.cc"}},
+    // clang-format on
+};
+
+/// How headers of the operating system begin. Whatever is neither here nor above nor standard C++ is unknown, and
+/// refused.
+inline const std::vector<std::string_view> kSystem{"arpa/",     "fcntl.h", "linux/",    "net/",     "netdb.h",
+                                                   "netinet/",  "poll.h",  "pthread.h", "signal.h", "spawn.h",
+                                                   "strings.h", "sys/",    "unistd.h"};
+
+/// Never part of a name: they say nothing.
+inline const std::vector<std::string_view> kForbiddenWords{"context", "manager", "handler", "util",
+                                                           "utils",   "data",    "helper",  "helpers"};
+
+inline constexpr std::size_t kLongestFile = 500;     // lines: it stays below
+inline constexpr std::size_t kLongestFunction = 60;  // lines, with its braces
+
+}  // namespace penstock::rooms

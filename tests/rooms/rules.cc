@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan, held against files.
+#include "rooms/rules.h"
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "rooms/code.h"
+#include "rooms/plan.h"
+
+namespace penstock::rooms {
+
+namespace {
+
+bool is_cpp(const File& file) { return file.path.ends_with(".h") || file.path.ends_with(".cc"); }
+
+bool begins_with_any(std::string_view text, const std::vector<std::string_view>& beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
+bool has(const std::vector<std::string_view>& all, std::string_view one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+/// `flow/lane.cc` of `src/flow/lane.cc`.
+std::string_view below_top(const File& file) {
+  const std::string_view path = file.path;
+  return path.substr(path.find('/') + 1);
+}
+
+const Room* room_named(std::string_view name) {
+  const auto found = std::ranges::find(kRooms, name, &Room::name);
+  return found == kRooms.end() ? nullptr : &*found;
+}
+
+/// nullptr: the file lies in no room, as src/CMakeLists.txt.
+const Room* room_of(const File& file) {
+  const std::string_view path = below_top(file);
+  return room_named(path.substr(0, path.find('/')));
+}
+
+std::string place(const File& file, std::size_t line) { return file.path + ":" + std::to_string(line) + ": "; }
+
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text.empty() ? "nothing" : text;
+}
+
+bool is_standard(std::string_view header) { return header.find_first_of("./") == std::string_view::npos; }
+
+/// What is wrong with an include in angle brackets; empty: nothing.
+std::string judge_outside(const File& file, const Room& room, std::string_view header) {
+  if (is_standard(header)) return {};
+  for (const Library& library : kLibraries) {
+    if (!header.starts_with(library.headers)) continue;
+    if (begins_with_any(below_top(file), library.lives_in)) return {};
+    return std::string(library.name) + " lives in " + listed(library.lives_in) + " only";
+  }
+  if (!begins_with_any(header, kSystem)) return "belongs to no library of the plan";
+  if (has(room.system, "*") || has(room.system, header)) return {};
+  return std::string(room.name) + " may include of the operating system's headers: " + listed(room.system);
+}
+
+/// What is wrong with an include in quotes; empty: nothing.
+std::string judge_inside(const Room& room, std::string_view header) {
+  const std::string_view other = header.substr(0, header.find('/'));
+  if (header.find('/') == std::string_view::npos || !room_named(other)) return "is not of the form \"room/file.h\"";
+  if (other == room.name || has(room.may_include, other)) return {};
+  return std::string(room.name) + " may include of the other rooms: " + listed(room.may_include);
+}
+
+/// Libraries that one file alone may include, and the files that do.
+void note_single(std::map<std::string_view, std::vector<std::string>>& users, const File& file,
+                 std::string_view header) {
+  for (const Library& library : kLibraries) {
+    if (!library.one_file || !header.starts_with(library.headers)) continue;
+    auto& paths = users[library.name];
+    if (std::ranges::find(paths, file.path) == paths.end()) paths.push_back(file.path);
+  }
+}
+
+}  // namespace
+
+Offences stray_includes(const std::vector<File>& files) {
+  Offences offences;
+  std::map<std::string_view, std::vector<std::string>> users;
+  for (const File& file : files) {
+    const Room* room = room_of(file);
+    if (!room || !is_cpp(file)) continue;
+    for (const Include& include : includes_of(file.text)) {
+      const std::string wrong =
+          include.quoted ? judge_inside(*room, include.header) : judge_outside(file, *room, include.header);
+      if (!wrong.empty())
+        offences.push_back(place(file, include.line) + "stray include of " + include.header + ": " + wrong);
+      note_single(users, file, include.header);
+    }
+  }
+  for (const auto& [library, paths] : users) {
+    for (std::size_t i = 1; i < paths.size(); ++i) {
+      offences.push_back(paths[i] + ":1: " + std::string(library) + " lives in one file, and that is " + paths[0]);
+    }
+  }
+  return offences;
+}
+
+Offences stray_links(const std::vector<File>& files) {
+  Offences offences;
+  for (const File& file : files) {
+    const Room* room = room_of(file);
+    if (!room || !file.path.ends_with("/CMakeLists.txt")) continue;
+    bool among_rooms = false;
+    std::string code = file.text;
+    std::ranges::replace(code, ')', '\n');
+    std::istringstream words(code);
+    for (std::string word; words >> word;) {
+      const bool keyword = word == "SOURCES" || word == "LIBRARIES" || word.find('(') != std::string::npos;
+      if (word == "ROOMS" || keyword) {
+        among_rooms = !keyword;
+      } else if (among_rooms && room_named(word) && !has(room->may_include, word)) {
+        offences.push_back(place(file, 1) + "stray link to " + word + ": " + std::string(room->name) +
+                           " may use of the other rooms: " + listed(room->may_include));
+      }
+    }
+  }
+  return offences;
+}
+
+Offences unknown_rooms(const std::vector<File>& files) {
+  Offences offences;
+  for (const File& file : files) {
+    const bool in_folder = below_top(file).find('/') != std::string_view::npos;
+    if (in_folder && !room_of(file)) offences.push_back(place(file, 1) + "lies in a room that is not in the plan");
+  }
+  return offences;
+}
+
+Offences unnamed_files(const std::vector<File>& files) {
+  Offences offences;
+  for (const File& file : files) {
+    const bool cmake = file.path.ends_with("CMakeLists.txt");
+    if (!is_cpp(file) && !cmake) continue;
+    const std::string mark = cmake ? "# " : "// ";
+    const auto lines = lines_of(file.text);
+    if (lines.empty() || lines[0] != mark + "SPDX-License-Identifier: Apache-2.0") {
+      offences.push_back(place(file, 1) + "does not begin with " + mark + "SPDX-License-Identifier: Apache-2.0");
+    } else if (!cmake && (lines.size() < 2 || !lines[1].starts_with(mark))) {
+      offences.push_back(place(file, 2) + "does not say what it is");
+    }
+  }
+  return offences;
+}
+
+Offences long_files(const std::vector<File>& files) {
+  Offences offences;
+  for (const File& file : files) {
+    const std::size_t lines = is_cpp(file) ? lines_of(file.text).size() : 0;
+    if (lines >= kLongestFile)
+      offences.push_back(place(file, lines) + "too long, should end before line " + std::to_string(kLongestFile));
+  }
+  return offences;
+}
+
+Offences long_functions(const std::vector<File>& files) {
+  Offences offences;
+  for (const File& file : files) {
+    if (!is_cpp(file)) continue;
+    for (const Function& function : functions_of(bare_code(file.text))) {
+      if (function.length <= kLongestFunction) continue;
+      offences.push_back(place(file, function.line) + "a function of " + std::to_string(function.length) +
+                         " lines, more than " + std::to_string(kLongestFunction));
+    }
+  }
+  return offences;
+}
+
+Offences forbidden_names(const std::vector<File>& files) {
+  Offences offences;
+  const auto judge = [&](const File& file, std::size_t line, std::string_view name) {
+    for (const auto& word : words_of(name)) {
+      if (has(kForbiddenWords, word))
+        offences.push_back(place(file, line) + "'" + word + "' says nothing, in " + std::string(name));
+    }
+  };
+  for (const File& file : files) {
+    if (!is_cpp(file)) continue;
+    const std::string_view base = std::string_view(file.path).substr(file.path.rfind('/') + 1);
+    judge(file, 1, base.substr(0, base.find('.')));
+    for (const Name& name : names_of(bare_code(file.text))) {
+      if (!name.of_another) judge(file, name.line, name.text);
+    }
+  }
+  return offences;
+}
+
+}  // namespace penstock::rooms
