@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files in config/ are sound, and reference.yaml tells every key and its true default.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "config/keys.h"
+#include "config/schema_check.h"
+#include "penstock/config.h"
+
+namespace penstock::config {
+namespace {
+
+Config shipped(const std::string& name) {
+  const auto config = read_config(file_text(name), name);
+  if (config) return *config;
+  for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
+  return {};
+}
+
+// The reference with its settings that are not in force put in force: `#key` has no blank, prose has.
+std::string reference_in_full() {
+  return std::regex_replace(file_text("reference.yaml"), std::regex("(\n *)#([a-z])"), "$1$2");
+}
+
+void collect(const Json& json, const std::string& path, std::vector<std::string>& keys) {
+  for (const auto& [key, value] : json.items()) {
+    keys.push_back(path + key);
+    if (value.is_object()) collect(value, path + key + ".", keys);
+  }
+}
+
+std::vector<std::string> keys_in(const std::string& text) {
+  std::vector<std::string> keys;
+  collect(to_json(parse_document(text).value().root), "", keys);
+  return keys;
+}
+
+TEST(ReferenceFile, is_the_defaults) { EXPECT_EQ(shipped("reference.yaml"), Config{}); }
+
+TEST(ReferenceFile, shows_every_key) {
+  auto wanted = known_keys();
+  for (auto& key : wanted) {
+    const bool of_example = key == "upstreams.NAME.match";
+    key = std::regex_replace(key, std::regex("NAME"), of_example ? "github" : "*");
+  }
+  EXPECT_THAT(keys_in(reference_in_full()), testing::IsSupersetOf(wanted));
+}
+
+TEST(ReferenceFile, is_sound_with_its_examples_in_force) {
+  const auto config = read_config(reference_in_full(), "reference.yaml");
+  ASSERT_TRUE(config) << to_string(config.error().at(0));
+  ASSERT_EQ(config->upstreams.size(), 1U);
+  EXPECT_EQ(config->upstreams[0].settings.max_concurrent, 20);
+  EXPECT_EQ(config->access.allow, std::vector<std::string>{"loopback"});
+}
+
+TEST(ReferenceFile, explains_every_key_that_it_sets) {
+  const std::regex setting("^ *[a-zA-Z]+: [^#]*$");
+  std::istringstream lines(file_text("reference.yaml"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  \"*\":")) break;  // explained under `defaults`
+    EXPECT_TRUE(line.starts_with("version") || !std::regex_match(line, setting)) << line;
+  }
+}
+
+TEST(MinimalFile, limits_one_upstream) {
+  const auto config = shipped("minimal.yaml");
+  ASSERT_EQ(config.upstreams.size(), 1U);
+  EXPECT_EQ(config.upstreams[0].settings.max_concurrent, 4);
+}
+
+TEST(ContainerFile, listens_everywhere_for_private_clients) {
+  const auto config = shipped("container.yaml");
+  EXPECT_EQ(config.proxy.listen, (Endpoint{"0.0.0.0", 3128}));
+  EXPECT_EQ(config.admin.listen, (Endpoint{"0.0.0.0", 9128}));
+  EXPECT_THAT(config.access.clients, testing::ElementsAre("private"));
+  EXPECT_EQ(config.log.events, "stdout");
+  EXPECT_EQ(config.access.allow, std::nullopt);
+}
+
+TEST(ShippedFiles, name_the_schema_in_their_first_line) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml"}) {
+    EXPECT_TRUE(file_text(name).starts_with("# yaml-language-server: $schema=penstock.schema.json\n")) << name;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::config

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schema for editors says what the reader does: the same keys, the same defaults, no file refused that is sound.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "config/keys.h"
+#include "config/schema_check.h"
+#include "penstock/config.h"
+
+namespace penstock::config {
+namespace {
+
+using Leaf = std::function<void(const std::vector<std::string>& path, const Json& part)>;
+
+// Calls `each` for every key below `part`, sections too. The keys of any upstream stand under "NAME".
+void walk(const Json& unresolved, const Json& root, const std::vector<std::string>& path, const Leaf& each) {
+  const Json& part = resolved(unresolved, root);
+  const auto below = [&](const std::string& key) {
+    auto longer = path;
+    longer.push_back(key);
+    return longer;
+  };
+  const Json properties = part.value("properties", Json::object());
+  for (const auto& [key, member] : properties.items()) {
+    each(below(key), member);
+    walk(member, root, below(key), each);
+  }
+  if (part.contains("additionalProperties") && part["additionalProperties"].is_object()) {
+    walk(part["additionalProperties"], root, below("NAME"), each);
+  }
+}
+
+std::string joined(const std::vector<std::string>& path) {
+  std::string text;
+  for (const auto& key : path) text += (text.empty() ? "" : ".") + key;
+  return text;
+}
+
+// The path as a file that sets it to `value`, in JSON, which is YAML.
+std::string file_with(const std::vector<std::string>& path, const Json& value) {
+  Json file{{"version", 1}};
+  std::string pointer;
+  for (const auto& key : path) pointer += "/" + key;
+  if (path.at(0) == "upstreams" && path.size() > 1 && path[1] == "NAME") file["upstreams"]["NAME"]["match"] = "a.com";
+  file[Json::json_pointer(pointer)] = value;
+  return file.dump();
+}
+
+Json another_value(const std::vector<std::string>& path, const Json& part) {
+  if (path.back() == "servers") return {"9.9.9.9"};
+  if (part.contains("enum")) return part["enum"].back();
+  const std::string kind = part.value("$ref", "");
+  if (kind.ends_with("/endpoint")) return "127.0.0.9:7";
+  if (kind.ends_with("/duration")) return "7s";
+  if (kind.ends_with("/size")) return "5KiB";
+  if (kind.ends_with("/networks")) return {"10.0.0.0/8"};
+  if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent")) return 7;
+  return "other";
+}
+
+bool is_section(const Json& part, const Json& root) { return resolved(part, root).contains("properties"); }
+
+TEST(Schema, has_the_keys_that_the_reader_has_and_no_others) {
+  const Json root = schema();
+  std::vector<std::string> keys;
+  walk(root, root, {}, [&](const auto& path, const Json&) {
+    const auto key = joined(path);
+    if (!key.starts_with("upstreams.*")) keys.push_back(key);
+  });
+  EXPECT_THAT(keys, testing::UnorderedElementsAreArray(known_keys()));
+}
+
+TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_match) {
+  const Json root = schema();
+  const Json& upstreams = root["properties"]["upstreams"];
+  Json of_any = upstreams["additionalProperties"]["properties"];
+  of_any.erase("match");
+  EXPECT_EQ(upstreams["properties"]["*"]["properties"], of_any);
+}
+
+TEST(Schema, has_the_defaults_of_the_settings_themselves) {
+  const Json root = schema();
+  walk(root, root, {}, [&](const std::vector<std::string>& path, const Json& part) {
+    if (!part.contains("default")) return;
+    const Config plain = read_config(file_with(path, another_value(path, part)), "other").value();
+    const Config at_default = read_config(file_with(path, part["default"]), "default").value();
+    Config wanted;
+    if (path[0] == "upstreams" && path[1] == "NAME") wanted.upstreams = {{"NAME", {parse_match("a.com").value()}, {}}};
+    EXPECT_EQ(at_default, wanted) << joined(path);
+    EXPECT_NE(plain, wanted) << joined(path) << " sets nothing";
+  });
+}
+
+TEST(Schema, has_a_default_for_every_value_that_has_one) {
+  const Json root = schema();
+  std::vector<std::string> without;
+  walk(root, root, {}, [&](const std::vector<std::string>& path, const Json& part) {
+    const bool plain = !is_section(part, root) && joined(path) != "upstreams";
+    if (plain && !part.contains("default")) without.push_back(joined(path));
+  });
+  EXPECT_THAT(without, testing::UnorderedElementsAre("version", "access.allow", "upstreams.NAME.match"));
+}
+
+TEST(Schema, accepts_the_files_that_come_with_penstock) {
+  const Json root = schema();
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml"}) {
+    const auto document = parse_document(file_text(name)).value();
+    EXPECT_THAT(violations(to_json(document.root), root, root), testing::ElementsAre()) << name;
+  }
+}
+
+TEST(Schema, refuses_what_the_reader_refuses) {
+  const Json root = schema();
+  for (const auto* text :
+       {"{}", "{version: 2}", "{version: 1, proxi: {}}", "{version: 1, proxy: {grace: 30}}",
+        "{version: 1, caps: {headerBytes: 64KB}}", "{version: 1, caps: {pipelined: many}}",
+        "{version: 1, log: {level: loud}}", "{version: 1, unmatched: maybe}", "{version: 1, access: {deny: 10.0.0.1}}",
+        "{version: 1, upstreams: {a: {maxConcurrent: 3}}}", "{version: 1, upstreams: {a b: {match: a.com}}}",
+        "{version: 1, upstreams: {'*': {match: a}}}", "{version: 1, proxy: {listen: 'localhost:80'}}",
+        "{version: 1, upstreams: {a: {match: []}}}"}) {
+    EXPECT_FALSE(violations(to_json(parse_document(text).value().root), root, root).empty()) << text;
+    EXPECT_FALSE(read_config(text, "text")) << text;
+  }
+}
+
+TEST(Schema, lets_a_variable_stand_for_any_plain_value) {
+  const Json root = schema();
+  const auto* text =
+      "{version: 1, proxy: {grace: '${G}', listen: '${L}'}, caps: {pipelined: '${P}', headerBytes: '${H}'}}";
+  EXPECT_THAT(violations(to_json(parse_document(text).value().root), root, root), testing::ElementsAre());
+}
+
+}  // namespace
+}  // namespace penstock::config

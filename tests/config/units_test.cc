@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts, sizes and durations as users write them, and as they are written back.
+#include "config/units.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::config {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Count, is_plain_decimal_digits) {
+  EXPECT_EQ(parse_count("0"), 0U);
+  EXPECT_EQ(parse_count("1000"), 1000U);
+  EXPECT_EQ(parse_count("1000000000000000"), 1'000'000'000'000'000U);
+}
+
+TEST(Count, is_never_guessed_from_anything_else) {
+  for (const auto* text : {"", "010", "0x10", "1_000", "1e3", "1.0", "-1", "+1", " 1", "1 ", "ten", "1000000000000001",
+                           "99999999999999999999999"}) {
+    EXPECT_EQ(parse_count(text), std::nullopt) << text;
+  }
+}
+
+TEST(Size, is_a_number_with_a_binary_unit) {
+  EXPECT_EQ(parse_size("0B"), 0U);
+  EXPECT_EQ(parse_size("512B"), 512U);
+  EXPECT_EQ(parse_size("64KiB"), 65536U);
+  EXPECT_EQ(parse_size("1.5MiB"), 1572864U);
+  EXPECT_EQ(parse_size("1GiB"), 1073741824U);
+}
+
+TEST(Size, without_a_unit_or_with_a_foreign_one_is_refused) {
+  for (const auto* text : {"", "64", "64K", "64KB", "64kib", "64 KiB", "KiB", "-1B", "1.B", ".5KiB", "0.3B", "1e3B",
+                           "99999999GiB", "1.2.3KiB"}) {
+    EXPECT_EQ(parse_size(text), std::nullopt) << text;
+  }
+}
+
+TEST(Size, is_written_in_the_largest_unit_that_takes_a_whole_number) {
+  EXPECT_EQ(write_size(0), "0B");
+  EXPECT_EQ(write_size(65536), "64KiB");
+  EXPECT_EQ(write_size(1572864), "1536KiB");
+  EXPECT_EQ(write_size(1023), "1023B");
+}
+
+TEST(DurationText, is_written_in_the_largest_unit_that_takes_a_whole_number) {
+  EXPECT_EQ(write_duration(0s), "0s");
+  EXPECT_EQ(write_duration(30s), "30s");
+  EXPECT_EQ(write_duration(90s), "90s");
+  EXPECT_EQ(write_duration(60s), "60s");
+  EXPECT_EQ(write_duration(2min), "2m");
+  EXPECT_EQ(write_duration(24h), "24h");
+  EXPECT_EQ(write_duration(1us), "1us");
+  EXPECT_EQ(write_duration(1500ms), "1500ms");
+  EXPECT_EQ(write_duration(48h), "2d");
+}
+
+TEST(DurationText, is_read_with_its_unit_only) {
+  EXPECT_EQ(parse_duration("250ms"), 250ms);
+  EXPECT_EQ(parse_duration("1.5h"), 90min);
+  EXPECT_EQ(parse_duration("0s"), 0s);
+  for (const auto* text : {"", "30", "0", "s", "-1s", "1 s", "1e3s", "1.s", ".5s", "30sec", "1S", "3651d"}) {
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::config

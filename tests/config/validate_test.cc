@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings that were filled in by hand are judged like those of a file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "penstock/config.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> faults(const Config& config) {
+  std::vector<std::string> all;
+  for (const auto& error : validate(config)) all.push_back(to_string(error));
+  return all;
+}
+
+TEST(Validation, finds_nothing_wrong_with_the_defaults) { EXPECT_THAT(faults(Config{}), ElementsAre()); }
+
+TEST(Validation, names_the_setting_without_a_place) {
+  Config config;
+  config.unmatched.max_concurrent = 0;
+  EXPECT_THAT(faults(config), ElementsAre("maxConcurrent in upstreams.* is 0; it must be between 1 and 100000"));
+  EXPECT_EQ(validate(config).at(0).line, 0);
+}
+
+TEST(Validation, takes_the_bounds_themselves) {
+  Config config;
+  config.unmatched.max_concurrent = 100'000;
+  config.defaults.max_concurrent = 1;
+  config.unmatched.queue.max_wait = 0s;
+  config.unmatched.timeouts.total = 1ms;
+  EXPECT_THAT(faults(config), ElementsAre());
+  config.unmatched.max_concurrent = 100'001;
+  config.unmatched.timeouts.total = 999us;
+  config.unmatched.timeouts.idle = -1s;
+  EXPECT_EQ(faults(config).size(), 3U);
+}
+
+TEST(Validation, refuses_addresses_that_are_none) {
+  Config config;
+  config.proxy.listen.address = "localhost";
+  EXPECT_THAT(faults(config), ElementsAre("listen in proxy: 'localhost' is not an address"));
+}
+
+TEST(Validation, refuses_a_via_that_is_not_a_token) {
+  for (const auto* via : {"", "a b", "a,b", "a\r\nX: y", "ä", "pen/stock"}) {
+    Config config;
+    config.proxy.via = via;
+    EXPECT_EQ(faults(config).size(), 1U) << via;
+  }
+}
+
+TEST(Validation, refuses_caps_that_leave_no_room) {
+  Config config;
+  config.caps = {0, 0, 0, 0, 0, 0, 0, 0};
+  EXPECT_EQ(faults(config).size(), 8U);
+}
+
+TEST(Validation, refuses_patterns_that_no_text_would_give) {
+  Config config;
+  config.upstreams = {{"a", {{"A.com", false, {}, ""}, {"b.com", false, {}, "/x/"}, {"", false, {}, ""}}, {}}};
+  EXPECT_THAT(faults(config),
+              ElementsAre(HasSubstr("'A.com' is not in its plain form"),
+                          HasSubstr("'b.com/x/' is not in its plain form"), HasSubstr("match in upstreams.a")));
+}
+
+TEST(Validation, refuses_two_upstreams_of_one_name_and_two_equal_patterns) {
+  Config config;
+  const auto pattern = parse_match("a.com").value();
+  config.upstreams = {{"a", {pattern}, {}}, {"a", {pattern}, {}}};
+  EXPECT_THAT(faults(config), ElementsAre(HasSubstr("two upstreams named 'a'"), HasSubstr("is already a pattern of")));
+}
+
+TEST(Validation, refuses_an_upstream_named_star) {
+  Config config;
+  config.upstreams = {{"*", {parse_match("a.com").value()}, {}}};
+  EXPECT_THAT(faults(config), ElementsAre(HasSubstr("the name '*'")));
+}
+
+TEST(Validation, refuses_an_event_log_without_a_name) {
+  Config config;
+  config.log.events = "";
+  EXPECT_THAT(faults(config), ElementsAre(HasSubstr("events in log")));
+}
+
+}  // namespace
+}  // namespace penstock

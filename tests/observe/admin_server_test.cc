@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The admin port over real sockets.
+#include "observe/admin_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace penstock::observe {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// A blocking client; a read that takes ten seconds ends the test with what there is.
+class Client {
+ public:
+  explicit Client(const Endpoint& server) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const timeval patience{.tv_sec = 10, .tv_usec = 0};
+    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server.port);
+    ::inet_pton(AF_INET, server.address.c_str(), &address.sin_addr);
+    EXPECT_EQ(::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  Client(Client&& other) noexcept : fd_(std::exchange(other.fd_, -1)), read_(std::move(other.read_)) {}
+  ~Client() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  void send(std::string_view bytes) { EXPECT_EQ(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL), bytes.size()); }
+
+  // One answer with a Content-Length, and its body unless it answers HEAD.
+  std::string answer(bool with_body = true) {
+    while (read_.find("\r\n\r\n") == std::string::npos && more()) {
+    }
+    std::size_t end = read_.find("\r\n\r\n") + 4;
+    const auto length_at = read_.find("Content-Length: ");
+    if (with_body && length_at < end) end += std::stoul(read_.substr(length_at + 16));
+    while (read_.size() < end && more()) {
+    }
+    const std::string whole = read_.substr(0, end);
+    read_.erase(0, end);
+    return whole;
+  }
+
+  std::string until_closed() {
+    while (more()) {
+    }
+    return std::exchange(read_, {});
+  }
+
+ private:
+  bool more() {
+    char piece[16384];
+    const ssize_t size = ::recv(fd_, piece, sizeof piece, 0);
+    if (size > 0) read_.append(piece, static_cast<std::size_t>(size));
+    return size > 0;
+  }
+
+  int fd_;
+  std::string read_;
+};
+
+Config on_any_port() {
+  Config config;
+  config.admin.listen.port = 0;
+  return config;
+}
+
+class AdminServerTest : public testing::Test {
+ protected:
+  AdminServerTest() {
+    auto listening = AdminServer::listen(
+        loop_, config_, metrics_, [this] { return snapshot(); }, [] { return 4u; });
+    EXPECT_TRUE(listening) << listening.error().message;
+    server_ = std::move(*listening);
+    bound_ = server_->bound();
+    thread_ = std::thread{[this] {
+      sigset_t pipe;
+      sigemptyset(&pipe), sigaddset(&pipe, SIGPIPE);
+      pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+      loop_.run();
+    }};
+  }
+  ~AdminServerTest() override {
+    end_server();
+    loop_.stop();
+    thread_.join();
+  }
+
+  void end_server() {
+    std::promise<void> ended;
+    loop_.post([&] { server_.reset(), ended.set_value(); });
+    ended.get_future().wait();
+  }
+
+  Snapshot snapshot() const {
+    return {.draining = draining_,
+            .connections = 2,
+            .pending_bytes = 0,
+            .upstreams = {{.name = "a.example:80",
+                           .entry = 0,
+                           .pending = 1,
+                           .in_flight = 5,
+                           .max_concurrent = 5,
+                           .oldest_wait = 1500us,
+                           .totals = {.dispatched = 9, .success = 4}}}};
+  }
+
+  std::string asked(std::string_view request, bool with_body = true) {
+    Client client{bound_};
+    client.send(request);
+    return client.answer(with_body);
+  }
+  std::string got(const std::string& path) { return asked("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n"); }
+
+  static std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
+
+  const Config config_ = on_any_port();
+  Metrics metrics_{config_};
+  std::atomic<bool> draining_ = false;
+  loop::Loop loop_;
+  std::unique_ptr<AdminServer> server_;
+  Endpoint bound_;
+  std::thread thread_;
+};
+
+TEST_F(AdminServerTest, health_is_always_well_and_readiness_ends_with_the_drain) {
+  EXPECT_THAT(got("/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(got("/readyz"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  draining_ = true;
+  EXPECT_THAT(got("/healthz"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(got("/readyz"), StartsWith("HTTP/1.1 503 Service Unavailable\r\n"));
+}
+
+TEST_F(AdminServerTest, metrics_come_in_the_text_format_with_the_state_of_the_moment) {
+  const std::string answer = got("/metrics");
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\npenstock_in_flight_requests{upstream=\"*\"} 5\n"));
+  EXPECT_THAT(answer, HasSubstr("\npenstock_events_dropped_total 4\n"));
+  EXPECT_THAT(answer, HasSubstr("\nprocess_open_fds "));
+}
+
+TEST_F(AdminServerTest, status_is_json_with_the_address_that_was_really_bound) {
+  const auto status = nlohmann::json::parse(body_of(got("/status")));
+  EXPECT_EQ(status["upstreams"][0]["name"], "a.example:80");
+  EXPECT_EQ(status["upstreams"][0]["oldestWaitMs"], 1.5);
+  EXPECT_EQ(status["upstreams"][0]["totals"]["dispatched"], 9);
+  EXPECT_EQ(status["configuration"]["admin"]["listen"], to_string(bound_));
+  EXPECT_NE(bound_.port, 0);
+}
+
+TEST_F(AdminServerTest, head_gives_the_head_alone) {
+  const std::string answer = asked("HEAD /healthz HTTP/1.0\r\n\r\n", false);
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 3\r\n"));
+  EXPECT_THAT(answer, EndsWith("\r\n\r\n"));
+}
+
+TEST_F(AdminServerTest, other_paths_are_404_and_say_what_there_is) {
+  const std::string answer = got("/metric");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status here.\n");
+}
+
+TEST_F(AdminServerTest, other_methods_are_405_with_allow) {
+  const std::string answer = asked("DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nAllow: GET, HEAD\r\n"));
+}
+
+TEST_F(AdminServerTest, a_query_and_an_absolute_form_find_the_page) {
+  EXPECT_THAT(got("/healthz?full=1"), EndsWith("\r\n\r\nok\n"));
+  EXPECT_THAT(got("http://localhost:9128/healthz"), EndsWith("\r\n\r\nok\n"));
+  EXPECT_THAT(got("http://localhost:9128"), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(AdminServerTest, a_connection_serves_many_requests_also_pipelined_and_in_order) {
+  Client client{bound_};
+  client.send(
+      "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"
+      "GET /status HTTP/1.1\r\nHost: x\r\n\r\nGET /hea");
+  EXPECT_EQ(body_of(client.answer()), "ok\n");
+  EXPECT_THAT(client.answer(), HasSubstr("penstock_build_info"));
+  EXPECT_EQ(body_of(client.answer()), "ready\n");
+  EXPECT_THAT(client.answer(), HasSubstr("\"version\""));
+  client.send("lthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(body_of(client.answer()), "ok\n");
+}
+
+TEST_F(AdminServerTest, a_client_that_asks_for_it_is_closed_after_its_answer) {
+  for (const char* request :
+       {"GET /healthz HTTP/1.0\r\n\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"}) {
+    Client client{bound_};
+    client.send(request);
+    EXPECT_THAT(client.until_closed(), EndsWith("\r\n\r\nok\n"));
+  }
+}
+
+TEST_F(AdminServerTest, a_body_is_refused_and_the_connection_closed) {
+  Client client{bound_};
+  client.send("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nhello");
+  const std::string answer = client.until_closed();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer, HasSubstr("\r\nConnection: close\r\n"));
+}
+
+TEST_F(AdminServerTest, nonsense_is_400_and_a_head_without_end_431) {
+  Client nonsense{bound_};
+  nonsense.send("GET  /metrics HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(nonsense.until_closed(), StartsWith("HTTP/1.1 400 "));
+  Client endless{bound_};
+  endless.send("GET /metrics HTTP/1.1\r\nX: " + std::string(40 * 1024, 'x'));
+  EXPECT_THAT(endless.until_closed(), StartsWith("HTTP/1.1 431 "));
+  EXPECT_EQ(body_of(got("/healthz")), "ok\n");
+}
+
+TEST_F(AdminServerTest, beyond_64_connections_new_ones_are_closed_and_the_others_served) {
+  std::vector<Client> clients;
+  for (int i = 0; i < 64; ++i) {
+    clients.emplace_back(bound_).send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(body_of(clients.back().answer()), "ok\n");
+  }
+  EXPECT_EQ(Client{bound_}.until_closed(), "");
+  clients.front().send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(body_of(clients.front().answer()), "ok\n");
+}
+
+TEST_F(AdminServerTest, the_server_may_end_while_texts_are_being_written) {
+  std::vector<Client> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.emplace_back(bound_).send(
+        "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /status HTTP/1.1\r\nHost: x\r\n\r\n");
+  }
+  EXPECT_THAT(clients.front().answer(), HasSubstr("penstock_build_info"));
+  end_server();
+  for (Client& client : clients) client.until_closed();
+}
+
+TEST_F(AdminServerTest, a_client_may_leave_while_its_text_is_being_written) {
+  for (int i = 0; i < 20; ++i) Client{bound_}.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(got("/metrics"), HasSubstr("penstock_build_info"));
+}
+
+TEST_F(AdminServerTest, a_port_that_is_taken_is_an_error_that_names_it) {
+  Config taken;
+  taken.admin.listen = bound_;
+  loop::Loop other;
+  const auto second = AdminServer::listen(
+      other, taken, metrics_, [] { return Snapshot{}; }, [] { return 0u; });
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr(to_string(bound_)));
+}
+
+TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
+  Config config;
+  config.defaults.timeouts.first_byte = 1500ms;
+  config.pass_unmatched = false;
+  config.upstreams.push_back(
+      {.name = "github",
+       .match = {{.host = "api.github.com", .suffix = false, .port = 8080, .path = "/v1"},
+                 {.host = "a.com", .suffix = true, .port = {}, .path = ""},
+                 {.host = "::1", .suffix = false, .port = 80, .path = ""}},
+       .settings = {.max_concurrent = 20, .queue = {.max_pending = 5, .max_wait = 2h}, .timeouts = {}}});
+  const auto configuration = nlohmann::json::parse(status_json({}, config))["configuration"];
+  EXPECT_EQ(configuration["proxy"]["listen"], "127.0.0.1:3128");
+  EXPECT_EQ(configuration["proxy"]["grace"], "30s");
+  EXPECT_EQ(configuration["defaults"]["timeouts"]["firstByte"], "1500ms");
+  EXPECT_EQ(configuration["defaults"]["timeouts"]["total"], "0s");
+  EXPECT_EQ(configuration["unmatched"], "deny");
+  const auto& github = configuration["upstreams"][0];
+  EXPECT_EQ(github["name"], "github");
+  EXPECT_EQ(github["match"], (nlohmann::json{"api.github.com:8080/v1", "*.a.com", "[::1]:80"}));
+  EXPECT_EQ(github["maxConcurrent"], 20);
+  EXPECT_EQ(github["queue"], (nlohmann::json{{"maxPending", 5}, {"maxWait", "2h"}}));
+  EXPECT_EQ(configuration["upstreams"][1]["name"], "*");
+}
+
+TEST(StatusJson, is_json_whatever_stands_in_a_name) {
+  const auto status = nlohmann::json::parse(status_json({.upstreams = {{.name = "a\xFF\"b"}}}, {}));
+  EXPECT_EQ(status["upstreams"][0]["name"], "a\uFFFD\"b");
+}
+
+}  // namespace
+}  // namespace penstock::observe

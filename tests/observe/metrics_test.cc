@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What /metrics says after given events and states.
+#include "observe/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <optional>
+
+namespace penstock::observe {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Config two_upstreams() {
+  Config config;
+  config.unmatched.max_concurrent = 16;
+  config.upstreams.push_back({.name = "github", .match = {}, .settings = {}});
+  config.upstreams.back().settings.max_concurrent = 20;
+  config.upstreams.back().settings.queue = {.max_pending = 50, .max_wait = 2s};
+  config.upstreams.push_back({.name = "discord", .match = {}, .settings = {}});
+  return config;
+}
+
+Event event(EventKind kind, Outcome outcome, std::size_t entry = 1) {
+  Event made;
+  made.kind = kind;
+  made.outcome = outcome;
+  made.entry = entry;
+  made.upstream = entry == 0 ? "a.example:80" : "github";
+  return made;
+}
+
+// The value of the series written exactly so.
+std::optional<double> value_of(const std::string& text, const std::string& series) {
+  const std::string wanted = "\n" + series + " ";
+  const auto found = text.find(wanted);
+  if (found == std::string::npos) return std::nullopt;
+  double value = 0;
+  const char* start = text.data() + found + wanted.size();
+  if (std::from_chars(start, text.data() + text.size(), value).ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
+TEST(Metrics, outcomes_are_there_from_the_start_at_zero_for_every_label) {
+  const std::string text = Metrics{two_upstreams()}.text();
+  for (const char* upstream : {"*", "github", "discord"}) {
+    for (const char* outcome :
+         {"success", "http_error", "upstream_error", "client_gone", "client_gone_pending", "refused"}) {
+      EXPECT_EQ(value_of(text, std::string{"penstock_requests_total{outcome=\""} + outcome + "\",upstream=\"" +
+                                   upstream + "\"}"),
+                0)
+          << outcome << " " << upstream;
+    }
+  }
+}
+
+TEST(Metrics, settings_are_gauges_of_their_own) {
+  const std::string text = Metrics{two_upstreams()}.text();
+  EXPECT_EQ(value_of(text, R"(penstock_max_concurrent{upstream="github"})"), 20);
+  EXPECT_EQ(value_of(text, R"(penstock_max_concurrent{upstream="*"})"), 16);
+  EXPECT_EQ(value_of(text, R"(penstock_max_pending{upstream="github"})"), 50);
+  EXPECT_EQ(value_of(text, R"(penstock_max_wait_seconds{upstream="github"})"), 2);
+}
+
+TEST(Metrics, every_outcome_counts_as_itself) {
+  Metrics metrics{two_upstreams()};
+  metrics.record(event(EventKind::complete, Outcome::success));
+  metrics.record(event(EventKind::complete, Outcome::http_error));
+  metrics.record(event(EventKind::error, Outcome::upstream_error));
+  metrics.record(event(EventKind::error, Outcome::client_gone));
+  metrics.record(event(EventKind::gone, Outcome::client_gone_pending));
+  metrics.record(event(EventKind::refused, Outcome::refused));
+  metrics.record(event(EventKind::refused, Outcome::refused));
+  metrics.record(event(EventKind::dispatch, Outcome::none));
+  const std::string text = metrics.text();
+  for (const char* outcome : {"success", "http_error", "upstream_error", "client_gone", "client_gone_pending"}) {
+    EXPECT_EQ(value_of(text, std::string{"penstock_requests_total{outcome=\""} + outcome + "\",upstream=\"github\"}"),
+              1)
+        << outcome;
+  }
+  EXPECT_EQ(value_of(text, R"(penstock_requests_total{outcome="refused",upstream="github"})"), 2);
+}
+
+TEST(Metrics, responses_are_counted_by_code_and_refusals_by_kind) {
+  Metrics metrics{two_upstreams()};
+  Event answered = event(EventKind::complete, Outcome::success);
+  answered.status = 204;
+  metrics.record(answered);
+  metrics.record(answered);
+  Event refused = event(EventKind::refused, Outcome::refused);
+  refused.status = 503;
+  refused.refusal = "queue_full";
+  metrics.record(refused);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_responses_total{code="204",upstream="github"})"), 2);
+  EXPECT_EQ(value_of(text, R"(penstock_responses_total{code="503",upstream="github"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_refusals_total{kind="queue_full",upstream="github"})"), 1);
+}
+
+TEST(Metrics, whatever_reached_no_upstream_counts_under_the_star) {
+  Metrics metrics{two_upstreams()};
+  Event malformed = event(EventKind::refused, Outcome::refused, 2);
+  malformed.upstream = {};
+  malformed.refusal = "malformed";
+  metrics.record(malformed);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_refusals_total{kind="malformed",upstream="*"})"), 1);
+}
+
+TEST(Metrics, hosts_that_no_entry_names_never_become_labels) {
+  Metrics metrics{two_upstreams()};
+  metrics.record(event(EventKind::complete, Outcome::success, 0));
+  metrics.set({.upstreams = {{.name = "a.example:80"}}}, 0, 0);
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("a.example")));
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_requests_total{outcome="success",upstream="*"})"), 1);
+}
+
+TEST(Metrics, gauges_of_the_star_are_sums_over_its_upstreams) {
+  Metrics metrics{two_upstreams()};
+  Snapshot snapshot;
+  snapshot.connections = 9;
+  snapshot.upstreams = {{.name = "a.example:80", .entry = 0, .pending = 500, .in_flight = 16},
+                        {.name = "b.example:80", .entry = 0, .pending = 250, .in_flight = 4},
+                        {.name = "github", .entry = 1, .pending = 40, .in_flight = 20}};
+  metrics.set(snapshot, 3, 0);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_pending_requests{upstream="*"})"), 750);
+  EXPECT_EQ(value_of(text, R"(penstock_in_flight_requests{upstream="*"})"), 20);
+  EXPECT_EQ(value_of(text, R"(penstock_fullest_queue_ratio{upstream="*"})"), 0.5);
+  EXPECT_EQ(value_of(text, R"(penstock_fullest_queue_ratio{upstream="github"})"), 0.8);
+  EXPECT_EQ(value_of(text, R"(penstock_pending_requests{upstream="discord"})"), 0);
+  EXPECT_EQ(value_of(text, "penstock_connections"), 9);
+  EXPECT_EQ(value_of(text, "penstock_events_dropped_total"), 3);
+  metrics.set({}, 5, 1);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_pending_requests{upstream="*"})"), 0);
+  EXPECT_EQ(value_of(metrics.text(), "penstock_events_dropped_total"), 5);
+}
+
+TEST(Metrics, busy_time_rps_and_mean_latency_follow_the_events) {
+  Metrics metrics{two_upstreams()};
+  for (const std::int64_t second : {100, 110}) {
+    Event off = event(EventKind::dispatch, Outcome::none);
+    off.at = second * 1'000'000;
+    metrics.record(off);
+    Event landed = event(EventKind::complete, Outcome::success);
+    landed.at = off.at + 250'000;
+    landed.flight = 250ms;
+    metrics.record(landed);
+  }
+  metrics.set({}, 0, 120'000'000);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_busy_seconds_total{upstream="github"})"), 0.5);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_rps{upstream="github"})"), 4);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_mean_latency_seconds{upstream="github"})"), 0.25);
+  metrics.set({}, 0, 130'000'000);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_busy_seconds_total{upstream="github"})"), 0.5);
+}
+
+TEST(Metrics, a_wait_is_observed_once_and_not_for_a_refusal_on_arrival) {
+  Metrics metrics{two_upstreams()};
+  Event off = event(EventKind::dispatch, Outcome::none);
+  off.wait = 1ms;
+  metrics.record(off);
+  Event landed = event(EventKind::complete, Outcome::success);
+  landed.wait = 1ms;
+  landed.flight = 40ms;
+  landed.first_byte = 30ms;
+  metrics.record(landed);
+  Event gone = event(EventKind::gone, Outcome::client_gone_pending);
+  gone.wait = 20ms;
+  metrics.record(gone);
+  Event expired = event(EventKind::refused, Outcome::refused);
+  expired.wait = 2s;
+  metrics.record(expired);
+  expired.wait = 0s;
+  metrics.record(expired);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_wait_seconds_count{upstream="github"})"), 3);
+  EXPECT_NEAR(*value_of(text, R"(penstock_wait_seconds_sum{upstream="github"})"), 2.021, 1e-9);
+  EXPECT_EQ(value_of(text, R"(penstock_flight_seconds_sum{upstream="github"})"), 0.04);
+  EXPECT_EQ(value_of(text, R"(penstock_first_byte_seconds_sum{upstream="github"})"), 0.03);
+}
+
+TEST(Metrics, loop_lag_is_a_histogram) {
+  Metrics metrics{two_upstreams()};
+  metrics.loop_lag(200us);
+  metrics.loop_lag(30ms);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_loop_lag_seconds_bucket{le="0.0005"})"), 1);
+  EXPECT_EQ(value_of(metrics.text(), "penstock_loop_lag_seconds_count"), 2);
+}
+
+TEST(Metrics, the_process_and_the_build_describe_themselves) {
+  const std::string text = Metrics{two_upstreams()}.text();
+  EXPECT_THAT(text, HasSubstr("\npenstock_build_info{version=\"" PENSTOCK_VERSION "\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\n# TYPE process_cpu_seconds_total counter\n"));
+  EXPECT_GT(value_of(text, "process_cpu_seconds_total"), 0);
+  EXPECT_GT(value_of(text, "process_resident_memory_bytes"), 100'000);
+  EXPECT_GT(value_of(text, "process_virtual_memory_bytes"), value_of(text, "process_resident_memory_bytes"));
+  EXPECT_NEAR(*value_of(text, "process_start_time_seconds"), static_cast<double>(::time(nullptr)), 60);
+  EXPECT_EQ(value_of(text, "process_max_fds"), static_cast<double>(::sysconf(_SC_OPEN_MAX)));
+}
+
+TEST(Metrics, open_descriptors_are_counted_exactly) {
+  const Metrics metrics{two_upstreams()};
+  const double before = *value_of(metrics.text(), "process_open_fds");
+  const int one_more = ::dup(STDIN_FILENO);
+  EXPECT_EQ(value_of(metrics.text(), "process_open_fds"), before + 1);
+  ::close(one_more);
+}
+
+}  // namespace
+}  // namespace penstock::observe
