@@ -39,8 +39,10 @@ std::expected<void, Error> Engine::open() {
   });
   if (!listener) return std::unexpected(listener.error());
   listener_ = std::move(*listener);
+  in_force_ = config_;
+  in_force_.proxy.listen = listener_->bound();
   auto admin = observe::AdminServer::listen(
-      loop_, config_, *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); });
+      loop_, in_force_, *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); });
   if (!admin) return std::unexpected(admin.error());
   admin_ = std::move(*admin);
   make_proxy();

@@ -65,6 +65,7 @@ class Engine {
 
   loop::Loop& loop_;
   const Config& config_;
+  Config in_force_;  ///< with the ports that were really bound, as /status shows it
   const std::vector<EventSink>& observers_;
   const NoticeSink notices_;
   std::unique_ptr<observe::EventLog> log_;

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The proxies that are compared, each from its template in peers/, and the origin and the load that measure them.
+For the programs of this folder only."""
+
+import dataclasses
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import subprocess
+import tempfile
+
+from processes import Failed, Process, accepts, free_port, until
+
+PEERS = pathlib.Path(__file__).resolve().parent / "peers"
+ANSWER_BYTES = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    name: str
+    template: str
+    arguments: list  # CONFIG and DIRECTORY are filled in
+    version: list    # what to ask the program for its version
+    lines: int = 1   # in its log for each request
+
+
+RECIPES = {recipe.name: recipe for recipe in (
+    Recipe("Penstock", "penstock.yaml", ["run", "--config", "CONFIG"], ["--version"], lines=2),
+    Recipe("nginx", "nginx.conf", ["-p", "DIRECTORY", "-c", "CONFIG", "-e", "DIRECTORY/error.log"], ["-v"]),
+    Recipe("HAProxy", "haproxy.cfg", ["-db", "-f", "CONFIG"], ["-v"]),
+    Recipe("Squid", "squid.conf", ["-N", "-f", "CONFIG"], ["-v"]),
+)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """Where the programs are, and which cores they get."""
+    build: pathlib.Path
+    proxy_core: int = 0
+    load_core: int = 1
+
+    def program_of(self, name):
+        if name == "Penstock":
+            found = shutil.which(self.build / "penstock")
+        else:
+            found = shutil.which(name.lower(), path=os.environ.get("PATH", "") + ":/usr/sbin")
+        if not found:
+            raise Failed(f"{name} is not there; script/bench builds Penstock, script/setup bench installs the others")
+        return found
+
+    def version_of(self, name):
+        said = subprocess.run([self.program_of(name), *RECIPES[name].version], capture_output=True, text=True)
+        return re.search(r"\d+(\.\d+)+", said.stdout + said.stderr).group()
+
+    def origin(self):
+        return Origin(self)
+
+    def load(self, mode, port, origin, clients, *times):
+        words = [mode, port, origin.port, ANSWER_BYTES, clients, *times]
+        return Process([str(self.build / "tests/bench/bench_load"), *map(str, words)], self.load_core)
+
+    def proxy(self, name, origin, max_concurrent=256):
+        return Proxy(self, RECIPES[name], origin, max_concurrent)
+
+
+class Origin(Process):
+    def __init__(self, bench):
+        super().__init__([str(bench.build / "tests/bench/bench_origin"), str(ANSWER_BYTES)], bench.load_core)
+        self.port = int(self.line().removeprefix("port "))
+
+    def seen(self):
+        """Ends it; what it counted, by name."""
+        words = self.last_words().split()
+        return dict(zip(words[::2], map(int, words[1::2])))
+
+
+class Proxy(Process):
+    """One of the proxies, with a directory of its own, listening when the constructor returns."""
+
+    def __init__(self, bench, recipe, origin, max_concurrent):
+        self.recipe = recipe
+        self.port = free_port()
+        self.directory = tempfile.mkdtemp(prefix=f"bench-{recipe.name.lower()}-")
+        self._let_squid_in()
+        config = self._write_config(origin, max_concurrent)
+        places = {"CONFIG": config, "DIRECTORY": self.directory}
+        arguments = [re.sub("|".join(places), lambda found: places[found.group()], word) for word in recipe.arguments]
+        # HAProxy writes no files: its log is its standard output.
+        with open(f"{self.directory}/{'access.log' if recipe.name == 'HAProxy' else 'stdout'}", "a") as stdout, \
+                open(f"{self.directory}/stderr", "w") as stderr:
+            super().__init__([bench.program_of(recipe.name), *arguments], bench.proxy_core, stdout, stderr)
+        try:
+            until(lambda: not self.runs() or accepts(self.port), f"{recipe.name} to listen")
+            self.check()
+        except BaseException:
+            self.end()
+            raise
+
+    def check(self):
+        if not self.runs():
+            raise Failed(f"{self.recipe.name} has ended:\n{self._complaints()}")
+
+    def empty_log(self):
+        os.truncate(f"{self.directory}/access.log", 0)
+
+    def log_lines(self):
+        with open(f"{self.directory}/access.log", "rb") as log:
+            return sum(block.count(b"\n") for block in iter(lambda: log.read(1 << 20), b""))
+
+    def end(self):
+        super().end()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _write_config(self, origin, max_concurrent):
+        values = {"PORT": self.port, "ADMIN_PORT": free_port(), "ORIGIN_PORT": origin.port,
+                  "DIRECTORY": self.directory, "MAX_CONCURRENT": max_concurrent,
+                  "AS_ROOT": "" if os.geteuid() == 0 else "# not root: "}
+        template = (PEERS / self.recipe.template).read_text(encoding="utf-8")
+        config = pathlib.Path(self.directory, self.recipe.template)
+        config.write_text(re.sub("@([A-Z_]+)@", lambda found: str(values[found.group(1)]), template), encoding="utf-8")
+        return str(config)
+
+    def _let_squid_in(self):
+        """Squid refuses to be root: it becomes Debian's user `proxy` and writes its logs as that."""
+        os.chmod(self.directory, 0o755)
+        if os.geteuid() == 0 and self.recipe.name == "Squid":
+            shutil.chown(self.directory, pwd.getpwnam("proxy").pw_uid)
+
+    def _complaints(self):
+        files = [pathlib.Path(self.directory, name) for name in ("stderr", "stdout", "error.log", "cache.log")]
+        return "\n".join(file.read_text(errors="replace")[-2000:] for file in files if file.exists()).strip()
