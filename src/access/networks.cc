@@ -62,8 +62,13 @@ std::vector<Network> all_of(std::initializer_list<std::string_view> texts) {
 
 }  // namespace
 
+// Asked for every address that is dialled, of some thirty networks: whole bytes first, which mostly settles it.
 bool Network::contains(const Address& address) const {
-  return address.v6 == base.v6 && base_of(address, prefix) == base;
+  const int whole = prefix / 8;
+  if (address.v6 != base.v6 || !std::equal(base.bytes.begin(), base.bytes.begin() + whole, address.bytes.begin())) {
+    return false;
+  }
+  return prefix % 8 == 0 || ((base.bytes[whole] ^ address.bytes[whole]) & mask(prefix, whole)) == 0;
 }
 
 Parsed parse_networks(std::string_view text) {

@@ -41,18 +41,18 @@ Verdict::Verdict(const AccessConfig& config, const std::vector<Endpoint>& own) {
 bool Verdict::client(const Address& address) const { return any_contains(clients_, address); }
 
 Destination Verdict::destination(const Address& address, std::uint16_t port) const {
-  // Allowing a gateway's prefix must not allow what it leads to.
-  auto dialled = embedded(address);
-  dialled.push_back(address);
-  const auto own = [&](const Address& a) {
+  const auto is_own = [&](const Address& a) {
     return std::any_of(own_.begin(), own_.end(),
                        [&](const auto& listener) { return port == listener.second && reaches(a, listener.first); });
   };
-  const auto barred = [&](const Address& a) {
+  const auto is_barred = [&](const Address& a) {
     return any_contains(deny_, a) || (is_special(a) && !any_contains(allow_, a));
   };
-  if (std::any_of(dialled.begin(), dialled.end(), own)) return Destination::own;
-  return std::any_of(dialled.begin(), dialled.end(), barred) ? Destination::denied : Destination::allowed;
+  // Allowing a gateway's prefix must not allow what it leads to.
+  const auto inner = embedded(address);
+  if (is_own(address) || std::any_of(inner.begin(), inner.end(), is_own)) return Destination::own;
+  const bool barred = is_barred(address) || std::any_of(inner.begin(), inner.end(), is_barred);
+  return barred ? Destination::denied : Destination::allowed;
 }
 
 }  // namespace penstock::access

@@ -21,7 +21,7 @@ int explain(const std::string& config_file, const std::string& url);
 int env(const std::string& config_file);
 
 /// Runs a command under a proxy of its own. Its exit code; 128 + n where signal n ended it, 127 where it was not found,
-/// 126 where it could not be started.
+/// 126 where it could not be started, 2 where there is none.
 int exec(const std::string& config_file, std::vector<std::string> command);
 
 /// Asks the admin port of a running Penstock whether it is ready.

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kLagEvery = 10'000;
 constexpr std::int64_t kLogLookEvery = 10'000'000;
 constexpr std::int64_t kLeaveLookEvery = 5'000;
-constexpr std::int64_t kLeaveWithin = 2'500'000;  // for the last bytes to be read
+constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace is over
 }  // namespace
 
 Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers, NoticeSink notices)
@@ -107,17 +107,18 @@ void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done
   if (when_drained_.size() > 1) return;
   notice(LogLevel::info, "draining for up to " + std::to_string(grace.count() / 1'000'000) + " s");
   listener_.reset();
-  grace_timer_.start(loop_.now() + grace.count());
+  leave_by_ = loop_.now() + grace.count();
+  grace_timer_.start(leave_by_);
   clients_->wind_down();
   dispatcher_->drain([this] {
     grace_timer_.stop();
-    leave_by_ = loop_.now() + kLeaveWithin;
     leave_timer_.start(loop_.now());
   });
 }
 
 void Engine::out_of_grace() {
   in_time_ = false;
+  leave_by_ = loop_.now() + kLastWords;
   notice(LogLevel::warn, "out of grace: what is still under way is ended");
   dispatcher_->end_all();
 }

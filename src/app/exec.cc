@@ -88,6 +88,7 @@ int not_started(const std::string& command, int error) {
 }  // namespace
 
 int exec(const std::string& config_file, std::vector<std::string> command) {
+  if (command.empty()) return complain("exec needs a command after --"), 2;
   auto config = settings(config_file);
   if (!config) return 1;
   std::signal(SIGCHLD, SIG_DFL);  // if it came to us ignored, the command's exit code would be lost

@@ -3,6 +3,7 @@
 // that makes no sense.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 
 #include "app/commands.h"
@@ -18,7 +19,7 @@ struct Given {
 };
 
 void take_config(CLI::App& command, Given& given) {
-  command.add_option("-c,--config", given.config_file, "YAML; without it the built-in defaults")->option_text("FILE");
+  command.add_option("--config", given.config_file, "YAML; without it the built-in defaults")->option_text("FILE");
 }
 
 void add_commands(CLI::App& program, Given& given, int& code) {
@@ -43,23 +44,30 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   auto* executing =
       add("exec", "Run a command with a proxy of its own", [&] { return exec(given.config_file, given.command); });
   take_config(*executing, given);
-  executing->add_option("command", given.command, "and its arguments, after --")->option_text("CMD...")->required();
+  executing->footer("The command and its arguments stand after --, as in: penstock exec -- curl http://example.com/\n");
   take_config(
       *add("healthcheck", "Ask a running proxy whether it is ready", [&] { return healthcheck(given.config_file); }),
       given);
 }
 
-int no_command(const CLI::App& program) {
-  const auto words = program.remaining();
-  if (words.empty()) {
-    std::cerr << program.help();
-    return 2;
-  }
-  const std::string_view known[] = {"run", "check", "explain", "env", "exec", "healthcheck"};
-  const auto meant = penstock::config::nearest(words.front(), known);
-  std::cerr << "penstock: unknown command '" << words.front() << "'"
+// For a word that CLI11 would answer with no more than "a subcommand is required". True: it is a command.
+bool is_command(const CLI::App& program, const std::string& word) {
+  std::vector<std::string_view> known;
+  for (const auto* command : program.get_subcommands({})) known.push_back(command->get_name());
+  if (word.starts_with('-') || std::find(known.begin(), known.end(), word) != known.end()) return true;
+  const auto meant = penstock::config::nearest(word, known);
+  std::cerr << "penstock: unknown command '" << word << "'"
             << (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; see penstock --help") << '\n';
-  return 2;
+  return false;
+}
+
+// What `exec` shall run stands after --, and is taken away before CLI11 could find meaning in it.
+std::vector<std::string> take_command(int& count, char** arguments) {
+  if (count < 2 || arguments[1] != std::string_view("exec")) return {};
+  char** const last = arguments + count;
+  char** const dashes = std::find(arguments, last, std::string_view("--"));
+  count = static_cast<int>(dashes - arguments);
+  return dashes == last ? std::vector<std::string>{} : std::vector<std::string>(dashes + 1, last);
 }
 
 }  // namespace
@@ -68,15 +76,17 @@ int main(int count, char** arguments) {
   CLI::App program{"Penstock: an HTTP proxy on this machine that lets requests out no faster than upstreams can take"};
   program.name("penstock");
   program.set_version_flag("--version", version_line(), "Print the version and the commit");
-  program.require_subcommand(0, 1);  // CLI11's own words for none or an unknown one would not help
-  program.allow_extras();
+  program.require_subcommand(1);
   Given given;
+  given.command = take_command(count, arguments);
   int code = 0;
   add_commands(program, given, code);
+  if (count < 2) return std::cerr << program.help(), 2;
+  if (!is_command(program, arguments[1])) return 2;
   try {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   }
-  return program.get_subcommands().empty() ? no_command(program) : code;
+  return code;
 }

@@ -36,7 +36,7 @@ std::string rcode_of(int status) {
     case ARES_EREFUSED: return "REFUSED";
     case ARES_EFORMERR: return "FORMERR";
     case ARES_ENOTIMP: return "NOTIMP";
-    case ARES_ECONNREFUSED: return "no name server reached";
+    case ARES_ECONNREFUSED: return "no name server could tell";
     default: return ares_strerror(status);
   }
 }
@@ -82,6 +82,8 @@ struct Resolver::Inside {
 
   Inside(Loop& l, const DnsConfig& config);
   ~Inside();
+  void open_channel(const DnsConfig& config, int flags);
+  std::size_t count_servers() const;
   std::unique_ptr<Question> ask(std::string_view host, OnAnswer on_answer);
   void want(ares_socket_t fd, int events);
   void process(ares_socket_t readable, ares_socket_t writable);
@@ -110,18 +112,41 @@ Resolver::Inside::Inside(Loop& l, const DnsConfig& config)
       delivery(l, [this] { deliver(); }) {
   static std::once_flag once;
   std::call_once(once, [] { ares_library_init(ARES_LIB_INIT_ALL); });
+  open_channel(config, 0);
+  // A server's own failure makes c-ares turn to the next one, and forget what was said: if there is none, it is to be
+  // told.
+  if (count_servers() == 1) {
+    ares_destroy(channel);
+    open_channel(config, ARES_FLAG_NOCHECKRESP);
+  }
+}
+
+void Resolver::Inside::open_channel(const DnsConfig& config, int flags) {
   ares_options options{};
-  options.flags = ARES_FLAG_NOALIASES;  // HOSTALIASES of the environment is not for us
+  char lookups[] = "fb";                        // /etc/hosts, then name servers, whatever nsswitch.conf says
+  options.flags = flags | ARES_FLAG_NOALIASES;  // HOSTALIASES of the environment is not for us
+  options.lookups = lookups;
   options.timeout = std::max(200, static_cast<int>(timeout / 1000 / kTries));
   options.tries = kTries;
   options.sock_state_cb_data = this;
   options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
     static_cast<Inside*>(self)->want(fd, (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0));
   };
-  ares_init_options(&channel, &options, ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
+  ares_init_options(
+      &channel, &options,
+      ARES_OPT_FLAGS | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
   std::string servers;
   for (const auto& server : config.servers) servers += (servers.empty() ? "" : ",") + server;
   if (!servers.empty()) ares_set_servers_ports_csv(channel, servers.c_str());
+}
+
+std::size_t Resolver::Inside::count_servers() const {
+  ares_addr_port_node* servers = nullptr;
+  ares_get_servers_ports(channel, &servers);
+  std::size_t count = 0;
+  for (const auto* server = servers; server; server = server->next) ++count;
+  ares_free_data(servers);
+  return count;
 }
 
 Resolver::Inside::~Inside() {
@@ -137,8 +162,9 @@ void Resolver::Inside::want(ares_socket_t fd, int events) {
     return;
   }
   if (!poll) {
-    poll = new Poll;
-    uv_poll_init(loop.uv(), &poll->uv, fd);
+    auto made = std::make_unique<Poll>();
+    if (uv_poll_init(loop.uv(), &made->uv, fd) != 0) return;  // c-ares' own time-outs must do
+    poll = made.release();
     poll->uv.data = this;
   }
   uv_poll_start(&poll->uv, events, [](uv_poll_t* uv, int status, int happened) {

@@ -139,7 +139,7 @@ void Stream::fail() {
 
 std::string& Stream::out() { return out_; }
 
-std::size_t Stream::queued() const { return out_.size() + (sending_ ? socket_->rest.size() : 0); }
+std::size_t Stream::queued() const { return out_.size() + socket_->tcp.write_queue_size; }
 
 void Stream::touch() {
   if (out_.size() >= kSendAtOnce && !sending_) flush();
@@ -185,16 +185,18 @@ void Stream::sent(int status) {
   if (!sending_) events_->on_drained();
 }
 
-/// A stream whose last bytes are on their way: sends them, says that no more will come, and reads what the peer still
-/// sends until it has closed too, for as long as is polite.
+/// A stream whose last bytes are on their way: sends them for as long as the peer takes some, says that no more will
+/// come, and reads what the peer still sends until it has closed too, for as long as is polite.
 class Stream::Lingering final : public Resident, public StreamEvents {
  public:
   Lingering(std::unique_ptr<Stream> stream)
-      : loop_(stream->loop_), stream_(std::move(stream)), patience_(loop_, [this] { loop_.dismiss(this); }) {
+      : loop_(stream->loop_), stream_(std::move(stream)), patience_(loop_, [this] { look(); }) {
     stream_->listen_to(*this);
-    patience_.start(loop_.now() + kPatience);
+    stream_->socket_->end_watch();  // the peer's end is to come behind its last bytes
     stream_->read_on();
-    if (stream_->queued() == 0) shut_down();
+    patience_.start(loop_.now() + kPatienceWithReaders);
+    left_ = stream_->queued();
+    if (left_ == 0) shut_down();
   }
 
   void on_read(std::string_view bytes) override {
@@ -206,16 +208,26 @@ class Stream::Lingering final : public Resident, public StreamEvents {
 
  private:
   static constexpr std::int64_t kPatience = 2'000'000;
+  static constexpr std::int64_t kPatienceWithReaders = 30'000'000;  // without a byte taken
   static constexpr std::size_t kMostDropped = 1024 * 1024;
 
   void shut_down() {
+    left_ = 0;
+    patience_.start(loop_.now() + kPatience);
     uv_os_fd_t fd = -1;
     if (uv_fileno(reinterpret_cast<uv_handle_t*>(&stream_->socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
+  }
+
+  void look() {
+    if (left_ == 0 || stream_->queued() == left_) return loop_.dismiss(this);
+    left_ = stream_->queued();
+    patience_.start(loop_.now() + kPatienceWithReaders);
   }
 
   Loop& loop_;
   std::unique_ptr<Stream> stream_;
   Timer patience_;
+  std::size_t left_ = 0;  // to be sent, when last looked at
   std::size_t dropped_ = 0;
 };
 

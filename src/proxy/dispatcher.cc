@@ -391,20 +391,22 @@ void Dispatcher::when_drained() {
 
 void Dispatcher::end_all() {
   draining_ = true;
-  for (const auto number : exchanges_.ids()) {
+  const auto stopped = busy(http::Why::draining, "shutting down", 1);
+  const auto all = exchanges_.ids();
+  // Who waits goes first, lest a slot that becomes free starts them.
+  for (const auto number : all) {
     Exchange* exchange = exchanges_.find(number);
-    if (!exchange) continue;
-    const auto stopped = busy(http::Why::draining, "shutting down", 1);
-    if (exchange->stage == Exchange::Stage::pending) {
-      exchange->waited = services_.loop.now() - exchange->arrived;
-      refuse(*exchange, stopped);
-    } else if (exchange->flight) {
-      exchange->flight->break_off(stopped);
-    } else {  // waits to be sent again
-      exchange->requester.answer_refusal(stopped);
-      failed(*exchange, stopped.why, stopped.details);
-    }
+    if (exchange && exchange->stage == Exchange::Stage::pending) reject(*exchange, stopped);
   }
+  for (const auto number : all) {
+    if (Exchange* exchange = exchanges_.find(number)) break_off(*exchange, stopped);
+  }
+}
+
+void Dispatcher::break_off(Exchange& exchange, const http::Refusal& why) {
+  if (exchange.flight) return exchange.flight->break_off(why);
+  exchange.requester.answer_refusal(why);  // it waits to be sent again
+  failed(exchange, why.why, why.details);
 }
 
 }  // namespace penstock::proxy

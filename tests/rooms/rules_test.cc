@@ -110,6 +110,11 @@ TEST(LongFunctions, count_lambdas_and_constructors_and_leave_loops_alone) {
             0u);
 }
 
+TEST(ForbiddenNames, may_stand_in_names_of_c_libraries) {
+  EXPECT_THAT(forbidden_names(one("src/loop/a.cc", "\nares_free_data(x);\nauto y = my_data;\n")),
+              ElementsAre(HasSubstr("my_data")));
+}
+
 TEST(ForbiddenNames, are_refused_in_names_of_files_and_of_things) {
   EXPECT_THAT(forbidden_names(one("src/flow/string_util.h", "")),
               ElementsAre(HasSubstr("'util' says nothing, in string_util")));

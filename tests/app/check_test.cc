@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock check`.
+#include <gtest/gtest.h>
+
+#include "app/program.h"
+
+namespace penstock::app {
+namespace {
+
+TEST(Check, is_content_with_the_files_that_come_with_penstock) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml"}) {
+    const std::string path = std::string(PENSTOCK_CONFIG_DIR "/") + name;
+    const auto ended = penstock({"check", path});
+    EXPECT_EQ(ended.code, 0) << name;
+    EXPECT_EQ(ended.out, path + ": ok\n");
+    EXPECT_EQ(ended.err, "");
+  }
+}
+
+TEST(Check, says_everything_at_once_with_its_place) {
+  const TemporaryFile file(
+      "version: 1\nupstreams:\n  github:\n    match: api.github.com\n    maxConcurent: 20\nproxi: {}\n");
+  const auto ended = penstock({"check", file.path()});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.err, file.path() +
+                           ":5:5: unknown key 'maxConcurent' in upstreams.github; did you mean 'maxConcurrent'?\n" +
+                           file.path() + ":6:1: unknown key 'proxi'; did you mean 'proxy'?\n");
+}
+
+TEST(Check, says_that_a_file_cannot_be_read) {
+  const auto ended = penstock({"check", "/nowhere.yaml"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.err, "/nowhere.yaml: cannot be read: No such file or directory\n");
+}
+
+TEST(Check, fills_in_variables_as_run_would) {
+  const TemporaryFile file("version: 1\nproxy: { listen: '${PENSTOCK_TEST_LISTEN}' }\n");
+  EXPECT_EQ(penstock({"check", file.path()}, {"PENSTOCK_TEST_LISTEN=127.0.0.1:1"}).code, 0);
+  EXPECT_EQ(penstock({"check", file.path()}).code, 1);
+}
+
+}  // namespace
+}  // namespace penstock::app

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line itself: help, version, and what makes no sense.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/program.h"
+
+namespace penstock::app {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(CommandLine, tells_its_version_and_its_commit) {
+  const auto ended = penstock({"--version"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, testing::MatchesRegex("penstock " PENSTOCK_VERSION " \\(commit [0-9a-z]+\\)\n"));
+}
+
+TEST(CommandLine, lists_every_command_in_its_help) {
+  const auto ended = penstock({"--help"});
+  EXPECT_EQ(ended.code, 0);
+  for (const auto* command : {"run", "check", "explain", "env", "exec", "healthcheck"}) {
+    EXPECT_THAT(ended.out, HasSubstr(std::string("\n  ") + command + " "));
+    EXPECT_EQ(penstock({command, "--help"}).code, 0) << command;
+  }
+}
+
+TEST(CommandLine, without_a_command_shows_its_help) {
+  const auto ended = penstock({});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("healthcheck"));
+}
+
+TEST(CommandLine, asks_which_command_was_meant) {
+  const auto ended = penstock({"chekc", "x.yaml"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, "penstock: unknown command 'chekc'; did you mean 'check'?\n");
+}
+
+TEST(CommandLine, refuses_what_makes_no_sense_with_2) {
+  EXPECT_EQ(penstock({"florble"}).code, 2);
+  EXPECT_EQ(penstock({"check"}).code, 2);
+  EXPECT_EQ(penstock({"check", "a", "b"}).code, 2);
+  EXPECT_EQ(penstock({"run", "--confg", "x"}).code, 2);
+  EXPECT_EQ(penstock({"explain"}).code, 2);
+  EXPECT_EQ(penstock({"exec"}).code, 2);
+  EXPECT_EQ(penstock({"exec", "true"}).code, 2);
+}
+
+}  // namespace
+}  // namespace penstock::app

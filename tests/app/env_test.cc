@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock env`, as a shell takes it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+
+#include "app/program.h"
+
+namespace penstock::app {
+namespace {
+
+std::string shell(const std::string& script) {
+  std::string out;
+  std::array<char, 512> bytes{};
+  FILE* pipe = popen(script.c_str(), "r");
+  while (std::fgets(bytes.data(), bytes.size(), pipe)) out += bytes.data();
+  pclose(pipe);
+  return out;
+}
+
+TEST(Env, gives_a_shell_the_variables_in_both_cases) {
+  EXPECT_EQ(shell("eval \"$(" PENSTOCK_BINARY " env)\"; echo $http_proxy $HTTP_PROXY $no_proxy $NO_PROXY"),
+            "http://127.0.0.1:3128 http://127.0.0.1:3128 127.0.0.1 127.0.0.1\n");
+}
+
+TEST(Env, leaves_the_variables_for_https_alone) {
+  EXPECT_THAT(penstock({"env"}).out, testing::Not(testing::ContainsRegex("https|HTTPS|ALL|all")));
+}
+
+TEST(Env, uses_the_address_of_the_configuration) {
+  const TemporaryFile file("version: 1\nproxy: { listen: '[::1]:8080' }\n");
+  const auto ended = penstock({"env", "--config", file.path()});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out,
+            "export http_proxy='http://[::1]:8080'\nexport HTTP_PROXY='http://[::1]:8080'\n"
+            "export no_proxy='::1'\nexport NO_PROXY='::1'\n");
+}
+
+TEST(Env, finds_a_listener_on_all_addresses_on_loopback) {
+  const auto ended = penstock({"env", "--config", PENSTOCK_CONFIG_DIR "/container.yaml"});
+  EXPECT_THAT(ended.out, testing::HasSubstr("http_proxy='http://127.0.0.1:3128'\n"));
+}
+
+TEST(Env, cannot_know_a_port_that_is_yet_to_be_chosen) {
+  const TemporaryFile file("version: 1\nproxy: { listen: 127.0.0.1:0 }\n");
+  const auto ended = penstock({"env", "--config", file.path()});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, testing::HasSubstr("port 0"));
+}
+
+TEST(Env, prints_nothing_to_evaluate_where_the_configuration_is_faulty) {
+  const TemporaryFile file("version: 3\n");
+  const auto ended = penstock({"env", "--config", file.path()});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.out, "");
+}
+
+}  // namespace
+}  // namespace penstock::app

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock exec`: a command finds a proxy in its environment, and notices nothing else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "app/program.h"
+
+namespace penstock::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Ended exec_shell(const std::string& script, const Texts& environment = {}) {
+  return penstock({"exec", "--", "sh", "-c", script}, environment);
+}
+
+TEST(Exec, ends_with_the_code_of_the_command) {
+  EXPECT_EQ(exec_shell("exit 0").code, 0);
+  EXPECT_EQ(exec_shell("exit 7").code, 7);
+  EXPECT_EQ(exec_shell("kill -TERM $$").code, 128 + SIGTERM);
+}
+
+TEST(Exec, ends_with_127_where_there_is_no_such_command_and_126_where_it_is_no_program) {
+  const auto ended = penstock({"exec", "--", "no-such-command-anywhere"});
+  EXPECT_EQ(ended.code, 127);
+  EXPECT_THAT(ended.err, HasSubstr("no-such-command-anywhere: No such file or directory"));
+  EXPECT_EQ(penstock({"exec", "--", "/"}).code, 126);
+}
+
+TEST(Exec, hands_arguments_on_as_they_are) {
+  const auto ended =
+      penstock({"exec", "--", "printf", "<%s>", "{}", "[a,b]", "", "a b", "--", "--config", "%s", "'\""});
+  EXPECT_EQ(ended.out, "<{}><[a,b]><><a b><--><--config><%s><'\">");
+}
+
+TEST(Exec, sets_the_variables_for_the_command_whatever_they_were) {
+  const auto ended = exec_shell("echo $http_proxy; echo $HTTP_PROXY; echo $no_proxy; echo $NO_PROXY; echo $KEPT",
+                                {"http_proxy=http://192.0.2.1:1", "NO_PROXY=*", "KEPT=as it was"});
+  Texts lines;
+  std::istringstream stream(ended.out);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_THAT(lines[0], testing::MatchesRegex("http://127.0.0.1:[1-9][0-9]*"));
+  EXPECT_EQ(lines[1], lines[0]);
+  EXPECT_EQ(lines[2], "127.0.0.1");
+  EXPECT_EQ(lines[3], "127.0.0.1");
+  EXPECT_EQ(lines[4], "as it was");
+}
+
+TEST(Exec, says_nothing_of_its_own) {
+  const auto ended = exec_shell("echo out; echo err >&2");
+  EXPECT_EQ(ended.out, "out\n");
+  EXPECT_EQ(ended.err, "err\n");
+}
+
+TEST(Exec, runs_a_proxy_that_forwards_and_ends_with_the_command) {
+  const Listener origin;
+  std::string head;
+  std::thread serving(
+      [&] { head = origin.serve_one("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"); });
+  // By name: no_proxy keeps 127.0.0.1 itself direct.
+  const auto ended =
+      exec_shell("curl -s http://localhost:" + std::to_string(origin.port()) + "/x; echo; echo $http_proxy");
+  serving.join();
+  EXPECT_THAT(ended.out, StartsWith("hello\nhttp://127.0.0.1:"));
+  EXPECT_THAT(head, StartsWith("GET /x HTTP/1.1\r\n"));
+  EXPECT_THAT(head, HasSubstr("\r\nVia: 1.1 penstock\r\n"));
+  const std::string url = ended.out.substr(ended.out.find("http://"));
+  EXPECT_EQ(exec_shell("curl -s --noproxy '*' " + url.substr(0, url.find('\n')) + "; exit $?").code,
+            7);  // cannot connect
+}
+
+TEST(Exec, listens_on_loopback_for_its_command_whatever_the_file_says) {
+  const auto ended = penstock({"exec", "--config", PENSTOCK_CONFIG_DIR "/container.yaml", "--", "sh", "-c",
+                               "echo $http_proxy; curl -s -o /dev/null -w '%{http_code}' http://localhost:1/"});
+  EXPECT_THAT(ended.out, StartsWith("http://127.0.0.1:"));
+  EXPECT_THAT(ended.out, testing::EndsWith("502"));  // forwarded, and refused by nobody but the port
+}
+
+TEST(Exec, writes_events_to_the_file_that_the_configuration_names) {
+  const TemporaryFile log("");
+  const TemporaryFile file("version: 1\nlog: { events: '" + log.path() + "' }\n");
+  penstock({"exec", "--config", file.path(), "--", "curl", "-s", "-o", "/dev/null", "http://localhost:1/"});
+  std::ifstream lines(log.path());
+  std::string first;
+  std::getline(lines, first);
+  EXPECT_THAT(first, HasSubstr("\"event\":\"dispatch\""));
+}
+
+TEST(Exec, passes_signals_on_to_the_command) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    Program program({"exec", "--", "sh", "-c", "trap 'exit 9' TERM INT HUP; echo ready; while :; do sleep 0.01; done"});
+    ASSERT_TRUE(program.says("ready"));
+    program.send(signal);
+    EXPECT_EQ(program.wait().code, 9) << signal;
+  }
+}
+
+// Which of the standard signals are blocked and ignored. The C library ignores two of its own in what it spawns.
+std::string standard_signals(std::istream& status) {
+  std::string text;
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigBlk:") && !line.starts_with("SigIgn:")) continue;
+    const auto signals = std::stoull(line.substr(7), nullptr, 16) & 0x7fffffffULL;
+    text += line.substr(0, 7) + std::to_string(signals) + " ";
+  }
+  return text;
+}
+
+TEST(Exec, leaves_the_command_the_signals_that_it_would_have_had) {
+  std::istringstream of_command(penstock({"exec", "--", "cat", "/proc/self/status"}).out);
+  std::ifstream own("/proc/self/status");
+  EXPECT_EQ(standard_signals(of_command), standard_signals(own));
+}
+
+TEST(Exec, starts_nothing_where_the_configuration_is_faulty) {
+  const TemporaryFile file("version: 1\nnope: 1\n");
+  const auto ended = penstock({"exec", "--config", file.path(), "--", "echo", "started"});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.out, "");
+}
+
+}  // namespace
+}  // namespace penstock::app

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock run`: how it begins and how it ends. What it does in between is for the system tests.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "app/program.h"
+
+namespace penstock::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kAnywhere =
+    "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: off }\n";
+
+TEST(Run, says_where_it_listens_and_ends_with_0_on_a_signal) {
+  const TemporaryFile file(kAnywhere);
+  for (const int signal : {SIGTERM, SIGINT}) {
+    Program running({"run", "--config", file.path()});
+    ASSERT_TRUE(running.says("\n"));
+    running.send(signal);
+    const auto ended = running.wait();
+    EXPECT_EQ(ended.code, 0);
+    EXPECT_EQ(ended.out, "");
+    const auto first = ended.err.substr(0, ended.err.find('\n') + 1);
+    EXPECT_THAT(first, testing::MatchesRegex("penstock " PENSTOCK_VERSION " listening on http://127.0.0.1:[1-9][0-9]*, "
+                                             "admin on http://127.0.0.1:[1-9][0-9]*\n"));
+  }
+}
+
+TEST(Run, says_the_address_that_it_listens_on_even_where_that_is_all_of_them) {
+  const TemporaryFile file(
+      "version: 1\nproxy: { listen: '0.0.0.0:0' }\nadmin: { listen: '[::1]:0' }\nlog: { events: off }\n");
+  Program running({"run", "--config", file.path()});
+  ASSERT_TRUE(running.says("\n"));
+  running.send(SIGTERM);
+  const auto ended = running.wait();
+  EXPECT_THAT(ended.err, HasSubstr("listening on http://0.0.0.0:"));
+  EXPECT_THAT(ended.err, HasSubstr("admin on http://[::1]:"));
+}
+
+TEST(Run, tells_all_faults_and_listens_nowhere) {
+  const TemporaryFile file(kAnywhere + "proxi: 1\ncaps: { pipelined: 0 }\n");
+  const auto ended = penstock({"run", "--config", file.path()});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.err, HasSubstr(":5:1: unknown key 'proxi'"));
+  EXPECT_THAT(ended.err, HasSubstr(":6:20: pipelined in caps"));
+  EXPECT_THAT(ended.err, Not(HasSubstr("listening")));
+}
+
+TEST(Run, says_that_a_port_is_taken) {
+  const Listener taken;
+  const std::string port = std::to_string(taken.port());
+  const TemporaryFile file("version: 1\nproxy: { listen: 127.0.0.1:" + port + " }\nadmin: { listen: 127.0.0.1:0 }\n");
+  const auto ended = penstock({"run", "--config", file.path()});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.err, HasSubstr("127.0.0.1:" + port));
+}
+
+TEST(Run, opens_its_event_log_anew_on_sighup) {
+  const TemporaryFile log("");
+  const TemporaryFile file(
+      "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: '" + log.path() +
+      "' }\n");
+  Program running({"run", "--config", file.path()});
+  ASSERT_TRUE(running.says("listening"));
+  std::filesystem::rename(log.path(), log.path() + ".1");
+  running.send(SIGHUP);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!std::filesystem::exists(log.path()) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(std::filesystem::exists(log.path()));
+  running.send(SIGTERM);
+  EXPECT_EQ(running.wait().code, 0);
+}
+
+TEST(Run, lets_no_proxy_variable_of_its_own_environment_count) {
+  const TemporaryFile file(kAnywhere);
+  Program running({"run", "--config", file.path()},
+                  {"http_proxy=http://192.0.2.1:9", "all_proxy=socks5://192.0.2.1:9"});
+  ASSERT_TRUE(running.says("listening"));
+  running.send(SIGTERM);
+  EXPECT_EQ(running.wait().code, 0);
+}
+
+}  // namespace
+}  // namespace penstock::app

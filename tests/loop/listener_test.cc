@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Listening sockets.
+#include "loop/listener.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "support/sockets.h"
+#include "support/test_loop.h"
+
+namespace penstock::loop {
+namespace {
+
+class ListenerTest : public testing::Test {
+ protected:
+  std::expected<std::unique_ptr<Listener>, Error> listen(const Endpoint& endpoint) {
+    return Listener::listen(run_.loop, endpoint,
+                            [this](std::unique_ptr<Stream> stream) { streams_.push_back(std::move(stream)); });
+  }
+
+  test::TestLoop run_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+TEST_F(ListenerTest, takes_any_free_port_for_port_zero_and_tells_which) {
+  const auto one = listen({"127.0.0.1", 0});
+  const auto two = listen({"127.0.0.1", 0});
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ((*one)->bound().address, "127.0.0.1");
+  EXPECT_NE((*one)->bound().port, 0);
+  EXPECT_NE((*one)->bound().port, (*two)->bound().port);
+}
+
+TEST_F(ListenerTest, hands_over_every_connection) {
+  const auto listener = listen({"127.0.0.1", 0});
+  ASSERT_TRUE(listener);
+  std::vector<test::Socket> peers;
+  for (int i = 0; i < 50; ++i) peers.push_back(test::connect_to((*listener)->bound().port));
+  EXPECT_TRUE(run_.run_until([&] { return streams_.size() == 50; }));
+}
+
+TEST_F(ListenerTest, listens_on_ipv6_as_well) {
+  const auto listener = listen({"::1", 0});
+  ASSERT_TRUE(listener) << listener.error().message;
+  EXPECT_EQ((*listener)->bound().address, "::1");
+  EXPECT_NE((*listener)->bound().port, 0);
+}
+
+TEST_F(ListenerTest, says_which_address_is_in_use) {
+  const auto first = listen({"127.0.0.1", 0});
+  ASSERT_TRUE(first);
+  const Endpoint taken = (*first)->bound();
+  const auto second = listen(taken);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message, "cannot listen on " + to_string(taken) + ": address already in use");
+}
+
+TEST_F(ListenerTest, says_which_address_this_machine_does_not_have) {
+  const auto listener = listen({"192.0.2.1", 0});
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error().message, "cannot listen on 192.0.2.1:0: address not available");
+}
+
+TEST_F(ListenerTest, refuses_what_is_no_address) { EXPECT_FALSE(listen({"localhost", 0})); }
+
+TEST_F(ListenerTest, dropping_it_stops_accepting_and_frees_the_port) {
+  auto listener = listen({"127.0.0.1", 0});
+  ASSERT_TRUE(listener);
+  const Endpoint endpoint = (*listener)->bound();
+  listener->reset();
+  run_.run_for(1'000);
+  EXPECT_TRUE(listen(endpoint));
+}
+
+TEST_F(ListenerTest, may_be_dropped_while_it_hands_over_a_connection) {
+  std::unique_ptr<Listener> listener;
+  std::unique_ptr<Stream> kept;
+  auto listening = Listener::listen(run_.loop, {"127.0.0.1", 0}, [&](std::unique_ptr<Stream> stream) {
+    kept = std::move(stream);
+    listener.reset();
+  });
+  ASSERT_TRUE(listening);
+  listener = std::move(*listening);
+  auto first = test::connect_to(listener->bound().port);
+  auto second = test::connect_to(listener->bound().port);
+  ASSERT_TRUE(run_.run_until([&] { return kept != nullptr; }));
+  EXPECT_EQ(listener, nullptr);
+}
+
+}  // namespace
+}  // namespace penstock::loop

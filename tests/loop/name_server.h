@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A name server of the tests' own, over UDP on loopback: answers as it is told, or keeps silent, and counts questions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace penstock::loop {
+
+class NameServer {
+ public:
+  static constexpr std::uint16_t kA = 1, kAaaa = 28;
+  static constexpr int kNoError = 0, kServfail = 2, kNxdomain = 3;
+
+  struct Reply {
+    int rcode = kNoError;
+    std::vector<std::string> addresses{};  ///< of the type that was asked for
+    std::uint32_t ttl = 60;
+  };
+  /// Nothing: silence.
+  using Answer = std::function<std::optional<Reply>(const std::string& name, std::uint16_t type)>;
+
+  explicit NameServer(Answer answer);
+  ~NameServer();
+  NameServer(const NameServer&) = delete;
+
+  /// `127.0.0.1:PORT`
+  std::string address() const;
+  int asked(const std::string& name, std::uint16_t type) const;
+  int asked_in_all() const;
+
+ private:
+  void live();
+
+  const Answer answer_;
+  int fd_;
+  std::uint16_t port_ = 0;
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::uint16_t>, int> asked_;
+  std::thread thread_;
+};
+
+}  // namespace penstock::loop

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names to addresses, asked of a name server of the tests' own.
+#include "loop/resolver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+
+#include "name_server.h"
+#include "support/sockets.h"
+#include "support/test_loop.h"
+
+namespace penstock::loop {
+namespace {
+
+using testing::Contains;
+using testing::UnorderedElementsAre;
+using Reply = NameServer::Reply;
+
+/// One A and one AAAA for every name.
+std::optional<Reply> both(const std::string&, std::uint16_t type) {
+  return Reply{.addresses = {type == NameServer::kA ? "192.0.2.7" : "2001:db8::7"}};
+}
+
+std::optional<Reply> silence(const std::string&, std::uint16_t) { return std::nullopt; }
+
+class ResolverTest : public testing::Test {
+ protected:
+  void start(NameServer::Answer answer, Duration timeout = 5s) {
+    server_.emplace(std::move(answer));
+    resolver_.emplace(run_.loop, DnsConfig{.servers = {server_->address()}, .timeout = timeout});
+  }
+
+  std::optional<Lookup> look_up(std::string_view host) {
+    std::optional<Lookup> answer;
+    const auto question = resolver_->ask(host, [&](const Lookup& lookup) { answer = lookup; });
+    EXPECT_FALSE(answer) << "answered from inside the call";
+    EXPECT_TRUE(run_.run_until([&] { return answer.has_value(); })) << host;
+    return answer;
+  }
+
+  test::TestLoop run_;
+  std::optional<NameServer> server_;
+  std::optional<Resolver> resolver_;
+};
+
+TEST_F(ResolverTest, answers_with_addresses_of_both_families) {
+  start(both);
+  const auto answer = look_up("api.test.");
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_THAT(**answer, UnorderedElementsAre("192.0.2.7", "2001:db8::7"));
+}
+
+TEST_F(ResolverTest, answers_with_several_addresses_each_once) {
+  start([](const std::string&, std::uint16_t type) -> std::optional<Reply> {
+    if (type == NameServer::kAaaa) return Reply{};
+    return Reply{.addresses = {"192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.3"}};
+  });
+  const auto answer = look_up("api.test.");
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_THAT(**answer, UnorderedElementsAre("192.0.2.1", "192.0.2.2", "192.0.2.3"));
+}
+
+TEST_F(ResolverTest, takes_no_more_than_sixteen_addresses) {
+  start([](const std::string&, std::uint16_t type) -> std::optional<Reply> {
+    Reply reply;
+    for (int i = 1; type == NameServer::kA && i <= 25; ++i) reply.addresses.push_back("192.0.2." + std::to_string(i));
+    return reply;
+  });
+  const auto answer = look_up("api.test.");
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_EQ((*answer)->size(), 16u);
+}
+
+TEST_F(ResolverTest, one_family_is_enough) {
+  start([](const std::string&, std::uint16_t type) -> std::optional<Reply> {
+    if (type == NameServer::kAaaa) return Reply{.addresses = {"2001:db8::9"}};
+    return Reply{};
+  });
+  const auto answer = look_up("six.test.");
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_EQ(**answer, Addresses{"2001:db8::9"});
+}
+
+TEST_F(ResolverTest, says_that_a_name_does_not_exist) {
+  start([](const std::string&, std::uint16_t) { return Reply{.rcode = NameServer::kNxdomain}; });
+  const auto answer = look_up("nobody.test.");
+  ASSERT_TRUE(answer && !answer->has_value());
+  EXPECT_EQ(answer->error().rcode, "NXDOMAIN");
+  EXPECT_FALSE(answer->error().timed_out);
+}
+
+TEST_F(ResolverTest, says_that_the_server_failed) {
+  start([](const std::string&, std::uint16_t) { return Reply{.rcode = NameServer::kServfail}; });
+  const auto answer = look_up("broken.test.");
+  ASSERT_TRUE(answer && !answer->has_value());
+  EXPECT_EQ(answer->error().rcode, "SERVFAIL");
+  EXPECT_FALSE(answer->error().timed_out);
+}
+
+TEST_F(ResolverTest, says_that_a_name_has_no_address) {
+  start([](const std::string&, std::uint16_t) { return Reply{}; });
+  const auto answer = look_up("empty.test.");
+  ASSERT_TRUE(answer && !answer->has_value());
+  EXPECT_EQ(answer->error().rcode, "NODATA");
+  EXPECT_FALSE(answer->error().timed_out);
+}
+
+TEST_F(ResolverTest, does_not_remember_failures) {
+  std::atomic<bool> broken = true;
+  start([&](const std::string& name, std::uint16_t type) {
+    return broken ? Reply{.rcode = NameServer::kNxdomain} : *both(name, type);
+  });
+  EXPECT_FALSE(look_up("late.test.")->has_value());
+  broken = false;
+  EXPECT_TRUE(look_up("late.test.")->has_value());
+}
+
+TEST_F(ResolverTest, a_silent_server_is_a_time_out_within_the_time_set) {
+  start(silence, 600ms);
+  const std::int64_t asked_at = run_.loop.now();
+  const auto answer = look_up("slow.test.");
+  const std::int64_t took = run_.loop.now() - asked_at;
+  ASSERT_TRUE(answer && !answer->has_value());
+  EXPECT_TRUE(answer->error().timed_out);
+  EXPECT_LT(took, 1'000'000);
+}
+
+// Whoever waits for a name server in the loop's thread waits far longer than this; a busy machine may spoil a try or two.
+TEST_F(ResolverTest, the_loop_goes_on_turning_while_a_server_is_silent) {
+  std::int64_t least = 1'000'000;
+  for (int attempt = 0; attempt < 5 && least >= 50'000; ++attempt) {
+    start(silence, 500ms);
+    std::int64_t longest = 0, last = run_.loop.now();
+    Timer beat(run_.loop, [&] {
+      longest = std::max(longest, run_.loop.now() - last);
+      last = run_.loop.now();
+      beat.start(last + 1'000);
+    });
+    beat.start(last);
+    look_up("slow.test.");
+    const auto dropped = resolver_->ask("another.test.", [](const Lookup&) {});
+    run_.run_for(50'000);
+    resolver_.reset();
+    run_.run_for(10'000);
+    least = std::min(least, longest);
+  }
+  EXPECT_LT(least, 50'000);
+}
+
+TEST_F(ResolverTest, a_name_that_timed_out_may_be_asked_for_again) {
+  std::atomic<bool> quiet = true;
+  start([&](const std::string& name, std::uint16_t type) { return quiet ? std::nullopt : both(name, type); }, 300ms);
+  EXPECT_FALSE(look_up("slow.test.")->has_value());
+  quiet = false;
+  EXPECT_TRUE(look_up("slow.test.")->has_value());
+  run_.run_for(100'000);  // c-ares may still hear of the first question
+}
+
+TEST_F(ResolverTest, an_answer_lost_on_the_way_is_asked_for_again_in_time) {
+  std::atomic<int> seen = 0;
+  start([&](const std::string& name, std::uint16_t type) { return ++seen <= 2 ? std::nullopt : both(name, type); }, 3s);
+  const auto answer = look_up("lossy.test.");
+  ASSERT_TRUE(answer && answer->has_value());
+}
+
+TEST_F(ResolverTest, two_questions_for_one_name_are_asked_once) {
+  start(both);
+  int answers = 0;
+  const auto count = [&](const Lookup& lookup) { answers += lookup.has_value(); };
+  const auto one = resolver_->ask("api.test.", count);
+  const auto two = resolver_->ask("api.test.", count);
+  const auto three = resolver_->ask("api.test.", count);
+  ASSERT_TRUE(run_.run_until([&] { return answers == 3; }));
+  EXPECT_EQ(server_->asked("api.test", NameServer::kA), 1);
+  EXPECT_EQ(server_->asked("api.test", NameServer::kAaaa), 1);
+}
+
+TEST_F(ResolverTest, different_names_are_asked_for_side_by_side) {
+  start(both);
+  int answers = 0;
+  std::vector<std::unique_ptr<Resolver::Question>> questions;
+  for (int i = 0; i < 50; ++i) {
+    questions.push_back(resolver_->ask("n" + std::to_string(i) + ".test.", [&](const Lookup& lookup) {
+      answers += lookup.has_value();
+    }));
+  }
+  EXPECT_TRUE(run_.run_until([&] { return answers == 50; }));
+}
+
+TEST_F(ResolverTest, remembers_an_answer_for_its_time_to_live) {
+  start([](const std::string& name, std::uint16_t type) {
+    auto reply = *both(name, type);
+    reply.ttl = type == NameServer::kA ? 2 : 600;  // the shortest counts
+    return reply;
+  });
+  EXPECT_EQ(resolver_->remembered("api.test."), nullptr);
+  ASSERT_TRUE(look_up("api.test.")->has_value());
+  const std::int64_t answered_at = run_.loop.now();
+  ASSERT_NE(resolver_->remembered("api.test."), nullptr);
+  EXPECT_THAT(*resolver_->remembered("api.test."), Contains("192.0.2.7"));
+  EXPECT_EQ(resolver_->remembered("other.test."), nullptr);
+  run_.run_until([&] { return resolver_->remembered("api.test.") == nullptr; });
+  const std::int64_t kept = run_.loop.now() - answered_at;
+  EXPECT_GE(kept, 1'900'000);
+  EXPECT_LT(kept, 4'000'000);
+}
+
+TEST_F(ResolverTest, a_dropped_question_is_never_answered_but_its_neighbours_are) {
+  start(both);
+  bool dropped_heard = false, kept_heard = false;
+  auto dropped = resolver_->ask("api.test.", [&](const Lookup&) { dropped_heard = true; });
+  const auto kept = resolver_->ask("api.test.", [&](const Lookup&) { kept_heard = true; });
+  dropped.reset();
+  ASSERT_TRUE(run_.run_until([&] { return kept_heard; }));
+  run_.run_for(20'000);
+  EXPECT_FALSE(dropped_heard);
+}
+
+TEST_F(ResolverTest, a_question_may_be_dropped_by_its_own_answer_and_by_anothers) {
+  start(both);
+  int heard = 0;
+  std::unique_ptr<Resolver::Question> first, second;
+  first = resolver_->ask("api.test.", [&](const Lookup&) {
+    ++heard;
+    first.reset();
+    second.reset();
+  });
+  second = resolver_->ask("api.test.", [&](const Lookup&) { heard += 10; });
+  ASSERT_TRUE(run_.run_until([&] { return heard > 0; }));
+  run_.run_for(20'000);
+  EXPECT_EQ(heard, 1);
+}
+
+TEST_F(ResolverTest, an_answer_may_ask_again) {
+  start(both);
+  bool done = false;
+  std::unique_ptr<Resolver::Question> first, second;
+  first = resolver_->ask("one.test.", [&](const Lookup&) {
+    second = resolver_->ask("two.test.", [&](const Lookup& lookup) { done = lookup.has_value(); });
+  });
+  EXPECT_TRUE(run_.run_until([&] { return done; }));
+}
+
+TEST_F(ResolverTest, questions_open_at_its_end_are_never_answered_and_leave_nothing_behind) {
+  const std::size_t before = test::open_descriptors();
+  {
+    start(silence);
+    bool heard = false;
+    std::vector<std::unique_ptr<Resolver::Question>> questions;
+    for (int i = 0; i < 5; ++i) {
+      questions.push_back(resolver_->ask("n" + std::to_string(i) + ".test.", [&](const Lookup&) { heard = true; }));
+    }
+    ASSERT_TRUE(run_.run_until([&] { return server_->asked_in_all() >= 5; }));
+    resolver_.reset();
+    run_.run_for(20'000);
+    EXPECT_FALSE(heard);
+    server_.reset();
+  }
+  EXPECT_EQ(test::open_descriptors(), before);
+}
+
+TEST_F(ResolverTest, localhost_comes_from_the_hosts_file_without_a_question) {
+  start(silence, 1s);
+  const auto answer = look_up("localhost");
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_THAT(**answer, Contains("127.0.0.1"));
+  EXPECT_EQ(server_->asked_in_all(), 0);
+}
+
+TEST_F(ResolverTest, no_server_there_is_a_failure_in_time) {
+  std::string nobody;
+  {
+    const NameServer gone(silence);
+    nobody = gone.address();
+  }
+  resolver_.emplace(run_.loop, DnsConfig{.servers = {nobody}, .timeout = 1s});
+  const std::int64_t asked_at = run_.loop.now();
+  const auto answer = look_up("api.test.");
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(answer->has_value());
+  EXPECT_LT(run_.loop.now() - asked_at, 1'500'000);
+}
+
+TEST_F(ResolverTest, a_server_that_fails_leaves_it_to_the_next) {
+  NameServer failing([](const std::string&, std::uint16_t) { return Reply{.rcode = NameServer::kServfail}; });
+  NameServer sound(both);
+  resolver_.emplace(run_.loop, DnsConfig{.servers = {failing.address(), sound.address()}});
+  const auto answer = look_up("api.test.");
+  ASSERT_TRUE(answer && answer->has_value());
+  EXPECT_THAT(**answer, UnorderedElementsAre("192.0.2.7", "2001:db8::7"));
+}
+
+}  // namespace
+}  // namespace penstock::loop

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scripted TCP server: each connection is served by the script in a thread of its own, byte by byte as the test says.
+// What the script notes down can be read by the test.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/sockets.h"
+
+namespace penstock::test {
+
+class Origin {
+ public:
+  /// `number` counts connections from 1.
+  using Script = std::function<void(Origin& origin, Socket& peer, int number)>;
+
+  explicit Origin(Script script);
+  ~Origin();  ///< ends the connections, and waits for their scripts
+  Origin(const Origin&) = delete;
+
+  std::uint16_t port() const { return listening_.port(); }
+  std::string host() const { return "127.0.0.1:" + std::to_string(port()); }
+
+  int connections() const;
+  void note(std::string text);
+  std::vector<std::string> notes() const;
+
+ private:
+  void live();
+
+  const Script script_;
+  ListeningSocket listening_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> notes_;
+  std::list<Socket> peers_;
+  std::vector<std::thread> threads_;  // of the accepting thread, then the test's
+  int connections_ = 0;
+  std::thread accepting_;  // last: it uses all the rest
+};
+
+/// Serves every request on every connection with the same answer, noting down each request's head.
+Origin::Script always(std::string answer);
+
+}  // namespace penstock::test

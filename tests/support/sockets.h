@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocking TCP sockets on loopback, for the far ends in tests. Each call waits ten seconds at most; what goes wrong
+// fails the test that is running.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace penstock::test {
+
+class Socket {
+ public:
+  explicit Socket(int fd);
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+
+  /// True if everything was sent; a peer that has gone is no failure.
+  bool send(std::string_view bytes);
+  /// Empty at the end.
+  std::string read_some(std::size_t most = 64 * 1024);
+  /// Fewer only if the end comes before.
+  std::string read(std::size_t size);
+  /// Up to and with `mark`; all there was if the end comes before.
+  std::string read_until(std::string_view mark);
+  std::string read_to_end();
+  /// What is there without waiting.
+  std::string peek();
+  /// Whether the end that was read was a reset.
+  bool was_reset() const { return reset_; }
+
+  void shut_down();  ///< FIN; reading goes on
+  void close();
+  void reset();  ///< RST
+  void end_reads();  ///< from another thread: whoever waits for bytes gets the end
+  std::uint16_t port() const;  ///< of this side
+  int fd() const { return fd_; }
+
+ private:
+  bool more();
+
+  int fd_;
+  std::string read_;  // not yet handed out
+  bool reset_ = false;
+};
+
+/// On 127.0.0.1.
+Socket connect_to(std::uint16_t port);
+
+class ListeningSocket {
+ public:
+  explicit ListeningSocket(int backlog = 128);
+  ListeningSocket(const ListeningSocket&) = delete;
+  ~ListeningSocket();
+
+  std::uint16_t port() const { return port_; }
+  /// A descriptor below zero once close() was called, by whatever thread.
+  Socket accept();
+  void close();
+
+ private:
+  int fd_;
+  std::uint16_t port_;
+};
+
+/// How many descriptors this process has open.
+std::size_t open_descriptors();
+
+}  // namespace penstock::test

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop that a test runs in its own thread, for as long as it takes until something holds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "loop/loop.h"
+#include "loop/timer.h"
+
+namespace penstock::test {
+
+class TestLoop {
+ public:
+  TestLoop() {
+    loop.at_end_of_turn([this] {
+      ++turns_;
+      if (done_ && done_()) finish();
+    });
+  }
+
+  /// Runs until `done` holds at the end of a turn; gives up, and false, after ten seconds. Looked at every few
+  /// milliseconds even where nothing happens, for it may hang on another thread.
+  bool run_until(std::function<bool()> done) {
+    done_ = std::move(done);
+    loop::Timer giving_up(loop, [this] { finish(); });
+    giving_up.start(loop.now() + 10'000'000);
+    loop::Timer looking(loop, [&] { looking.start(loop.now() + 2'000); });
+    looking.start(loop.now());
+    loop.run();
+    return giving_up.running();
+  }
+
+  /// Runs for that many microseconds; gives the number of turns that this took.
+  int run_for(std::int64_t time) {
+    const int before = turns_;
+    loop::Timer ending(loop, [this] { finish(); });
+    ending.start(loop.now() + time);
+    loop.run();
+    return turns_ - before;
+  }
+
+  loop::Loop loop;
+
+ private:
+  void finish() {
+    done_ = nullptr;
+    loop.stop();
+  }
+
+  std::function<bool()> done_;
+  int turns_ = 0;
+};
+
+}  // namespace penstock::test
