@@ -5,7 +5,7 @@
 //
 //   penstock::Proxy proxy{config};
 //   if (auto started = proxy.start(); !started) die(started.error().message);
-//   setenv("http_proxy", proxy.url().c_str(), 1);   // for children of yours
+//   environment_of_a_child.push_back("http_proxy=" + proxy.url());
 //   …
 //   proxy.drain(10s);
 #pragma once
@@ -26,7 +26,8 @@ namespace penstock {
 class Proxy {
  public:
   /// Called once, on the loop's thread. An Error means that no whole answer came: the connection broke in the middle
-  /// of a body, or the proxy stopped. Everything else, refusals included, is a Response.
+  /// of a body, or the proxy does not run (then the call comes from inside submit()). Everything else, refusals
+  /// included, is a Response.
   using ResponseSink = std::move_only_function<void(std::expected<Response, Error>)>;
 
   /// Takes its settings; nothing is bound and no thread started yet.
@@ -60,10 +61,12 @@ class Proxy {
   void reopen_log();
 
   /// Stops accepting, lets pending and in-flight requests finish until the deadline, answers 503 to the rest, stops.
-  /// True if everything finished in time. From any thread but the loop's; blocks.
+  /// True if everything finished in time. From any thread but the loop's; blocks. A second drain joins the first, whose
+  /// deadline stands; a stop() ends both with false.
   bool drain(Duration deadline);
 
-  /// Stops now: connections are closed, in-process requests get an Error. From any thread but the loop's; idempotent.
+  /// Stops now: what is under way is answered 503, or breaks off in the middle of a body; connections are closed. Every
+  /// request has had its answer when this returns. From any thread but the loop's; idempotent.
   void stop();
 
  private:

@@ -189,9 +189,7 @@ Offences forbidden_names(const std::vector<File>& files) {
     const std::string_view base = std::string_view(file.path).substr(file.path.rfind('/') + 1);
     judge(file, 1, base.substr(0, base.find('.')));
     for (const Name& name : names_of(bare_code(file.text))) {
-      const auto begins_name = [&](std::string_view prefix) { return std::string_view(name.text).starts_with(prefix); };
-      const bool outside = name.of_another || std::ranges::any_of(kOutsidePrefixes, begins_name);
-      if (!outside) judge(file, name.line, name.text);
+      if (!name.of_another && !begins_with_any(name.text, kOutsidePrefixes)) judge(file, name.line, name.text);
     }
   }
   return offences;
