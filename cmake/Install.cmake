@@ -35,8 +35,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/penstock.pc.in ${PROJECT_BINARY_DIR}/pe
 install(FILES ${PROJECT_BINARY_DIR}/penstock.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 
 # runtime
-if(TARGET penstock)
-  install(TARGETS penstock RUNTIME COMPONENT runtime)
-endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/config ${PROJECT_SOURCE_DIR}/dashboards DESTINATION ${to_share} COMPONENT runtime)
+install(TARGETS penstock RUNTIME COMPONENT runtime)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/config ${PROJECT_SOURCE_DIR}/dashboards DESTINATION ${to_share}
+  COMPONENT runtime PATTERN "*_test.yml" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC COMPONENT runtime)

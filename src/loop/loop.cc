@@ -79,8 +79,8 @@ Loop::~Loop() {
   in.timers->close();
   uv_close(reinterpret_cast<uv_handle_t*>(&in.wake), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&in.turn_end), nullptr);
-  uv_run(&in.uv, UV_RUN_DEFAULT);
-  uv_loop_close(&in.uv);
+  // Again where a late stop() has made the run a short one.
+  while (uv_loop_close(&in.uv) == UV_EBUSY) uv_run(&in.uv, UV_RUN_DEFAULT);
 }
 
 void Loop::run() { uv_run(&inside_->uv, UV_RUN_DEFAULT); }

@@ -206,8 +206,8 @@ void ClientConnection::answer_malformed() {
 void ClientConnection::wind_down() {
   winding_down_ = true;
   if (serving_ || closing_ || !stream_) return;
-  closing_ = true;
-  going_on_.ask();
+  stream_.reset();  // it owes us nothing, nor we it
+  leave();
 }
 
 void ClientConnection::leave() {

@@ -27,7 +27,9 @@ void Clients::remove(ClientConnection& connection) {
 }
 
 void Clients::wind_down() {
-  for (const auto& [place, connection] : connections_) connection->wind_down();
+  std::vector<ClientConnection*> all;
+  for (const auto& [place, connection] : connections_) all.push_back(place);
+  for (auto* connection : all) connection->wind_down();  // some leave at once
 }
 
 }  // namespace penstock::proxy

@@ -19,10 +19,14 @@ constexpr long kKeptSeconds = 300;
 constexpr long kPinSeconds = 60;
 constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
 
-/// The trailer list is freed by libcurl, so it is made the way libcurl makes it.
+/// The trailer list is freed by libcurl, so it is made the way libcurl makes it. Of trailers it knows no "Name;".
 curl_slist* copy_of(HeaderLines& lines) {
   curl_slist* list = nullptr;
-  for (std::size_t i = 0; i < lines.size(); ++i) list = curl_slist_append(list, lines.line(i));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::string line = lines.line(i);
+    if (line.find(':') == std::string::npos) line.replace(line.size() - 1, 1, ": ");
+    list = curl_slist_append(list, line.c_str());
+  }
   return list;
 }
 }  // namespace
@@ -44,7 +48,8 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
 }
 
-Easy::Easy(const Multi::Judge& judge_of_addresses) : handle(curl_easy_init()), judge(judge_of_addresses) {
+Easy::Easy(const Multi::Judge& judge_of_addresses, Opened when_opened)
+    : handle(curl_easy_init()), judge(judge_of_addresses), opened(std::move(when_opened)) {
   set_fixed_options();
 }
 
@@ -100,8 +105,10 @@ void Easy::set_method(const Order& order) {
   if (!upload) curl_easy_setopt(handle, CURLOPT_HTTPGET, 1L);
   curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size);
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, order.method.c_str());
-  // Last: it keeps the upload, and tells libcurl that no body comes back.
-  if (head) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+  // libcurl can send a body or expect none in return, not both.
+  if (head && !upload) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+  head_only = head && upload;
+  chunked = order.body == BodyKind::chunked;
 }
 
 void Easy::link_lines(bool expect_continue) {
@@ -120,14 +127,15 @@ void Easy::link_lines(bool expect_continue) {
 void Easy::prepare(Order&& order, TransferEvents& whose) {
   events = &whose;
   sends = 0;
-  answered = denied = download_paused = upload_paused = false;
+  sound = false;
+  answered = ended = dialled = denied = no_descriptors = download_paused = upload_paused = false;
   lines = std::move(order.lines);
   link_lines(order.expect_continue);
   set_method(order);
   curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_URL, order.origin.c_str());
   curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, order.resource.c_str());
-  const auto connect_ms = order.connect_timeout.count() / 1000;
+  const auto connect_ms = (order.connect_timeout.count() + 999) / 1000;
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, connect_ms > 0 ? static_cast<long>(connect_ms) : kNoTimeoutMs);
   if (!order.pin.empty() || pins) {
     curl_slist_free_all(std::exchange(pins, nullptr));
@@ -140,10 +148,24 @@ void Easy::apply_pauses() {
   curl_easy_pause(handle, (download_paused ? CURLPAUSE_RECV : 0) | (upload_paused ? CURLPAUSE_SEND : 0));
 }
 
+void Easy::call_again() {
+  curl_easy_pause(handle, CURLPAUSE_ALL);
+  curl_easy_pause(handle, CURLPAUSE_CONT);
+}
+
 std::size_t Easy::header(char* line, std::size_t, std::size_t size, void* self) {
   auto* easy = static_cast<Easy*>(self);
   easy->answered = true;
-  return easy->events->on_line({line, size}) ? size : 0;
+  if (!easy->events->on_line({line, size})) return 0;
+  easy->ended = easy->ends_with_head({line, size});
+  return easy->ended ? 0 : size;
+}
+
+bool Easy::ends_with_head(std::string_view line) const {
+  if (!head_only || (line != "\r\n" && line != "\n")) return false;
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  return status >= 200;
 }
 
 std::size_t Easy::write(char* bytes, std::size_t, std::size_t size, void* self) {
@@ -180,7 +202,8 @@ int Easy::before_request(void* self, char* address, char*, int port, int) {
   // libcurl repeats a request by itself when a kept connection turns out dead, whatever its method. Whether to send
   // again is not libcurl's to decide.
   if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
-  easy->denied = !easy->judge(address, static_cast<std::uint16_t>(port));
+  easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port));
+  easy->denied = !easy->dialled;
   if (easy->denied) return CURL_PREREQFUNC_ABORT;
   easy->events->on_connected();
   return CURL_PREREQFUNC_OK;
@@ -188,6 +211,7 @@ int Easy::before_request(void* self, char* address, char*, int port, int) {
 
 curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
   auto* easy = static_cast<Easy*>(self);
+  if (easy->sends > 0) return CURL_SOCKET_BAD;  // no dialling for a repetition that is not to be
   char text[INET6_ADDRSTRLEN] = "";
   std::uint16_t port = 0;
   if (to->family == AF_INET) {
@@ -203,7 +227,11 @@ curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
     easy->denied = true;
     return CURL_SOCKET_BAD;
   }
-  return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+  easy->dialled = true;
+  const curl_socket_t fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+  easy->no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
+  if (fd >= 0) easy->opened(*easy, fd);
+  return fd;
 }
 
 namespace {
@@ -212,8 +240,6 @@ Failure connect_failure(long error) {
     case ENETUNREACH:
     case EHOSTUNREACH:
     case EADDRNOTAVAIL: return Failure::unroutable;
-    case EMFILE:
-    case ENFILE: return Failure::no_descriptors;
     case ETIMEDOUT: return Failure::connect_timeout;
     default: return Failure::refused;
   }
@@ -228,11 +254,12 @@ Failure broken(bool answered, long error) {
 Failure Easy::failure(CURLcode code) const {
   long error = 0;
   curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
-  if (denied && !answered) return Failure::denied;
+  if (denied && !dialled && !answered) return Failure::denied;
+  if (no_descriptors && sends == 0) return Failure::no_descriptors;
   switch (code) {
     case CURLE_OK: return Failure::none;
     case CURLE_ABORTED_BY_CALLBACK: return sends > 1 && !answered ? Failure::stale_connection : Failure::stopped;
-    case CURLE_COULDNT_CONNECT: return connect_failure(error);
+    case CURLE_COULDNT_CONNECT: return sends > 0 ? Failure::stale_connection : connect_failure(error);
     case CURLE_OPERATION_TIMEDOUT: return Failure::connect_timeout;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_FAIL_REWIND: return Failure::terminated;
@@ -240,7 +267,8 @@ Failure Easy::failure(CURLcode code) const {
     case CURLE_RECV_ERROR: return broken(answered, error);
     case CURLE_PARTIAL_FILE: return Failure::incomplete;
     case CURLE_BAD_CONTENT_ENCODING: return Failure::coding;
-    case CURLE_WRITE_ERROR: return Failure::stopped;
+    case CURLE_OUT_OF_MEMORY: return sends > 0 && !ended ? Failure::head_too_large : Failure::internal;
+    case CURLE_WRITE_ERROR: return ended ? Failure::none : Failure::stopped;
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_HTTP2:

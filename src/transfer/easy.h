@@ -4,6 +4,8 @@
 
 #include <curl/curl.h>
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "transfer/multi.h"
@@ -13,7 +15,8 @@
 namespace penstock::transfer {
 
 struct Easy {
-  explicit Easy(const Multi::Judge& judge_of_addresses);
+  using Opened = std::function<void(Easy&, curl_socket_t)>;
+  Easy(const Multi::Judge& judge_of_addresses, Opened when_opened);
   ~Easy();
   Easy(const Easy&) = delete;
   Easy& operator=(const Easy&) = delete;
@@ -24,12 +27,19 @@ struct Easy {
   Result result(CURLcode code) const;
   /// Tells libcurl what is paused now.
   void apply_pauses();
+  /// Has libcurl look after this transfer soon, where nothing else would make it.
+  void call_again();
+  bool connected() const { return sends > 0; }
+  /// Whether libcurl can send any other request with this handle.
+  bool reusable() const { return !chunked; }
 
   CURL* handle;
   TransferEvents* events = nullptr;
   bool download_paused = false;
   bool upload_paused = false;
   bool running = false;  // in the multi handle
+  bool sound = false;    // has served one request well, and may serve another
+  curl_socket_t dialling = CURL_SOCKET_BAD;
 
  private:
   void set_fixed_options();
@@ -43,13 +53,21 @@ struct Easy {
   static int before_request(void* self, char* address, char* local, int port, int local_port);
   static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
+  bool ends_with_head(std::string_view line) const;
+
   const Multi::Judge& judge;
+  const Opened opened;
   HeaderLines lines;
   std::vector<curl_slist> links;  // libcurl reads the list where it stands
   curl_slist* pins = nullptr;
   int sends = 0;
-  bool answered = false;  // a line of an answer has come
-  bool denied = false;
+  bool chunked = false;         // the request's body
+  bool head_only = false;       // libcurl does not know that no body follows
+  bool answered = false;        // a line of an answer has come
+  bool ended = false;           // by us, for there is no more to come
+  bool dialled = false;         // an address was allowed
+  bool denied = false;          // another was not
+  bool no_descriptors = false;
 };
 
 }  // namespace penstock::transfer

@@ -4,6 +4,7 @@
 #include "transfer/multi.h"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -31,6 +32,8 @@ struct Socket {
   int wanted = 0;
   int told = 0;
   bool noted = false;
+  bool connected = false;
+  bool resting = false;  // kept for the next request
 };
 }  // namespace
 
@@ -43,10 +46,16 @@ struct Multi::Inside {
   void act(curl_socket_t fd, int happened);
   void collect();
   void want_timer(long ms);
-  void want_socket(curl_socket_t fd, int what);
+  void want_socket(CURL* whose, curl_socket_t fd, int what);
+  static bool pausing(CURL* whose);
+  void opened(Easy& easy, curl_socket_t fd);
+  void help_diallers();
+  bool is_known(curl_socket_t fd) const;
+  void forget(curl_socket_t fd);
   Socket* socket_of(curl_socket_t fd);
   void note(Socket& socket);
   void ready(Socket& socket, int status, int events);
+  void end_rest(Socket& socket);
   void tell_kernel();
   int close_socket(curl_socket_t fd);
   std::unique_ptr<Easy> take_easy();
@@ -62,6 +71,7 @@ struct Multi::Inside {
   bool acting = false;  // inside libcurl
   std::vector<Socket*> sockets;  // by descriptor
   std::vector<Socket*> noted;    // wishes changed in this turn
+  std::vector<Easy*> diallers;   // each with the socket that it opened last
   std::vector<std::unique_ptr<Easy>> pool;
 };
 
@@ -71,6 +81,7 @@ void Multi::Inside::act(curl_socket_t fd, int happened) {
   curl_multi_socket_action(handle, fd, happened, &running);
   acting = false;
   collect();
+  help_diallers();
 }
 
 void Multi::Inside::collect() {
@@ -81,6 +92,7 @@ void Multi::Inside::collect() {
     Easy* easy = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
     const Result result = easy->result(code);
+    easy->sound = code == CURLE_OK && easy->reusable();
     curl_multi_remove_handle(handle, easy->handle);
     easy->running = false;
     easy->events->on_done(result);
@@ -105,26 +117,90 @@ Socket* Multi::Inside::socket_of(curl_socket_t fd) {
   return socket = made.release();
 }
 
-void Multi::Inside::want_socket(curl_socket_t fd, int what) {
+void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   Socket* socket = socket_of(fd);
   if (!socket) return;
+  if (what == CURL_POLL_REMOVE && !socket->connected) return forget(fd);  // libcurl has closed it on its own
   socket->wanted = ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
-  if (what == CURL_POLL_REMOVE) socket->wanted = 0;
+  socket->connected = socket->connected || (socket->wanted & UV_READABLE) != 0;
+  socket->resting = what == CURL_POLL_REMOVE && !pausing(whose);
+  if (what == CURL_POLL_REMOVE) socket->wanted = socket->resting ? UV_READABLE : 0;
   note(*socket);
 }
 
+/// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept.
+bool Multi::Inside::pausing(CURL* whose) {
+  const Easy* easy = nullptr;
+  curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
+  return easy && easy->download_paused;
+}
+
+/// A new socket. libcurl closes those that never connected without a word; the next may have the same number, and
+/// libcurl sees no change then, but the kernel does.
+void Multi::Inside::opened(Easy& easy, curl_socket_t fd) {
+  if (easy.dialling == CURL_SOCKET_BAD) diallers.push_back(&easy);
+  easy.dialling = fd;
+  if (!is_known(fd)) return;
+  const int wanted = sockets[static_cast<std::size_t>(fd)]->wanted;
+  forget(fd);
+  if (Socket* socket = socket_of(fd)) {
+    socket->wanted = wanted;
+    note(*socket);
+  }
+}
+
+/// When an address fails, libcurl turns to the next only when it is called again, and asks for no such call.
+void Multi::Inside::help_diallers() {
+  std::erase_if(diallers, [this](Easy* easy) {
+    const bool dials = easy->running && !easy->connected();
+    if (dials && is_known(easy->dialling)) return false;
+    easy->dialling = CURL_SOCKET_BAD;
+    if (dials) easy->call_again();
+    return true;
+  });
+}
+
+bool Multi::Inside::is_known(curl_socket_t fd) const {
+  const auto place = static_cast<std::size_t>(fd);
+  return place < sockets.size() && sockets[place];
+}
+
+void Multi::Inside::forget(curl_socket_t fd) {
+  if (!is_known(fd)) return;
+  Socket* socket = std::exchange(sockets[static_cast<std::size_t>(fd)], nullptr);
+  if (socket->noted) std::erase(noted, socket);
+  uv_close(reinterpret_cast<uv_handle_t*>(&socket->poll),
+           [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
+}
+
 void Multi::Inside::ready(Socket& socket, int status, int events) {
+  if (status < 0) {  // libuv has stopped the polling: what libcurl still wants after this is told anew
+    socket.told = 0;
+    note(socket);
+  }
+  if (socket.resting) return end_rest(socket);
   if (socket.wanted == 0) {
     uv_poll_stop(&socket.poll);
     socket.told = 0;
     return;
   }
-  if (status < 0) {  // libuv has stopped the polling: what libcurl still wants after this is told anew
-    socket.told = 0;
-    note(socket);
-  }
-  const int flags = ((events & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((events & UV_WRITABLE) ? CURL_CSELECT_OUT : 0);
-  act(socket.fd, status < 0 ? CURL_CSELECT_ERR : flags);
+  // Of an error libcurl is told nothing but that it may try: there may be an answer to read before it, and an error
+  // flag on one of several addresses tried at once would be taken for the end of them all.
+  const int happened = status < 0 ? socket.wanted : events;
+  act(socket.fd,
+      ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0));
+}
+
+/// The upstream has left a connection that nobody uses, or says what nobody asked for and nobody shall hear: libcurl
+/// would take it for the next answer.
+void Multi::Inside::end_rest(Socket& socket) {
+  // Only one that has nothing to read and no error to report is seen to be dead.
+  (void)::recv(socket.fd, loop.read_buffer(), loop::Loop::kReadBuffer, MSG_DONTWAIT);
+  ::shutdown(socket.fd, SHUT_RDWR);
+  socket.resting = false;
+  socket.wanted = 0;
+  uv_poll_stop(&socket.poll);
+  socket.told = 0;
 }
 
 void Multi::Inside::note(Socket& socket) {
@@ -140,8 +216,7 @@ void Multi::Inside::tell_kernel() {
   };
   for (Socket* socket : noted) {
     socket->noted = false;
-    // Readable stays on for a connection at rest: the next request will want it again, and a word from the
-    // upstream meanwhile ends it.
+    // Readable stays on for a transfer that pauses: it may go on within the turn, and one wake-up is cheaper.
     const bool good_enough = socket->wanted == 0 && (socket->told & UV_WRITABLE) == 0;
     if (socket->wanted == socket->told || good_enough) continue;
     socket->told = socket->wanted;
@@ -155,13 +230,7 @@ void Multi::Inside::tell_kernel() {
 }
 
 int Multi::Inside::close_socket(curl_socket_t fd) {
-  const auto place = static_cast<std::size_t>(fd);
-  if (place < sockets.size() && sockets[place]) {
-    Socket* socket = std::exchange(sockets[place], nullptr);
-    if (socket->noted) std::erase(noted, socket);
-    uv_close(reinterpret_cast<uv_handle_t*>(&socket->poll),
-             [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
-  }
+  forget(fd);
   return ::close(fd);
 }
 
@@ -171,7 +240,7 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
     pool.pop_back();
     return easy;
   }
-  auto easy = std::make_unique<Easy>(judge);
+  auto easy = std::make_unique<Easy>(judge, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
   // Connections outlive the handle that opened them: what closes them must outlive it too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
@@ -182,7 +251,9 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
 void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
   if (easy->running) curl_multi_remove_handle(handle, easy->handle);
   easy->running = false;
-  if (pool.size() < kPooledHandles) pool.push_back(std::move(easy));
+  std::erase(diallers, easy.get());
+  // What libcurl keeps of a failure or a half-sent body in a handle is nobody else's business.
+  if (easy->sound && pool.size() < kPooledHandles) pool.push_back(std::move(easy));
 }
 
 Multi::Multi(loop::Loop& loop, Judge judge) : inside_(std::make_unique<Inside>(*this, loop, std::move(judge))) {
@@ -198,10 +269,11 @@ Multi::Multi(loop::Loop& loop, Judge judge) : inside_(std::make_unique<Inside>(*
     return 0;
   });
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETDATA, &in);
-  curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +[](CURL*, curl_socket_t fd, int what, void* inside, void*) {
-    static_cast<Inside*>(inside)->want_socket(fd, what);
+  const auto on_socket = [](CURL* whose, curl_socket_t fd, int what, void* inside, void*) {
+    static_cast<Inside*>(inside)->want_socket(whose, fd, what);
     return 0;
-  });
+  };
+  curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +on_socket);
   loop.at_end_of_turn([&in] { in.tell_kernel(); });
 }
 

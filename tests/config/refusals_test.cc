@@ -167,7 +167,7 @@ TEST(FaultyFile, with_a_variable_that_is_not_set_is_told_its_name) {
   EXPECT_THAT(errors_below_version("proxy: { via: '${X' }\n"), ElementsAre(HasSubstr("has a ${ without NAME}")));
 }
 
-TEST(FaultyFile, never_shows_what_a_variable_holds) {
+TEST(FaultyFile, with_a_faulty_listener_from_a_variable_is_shown_the_text_of_the_file) {
   const Environment secret = [](const std::string&) { return "hunter2"; };
   const auto config = read_config("version: 1\nproxy: { listen: \"${PASSWORD}\" }\n", "p.yaml", secret);
   ASSERT_FALSE(config);

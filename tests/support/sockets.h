@@ -33,8 +33,8 @@ class Socket {
 
   void shut_down();  ///< FIN; reading goes on
   void close();
-  void reset();  ///< RST
-  void end_reads();  ///< from another thread: whoever waits for bytes gets the end
+  void reset();                ///< RST
+  void end_reads();            ///< from another thread: whoever waits for bytes gets the end
   std::uint16_t port() const;  ///< of this side
   int fd() const { return fd_; }
 

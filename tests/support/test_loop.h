@@ -2,6 +2,9 @@
 // A loop that a test runs in its own thread, for as long as it takes until something holds.
 #pragma once
 
+#include <pthread.h>
+
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -14,6 +17,10 @@ namespace penstock::test {
 class TestLoop {
  public:
   TestLoop() {
+    sigset_t pipe;  // as whoever runs a loop must
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
     loop.at_end_of_turn([this] {
       ++turns_;
       if (done_ && done_()) finish();

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict on addresses: asked before any packet leaves, and again whenever a kept connection is used.
+#include <gmock/gmock.h>
+
+#include "sending.h"
+
+namespace penstock::transfer {
+namespace {
+
+using JudgeTest = SendingTest;
+
+TEST_F(JudgeTest, is_asked_about_the_address_that_is_dialled) {
+  test::Origin origin(test::always(kOk));
+  std::vector<std::pair<std::string, std::uint16_t>> asked;
+  judge_ = [&](std::string_view address, std::uint16_t port) {
+    asked.emplace_back(address, port);
+    return true;
+  };
+  EXPECT_EQ(get(origin.host()), Failure::none);
+  ASSERT_FALSE(asked.empty());
+  for (const auto& one : asked) EXPECT_EQ(one, std::pair(std::string("127.0.0.1"), origin.port()));
+}
+
+TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
+  test::Origin origin(test::always(kOk));
+  judge_ = [](std::string_view, std::uint16_t) { return false; };
+  Recorder recorder;
+  EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::denied);
+  EXPECT_EQ(recorder.connected, 0);
+  run_.run_for(20'000);
+  EXPECT_EQ(origin.connections(), 0);
+}
+
+TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others) {
+  test::Origin origin(test::always(kOk));
+  judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
+  Order two = order("GET", "name.test:" + std::to_string(origin.port()));
+  two.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
+  Recorder recorder;
+  EXPECT_EQ(send(std::move(two), recorder), Failure::none);
+}
+
+TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {
+  std::uint16_t nobody = 0;
+  {
+    const test::ListeningSocket gone;
+    nobody = gone.port();
+  }
+  judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
+  for (const std::string addresses : {"127.0.0.1,127.0.0.2", "127.0.0.2,127.0.0.1"}) {
+    Order two = order("GET", "name.test:" + std::to_string(nobody));
+    two.pin = "name.test:" + std::to_string(nobody) + ":" + addresses;
+    Recorder recorder;
+    EXPECT_EQ(send(std::move(two), recorder), Failure::refused) << addresses;
+  }
+}
+
+TEST_F(JudgeTest, is_asked_again_when_a_connection_is_used_again) {
+  test::Origin origin(test::always(kOk));
+  EXPECT_EQ(get(origin.host()), Failure::none);
+  judge_ = [](std::string_view, std::uint16_t) { return false; };
+  EXPECT_EQ(get(origin.host()), Failure::denied);
+  run_.run_for(20'000);
+  EXPECT_EQ(origin.notes().size(), 1u) << "the second request was not sent";
+  EXPECT_EQ(origin.connections(), 1);
+}
+
+TEST_F(JudgeTest, a_later_failure_is_not_called_a_denial) {
+  test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_until("\r\n\r\n"); });
+  judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
+  Order two = order("GET", "name.test:" + std::to_string(origin.port()));
+  two.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
+  Recorder recorder;
+  EXPECT_EQ(send(std::move(two), recorder), Failure::terminated);
+}
+
+}  // namespace
+}  // namespace penstock::transfer
