@@ -129,6 +129,7 @@ void Engine::say_drained(bool in_time) {
 
 /// Answers are complete, but some are still on their way to slow readers.
 void Engine::take_leave() {
+  clients_->close_idle();
   const bool all_gone = clients_->count() == 0 && loop_.residents() == 0;
   if (all_gone || loop_.now() >= leave_by_) return say_drained(in_time_);
   leave_timer_.start(loop_.now() + kLeaveLookEvery);

@@ -203,10 +203,13 @@ void ClientConnection::answer_malformed() {
   answer_refusal(refusal);
 }
 
-void ClientConnection::wind_down() {
-  winding_down_ = true;
+void ClientConnection::close_if_idle() {
   if (serving_ || closing_ || !stream_) return;
-  stream_.reset();  // it owes us nothing, nor we it
+  if (stream_->queued() > 0) {
+    closing_ = true;
+    return going_on_.ask();
+  }
+  stream_.reset();  // neither side owes the other anything
   leave();
 }
 

@@ -27,8 +27,10 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
                    std::unique_ptr<loop::Stream> stream, bool welcome);
   ~ClientConnection();
 
-  /// Closes at once if nothing is under way, otherwise after the answer under way.
-  void wind_down();
+  /// From now on each answer is the connection's last.
+  void wind_down() { winding_down_ = true; }
+  /// Closes if no request is under way. It may be gone from Clients when this returns.
+  void close_if_idle();
 
  private:
   void on_read(std::string_view bytes) override;

@@ -27,9 +27,13 @@ void Clients::remove(ClientConnection& connection) {
 }
 
 void Clients::wind_down() {
+  for (const auto& [place, connection] : connections_) connection->wind_down();
+}
+
+void Clients::close_idle() {
   std::vector<ClientConnection*> all;
   for (const auto& [place, connection] : connections_) all.push_back(place);
-  for (auto* connection : all) connection->wind_down();  // some leave at once
+  for (auto* connection : all) connection->close_if_idle();
 }
 
 }  // namespace penstock::proxy

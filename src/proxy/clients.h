@@ -23,8 +23,9 @@ class Clients {
   /// From a connection, about itself; it is destroyed at the end of the turn.
   void remove(ClientConnection& connection);
 
-  /// Closes who is idle, and the others after their answer.
+  /// Lets each client have one more answer, and no further.
   void wind_down();
+  void close_idle();
   std::size_t count() const { return connections_.size(); }
 
  private:

@@ -38,6 +38,11 @@ http::Why why_of(transfer::Failure failure) {
   return http::Why::internal_error;
 }
 
+bool connection_ended(transfer::Failure failure) {
+  using transfer::Failure;
+  return failure == Failure::none || failure == Failure::terminated || failure == Failure::incomplete;
+}
+
 transfer::BodyKind body_kind(const http::RequestHead& head) {
   switch (head.body) {
     case http::BodyKind::chunked: return transfer::BodyKind::chunked;
@@ -163,6 +168,7 @@ void Flight::resume() {
 
 bool Flight::on_line(std::string_view line) {
   using Verdict = http::ResponseHeadReader::Verdict;
+  head_begun_ = true;
   switch (reader_.on_line(line)) {
     case Verdict::more: return true;
     case Verdict::interim: pass_interim(); return true;
@@ -247,6 +253,9 @@ void Flight::complete() {
 
 void Flight::failed(const transfer::Result& result) {
   if (bad_head_) return fail(reader_.why(), reader_.details());
+  if (head_begun_ && !answered_ && connection_ended(result.failure)) {
+    return fail(http::Why::response_incomplete, "the answer ended within its head");
+  }
   if (result.failure == transfer::Failure::none) return fail(http::Why::protocol_error, "not an HTTP answer");
   fail(why_of(result.failure), result.details);
 }

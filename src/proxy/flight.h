@@ -83,6 +83,7 @@ class Flight final : public transfer::TransferEvents {
   bool connected_ = false;
   bool answered_ = false;
   bool paused_by_client_ = false;
+  bool head_begun_ = false;
   bool bad_head_ = false;
   std::unique_ptr<transfer::Transfer> transfer_;  // last: it is cancelled before what its events use goes
 };

@@ -132,6 +132,7 @@ void Easy::prepare(Order&& order, TransferEvents& whose) {
   lines = std::move(order.lines);
   link_lines(order.expect_continue);
   set_method(order);
+  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 0L);
   curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_URL, order.origin.c_str());
   curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, order.resource.c_str());
@@ -156,6 +157,8 @@ void Easy::call_again() {
 std::size_t Easy::header(char* line, std::size_t, std::size_t size, void* self) {
   auto* easy = static_cast<Easy*>(self);
   easy->answered = true;
+  // libcurl would speak HTTP/1.0 on this connection from now on.
+  if (std::string_view(line, size).starts_with("HTTP/1.0")) curl_easy_setopt(easy->handle, CURLOPT_FORBID_REUSE, 1L);
   if (!easy->events->on_line({line, size})) return 0;
   easy->ended = easy->ends_with_head({line, size});
   return easy->ended ? 0 : size;

@@ -39,8 +39,8 @@ std::string record(std::uint16_t type, std::uint32_t ttl, const std::string& add
   EXPECT_EQ(::inet_pton(type == NameServer::kA ? AF_INET : AF_INET6, address.c_str(), bytes), 1);
   const unsigned size = type == NameServer::kA ? 4 : 16;
   const std::string name_again = two_bytes(0xc000 | kHeader);
-  return name_again + two_bytes(type) + two_bytes(1) + two_bytes(ttl >> 16) + two_bytes(ttl & 0xffff) + two_bytes(size) +
-         std::string(bytes, size);
+  return name_again + two_bytes(type) + two_bytes(1) + two_bytes(ttl >> 16) + two_bytes(ttl & 0xffff) +
+         two_bytes(size) + std::string(bytes, size);
 }
 
 std::string packet_for(std::string_view asked, const Question& question, const NameServer::Reply& reply) {

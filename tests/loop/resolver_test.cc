@@ -129,7 +129,8 @@ TEST_F(ResolverTest, a_silent_server_is_a_time_out_within_the_time_set) {
   EXPECT_LT(took, 1'000'000);
 }
 
-// Whoever waits for a name server in the loop's thread waits far longer than this; a busy machine may spoil a try or two.
+// Whoever waits for a name server in the loop's thread waits far longer than this; a busy machine may spoil a try or
+// two.
 TEST_F(ResolverTest, the_loop_goes_on_turning_while_a_server_is_silent) {
   std::int64_t least = 1'000'000;
   for (int attempt = 0; attempt < 5 && least >= 50'000; ++attempt) {
@@ -184,9 +185,8 @@ TEST_F(ResolverTest, different_names_are_asked_for_side_by_side) {
   int answers = 0;
   std::vector<std::unique_ptr<Resolver::Question>> questions;
   for (int i = 0; i < 50; ++i) {
-    questions.push_back(resolver_->ask("n" + std::to_string(i) + ".test.", [&](const Lookup& lookup) {
-      answers += lookup.has_value();
-    }));
+    questions.push_back(resolver_->ask("n" + std::to_string(i) + ".test.",
+                                       [&](const Lookup& lookup) { answers += lookup.has_value(); }));
   }
   EXPECT_TRUE(run_.run_until([&] { return answers == 50; }));
 }

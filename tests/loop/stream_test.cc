@@ -94,9 +94,7 @@ TEST_F(StreamTest, goes_on_reading_while_its_writes_wait) {
   EXPECT_TRUE(run_.run_until([&] { return read_ == "still here"; }));
 }
 
-TEST_F(StreamTest, tells_where_its_peer_is) {
-  EXPECT_EQ(stream_->peer(), (Endpoint{"127.0.0.1", peer_.port()}));
-}
+TEST_F(StreamTest, tells_where_its_peer_is) { EXPECT_EQ(stream_->peer(), (Endpoint{"127.0.0.1", peer_.port()})); }
 
 TEST_F(StreamTest, says_gone_when_the_peer_closes_while_it_reads) {
   stream_->read_on();

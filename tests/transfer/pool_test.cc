@@ -33,15 +33,24 @@ std::string body_of(const Kind& kind) {
   return std::string("3\r\nabc\r\n0\r\n") + (kind.trailers ? "T: 1\r\n" : "") + "\r\n";
 }
 
-/// The lines of a head that are expected, in any order but for the first two.
-std::vector<std::string> lines_of(const Kind& kind) {
-  std::vector<std::string> lines{std::string(kind.method) + " / HTTP/1.1\r\n", "Host: origin.test\r\n"};
-  if (kind.body == BodyKind::length) lines.push_back("Content-Length: 3\r\n");
-  if (kind.body == BodyKind::chunked) lines.push_back("Transfer-Encoding: chunked\r\n");
-  if (kind.expect) lines.push_back("Expect: 100-continue\r\n");
-  if (kind.extra) lines.push_back("X-Extra: yes\r\n");
-  lines.push_back("\r\n");
+/// The request line, Host, and the other lines sorted: where framing stands among them does not matter.
+std::vector<std::string> sorted(std::string_view head) {
+  std::vector<std::string> lines;
+  for (std::size_t end = head.find("\r\n"); end != std::string_view::npos; end = head.find("\r\n")) {
+    lines.emplace_back(head.substr(0, end));
+    head.remove_prefix(end + 2);
+  }
+  std::sort(lines.begin() + 2, lines.end());
   return lines;
+}
+
+std::vector<std::string> lines_of(const Kind& kind) {
+  std::string head = std::string(kind.method) + " / HTTP/1.1\r\nHost: origin.test\r\n";
+  if (kind.body == BodyKind::length) head += "Content-Length: 3\r\n";
+  if (kind.body == BodyKind::chunked) head += "Transfer-Encoding: chunked\r\n";
+  if (kind.expect) head += "Expect: 100-continue\r\n";
+  if (kind.extra) head += "X-Extra: yes\r\n";
+  return sorted(head + "\r\n");
 }
 
 class PoolTest : public SendingTest {
@@ -56,30 +65,28 @@ class PoolTest : public SendingTest {
   }
 };
 
+/// Up to and with a line that holds: several lines, or nothing if the end comes before.
+std::string lines_to(test::Socket& peer, const std::string& last) {
+  std::string lines, line;
+  do {
+    line = peer.read_until("\r\n");
+    if (line.empty()) return "";
+    lines += line;
+  } while (line != last);
+  return lines;
+}
+
 /// Reads any request by its framing; notes its lines sorted, and its body as it was on the wire.
 void serve_any(test::Origin& origin, test::Socket& peer, int) {
   while (true) {
-    std::vector<std::string> lines;
-    do {
-      lines.push_back(peer.read_until("\r\n"));
-      if (lines.back().empty()) return;
-    } while (lines.back() != "\r\n");
-    const auto has = [&](const char* line) { return std::ranges::find(lines, line) != lines.end(); };
+    const std::string head = lines_to(peer, "\r\n");
+    if (head.empty()) return;
     std::string body;
-    if (has("Content-Length: 3\r\n")) body = peer.read(3);
-    if (has("Transfer-Encoding: chunked\r\n")) {
-      do {
-        body += peer.read_until("\r\n");
-      } while (!body.ends_with("0\r\n"));
-      std::string line;
-      do {
-        body += line = peer.read_until("\r\n");
-      } while (line != "\r\n" && !line.empty());
-    }
-    std::sort(lines.begin() + 2, lines.end());
-    for (const auto& line : lines) origin.note(line);
+    if (head.contains("\r\nContent-Length: 3\r\n")) body = peer.read(3);
+    if (head.contains("\r\nTransfer-Encoding: chunked\r\n")) body = lines_to(peer, "0\r\n") + lines_to(peer, "\r\n");
+    for (const auto& line : sorted(head)) origin.note(line);
     origin.note(body);
-    peer.send(kOk.substr(0, lines[0].starts_with("HEAD") ? kOk.size() - 2 : kOk.size()));
+    peer.send(kOk.substr(0, head.starts_with("HEAD") ? kOk.size() - 2 : kOk.size()));
   }
 }
 
@@ -87,19 +94,20 @@ TEST_F(PoolTest, every_kind_of_request_may_follow_every_other) {
   test::Origin origin(serve_any);
   std::mt19937 random(11);
   std::vector<std::string> expected;
+  int connections = 1;  // a HEAD with a body costs its own
   for (int i = 0; i < 200; ++i) {
     const Kind& kind = kKinds[random() % std::size(kKinds)];
     Recorder recorder;
     if (kind.body != BodyKind::none) recorder.to_give = "abc";
     if (kind.trailers) recorder.trailers = {{"T", "1"}};
     ASSERT_EQ(send(order_of(kind, origin.host()), recorder), Failure::none) << i << ' ' << recorder.result.details;
-    auto lines = lines_of(kind);
-    std::sort(lines.begin() + 2, lines.end());
+    const auto lines = lines_of(kind);
     expected.insert(expected.end(), lines.begin(), lines.end());
     expected.push_back(body_of(kind));
+    if (i < 199 && kind.method == std::string("HEAD") && kind.body != BodyKind::none) ++connections;
   }
   EXPECT_EQ(origin.notes(), expected);
-  EXPECT_EQ(origin.connections(), 1);
+  EXPECT_EQ(origin.connections(), connections);
 }
 
 TEST_F(PoolTest, an_answer_in_http_1_0_leaves_the_next_request_in_http_1_1) {
@@ -110,7 +118,7 @@ TEST_F(PoolTest, an_answer_in_http_1_0_leaves_the_next_request_in_http_1_1) {
   recorder.to_give = "abc";
   EXPECT_EQ(send(in_chunks(order("PUT", origin.host())), recorder), Failure::none) << recorder.result.details;
   ASSERT_FALSE(origin.notes().empty());
-  EXPECT_EQ(origin.notes()[0], "PUT / HTTP/1.1\r\n");
+  EXPECT_EQ(origin.notes()[0], "PUT / HTTP/1.1");
 }
 
 TEST_F(PoolTest, an_upstream_of_http_1_0_is_spoken_to_in_http_1_1_every_time) {
@@ -119,12 +127,10 @@ TEST_F(PoolTest, an_upstream_of_http_1_0_is_spoken_to_in_http_1_1_every_time) {
   for (const auto& head : old.notes()) EXPECT_EQ(head, "GET / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
 }
 
-TEST_F(PoolTest, a_chunked_upload_to_an_upstream_of_http_1_0_that_keeps_its_connection_is_sent) {
+TEST_F(PoolTest, a_chunked_upload_to_an_upstream_of_http_1_0_that_would_keep_its_connection_is_sent) {
   test::Origin old([](test::Origin& origin, test::Socket& peer, int) {
-    for (int i = 0; i < 2; ++i) {
-      const std::string head = peer.read_until("\r\n\r\n");
-      if (head.empty()) return;
-      origin.note(head.find("chunked") == std::string::npos ? "" : peer.read(13));
+    for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
+      origin.note(head.contains("chunked") ? peer.read(13) : "");
       peer.send("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n");
     }
   });
