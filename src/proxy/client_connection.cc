@@ -45,6 +45,7 @@ void ClientConnection::on_gone() {
 }
 
 void ClientConnection::parse(std::string_view bytes) {
+  if (failed_) return;
   while (!bytes.empty() && may_parse()) {
     const auto progress = parser_.consume(bytes);
     bytes.remove_prefix(progress.consumed);
@@ -179,7 +180,7 @@ void ClientConnection::answered() {
 
 void ClientConnection::go_on() {
   if (failed_ && exchange_ && !body_whole_) dispatcher_.reject(*std::exchange(exchange_, nullptr), parser_.refusal());
-  if (!serving_ && !closing_) serve_next();
+  if (!serving_ && !closing_ && has_room()) serve_next();
   if (!closing_) parse(std::exchange(unread_, {}));
   if (!closing_ || serving_ || !stream_) return;
   loop::Stream::close_gently(std::move(stream_));

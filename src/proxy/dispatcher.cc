@@ -183,6 +183,7 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   if (!exchange) return;
   const auto& name = exchange->destination->name;
   exchange->waited = command.waited;
+  exchange->ticket = {};  // the heart has forgotten it
   const bool full = command.why == flow::Refused::queue_full;
   refuse(*exchange, busy(full ? http::Why::queue_full : http::Why::wait_over,
                          name + (full ? " queue full" : " queue wait over"), command.retry_after));
@@ -209,7 +210,10 @@ void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view deta
 
 void Dispatcher::stalled(Exchange& exchange, std::string_view details) {
   exchange.requester.answer_broken();
-  end(exchange, {.kind = EventKind::error, .outcome = Outcome::client_gone, .detail = details});
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::client_gone,
+                 .status = exchange.flight->status(),
+                 .detail = details});
 }
 
 void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
@@ -317,7 +321,8 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
     event.entry = destination->entry;
     event.upstream = destination->name;
     // The heart is told after the world is.
-    event.pending = destination->heart.pending() - (kind == EventKind::gone ? 1 : 0);
+    const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
+    event.pending = destination->heart.pending() - (leaves ? 1 : 0);
     event.in_flight =
         destination->heart.in_flight() - (kind == EventKind::complete || kind == EventKind::error ? 1 : 0);
     event.wait = Duration{exchange.waited};

@@ -10,14 +10,19 @@
 
 namespace penstock::proxy {
 
+void BodyBuffer::append(std::string_view bytes) {
+  if (taken_ > bytes_.size() / 2) {  // a stream that never runs dry must not keep what has left
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+  }
+  bytes_.append(bytes);
+}
+
 std::size_t BodyBuffer::take(char* room, std::size_t space) {
   const std::size_t moved = std::min(space, size());
   std::memcpy(room, bytes_.data() + taken_, moved);
   taken_ += moved;
-  if (taken_ == bytes_.size()) {
-    bytes_.clear();
-    taken_ = 0;
-  }
+  if (2 * taken_ >= bytes_.size()) bytes_.erase(0, std::exchange(taken_, 0));
   return moved;
 }
 

@@ -24,7 +24,7 @@ class Flight;
 /// Body bytes on their way from the client to the upstream.
 class BodyBuffer {
  public:
-  void append(std::string_view bytes) { bytes_.append(bytes); }
+  void append(std::string_view bytes);
   /// Moves out at most `space` bytes.
   std::size_t take(char* room, std::size_t space);
   std::size_t size() const { return bytes_.size() - taken_; }
