@@ -9,7 +9,7 @@
 #include <atomic>
 #include <optional>
 
-#include "name_server.h"
+#include "support/name_server.h"
 #include "support/sockets.h"
 #include "support/test_loop.h"
 
@@ -18,6 +18,7 @@ namespace {
 
 using testing::Contains;
 using testing::UnorderedElementsAre;
+using test::NameServer;
 using Reply = NameServer::Reply;
 
 /// One A and one AAAA for every name.

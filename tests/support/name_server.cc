@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // As much of RFC 1035 as it takes.
-#include "name_server.h"
+#include "support/name_server.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-namespace penstock::loop {
+namespace penstock::test {
 
 namespace {
 constexpr std::size_t kHeader = 12;
@@ -107,4 +107,4 @@ void NameServer::live() {
   }
 }
 
-}  // namespace penstock::loop
+}  // namespace penstock::test

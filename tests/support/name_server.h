@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace penstock::loop {
+namespace penstock::test {
 
 class NameServer {
  public:
@@ -47,4 +47,4 @@ class NameServer {
   std::thread thread_;
 };
 
-}  // namespace penstock::loop
+}  // namespace penstock::test

@@ -83,7 +83,10 @@ void serve_any(test::Origin& origin, test::Socket& peer, int) {
     if (head.empty()) return;
     std::string body;
     if (head.contains("\r\nContent-Length: 3\r\n")) body = peer.read(3);
-    if (head.contains("\r\nTransfer-Encoding: chunked\r\n")) body = lines_to(peer, "0\r\n") + lines_to(peer, "\r\n");
+    if (head.contains("\r\nTransfer-Encoding: chunked\r\n")) {
+      body = lines_to(peer, "0\r\n");
+      body += lines_to(peer, "\r\n");
+    }
     for (const auto& line : sorted(head)) origin.note(line);
     origin.note(body);
     peer.send(kOk.substr(0, head.starts_with("HEAD") ? kOk.size() - 2 : kOk.size()));

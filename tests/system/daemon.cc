@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program under test, as a child process.
+#include "system/daemon.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace penstock::trial {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What a child is started with, laid out before the fork: between fork and exec nothing may allocate.
+struct Launch {
+  std::vector<std::string> arguments, environment;
+  int out = -1, err = -1;
+
+  pid_t start() {
+    std::vector<char*> argv, envp;
+    for (auto& text : arguments) argv.push_back(text.data());
+    for (auto& text : environment) envp.push_back(text.data());
+    argv.push_back(nullptr), envp.push_back(nullptr);
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    execve(argv[0], argv.data(), envp.data());
+    _exit(127);
+  }
+};
+
+std::vector<std::string> environment_of(const std::map<std::string, std::string>& more) {
+  // A small quarantine keeps AddressSanitizer from hiding how much memory the program itself holds.
+  std::vector<std::string> lines{"ASAN_OPTIONS=quarantine_size_mb=8", "UBSAN_OPTIONS=print_stacktrace=1"};
+  for (const auto& [name, value] : more) lines.push_back(name + "=" + value);
+  return lines;
+}
+
+std::string read_all(int fd) {
+  std::string text;
+  char bytes[4096];
+  for (ssize_t count; (count = ::read(fd, bytes, sizeof bytes)) > 0;)
+    text.append(bytes, static_cast<std::size_t>(count));
+  return text;
+}
+
+int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+std::uint16_t port_after(const std::string& text, const std::string& words) {
+  const auto at = text.find(words);
+  const auto colon = text.find(':', at + words.size());
+  if (at == std::string::npos || colon == std::string::npos) return 0;
+  return static_cast<std::uint16_t>(std::stoi(text.substr(colon + 1)));
+}
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+bool is_sanitized() { return PENSTOCK_SANITIZED; }
+
+std::string new_folder() {
+  std::string path = (fs::temp_directory_path() / "penstock-test-XXXXXX").string();
+  if (!mkdtemp(path.data())) throw std::runtime_error("mkdtemp " + path);
+  return path;
+}
+
+Daemon::Daemon(const Given& given) : folder_(new_folder()), is_clean_(given.is_clean) {
+  events_ = given.events.empty() ? folder_ + "/events" : given.events;
+  spawn(given);
+  if (!await_listening()) {
+    finish();
+    throw std::runtime_error("the program does not listen:\n" + diagnostics());
+  }
+}
+
+Daemon::~Daemon() {
+  if (!reap(false)) signal(SIGTERM);
+  const auto code = exit_code();
+  finish();
+  const std::string said = diagnostics();
+  EXPECT_EQ(said.find("Sanitizer"), std::string::npos) << said;
+  EXPECT_EQ(said.find("runtime error"), std::string::npos) << said;
+  if (is_clean_) {
+    EXPECT_EQ(code, 0) << "the program's exit code\n" << said;
+  }
+  fs::remove_all(folder_);
+}
+
+void Daemon::finish() {
+  if (pid_ > 0 && !reap(false)) {
+    ADD_FAILURE() << "the program does not end on SIGTERM\n" << diagnostics();
+    kill(pid_, SIGKILL);
+    reap(true);
+  }
+  if (stderr_reader_.joinable()) stderr_reader_.join();
+}
+
+void Daemon::spawn(const Given& given) {
+  const std::string file = folder_ + "/penstock.yaml";
+  std::ofstream(file) << "version: 1\nproxy: { listen: \"" << given.listen << "\", grace: " << given.grace
+                      << ", via: " << given.via << " }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: \"" << events_
+                      << "\" }\n"
+                      << given.yaml;
+  int err[2];
+  if (pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  const Socket nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Launch launch{{PENSTOCK_BINARY, "run", "--config", file}, environment_of(given.environment), -1, err[1]};
+  launch.out = given.stdout_fd >= 0 ? given.stdout_fd : nowhere.fd();
+  pid_ = launch.start();
+  ::close(err[1]);
+  stderr_reader_ = std::thread([this, fd = err[0]] { listen_to_stderr(fd); });
+}
+
+void Daemon::listen_to_stderr(int fd) {
+  char bytes[4096];
+  for (ssize_t count; (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
+    const std::lock_guard lock(mutex_);
+    stderr_.append(bytes, static_cast<std::size_t>(count));
+    said_.notify_all();
+  }
+  ::close(fd);
+  const std::lock_guard lock(mutex_);
+  stderr_ended_ = true;
+  said_.notify_all();
+}
+
+bool Daemon::await_listening() {
+  std::unique_lock lock(mutex_);
+  const auto is_there = [this] {
+    const auto at = stderr_.find("listening on http://");
+    return stderr_ended_ || (at != std::string::npos && stderr_.find('\n', at) != std::string::npos);
+  };
+  if (!said_.wait_for(lock, kPatience, is_there) || stderr_ended_) return false;
+  port_ = port_after(stderr_, "listening on http://");
+  admin_port_ = port_after(stderr_, "admin on http://");
+  return port_ != 0 && admin_port_ != 0;
+}
+
+bool Daemon::reap(bool block) {
+  if (exit_code_) return true;
+  int status = 0;
+  if (waitpid(pid_, &status, block ? 0 : WNOHANG) != pid_) return false;
+  exit_code_ = code_of(status);
+  return true;
+}
+
+std::optional<int> Daemon::exit_code(Clock::duration patience) {
+  eventually([this] { return reap(false); }, patience);
+  return exit_code_;
+}
+
+void Daemon::signal(int number) const { kill(pid_, number); }
+
+std::string Daemon::diagnostics() const {
+  const std::lock_guard lock(mutex_);
+  return stderr_;
+}
+
+std::vector<Json> Daemon::events() const {
+  std::vector<Json> events;
+  std::istringstream lines(file_text(events_));
+  for (std::string line; std::getline(lines, line) && !lines.eof();) events.push_back(Json::parse(line));
+  return events;
+}
+
+std::vector<Json> Daemon::await_events(std::size_t count, const std::function<bool(const Json&)>& wanted) const {
+  std::vector<Json> found;
+  eventually([&] {
+    found = events();
+    std::erase_if(found, [&](const Json& event) { return !wanted(event); });
+    return found.size() >= count;
+  });
+  return found;
+}
+
+std::vector<Json> Daemon::await_events(std::size_t count, const std::string& kind) const {
+  return await_events(count, [&](const Json& event) { return event.at("event") == kind; });
+}
+
+Reply Daemon::admin(const std::string& path, const std::string& method) const {
+  Client client(admin_port_);
+  client.send(method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+  return client.reply(method == "HEAD");
+}
+
+Json Daemon::status(const std::string& upstream) const {
+  const Json all = Json::parse(admin("/status").body);
+  for (const Json& entry : all.at("upstreams")) {
+    if (entry.at("name") == upstream) return entry;
+  }
+  return nullptr;
+}
+
+bool Daemon::await_pending(const std::string& upstream, std::size_t count) const {
+  return eventually([&] {
+    const Json entry = status(upstream);
+    return entry.is_null() ? count == 0 : entry.at("pending") == count;
+  });
+}
+
+bool Daemon::await_in_flight(const std::string& upstream, std::size_t count) const {
+  return eventually([&] {
+    const Json entry = status(upstream);
+    return entry.is_null() ? count == 0 : entry.at("inFlight") == count;
+  });
+}
+
+double Daemon::metric(const std::string& name, const std::string& labels) const {
+  double sum = 0;
+  std::istringstream lines(admin("/metrics").body);
+  for (std::string line; std::getline(lines, line);) {
+    const auto end = line.find_first_of("{ ");
+    if (line.substr(0, end) != name || line.find(labels) == std::string::npos) continue;
+    sum += std::stod(line.substr(line.rfind(' ') + 1));
+  }
+  return sum;
+}
+
+std::size_t Daemon::resident_kib() const {
+  std::istringstream lines(file_text("/proc/" + std::to_string(pid_) + "/status"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("VmRSS:")) return std::stoul(line.substr(6));
+  }
+  return 0;
+}
+
+double Daemon::cpu_seconds() const {
+  const std::string stat = file_text("/proc/" + std::to_string(pid_) + "/stat");
+  std::istringstream fields(stat.substr(stat.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  double user = 0, kernel = 0;
+  fields >> user >> kernel;
+  return (user + kernel) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::size_t Daemon::descriptors() const {
+  const fs::directory_iterator folder("/proc/" + std::to_string(pid_) + "/fd");
+  return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
+}
+
+Finished run_program(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  Launch launch{{PENSTOCK_BINARY}, environment_of(environment), out[1], err[1]};
+  launch.arguments.insert(launch.arguments.end(), arguments.begin(), arguments.end());
+  const pid_t pid = launch.start();
+  ::close(out[1]), ::close(err[1]);
+  Finished finished;
+  std::thread reader([&] { finished.err = read_all(err[0]); });
+  finished.out = read_all(out[0]);
+  reader.join();
+  ::close(out[0]), ::close(err[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  finished.code = code_of(status);
+  return finished;
+}
+
+}  // namespace penstock::trial

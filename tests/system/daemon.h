@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built program as a child process: started on free ports with a configuration of the test's, watched through its
+// event file, /status and /metrics, ended with SIGTERM. A crash, a sanitizer's complaint or a bad exit fails the test.
+#pragma once
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "system/client.h"
+
+namespace penstock::trial {
+
+using Json = nlohmann::json;
+
+struct Given {
+  std::string yaml{};  ///< more top-level keys, e.g. "defaults: { maxConcurrent: 1 }\n"
+  std::string grace = "250ms";
+  std::string via = "penstock";
+  std::string listen = "127.0.0.1:0";
+  std::string events{};                              ///< empty: a file that events() reads
+  std::map<std::string, std::string> environment{};  ///< on top of an empty one
+  int stdout_fd = -1;                                ///< where its stdout goes; -1: nowhere
+  bool is_clean = true;                              ///< false: the test ends it in a way of its own
+};
+
+class Daemon {
+ public:
+  /// Starts it, and returns when it listens.
+  explicit Daemon(const Given& given = {});
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  std::uint16_t admin_port() const { return admin_port_; }
+  std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
+  pid_t pid() const { return pid_; }
+
+  /// All lines of the event file so far.
+  std::vector<Json> events() const;
+  /// Those for which it holds, once there are that many; fewer if patience is over.
+  std::vector<Json> await_events(std::size_t count, const std::function<bool(const Json&)>& wanted) const;
+  std::vector<Json> await_events(std::size_t count, const std::string& kind) const;
+
+  /// An answer of the admin port.
+  Reply admin(const std::string& path, const std::string& method = "GET") const;
+  /// The upstream's entry in /status; null where there is none.
+  Json status(const std::string& upstream) const;
+  bool await_pending(const std::string& upstream, std::size_t count) const;
+  bool await_in_flight(const std::string& upstream, std::size_t count) const;
+  /// The sum of all samples of a metric whose labels contain `labels`.
+  double metric(const std::string& name, const std::string& labels = "") const;
+
+  std::size_t resident_kib() const;
+  double cpu_seconds() const;
+  std::size_t descriptors() const;
+
+  void signal(int number) const;
+  /// Waits for the end; nothing: it does not end. An exit by signal n is 128 + n.
+  std::optional<int> exit_code(Clock::duration patience = kPatience);
+  /// Its diagnostics so far.
+  std::string diagnostics() const;
+
+ private:
+  void spawn(const Given& given);
+  void listen_to_stderr(int fd);
+  bool await_listening();
+  bool reap(bool block);
+  void finish();
+
+  std::string folder_, events_;
+  pid_t pid_ = -1;
+  std::uint16_t port_ = 0, admin_port_ = 0;
+  bool is_clean_ = true;
+  std::optional<int> exit_code_;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable said_;
+  std::string stderr_;
+  bool stderr_ended_ = false;
+  std::thread stderr_reader_;
+};
+
+/// Runs the program to its end; its exit code, stdout and stderr.
+struct Finished {
+  int code;
+  std::string out, err;
+};
+Finished run_program(const std::vector<std::string>& arguments,
+                     const std::map<std::string, std::string>& environment = {});
+
+/// Whether the program under test is built with a sanitizer, which needs more memory and time.
+bool is_sanitized();
+
+/// A folder of the test's own, removed by nobody but Daemon.
+std::string new_folder();
+
+}  // namespace penstock::trial

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Upstreams that fail: what the client is told, before the head and after it.
+#include <gmock/gmock.h>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+std::uint16_t closed_port() {
+  std::uint16_t port = 0;
+  Socket::listen(1, &port);
+  return port;
+}
+
+/// The upstream says these bytes: 502 with this error, and nothing of them.
+void expect_bad_gateway(const std::string& bytes, const std::string& error = "http_protocol_error") {
+  SCOPED_TRACE(shown(bytes));
+  Stage stage;
+  stage.origin.on("/bad", scripts::says(bytes));
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/bad")));
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_EQ(reply.error(), error);
+  EXPECT_TRUE(reply.whole);
+  EXPECT_EQ(reply.complaint, "");
+  EXPECT_FALSE(same_name(reply.field("connection"), "close")) << "the client's own connection is sound";
+  client.send(get(stage.url("/fine")));
+  EXPECT_EQ(client.reply().body, "hello");
+  const auto errors = stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].at("error"), error);
+  EXPECT_EQ(errors[0].at("status"), 502);
+}
+
+/// The upstream says these bytes and ends: the head is relayed, the body is seen to be broken.
+void expect_broken(const std::string& bytes, const std::string& body) {
+  SCOPED_TRACE(shown(bytes));
+  Stage stage;
+  stage.origin.on("/broken", scripts::says(bytes));
+  for (const char* version : {"1.1", "1.0"}) {
+    Client client(stage.daemon.port());
+    client.send("GET " + stage.url("/broken") + " HTTP/" + version + "\r\nHost: a\r\n\r\n");
+    const Reply reply = client.reply();
+    if (reply.status == 502) continue;  // the failure was known before the head went
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_EQ(reply.body, body);
+    EXPECT_FALSE(reply.whole) << "HTTP/" << version << " must not see a clean end";
+  }
+  const auto errors = stage.daemon.await_events(2, "error");
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_NE(errors[0].value("error", ""), "");
+  EXPECT_EQ(stage.fetch("/fine").body, "hello");
+  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"upstream_error\""), 2);
+}
+
+TEST(Upstream, that_refuses_connections_is_502) {
+  Stage stage;
+  const Reply reply = stage.ask(get("http://127.0.0.1:" + std::to_string(closed_port()) + "/"));
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_EQ(reply.error(), "connection_refused");
+  EXPECT_FALSE(same_name(reply.field("connection"), "close")) << "the client's connection is fine";
+}
+
+TEST(Upstream, whose_name_does_not_exist_is_502) {
+  Stage stage;
+  const Reply reply = stage.ask(get("http://does-not-exist.invalid/"));
+  EXPECT_TRUE(reply.status == 502 || reply.status == 504) << reply.head;
+  EXPECT_TRUE(reply.error() == "dns_error" || reply.error() == "dns_timeout") << reply.head;
+}
+
+TEST(Upstream, that_resets_before_a_byte_is_502) {
+  Stage stage;
+  stage.origin.otherwise([](Visit& visit) { visit.reset(); });
+  const Reply reply = stage.fetch("/");
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_EQ(reply.error(), "connection_terminated");
+}
+
+TEST(Upstream, that_speaks_no_http_is_502) {
+  for (const char* bytes :
+       {"SSH-2.0-OpenSSH_9.2\r\n", "garbage\r\n\r\n", "<html>HTTP/0.9</html>", "HTTP/2.0 200 OK\r\n\r\n",
+        "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 abc OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1\r\n\r\n", "ICY 200 OK\r\n\r\n",
+        "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n"}) {
+    expect_bad_gateway(bytes);
+  }
+}
+
+TEST(Upstream, that_ends_within_its_head_is_502) {
+  for (const char* bytes : {"HTTP/1.1 2", "HTTP/1.1 200 OK\r\nX-A: ", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"}) {
+    SCOPED_TRACE(bytes);
+    Stage stage;
+    stage.origin.otherwise(scripts::says(bytes));
+    const Reply reply = stage.fetch("/");
+    EXPECT_EQ(reply.status, 502);
+    EXPECT_THAT(reply.error(),
+                testing::AnyOf("http_response_incomplete", "http_protocol_error", "connection_terminated"));
+    EXPECT_EQ(stage.origin.count(), 1u);
+  }
+}
+
+TEST(Upstream, with_bad_fields_is_502) {
+  for (const auto& line : {"X\0A: b"s, "X-A: b\0c"s, "X-A: b\rc"s, "X(A): b"s, ": b"s, "no colon"s}) {
+    expect_bad_gateway("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + line + "\r\n\r\nok");
+  }
+}
+
+TEST(Upstream, with_blanks_before_a_colon_or_folded_lines_is_502_or_cleaned) {
+  Stage stage;
+  stage.origin.on("/space", scripts::says("HTTP/1.1 200 OK\r\nX-A : b\r\nContent-Length: 2\r\n\r\nok"));
+  stage.origin.on("/fold", scripts::says("HTTP/1.1 200 OK\r\nX-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok"));
+  for (const char* path : {"/space", "/fold"}) {
+    const Reply reply = stage.fetch(path);
+    EXPECT_EQ(reply.complaint, "") << "the client never sees such a line";
+    EXPECT_TRUE(reply.status == 502 || reply.status == 200);
+    EXPECT_TRUE(reply.status == 502 || reply.field("x-a") == (path == "/fold"s ? "one two" : "b"));
+  }
+}
+
+TEST(Upstream, with_conflicting_framing_is_502) {
+  for (const char* lines :
+       {"Content-Length: 5abc", "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2, 3", "Content-Length: -1",
+        "Content-Length: +2", "Content-Length: 0x2", "Content-Length: 99999999999999999999"}) {
+    expect_bad_gateway("HTTP/1.1 200 OK\r\n"s + lines + "\r\n\r\nokokok");
+  }
+}
+
+TEST(Upstream, with_an_unknown_transfer_coding_is_502) {
+  for (const char* coding : {"gzip, chunked", "gzip", "chunked, chunked", "xchunked"}) {
+    Stage stage;
+    stage.origin.on("/bad",
+                    scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: "s + coding + "\r\n\r\n2\r\nok\r\n0\r\n\r\n"));
+    const Reply reply = stage.fetch("/bad");
+    EXPECT_EQ(reply.status, 502) << coding;
+    EXPECT_TRUE(reply.error() == "http_response_transfer_coding" || reply.error() == "http_protocol_error")
+        << reply.error();
+  }
+}
+
+TEST(Upstream, with_length_and_chunks_at_once_is_502_or_read_by_its_chunks) {
+  Stage stage;
+  stage.origin.on("/both", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                         "5\r\nhello\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+                                         false));
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/both")));
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.complaint, "");
+  if (reply.status == 200) {
+    EXPECT_EQ(reply.body, "hello");
+    EXPECT_FALSE(reply.fields.has("content-length"));
+  } else {
+    EXPECT_EQ(reply.status, 502);
+  }
+  EXPECT_EQ(stage.fetch("/fine").body, "hello");
+}
+
+TEST(Upstream, with_a_head_beyond_the_cap_is_502) {
+  const std::string error = "http_response_header_section_size";
+  expect_bad_gateway("HTTP/1.1 200 OK\r\nX-Big: " + std::string(300 * 1024, 'v') + "\r\nContent-Length: 2\r\n\r\nok",
+                     error);
+  expect_bad_gateway("HTTP/1.1 200 OK\r\nX-Big: " + std::string(1024 * 1024, 'v') + "\r\nContent-Length: 2\r\n\r\nok",
+                     error);
+  std::string many = "HTTP/1.1 200 OK\r\n";
+  for (int i = 0; i < 10'000; ++i) many += "X: y\r\n";
+  expect_bad_gateway(many + "Content-Length: 2\r\n\r\nok", error);
+}
+
+TEST(Upstream, whose_head_never_ends_is_502_and_costs_no_memory) {
+  Stage stage;
+  stage.origin.otherwise([](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\n");
+    while (visit.write("X-More: " + std::string(4000, 'v') + "\r\n")) {
+    }
+  });
+  const std::size_t before = stage.daemon.resident_kib();
+  EXPECT_EQ(stage.fetch("/").status, 502);
+  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 32 : 8) * 1024);
+}
+
+TEST(Upstream, that_ends_within_its_body_is_broken_for_the_client_too) {
+  expect_broken("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it", "half of it");
+  expect_broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhalf of it\r\n", "half of it");
+  expect_broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhalf of it\r\n0\r\n", "half of it");
+}
+
+TEST(Upstream, with_a_bad_chunk_within_its_body_is_broken_for_the_client_too) {
+  expect_broken("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhalf of it\r\nXYZ\r\nrest\r\n0\r\n\r\n",
+                "half of it");
+}
+
+TEST(Upstream, that_resets_within_its_body_is_broken_for_the_client_too) {
+  Stage stage;
+  for (const char* framing : {"Content-Length: 100", "Transfer-Encoding: chunked", "X-Framing: to the end"}) {
+    SCOPED_TRACE(framing);
+    stage.origin.on("/reset", [=](Visit& visit) {
+      visit.write("HTTP/1.1 200 OK\r\n"s + framing + "\r\n\r\n4\r\nhalf\r\n");
+      visit.hold();
+      visit.reset();
+    });
+    Client client(stage.daemon.port());
+    client.send(get(stage.url("/reset")));
+    ASSERT_TRUE(client.hears_within(kPatience));
+    stage.origin.release();
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_FALSE(reply.whole);
+  }
+}
+
+TEST(Upstream, that_says_more_than_it_announced_does_not_disturb_the_next_client) {
+  Stage stage;
+  stage.origin.on(
+      "/more",
+      scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+                    false));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(stage.fetch("/more").body, "ok");
+    EXPECT_EQ(stage.fetch("/fine").body, "hello");
+  }
+}
+
+TEST(EarlyAnswer, stops_the_upload_and_reaches_the_client) {
+  Stage stage;
+  for (const int status : {401, 413, 200}) {
+    SCOPED_TRACE(status);
+    stage.origin.otherwise([=](Visit& visit) {
+      visit.last("HTTP/1.1 " + std::to_string(status) +
+                 " Early\r\nContent-Length: 5\r\nConnection: close\r\n\r\nearly");
+      visit.sees_the_end();
+    });
+    Client client(stage.daemon.port());
+    client.send("PUT " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 67108864\r\n\r\n");
+    std::thread sender([&] { client.send(std::string(64 * 1024 * 1024, 'b')); });
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.status, status);
+    EXPECT_EQ(reply.body, "early");
+    client.rest();
+    EXPECT_TRUE(client.socket().ended()) << "its framing is lost: the connection ends";
+    sender.join();
+    EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
+  }
+}
+
+TEST(EarlyAnswer, followed_by_a_reset_is_whole_all_the_same) {
+  Stage stage;
+  stage.origin.otherwise([](Visit& visit) {
+    visit.last("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly");
+    visit.hold();
+    visit.reset();
+  });
+  Client client(stage.daemon.port());
+  client.send("PUT " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome of it");
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, "early");
+  stage.origin.release();
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Header fields: which are refused, which stay behind at a proxy, which go through and how.
+#include <gmock/gmock.h>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::ElementsAre;
+
+/// A GET with a proper Host and these lines, taken as they are.
+std::string with_lines(const Stage& stage, const std::string& lines) {
+  return "GET " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + lines + "\r\n";
+}
+
+TEST(Fields, with_a_blank_before_the_colon_are_refused) {
+  Stage stage;
+  const std::string start = "GET " + stage.url() + " HTTP/1.1\r\n";
+  const std::string host = stage.origin.host();
+  expect_refused(stage, start + "Host : " + host + "\r\n\r\n");
+  expect_refused(stage, start + "Host\t: " + host + "\r\n\r\n");
+  for (const char* line :
+       {"Content-Length : 0\r\n", "Transfer-Encoding : chunked\r\n", "X-A : b\r\n", "X-A\t: b\r\n"}) {
+    expect_refused(stage, with_lines(stage, line));
+  }
+}
+
+TEST(Fields, that_are_folded_are_refused_or_joined) {
+  Stage stage;
+  expect_refused(stage, with_lines(stage, "Transfer-Encoding:\r\n chunked\r\n"));
+  expect_refused(stage, with_lines(stage, "Content-Length: 1\r\n 0\r\n"));
+  Client client(stage.daemon.port());
+  const std::size_t before = stage.origin.count();
+  client.send(with_lines(stage, "X-A: one\r\n two\r\n"));
+  const Reply reply = client.reply();
+  if (reply.status == 200) {
+    EXPECT_THAT(stage.origin.seen().back().fields.all("x-a"), ElementsAre("one two"));
+  } else {
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_EQ(stage.origin.count(), before);
+  }
+}
+
+TEST(Fields, that_begin_with_a_blank_line_led_by_space_are_refused) {
+  Stage stage;
+  const std::string start = "GET " + stage.url() + " HTTP/1.1\r\n";
+  expect_refused(stage, start + " X-A: b\r\nHost: " + stage.origin.host() + "\r\n\r\n");
+  expect_refused(stage, start + " \r\nHost: " + stage.origin.host() + "\r\n\r\n");
+}
+
+TEST(Fields, with_names_that_are_no_tokens_are_refused) {
+  Stage stage;
+  for (const auto& line : {"no colon here\r\n"s, ": empty\r\n"s, "X(A: b\r\n"s, "X\x85: b\r\n"s, "X\xa0: b\r\n"s,
+                           "X\0A: b\r\n"s, "\x01: b\r\n"s, "X A: b\r\n"s, "\"X\": b\r\n"s, "X@A: b\r\n"s}) {
+    expect_refused(stage, with_lines(stage, line));
+  }
+}
+
+TEST(Fields, with_controls_in_a_value_are_refused) {
+  Stage stage;
+  for (const auto& bad : {"\0"s, "\r"s, "\n"s, "\v"s, "\x7f"s, "\x01"s, "\f"s, "\x1b"s}) {
+    expect_refused(stage, with_lines(stage, "X-A: b" + bad + "c\r\n"));
+  }
+}
+
+TEST(Fields, smuggled_after_a_bare_carriage_return_are_refused) {
+  Stage stage;
+  expect_refused(stage, with_lines(stage, "X-A: b\rTransfer-Encoding: chunked\r\n"));
+  expect_refused(stage, with_lines(stage, "X-A: b\nTransfer-Encoding: chunked\r\n"));
+  expect_refused(stage, with_lines(stage, "X-A: b\r\r\nTransfer-Encoding: chunked\r\n"));
+}
+
+TEST(Fields, a_nul_anywhere_in_a_head_is_refused) {
+  Stage stage;
+  const std::string request = with_lines(stage, "X-A: b\r\nAccept: */*\r\n");
+  for (std::size_t at = 0; at + 1 < request.size(); ++at) {
+    SCOPED_TRACE(at);
+    Client client(stage.daemon.port());
+    client.send(std::string(request).insert(at, 1, '\0'));
+    EXPECT_EQ(client.reply().status / 100, 4) << shown(client.rest());
+  }
+  EXPECT_EQ(stage.origin.count(), 0u);
+}
+
+TEST(Fields, with_high_bytes_in_a_value_go_through) {
+  Stage stage;
+  EXPECT_EQ(stage.ask(with_lines(stage, "X-A: caf\xc3\xa9 \xff\r\n")).status, 200);
+  EXPECT_THAT(stage.origin.seen()[0].fields.all("x-a"), ElementsAre("caf\xc3\xa9 \xff"));
+}
+
+TEST(Host, must_be_there_once_and_be_valid) {
+  Stage stage;
+  const std::string start = "GET " + stage.url() + " HTTP/1.1\r\n", host = stage.origin.host();
+  for (const auto& lines :
+       {""s, "Host: " + host + "\r\nHost: " + host + "\r\n", "Host: " + host + "\r\nHost: other.test\r\n",
+        "Host: a b\r\n"s, "Host: a/b\r\n"s, "Host: user@" + host + "\r\n", "Host: " + host + ", " + host + "\r\n",
+        "Host: a:b\r\n"s, "Host: a:80:80\r\n"s, "Host: [::1\r\n"s}) {
+    expect_refused(stage, start + lines + "\r\n");
+  }
+}
+
+TEST(Host, is_made_from_the_target) {
+  Stage stage;
+  for (const char* host : {"other.test", "127.0.0.1:1", "127.0.0.1"}) {
+    const Reply reply = stage.ask("GET " + stage.url() + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_THAT(stage.origin.seen().back().fields.all("host"), ElementsAre(stage.origin.host()));
+  }
+}
+
+TEST(Host, is_given_to_the_upstream_of_an_http_1_0_client) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send("GET " + stage.url("/old") + " HTTP/1.0\r\n\r\n");
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, "hello");
+  EXPECT_FALSE(reply.chunked);
+  EXPECT_TRUE(client.closed());
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_TRUE(seen[0].head.starts_with("GET /old HTTP/1.1\r\n")) << seen[0].head;
+  EXPECT_THAT(seen[0].fields.all("host"), ElementsAre(stage.origin.host()));
+}
+
+TEST(Hop, by_hop_fields_stay_behind_and_the_others_go_on) {
+  Stage stage;
+  stage.ask(with_lines(
+      stage,
+      "Connection: X-Hop, keep-alive\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\n"
+      "TE: trailers\r\nUpgrade: websocket\r\nProxy-Authorization: Basic c2VjcmV0\r\nX-End: 1\r\n"
+      "Authorization: Bearer t\r\nCookie: a=b\r\nTrailer: X-T\r\n"));
+  ASSERT_EQ(stage.origin.count(), 1u);
+  const Lines fields = stage.origin.seen()[0].fields;
+  for (const char* name :
+       {"connection", "x-hop", "keep-alive", "proxy-connection", "te", "upgrade", "proxy-authorization",
+        "transfer-encoding", "content-length", "expect", "penstock-max-wait"}) {
+    EXPECT_FALSE(fields.has(name)) << name;
+  }
+  EXPECT_EQ(fields.find("x-end"), "1");
+  EXPECT_EQ(fields.find("authorization"), "Bearer t");
+  EXPECT_EQ(fields.find("cookie"), "a=b");
+}
+
+TEST(Hop, by_hop_fields_of_the_upstream_stay_behind_too) {
+  Stage stage;
+  stage.origin.otherwise(
+      scripts::answers(200, "x",
+                       "Connection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: a\r\n"
+                       "Upgrade: h2c\r\nX-End: 1\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\n"));
+  const Reply reply = stage.fetch("/");
+  for (const char* name : {"x-hop", "keep-alive", "proxy-connection", "upgrade"})
+    EXPECT_FALSE(reply.fields.has(name)) << name;
+  EXPECT_EQ(reply.field("x-end"), "1");
+  EXPECT_THAT(reply.fields.all("set-cookie"), ElementsAre("a=b", "c=d"));
+}
+
+TEST(Hop, nominations_cannot_take_framing_or_routing_away) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send(with_body("POST", stage.url("/x"), "12345", "Connection: Host, Content-Length, Transfer-Encoding\r\n"));
+  const Reply reply = client.reply();
+  if (reply.status == 400) return;
+  EXPECT_EQ(reply.status, 200);
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0].body, "12345");
+  EXPECT_THAT(seen[0].fields.all("host"), ElementsAre(stage.origin.host()));
+}
+
+TEST(Hop, two_hundred_nominations_are_all_obeyed_or_refused) {
+  Stage stage;
+  std::string nominated, lines;
+  for (int i = 0; i < 200; ++i) nominated += (i ? ", X-" : "X-") + std::to_string(i);
+  for (int i = 0; i < 100; ++i) lines += "X-" + std::to_string(i) + ": hop\r\n";
+  const Reply reply = stage.ask(with_lines(stage, "Connection: " + nominated + "\r\n" + lines));
+  if (reply.status / 100 == 4) return;
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(stage.origin.seen()[0].head.find("hop"), std::string::npos);
+}
+
+TEST(Upgrade, is_stripped_and_the_request_served) {
+  Stage stage;
+  for (const char* protocol : {"websocket", "h2c"}) {
+    const Reply reply =
+        stage.ask(with_lines(stage, "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: "s + protocol +
+                                        "\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nSec-WebSocket-Version: 13\r\n"));
+    EXPECT_EQ(reply.status, 200);
+    const auto fields = stage.origin.seen().back().fields;
+    EXPECT_FALSE(fields.has("upgrade"));
+    EXPECT_FALSE(fields.has("connection"));
+    EXPECT_FALSE(fields.has("http2-settings"));
+  }
+}
+
+TEST(Upgrade, that_nobody_asked_for_is_a_bad_gateway) {
+  Stage stage;
+  stage.origin.otherwise(
+      scripts::says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nraw bytes"));
+  const Reply reply = stage.fetch("/");
+  EXPECT_EQ(reply.status, 502);
+  EXPECT_EQ(reply.error(), "http_upgrade_failed");
+  EXPECT_EQ(reply.body.find("raw bytes"), std::string::npos);
+}
+
+TEST(Fields, that_are_empty_arrive_empty) {
+  Stage stage;
+  stage.ask(with_lines(stage, "X-Empty:\r\nX-Blank:   \r\n"));
+  const Lines fields = stage.origin.seen()[0].fields;
+  EXPECT_EQ(fields.find("x-empty"), "");
+  EXPECT_EQ(fields.find("x-blank"), "");
+}
+
+TEST(Fields, keep_their_order_and_repetitions_both_ways) {
+  Stage stage;
+  stage.origin.otherwise(scripts::answers(200, "x", "X-A: 1\r\nX-B: 2\r\nx-a: 3\r\nX-B: 4\r\n"));
+  const Reply reply = stage.ask(with_lines(stage, "X-A: 1\r\nX-B: 2\r\nx-a: 3\r\nX-B: 4\r\n"));
+  const auto kept = [](const Lines& lines) {
+    std::string out;
+    for (const auto& line : lines) {
+      if (same_name(line.name, "x-a") || same_name(line.name, "x-b")) out += line.value;
+    }
+    return out;
+  };
+  EXPECT_EQ(kept(stage.origin.seen()[0].fields), "1234");
+  EXPECT_EQ(kept(reply.fields), "1234");
+}
+
+TEST(Fields, are_not_invented) {
+  Stage stage;
+  stage.ask(with_body("POST", stage.url("/x"), "a=b"));
+  const Lines fields = stage.origin.seen()[0].fields;
+  for (const char* name : {"accept", "content-type", "user-agent", "expect", "accept-encoding", "connection"}) {
+    EXPECT_FALSE(fields.has(name)) << name;
+  }
+  EXPECT_EQ(fields.size(), 3u) << "Host, Via and Content-Length";
+}
+
+TEST(Via, is_appended_both_ways) {
+  Stage stage;
+  stage.origin.otherwise(scripts::answers(200, "x", "Via: 1.0 inner\r\n"));
+  const Reply reply = stage.ask(with_lines(stage, "Via: 1.1 outer\r\n"));
+  const auto list = [](const Lines& lines) {
+    std::string out;
+    for (const auto& value : lines.all("via")) out += (out.empty() ? "" : ", ") + value;
+    return out;
+  };
+  EXPECT_EQ(list(stage.origin.seen()[0].fields), "1.1 outer, 1.1 penstock");
+  EXPECT_EQ(list(reply.fields), "1.0 inner, 1.1 penstock");
+  stage.ask("GET " + stage.url() + " HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(list(stage.origin.seen()[1].fields), "1.0 penstock") << "the version that was received";
+}
+
+TEST(Answers, of_the_upstream_tell_how_long_they_waited) {
+  Stage stage;
+  stage.origin.otherwise(scripts::answers(200, "x", "Server-Timing: db;dur=53\r\n"));
+  const auto timings = stage.fetch("/").fields.all("server-timing");
+  ASSERT_EQ(timings.size(), 2u);
+  EXPECT_EQ(timings[0], "db;dur=53");
+  EXPECT_THAT(timings[1], testing::MatchesRegex("penstock-wait;dur=[0-9.]+"));
+}
+
+TEST(Answers, of_the_upstream_cannot_forge_our_marks_nor_ask_for_proxy_credentials) {
+  Stage stage;
+  stage.origin.on("/407", scripts::answers(407, "give me", "Proxy-Authenticate: Basic realm=\"x\"\r\n"));
+  const Reply reply = stage.fetch("/407");
+  EXPECT_FALSE(reply.fields.has("proxy-authenticate"));
+}
+
+TEST(Heads, beyond_the_caps_are_431) {
+  Stage stage;
+  const auto lines = [](int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += "X-" + std::to_string(i) + ": v\r\n";
+    return out;
+  };
+  EXPECT_EQ(stage.ask(with_lines(stage, lines(101))).status, 200);
+  const std::size_t before = stage.daemon.resident_kib();
+  expect_refused(stage, with_lines(stage, lines(1000)), {431});
+  expect_refused(stage, with_lines(stage, lines(10'000)), {431});
+  expect_refused(stage, with_lines(stage, "X-Big: " + std::string(64 * 1024, 'v') + "\r\n"), {431});
+  std::string in_all;
+  for (int i = 0; i < 100; ++i) in_all += "X-" + std::to_string(i) + ": " + std::string(1024, 'v') + "\r\n";
+  expect_refused(stage, with_lines(stage, in_all), {431});
+  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 32 : 4) * 1024) << "memory stays flat";
+}
+
+TEST(Heads, just_within_the_caps_are_served) {
+  Stage stage({.yaml = "caps: { headerCount: 10, headerBytes: 8KiB }\n"});
+  std::string nine;
+  for (int i = 0; i < 9; ++i) nine += "X-" + std::to_string(i) + ": v\r\n";
+  EXPECT_EQ(stage.ask(with_lines(stage, nine)).status, 200) << "Host is the tenth";
+  expect_refused(stage, with_lines(stage, nine + "X-9: v\r\n"), {431});
+  EXPECT_EQ(stage.ask(with_lines(stage, "X-Big: " + std::string(7 * 1024, 'v') + "\r\n")).status, 200);
+  expect_refused(stage, with_lines(stage, "X-Big: " + std::string(8 * 1024, 'v') + "\r\n"), {431});
+}
+
+}  // namespace
+}  // namespace penstock::trial

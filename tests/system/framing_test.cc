@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a request ends: every message about which two readers could disagree is refused, and what is hidden behind it
+// never reaches the upstream.
+#include <gmock/gmock.h>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::ElementsAre;
+
+/// A POST with these lines and this body, followed by a request that must never be seen.
+std::string smuggling(const Stage& stage, const std::string& lines, const std::string& body,
+                      const char* version = "1.1") {
+  return "POST " + stage.url("/first") + " HTTP/" + version + "\r\nHost: " + stage.origin.host() + "\r\n" + lines +
+         "\r\n" + body + get(stage.url("/smuggled"));
+}
+
+/// Such a request gets an answer of ours, or none, and then the end; whatever came of it at the origin, it was no
+/// whole request, and the hidden one is not there.
+void expect_cut(Stage& stage, const std::string& bytes) {
+  SCOPED_TRACE("sent: " + shown(bytes));
+  {
+    Client client(stage.daemon.port());
+    client.send(bytes);
+    const Reply reply = client.reply();
+    EXPECT_TRUE(reply.status == 0 || reply.status / 100 == 4) << reply.head;
+    EXPECT_EQ(client.rest(), "");
+    EXPECT_TRUE(client.socket().ended());
+  }
+  EXPECT_EQ(stage.fetch("/a-healthy-request").body, "hello");
+  for (const auto& seen : stage.origin.seen()) {
+    EXPECT_NE(seen.target, "/smuggled");
+    EXPECT_FALSE(seen.target == "/first" && seen.whole) << seen.raw_body;
+  }
+}
+
+TEST(Framing, by_length_and_by_chunks_at_once_is_refused) {
+  Stage stage;
+  const std::string chunked = "Transfer-Encoding: chunked\r\n", body = "5\r\nhello\r\n0\r\n\r\n";
+  for (const char* length : {"3", "15", "16", "100"}) {
+    const std::string by_length = "Content-Length: "s + length + "\r\n";
+    expect_refused(stage, smuggling(stage, by_length + chunked, body));
+    expect_refused(stage, smuggling(stage, chunked + by_length, body));
+  }
+}
+
+TEST(Framing, by_two_lengths_is_refused) {
+  Stage stage;
+  expect_refused(stage, smuggling(stage, "Content-Length: 4\r\nContent-Length: 5\r\n", "12345"));
+  expect_refused(stage, smuggling(stage, "Content-Length: 4, 5\r\n", "12345"));
+  expect_refused(stage, smuggling(stage, "Content-Length: 4\r\nX-A: b\r\nContent-Length: 0\r\n", "1234"));
+}
+
+TEST(Framing, by_the_same_length_twice_is_refused) {
+  Stage stage;
+  expect_refused(stage, smuggling(stage, "Content-Length: 4\r\nContent-Length: 4\r\n", "1234"));
+  expect_refused(stage, smuggling(stage, "Content-Length: 4, 4\r\n", "1234"));
+}
+
+TEST(Framing, by_anything_but_plain_digits_is_refused) {
+  Stage stage;
+  for (const char* length :
+       {"+4", "-4", "0x4", "4_0", "4.0", "4e0", "", ",", "4abc", "\xef\xbc\x94", "18446744073709551616", "4 4", "4;q=1",
+        "\"4\"", "4,", ",4", "99999999999999999999999999"}) {
+    expect_refused(stage, smuggling(stage, "Content-Length: "s + length + "\r\n", "1234"));
+  }
+}
+
+TEST(Framing, by_a_length_beyond_what_counts_is_refused_or_never_whole) {
+  Stage stage;
+  for (const char* length : {"9223372036854775808", "18446744073709551615"}) {
+    Client client(stage.daemon.port());
+    const std::size_t before = stage.daemon.resident_kib();
+    client.send("POST " + stage.url("/first") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
+                "\r\nContent-Length: " + length + "\r\n\r\n");
+    EXPECT_EQ(client.reply().status / 100, 4);
+    EXPECT_LT(stage.daemon.resident_kib(), before + 8 * 1024) << "nothing is allocated by announced size";
+  }
+  EXPECT_EQ(stage.origin.count(), 0u);
+}
+
+TEST(Framing, a_huge_length_allocates_nothing) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  const std::size_t before = stage.daemon.resident_kib();
+  client.send("POST " + stage.url("/first") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
+              "\r\nContent-Length: 9223372036854775807\r\n\r\nsome");
+  ASSERT_TRUE(stage.origin.await(1));
+  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 32 : 4) * 1024);
+  client.close();
+  EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
+  EXPECT_FALSE(stage.origin.seen()[0].whole);
+}
+
+TEST(TransferEncoding, that_is_not_exactly_chunked_is_refused) {
+  Stage stage;
+  for (const auto& coding : {"gzip"s, "chunked, gzip"s, "gzip, chunked"s, "identity"s, "xchunked"s, "\"chunked\""s,
+                             "chunked;q=1"s, "chunked, chunked"s, ""s, "\x0b"s + "chunked", "chunked\xa0"s,
+                             "chunked, identity"s, "chun ked"s, "chunked\0"s, "cow"s}) {
+    expect_refused(stage, smuggling(stage, "Transfer-Encoding: " + coding + "\r\n", "5\r\nhello\r\n0\r\n\r\n"),
+                   {400, 501});
+  }
+  expect_refused(stage, smuggling(stage, "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+                 {400, 501});
+  expect_refused(stage, smuggling(stage, "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+                 {400, 501});
+}
+
+TEST(TransferEncoding, in_capitals_is_the_same) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
+              "\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+  EXPECT_EQ(client.reply().status, 200);
+  EXPECT_EQ(stage.origin.seen()[0].body, "hello");
+}
+
+TEST(TransferEncoding, with_an_empty_element_is_cleaned_or_refused) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
+              "\r\nTransfer-Encoding: ,chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+  const Reply reply = client.reply();
+  if (reply.status == 200) {
+    EXPECT_THAT(stage.origin.seen()[0].fields.all("transfer-encoding"), ElementsAre("chunked"));
+    EXPECT_EQ(stage.origin.seen()[0].body, "hello");
+  } else {
+    EXPECT_EQ(reply.status, 400);
+    EXPECT_EQ(stage.origin.count(), 0u);
+  }
+}
+
+TEST(TransferEncoding, from_an_http_1_0_client_is_refused) {
+  Stage stage;
+  expect_refused(stage, smuggling(stage, "Transfer-Encoding: chunked\r\n", "5\r\nhello\r\n0\r\n\r\n", "1.0"));
+  expect_refused(
+      stage, smuggling(stage, "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "5\r\nhello\r\n0\r\n\r\n", "1.0"));
+}
+
+const std::string kChunked = "Transfer-Encoding: chunked\r\n";
+
+TEST(Chunks, with_sizes_that_are_no_plain_hexadecimal_are_cut) {
+  Stage stage;
+  for (const char* size : {"0x4", "+4", "-0", "0_4", "G", "", "10000000000000004", " 4", "4 ", "\t4", "4\t", "4.",
+                           "'4'", "fffffffffffffffff", "10000000000000000"}) {
+    expect_cut(stage, smuggling(stage, kChunked, std::string(size) + "\r\nabcd\r\n0\r\n\r\n"));
+  }
+}
+
+TEST(Chunks, ended_by_bare_line_feeds_are_cut) {
+  Stage stage;
+  expect_cut(stage, smuggling(stage, kChunked, "4\nabcd\r\n0\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\n0\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\n\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX-T: a\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\r\nabcd\r\n0\r\n\r\n"));
+}
+
+TEST(Chunks, with_controls_in_an_extension_are_cut) {
+  Stage stage;
+  for (const auto& extension : {";a\rb"s, ";a\nb"s, ";a\0b"s, ";a=\"b\r\nc\""s, ";a\rX: y"s}) {
+    expect_cut(stage, smuggling(stage, kChunked, "4" + extension + "\r\nabcd\r\n0\r\n\r\n"));
+  }
+}
+
+TEST(Chunks, with_endless_extensions_are_cut_at_the_cap) {
+  Stage stage;
+  expect_cut(stage, smuggling(stage, kChunked, "4;" + std::string(20 * 1024, 'a') + "\r\nabcd\r\n0\r\n\r\n"));
+}
+
+TEST(Chunks, lose_their_extensions_on_the_way) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + kChunked +
+              "\r\n4;a=b\r\nabcd\r\n4;c=\"d\"\r\nefgh\r\n0;x\r\n\r\n");
+  EXPECT_EQ(client.reply().status, 200);
+  ASSERT_EQ(stage.origin.count(), 1u);
+  const auto seen = stage.origin.seen()[0];
+  EXPECT_EQ(seen.body, "abcdefgh");
+  EXPECT_EQ(seen.raw_body.find(';'), std::string::npos);
+}
+
+TEST(Chunks, with_several_extensions_lose_them_or_are_refused) {
+  Stage stage;
+  const Reply reply = stage.ask("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" +
+                                kChunked + "\r\n4;a=b;c=d;e=\"f;g\"\r\nabcd\r\n0\r\n\r\n");
+  EXPECT_TRUE(reply.status == 200 || reply.status == 400) << reply.head;
+  for (const auto& seen : stage.origin.seen()) {
+    EXPECT_EQ(seen.raw_body.find(';'), std::string::npos);
+    EXPECT_EQ(seen.whole, reply.status == 200);
+  }
+}
+
+TEST(Chunks, of_one_byte_a_hundred_thousand_times_cost_bounded_work) {
+  Stage stage;
+  stage.origin.otherwise([](Visit& visit) {
+    visit.read_body([](std::string_view) {});
+    visit.answer(200, "read");
+  });
+  std::string body;
+  for (int i = 0; i < 100'000; ++i) body += "1;extension=value\r\nx\r\n";
+  const double before = stage.daemon.cpu_seconds();
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + kChunked + "\r\n" +
+              body + "0\r\n\r\n");
+  EXPECT_EQ(client.reply().body, "read");
+  EXPECT_LT(stage.daemon.cpu_seconds() - before, is_sanitized() ? 10 : 2);
+}
+
+TEST(Chunks, longer_or_shorter_than_announced_are_cut) {
+  Stage stage;
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcde\r\n0\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabc\r\n0\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd0\r\n\r\n"));
+}
+
+TEST(Chunks, of_a_huge_size_allocate_nothing) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  const std::size_t before = stage.daemon.resident_kib();
+  client.send("POST " + stage.url("/first") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + kChunked +
+              "\r\n7fffffffffffffff\r\nabcd");
+  ASSERT_TRUE(stage.origin.await(1));
+  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 32 : 4) * 1024);
+}
+
+TEST(RequestTrailers, are_forwarded_as_trailers) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + kChunked +
+              "Trailer: X-Sum\r\n\r\n4\r\nabcd\r\n0\r\nX-Sum: 42\r\nX-More: y\r\n\r\n");
+  EXPECT_EQ(client.reply().status, 200);
+  const auto seen = stage.origin.seen()[0];
+  EXPECT_EQ(seen.trailers.find("x-sum"), "42");
+  EXPECT_EQ(seen.trailers.find("x-more"), "y");
+  EXPECT_FALSE(seen.fields.has("x-sum"));
+}
+
+TEST(RequestTrailers, that_would_route_or_authenticate_are_dropped) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + kChunked +
+              "\r\n4\r\nabcd\r\n0\r\nHost: evil\r\nAuthorization: Basic eA==\r\nX-Ok: 1\r\n\r\n");
+  EXPECT_EQ(client.reply().status, 200);
+  ASSERT_EQ(stage.origin.count(), 1u);
+  const auto seen = stage.origin.seen()[0];
+  EXPECT_FALSE(seen.trailers.has("host"));
+  EXPECT_FALSE(seen.trailers.has("authorization"));
+  EXPECT_EQ(seen.trailers.find("x-ok"), "1");
+  EXPECT_FALSE(seen.fields.has("authorization"));
+}
+
+TEST(RequestTrailers, that_would_frame_are_dropped_or_refused) {
+  Stage stage;
+  for (const char* line : {"Content-Length: 9", "Transfer-Encoding: chunked"}) {
+    const std::size_t before = stage.origin.count();
+    const Reply reply = stage.ask("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" +
+                                  kChunked + "\r\n4\r\nabcd\r\n0\r\n" + line + "\r\n\r\n");
+    EXPECT_TRUE(reply.status == 200 || reply.status == 400) << reply.head;
+    if (stage.origin.count() == before) continue;
+    const auto seen = stage.origin.seen().back();
+    EXPECT_EQ(seen.whole, reply.status == 200);
+    EXPECT_TRUE(seen.trailers.empty());
+  }
+}
+
+TEST(RequestTrailers, beyond_the_cap_or_malformed_are_cut) {
+  Stage stage;
+  expect_cut(stage,
+             smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX-Big: " + std::string(100 * 1024, 't') + "\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nno colon\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX : y\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX: a\0b\r\n\r\n"s));
+}
+
+TEST(Body, of_any_method_is_framed_and_forwarded) {
+  Stage stage;
+  for (const char* method : {"GET", "HEAD", "DELETE", "OPTIONS", "PUT"}) {
+    SCOPED_TRACE(method);
+    Client client(stage.daemon.port());
+    client.send(with_body(method, stage.url("/x"), get("http://evil.test/smuggled")) + get(stage.url("/next")));
+    EXPECT_EQ(client.reply(method == "HEAD"s).status, 200);
+    EXPECT_EQ(client.reply().status, 200);
+    const auto seen = stage.origin.seen();
+    ASSERT_GE(seen.size(), 2u);
+    EXPECT_EQ(seen[seen.size() - 2].method, method);
+    EXPECT_EQ(seen[seen.size() - 2].body, get("http://evil.test/smuggled"));
+    EXPECT_EQ(seen[seen.size() - 1].target, "/next");
+  }
+}
+
+TEST(Body, with_a_length_of_zero_is_announced_as_it_was) {
+  Stage stage;
+  stage.ask(with_body("POST", stage.url("/x"), ""));
+  EXPECT_THAT(stage.origin.seen()[0].fields.all("content-length"), ElementsAre("0"));
+  stage.fetch("/y");
+  EXPECT_FALSE(stage.origin.seen()[1].fields.has("content-length"));
+  EXPECT_FALSE(stage.origin.seen()[1].fields.has("transfer-encoding"));
+}
+
+/// A request that Penstock answers itself, with a body in which another request is hidden: the body is read to its end,
+/// or the connection closed, but never taken for a request.
+void expect_no_desync(Stage& stage, const std::string& bytes, int status) {
+  Client client(stage.daemon.port());
+  client.send(bytes);
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, status) << shown(bytes);
+  const std::string rest = same_name(reply.field("connection"), "close") ? client.rest() : "";
+  EXPECT_EQ(rest, "");
+  EXPECT_EQ(stage.fetch("/a-healthy-request").status, 200);
+  for (const auto& seen : stage.origin.seen()) EXPECT_EQ(seen.target, "/a-healthy-request");
+}
+
+TEST(Body, of_a_refused_request_is_never_taken_for_a_request) {
+  Stage stage(
+      {.yaml = "access: { deny: [127.0.0.9] }\nupstreams: { full: { match: full.test, queue: { maxPending: 0 } } }\n"});
+  const std::string hidden = get(stage.url("/smuggled")),
+                    denied = "http://127.0.0.9:" + std::to_string(stage.origin.port()) + "/x";
+  std::string many;
+  while (many.size() < 10 * 1024 * 1024) many += hidden;
+  expect_no_desync(stage, with_body("POST", denied, hidden), 403);
+  expect_no_desync(stage, with_body("POST", denied, many), 403);
+  expect_no_desync(
+      stage,
+      "POST " + denied + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(hidden) + "0\r\n\r\n",
+      403);
+  const std::string too_short = "Penstock-Max-Wait: nonsense\r\n";
+  expect_no_desync(stage, with_body("POST", stage.url("/x"), hidden, too_short), 400);
+}
+
+TEST(Body, of_a_request_that_must_not_be_forwarded_is_never_taken_for_a_request) {
+  Stage stage;
+  const std::string hidden = get(stage.url("/smuggled"));
+  expect_no_desync(stage, with_body("OPTIONS", stage.url("/x"), hidden, "Max-Forwards: 0\r\n"), 200);
+  expect_no_desync(stage, with_body("TRACE", stage.url("/x"), hidden, "Max-Forwards: 0\r\n"), 405);
+}
+
+}  // namespace
+}  // namespace penstock::trial

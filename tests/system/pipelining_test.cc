@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several requests on one connection: their order, how many are read ahead, and what the end of a connection means.
+#include <gmock/gmock.h>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+TEST(Connection, is_kept_for_the_next_request) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  for (int i = 0; i < 100; ++i) {
+    client.send(get(stage.url("/" + std::to_string(i))));
+    ASSERT_EQ(client.reply().body, "hello");
+  }
+  EXPECT_EQ(stage.origin.connections(), 1u) << "and so is the upstream's";
+}
+
+TEST(Connection, is_closed_when_the_client_asks_for_it) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send(get(stage.url(), "Connection: close\r\n"));
+  const Reply reply = client.reply();
+  EXPECT_TRUE(same_name(reply.field("connection"), "close"));
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(Connection, ignores_what_follows_its_last_request) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/last"), "Connection: close\r\n") + get(stage.url("/too-late")));
+  EXPECT_EQ(client.reply().status, 200);
+  EXPECT_TRUE(client.closed());
+  EXPECT_EQ(stage.origin.count(), 1u);
+}
+
+TEST(Connection, of_http_1_0_is_kept_only_on_request) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  const std::string request = "GET " + stage.url() + " HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+  client.send(request);
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.body, "hello");
+  if (same_name(reply.field("connection"), "keep-alive")) {
+    client.send(request);
+    EXPECT_EQ(client.reply().body, "hello");
+  } else {
+    EXPECT_TRUE(client.closed());
+  }
+}
+
+TEST(Connection, survives_an_answer_of_an_upstream_that_closes) {
+  Stage stage;
+  stage.origin.otherwise(scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"));
+  Client client(stage.daemon.port());
+  for (int i = 0; i < 3; ++i) {
+    client.send(get(stage.url()));
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.body, "ok");
+    EXPECT_FALSE(same_name(reply.field("connection"), "close")) << "the upstream's connection is not the client's";
+  }
+  EXPECT_EQ(stage.origin.connections(), 3u);
+}
+
+void expect_in_order(int count) {
+  Stage stage;
+  stage.origin.otherwise([](Visit& visit) { visit.answer(200, visit.request().target); });
+  std::string all;
+  for (int i = 0; i < count; ++i) all += get(stage.url("/" + std::to_string(i)));
+  Client client(stage.daemon.port());
+  std::thread sender([&] { client.send(all); });
+  for (int i = 0; i < count; ++i) {
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.body, "/" + std::to_string(i));
+    if (!reply.whole) break;
+  }
+  sender.join();
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) ASSERT_EQ(seen[i].target, "/" + std::to_string(i));
+  EXPECT_EQ(stage.origin.most_at_once(), 1u) << "one after the other";
+}
+
+TEST(Pipeline, of_two_is_answered_in_order) { expect_in_order(2); }
+TEST(Pipeline, of_a_hundred_is_answered_in_order) { expect_in_order(100); }
+TEST(Pipeline, of_ten_thousand_is_answered_in_order) { expect_in_order(is_sanitized() ? 2'000 : 10'000); }
+
+TEST(Pipeline, is_not_read_beyond_the_cap) {
+  Stage stage;
+  stage.origin.otherwise(scripts::held());
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/0")));
+  ASSERT_TRUE(stage.origin.await(1));
+  const std::size_t before = stage.daemon.resident_kib();
+  std::string many;
+  while (many.size() < 64 * 1024 * 1024) many += get(stage.url("/more"));
+  const std::size_t taken = client.send_until_stuck(many, 300ms);
+  EXPECT_LT(taken, many.size()) << "the rest stays with the client";
+  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 32 : 4) * 1024);
+  EXPECT_EQ(stage.origin.count(), 1u);
+  stage.origin.release_all();
+}
+
+TEST(Pipeline, with_a_malformed_second_request_is_answered_once_and_refused_once) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/first")) + "GET  " + stage.url("/bad") + " HTTP/1.1\r\nHost: a\r\n\r\n" +
+              get(stage.url("/third")));
+  EXPECT_EQ(client.reply().body, "hello");
+  expect_refusal(client, {400});
+  EXPECT_EQ(stage.origin.count(), 1u);
+}
+
+TEST(Pipeline, behind_a_body_is_answered_too) {
+  Stage stage;
+  stage.origin.otherwise(scripts::echoes());
+  Client client(stage.daemon.port());
+  client.send(with_body("POST", stage.url("/a"), "first body") + with_body("PUT", stage.url("/b"), "second") +
+              get(stage.url("/c")));
+  EXPECT_EQ(client.reply().body, "first body");
+  EXPECT_EQ(client.reply().body, "second");
+  EXPECT_EQ(client.reply().body, "");
+}
+
+TEST(Pipeline, of_a_client_that_leaves_is_not_served_on) {
+  Stage stage;
+  stage.origin.on("/0", scripts::held());
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/0")) + get(stage.url("/1")) + get(stage.url("/2")));
+  ASSERT_TRUE(stage.origin.await(1));
+  client.reset();
+  EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
+  EXPECT_EQ(stage.fetch("/healthy").status, 200);
+  EXPECT_EQ(stage.origin.count(), 2u) << "the held one and the healthy one";
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue: first come first served, never more at once than allowed, refused where there is no room or no time, and
+// no upstream waits for another.
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+/// Sends GETs for /0, /1, … one connection each, every one known to be pending or in flight before the next.
+void arrive_in_order(Stage& stage, std::deque<Client>& clients, int count) {
+  const std::string name = stage.origin.host();
+  for (int i = 0; i < count; ++i) {
+    clients.emplace_back(stage.daemon.port()).send(get(stage.url("/" + std::to_string(i))));
+    ASSERT_TRUE(eventually([&] {
+      const Json entry = stage.daemon.status(name);
+      return !entry.is_null() && entry.at("pending").get<int>() + entry.at("inFlight").get<int>() == i + 1;
+    }));
+  }
+}
+
+TEST(Queue, serves_a_thousand_arrivals_in_their_order) {
+  Stage stage(with_defaults("maxConcurrent: 1"));
+  stage.origin.on("/0", scripts::held());
+  std::deque<Client> clients;
+  arrive_in_order(stage, clients, 1000);
+  stage.origin.release();
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 1000u);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(seen[i].target, "/" + std::to_string(i));
+  EXPECT_EQ(stage.origin.most_at_once(), 1u);
+}
+
+TEST(Queue, dispatches_a_thousand_in_their_order_ten_at_once) {
+  Stage stage(with_defaults("maxConcurrent: 10"));
+  stage.origin.otherwise(scripts::held());
+  std::deque<Client> clients;
+  arrive_in_order(stage, clients, 1000);
+  EXPECT_EQ(stage.origin.count(), 10u);
+  stage.origin.release_all();
+  for (auto& client : clients) EXPECT_EQ(client.reply().body, "released");
+  EXPECT_EQ(stage.origin.most_at_once(), 10u) << "as the origin sees it";
+  const auto dispatched = stage.daemon.await_events(1000, "dispatch");
+  ASSERT_EQ(dispatched.size(), 1000u);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(dispatched[i].at("path"), "/" + std::to_string(i));
+}
+
+TEST(Queue, never_has_more_in_flight_than_allowed_while_clients_hurry) {
+  Stage stage(with_defaults("maxConcurrent: 3"));
+  stage.origin.otherwise(scripts::sized(20'000));
+  std::vector<std::thread> threads;
+  std::atomic<int> served = 0;
+  for (int i = 0; i < 16; ++i) {
+    threads.emplace_back([&] {
+      Client client(stage.daemon.port());
+      for (int k = 0; k < 50; ++k) {
+        client.send(get(stage.url()));
+        const Reply reply = client.reply();
+        if (reply.whole && reply.body == pattern(0, 20'000)) ++served;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(served, 800);
+  EXPECT_LE(stage.origin.most_at_once(), 3u);
+}
+
+/// The refusal of somebody for whom there is no room or no time.
+void expect_unavailable(const Reply& reply) {
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.error(), "connection_limit_reached");
+  EXPECT_TRUE(reply.whole);
+  const int seconds = std::atoi(reply.field("retry-after").c_str());
+  EXPECT_GE(seconds, 1);
+  EXPECT_LE(seconds, 3600);
+  EXPECT_TRUE(reply.reason.starts_with("Penstock: ")) << reply.reason;
+}
+
+TEST(FullQueue, refuses_at_once_and_says_when_to_come_back) {
+  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 1 }"));
+  stage.origin.otherwise(scripts::held());
+  std::deque<Client> clients;
+  arrive_in_order(stage, clients, 2);
+  expect_unavailable(stage.fetch("/third"));
+  const auto refused = stage.daemon.await_events(1, "refused");
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].at("status"), 503);
+  EXPECT_EQ(refused[0].at("path"), "/third");
+  stage.origin.release_all();
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+  EXPECT_EQ(stage.origin.count(), 2u);
+}
+
+TEST(FullQueue, does_not_read_the_body) {
+  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 0 }"));
+  stage.origin.otherwise(scripts::held());
+  Client first(stage.daemon.port()), second(stage.daemon.port());
+  first.send(get(stage.url("/held")));
+  ASSERT_TRUE(stage.origin.await(1));
+  second.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
+              "\r\nContent-Length: 1073741824\r\n\r\n");
+  expect_unavailable(second.reply());
+  second.send_until_stuck(std::string(64 * 1024 * 1024, 'b'), 100ms);
+  second.rest();
+  EXPECT_TRUE(second.socket().ended()) << "closed, not read to its gigabyte's end";
+  stage.origin.release_all();
+  EXPECT_EQ(first.reply().status, 200);
+  EXPECT_EQ(stage.origin.count(), 1u);
+}
+
+TEST(FullQueue, of_pending_memory_refuses_too) {
+  Stage stage({.yaml = "defaults: { maxConcurrent: 1 }\ncaps: { pendingMemory: 256KiB }\n"});
+  stage.origin.otherwise(scripts::held());
+  std::deque<Client> clients;
+  int refused = 0;
+  for (int i = 0; i < 12; ++i) {
+    clients.emplace_back(stage.daemon.port())
+        .send(with_body("POST", stage.url("/" + std::to_string(i)), std::string(60'000, 'b')));
+  }
+  ASSERT_TRUE(eventually([&] { return stage.daemon.events().size() > 1; })) << "some were refused";
+  stage.origin.release_all();
+  for (auto& client : clients) {
+    const Reply reply = client.reply();
+    if (reply.status == 200) continue;
+    ++refused;
+    EXPECT_EQ(reply.status, 503);
+  }
+  EXPECT_GT(refused, 3);
+  EXPECT_LT(refused, 12);
+  EXPECT_EQ(stage.fetch("/afterwards").status, 200);
+}
+
+TEST(LongWait, ends_with_a_refusal_and_the_others_keep_their_places) {
+  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxWait: 700ms }"));
+  stage.origin.otherwise(scripts::held());
+  Client held(stage.daemon.port());
+  held.send(get(stage.url("/held")));
+  ASSERT_TRUE(stage.origin.await(1));
+  const auto start = Clock::now();
+  expect_unavailable(stage.fetch("/late"));
+  EXPECT_GE(Clock::now() - start, 690ms);
+  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("pending"), 0);
+  Client next(stage.daemon.port()), last(stage.daemon.port());
+  next.send(get(stage.url("/next")));
+  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
+  last.send(get(stage.url("/last")));
+  stage.origin.release_all();
+  EXPECT_EQ(next.reply().status, 200);
+  EXPECT_EQ(last.reply().status, 200);
+  EXPECT_EQ(held.reply().status, 200);
+  EXPECT_EQ(stage.origin.seen()[1].target, "/next");
+  EXPECT_EQ(stage.origin.count(), 3u) << "not the late one";
+}
+
+TEST(MaxWait, of_a_request_shortens_its_wait_and_is_not_forwarded) {
+  Stage stage(with_defaults("maxConcurrent: 1"));
+  stage.origin.otherwise(scripts::held());
+  Client held(stage.daemon.port());
+  held.send(get(stage.url("/held"), "Penstock-Max-Wait: 5s\r\n"));
+  ASSERT_TRUE(stage.origin.await(1));
+  EXPECT_FALSE(stage.origin.seen()[0].fields.has("penstock-max-wait"));
+  const auto start = Clock::now();
+  expect_unavailable(stage.fetch("/hurried", "Penstock-Max-Wait: 300ms\r\n"));
+  EXPECT_GE(Clock::now() - start, 290ms);
+  EXPECT_LT(Clock::now() - start, 10s);
+  stage.origin.release();
+  EXPECT_EQ(held.reply().status, 200);
+}
+
+TEST(MaxWait, of_nothing_is_served_now_or_refused_now) {
+  Stage stage(with_defaults("maxConcurrent: 1"));
+  stage.origin.on("/held", scripts::held());
+  EXPECT_EQ(stage.fetch("/free", "Penstock-Max-Wait: 0s\r\n").status, 200);
+  Client held(stage.daemon.port());
+  held.send(get(stage.url("/held")));
+  ASSERT_TRUE(stage.origin.await(2));
+  expect_unavailable(stage.fetch("/busy", "Penstock-Max-Wait: 0s\r\n"));
+  stage.origin.release();
+  EXPECT_EQ(held.reply().status, 200);
+}
+
+TEST(MaxWait, never_lengthens_the_wait) {
+  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxWait: 300ms }"));
+  stage.origin.otherwise(scripts::held());
+  Client held(stage.daemon.port());
+  held.send(get(stage.url("/held")));
+  ASSERT_TRUE(stage.origin.await(1));
+  const auto start = Clock::now();
+  expect_unavailable(stage.fetch("/patient", "Penstock-Max-Wait: 1h\r\n"));
+  EXPECT_LT(Clock::now() - start, 10s);
+  stage.origin.release();
+}
+
+TEST(MaxWait, that_is_no_duration_is_refused) {
+  Stage stage;
+  for (const char* wait : {"2", "soon", "-1s", "1 s", "1s, 2s"}) {
+    expect_declined(stage, get(stage.url(), "Penstock-Max-Wait: "s + wait + "\r\n"));
+  }
+  expect_declined(stage, get(stage.url(), "Penstock-Max-Wait: 1s\r\nPenstock-Max-Wait: 2s\r\n"));
+}
+
+TEST(Upstreams, do_not_wait_for_each_other) {
+  Stage stage(with_defaults("maxConcurrent: 1"));
+  Origin idle;
+  stage.origin.otherwise(scripts::held());
+  std::deque<Client> stuck;
+  arrive_in_order(stage, stuck, 20);
+  for (int i = 0; i < 50; ++i) {
+    const Reply reply = stage.ask(get(idle.url()));
+    ASSERT_EQ(reply.body, "hello");
+  }
+  EXPECT_EQ(stage.origin.count(), 1u);
+  stage.origin.release_all();
+  for (auto& client : stuck) EXPECT_EQ(client.reply().status, 200);
+}
+
+TEST(Upstreams, that_no_entry_names_have_a_queue_each) {
+  Stage stage({.yaml = "upstreams: { \"*\": { maxConcurrent: 1 } }\n"});
+  Origin another;
+  stage.origin.otherwise(scripts::held());
+  another.otherwise(scripts::held());
+  Client a(stage.daemon.port()), b(stage.daemon.port());
+  a.send(get(stage.url()));
+  b.send(get(another.url()));
+  EXPECT_TRUE(stage.origin.await(1));
+  EXPECT_TRUE(another.await(1)) << "both fly, at one each";
+  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("inFlight"), 1);
+  EXPECT_EQ(stage.daemon.status(another.host()).at("inFlight"), 1);
+  stage.origin.release();
+  another.release();
+  EXPECT_EQ(a.reply().status, 200);
+  EXPECT_EQ(b.reply().status, 200);
+}
+
+TEST(Upstreams, are_chosen_by_path_and_limited_by_their_own_entry) {
+  Origin origin;
+  origin.otherwise(scripts::held());
+  const Daemon daemon(
+      {.yaml = "upstreams:\n  slow: { match: 127.0.0.1/slow, maxConcurrent: 1 }\n  rest: { match: 127.0.0.1 }\n"});
+  std::deque<Client> clients;
+  for (const char* path : {"/slow/a", "/slow/b", "/slower", "/x"})
+    clients.emplace_back(daemon.port()).send(get(origin.url(path)));
+  ASSERT_TRUE(origin.await(3)) << "one of /slow, and both others";
+  ASSERT_TRUE(daemon.await_pending("slow", 1));
+  EXPECT_EQ(daemon.status("slow").at("inFlight"), 1);
+  EXPECT_EQ(daemon.status("rest").at("inFlight"), 2);
+  origin.release_all();
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+}
+
+TEST(Upstreams, that_are_unnamed_are_denied_where_the_file_says_so) {
+  Stage stage({.yaml = "unmatched: deny\nupstreams: { named: { match: named.test } }\n"});
+  Client client(stage.daemon.port());
+  client.send(get(stage.url()));
+  const Reply reply = client.reply();
+  EXPECT_EQ(reply.status, 403);
+  EXPECT_EQ(reply.error(), "http_request_denied");
+  EXPECT_EQ(stage.origin.connections(), 0u);
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the system tests have in common.
+#include "system/stage.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace penstock::trial {
+
+Reply Stage::ask(std::string_view bytes, bool bodyless) const {
+  Client client(daemon.port());
+  client.send(bytes);
+  return client.reply(bodyless);
+}
+
+Given with_defaults(std::string_view settings) { return {.yaml = "defaults: { " + std::string(settings) + " }\n"}; }
+
+void expect_own_answer(const Reply& reply, std::initializer_list<int> statuses, std::string_view error) {
+  EXPECT_THAT(std::vector<int>(statuses), testing::Contains(reply.status));
+  EXPECT_TRUE(reply.whole);
+  EXPECT_EQ(reply.complaint, "");
+  EXPECT_EQ(reply.error(), error);
+  EXPECT_TRUE(reply.field("proxy-status").starts_with("penstock; error=")) << reply.head;
+  EXPECT_NE(reply.body, "");
+  EXPECT_EQ(std::count(reply.body.begin(), reply.body.end(), '\n'), 1) << "a one-line body: " << reply.body;
+}
+
+void expect_refusal(Client& client, std::initializer_list<int> statuses, std::string_view error) {
+  const Reply reply = client.reply();
+  expect_own_answer(reply, statuses, error);
+  EXPECT_TRUE(same_name(reply.field("connection"), "close")) << reply.head;
+  EXPECT_EQ(client.rest(), "") << "one answer, and nothing after it";
+  EXPECT_TRUE(client.socket().ended()) << "the connection must be closed";
+}
+
+namespace {
+
+void expect_health(Stage& stage, std::size_t before) {
+  EXPECT_EQ(stage.origin.count(), before);
+  EXPECT_EQ(stage.fetch("/a-healthy-request").body, "hello");
+  EXPECT_EQ(stage.origin.count(), before + 1) << "only the healthy request";
+}
+
+}  // namespace
+
+void expect_refused(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses) {
+  SCOPED_TRACE("sent: " + shown(bytes));
+  const std::size_t before = stage.origin.count();
+  Client client(stage.daemon.port());
+  client.send(bytes);
+  expect_refusal(client, statuses);
+  expect_health(stage, before);
+}
+
+void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses) {
+  SCOPED_TRACE("sent: " + shown(bytes));
+  std::size_t before = stage.origin.count();
+  Client client(stage.daemon.port());
+  client.send(bytes);
+  const Reply reply = client.reply();
+  expect_own_answer(reply, statuses);
+  if (same_name(reply.field("connection"), "close")) {
+    EXPECT_TRUE(client.closed());
+  } else {
+    client.send(get(stage.url("/the-next-one")));
+    EXPECT_EQ(client.reply().body, "hello");
+    ++before;
+  }
+  expect_health(stage, before);
+}
+
+std::string shown(std::string_view bytes) {
+  std::string out;
+  for (const unsigned char c : bytes.substr(0, 160)) {
+    if (c >= 0x20 && c < 0x7f) {
+      out += static_cast<char>(c);
+    } else {
+      constexpr char kDigits[] = "0123456789abcdef";
+      out += {'\\', 'x', kDigits[c / 16], kDigits[c % 16]};
+    }
+  }
+  return bytes.size() > 160 ? out + "… (" + std::to_string(bytes.size()) + " bytes)" : out;
+}
+
+}  // namespace penstock::trial

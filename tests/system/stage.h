@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage that most system tests play on: one origin and one running proxy, and the sentences they have in common.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "system/client.h"
+#include "system/daemon.h"
+#include "system/origin.h"
+
+namespace penstock::trial {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+struct Stage {
+  explicit Stage(const Given& given = {}) : daemon(given) {}
+  /// Nothing malformed may ever have reached the origin.
+  ~Stage() { EXPECT_EQ(origin.complaint(), ""); }
+
+  std::string url(std::string_view path = "/") const { return origin.url(path); }
+  /// One request on a connection of its own, and its answer.
+  Reply ask(std::string_view bytes, bool bodyless = false) const;
+  Reply fetch(std::string_view path, std::string_view lines = "") const { return ask(get(url(path), lines)); }
+
+  Origin origin;
+  Daemon daemon;
+};
+
+/// A file of settings for every upstream.
+Given with_defaults(std::string_view settings);
+
+/// The answer is Penstock's own: one of these statuses, with a Proxy-Status of this error.
+void expect_own_answer(const Reply& reply, std::initializer_list<int> statuses,
+                       std::string_view error = "http_request_error");
+
+/// Such an answer comes next, and then the connection ends.
+void expect_refusal(Client& client, std::initializer_list<int> statuses, std::string_view error = "http_request_error");
+
+/// These bytes get exactly one such refusal and a closed connection; nothing of them reaches the origin, and other
+/// clients notice nothing.
+void expect_refused(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses = {400});
+
+/// The same for a request whose framing is beyond doubt: its connection may end, or serve the next one properly.
+void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses = {400});
+
+/// For a message of a failed assertion: controls made visible, cut where it is long.
+std::string shown(std::string_view bytes);
+
+}  // namespace penstock::trial

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of any size in both directions: byte-exact, with back-pressure, in bounded memory, in framing of our own.
+#include <gmock/gmock.h>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+
+/// How much the program may grow while it streams; sanitizers have their own needs.
+std::size_t slack_kib() { return (is_sanitized() ? 48 : 8) * 1024; }
+
+/// Receives and checks a body of the pattern.
+struct Checked {
+  std::uint64_t size = 0;
+  bool exact = true;
+  Reader::Sink sink() {
+    return [this](std::string_view bytes) {
+      exact = exact && is_pattern(size, bytes);
+      size += bytes.size();
+    };
+  }
+};
+
+TEST(Download, of_64_mib_is_exact_and_keeps_memory_flat) {
+  Stage stage;
+  stage.origin.on("/length", scripts::sized(64 * kMiB));
+  stage.origin.on("/chunked", scripts::chunked(64 * kMiB, 100'003));
+  const std::size_t before = stage.daemon.resident_kib();
+  for (const char* path : {"/length", "/chunked"}) {
+    SCOPED_TRACE(path);
+    Client client(stage.daemon.port());
+    client.send(get(stage.url(path)));
+    Checked body;
+    const Reply reply = client.reply(false, body.sink());
+    EXPECT_TRUE(reply.whole);
+    EXPECT_EQ(reply.chunked, path == "/chunked"s);
+    EXPECT_EQ(body.size, 64 * kMiB);
+    EXPECT_TRUE(body.exact);
+  }
+  EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
+}
+
+TEST(Upload, of_64_mib_is_exact_and_keeps_memory_flat) {
+  Stage stage;
+  Checked arrived;
+  stage.origin.otherwise([&](Visit& visit) {
+    arrived = {};
+    visit.read_body(arrived.sink());
+    visit.answer(200, "got it");
+  });
+  const std::size_t before = stage.daemon.resident_kib();
+  for (const bool in_chunks : {false, true}) {
+    Client client(stage.daemon.port());
+    const std::string framing =
+        in_chunks ? "Transfer-Encoding: chunked"s : "Content-Length: " + std::to_string(64 * kMiB);
+    client.send("PUT " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\n" + framing + "\r\n\r\n");
+    for (std::uint64_t at = 0; at < 64 * kMiB; at += kMiB) {
+      const std::string bytes = pattern(at, kMiB);
+      ASSERT_TRUE(client.send(in_chunks ? chunk(bytes) : bytes));
+    }
+    if (in_chunks) client.send("0\r\n\r\n");
+    EXPECT_EQ(client.reply().body, "got it");
+    EXPECT_EQ(arrived.size, 64 * kMiB);
+    EXPECT_TRUE(arrived.exact);
+    EXPECT_EQ(stage.origin.seen().back().fields.has("transfer-encoding"), in_chunks);
+  }
+  EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
+}
+
+TEST(Echo, streams_both_ways_at_once) {
+  Stage stage;
+  stage.origin.otherwise(scripts::echoes());
+  Client client(stage.daemon.port());
+  constexpr std::uint64_t kSize = 16 * kMiB;
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(kSize) +
+              "\r\n\r\n");
+  std::thread sender([&] {
+    for (std::uint64_t at = 0; at < kSize; at += kMiB) client.send(pattern(at, kMiB));
+  });
+  Checked body;
+  const Reply reply = client.reply(false, body.sink());
+  sender.join();
+  EXPECT_TRUE(reply.whole);
+  EXPECT_EQ(body.size, kSize);
+  EXPECT_TRUE(body.exact);
+}
+
+TEST(Bodies, of_every_small_size_are_exact) {
+  Stage stage;
+  stage.origin.otherwise(scripts::echoes());
+  Client client(stage.daemon.port());
+  for (const std::size_t size :
+       {0, 1, 2, 15, 16, 17, 255, 256, 4095, 4096, 4097, 16383, 16384, 16385, 65535, 65536, 65537, 131073}) {
+    client.send(with_body("POST", stage.url("/x"), pattern(size, size)));
+    const Reply reply = client.reply();
+    EXPECT_TRUE(reply.whole && reply.body == pattern(size, size)) << size;
+  }
+}
+
+TEST(SlowReader, of_10_gib_pauses_the_upstream) {
+  Stage stage;
+  std::atomic<std::uint64_t> sent = 0;
+  stage.origin.on("/huge", [&](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n");
+    const std::string piece(64 * 1024, 'x');
+    while (visit.write(piece)) sent += piece.size();
+  });
+  const std::size_t before = stage.daemon.resident_kib();
+  Client client(stage.daemon.port(), 64 * 1024);
+  client.send(get(stage.url("/huge")));
+  EXPECT_EQ(client.head().status, 200);
+  std::uint64_t last = 0;
+  ASSERT_TRUE(eventually([&] {
+    std::this_thread::sleep_for(200ms);  // the flow has stopped when a while brings nothing new
+    return std::exchange(last, sent.load()) == sent.load() && last > 0;
+  }));
+  EXPECT_LT(sent, 64 * kMiB) << "only what the sockets between hold";
+  EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
+  const double cpu = stage.daemon.cpu_seconds();
+  EXPECT_FALSE(eventually([&] { return sent > last; }, 500ms)) << "paused for good";
+  EXPECT_LT(stage.daemon.cpu_seconds() - cpu, 0.2) << "and idle";
+  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("inFlight"), 1) << "the slot is held";
+  EXPECT_EQ(stage.fetch("/other").body, "hello");
+  client.reset();
+  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
+}
+
+TEST(SlowReader, gets_every_byte_when_it_reads_again) {
+  Stage stage;
+  stage.origin.otherwise(scripts::sized(32 * kMiB));
+  Client client(stage.daemon.port(), 16 * 1024);
+  client.send(get(stage.url()));
+  ASSERT_TRUE(client.hears_within(kPatience));
+  std::this_thread::sleep_for(300ms);  // long enough for everything between to fill up and pause
+  Checked body;
+  EXPECT_TRUE(client.reply(false, body.sink()).whole);
+  EXPECT_EQ(body.size, 32 * kMiB);
+  EXPECT_TRUE(body.exact);
+}
+
+TEST(SlowUpstream, pauses_the_client_that_sends) {
+  Stage stage;
+  Checked arrived;
+  stage.origin.otherwise([&](Visit& visit) {
+    visit.hold();
+    visit.read_body(arrived.sink());
+    visit.answer(200, "got it");
+  });
+  const std::size_t before = stage.daemon.resident_kib();
+  Client client(stage.daemon.port());
+  client.send("PUT " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(128 * kMiB) +
+              "\r\n\r\n");
+  const std::string body = pattern(0, 128 * kMiB);
+  const std::size_t taken = client.send_until_stuck(body, 500ms);
+  EXPECT_LT(taken, 64 * kMiB) << "only what the sockets between hold";
+  EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
+  stage.origin.release();
+  EXPECT_TRUE(client.send(std::string_view(body).substr(taken)));
+  EXPECT_EQ(client.reply().body, "got it");
+  EXPECT_EQ(arrived.size, 128 * kMiB);
+  EXPECT_TRUE(arrived.exact);
+}
+
+TEST(PendingBody, is_not_read_beyond_the_cap) {
+  Stage stage({.yaml = "defaults: { maxConcurrent: 1 }\ncaps: { pendingBodyBytes: 64KiB }\n"});
+  stage.origin.on("/held", scripts::held());
+  Checked arrived;
+  stage.origin.on("/big", [&](Visit& visit) {
+    visit.read_body(arrived.sink());
+    visit.answer(200, "got it");
+  });
+  Client holder(stage.daemon.port());
+  holder.send(get(stage.url("/held")));
+  ASSERT_TRUE(stage.origin.await(1));
+  Client client(stage.daemon.port());
+  const std::string body = pattern(0, 64 * kMiB);
+  const std::size_t before = stage.daemon.resident_kib();
+  client.send("PUT " + stage.url("/big") + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) +
+              "\r\n\r\n");
+  const std::size_t taken = client.send_until_stuck(body, 300ms);
+  EXPECT_LT(taken, 16 * kMiB) << "what the kernel's buffers hold, and 64 KiB";
+  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 8 : 1) * 1024);
+  stage.origin.release();
+  EXPECT_TRUE(client.send(std::string_view(body).substr(taken)));
+  EXPECT_EQ(client.reply().body, "got it");
+  EXPECT_EQ(arrived.size, body.size());
+  EXPECT_TRUE(arrived.exact);
+}
+
+TEST(Answers, without_a_body_have_none) {
+  Stage stage;
+  stage.origin.on("/204", scripts::says("HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n", false));
+  stage.origin.on("/304",
+                  scripts::says("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\nETag: \"a\"\r\n\r\n", false));
+  stage.origin.on("/head", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", false));
+  stage.origin.on("/head-chunked", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false));
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/204")) + get(stage.url("/304")));
+  const Reply none = client.reply();
+  EXPECT_EQ(none.status, 204);
+  EXPECT_EQ(none.field("x-a"), "b");
+  EXPECT_FALSE(none.fields.has("content-length"));
+  EXPECT_FALSE(none.fields.has("transfer-encoding"));
+  EXPECT_EQ(client.reply().field("etag"), "\"a\"");
+  client.send("HEAD " + stage.url("/head") + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.reply(true).field("content-length"), "1000");
+  client.send("HEAD " + stage.url("/head-chunked") + " HTTP/1.1\r\nHost: a\r\n\r\n" + get(stage.url("/fine")));
+  EXPECT_EQ(client.reply(true).status, 200);
+  EXPECT_EQ(client.reply().body, "hello") << "nothing was left between";
+}
+
+TEST(Answers, without_a_body_that_bring_one_do_not_poison_the_connection) {
+  Stage stage;
+  stage.origin.on(
+      "/204", scripts::says("HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", false));
+  stage.origin.on("/head", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", false));
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/204")));
+  EXPECT_EQ(client.reply().status, 204);
+  client.send(get(stage.url("/after")));
+  EXPECT_EQ(client.reply().body, "hello");
+  client.send("HEAD " + stage.url("/head") + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.reply(true).status, 200);
+  client.send(get(stage.url("/after")));
+  EXPECT_EQ(client.reply().body, "hello");
+}
+
+TEST(Answers, delimited_by_the_end_become_chunked_or_end_too) {
+  Stage stage;
+  stage.origin.otherwise(scripts::says("HTTP/1.1 200 OK\r\n\r\nup to the end"));
+  Client client(stage.daemon.port());
+  client.send(get(stage.url()));
+  const Reply reply = client.reply();
+  EXPECT_TRUE(reply.chunked);
+  EXPECT_TRUE(reply.whole);
+  EXPECT_EQ(reply.body, "up to the end");
+  client.send(get(stage.url()));
+  EXPECT_EQ(client.reply().body, "up to the end") << "the client's connection lives on";
+  Client old(stage.daemon.port());
+  old.send("GET " + stage.url() + " HTTP/1.0\r\n\r\n");
+  const Reply to_end = old.reply();
+  EXPECT_FALSE(to_end.chunked);
+  EXPECT_EQ(to_end.body, "up to the end");
+}
+
+TEST(Answers, in_chunks_are_unwrapped_for_http_1_0) {
+  Stage stage;
+  stage.origin.otherwise(scripts::chunked(100'000, 777));
+  Client client(stage.daemon.port());
+  client.send("GET " + stage.url() + " HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  const Reply reply = client.reply();
+  EXPECT_FALSE(reply.chunked);
+  EXPECT_TRUE(reply.body == pattern(0, 100'000));
+  EXPECT_TRUE(client.closed());
+}
+
+TEST(Answers, keep_their_trailers) {
+  Stage stage;
+  stage.origin.otherwise(
+      scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"
+                    "3\r\nabc\r\n0\r\nX-Sum: 42\r\nContent-Length: 9\r\nX-More: y\r\n\r\n",
+                    false));
+  const Reply reply = stage.fetch("/");
+  EXPECT_EQ(reply.body, "abc");
+  EXPECT_EQ(reply.trailers.find("x-sum"), "42");
+  EXPECT_EQ(reply.trailers.find("x-more"), "y");
+  EXPECT_FALSE(reply.trailers.has("content-length"));
+}
+
+TEST(Answers, in_odd_chunks_are_understood) {
+  Stage stage;
+  stage.origin.on("/extensions", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                               "3;a=b\r\nabc\r\n0003\r\ndef\r\nA\r\n0123456789\r\n0;x\r\n\r\n",
+                                               false));
+  stage.origin.on("/one-by-one", [](Visit& visit) {
+    for (const char byte : "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r"s)
+      visit.write({&byte, 1});
+    visit.last("\n");
+  });
+  EXPECT_EQ(stage.fetch("/extensions").body, "abcdef0123456789");
+  EXPECT_EQ(stage.fetch("/one-by-one").body, "hello");
+}
+
+TEST(Answers, reach_the_client_as_they_come) {
+  Stage stage;
+  stage.origin.otherwise([](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk("first"));
+    visit.hold();
+    visit.last(chunk("second") + "0\r\n\r\n");
+  });
+  Client client(stage.daemon.port());
+  client.send(get(stage.url()));
+  std::string body;
+  const Reply reply = client.reply(false, [&](std::string_view bytes) {
+    if (body.empty()) stage.origin.release();  // only the first piece, seen here, lets the second go
+    body += bytes;
+  });
+  EXPECT_TRUE(reply.whole);
+  EXPECT_EQ(body, "firstsecond");
+}
+
+TEST(Answers, come_with_their_content_encoding_untouched) {
+  Stage stage;
+  stage.origin.otherwise(scripts::answers(200, "\x1f\x8b not really gzip", "Content-Encoding: gzip\r\n"));
+  const Reply reply = stage.fetch("/");
+  EXPECT_EQ(reply.field("content-encoding"), "gzip");
+  EXPECT_EQ(reply.body, "\x1f\x8b not really gzip");
+}
+
+TEST(Answers, with_a_redirect_are_relayed_not_followed) {
+  Stage stage;
+  stage.origin.on("/there", scripts::answers(302, "", "Location: " + stage.url("/elsewhere") + "\r\n"));
+  stage.origin.on("/file", scripts::answers(301, "", "Location: file:///etc/passwd\r\n"));
+  EXPECT_EQ(stage.fetch("/there").field("location"), stage.url("/elsewhere"));
+  EXPECT_EQ(stage.fetch("/file").field("location"), "file:///etc/passwd");
+  EXPECT_EQ(stage.origin.count(), 2u);
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time-outs of a flight, each with its answer: connect, firstByte, idle, total.
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+/// A listening socket whose backlog is full: whoever connects now hears nothing.
+struct Silent {
+  Silent() : listener(Socket::listen(0, &port)) {
+    for (int i = 0; i < 8; ++i) {
+      Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      sockaddr_in there{};
+      socklen_t size = sizeof there;
+      getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&there), &size);
+      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&there), size);
+      fillers.push_back(std::move(socket));
+    }
+  }
+  std::uint16_t port = 0;
+  Socket listener;
+  std::vector<Socket> fillers;
+};
+
+void expect_timeout(const Reply& reply, const std::string& error, Moment start, Clock::duration least) {
+  EXPECT_EQ(reply.status, 504);
+  EXPECT_EQ(reply.error(), error);
+  EXPECT_TRUE(reply.whole);
+  EXPECT_FALSE(reply.fields.has("retry-after"));
+  EXPECT_GE(Clock::now() - start, least);
+  EXPECT_LT(Clock::now() - start, least + 10s);
+}
+
+TEST(ConnectTimeout, is_504_and_frees_the_slot) {
+  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { connect: 400ms }"));
+  const Silent silent;
+  const std::string host = "127.0.0.1:" + std::to_string(silent.port);
+  const auto start = Clock::now();
+  expect_timeout(stage.ask(get("http://" + host + "/")), "connection_timeout", start, 390ms);
+  const auto errors = stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].at("error"), "connection_timeout");
+  EXPECT_TRUE(stage.daemon.await_in_flight(host, 0));
+}
+
+TEST(FirstByteTimeout, is_504) {
+  Stage stage(with_defaults("timeouts: { firstByte: 400ms }"));
+  stage.origin.on("/never", [](Visit& visit) { visit.sees_the_end(); });
+  const auto start = Clock::now();
+  expect_timeout(stage.fetch("/never"), "http_response_timeout", start, 390ms);
+  EXPECT_EQ(stage.fetch("/fine").status, 200);
+}
+
+TEST(FirstByteTimeout, is_504_after_half_a_head_too) {
+  Stage stage(with_defaults("timeouts: { firstByte: 400ms }"));
+  stage.origin.on("/half", [](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nX-Half: ");
+    visit.sees_the_end();
+  });
+  const auto start = Clock::now();
+  expect_timeout(stage.fetch("/half"), "http_response_timeout", start, 390ms);
+}
+
+TEST(FirstByteTimeout, counts_from_the_last_byte_of_the_request) {
+  Stage stage(with_defaults("timeouts: { firstByte: 500ms }"));
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n");
+  ASSERT_TRUE(stage.origin.await(1));
+  for (const char* byte : {"a", "b", "c"}) {
+    std::this_thread::sleep_for(300ms);  // a slow client: in all longer than firstByte
+    client.send(byte);
+  }
+  EXPECT_EQ(client.reply().status, 200);
+}
+
+TEST(FirstByteTimeout, does_not_count_a_body_that_flows) {
+  Stage stage(with_defaults("timeouts: { firstByte: 400ms }"));
+  stage.origin.otherwise([](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n");
+    for (int i = 0; i < 4; ++i) {
+      std::this_thread::sleep_for(200ms);  // in all longer than firstByte
+      visit.write("x");
+    }
+  });
+  EXPECT_EQ(stage.fetch("/").body, "xxxx");
+}
+
+TEST(IdleTimeout, breaks_an_answer_that_stops) {
+  Stage stage(with_defaults("timeouts: { idle: 400ms }"));
+  stage.origin.on("/stops", [](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it");
+    visit.sees_the_end();
+  });
+  const Reply reply = stage.fetch("/stops");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, "half of it");
+  EXPECT_FALSE(reply.whole) << "the client must see that it is broken";
+  const auto errors = stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].at("error"), "connection_read_timeout");
+  EXPECT_EQ(stage.fetch("/fine").status, 200);
+}
+
+TEST(IdleTimeout, breaks_a_chunked_answer_without_its_last_chunk) {
+  Stage stage(with_defaults("timeouts: { idle: 400ms }"));
+  stage.origin.on("/stops", [](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n");
+    visit.sees_the_end();
+  });
+  const Reply reply = stage.fetch("/stops");
+  EXPECT_EQ(reply.body, "half");
+  EXPECT_FALSE(reply.whole);
+}
+
+TEST(IdleTimeout, cuts_a_client_that_stops_sending) {
+  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { idle: 400ms }"));
+  Client client(stage.daemon.port());
+  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf of it");
+  ASSERT_TRUE(stage.origin.await(1));
+  const auto errors = stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].value("detail", ""), "");
+  client.rest();
+  EXPECT_TRUE(client.socket().ended());
+  EXPECT_EQ(stage.fetch("/fine").status, 200) << "the slot is free";
+}
+
+TEST(IdleTimeout, cuts_a_client_that_stops_reading) {
+  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { idle: 500ms }"));
+  stage.origin.on("/endless", [](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n");
+    while (visit.write(std::string(64 * 1024, 'x'))) {
+    }
+  });
+  Client client(stage.daemon.port(), 16 * 1024);
+  client.send(get(stage.url("/endless")));
+  EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
+  EXPECT_EQ(stage.fetch("/fine").status, 200) << "the slot is free";
+}
+
+TEST(IdleTimeout, leaves_a_trickle_alone) {
+  Stage stage(with_defaults("timeouts: { idle: 500ms }"));
+  stage.origin.otherwise([](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n");
+    for (int i = 0; i < 6; ++i) {
+      std::this_thread::sleep_for(200ms);  // in all longer than idle
+      visit.write("x");
+    }
+  });
+  EXPECT_EQ(stage.fetch("/").body, "xxxxxx");
+}
+
+TEST(TotalTimeout, is_504_before_the_head_and_a_broken_answer_after_it) {
+  Stage stage(with_defaults("timeouts: { total: 500ms }"));
+  stage.origin.on("/never", [](Visit& visit) { visit.sees_the_end(); });
+  stage.origin.on("/trickle", [](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+    while (visit.write("x")) std::this_thread::sleep_for(20ms);
+  });
+  const auto start = Clock::now();
+  expect_timeout(stage.fetch("/never"), "connection_read_timeout", start, 490ms);
+  const Reply reply = stage.fetch("/trickle");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_FALSE(reply.whole);
+  EXPECT_EQ(stage.daemon.await_events(2, "error").size(), 2u);
+}
+
+TEST(TotalTimeout, does_not_count_the_time_in_the_queue) {
+  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { total: 1s }"));
+  stage.origin.otherwise([](Visit& visit) {
+    std::this_thread::sleep_for(600ms);  // two of them are longer than total
+    visit.answer(200, "slow");
+  });
+  Client first(stage.daemon.port()), second(stage.daemon.port());
+  first.send(get(stage.url("/1")));
+  second.send(get(stage.url("/2")));
+  EXPECT_EQ(first.reply().status, 200);
+  EXPECT_EQ(second.reply().status, 200);
+}
+
+}  // namespace
+}  // namespace penstock::trial
