@@ -254,14 +254,6 @@ Failure broken(bool answered, long error) {
 }
 }  // namespace
 
-/// A kept connection, and libcurl was stopped from sending again. It goes by whole lines, and would call half of one
-/// nothing.
-Failure Easy::died_in_use() const {
-  curl_off_t first_byte = 0;
-  curl_easy_getinfo(handle, CURLINFO_STARTTRANSFER_TIME_T, &first_byte);
-  return answered || first_byte > 0 ? Failure::terminated : Failure::stale_connection;
-}
-
 Failure Easy::failure(CURLcode code) const {
   long error = 0;
   curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
@@ -269,8 +261,8 @@ Failure Easy::failure(CURLcode code) const {
   if (no_descriptors && sends == 0) return Failure::no_descriptors;
   switch (code) {
     case CURLE_OK: return Failure::none;
-    case CURLE_ABORTED_BY_CALLBACK: return sends > 1 ? died_in_use() : Failure::stopped;
-    case CURLE_COULDNT_CONNECT: return sends > 0 ? died_in_use() : connect_failure(error);
+    case CURLE_ABORTED_BY_CALLBACK: return sends > 1 && !answered ? Failure::stale_connection : Failure::stopped;
+    case CURLE_COULDNT_CONNECT: return sends > 0 ? Failure::stale_connection : connect_failure(error);
     case CURLE_OPERATION_TIMEDOUT: return Failure::connect_timeout;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_FAIL_REWIND: return Failure::terminated;

@@ -46,7 +46,6 @@ struct Easy {
   void set_method(const Order& order);
   void link_lines(bool expect_continue);
   Failure failure(CURLcode code) const;
-  Failure died_in_use() const;
   static std::size_t header(char* line, std::size_t one, std::size_t size, void* self);
   static std::size_t write(char* bytes, std::size_t one, std::size_t size, void* self);
   static std::size_t read(char* room, std::size_t one, std::size_t space, void* self);

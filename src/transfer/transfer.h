@@ -15,7 +15,7 @@ namespace penstock::transfer {
 
 enum class Failure : std::uint8_t {
   none,
-  stale_connection,  ///< a kept connection died before any byte of the answer: the request may be sent once more
+  stale_connection,  ///< a kept connection died before a line of the answer: the request may be sent once more
   denied,            ///< the judge refused every address
   refused,
   unroutable,

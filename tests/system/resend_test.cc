@@ -83,13 +83,13 @@ TEST(NewConnection, that_dies_before_a_byte_is_never_tried_again) {
   EXPECT_EQ(stage.origin.count(), 1u);
 }
 
-TEST(DeadConnection, after_the_first_byte_is_final) {
+TEST(DeadConnection, after_the_first_line_of_an_answer_is_final) {
   Stage stage;
   stage.origin.otherwise([](Visit& visit) {
     if (visit.request().nth == 1) {
       visit.answer(200, "warm");
     } else {
-      visit.last("HTTP/1.1 2");
+      visit.last("HTTP/1.1 200 OK\r\n");
       visit.close();
     }
   });
