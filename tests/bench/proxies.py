@@ -21,7 +21,7 @@ ANSWER_BYTES = 1024
 class Recipe:
     name: str
     template: str
-    arguments: list  # CONFIG and DIRECTORY are filled in
+    arguments: list  # CONFIG, DIRECTORY and NAME are filled in
     version: list    # what to ask the program for its version
     lines: int = 1   # in its log for each request
 
@@ -30,7 +30,7 @@ RECIPES = {recipe.name: recipe for recipe in (
     Recipe("Penstock", "penstock.yaml", ["run", "--config", "CONFIG"], ["--version"], lines=2),
     Recipe("nginx", "nginx.conf", ["-p", "DIRECTORY", "-c", "CONFIG", "-e", "DIRECTORY/error.log"], ["-v"]),
     Recipe("HAProxy", "haproxy.cfg", ["-db", "-f", "CONFIG"], ["-v"]),
-    Recipe("Squid", "squid.conf", ["-N", "-f", "CONFIG"], ["-v"]),
+    Recipe("Squid", "squid.conf", ["-N", "-n", "NAME", "-f", "CONFIG"], ["-v"]),
 )}
 
 
@@ -85,7 +85,8 @@ class Proxy(Process):
         self.directory = tempfile.mkdtemp(prefix=f"bench-{recipe.name.lower()}-")
         self._let_squid_in()
         config = self._write_config(origin, max_concurrent)
-        places = {"CONFIG": config, "DIRECTORY": self.directory}
+        # Squid names its shared memory after itself: one that was killed would be in the way of the next.
+        places = {"CONFIG": config, "DIRECTORY": self.directory, "NAME": f"bench{self.port}"}
         arguments = [re.sub("|".join(places), lambda found: places[found.group()], word) for word in recipe.arguments]
         # HAProxy writes no files: its log is its standard output.
         with open(f"{self.directory}/{'access.log' if recipe.name == 'HAProxy' else 'stdout'}", "a") as stdout, \

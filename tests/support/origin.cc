@@ -9,6 +9,7 @@ namespace penstock::test {
 Origin::Origin(Script script) : script_(std::move(script)), accepting_([this] { live(); }) {}
 
 Origin::~Origin() {
+  release();
   listening_.close();
   accepting_.join();
   {

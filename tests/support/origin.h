@@ -3,6 +3,7 @@
 // What the script notes down can be read by the test.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -27,6 +28,9 @@ class Origin {
   std::string host() const { return "127.0.0.1:" + std::to_string(port()); }
 
   int connections() const;
+  /// A gate for scripts that hold something back until the test says so.
+  void release() { released_ = true; }
+  bool released() const { return released_; }
   void note(std::string text);
   std::vector<std::string> notes() const;
 
@@ -40,6 +44,7 @@ class Origin {
   std::list<Socket> peers_;
   std::vector<std::thread> threads_;  // of the accepting thread, then the test's
   int connections_ = 0;
+  std::atomic<bool> released_ = false;
   std::thread accepting_;  // last: it uses all the rest
 };
 

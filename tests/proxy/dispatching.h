@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Dispatcher on a loop, requesters that record what they are told, and the events that it tells the world.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proxy/dispatcher.h"
+#include "support/origin.h"
+#include "support/test_loop.h"
+
+namespace penstock::proxy {
+
+/// An event with strings of its own.
+struct Told {
+  EventKind kind{};
+  Outcome outcome{};
+  std::string id, upstream, method, host, path, error, detail, refusal;
+  std::size_t entry = 0, pending = 0, in_flight = 0;
+  int status = 0;
+  std::optional<Duration> wait, flight, first_byte;
+  std::uint64_t bytes_in = 0, bytes_out = 0;
+
+  explicit Told(const Event& event)
+      : kind(event.kind),
+        outcome(event.outcome),
+        id(event.id),
+        upstream(event.upstream),
+        method(event.method),
+        host(event.host),
+        path(event.path),
+        error(event.error),
+        detail(event.detail),
+        refusal(event.refusal),
+        entry(event.entry),
+        pending(event.pending),
+        in_flight(event.in_flight),
+        status(event.status),
+        wait(event.wait),
+        flight(event.flight),
+        first_byte(event.first_byte),
+        bytes_in(event.bytes_in),
+        bytes_out(event.bytes_out) {}
+};
+
+inline const char* name_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::dispatch: return "dispatch";
+    case EventKind::complete: return "complete";
+    case EventKind::error: return "error";
+    case EventKind::refused: return "refused";
+    case EventKind::gone: return "gone";
+  }
+  return "?";
+}
+
+class Asker final : public Requester {
+ public:
+  bool room = true;
+  Exchange* exchange = nullptr;
+
+  std::vector<int> interims;
+  int status = 0;
+  std::string fields, body, trailers;
+  std::optional<std::uint64_t> length;
+  int wanted = 0;
+  int ends = 0, breaks = 0;
+  std::vector<http::Refusal> refusals;
+
+  bool over() const { return ends + breaks + static_cast<int>(refusals.size()) > 0; }
+  int outcomes() const { return ends + breaks + static_cast<int>(refusals.size()); }
+
+ private:
+  static std::string text_of(const http::Fields& fields) {
+    std::string text;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      text.append(fields[i].name).append(": ").append(fields[i].value).append("\n");
+    }
+    return text;
+  }
+  void answer_interim(int what, std::string_view, const http::Fields&) override { interims.push_back(what); }
+  void answer_head(int what, std::string_view, const http::Fields& lines, std::optional<std::uint64_t> size) override {
+    status = what;
+    fields = text_of(lines);
+    length = size;
+  }
+  bool has_room() const override { return room; }
+  void answer_body(std::string_view bytes) override { body.append(bytes); }
+  void body_wanted() override { ++wanted; }
+  void answer_end(const http::Fields& lines) override {
+    ++ends;
+    trailers = text_of(lines);
+    exchange = nullptr;
+  }
+  void answer_broken() override {
+    ++breaks;
+    exchange = nullptr;
+  }
+  void answer_refusal(const http::Refusal& refusal) override {
+    refusals.push_back(refusal);
+    exchange = nullptr;
+  }
+};
+
+class DispatcherTest : public testing::Test {
+ protected:
+  ~DispatcherTest() override { dispatcher_.reset(); }
+
+  /// With what config_ says by then.
+  Dispatcher& dispatcher() {
+    if (dispatcher_) return *dispatcher_;
+    verdict_.emplace(config_.access, own_);
+    resolver_.emplace(run_.loop, config_.dns);
+    multi_.emplace(run_.loop, [this](std::string_view text, std::uint16_t port) {
+      const auto address = access::parse_address(text);
+      return address && verdict_->destination(*address, port) == access::Destination::allowed;
+    });
+    dispatcher_.emplace(Services{.loop = run_.loop,
+                                 .resolver = *resolver_,
+                                 .multi = *multi_,
+                                 .verdict = *verdict_,
+                                 .config = config_,
+                                 .events = [this](const Event& event) { told_.emplace_back(event); }});
+    return *dispatcher_;
+  }
+
+  static http::RequestHead head(const std::string& method, const std::string& target) {
+    http::RequestHead made;
+    made.method = method;
+    made.target = target;
+    return made;
+  }
+  static http::RequestHead with_length(http::RequestHead made, std::uint64_t length) {
+    made.body = http::BodyKind::length;
+    made.content_length = length;
+    return made;
+  }
+  static http::RequestHead in_chunks(http::RequestHead made) {
+    made.body = http::BodyKind::chunked;
+    return made;
+  }
+
+  void ask(Asker& asker, http::RequestHead&& what) {
+    Exchange* exchange = dispatcher().accept(asker, std::move(what));
+    asker.exchange = asker.over() ? nullptr : exchange;
+    EXPECT_EQ(exchange == nullptr, asker.over());
+  }
+  void get(Asker& asker, const std::string& host, const std::string& path = "/") {
+    ask(asker, head("GET", "http://" + host + path));
+  }
+  void give(Asker& asker, std::string_view bytes, bool whole = true) {
+    asker.exchange->body.append(bytes);
+    asker.exchange->body.whole = whole;
+    dispatcher_->body_came(*asker.exchange);
+  }
+  void leave(Asker& asker) { dispatcher_->abandon(*std::exchange(asker.exchange, nullptr)); }
+  bool finish(const Asker& asker) {
+    return run_.run_until([&] { return asker.over(); });
+  }
+
+  Snapshot snapshot() {
+    Snapshot now;
+    dispatcher().snapshot(now);
+    return now;
+  }
+  UpstreamSnapshot upstream(const std::string& name) {
+    for (const auto& one : snapshot().upstreams) {
+      if (one.name == name) return one;
+    }
+    ADD_FAILURE() << "no upstream " << name;
+    return {};
+  }
+  /// "dispatch complete …"
+  std::string course() const {
+    std::string all;
+    for (const auto& one : told_) all += (all.empty() ? "" : " ") + std::string(name_of(one.kind));
+    return all;
+  }
+  /// Whatever happened, nothing may be left of it.
+  void expect_at_rest() {
+    const Snapshot now = snapshot();
+    EXPECT_EQ(now.pending_bytes, 0u);
+    for (const auto& one : now.upstreams) {
+      EXPECT_EQ(one.pending, 0u) << one.name;
+      EXPECT_EQ(one.in_flight, 0u) << one.name;
+    }
+  }
+
+  test::TestLoop run_;
+  Config config_;
+  std::vector<Endpoint> own_;
+  std::vector<Told> told_;
+  std::optional<access::Verdict> verdict_;
+  std::optional<loop::Resolver> resolver_;
+  std::optional<transfer::Multi> multi_;
+  std::optional<Dispatcher> dispatcher_;
+};
+
+inline const std::string kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+}  // namespace penstock::proxy
