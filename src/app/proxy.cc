@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <csignal>
 #include <future>
 #include <mutex>
@@ -19,6 +20,8 @@
 namespace penstock {
 
 namespace {
+constexpr Duration kLongestGrace = 24h * 365;  // "however long it takes" must not overflow
+
 /// Writing to a peer that has gone is an error like any other, in this thread and in those that it starts.
 void block_sigpipe() {
   sigset_t pipe;
@@ -141,6 +144,7 @@ void Proxy::reopen_log() {
 }
 
 bool Proxy::drain(Duration deadline) {
+  deadline = std::clamp<Duration>(deadline, 0s, kLongestGrace);
   std::promise<bool> promise;
   auto drained = promise.get_future();
   const bool posted = inside_->post([inside = inside_.get(), deadline, promise = std::move(promise)]() mutable {

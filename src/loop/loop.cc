@@ -8,6 +8,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Loop::Inside {
   std::vector<Task> posted;
   std::vector<TurnEnd*> turn_ends;  // cancelled ones are null
   std::vector<std::function<void()>> every_turn;
-  std::vector<std::unique_ptr<Resident>> residents;
+  std::unordered_map<Resident*, std::unique_ptr<Resident>> residents;
   std::unique_ptr<TimerQueue> timers;
   std::unique_ptr<char[]> read_buffer = std::make_unique<char[]>(kReadBuffer);
   std::optional<Worker> worker;
@@ -110,15 +111,13 @@ void Loop::offload(Task work, Task done) {
 
 void Loop::at_end_of_turn(std::function<void()> task) { inside_->every_turn.push_back(std::move(task)); }
 
-void Loop::adopt(std::unique_ptr<Resident> resident) { inside_->residents.push_back(std::move(resident)); }
+void Loop::adopt(std::unique_ptr<Resident> resident) {
+  Resident* const place = resident.get();
+  inside_->residents.emplace(place, std::move(resident));
+}
 
 void Loop::dismiss(Resident* resident) {
-  auto& all = inside_->residents;
-  const auto found = std::ranges::find(all, resident, &std::unique_ptr<Resident>::get);
-  if (found == all.end()) return;
-  std::swap(*found, all.back());
-  const auto leaving = std::move(all.back());
-  all.pop_back();
+  const auto leaving = inside_->residents.extract(resident);  // destroyed when it is no longer among them
 }
 
 std::size_t Loop::residents() const { return inside_->residents.size(); }

@@ -3,6 +3,8 @@
 #include "loop/stream.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
@@ -141,6 +143,13 @@ std::string& Stream::out() { return out_; }
 
 std::size_t Stream::queued() const { return out_.size() + socket_->tcp.write_queue_size; }
 
+std::size_t Stream::unread_by_peer() const {
+  uv_os_fd_t fd = -1;
+  int in_kernel = 0;
+  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) == 0) ::ioctl(fd, SIOCOUTQ, &in_kernel);
+  return queued() + static_cast<std::size_t>(in_kernel);
+}
+
 void Stream::touch() {
   if (out_.size() >= kSendAtOnce && !sending_) flush();
   turn_end_.ask();
@@ -195,13 +204,15 @@ class Stream::Lingering final : public Resident, public StreamEvents {
     stream_->socket_->end_watch();  // the peer's end is to come behind its last bytes
     stream_->read_on();
     patience_.start(loop_.now() + kPatienceWithReaders);
-    left_ = stream_->queued();
-    if (left_ == 0) shut_down();
+    left_ = stream_->unread_by_peer();
+    if (stream_->queued() == 0) shut_down();
   }
 
   void on_read(std::string_view bytes) override {
     dropped_ += bytes.size();
-    if (dropped_ > kMostDropped) loop_.dismiss(this);
+    if (dropped_ > kMostDropped) return loop_.dismiss(this);
+    // One that is still uploading will look at our answer when it is done.
+    if (left_ == 0 && loop_.now() < give_up_at_) patience_.start(loop_.now() + kPatience);
   }
   void on_gone() override { loop_.dismiss(this); }
   void on_drained() override { shut_down(); }
@@ -209,18 +220,21 @@ class Stream::Lingering final : public Resident, public StreamEvents {
  private:
   static constexpr std::int64_t kPatience = 2'000'000;
   static constexpr std::int64_t kPatienceWithReaders = 30'000'000;  // without a byte taken
-  static constexpr std::size_t kMostDropped = 1024 * 1024;
+  static constexpr std::int64_t kPatienceWithTalkers = 10'000'000;  // in all
+  static constexpr std::size_t kMostDropped = 256 * 1024 * 1024;
 
   void shut_down() {
     left_ = 0;
+    give_up_at_ = loop_.now() + kPatienceWithTalkers;
     patience_.start(loop_.now() + kPatience);
     uv_os_fd_t fd = -1;
     if (uv_fileno(reinterpret_cast<uv_handle_t*>(&stream_->socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
   }
 
   void look() {
-    if (left_ == 0 || stream_->queued() == left_) return loop_.dismiss(this);
-    left_ = stream_->queued();
+    const std::size_t before = left_;
+    left_ = stream_->unread_by_peer();
+    if (before == 0 || left_ >= before) return loop_.dismiss(this);
     patience_.start(loop_.now() + kPatienceWithReaders);
   }
 
@@ -229,6 +243,7 @@ class Stream::Lingering final : public Resident, public StreamEvents {
   Timer patience_;
   std::size_t left_ = 0;  // to be sent, when last looked at
   std::size_t dropped_ = 0;
+  std::int64_t give_up_at_ = 0;
 };
 
 void Stream::close_gently(std::unique_ptr<Stream> stream) {

@@ -54,6 +54,8 @@ class Stream {
   void touch();
   /// Bytes not yet taken by the kernel, this turn's included.
   std::size_t queued() const;
+  /// queued(), and what the kernel has taken and the peer has not: a system call.
+  std::size_t unread_by_peer() const;
 
   /// Closes once everything queued was sent and the peer has had a chance to read it: what it still sends is read and
   /// dropped for a bounded time, for a reset would destroy our last answer on its way.

@@ -96,7 +96,7 @@ void ClientConnection::begin(http::RequestHead&& head) {
   const http::Refusal unwelcome{.why = http::Why::client_denied,
                                 .details = "clients from this network may not use this proxy (access.clients)"};
   dispatcher_.report_refused(unwelcome);
-  body_whole_ = false;  // whatever else it has to say is not heard
+  answering_.keep_alive = false;
   answer_refusal(unwelcome);
 }
 

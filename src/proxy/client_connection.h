@@ -45,6 +45,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void answer_head(int status, std::string_view reason, const http::Fields& fields,
                    std::optional<std::uint64_t> length) override;
   bool has_room() const override;
+  std::size_t untaken() const override { return stream_->unread_by_peer(); }
   void answer_body(std::string_view bytes) override;
   void body_wanted() override;
   void answer_end(const http::Fields& trailers) override;

@@ -13,6 +13,7 @@ namespace penstock::proxy {
 namespace {
 constexpr std::size_t kMostUnmatched = 10'000;
 constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
+constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
 constexpr std::size_t kBodyInFlight = 64 * 1024;
 
@@ -134,7 +135,8 @@ Destination* Dispatcher::destination_for(const http::Target& target, std::size_t
   if (entry > 0) return named_[entry - 1].get();
   std::string authority = target.authority();
   if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return found->second.get();
-  if (unmatched_.size() >= kMostUnmatched) sweep();
+  const bool crowded = unmatched_.size() >= kMostUnmatched;
+  if (crowded && services_.loop.now() - swept_ >= kCrowdedSweepEvery) sweep();
   if (unmatched_.size() >= kMostUnmatched) return nullptr;
   auto& made = unmatched_[authority];
   made = make_destination(authority, 0, services_.config.unmatched);
@@ -375,6 +377,7 @@ void Dispatcher::snapshot(Snapshot& into) const {
 
 void Dispatcher::sweep() {
   const auto now = services_.loop.now();
+  swept_ = now;
   const bool crowded = unmatched_.size() >= kMostUnmatched;
   std::erase_if(unmatched_, [&](const auto& entry) {
     const Destination& destination = *entry.second;

@@ -99,6 +99,7 @@ class Dispatcher {
   std::unordered_map<std::string, std::unique_ptr<Destination>> unmatched_;  // by host:port
   ExchangeTable exchanges_;
   loop::Timer sweeper_;
+  std::int64_t swept_ = 0;
   std::size_t pending_bytes_ = 0;
   std::uint64_t serial_;
   bool draining_ = false;

@@ -38,6 +38,28 @@ http::Why why_of(transfer::Failure failure) {
   return http::Why::internal_error;
 }
 
+/// For people; libcurl's own words are for programmers.
+std::string_view sentence(transfer::Failure failure) {
+  using transfer::Failure;
+  switch (failure) {
+    case Failure::denied: return "its address may not be dialled (access.allow)";
+    case Failure::refused: return "the connection was refused";
+    case Failure::unroutable: return "there is no route to it";
+    case Failure::connect_timeout: return "no connection came about in time (timeouts.connect)";
+    case Failure::no_descriptors: return "no file descriptor is left for a connection";
+    case Failure::stale_connection:
+    case Failure::terminated: return "the connection was closed before an answer came";
+    case Failure::incomplete: return "the answer broke off";
+    case Failure::coding: return "the answer's chunks are broken";
+    case Failure::head_too_large: return "the answer's head is too large";
+    case Failure::protocol: return "what came is not an HTTP/1 answer";
+    case Failure::none:
+    case Failure::stopped:
+    case Failure::internal: break;
+  }
+  return "";
+}
+
 bool connection_ended(transfer::Failure failure) {
   using transfer::Failure;
   return failure == Failure::none || failure == Failure::terminated || failure == Failure::incomplete;
@@ -203,6 +225,7 @@ void Flight::pass_head() {
 Flight::Taken Flight::on_body(std::string_view bytes) {
   if (!exchange_.requester.has_room()) {
     paused_by_client_ = true;
+    untaken_ = exchange_.requester.untaken();
     return Taken::none;
   }
   bytes_in_ += bytes.size();
@@ -257,7 +280,8 @@ void Flight::failed(const transfer::Result& result) {
     return fail(http::Why::response_incomplete, "the answer ended within its head");
   }
   if (result.failure == transfer::Failure::none) return fail(http::Why::protocol_error, "not an HTTP answer");
-  fail(why_of(result.failure), result.details);
+  const auto said = sentence(result.failure);
+  fail(why_of(result.failure), said.empty() ? result.details : std::string(said));
 }
 
 void Flight::fail(http::Why why, const std::string& details) {
@@ -296,6 +320,13 @@ std::int64_t Flight::idle_deadline() const {
 
 bool Flight::client_stalls() const { return answered_ ? paused_by_client_ : exchange_.body.size() == 0; }
 
+/// The kernel tells of room only when there is a lot of it; a client that reads little by little must not look dead.
+void Flight::note_slow_reader(std::int64_t now) {
+  if (!paused_by_client_) return;
+  const std::size_t before = std::exchange(untaken_, exchange_.requester.untaken());
+  if (untaken_ < before) moved_ = now;
+}
+
 void Flight::on_time() {
   const auto& timeouts = exchange_.destination->settings.timeouts;
   const std::int64_t now = services_.loop.now();
@@ -310,6 +341,7 @@ void Flight::on_time() {
     return fail(http::Why::response_timeout,
                 "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
   }
+  if (now >= idle_deadline()) note_slow_reader(now);
   if (now < idle_deadline()) return keep_time();
   const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";
   if (client_stalls()) return dispatcher_.stalled(exchange_, "the client moved no byte" + silence);

@@ -63,6 +63,7 @@ class Flight final : public transfer::TransferEvents {
   std::int64_t deadline() const;
   std::int64_t idle_deadline() const;
   bool client_stalls() const;
+  void note_slow_reader(std::int64_t now);
   void fail(http::Why why, const std::string& details);
   void failed(const transfer::Result& result);
 
@@ -78,6 +79,7 @@ class Flight final : public transfer::TransferEvents {
   std::int64_t sent_ = 0;         // when the request was out; 0: not yet
   std::int64_t go_ahead_at_ = 0;  // when the client is told to send its body, lacking the upstream's 100; 0: no matter
   std::optional<std::int64_t> first_byte_;
+  std::size_t untaken_ = 0;  // by a client that paused us, when last looked at
   std::uint64_t bytes_in_ = 0;
   std::uint64_t bytes_out_ = 0;
   bool connected_ = false;

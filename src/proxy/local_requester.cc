@@ -9,7 +9,7 @@
 namespace penstock::proxy {
 
 namespace {
-/// Fields that would frame, route or split the message are not the caller's to give.
+/// What would split the message is refused; what would frame or route it is dropped later, like any client's.
 bool acceptable(const Request& request) {
   if (!http::is_token(request.method)) return false;
   for (const auto& field : request.fields) {

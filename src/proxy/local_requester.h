@@ -34,6 +34,7 @@ class LocalRequester final : public loop::Resident, private Requester {
   void answer_head(int status, std::string_view reason, const http::Fields& fields,
                    std::optional<std::uint64_t>) override;
   bool has_room() const override { return true; }
+  std::size_t untaken() const override { return 0; }
   void answer_body(std::string_view bytes) override { response_.body.append(bytes); }
   void body_wanted() override {}
   void answer_end(const http::Fields& trailers) override;

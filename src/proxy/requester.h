@@ -3,6 +3,7 @@
 // After answer_end, answer_broken or answer_refusal the exchange is over and must not be touched any more.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,9 @@ class Requester {
                            std::optional<std::uint64_t> length) = 0;
   /// Whether body bytes may come now; otherwise the exchange waits for Dispatcher::resume().
   virtual bool has_room() const = 0;
+  /// Bytes of the answer that it has not taken yet, as far as can be seen: whether that shrinks tells a slow reader
+  /// from one that has stopped.
+  virtual std::size_t untaken() const = 0;
   virtual void answer_body(std::string_view bytes) = 0;
 
   /// The request's body is wanted on: more of it was passed on, or the request took off.

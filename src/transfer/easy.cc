@@ -98,7 +98,7 @@ void Easy::set_fixed_options() {
 
 void Easy::set_method(const Order& order) {
   const bool upload = order.body != BodyKind::none;
-  const bool head = order.method == "HEAD";
+  asks_head = order.method == "HEAD";
   const curl_off_t size = order.body == BodyKind::length ? static_cast<curl_off_t>(order.length) : -1;
   curl_easy_setopt(handle, CURLOPT_NOBODY, 0L);
   curl_easy_setopt(handle, CURLOPT_UPLOAD, upload ? 1L : 0L);
@@ -106,8 +106,8 @@ void Easy::set_method(const Order& order) {
   curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size);
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, order.method.c_str());
   // libcurl can send a body or expect none in return, not both.
-  if (head && !upload) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
-  head_only = head && upload;
+  if (asks_head && !upload) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
+  head_only = asks_head && upload;
   chunked = order.body == BodyKind::chunked;
 }
 
@@ -127,7 +127,7 @@ void Easy::link_lines(bool expect_continue) {
 void Easy::prepare(Order&& order, TransferEvents& whose) {
   events = &whose;
   sends = 0;
-  sound = false;
+  sound = dials = false;
   answered = ended = dialled = denied = no_descriptors = download_paused = upload_paused = false;
   lines = std::move(order.lines);
   link_lines(order.expect_continue);
@@ -204,6 +204,7 @@ int Easy::before_request(void* self, char* address, char*, int port, int) {
   auto* easy = static_cast<Easy*>(self);
   // libcurl repeats a request by itself when a kept connection turns out dead, whatever its method. Whether to send
   // again is not libcurl's to decide.
+  easy->dials = false;
   if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
   easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port));
   easy->denied = !easy->dialled;
@@ -214,26 +215,32 @@ int Easy::before_request(void* self, char* address, char*, int port, int) {
 
 curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
   auto* easy = static_cast<Easy*>(self);
-  if (easy->sends > 0) return CURL_SOCKET_BAD;  // no dialling for a repetition that is not to be
+  const curl_socket_t fd = easy->dial(*to);
+  easy->dials = true;
+  easy->opened(*easy, fd);
+  return fd;
+}
+
+curl_socket_t Easy::dial(const curl_sockaddr& to) {
+  if (sends > 0) return CURL_SOCKET_BAD;  // for a repetition that is not to be
   char text[INET6_ADDRSTRLEN] = "";
   std::uint16_t port = 0;
-  if (to->family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&to->addr);
+  if (to.family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(&to.addr);
     inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
     port = ntohs(v4->sin_port);
-  } else if (to->family == AF_INET6) {
-    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&to->addr);
+  } else if (to.family == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&to.addr);
     inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
     port = ntohs(v6->sin6_port);
   }
-  if (!easy->judge(text, port)) {
-    easy->denied = true;
+  if (!judge(text, port)) {
+    denied = true;
     return CURL_SOCKET_BAD;
   }
-  easy->dialled = true;
-  const curl_socket_t fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-  easy->no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
-  if (fd >= 0) easy->opened(*easy, fd);
+  dialled = true;
+  const curl_socket_t fd = socket(to.family, to.socktype | SOCK_CLOEXEC, to.protocol);
+  no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
   return fd;
 }
 
@@ -278,6 +285,12 @@ Failure Easy::failure(CURLcode code) const {
     case CURLE_UPLOAD_FAILED: return Failure::protocol;
     default: return Failure::internal;
   }
+}
+
+bool Easy::answered_without_body() const {
+  long status = 0;
+  curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
+  return asks_head || status == 204 || status == 304;
 }
 
 Result Easy::result(CURLcode code) const {

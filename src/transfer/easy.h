@@ -25,21 +25,22 @@ struct Easy {
   void prepare(Order&& order, TransferEvents& whose);
   /// What libcurl's result means here.
   Result result(CURLcode code) const;
+  bool answered_without_body() const;
   /// Tells libcurl what is paused now.
   void apply_pauses();
   /// Has libcurl look after this transfer soon, where nothing else would make it.
   void call_again();
-  bool connected() const { return sends > 0; }
-  /// Whether libcurl can send any other request with this handle.
+  /// Whether libcurl can send any other request with this handle: after one chunked body it frames the next one wrongly.
   bool reusable() const { return !chunked; }
 
   CURL* handle;
   TransferEvents* events = nullptr;
   bool download_paused = false;
   bool upload_paused = false;
-  bool running = false;  // in the multi handle
-  bool sound = false;    // has served one request well, and may serve another
-  curl_socket_t dialling = CURL_SOCKET_BAD;
+  bool running = false;                      // in the multi handle
+  bool sound = false;                        // has served one request well, and may serve another
+  bool dials = false;                        // has tried an address, and stands nowhere yet
+  curl_socket_t dialling = CURL_SOCKET_BAD;  // the socket for the last address
 
  private:
   void set_fixed_options();
@@ -53,6 +54,7 @@ struct Easy {
   static int before_request(void* self, char* address, char* local, int port, int local_port);
   static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
 
+  curl_socket_t dial(const curl_sockaddr& to);
   bool ends_with_head(std::string_view line) const;
 
   const Multi::Judge& judge;
@@ -61,12 +63,13 @@ struct Easy {
   std::vector<curl_slist> links;  // libcurl reads the list where it stands
   curl_slist* pins = nullptr;
   int sends = 0;
-  bool chunked = false;         // the request's body
-  bool head_only = false;       // libcurl does not know that no body follows
-  bool answered = false;        // a line of an answer has come
-  bool ended = false;           // by us, for there is no more to come
-  bool dialled = false;         // an address was allowed
-  bool denied = false;          // another was not
+  bool asks_head = false;
+  bool chunked = false;    // the request's body
+  bool head_only = false;  // libcurl does not know that no body follows
+  bool answered = false;   // a line of an answer has come
+  bool ended = false;      // by us, for there is no more to come
+  bool dialled = false;    // an address was allowed
+  bool denied = false;     // another was not
   bool no_descriptors = false;
 };
 

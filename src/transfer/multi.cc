@@ -8,7 +8,9 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include <algorithm>
 #include <cassert>
+#include <cerrno>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -23,6 +25,12 @@ namespace {
 constexpr long kKeptConnections = 1024;
 constexpr std::size_t kPooledHandles = 256;
 constexpr int kRoundsATurn = 4;
+
+/// Bytes, an end or an error on a connection on which nothing is asked.
+bool speaks_unasked(curl_socket_t fd) {
+  char byte = 0;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
 
 /// One of libcurl's sockets: what it wants to hear, and what the kernel has been told.
 struct Socket {
@@ -45,6 +53,7 @@ struct Multi::Inside {
 
   void act(curl_socket_t fd, int happened);
   void collect();
+  void distrust_connection(const Easy& easy);
   void want_timer(long ms);
   void want_socket(CURL* whose, curl_socket_t fd, int what);
   static bool pausing(CURL* whose);
@@ -67,12 +76,13 @@ struct Multi::Inside {
   CURLM* handle = nullptr;
   loop::Timer timer;
   loop::TurnEnd kick;
-  int rounds = 0;       // of this turn
-  bool acting = false;  // inside libcurl
+  int rounds = 0;                // of this turn
+  bool acting = false;           // inside libcurl
   std::vector<Socket*> sockets;  // by descriptor
   std::vector<Socket*> noted;    // wishes changed in this turn
   std::vector<Easy*> diallers;   // each with the socket that it opened last
   std::vector<std::unique_ptr<Easy>> pool;
+  const std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);  // the loop may turn on without us
 };
 
 void Multi::Inside::act(curl_socket_t fd, int happened) {
@@ -93,10 +103,19 @@ void Multi::Inside::collect() {
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
     const Result result = easy->result(code);
     easy->sound = code == CURLE_OK && easy->reusable();
+    if (easy->answered_without_body()) distrust_connection(*easy);
     curl_multi_remove_handle(handle, easy->handle);
     easy->running = false;
     easy->events->on_done(result);
   }
+}
+
+/// After an answer without a body libcurl drops what else it has read, and keeps the connection: what is still to be
+/// read there would be the next one's answer.
+void Multi::Inside::distrust_connection(const Easy& easy) {
+  curl_socket_t fd = CURL_SOCKET_BAD;
+  curl_easy_getinfo(easy.handle, CURLINFO_ACTIVESOCKET, &fd);
+  if (fd != CURL_SOCKET_BAD && is_known(fd) && speaks_unasked(fd)) end_rest(*sockets[static_cast<std::size_t>(fd)]);
 }
 
 void Multi::Inside::want_timer(long ms) {
@@ -126,6 +145,7 @@ void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   socket->resting = what == CURL_POLL_REMOVE && !pausing(whose);
   if (what == CURL_POLL_REMOVE) socket->wanted = socket->resting ? UV_READABLE : 0;
   note(*socket);
+  if (socket->resting && speaks_unasked(fd)) end_rest(*socket);  // the next request may take it in this very turn
 }
 
 /// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept.
@@ -135,10 +155,10 @@ bool Multi::Inside::pausing(CURL* whose) {
   return easy && easy->download_paused;
 }
 
-/// A new socket. libcurl closes those that never connected without a word; the next may have the same number, and
-/// libcurl sees no change then, but the kernel does.
+/// A new socket, or none to be had. libcurl closes those that never connected without a word; the next may have the
+/// same number, and libcurl sees no change then, but the kernel does.
 void Multi::Inside::opened(Easy& easy, curl_socket_t fd) {
-  if (easy.dialling == CURL_SOCKET_BAD) diallers.push_back(&easy);
+  if (std::ranges::find(diallers, &easy) == diallers.end()) diallers.push_back(&easy);
   easy.dialling = fd;
   if (!is_known(fd)) return;
   const int wanted = sockets[static_cast<std::size_t>(fd)]->wanted;
@@ -152,9 +172,8 @@ void Multi::Inside::opened(Easy& easy, curl_socket_t fd) {
 /// When an address fails, libcurl turns to the next only when it is called again, and asks for no such call.
 void Multi::Inside::help_diallers() {
   std::erase_if(diallers, [this](Easy* easy) {
-    const bool dials = easy->running && !easy->connected();
+    const bool dials = easy->running && easy->dials;
     if (dials && is_known(easy->dialling)) return false;
-    easy->dialling = CURL_SOCKET_BAD;
     if (dials) easy->call_again();
     return true;
   });
@@ -187,16 +206,16 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
   // Of an error libcurl is told nothing but that it may try: there may be an answer to read before it, and an error
   // flag on one of several addresses tried at once would be taken for the end of them all.
   const int happened = status < 0 ? socket.wanted : events;
-  act(socket.fd,
-      ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0));
+  act(socket.fd, ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0));
 }
 
 /// The upstream has left a connection that nobody uses, or says what nobody asked for and nobody shall hear: libcurl
 /// would take it for the next answer.
 void Multi::Inside::end_rest(Socket& socket) {
-  // Only one that has nothing to read and no error to report is seen to be dead.
-  (void)::recv(socket.fd, loop.read_buffer(), loop::Loop::kReadBuffer, MSG_DONTWAIT);
   ::shutdown(socket.fd, SHUT_RDWR);
+  // Only one that has nothing to read and no error to report is seen to be dead.
+  while (::recv(socket.fd, loop.read_buffer(), loop::Loop::kReadBuffer, MSG_DONTWAIT) > 0) {
+  }
   socket.resting = false;
   socket.wanted = 0;
   uv_poll_stop(&socket.poll);
@@ -243,8 +262,9 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
   auto easy = std::make_unique<Easy>(judge, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
   // Connections outlive the handle that opened them: what closes them must outlive it too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
-  curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
-                   +[](void* inside, curl_socket_t fd) { return static_cast<Inside*>(inside)->close_socket(fd); });
+  curl_easy_setopt(
+      easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
+      +[](void* inside, curl_socket_t fd) { return static_cast<Inside*>(inside)->close_socket(fd); });
   return easy;
 }
 
@@ -264,17 +284,20 @@ Multi::Multi(loop::Loop& loop, Judge judge) : inside_(std::make_unique<Inside>(*
   curl_multi_setopt(in.handle, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
   curl_multi_setopt(in.handle, CURLMOPT_MAXCONNECTS, kKeptConnections);
   curl_multi_setopt(in.handle, CURLMOPT_TIMERDATA, &in);
-  curl_multi_setopt(in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* inside) {
-    static_cast<Inside*>(inside)->want_timer(ms);
-    return 0;
-  });
+  curl_multi_setopt(
+      in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* inside) {
+        static_cast<Inside*>(inside)->want_timer(ms);
+        return 0;
+      });
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETDATA, &in);
   const auto on_socket = [](CURL* whose, curl_socket_t fd, int what, void* inside, void*) {
     static_cast<Inside*>(inside)->want_socket(whose, fd, what);
     return 0;
   };
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +on_socket);
-  loop.at_end_of_turn([&in] { in.tell_kernel(); });
+  loop.at_end_of_turn([alive = std::weak_ptr(in.alive), &in] {
+    if (!alive.expired()) in.tell_kernel();
+  });
 }
 
 Multi::~Multi() {

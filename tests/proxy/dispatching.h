@@ -62,6 +62,7 @@ inline const char* name_of(EventKind kind) {
 class Asker final : public Requester {
  public:
   bool room = true;
+  std::size_t left = 0;  ///< of the answer, not taken yet
   Exchange* exchange = nullptr;
 
   std::vector<int> interims;
@@ -90,6 +91,7 @@ class Asker final : public Requester {
     length = size;
   }
   bool has_room() const override { return room; }
+  std::size_t untaken() const override { return left; }
   void answer_body(std::string_view bytes) override { body.append(bytes); }
   void body_wanted() override { ++wanted; }
   void answer_end(const http::Fields& lines) override {

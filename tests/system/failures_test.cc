@@ -127,6 +127,16 @@ TEST(Upstream, with_conflicting_framing_is_502) {
   }
 }
 
+TEST(Upstream, with_framing_that_may_be_read_in_two_ways_is_502) {
+  for (const char* lines : {"Transfer-Encoding : chunked", "Transfer-Encoding:\r\n chunked", "Content-Length : 5",
+                            "Content-Length:\r\n 5", "Connection : close\r\nContent-Length: 5"}) {
+    Stage stage;
+    stage.origin.on("/bad", scripts::says("HTTP/1.1 200 OK\r\n"s + lines + "\r\n\r\n5\r\nhello\r\n0\r\n\r\n", false));
+    EXPECT_EQ(stage.fetch("/bad").status, 502) << lines;
+    EXPECT_EQ(stage.fetch("/fine").body, "hello");
+  }
+}
+
 TEST(Upstream, with_an_unknown_transfer_coding_is_502) {
   for (const char* coding : {"gzip, chunked", "gzip", "chunked, chunked", "xchunked"}) {
     Stage stage;

@@ -228,6 +228,27 @@ TEST(Answers, without_a_body_that_bring_one_do_not_poison_the_connection) {
   EXPECT_EQ(client.reply().body, "hello");
 }
 
+TEST(Answers, with_more_than_was_asked_for_do_not_reach_those_who_wait_for_the_connection) {
+  // More than libcurl reads at once: what is left in the kernel is a whole answer to nothing.
+  std::string head = "HTTP/1.1 304 Not Modified\r\n\r\n";
+  const std::string poison = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison";
+  for (const std::size_t junk : {0u, 16 * 1024u}) {
+    SCOPED_TRACE(junk);
+    Stage stage(with_defaults("maxConcurrent: 1"));
+    const std::string fill = junk > head.size() ? std::string(junk - head.size(), 'j') : "";
+    stage.origin.on("/x", scripts::says(head + fill + poison, false));
+    for (int round = 0; round < 20; ++round) {
+      Client first(stage.daemon.port()), second(stage.daemon.port()), third(stage.daemon.port());
+      first.send(get(stage.url("/x")));
+      second.send(get(stage.url("/n1")));
+      third.send(get(stage.url("/n2")));
+      EXPECT_EQ(first.reply().status, 304);
+      EXPECT_EQ(second.reply().body, "hello");
+      EXPECT_EQ(third.reply().body, "hello");
+    }
+  }
+}
+
 TEST(Answers, delimited_by_the_end_become_chunked_or_end_too) {
   Stage stage;
   stage.origin.otherwise(scripts::says("HTTP/1.1 200 OK\r\n\r\nup to the end"));

@@ -154,6 +154,23 @@ TEST(IdleTimeout, leaves_a_trickle_alone) {
   EXPECT_EQ(stage.fetch("/").body, "xxxxxx");
 }
 
+TEST(IdleTimeout, leaves_a_client_alone_that_reads_little_by_little) {
+  Stage stage(with_defaults("timeouts: { idle: 500ms }"));
+  stage.origin.otherwise(scripts::sized(64 * 1024 * 1024));
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/")));
+  // Far less than what lies in the kernel's buffers, for far longer than `idle`.
+  std::size_t read = 0;
+  for (int i = 0; i < 40; ++i) {
+    std::this_thread::sleep_for(50ms);
+    std::string bytes(32 * 1024, '\0');  // so much that the kernel tells the sender of it now and then
+    const auto got = ::recv(client.socket().fd(), bytes.data(), bytes.size(), 0);
+    ASSERT_GT(got, 0) << "cut after " << read << " bytes";
+    read += static_cast<std::size_t>(got);
+  }
+  for (const auto& event : stage.daemon.events()) EXPECT_NE(event.at("event"), "error");
+}
+
 TEST(TotalTimeout, is_504_before_the_head_and_a_broken_answer_after_it) {
   Stage stage(with_defaults("timeouts: { total: 500ms }"));
   stage.origin.on("/never", [](Visit& visit) { visit.sees_the_end(); });

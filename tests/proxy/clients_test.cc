@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients over real sockets: requests in, answers out in order, and what a client may not do to others.
+#include "proxy/clients.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <future>
+
+#include "dispatching.h"
+#include "loop/listener.h"
+
+namespace penstock::proxy {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class ClientsTest : public DispatcherTest {
+ protected:
+  ~ClientsTest() override {
+    dispatcher_.reset();
+    clients_.reset();
+  }
+
+  test::Socket connect() {
+    if (!clients_) {
+      dispatcher();
+      clients_ = std::make_unique<Clients>(*dispatcher_, Services{.loop = run_.loop,
+                                                                  .resolver = *resolver_,
+                                                                  .multi = *multi_,
+                                                                  .verdict = *verdict_,
+                                                                  .config = config_,
+                                                                  .events = [](const Event&) {}});
+      listener_ =
+          std::move(*loop::Listener::listen(run_.loop, {"127.0.0.1", 0}, [this](std::unique_ptr<loop::Stream> stream) {
+            clients_->admit(std::move(stream));
+          }));
+    }
+    return test::connect_to(listener_->bound().port);
+  }
+  /// What the client gets until the other side closes.
+  std::string conversation(const std::string& says) {
+    test::Socket client = connect();
+    client.send(says);
+    auto heard = std::async(std::launch::async, [&] { return client.read_to_end(); });
+    EXPECT_TRUE(run_.run_until([&] { return heard.wait_for(0s) == std::future_status::ready; }));
+    return heard.get();
+  }
+  static std::string request(const std::string& method, const std::string& host, const std::string& path,
+                             const std::string& lines = "") {
+    return method + " http://" + host + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + lines + "\r\n";
+  }
+
+  std::unique_ptr<Clients> clients_;
+  std::unique_ptr<loop::Listener> listener_;
+};
+
+/// Answers with the path as the body.
+void echo_path(test::Origin&, test::Socket& peer, int) {
+  for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
+    const std::string path = head.substr(4, head.find(" HTTP") - 4);
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(path.size()) + "\r\n\r\n" + path);
+  }
+}
+
+TEST_F(ClientsTest, pipelined_requests_are_answered_in_order) {
+  test::Origin origin(echo_path);
+  std::string says;
+  for (int i = 0; i < 100; ++i) says += request("GET", origin.host(), "/" + std::to_string(i));
+  const std::string heard = conversation(says + request("GET", origin.host(), "/last", "Connection: close\r\n"));
+  std::size_t at = 0;
+  for (int i = 0; i < 100; ++i) {
+    at = heard.find("\r\n\r\n/" + std::to_string(i) + "HTTP/1.1 200 OK\r\n", at);
+    ASSERT_NE(at, std::string::npos) << i;
+  }
+  EXPECT_THAT(heard, EndsWith("\r\n\r\n/last"));
+  EXPECT_EQ(clients_->count(), 0u);
+}
+
+TEST_F(ClientsTest, a_malformed_request_is_answered_after_those_before_it_and_ends_the_connection) {
+  test::Origin origin(echo_path);
+  const std::string heard =
+      conversation(request("GET", origin.host(), "/1") + "GET  two\r\n\r\n" + request("GET", origin.host(), "/3"));
+  EXPECT_THAT(heard, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(heard, HasSubstr("\r\n\r\n/1HTTP/1.1 400 Penstock: "));
+  EXPECT_EQ(heard.find("/3"), std::string::npos);
+  EXPECT_EQ(course(), "dispatch complete refused");
+}
+
+// Answers without a body ask for no room; they must wait for some all the same.
+TEST_F(ClientsTest, answers_do_not_pile_up_for_a_client_that_asks_and_does_not_read) {
+  constexpr int kRequests = 3'000;
+  test::Origin origin(
+      test::always("HTTP/1.1 200 OK\r\nX: " + std::string(16'000, 'x') + "\r\nContent-Length: 2\r\n\r\n"));
+  test::Socket client = connect();
+  std::string says;
+  for (int i = 1; i < kRequests; ++i) says += request("HEAD", origin.host(), "/");
+  says += request("HEAD", origin.host(), "/", "Connection: close\r\n");
+  auto sent = std::async(std::launch::async, [&] { return client.send(says); });
+  std::size_t before = 1;
+  while (before != told_.size()) {  // until the kernel's buffers are full
+    before = told_.size();
+    run_.run_for(200'000);
+  }
+  EXPECT_LT(told_.size(), 2u * kRequests - 500);
+  auto heard = std::async(std::launch::async, [&] { return client.read_to_end(); });
+  ASSERT_TRUE(run_.run_until([&] { return heard.wait_for(0s) == std::future_status::ready; }));
+  EXPECT_TRUE(sent.get());
+  EXPECT_GT(heard.get().size(), std::size_t{16'000} * kRequests);
+  EXPECT_EQ(told_.size(), 2u * kRequests);
+}
+
+TEST_F(ClientsTest, a_client_that_leaves_while_its_request_waits_is_gone) {
+  config_.unmatched.max_concurrent = 1;
+  test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_to_end(); });
+  Asker flying;
+  get(flying, origin.host());
+  for (const bool with_reset : {false, true}) {
+    told_.clear();
+    test::Socket client = connect();
+    client.send(request("POST", origin.host(), "/", "Content-Length: 100000\r\n") + std::string(80'000, 'b'));
+    ASSERT_TRUE(run_.run_until([&] { return upstream(origin.host()).pending == 1; }));
+    run_.run_for(10'000);
+    with_reset ? client.reset() : client.close();
+    ASSERT_TRUE(run_.run_until([&] { return course() == "gone"; })) << course();
+    EXPECT_EQ(clients_->count(), 0u);
+  }
+  leave(flying);
+  expect_at_rest();
+}
+
+TEST_F(ClientsTest, a_client_from_a_network_that_is_not_welcome_is_told_so) {
+  config_.access.clients = {"192.0.2.0/24"};
+  const std::string heard = conversation(request("GET", "127.0.0.1:1", "/"));
+  EXPECT_THAT(heard, StartsWith("HTTP/1.1 403 Penstock: "));
+  EXPECT_EQ(course(), "refused");
+}
+
+TEST_F(ClientsTest, who_is_idle_is_closed_when_all_winds_down) {
+  test::Socket client = connect();
+  ASSERT_TRUE(run_.run_until([&] { return clients_->count() == 1; }));
+  clients_->wind_down();
+  clients_->close_idle();
+  ASSERT_TRUE(run_.run_until([&] { return clients_->count() == 0; }));
+  EXPECT_EQ(client.read_to_end(), "");
+  EXPECT_FALSE(client.was_reset());
+}
+
+}  // namespace
+}  // namespace penstock::proxy
