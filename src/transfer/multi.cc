@@ -103,7 +103,7 @@ void Multi::Inside::collect() {
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
     const Result result = easy->result(code);
     easy->sound = code == CURLE_OK && easy->reusable();
-    if (easy->answered_without_body()) distrust_connection(*easy);
+    if (code == CURLE_OK && easy->answered_without_body()) distrust_connection(*easy);
     curl_multi_remove_handle(handle, easy->handle);
     easy->running = false;
     easy->events->on_done(result);
@@ -145,7 +145,6 @@ void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   socket->resting = what == CURL_POLL_REMOVE && !pausing(whose);
   if (what == CURL_POLL_REMOVE) socket->wanted = socket->resting ? UV_READABLE : 0;
   note(*socket);
-  if (socket->resting && speaks_unasked(fd)) end_rest(*socket);  // the next request may take it in this very turn
 }
 
 /// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept.
@@ -213,6 +212,9 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
 /// would take it for the next answer.
 void Multi::Inside::end_rest(Socket& socket) {
   ::shutdown(socket.fd, SHUT_RDWR);
+  // An upstream in the middle of talking must hear RST when it is closed, or it would wait for us to listen.
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   // Only one that has nothing to read and no error to report is seen to be dead.
   while (::recv(socket.fd, loop.read_buffer(), loop::Loop::kReadBuffer, MSG_DONTWAIT) > 0) {
   }

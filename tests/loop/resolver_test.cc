@@ -16,9 +16,9 @@
 namespace penstock::loop {
 namespace {
 
+using test::NameServer;
 using testing::Contains;
 using testing::UnorderedElementsAre;
-using test::NameServer;
 using Reply = NameServer::Reply;
 
 /// One A and one AAAA for every name.

@@ -148,8 +148,8 @@ TEST_F(FailureTest, a_number_that_was_dialled_in_vain_serves_others_again) {
 }
 
 TEST_F(FailureTest, no_descriptor_left_says_so) {
-  test::Origin origin(test::always(kOk));
-  run_.run_for(1'000);
+  test::Origin origin(test::always(kOk)), other(test::always(kOk));
+  EXPECT_EQ(get(other.host()), Failure::none);  // sanitizers take descriptors too, the first time they meet a type
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const int next = ::dup(0);

@@ -21,9 +21,11 @@ std::string pattern(std::size_t size) {
 class PauseTest : public SendingTest {
  protected:
   bool until(std::function<bool()> holds) { return run_.run_until(std::move(holds)); }
+  /// In 300 ms, once the kernels have swallowed what they can. Who spins does so in every attempt.
   int turns_while_idle() {
-    run_.run_for(50'000);
-    return run_.run_for(300'000);
+    int least = run_.run_for(50'000);
+    for (int attempt = 0; attempt < 10 && (attempt == 0 || least >= 10); ++attempt) least = run_.run_for(300'000);
+    return least;
   }
 
   Recorder recorder_;
