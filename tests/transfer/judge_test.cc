@@ -31,15 +31,18 @@ TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
   EXPECT_EQ(origin.connections(), 0);
 }
 
-TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others) {
+TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) {
   test::Origin origin(test::always(kOk));
+  const std::string host = "name.test:" + std::to_string(origin.port());
   judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
-  Order two = order("GET", "name.test:" + std::to_string(origin.port()));
-  two.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
-  Recorder recorder;
-  const std::int64_t began = run_.loop.now();
-  EXPECT_EQ(send(std::move(two), recorder), Failure::none);
-  EXPECT_LT(run_.loop.now() - began, 150'000);
+  const std::int64_t took = quickest([&] {
+    Order two = order("GET", host);
+    two.pin = host + ":127.0.0.2,127.0.0.1";
+    two.fresh_connection = true;
+    Recorder recorder;
+    EXPECT_EQ(send(std::move(two), recorder), Failure::none);
+  });
+  EXPECT_LT(took, 150'000);
 }
 
 TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {

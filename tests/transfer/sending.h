@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -114,6 +115,16 @@ class SendingTest : public testing::Test {
     start(std::move(order), recorder);
     finish(recorder);
     return recorder.result.failure;
+  }
+  /// The quickest of some attempts: a wait for a timer shows in every one, a busy machine does not.
+  std::int64_t quickest(const std::function<void()>& attempt) const {
+    std::int64_t least = 1'000'000'000;
+    for (int i = 0; i < 5; ++i) {
+      const std::int64_t began = run_.loop.now();
+      attempt();
+      least = std::min(least, run_.loop.now() - began);
+    }
+    return least;
   }
   Failure get(const std::string& host) {
     Recorder recorder;
