@@ -15,17 +15,6 @@ namespace {
 
 constexpr std::size_t kLongestNotice = 2 * 1024;  // with its timestamp well below what a pipe takes at once
 
-std::string_view name_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug: return "debug";
-    case LogLevel::info: return "info";
-    case LogLevel::warn: return "warn";
-    case LogLevel::error: return "error";
-    case LogLevel::off: return "off";
-  }
-  return "";
-}
-
 std::int64_t wall_now() {
   using namespace std::chrono;
   return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
@@ -50,6 +39,17 @@ void write_now(const std::string& line) {
 }
 
 }  // namespace
+
+std::string_view name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warn: return "warn";
+    case LogLevel::error: return "error";
+    case LogLevel::off: return "off";
+  }
+  return "";
+}
 
 NoticeSink notices_to_stderr(LogLevel level) {
   return [level](const Notice& notice) {

@@ -2,9 +2,14 @@
 // Writes diagnostics (Notice) to stderr at `log.level`, one line each; drops one that stderr does not take at once.
 #pragma once
 
+#include <string_view>
+
 #include "penstock/event.h"
 
 namespace penstock::observe {
+
+/// As the configuration writes it.
+std::string_view name_of(LogLevel level);
 
 /// A sink that drops what is below `level`.
 NoticeSink notices_to_stderr(LogLevel level);

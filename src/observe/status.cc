@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "observe/admin_server.h"
+#include "observe/notices.h"
 
 namespace penstock::observe {
 namespace {
@@ -25,17 +26,6 @@ std::string text_of(const Match& match) {
   const bool v6 = match.host.find(':') != std::string::npos;
   const std::string host = match.suffix ? "*." + match.host : v6 ? "[" + match.host + "]" : match.host;
   return host + (match.port ? ":" + std::to_string(*match.port) : "") + match.path;
-}
-
-const char* text_of(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug: return "debug";
-    case LogLevel::info: return "info";
-    case LogLevel::warn: return "warn";
-    case LogLevel::error: return "error";
-    case LogLevel::off: return "off";
-  }
-  return "";
 }
 
 double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
@@ -68,7 +58,7 @@ Json configuration_json(const Config& config) {
       {"proxy",
        {{"listen", to_string(config.proxy.listen)}, {"via", config.proxy.via}, {"grace", text_of(config.proxy.grace)}}},
       {"admin", {{"listen", to_string(config.admin.listen)}}},
-      {"log", {{"level", text_of(config.log.level)}, {"events", config.log.events}}},
+      {"log", {{"level", name_of(config.log.level)}, {"events", config.log.events}}},
       {"defaults", settings_json(config.defaults)},
       {"unmatched", config.pass_unmatched ? "pass" : "deny"},
       {"upstreams", std::move(entries)}};
