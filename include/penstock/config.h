@@ -53,8 +53,9 @@ struct LogConfig {
 };
 
 struct DnsConfig {
-  std::vector<std::string> servers;  ///< `address` or `address:port`; empty: /etc/resolv.conf. /etc/hosts is read either way
-  Duration timeout = 5s;             ///< for one name, all tries together
+  std::vector<std::string>
+      servers;            ///< `address` or `address:port`; empty: /etc/resolv.conf. /etc/hosts is read either way
+  Duration timeout = 5s;  ///< for one name, all tries together
   bool operator==(const DnsConfig&) const = default;
 };
 
@@ -103,14 +104,14 @@ struct UpstreamConfig {
 
 /// Caps on what a client may send, and on what is kept for it.
 struct CapsConfig {
-  std::size_t header_bytes = 64 * 1024;           ///< request line and header section (431)
-  std::size_t header_count = 200;                 ///< header lines (431)
-  std::size_t target_bytes = 16 * 1024;           ///< the request target (414)
-  std::size_t trailer_bytes = 16 * 1024;          ///< trailer section (431)
-  std::size_t chunk_line_bytes = 4 * 1024;        ///< a chunk's size line with its extensions (400)
-  std::size_t pipelined = 32;                     ///< requests read ahead on one connection; more stay unread
-  std::size_t pending_body_bytes = 64 * 1024;     ///< of one pending request's body; more stays unread
-  std::size_t pending_memory = 256 * 1024 * 1024; ///< heads and bodies of all pending requests; beyond it: 503
+  std::size_t header_bytes = 64 * 1024;            ///< request line and header section (431)
+  std::size_t header_count = 200;                  ///< header lines (431)
+  std::size_t target_bytes = 16 * 1024;            ///< the request target (414)
+  std::size_t trailer_bytes = 16 * 1024;           ///< trailer section (431)
+  std::size_t chunk_line_bytes = 4 * 1024;         ///< a chunk's size line with its extensions (400)
+  std::size_t pipelined = 32;                      ///< requests read ahead on one connection; more stay unread
+  std::size_t pending_body_bytes = 64 * 1024;      ///< of one pending request's body; more stays unread
+  std::size_t pending_memory = 256 * 1024 * 1024;  ///< heads and bodies of all pending requests; beyond it: 503
   bool operator==(const CapsConfig&) const = default;
 };
 
@@ -129,11 +130,11 @@ struct Config {
   AdminConfig admin;
   LogConfig log;
   DnsConfig dns;
-  UpstreamSettings defaults;           ///< what every upstream of a file starts from
+  UpstreamSettings defaults;  ///< what every upstream of a file starts from
   CapsConfig caps;
-  bool pass_unmatched = true;          ///< `unmatched: pass | deny`
+  bool pass_unmatched = true;  ///< `unmatched: pass | deny`
   AccessConfig access;
-  UpstreamSettings unmatched;          ///< the pattern "*": each host:port that no entry names is held to these
+  UpstreamSettings unmatched;  ///< the pattern "*": each host:port that no entry names is held to these
   std::vector<UpstreamConfig> upstreams;
   bool operator==(const Config&) const = default;
 };

@@ -37,7 +37,8 @@ inline std::optional<Duration> parse_duration(std::string_view text) {
   const auto unit = detail::microseconds_in(text.substr(unit_at));
   if (!unit || number.front() == '.' || number.back() == '.') return std::nullopt;
   double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value, std::chars_format::fixed);
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), value, std::chars_format::fixed);
   if (error != std::errc{} || end != number.data() + number.size()) return std::nullopt;
   constexpr double kTenYears = 3650.0 * 86'400e6;
   const double total = value * static_cast<double>(*unit);

@@ -36,27 +36,27 @@ enum class Outcome {
 struct Event {
   EventKind kind{};
   Outcome outcome = Outcome::none;
-  std::int64_t wall = 0;       ///< µs since 1970, UTC
-  std::int64_t at = 0;         ///< µs on the loop's monotonic clock
-  std::string_view id;         ///< short, unique, URL-safe
-  std::size_t entry = 0;       ///< 0: the pattern "*"; n: the n-th of Config::upstreams, from 1
-  std::string_view upstream;   ///< the entry's name; `host:port` for one made after "*"; empty: none was reached
-  std::string_view group;      ///< empty: the upstream has no groups
+  std::int64_t wall = 0;      ///< µs since 1970, UTC
+  std::int64_t at = 0;        ///< µs on the loop's monotonic clock
+  std::string_view id;        ///< short, unique, URL-safe
+  std::size_t entry = 0;      ///< 0: the pattern "*"; n: the n-th of Config::upstreams, from 1
+  std::string_view upstream;  ///< the entry's name; `host:port` for one made after "*"; empty: none was reached
+  std::string_view group;     ///< empty: the upstream has no groups
   std::string_view method;
   std::string_view host;
-  std::string_view path;       ///< no query, no userinfo
-  std::size_t pending = 0;     ///< of this upstream, after what happened
-  std::size_t in_flight = 0;   ///< of this upstream, after what happened
-  int status = 0;              ///< as the client got it; 0: none
+  std::string_view path;               ///< no query, no userinfo
+  std::size_t pending = 0;             ///< of this upstream, after what happened
+  std::size_t in_flight = 0;           ///< of this upstream, after what happened
+  int status = 0;                      ///< as the client got it; 0: none
   std::optional<Duration> wait;        ///< arrival to take-off, or to leaving the queue
   std::optional<Duration> flight;      ///< take-off to landing
   std::optional<Duration> first_byte;  ///< take-off to the final response head
-  std::uint64_t bytes_in = 0;   ///< body bytes from the upstream
-  std::uint64_t bytes_out = 0;  ///< body bytes to the upstream
-  std::string_view limited_by;  ///< the limit that made it wait
-  std::string_view error;       ///< an RFC 9209 token
-  std::string_view detail;      ///< a sentence for people
-  std::string_view refusal;     ///< on `refused`: its kind, e.g. `queue_full`, `malformed`
+  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream
+  std::uint64_t bytes_out = 0;         ///< body bytes to the upstream
+  std::string_view limited_by;         ///< the limit that made it wait
+  std::string_view error;              ///< an RFC 9209 token
+  std::string_view detail;             ///< a sentence for people
+  std::string_view refusal;            ///< on `refused`: its kind, e.g. `queue_full`, `malformed`
 };
 
 using EventSink = std::function<void(const Event&)>;

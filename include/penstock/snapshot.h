@@ -23,19 +23,19 @@ struct Totals {
 };
 
 struct UpstreamSnapshot {
-  std::string name;          ///< the entry's name, or `host:port` for one made after "*"
-  std::size_t entry = 0;     ///< as in Event
+  std::string name;       ///< the entry's name, or `host:port` for one made after "*"
+  std::size_t entry = 0;  ///< as in Event
   std::size_t pending = 0;
   std::size_t in_flight = 0;
   int max_concurrent = 0;
-  Duration oldest_wait{0};   ///< of the requests pending now
+  Duration oldest_wait{0};  ///< of the requests pending now
   Totals totals;
 };
 
 struct Snapshot {
   bool draining = false;
-  std::size_t connections = 0;     ///< clients connected
-  std::size_t pending_bytes = 0;   ///< heads and bodies kept for pending requests
+  std::size_t connections = 0;    ///< clients connected
+  std::size_t pending_bytes = 0;  ///< heads and bodies kept for pending requests
   std::vector<UpstreamSnapshot> upstreams;
 };
 

@@ -19,7 +19,6 @@ bool frames(std::string_view name) {
 }
 constexpr const char* kDisputedFraming = "the upstream folded a framing field, or put a blank before its colon";
 
-
 constexpr std::string_view kVersion = "HTTP/1.";
 
 std::string_view without_line_end(std::string_view line) {

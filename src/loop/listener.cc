@@ -14,7 +14,8 @@ namespace {
 constexpr int kBacklog = 4096;
 
 void close_and_free(uv_tcp_t* tcp) {
-  uv_close(reinterpret_cast<uv_handle_t*>(tcp), [](uv_handle_t* closed) { delete reinterpret_cast<uv_tcp_t*>(closed); });
+  uv_close(reinterpret_cast<uv_handle_t*>(tcp),
+           [](uv_handle_t* closed) { delete reinterpret_cast<uv_tcp_t*>(closed); });
 }
 
 int bind(uv_tcp_t* tcp, const Endpoint& endpoint) {
@@ -40,7 +41,8 @@ std::expected<std::unique_ptr<Listener>, Error> Listener::listen(Loop& loop, con
   };
   if (error == 0) error = uv_listen(reinterpret_cast<uv_stream_t*>(tcp), kBacklog, accept);
   if (error == 0) return listener;
-  return std::unexpected(Error{.token = {}, .message = "cannot listen on " + to_string(endpoint) + ": " + uv_strerror(error)});
+  return std::unexpected(
+      Error{.token = {}, .message = "cannot listen on " + to_string(endpoint) + ": " + uv_strerror(error)});
 }
 
 Listener::Listener(Loop& loop, uv_tcp_t* tcp, OnConnection on_connection)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop's turn: libuv's callbacks, then what asked for the turn's end, then the tasks of every turn, then the timers are armed.
+// The loop's turn: libuv's callbacks, then what asked for the turn's end, then the tasks of every turn, then the timers
+// are armed.
 #include "loop/loop.h"
 
 #include <uv.h>

@@ -54,9 +54,9 @@ class Loop {
   /// Microseconds since 1970, UTC.
   static std::int64_t wall();
 
-  uv_loop_s* uv();        ///< for this room, transfer/ and redis/
-  TimerQueue& timers();   ///< for timer.h
-  char* read_buffer();    ///< shared by all streams: what is read is handed on before the next read
+  uv_loop_s* uv();       ///< for this room, transfer/ and redis/
+  TimerQueue& timers();  ///< for timer.h
+  char* read_buffer();   ///< shared by all streams: what is read is handed on before the next read
   static constexpr std::size_t kReadBuffer = 64 * 1024;
 
  private:

@@ -70,7 +70,8 @@ struct Resolver::Inside {
     std::string host;
     Timer deadline;
     std::vector<std::weak_ptr<OnAnswer>> askers;
-    Asking(Inside* r, std::string h) : resolver(r), host(std::move(h)), deadline(r->loop, [this] { resolver->time_out(*this); }) {}
+    Asking(Inside* r, std::string h)
+        : resolver(r), host(std::move(h)), deadline(r->loop, [this] { resolver->time_out(*this); }) {}
   };
   struct Poll {
     uv_poll_t uv;
@@ -132,9 +133,8 @@ void Resolver::Inside::open_channel(const DnsConfig& config, int flags) {
   options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
     static_cast<Inside*>(self)->want(fd, (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0));
   };
-  ares_init_options(
-      &channel, &options,
-      ARES_OPT_FLAGS | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
+  ares_init_options(&channel, &options,
+                    ARES_OPT_FLAGS | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
   std::string servers;
   for (const auto& server : config.servers) servers += (servers.empty() ? "" : ",") + server;
   if (!servers.empty()) ares_set_servers_ports_csv(channel, servers.c_str());
@@ -198,12 +198,13 @@ std::unique_ptr<Resolver::Question> Resolver::Inside::ask(std::string_view host,
   ares_addrinfo_hints hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  ares_getaddrinfo(channel, name.c_str(), nullptr, &hints,
-                   [](void* self, int status, int, ares_addrinfo* found) {
-                     auto* asker = static_cast<Asking*>(self);
-                     asker->resolver->answered(*asker, status, found);
-                   },
-                   asked);
+  ares_getaddrinfo(
+      channel, name.c_str(), nullptr, &hints,
+      [](void* self, int status, int, ares_addrinfo* found) {
+        auto* asker = static_cast<Asking*>(self);
+        asker->resolver->answered(*asker, status, found);
+      },
+      asked);
   process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
   return question;
 }

@@ -87,9 +87,10 @@ void Stream::read_on() {
     auto* stream = static_cast<Socket*>(tcp->data)->stream;
     *buffer = stream ? uv_buf_init(stream->loop_.read_buffer(), Loop::kReadBuffer) : uv_buf_init(nullptr, 0);
   };
-  uv_read_start(reinterpret_cast<uv_stream_t*>(&socket_->tcp), lend, [](uv_stream_t* tcp, ssize_t size, const uv_buf_t*) {
-    if (auto* stream = static_cast<Socket*>(tcp->data)->stream) stream->read(size);
-  });
+  uv_read_start(reinterpret_cast<uv_stream_t*>(&socket_->tcp), lend,
+                [](uv_stream_t* tcp, ssize_t size, const uv_buf_t*) {
+                  if (auto* stream = static_cast<Socket*>(tcp->data)->stream) stream->read(size);
+                });
 }
 
 void Stream::read_off() {

@@ -13,7 +13,8 @@
 
 namespace penstock::loop {
 
-Timer::Timer(Loop& loop, std::move_only_function<void()> on_time) : queue_(loop.timers()), on_time_(std::move(on_time)) {}
+Timer::Timer(Loop& loop, std::move_only_function<void()> on_time)
+    : queue_(loop.timers()), on_time_(std::move(on_time)) {}
 
 void Timer::start(std::int64_t at) { queue_.start(*this, at); }
 

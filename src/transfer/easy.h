@@ -30,7 +30,8 @@ struct Easy {
   void apply_pauses();
   /// Has libcurl look after this transfer soon, where nothing else would make it.
   void call_again();
-  /// Whether libcurl can send any other request with this handle: after one chunked body it frames the next one wrongly.
+  /// Whether libcurl can send any other request with this handle: after one chunked body it frames the next one
+  /// wrongly.
   bool reusable() const { return !chunked; }
 
   CURL* handle;

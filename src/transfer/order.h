@@ -33,15 +33,15 @@ enum class BodyKind : std::uint8_t { none, length, chunked };
 
 struct Order {
   std::string method;
-  std::string origin;            ///< `http://host:port/`, all that libcurl parses
-  std::string resource;          ///< the request target, byte-exact
-  std::string pin;               ///< `host:port:address[,address…]` for a name; empty for a literal address
-  HeaderLines lines;             ///< Host first
+  std::string origin;    ///< `http://host:port/`, all that libcurl parses
+  std::string resource;  ///< the request target, byte-exact
+  std::string pin;       ///< `host:port:address[,address…]` for a name; empty for a literal address
+  HeaderLines lines;     ///< Host first
   BodyKind body = BodyKind::none;
   std::uint64_t length = 0;
-  bool expect_continue = false;  ///< say `Expect: 100-continue`; when to send the body is the caller's to decide
-  bool fresh_connection = false; ///< no kept connection, however good it looks
-  Duration connect_timeout{0};   ///< all addresses together; zero: none
+  bool expect_continue = false;   ///< say `Expect: 100-continue`; when to send the body is the caller's to decide
+  bool fresh_connection = false;  ///< no kept connection, however good it looks
+  Duration connect_timeout{0};    ///< all addresses together; zero: none
 };
 
 }  // namespace penstock::transfer

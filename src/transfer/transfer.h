@@ -21,12 +21,12 @@ enum class Failure : std::uint8_t {
   unroutable,
   connect_timeout,
   no_descriptors,
-  terminated,        ///< closed before the answer was whole
-  incomplete,        ///< shorter than it said
-  coding,            ///< broken chunks
+  terminated,  ///< closed before the answer was whole
+  incomplete,  ///< shorter than it said
+  coding,      ///< broken chunks
   head_too_large,
-  protocol,          ///< not HTTP
-  stopped,           ///< one of TransferEvents asked for it
+  protocol,  ///< not HTTP
+  stopped,   ///< one of TransferEvents asked for it
   internal,
 };
 
