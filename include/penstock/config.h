@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "penstock/duration.h"
+#include "penstock/limits.h"
 
 namespace penstock {
-
-using namespace std::chrono_literals;
 
 /// Where to listen: a literal IPv4 or IPv6 address (no brackets) and a port; port 0 takes any free one.
 struct Endpoint {
@@ -74,11 +73,31 @@ struct TimeoutConfig {
   bool operator==(const TimeoutConfig&) const = default;
 };
 
-/// What one upstream is held to.
+/// What puts a request into a group: each has a lane of its own, and limits of its own where they are `per: group`.
+struct GroupRule {
+  enum class By { path, header, host };
+  By by = By::host;
+  /// Of a path: its pattern, `/api/v*/guilds/{guild}`; `*` and `{name}` fit within one segment, what is braced makes the
+  /// group, and whatever follows the pattern does not matter. Of a header: its name. Requests that do not fit: group `-`.
+  std::string pattern;
+  bool operator==(const GroupRule&) const = default;
+};
+
+/// What an upstream's own answers may ask for.
+enum class Obey {
+  off,
+  retry_after,  ///< a 429 or 503 with Retry-After pauses the upstream, or the group where there are groups
+};
+
+/// What one upstream is held to. What stands below `timeouts` cannot be set in `defaults` of a file.
 struct UpstreamSettings {
   int max_concurrent = 64;  ///< in flight from this process, at least 1
   QueueConfig queue;
   TimeoutConfig timeouts;
+  std::optional<GroupRule> group;
+  std::vector<LimitConfig> limits;  ///< all must agree; `rate: 15/s` of a file has become a pacer, the first of them
+  Obey obey = Obey::retry_after;
+  Duration max_pause = 5min;  ///< no pause that an answer asks for is longer
   bool operator==(const UpstreamSettings&) const = default;
 };
 
@@ -125,6 +144,30 @@ struct AccessConfig {
   bool operator==(const AccessConfig&) const = default;
 };
 
+/// What happens while Redis does not answer.
+enum class WhenDown {
+  share,   ///< each limit goes on in this process, divided by the processes last seen alive
+  hold,    ///< requests wait, as long as `maxWait` lets them
+  open,    ///< no limit
+  refuse,  ///< 503
+};
+
+struct RedisConfig {
+  std::string host = "127.0.0.1";  ///< a name or an address
+  std::uint16_t port = 6379;
+  std::string path;  ///< of a Unix socket, instead of host and port
+  std::string user, password;
+  int database = 0;
+  std::string prefix = "penstock";  ///< how every key begins
+  Duration timeout = 50ms;          ///< no request waits for Redis longer
+  WhenDown when_down = WhenDown::share;
+  bool operator==(const RedisConfig&) const = default;
+};
+
+/// `redis://[user:pass@]host[:port][/db]`, `unix://[user:pass@]/path[?db=N]`: fills everything up to `database`. Or what
+/// is wrong with it.
+std::expected<RedisConfig, std::string> parse_redis_url(std::string_view text);
+
 struct Config {
   ProxyConfig proxy;
   AdminConfig admin;
@@ -134,6 +177,7 @@ struct Config {
   CapsConfig caps;
   bool pass_unmatched = true;  ///< `unmatched: pass | deny`
   AccessConfig access;
+  std::optional<RedisConfig> redis;  ///< nothing: every limit is kept in this process
   UpstreamSettings unmatched;  ///< the pattern "*": each host:port that no entry names is held to these
   std::vector<UpstreamConfig> upstreams;
   bool operator==(const Config&) const = default;

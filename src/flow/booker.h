@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The port through which a lane books departures. Behind it: local_booker (this process), and later Redis.
+// The port through which the lanes of one upstream book departures. Behind it: local_booker (this process), or Redis.
 // A booking belongs to the lane, not to a request: whoever is at the head when its time comes takes it.
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flow/limit.h"
@@ -15,26 +16,72 @@ namespace penstock::flow {
 /// Only departures this near are committed; who must wait longer asks again.
 inline constexpr Time kHorizon = 50'000;
 
+/// Which limit made somebody wait: the n-th of UpstreamSettings::limits, from 0, or one of these.
+using LimitIndex = std::int32_t;
+inline constexpr LimitIndex kNoLimit = -1;
+inline constexpr LimitIndex kHold = -2;   ///< the upstream asked for a pause
+inline constexpr LimitIndex kRedis = -3;  ///< Redis does not answer, and `whenDown` says so
+
+/// What a lane asks for: departures for the requests at its head, as many as have the weight of the first.
+struct Ask {
+  std::string_view group;
+  std::size_t count = 1;
+  int weight = 1;
+  std::size_t ahead = 0;  ///< departures that the lane has booked already and not taken
+};
+
+struct Departure {
+  Time at = 0;
+  int weight = 1;
+  LimitIndex limited_by = kNoLimit;  ///< whose frontier it is, where it is later than the ask
+  bool operator==(const Departure&) const = default;
+};
+
 /// The answer to an ask.
 struct Booking {
-  /// When requests may leave, ascending; at most as many as were asked for.
-  std::vector<Time> departures;
-  /// Where fewer than asked for were granted: the moment to ask again,
-  std::optional<Time> ask_again;
-  /// and, where known, a moment before which no further departure will be.
-  std::optional<Time> not_before;
-  void clear() { departures.clear(), ask_again.reset(), not_before.reset(); }
+  /// Why fewer were granted than asked for.
+  enum class Stop : std::uint8_t {
+    turn,         ///< not within the horizon: ask again at `ask_again`
+    permit,       ///< no permit is free: may_ask() will be called when one is
+    refused,      ///< a limit in refuse mode does not allow the next request now
+    unavailable,  ///< the limits cannot be asked, and `whenDown` is refuse
+  };
+  enum class Scope : std::uint8_t { upstream, group };  ///< whom it stops: every lane, or the one that asked
+
+  std::vector<Departure> departures;  ///< ascending; at most as many as were asked for
+  Stop stop = Stop::turn;
+  Scope scope = Scope::upstream;
+  LimitIndex limited_by = kNoLimit;  ///< the limit that stopped it
+  Time ask_again = 0;                ///< of a turn; of a refusal: until when asking will be in vain
+  Time not_before = 0;               ///< a moment before which the next departure is not to be expected
+
+  void clear() {
+    departures.clear();
+    *this = {.departures = std::move(departures)};
+  }
 };
 
 class Booker {
  public:
   virtual ~Booker() = default;
-  /// Up to `count` departures from `now` on, for the lane of `group`. Fills the empty `booking` and returns true, or
-  /// returns false: the answer will come through Upstream::answer(), later and always. A lane has one ask under way at
-  /// a time.
-  virtual bool ask(Time now, std::string_view group, std::size_t count, Booking& booking) = 0;
+  /// Up to `ask.count` departures from `now` on. Fills the empty `booking` and returns true, or returns false: the answer
+  /// will come through Upstream::answer(), later and always. A lane has one ask under way at a time.
+  virtual bool ask(Time now, const Ask& ask, Booking& booking) = 0;
+  /// How long an answer may take; 0: none is ever late.
+  virtual Time patience() const { return 0; }
+  /// The limit that can never admit such a weight, or kNoLimit.
+  virtual LimitIndex forbids(int weight) const = 0;
+  /// An estimate: when a request would leave that has `units` units before it in its lane and those of the other lanes
+  /// besides (`others`). Never before `now`.
+  virtual Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const = 0;
   /// A departure that this lane will not take. Its time may still be ahead.
-  virtual void give_back(std::string_view group, Time departure) = 0;
+  virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
+  /// A request of this lane landed. True: a permit has become free by it, and lanes that wait for one may ask again.
+  virtual bool landed(Time now, std::string_view group) = 0;
+  /// The lane was told to wait, and now has nobody in it.
+  virtual void nobody_waits(Time now, std::string_view group) = 0;
+  /// The upstream asked for a pause: nobody leaves before `until`; empty group: of any lane.
+  virtual void pause(Time now, std::string_view group, Time until) = 0;
 };
 
 }  // namespace penstock::flow

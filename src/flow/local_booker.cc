@@ -2,37 +2,21 @@
 // Composes the limits of one process.
 #include "flow/local_booker.h"
 
-#include <algorithm>
-
 namespace penstock::flow {
 
-namespace {
-constexpr int kWeight = 1;  // of every request
-}
+LocalBooker::LocalBooker(std::vector<LimitConfig> limits, Instant at_zero)
+    : limits_(std::move(limits)), at_zero_(at_zero) {}
 
-Time LocalBooker::earliest(Time from) const {
-  for (const auto& limit : limits_) from = std::max(from, limit->frontier(kWeight));
-  return from;
-}
-
-bool LocalBooker::ask(Time now, std::string_view, std::size_t count, Booking& booking) {
-  Time at = now;
-  while (booking.departures.size() < count) {
-    at = earliest(at);
-    if (at > now + kHorizon) {
-      // From then on it is within the horizon: whoever was told so is ahead of all that come later.
-      booking.ask_again = at - kHorizon;
-      booking.not_before = at;
-      break;
-    }
-    for (const auto& limit : limits_) limit->commit(at, kWeight);
-    booking.departures.push_back(at);
-  }
+bool LocalBooker::ask(Time now, const Ask& ask, Booking& booking) {
+  for (std::size_t i = 0; i < ask.count; ++i) booking.departures.push_back({.at = now, .weight = ask.weight});
   return true;
 }
 
-void LocalBooker::give_back(std::string_view, Time departure) {
-  for (const auto& limit : limits_) limit->give_back(departure, kWeight);
-}
+LimitIndex LocalBooker::forbids(int) const { return kNoLimit; }
+Time LocalBooker::ahead(Time now, std::string_view, std::int64_t, std::int64_t) const { return now; }
+void LocalBooker::give_back(Time, std::string_view, const Departure&) {}
+bool LocalBooker::landed(Time, std::string_view) { return false; }
+void LocalBooker::nobody_waits(Time, std::string_view) {}
+void LocalBooker::pause(Time, std::string_view, Time) {}
 
 }  // namespace penstock::flow

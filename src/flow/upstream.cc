@@ -64,7 +64,7 @@ void Upstream::answer(Time now, std::string_view group, const Booking& booking, 
   refuse_until(now - 1, now, commands);
   Lane* lane = find_lane(group);
   if (!lane || !lane->asking()) {
-    for (const Time departure : booking.departures) booker_.give_back(group, departure);
+    for (const Departure& departure : booking.departures) booker_.give_back(now, group, departure);
     return;
   }
   use(now, *lane, lane->answered(), booking, commands);
@@ -167,11 +167,11 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
 bool Upstream::may_start_now(Time now, Lane& lane) {
   if (free_slots() == 0 || !lane.at_rest()) return false;
   booking_.clear();
-  if (!booker_.ask(now, lane.group(), 1, booking_)) {
+  if (!booker_.ask(now, {.group = lane.group()}, booking_)) {
     lane.asked(1);
     return false;
   }
-  if (booking_.departures.size() == 1 && booking_.departures.front() <= now) return true;
+  if (booking_.departures.size() == 1 && booking_.departures.front().at <= now) return true;
   book(now, lane, 1, booking_);
   return false;
 }
@@ -217,7 +217,7 @@ Ticket Upstream::keep_waiting(Time now, RequestId id, Lane& lane, Time deadline)
 void Upstream::ask(Time now, Lane& lane, std::size_t count, Commands& commands) {
   LaneList::move(lane, nullptr);  // so that it comes last if it wants more
   booking_.clear();
-  if (booker_.ask(now, lane.group(), count, booking_)) {
+  if (booker_.ask(now, {.group = lane.group(), .count = count}, booking_)) {
     use(now, lane, count, booking_, commands);
   } else {
     lane.asked(count);
@@ -237,15 +237,15 @@ void Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& 
   const std::size_t granted = std::min(asked_for, booking.departures.size());
   for (std::size_t i = 0; i < booking.departures.size(); ++i) {
     if (i < granted) {
-      lane.book(booking.departures[i]);
+      lane.book(booking.departures[i].at);
     } else {
-      booker_.give_back(lane.group(), booking.departures[i]);
+      booker_.give_back(now, lane.group(), booking.departures[i]);
     }
   }
   if (granted > 0) lane.last_served = ++turns_;
   if (granted == asked_for) return;
-  const Time ask_again = std::max(booking.ask_again.value_or(now + kHorizon), now + 1);  // time must pass in between
-  lane.ask_later(ask_again, booking.not_before.value_or(ask_again));
+  const Time ask_again = std::max(booking.ask_again, now + 1);  // time must pass in between
+  lane.ask_later(ask_again, std::max(booking.not_before, now));
 }
 
 void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
@@ -278,7 +278,7 @@ void Upstream::refuse(Time now, std::uint32_t index, Commands& commands) {
 void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
   refuse_hopeless(now, lane, commands);
   std::size_t given_back = 0;
-  for (; lane.has_surplus(); ++given_back) booker_.give_back(lane.group(), lane.drop_latest_departure());
+  for (; lane.has_surplus(); ++given_back) booker_.give_back(now, lane.group(), {.at = lane.drop_latest_departure()});
   if (lane.empty()) lane.forget_ask_again();
   place(lane);
   wake_told_lanes(given_back);

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits that an upstream can be held to, with their parameters and defaults. docs/limits.md says which to choose.
+// All limits of an upstream decide together: a request leaves when every one of them allows it. Plain values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "penstock/duration.h"
+
+namespace penstock {
+
+using namespace std::chrono_literals;
+
+/// Spreads departures evenly, `qps` a second. A burst of up to `max_burst` units may leave at once; it is earned back
+/// at qps × factor, only while the pacer is idle.
+struct PacerConfig {
+  double qps = 0;
+  int max_burst = 0;
+  double burst_allowance_factor = 0.5;  ///< over 0, at most 1
+  bool operator==(const PacerConfig&) const = default;
+};
+
+/// At most `reservoir` units in each window of `interval`; windows are aligned to 1970.
+struct WindowConfig {
+  int reservoir = 0;
+  Duration interval{0};
+  bool spread = false;  ///< over the window, instead of at its edge
+  bool operator==(const WindowConfig&) const = default;
+};
+
+/// At most `max` units in any half-open stretch of time as long as `interval`.
+struct SlidingWindowConfig {
+  int max = 0;  ///< up to 10 000
+  Duration interval{0};
+  bool operator==(const SlidingWindowConfig&) const = default;
+};
+
+/// `refill_amount` tokens every `refill_frequency`, at most `capacity` kept; starts full.
+struct TokenBucketConfig {
+  int capacity = 0;
+  int refill_amount = 0;
+  Duration refill_frequency{0};
+  bool operator==(const TokenBucketConfig&) const = default;
+};
+
+/// At most `capacity` requests in flight, in the order of asking. Shared, a permit is a lease that is renewed while the
+/// request flies, and is free again at the latest `lease` after its holder has died.
+struct SemaphoreConfig {
+  int capacity = 0;
+  Duration lease = 30s;
+  bool operator==(const SemaphoreConfig&) const = default;
+};
+
+/// At most `max` units between two resets, which are `period` apart or more.
+struct CounterConfig {
+  int max = 0;
+  Duration period{0};
+  bool operator==(const CounterConfig&) const = default;
+};
+
+struct LimitConfig {
+  using Kind = std::variant<PacerConfig, WindowConfig, SlidingWindowConfig, TokenBucketConfig, SemaphoreConfig, CounterConfig>;
+  enum class Per { upstream, group };
+  enum class Mode { delay, refuse };
+
+  Kind kind;
+  std::string name;          ///< unique within the upstream; by default limit_key(kind)
+  Per per = Per::upstream;   ///< one for the whole upstream, or one for each of its groups
+  bool shared = true;        ///< kept in Redis, where there is one; otherwise in this process
+  Mode mode = Mode::delay;   ///< whether a request that it does not allow now waits, or is refused with 429
+  bool operator==(const LimitConfig&) const = default;
+};
+
+/// The kind's key in a configuration: `pacer`, `window`, `slidingWindow`, `tokenBucket`, `semaphore`, `counter`.
+constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
+  constexpr std::string_view kKeys[] = {"pacer", "window", "slidingWindow", "tokenBucket", "semaphore", "counter"};
+  return kKeys[kind.index()];
+}
+
+}  // namespace penstock
