@@ -10,24 +10,21 @@
 namespace penstock::scenarios {
 
 // Where a rule leaves room, this is what it means:
-// - "within the horizon" is: the departure, rounded up to whole microseconds, is no later than now + 50 ms.
-// - A window's guard is 1 ms, or a tenth of its interval (whole µs, rounded down) where that is less. The frontier
-// knows
-//   nothing of it; the time that all limits have agreed on is moved: if its phase in a window is less than the guard,
-//   to edge + guard; if more than interval - guard, to the next edge + guard; for each window in the order of the file,
-//   again until none moves it, at most eight times round. The window that moved it last is the one that it waited for.
+// - "Within the horizon" is: the departure, rounded up to whole microseconds, is no later than now + 50 ms.
+// - A window's guard is 1 ms, or a tenth of its interval (whole microseconds, rounded down) where that is less. The
+//   frontier knows nothing of it; the time that all limits have agreed on is moved: if its phase in a window is less
+//   than the guard, to edge + guard; if more than interval - guard, to the next edge + guard; for each window in the
+//   order of the file, again until none moves it, at most eight times round. The one that moved it last is named.
 // - A counter's first period begins 1 ms before its first departure. A reset is due at R + period and takes place then,
 //   whether or not anybody asks: R becomes the later of that moment and the latest departure booked. Departures are
 //   from R + 1 ms on. With no room left, nothing is booked before the reset has taken place.
 // - Named is the limit with the latest frontier later than the ask, on a tie the first in the file; a hold only where
-// it
-//   is later than every limit. A departure of the same answer that leaves with the one before it names what that one
+//   it is later than every limit. A departure that leaves with the one before it in the same answer names what that one
 //   does. A request that was told to wait, and whose departure names nothing, waited for what it had been told.
 // - Where no limit is `per: upstream`, a group may commit up to the horizon; otherwise no further than 5 ms beyond the
 //   moment that the upstream's own limits allow.
 // - Taken back: pacer, if the bucket is empty and N - w/qps rounds up to the departure: N becomes that. slidingWindow,
-// the
-//   newest: where the list is full, the lesser of its oldest and t - interval takes its place, else nothing.
+//   the newest: where the list is full, the lesser of its oldest and t - interval takes its place, else nothing.
 
 inline std::vector<Scenario> pacers() {
   return {
