@@ -9,12 +9,12 @@
 
 set(_kinds pacer window sliding_window token_bucket counter)
 set(PENSTOCK_LUA_SCRIPTS book undo leave pause reset hand_in)
-set(_parts_book     store ${_kinds} hold turns head presence limits)
-set(_parts_undo     store ${_kinds} turns head limits)
+set(_parts_book     store ${_kinds} hold turns head presence limits granting waiting)
+set(_parts_undo     store ${_kinds} head limits)
 set(_parts_leave    store turns head messages)
-set(_parts_pause    store hold turns head)
+set(_parts_pause    store hold head)
 set(_parts_reset    store counter turns head messages)
-set(_parts_hand_in  store ${_kinds} turns head presence limits)
+set(_parts_hand_in  store ${_kinds} head presence limits)
 
 # book → kBookScript, hand_in → kHandInScript
 function(_lua_constant script out)

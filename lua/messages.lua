@@ -3,5 +3,5 @@
 -- A message that is lost costs a departure, no more: the turn says when to ask anyway.
 local function tell_waiting(turns, first, channel, upstream, group)
   local message = upstream .. ' turns' .. (group ~= '' and ' ' .. group or '')
-  for i = first, #turns do call('PUBLISH', channel .. turns[i].who, message) end
+  for i = first, #turns do redis.call('PUBLISH', channel .. turns[i].who, message) end
 end
