@@ -11,13 +11,7 @@
 namespace penstock::proxy {
 
 namespace {
-constexpr std::size_t kMostUnmatched = 10'000;
-constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
-constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
-constexpr std::int64_t kSweepEvery = 10'000'000;
 constexpr std::size_t kBodyInFlight = 64 * 1024;
-
-http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
 
 http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_after) {
   return {.why = why,
@@ -28,24 +22,15 @@ http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_af
 
 Dispatcher::Dispatcher(Services services)
     : services_(std::move(services)),
-      router_(services_.config),
-      sweeper_(services_.loop, [this] { sweep(); }),
-      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {
-  std::size_t entry = 0;
-  for (const auto& upstream : services_.config.upstreams) {
-    named_.push_back(make_destination(upstream.name, ++entry, upstream.settings));
-  }
-  sweeper_.start(services_.loop.now() + kSweepEvery);
-}
+      admission_(services_),
+      destinations_(
+          services_,
+          [this](Destination& due) {
+            move(due, [this, &due](flow::Commands& commands) { due.heart.advance(services_.loop.now(), commands); });
+          }),
+      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
 
 Dispatcher::~Dispatcher() = default;
-
-std::unique_ptr<Destination> Dispatcher::make_destination(std::string name, std::size_t entry,
-                                                          const UpstreamSettings& settings) {
-  return std::make_unique<Destination>(services_.loop, std::move(name), entry, settings, [this](Destination& due) {
-    move(due, [this, &due](flow::Commands& commands) { due.heart.advance(services_.loop.now(), commands); });
-  });
-}
 
 // A request's way in.
 
@@ -56,54 +41,26 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head) {
   exchange.body.whole = !exchange.head.has_body();
   exchange.name = next_name();
   exchange.number = exchanges_.add(std::move(made));
-  std::optional<Duration> max_wait;
-  if (const auto why_not = judge(exchange, max_wait)) return refuse(exchange, *why_not);
+  const auto admitted = admission_.judge(exchange);
+  if (!admitted) return refuse(exchange, admitted.error());
+  if (const auto why_not = find_room(exchange, admitted->entry)) return refuse(exchange, *why_not);
   charge(exchange, exchange.bytes());
   const auto number = exchange.number;
   move(*exchange.destination, [&](flow::Commands& commands) {
-    const auto wait = max_wait ? std::optional(max_wait->count()) : std::nullopt;
-    exchange.ticket = exchange.destination->heart.arrive(exchange.arrived, number, commands, wait);
+    const auto& max_wait = admitted->steering.max_wait;
+    const flow::Newcomer newcomer{.id = number, .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt};
+    exchange.ticket = exchange.destination->heart.arrive(exchange.arrived, newcomer, commands);
   });
   return exchanges_.find(number);
 }
 
-std::optional<http::Refusal> Dispatcher::judge(Exchange& exchange, std::optional<Duration>& max_wait) {
-  const auto& head = exchange.head;
-  auto target = http::parse_target(head.method, head.target);
-  if (!target) return std::move(target.error());
-  exchange.target = std::move(*target);
-  if (auto unmet = http::check_expectation(head)) return unmet;
-  if (http::via_names(head.fields, services_.config.proxy.via)) {
-    return refusal(http::Why::loop, "this request has been here before (Via)");
-  }
-  if (auto answer = http::answer_here(head)) return answer;
-  auto steering = http::read_steering(head.fields);
-  if (!steering) return std::move(steering.error());
-  max_wait = steering->max_wait;
-  if (auto forbidden = judge_address(exchange.target)) return forbidden;
-  const Route route = router_.route(exchange.target);
-  if (route.denied)
-    return refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host);
+std::optional<http::Refusal> Dispatcher::find_room(Exchange& exchange, std::size_t entry) {
   if (draining_) return busy(http::Why::draining, "shutting down", 1);
-  exchange.destination = destination_for(exchange.target, route.entry);
+  exchange.destination = destinations_.find_or_make(exchange.target, entry);
   if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
-  if (pending_bytes_ + exchange.bytes() > services_.config.caps.pending_memory) {
-    return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
-                exchange.destination->heart.retry_after(exchange.arrived));
-  }
-  return std::nullopt;
-}
-
-std::optional<http::Refusal> Dispatcher::judge_address(const http::Target& target) const {
-  if (!target.literal) return std::nullopt;  // a name is judged by the addresses that it has at take-off
-  const auto address = access::parse_address(target.host);
-  if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
-  switch (services_.verdict.destination(*address, target.port)) {
-    case access::Destination::allowed: return std::nullopt;
-    case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
-    case access::Destination::denied: break;
-  }
-  return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
+  if (pending_bytes_ + exchange.bytes() <= services_.config.caps.pending_memory) return std::nullopt;
+  return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
+              exchange.destination->heart.retry_after(exchange.arrived));
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -129,18 +86,6 @@ void Dispatcher::report_refused(const http::Refusal& why_not) {
   event.detail = why_not.details;
   event.refusal = wording.kind;
   services_.events(event);
-}
-
-Destination* Dispatcher::destination_for(const http::Target& target, std::size_t entry) {
-  if (entry > 0) return named_[entry - 1].get();
-  std::string authority = target.authority();
-  if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return found->second.get();
-  const bool crowded = unmatched_.size() >= kMostUnmatched;
-  if (crowded && services_.loop.now() - swept_ >= kCrowdedSweepEvery) sweep();
-  if (unmatched_.size() >= kMostUnmatched) return nullptr;
-  auto& made = unmatched_[authority];
-  made = make_destination(authority, 0, services_.config.unmatched);
-  return made.get();
 }
 
 // What the heart commands.
@@ -369,23 +314,10 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
                               .totals = destination.totals});
   };
-  for (const auto& destination : named_) add(*destination);
-  for (const auto& [authority, destination] : unmatched_) add(*destination);
+  destinations_.visit(add);
 }
 
 // Coming to rest.
-
-void Dispatcher::sweep() {
-  const auto now = services_.loop.now();
-  swept_ = now;
-  const bool crowded = unmatched_.size() >= kMostUnmatched;
-  std::erase_if(unmatched_, [&](const auto& entry) {
-    const Destination& destination = *entry.second;
-    const bool at_rest = destination.heart.idle() && !destination.being_served;
-    return at_rest && (crowded || now - destination.last_used >= kIdleBeforeForgotten);
-  });
-  sweeper_.start(now + kSweepEvery);
-}
 
 void Dispatcher::drain(std::move_only_function<void()> when_empty) {
   draining_ = true;
