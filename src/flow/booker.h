@@ -86,4 +86,15 @@ class Booker {
   virtual void pause(Time now, std::string_view group, Time until) = 0;
 };
 
+/// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names. Never from
+/// within a call of Booker.
+class BookerEvents {
+ public:
+  virtual void answer(std::string_view group, const Booking& booking) = 0;
+  virtual void may_ask(Booking::Scope scope, std::string_view group) = 0;
+
+ protected:
+  ~BookerEvents() = default;
+};
+
 }  // namespace penstock::flow

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,8 +19,8 @@ namespace penstock::proxy {
 
 class Destinations {
  public:
-  /// `on_time` is called when a destination's heart wants to be moved.
-  Destinations(const Services& services, std::function<void(Destination&)> on_time);
+  /// `move` is called when something is to be done to a destination's heart.
+  Destinations(const Services& services, Destination::Move move);
 
   /// That of the entry, or of the target's host:port where the entry is 0. Nothing: too many of these at once.
   Destination* find_or_make(const http::Target& target, std::size_t entry);
@@ -37,7 +36,7 @@ class Destinations {
   void sweep();
 
   const Services& services_;
-  const std::function<void(Destination&)> on_time_;
+  const Destination::Move move_;
   std::vector<std::unique_ptr<Destination>> named_;                          // by entry - 1
   std::unordered_map<std::string, std::unique_ptr<Destination>> unmatched_;  // by host:port
   loop::Timer sweeper_;
