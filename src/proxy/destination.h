@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One upstream as the proxy sees it: its heart with what keeps its limits and what wakes it, its groups, its settings and
-// its totals. Moves nothing by itself; the dispatcher does.
+// One upstream as the proxy sees it: its heart with what keeps its limits and what wakes it, its groups, its settings
+// and its totals. Moves nothing by itself; the dispatcher does.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "http/forwarding.h"
+#include "http/retry_after.h"
 #include "proxy/flight.h"
 
 namespace penstock::proxy {
@@ -18,16 +19,33 @@ http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_af
           .details = what + ", retry in " + std::to_string(retry_after) + "s",
           .retry_after = std::chrono::seconds(retry_after)};
 }
+
+http::Refusal word(const flow::Commands::Refuse& command, const std::string& upstream, std::string_view limit) {
+  const std::string by(limit);
+  const std::string limited = by.empty() ? "" : " (limited by " + by + ")";
+  switch (command.why) {
+    case flow::Refused::queue_full:
+      return busy(http::Why::queue_full, upstream + " queue full" + limited, command.retry_after);
+    case flow::Refused::wait_over:
+      return busy(http::Why::wait_over, upstream + " queue wait over" + limited, command.retry_after);
+    case flow::Refused::limited:
+      return busy(http::Why::limit_refused, upstream + " limited by " + by, command.retry_after);
+    case flow::Refused::unavailable:
+      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (redis)", 1);
+    case flow::Refused::too_heavy: break;
+  }
+  return {.why = http::Why::limit_too_heavy,
+          .details = upstream + " limit " + by + " never allows this Penstock-Weight"};
+}
 }  // namespace
 
 Dispatcher::Dispatcher(Services services)
     : services_(std::move(services)),
       admission_(services_),
-      destinations_(
-          services_,
-          [this](Destination& due) {
-            move(due, [this, &due](flow::Commands& commands) { due.heart.advance(services_.loop.now(), commands); });
-          }),
+      destinations_(services_,
+                    [this](Destination& one, const Destination::Change& change) {
+                      move(one, [&](flow::Commands& commands) { change(services_.loop.now(), commands); });
+                    }),
       serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
 
 Dispatcher::~Dispatcher() = default;
@@ -43,24 +61,37 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head) {
   exchange.number = exchanges_.add(std::move(made));
   const auto admitted = admission_.judge(exchange);
   if (!admitted) return refuse(exchange, admitted.error());
-  if (const auto why_not = find_room(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   charge(exchange, exchange.bytes());
   const auto number = exchange.number;
-  move(*exchange.destination, [&](flow::Commands& commands) {
-    const auto& max_wait = admitted->steering.max_wait;
-    const flow::Newcomer newcomer{.id = number, .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt};
-    exchange.ticket = exchange.destination->heart.arrive(exchange.arrived, newcomer, commands);
-  });
+  enter(exchange, admitted->steering);
   return exchanges_.find(number);
 }
 
-std::optional<http::Refusal> Dispatcher::find_room(Exchange& exchange, std::size_t entry) {
+void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
+  Destination& destination = *exchange.destination;
+  move(destination, [&](flow::Commands& commands) {
+    const auto& max_wait = steering.max_wait;
+    const flow::Newcomer newcomer{.id = exchange.number,
+                                  .weight = steering.weight,
+                                  .group = exchange.group,
+                                  .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt};
+    exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
+  });
+}
+
+std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_) return busy(http::Why::draining, "shutting down", 1);
   exchange.destination = destinations_.find_or_make(exchange.target, entry);
   if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
+  if (const auto& grouping = exchange.destination->grouping) {
+    std::string room;
+    exchange.group = grouping->name(exchange.target, exchange.head.fields, room);
+    exchange.group_label = grouping->label(exchange.group);
+  }
   if (pending_bytes_ + exchange.bytes() <= services_.config.caps.pending_memory) return std::nullopt;
   return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
-              exchange.destination->heart.retry_after(exchange.arrived));
+              exchange.destination->heart.retry_after(exchange.arrived, exchange.group));
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -116,6 +147,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
     exchange->waited = command.waited;
+    exchange->limited_by = command.limited_by;
     charge(*exchange, 0);
     ++exchange->destination->totals.dispatched;
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
@@ -128,12 +160,20 @@ void Dispatcher::start(const flow::Commands::Start& command) {
 void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
-  const auto& name = exchange->destination->name;
   exchange->waited = command.waited;
+  exchange->limited_by = command.limited_by;
   exchange->ticket = {};  // the heart has forgotten it
-  const bool full = command.why == flow::Refused::queue_full;
-  refuse(*exchange, busy(full ? http::Why::queue_full : http::Why::wait_over,
-                         name + (full ? " queue full" : " queue wait over"), command.retry_after));
+  const auto& destination = *exchange->destination;
+  refuse(*exchange, word(command, destination.name, destination.limit_name(command.limited_by)));
+}
+
+void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
+  Destination& destination = *exchange.destination;
+  const bool asks = (head.status == 429 || head.status == 503) && destination.settings.obey == Obey::retry_after;
+  const auto pause = asks ? http::retry_after(head, loop::Loop::wall()) : std::nullopt;
+  if (!pause || *pause <= Duration{0}) return;
+  const auto now = services_.loop.now();
+  destination.booker->pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
 }
 
 // The ends.
@@ -185,6 +225,7 @@ void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
 void Dispatcher::abandon(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
     exchange.waited = services_.loop.now() - exchange.arrived;
+    exchange.limited_by = exchange.destination->heart.limited_by(exchange.ticket);
     return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
   }
   const int status = exchange.flight ? exchange.flight->status() : 0;
@@ -267,6 +308,8 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   if (const auto* destination = exchange.destination) {
     event.entry = destination->entry;
     event.upstream = destination->name;
+    event.group = exchange.group_label;
+    event.limited_by = destination->limit_name(exchange.limited_by);
     // The heart is told after the world is.
     const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
     event.pending = destination->heart.pending() - (leaves ? 1 : 0);

@@ -12,6 +12,7 @@
 
 #include "http/refusal.h"
 #include "http/request_parser.h"
+#include "http/response_head.h"
 #include "penstock/event.h"
 #include "penstock/snapshot.h"
 #include "proxy/admission.h"
@@ -48,6 +49,8 @@ class Dispatcher {
   // From flights. The exchange is gone when these return.
   void completed(Exchange& exchange);
   void failed(Exchange& exchange, http::Why why, std::string_view details);
+  /// The head of an answer came: it may ask for a pause.
+  void heed(const Exchange& exchange, const http::ResponseHead& head);
   void stalled(Exchange& exchange, std::string_view details);
   void again(Exchange& exchange);
 
@@ -67,11 +70,12 @@ class Dispatcher {
     std::string_view error, detail, refusal;
   };
 
-  std::optional<http::Refusal> find_room(Exchange& exchange, std::size_t entry);
+  std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 
   template <typename Call>
   void move(Destination& destination, Call call);
+  void enter(Exchange& exchange, const http::Steering& steering);
   void carry_out(Destination& destination);
   void start(const flow::Commands::Start& command);
   void refuse_pending(const flow::Commands::Refuse& command);
