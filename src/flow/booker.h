@@ -86,12 +86,14 @@ class Booker {
   virtual void pause(Time now, std::string_view group, Time until) = 0;
 };
 
-/// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names. Never from
-/// within a call of Booker.
+/// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names, or ends
+/// flights. Never from within a call of Booker.
 class BookerEvents {
  public:
   virtual void answer(std::string_view group, const Booking& booking) = 0;
   virtual void may_ask(Booking::Scope scope, std::string_view group) = 0;
+  /// So many requests in flight hold permits that are lost, and must be ended: of the upstream, or of that group.
+  virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
 
  protected:
   ~BookerEvents() = default;

@@ -21,14 +21,24 @@
 
 namespace penstock::proxy {
 
+class Destination;
+
+class DestinationOwner {
+ public:
+  using Change = std::function<void(flow::Time now, flow::Commands&)>;
+  /// Something is to be done to its heart at this moment, and the commands to be carried out.
+  virtual void move(Destination& destination, const Change& change) = 0;
+  /// So many of its flights are to be ended: of the upstream, or of that group.
+  virtual void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) = 0;
+
+ protected:
+  ~DestinationOwner() = default;
+};
+
 class Destination final : public flow::BookerEvents {
  public:
-  /// Something to be done to its heart at this moment, and the commands carried out.
-  using Change = std::function<void(flow::Time now, flow::Commands&)>;
-  using Move = std::function<void(Destination&, const Change&)>;
-
   Destination(const Services& services, std::string its_name, std::size_t its_entry,
-              const UpstreamSettings& its_settings, Move move)
+              const UpstreamSettings& its_settings, DestinationOwner& owner)
       : name(std::move(its_name)),
         entry(its_entry),
         settings(its_settings),
@@ -37,7 +47,7 @@ class Destination final : public flow::BookerEvents {
                .max_pending = settings.queue.max_pending,
                .max_wait = settings.queue.max_wait.count()},
               *booker),
-        move_(std::move(move)),
+        owner_(owner),
         wake_(services.loop, [this] { change(&flow::Upstream::advance); }) {
     const auto& redis = services.config.redis;
     if (settings.group) grouping.emplace(*settings.group, redis ? redis->prefix : "", name);
@@ -63,6 +73,10 @@ class Destination final : public flow::BookerEvents {
     change([&](auto& its_heart, auto now, auto& into) { its_heart.may_ask(now, scope, group, into); });
   }
 
+  void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override {
+    owner_.cut(*this, scope, group, count);
+  }
+
   const std::string name;   ///< of the entry, or host:port
   const std::size_t entry;  ///< 0: made after "*"
   const UpstreamSettings& settings;
@@ -77,10 +91,10 @@ class Destination final : public flow::BookerEvents {
  private:
   template <typename Call>
   void change(Call call) {
-    move_(*this, [&](flow::Time now, flow::Commands& into) { std::invoke(call, heart, now, into); });
+    owner_.move(*this, [&](flow::Time now, flow::Commands& into) { std::invoke(call, heart, now, into); });
   }
 
-  Move move_;
+  DestinationOwner& owner_;
   loop::Timer wake_;
 };
 

@@ -56,6 +56,8 @@ class Permits {
   /// From this moment on others may be granted what this process thinks it holds.
   flow::Time fence() const { return renewed_ + lease_ / 2; }
   flow::Time renew_at() const { return renewed_ + lease_ / 6; }
+  /// Redis is back: it shall know all that are in use, also those that began without it.
+  void claim_all() { granted_ = std::max(granted_, returned_ + in_use_); }
   /// The lease is over: nothing that was granted holds any more.
   void forget() { granted_ = returned_; }
 
