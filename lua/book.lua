@@ -5,9 +5,11 @@
 --   5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 departures that this lane has ahead already · from 10 on
 --   six for each limit: kind, scope u|g, mode d|r, and
 --   pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 ·
---   tokenBucket capacity refillAmount refillFrequency · counter max period 0
+--   tokenBucket capacity refillAmount refillFrequency · counter max period 0 ·
+--   semaphore capacity lease "returned:claimed:spare:others" (see semaphore.lua)
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that
---   stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 permits granted by each semaphore ·
+--   stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each semaphore the permits
+--   granted in total, and how many of the claimed ones are lost ·
 --   11 departures: at, limit, at, limit, …
 local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
 local kAskEarlier = { u = kHorizon / 2, g = kGroupSlack - 1000 }
@@ -31,6 +33,7 @@ local wide, narrow, semaphores, turns, group_turns = {}, grouped and {} or nil, 
 local first_key, built = grouped and 6 or 4, {}
 for i = 0, #KEYS - first_key do
   local l = limit_read(i, first_key, 10, now, built)
+  if l.kind.enter then l.kind.enter(l, head.birth) end
   local list = l.kind.take and semaphores or l.letter == 'g' and narrow or wide
   list[#list + 1] = l
 end
@@ -66,7 +69,7 @@ local function no_permit()
   for i = 1, #semaphores do
     local l = semaphores[i]
     if l.kind.free(l) <= granted then
-      stop_at('permit', l.letter, l, 0)
+      stop_at(l.refuse and 'refused' or 'permit', l.letter, l, 0)
       return true
     end
   end
@@ -184,7 +187,8 @@ if narrow then write_changed(narrow, now) end
 local permits = {}
 for i = 1, #semaphores do
   local l = semaphores[i]
-  permits[i] = l.kind.take(l, granted)
+  permits[2 * i - 1] = l.kind.take(l, granted, stop == 'permit' and l == by and n - granted or 0)
+  permits[2 * i] = l.lost
 end
 if grouped then group_turns_write(group_turns, now) end
 head_write(head)

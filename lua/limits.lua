@@ -5,7 +5,7 @@ local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three nu
 
 -- What builds each kind: only those that are asked for are built.
 local kinds = { pacer = pacer, window = window, slidingWindow = sliding_window, tokenBucket = token_bucket,
-                counter = counter }
+                counter = counter, semaphore = semaphore }
 
 local function kind_of(name, built)
   if not built[name] then
@@ -21,7 +21,7 @@ local function limit_read(n, first_key, first, now, built)
   local kind = kind_of(ARGV[a], built)
   local l = { kind = kind, key = KEYS[first_key + n], index = n, rank = n, letter = ARGV[a + 1],
               refuse = ARGV[a + 2] == 'r' }
-  kind.configure(l, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]), tonumber(ARGV[a + 5]))
+  kind.configure(l, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]), tonumber(ARGV[a + 5]) or ARGV[a + 5])
   kind.parse(l, not kind.list and read(l.key), now)
   return l
 end
