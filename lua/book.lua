@@ -128,14 +128,15 @@ end
 local function next_departure()
   local others = units_before(turns, me)
   local t, limit = earliest(wide, base, w)
-  if others > 0 or t == huge then t, limit = ahead_of(wide, base, others, w) end
+  local far = others > 0 or t == huge
+  if far then t, limit = ahead_of(wide, base, others, w) end
   if narrow then
     t, limit = group_allows(t, limit)
     if stop ~= '' then return end
   end
   t, limit = off_edges(windows, t, limit)
-  if others > 0 then t = max(t, now + kHorizon) end
-  if others > 0 or whole(t) > now + kHorizon then stop_at('turn', limit and limit.letter or 'u', limit, t) end
+  if far then t = max(t, now + kHorizon) end
+  if far or whole(t) > now + kHorizon then stop_at('turn', limit and limit.letter or 'u', limit, t) end
   return t, limit
 end
 
@@ -179,7 +180,8 @@ if granted > 0 then
   if turn and #turn == 0 then drop_turn(turns, me) end
 elseif stop == 'turn' and not_before > 0 then
   take_turn(waits_in_group and group_turns or turns, me, not_before, min(n, share), w)
-  again = not_before - kAskEarlier[waits_in_group and 'g' or 'u']
+  local reset = by and by.kind.front(by, w) == huge   -- to ask earlier than that is in vain
+  again = reset and not_before or not_before - kAskEarlier[waits_in_group and 'g' or 'u']
 end
 
 write_changed(wide, now)

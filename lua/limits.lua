@@ -64,8 +64,11 @@ local function ahead_of(scope, now, units, w, by)
   for i = 1, #scope do
     local l = scope[i]
     local front = l.kind.front(l, w)
-    if front == huge then front = now + kHorizon end
-    if units > 0 or front > now then front = max(front, l.kind.ahead(l, now, units)) end
+    if front == huge then
+      front = max(now + kHorizon, l.kind.ahead(l, now, units + w - 1))
+    elseif units > 0 then
+      front = max(front, l.kind.ahead(l, now, units))
+    end
     if front > t then t, by = front, l end
   end
   return t, by
