@@ -61,7 +61,7 @@ def shares(arrivals, processes):
     return [counts[process] for process in range(processes)]
 
 
-def spread(counts):
-    """How far the furthest is from the mean, as a share of the mean."""
-    mean = sum(counts) / len(counts)
-    return max(abs(count - mean) for count in counts) / mean
+def groups(arrivals, count):
+    """Of groups 1 to `count`."""
+    counts = collections.Counter(arrival.group for arrival in arrivals)
+    return [counts[group] for group in range(1, count + 1)]

@@ -7,17 +7,13 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
+
+from processes import Failed, Process, accepts, free_port, until
+from readings import parsed
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tests/bench"))
-
-from processes import Failed, Process, accepts, free_port, until  # noqa: E402 (its folder is no package)
-
-from readings import parsed  # noqa: E402
-
 CORES = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 # All that a client of the experiment sends; none of them is used within a script. INFO is ours.
 SENT_BY_CLIENTS = {"evalsha", "eval", "ping", "auth", "select", "hello", "subscribe", "psubscribe", "quit"}

@@ -39,7 +39,7 @@ class Readings(unittest.TestCase):
         self.assertEqual([readings.quantile(gaps, share) for share in (0, 0.5, 1)], [2, 3, 10])
         arrivals = [Arrival(at, process, 0) for at, process in enumerate((0, 2, 2))]
         self.assertEqual(readings.shares(arrivals, 4), [1, 0, 2, 0])
-        self.assertAlmostEqual(readings.spread([90, 100, 110]), 0.1)
+        self.assertEqual(readings.groups([Arrival(0, 0, 1), Arrival(0, 0, 3), Arrival(0, 0, 3)], 3), [1, 0, 2])
 
 
 def ask(port, process, group):
