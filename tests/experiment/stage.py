@@ -3,6 +3,7 @@
 `with`, listens when its constructor returns, and is ended by its id. For the programs of this folder only."""
 
 import dataclasses
+import glob
 import os
 import pathlib
 import shutil
@@ -17,7 +18,7 @@ ROOT = HERE.parents[1]
 CORES = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 # All that a client of the experiment sends; none of them is used within a script. INFO is ours.
 SENT_BY_CLIENTS = {"evalsha", "eval", "ping", "auth", "select", "hello", "subscribe", "psubscribe", "quit"}
-FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"
+FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
 
 
 def run_seconds(pid):
@@ -138,6 +139,8 @@ class Daemon(Process):
             f'proxy: {{ listen: "127.0.0.1:{self.port}", grace: 1s }}\n'
             f'admin: {{ listen: "127.0.0.1:{free_port()}" }}\n'
             f'log: {{ level: warn, events: "{self._path("events")}" }}\n' + config, encoding="utf-8")
+        if clock and not FAKETIME:
+            raise Failed("libfaketime is not there; script/setup bench installs it")
         wrong = ["env", f"LD_PRELOAD={FAKETIME}", "FAKETIME_DONT_FAKE_MONOTONIC=1", f"FAKETIME={clock:+d}s"]
         words = [str(binary), "run", "--config", str(self._path("config.yaml"))]
         with open(self._path("said"), "w", encoding="utf-8") as said:
