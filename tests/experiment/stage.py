@@ -18,7 +18,6 @@ ROOT = HERE.parents[1]
 CORES = ",".join(map(str, sorted(os.sched_getaffinity(0))))
 # All that a client of the experiment sends; none of them is used within a script. INFO is ours.
 SENT_BY_CLIENTS = {"evalsha", "eval", "ping", "auth", "select", "hello", "subscribe", "psubscribe", "quit"}
-FAKETIME = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
 
 
 def run_seconds(pid):
@@ -35,13 +34,32 @@ class RedisCost:
     seconds: float  # of its main thread, user and system
 
 
-class Redis(Process):
+class Server(Process):
+    """Has a port."""
+
+    def await_listening(self):
+        try:
+            until(lambda: not self.runs() or accepts(self.port), f"{self.name} to listen")
+            self.check()
+        except BaseException:
+            self.end()
+            raise
+
+    def check(self):
+        if not self.runs():
+            raise Failed(f"{self.name} has ended with code {self.code()}\n{self.said()}")
+
+    def said(self):
+        return ""
+
+
+class Redis(Server):
     def __init__(self):
         self.port = free_port()
         options = {"port": self.port, "bind": "127.0.0.1", "save": "", "appendonly": "no", "daemonize": "no"}
         words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         super().__init__([program("redis-server"), *words], CORES, stdout=subprocess.DEVNULL)
-        started(self, self.port)
+        self.await_listening()
 
     def cost(self):
         found = dict(line.split(":", 1) for line in self.ask("INFO", "ALL").splitlines() if ":" in line)
@@ -61,16 +79,6 @@ def program(name):
     if found := shutil.which(name):
         return found
     raise Failed(f"{name} is not there; script/setup bench installs it")
-
-
-def started(process, port):
-    try:
-        until(lambda: not process.runs() or accepts(port), f"{process.name} to listen")
-        if not process.runs():
-            raise Failed(f"{process.name} has ended with code {process.code()} before it listened")
-    except BaseException:
-        process.end()
-        raise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +136,7 @@ class Relay(Wrapped):
             raise Failed(f"the relay answered '{said}' to '{line}'")
 
 
-class Daemon(Process):
+class Daemon(Server):
     """A Penstock with a directory of its own. `clock`: by how many seconds its system clock is wrong."""
 
     def __init__(self, binary, config, clock=0):
@@ -139,33 +147,30 @@ class Daemon(Process):
             f'proxy: {{ listen: "127.0.0.1:{self.port}", grace: 1s }}\n'
             f'admin: {{ listen: "127.0.0.1:{free_port()}" }}\n'
             f'log: {{ level: warn, events: "{self._path("events")}" }}\n' + config, encoding="utf-8")
-        if clock and not FAKETIME:
-            raise Failed("libfaketime is not there; script/setup bench installs it")
-        wrong = ["env", f"LD_PRELOAD={FAKETIME}", "FAKETIME_DONT_FAKE_MONOTONIC=1", f"FAKETIME={clock:+d}s"]
-        words = [str(binary), "run", "--config", str(self._path("config.yaml"))]
+        words = [*wrong_clock(clock), str(binary), "run", "--config", str(self._path("config.yaml"))]
         with open(self._path("said"), "w", encoding="utf-8") as said:
-            super().__init__([*(wrong if clock else []), *words], CORES, said, said)
-        try:
-            started(self, self.port)
-        except Failed as why:
-            raise Failed(f"{why}\n{self.said()}") from None
+            super().__init__(words, CORES, said, said)
+        self.await_listening()
 
     def said(self):
-        """What it wrote to standard output and standard error."""
-        return self._path("said").read_text(errors="replace")[-4000:] if self._path("said").exists() else ""
+        return self._path("said").read_text(errors="replace")[-4000:]
 
     def events(self):
         return self._path("events").read_text(encoding="utf-8").splitlines()
 
-    def check(self):
-        if not self.runs():
-            raise Failed(f"a daemon has ended with code {self.code()}:\n{self.said()}")
-
     def end(self):
         super().end()
-        # What it said stays readable for whoever reports why it ended.
-        self.said = lambda text=self.said(): text
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _path(self, name):
         return self._directory / name
+
+
+def wrong_clock(seconds):
+    """The beginning of a command that is to see a system clock so far off; its monotonic clock stays right."""
+    if not seconds:
+        return []
+    found = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
+    if not found:
+        raise Failed("libfaketime is not there; script/setup bench installs it")
+    return ["env", f"LD_PRELOAD={found[0]}", "FAKETIME_DONT_FAKE_MONOTONIC=1", f"FAKETIME={seconds:+d}s"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference experiment as a test: three processes, 50 workers each, ten seconds, one Redis. Called by CTest with the
-build directory and the program. What is correct is judged strictly, what a busy machine decides generously: how late it
-woke anybody (`noise_ms`) is allowed for."""
+"""The reference experiment as a test: three processes, 50 workers each, ten seconds, one Redis. Called by CTest with
+the build directory and the program. What is correct is judged strictly, what a busy machine decides generously: how late
+it woke anybody (`noise_ms`) is allowed for."""
 
 import pathlib
 import sys
@@ -16,6 +16,7 @@ from stage import Tools
 PROGRAM = pathlib.Path(sys.argv.pop())
 TOOLS = Tools(pathlib.Path(sys.argv.pop()), PROGRAM)
 PERIOD_MS = 2.5
+GUARD_MS = 2  # which slidingWindow adds to its interval, for what processes are late by
 
 
 class ThreeProcesses(unittest.TestCase):
@@ -50,7 +51,7 @@ class ThreeProcesses(unittest.TestCase):
 
     def test_never_send_more_than_200_in_any_500_ms(self):
         run = self.run_with(SLIDING)
-        self.assert_met(never_over(run))
+        self.assert_met(never_over(run, late_ms=max(0, run.noise_ms - GUARD_MS)))
         self.assert_fair(run, least=0.5)
 
 
