@@ -25,7 +25,7 @@ HEAD = ["", "sent", "fullest 500 ms", "gap p1 ms", "p50 ms", "shares", "Redis ca
 
 def options():
     parser = argparse.ArgumentParser(prog="script/bench limits", description=__doc__)
-    parser.add_argument("--only", default="", help="those scenarios whose name contains this; never written to the page")
+    parser.add_argument("--only", default="", help="those whose name contains this; never written to the page")
     parser.add_argument("--short", action="store_true", help="only the reference experiment: 2 minutes instead of 8")
     parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of the experiment: so many processes with so many workers each, under one shared limit, until the time is over
+"""One run of the experiment: so many processes with so many workers each, under one shared limit, until time is over
 and the last answer is in. Measures, and judges only that nothing failed. For the programs of this folder only."""
 
 import contextlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference experiment as a test: three processes, 50 workers each, ten seconds, one Redis. Called by CTest with
-the build directory and the program. What is correct is judged strictly, what a busy machine decides generously: how late
-it woke anybody (`noise_ms`) is allowed for."""
+the build directory and the program. What is correct is judged strictly, what a busy machine decides generously: it is
+allowed for how late that woke anybody (`noise_ms`)."""
 
 import pathlib
 import sys

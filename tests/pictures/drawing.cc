@@ -12,7 +12,8 @@ using flow::Time;
 
 constexpr int kLeft = 70, kRight = 680, kWidth = 700;
 constexpr int kArriving = 44, kLeaving = 104;
-constexpr int kFirstFlight = 122, kFlightHeight = 12;
+constexpr int kDot = 6, kBar = 12, kMargin = 18;
+constexpr double kTooNear = 3.5;
 
 constexpr const char* kStyle =
     "text { font: 12px system-ui, sans-serif; fill: #808890 } .title { font-family: ui-monospace, monospace }"
@@ -54,10 +55,12 @@ class Drawing {
 
   std::string of(const std::vector<Request>& requests) const {
     std::vector<Time> rows;
-    const std::string bars = story_.flights ? flights(requests, rows) : "";
-    const int bottom = kFirstFlight + kFlightHeight * static_cast<int>(rows.size()) + 18;
+    const std::vector<int> depths = depths_of(requests);
+    const int below = kLeaving + kMargin + kDot * std::ranges::max(depths);
+    const std::string bars = story_.flights ? flights(requests, below, rows) : "";
+    const int bottom = below + kBar * static_cast<int>(rows.size()) + kMargin;
     std::string svg = head(bottom) + axes(bottom);
-    for (const Request& request : requests) svg += way(request);
+    for (std::size_t at = 0; at < requests.size(); ++at) svg += way(requests[at], kLeaving + kDot * depths[at]);
     return svg + bars + "</svg>\n";
   }
 
@@ -85,21 +88,33 @@ class Drawing {
     return svg;
   }
 
-  std::string way(const Request& request) const {
+  std::string way(const Request& request, int leaving) const {
     const double from = x(request.arrives), to = x(request.leaves);
     return "<g><title>" + told(request) + "</title>\n" + line("wait", from, kArriving, to, kLeaving) +
-           dot("come", from, kArriving) + dot("go", to, kLeaving) + "</g>\n";
+           dot("come", from, kArriving) + dot("go", to, leaving) + "</g>\n";
+  }
+
+  /// Departures that would cover each other hang below the first of them.
+  std::vector<int> depths_of(const std::vector<Request>& requests) const {
+    std::vector<int> depths;
+    double first = -kTooNear;
+    for (const Request& request : requests) {
+      const bool near = x(request.leaves) - first < kTooNear;
+      if (!near) first = x(request.leaves);
+      depths.push_back(near ? depths.back() + 1 : 0);
+    }
+    return depths;
   }
 
   /// Bars, each in the first row that is free: as many rows as were ever in flight together.
-  std::string flights(const std::vector<Request>& requests, std::vector<Time>& rows) const {
+  std::string flights(const std::vector<Request>& requests, int top, std::vector<Time>& rows) const {
     std::string svg;
     for (const Request& request : requests) {
       auto row = std::ranges::find_if(rows, [&](Time free) { return free <= request.leaves; });
       if (row == rows.end()) row = rows.insert(row, 0);
       *row = request.leaves + request.flies;
-      const auto y = static_cast<double>(kFirstFlight + kFlightHeight * (row - rows.begin()));
-      svg += bar(x(request.leaves), y, x(*row) - x(request.leaves), kFlightHeight - 3);
+      const auto y = static_cast<double>(top + kBar * (row - rows.begin()));
+      svg += bar(x(request.leaves), y, x(*row) - x(request.leaves), kBar - 3);
     }
     return svg;
   }
