@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do the experiment's tools count right? Called by CTest with the build directory. No Penstock takes part."""
 
+import asyncio
 import json
 import pathlib
 import socket
@@ -9,37 +10,12 @@ import time
 import unittest
 
 import readings
-from readings import MS, Arrival
+from processes import free_port
+from readings import MS
 from stage import Failed, Redis, Tools
+from visitors import Crowd, Visits
 
 TOOLS = Tools(pathlib.Path(sys.argv.pop()), penstock=None)
-
-
-class Readings(unittest.TestCase):
-    def test_the_fullest_stretch_is_half_open(self):
-        self.assertEqual(readings.fullest([0, 1, 499, 500], 500), 3)
-        self.assertEqual(readings.fullest([0, 1, 499, 500, 500], 500), 4)
-        self.assertEqual(readings.fullest([7, 7, 7], 1), 3)
-        self.assertEqual(readings.fullest([], 500), 0)
-
-    def test_windows_begin_after_the_first_arrival_and_empty_ones_count(self):
-        times = [499, 500, 501, 999, 1700, 2000]
-        self.assertEqual(readings.whole_windows(times, 500, 3), [3, 0, 1])
-
-    def test_a_burst_ends_with_a_silence(self):
-        self.assertEqual(readings.bursts([5, 6, 7, 107, 108, 300], 100), [(5, 3), (107, 2), (300, 1)])
-
-    def test_the_first_stretch_begins_with_the_first_arrival_and_excludes_its_end(self):
-        arrivals = [Arrival(at, 0, 0) for at in (10, 19, 20, 21)]
-        self.assertEqual([arrival.at for arrival in readings.from_the_first(arrivals, 10)], [10, 19])
-
-    def test_gaps_and_shares(self):
-        gaps = readings.gaps([0, 10, 12, 15])
-        self.assertEqual(gaps, [2, 3, 10])
-        self.assertEqual([readings.quantile(gaps, share) for share in (0, 0.5, 1)], [2, 3, 10])
-        arrivals = [Arrival(at, process, 0) for at, process in enumerate((0, 2, 2))]
-        self.assertEqual(readings.shares(arrivals, 4), [1, 0, 2, 0])
-        self.assertEqual(readings.groups([Arrival(0, 0, 1), Arrival(0, 0, 3), Arrival(0, 0, 3)], 3), [1, 0, 2])
 
 
 def ask(port, process, group):
@@ -78,6 +54,31 @@ class OriginAndWorkers(unittest.TestCase):
         self.assertEqual(words[::2], ["worst_us", "p99_us"])
         self.assertGreater(float(words[1]), 0)
         self.assertGreaterEqual(float(words[1]), float(words[3]))
+
+
+class Visitors(unittest.TestCase):
+    def test_each_asks_once_at_its_time(self):
+        with TOOLS.origin() as origin:
+            visits = Visits(Crowd(per_second=200, groups=4), origin.port, [origin.port] * 3)
+            asyncio.run(visits.go_on_for(1))
+            arrivals = origin.arrivals()
+        self.assertEqual(len(arrivals), visits.answers + visits.left)
+        self.assertGreater(visits.answers, 100)
+        self.assertEqual({arrival.process for arrival in arrivals}, {0, 1, 2})
+        self.assertEqual({arrival.group for arrival in arrivals}, {1, 2, 3, 4})
+
+    def test_they_leave_when_their_patience_is_over(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            port = silent.getsockname()[1]
+            visits = Visits(Crowd(per_second=50, patience=0.1), port, [port])
+            asyncio.run(visits.go_on_for(0.5))
+        self.assertEqual(visits.answers, 0)
+        self.assertGreater(visits.left, 5)
+
+    def test_a_connection_that_breaks_is_a_failure(self):
+        with TOOLS.relay(free_port()) as nobody:
+            visits = Visits(Crowd(per_second=50), nobody.port, [nobody.port])
+            self.assertRaises((EOFError, ConnectionError), asyncio.run, visits.go_on_for(0.5))
 
 
 class Echo:

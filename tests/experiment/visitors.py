@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import random
+import re
 import time
 
 from processes import Failed
@@ -64,10 +65,12 @@ class Visits:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._ports[process])
         with contextlib.closing(writer):
             writer.write(f"GET http://{origin}/{group} HTTP/1.1\r\nHost: {origin}\r\n"
-                         f"Experiment-Process: {process}\r\nConnection: close\r\n\r\n".encode())
-            answer = await reader.read()
-        if not answer.startswith(b"HTTP/1.1 200 "):
-            raise Failed(f"not the expected answer:\n{answer[:600].decode(errors='replace')}")
+                         f"Experiment-Process: {process}\r\n\r\n".encode())
+            head = (await reader.readuntil(b"\r\n\r\n")).decode(errors="replace")
+            length = re.search(r"(?i)\r\ncontent-length: *(\d+)\r\n", head)
+            if not head.startswith("HTTP/1.1 200 ") or not length:
+                raise Failed(f"not the expected answer:\n{head[:600]}")
+            await reader.readexactly(int(length.group(1)))
 
 
 def run_visitors(tools, setting, crowd):
