@@ -68,7 +68,8 @@ class Aims(unittest.TestCase):
         self.assertEqual(self.met(scenarios.nobody_starved(with_of_the_third(49))), [False])
 
     def test_one_window_with_one_too_many_or_too_few_is_seen(self):
-        for sizes, met in (([200] * 22, True), ([200] * 9 + [201] + [200] * 12, False), ([200] * 20 + [199, 200], False)):
+        for sizes, met in (([200] * 22, True), ([200] * 9 + [201] + [200] * 12, False),
+                           ([200] * 20 + [199, 200], False)):
             self.assertEqual(self.met(scenarios.full_windows(run_of(bursts_of(sizes, 500)))), [met])
 
     def test_a_counter_that_is_reset_too_early_or_holds_too_much_is_seen(self):
@@ -77,11 +78,19 @@ class Aims(unittest.TestCase):
             self.assertEqual(self.met(scenarios.full_resets(run_of(bursts_of(sizes, apart)))), met)
 
     def test_a_sliding_window_may_not_count_by_fixed_ones(self):
-        self.assertEqual(self.met(scenarios.never_over(run_of(bursts_of([200] * 21, 502)))), [True, True])
-        self.assertEqual(self.met(scenarios.never_over(run_of(bursts_of([200] * 21, 499)))), [False, False])
-        self.assertEqual(self.met(scenarios.never_over(run_of(bursts_of([200] * 21, 499)), late_ms=2)), [True, False])
-        self.assertEqual(self.met(scenarios.never_over(run_of(bursts_of([200] * 21, 510)))), [True, True])
-        self.assertEqual(self.met(scenarios.never_over(run_of(bursts_of([200] * 21, 530)))), [True, False])
+        aims = scenarios.all_of(scenarios.over_at_no_time, scenarios.over_at_no_time_once_warm, scenarios.hardly_unused)
+        for apart, met in ((502, [True, True, True]), (499, [False, False, False]), (530, [True, True, False])):
+            self.assertEqual(self.met(aims(run_of(bursts_of([200] * 22, apart)))), met)
+
+    def test_a_late_first_burst_is_told_from_a_late_later_one(self):
+        def late_by_5(burst):
+            times = bursts_of([200] * 22, 502)
+            times[200 * burst:200 * burst + 200] = [at + 5 for at in times[200 * burst:200 * burst + 200]]
+            return run_of(times)
+        self.assertEqual(self.met(scenarios.over_at_no_time(late_by_5(0))), [False])
+        self.assertEqual(self.met(scenarios.over_at_no_time_once_warm(late_by_5(0))), [True])
+        self.assertEqual(self.met(scenarios.over_at_no_time_once_warm(late_by_5(7))), [False])
+        self.assertEqual(self.met(scenarios.over_at_no_time_once_warm(late_by_5(7), late_ms=3)), [True])
 
 
 unittest.main()
