@@ -16,7 +16,7 @@ LimitIndex LocalBooker::forbids(int) const { return kNoLimit; }
 Time LocalBooker::ahead(Time now, std::string_view, std::int64_t, std::int64_t) const { return now; }
 void LocalBooker::give_back(Time, std::string_view, const Departure&) {}
 bool LocalBooker::landed(Time, std::string_view) { return false; }
-void LocalBooker::nobody_waits(Time, std::string_view) {}
+void LocalBooker::nobody_waits(Time, Booking::Scope, std::string_view) {}
 void LocalBooker::pause(Time, std::string_view, Time) {}
 
 }  // namespace penstock::flow

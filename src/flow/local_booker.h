@@ -21,7 +21,7 @@ class LocalBooker final : public Booker {
   Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(Time now, std::string_view group, const Departure& departure) override;
   bool landed(Time now, std::string_view group) override;
-  void nobody_waits(Time now, std::string_view group) override;
+  void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
 
  private:
