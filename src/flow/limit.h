@@ -2,6 +2,7 @@
 // The algebra in the heart: a limit is two functions of its state and a time. Pure; no clock is read in this room.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -17,17 +18,36 @@ inline constexpr Time kInstantZero = 1'735'689'600'000'000;                     
 inline constexpr Instant kAlways = -std::numeric_limits<Instant>::infinity();  ///< a frontier that holds nobody
 inline constexpr Instant kNever = std::numeric_limits<Instant>::infinity();    ///< one that time alone will not move
 
+/// What leaves the algebra is whole microseconds: the next, unless only the imprecision of doubles is in between.
+inline Instant rounded_up(Instant t) { return std::ceil(t - 0.001); }
+
+/// How far departures are kept from the moments at which a limit starts counting anew, since the processes that send
+/// them are late by different times.
+inline constexpr Instant kGuard = 1'000;
+
 /// With its state given, a limit allows a weight from some moment on for good: its frontier. So the earliest moment at
 /// or after t is max(t, frontier), and several limits compose by the latest of their frontiers.
 class Limit {
  public:
   virtual ~Limit() = default;
+  /// Whether such a weight can ever be allowed.
+  virtual bool admits(int /*weight*/) const { return true; }
+  /// It is `now`, and the parameters may have changed. To be called before the rest.
+  virtual void refresh(Instant /*now*/) {}
   /// The first moment from which on a departure of this weight is allowed.
   virtual Instant frontier(int weight) const = 0;
+  /// Of a frontier that is kNever: when it will change by itself.
+  virtual Instant reset_at() const { return kNever; }
+  /// The first moment at or after `t` that is not too near to an edge.
+  virtual Instant off_edges(Instant t) const { return t; }
+  /// No permit is free, whatever the time; one will be when something lands.
+  virtual bool full() const { return false; }
   /// A departure of this weight took place at `at`, which is no earlier than frontier(weight).
   virtual void commit(Instant at, int weight) = 0;
   /// Takes back a departure that was not used, where that is exact; otherwise nothing happens.
   virtual void give_back(Instant at, int weight) = 0;
+  /// What left has landed.
+  virtual void landed() {}
   /// An estimate made at `now`: the frontier of one more unit, once `units` others have left as soon as they may.
   virtual Instant ahead(Instant now, std::int64_t units) const = 0;
   /// From this moment on a new limit would be as good: this one may be forgotten.

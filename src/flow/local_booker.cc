@@ -1,22 +1,248 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composes the limits of one process.
+// Composes the limits of one process: looks at all, then commits all or none.
 #include "flow/local_booker.h"
+
+#include <algorithm>
+
+#include "flow/kinds.h"
 
 namespace penstock::flow {
 
-LocalBooker::LocalBooker(std::vector<LimitConfig> limits, Instant at_zero)
-    : limits_(std::move(limits)), at_zero_(at_zero) {}
+using Stop = Booking::Stop;
+using Scope = Booking::Scope;
+
+namespace {
+constexpr Time kHopeless = 1'000'000;  // how long somebody waits whom a changed limit cannot admit any more
+constexpr Instant kImprecision = 0.001;
+}  // namespace
+
+/// What the limits say to one departure that is no earlier than a base.
+struct LocalBooker::Frontiers {
+  Moment all;    ///< the latest, the base included; of equal ones the first in the file
+  Moment wide;   ///< of the upstream's own, the base included
+  Moment group;  ///< of the group's
+  Moment refusing;
+  Moment delaying;
+  LimitIndex full = kNoLimit;  ///< the first without a permit
+};
+
+LocalBooker::LocalBooker(std::vector<LimitConfig> limits, Instant at_zero) : at_zero_(std::floor(at_zero)) {
+  set_limits(std::move(limits));
+}
+
+void LocalBooker::set_limits(std::vector<LimitConfig> limits) {
+  if (same_shape(limits)) {
+    for (std::size_t i = 0; i < limits.size(); ++i) rules_[i]->config = std::move(limits[i]);
+    return;
+  }
+  groups_.clear();
+  rules_.clear();
+  for (LimitConfig& config : limits) {
+    rules_.push_back(std::make_unique<Rule>(std::move(config)));
+    rules_.back()->limit = make_limit(rules_.back()->config.kind);
+  }
+  group_rules_ = static_cast<std::size_t>(std::ranges::count_if(rules_, [](auto& rule) { return rule->of_group(); }));
+}
+
+bool LocalBooker::same_shape(const std::vector<LimitConfig>& limits) const {
+  return std::ranges::equal(rules_, limits, [](const auto& rule, const LimitConfig& other) {
+    const LimitConfig& config = rule->config;
+    return config.kind.index() == other.kind.index() && config.name == other.name && config.per == other.per;
+  });
+}
+
+// ---- an ask ---------------------------------------------------------------------------------------------------------
 
 bool LocalBooker::ask(Time now, const Ask& ask, Booking& booking) {
-  for (std::size_t i = 0; i < ask.count; ++i) booking.departures.push_back({.at = now, .weight = ask.weight});
+  if (const LimitIndex by = forbids(ask.weight); by != kNoLimit) {
+    const Time later = now + kHopeless;
+    booking.scope = Scope::group;
+    booking.limited_by = by;
+    booking.ask_again = booking.not_before = later;
+    return true;
+  }
+  Group* group = refreshed(now, ask.group);
+  Moment last{instant(now)};
+  while (booking.departures.size() < ask.count && find_next(now, group, ask.weight, last, booking)) {
+    group = commit(last.at, ask.group, group, ask.weight);
+    const Time at = time(last.at);
+    booking.departures.push_back({.at = at, .weight = ask.weight, .limited_by = at > now ? last.by : kNoLimit});
+  }
   return true;
 }
 
-LimitIndex LocalBooker::forbids(int) const { return kNoLimit; }
-Time LocalBooker::ahead(Time now, std::string_view, std::int64_t, std::int64_t) const { return now; }
-void LocalBooker::give_back(Time, std::string_view, const Departure&) {}
-bool LocalBooker::landed(Time, std::string_view) { return false; }
+/// Moves `last` on to the next departure, or says in `booking` why there is none.
+bool LocalBooker::find_next(Time now, const Group* group, int weight, Moment& last, Booking& booking) const {
+  const Frontiers found = frontiers(last, group, weight);
+  if (found.refusing.at > instant(now) && found.refusing.at > found.delaying.at) {
+    booking.stop = Stop::refused;
+    booking.scope = rules_[found.refusing.by]->of_group() ? Scope::group : Scope::upstream;
+    booking.limited_by = found.refusing.by;
+    booking.ask_again = booking.not_before = time(estimate(now, group, weight, found.refusing));
+    return false;
+  }
+  const Time reach = has_wide() ? kGroupReach : kHorizon;
+  if (found.group.at > found.wide.at + static_cast<Instant>(reach) + kImprecision) {
+    booking.scope = Scope::group;
+    tell_turn(now, group, weight, found.group, reach, booking);
+    return false;
+  }
+  const Moment next = off_edges(found.all, group);
+  if (rounded_up(next.at) > instant(now + kHorizon)) {
+    const bool by_group = !has_wide() && (next.by >= 0 || found.group.at > found.wide.at);
+    booking.scope = by_group ? Scope::group : Scope::upstream;
+    tell_turn(now, group, weight, next, kHorizon, booking);
+    return false;
+  }
+  if (found.full != kNoLimit) {
+    booking.stop = Stop::permit;
+    booking.scope = rules_[found.full]->of_group() ? Scope::group : Scope::upstream;
+    booking.limited_by = found.full;
+    booking.not_before = time(next.at);
+    return false;
+  }
+  last = next;
+  return true;
+}
+
+LocalBooker::Frontiers LocalBooker::frontiers(Moment base, const Group* group, int weight) const {
+  Frontiers found{.all = base, .wide = base};
+  each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+    const Instant frontier = limit.frontier(weight);
+    found.all.raise(frontier, index);
+    (rule.of_group() ? found.group : found.wide).raise(frontier, index);
+    (rule.config.mode == LimitConfig::Mode::refuse ? found.refusing : found.delaying).raise(frontier, index);
+    if (found.full == kNoLimit && limit.full()) found.full = index;
+  });
+  for (const Hold* hold : {&hold_, group ? &group->hold : nullptr}) {
+    if (!hold) continue;
+    const Instant until = hold->frontier(weight);
+    found.all.raise(until, kHold);
+    (hold == &hold_ ? found.wide : found.group).raise(until, kHold);
+    found.delaying.raise(until, kHold);
+  }
+  return found;
+}
+
+// Off the edge of one window may be too near to another's.
+LocalBooker::Moment LocalBooker::off_edges(Moment moment, const Group* group) const {
+  if (moment.at == kNever) return moment;
+  Instant before = kAlways;
+  for (int rounds = 8; rounds > 0 && moment.at > before; --rounds) {
+    before = moment.at;
+    each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
+      moment.raise(limit.off_edges(moment.at), index);
+    });
+  }
+  return moment;
+}
+
+void LocalBooker::tell_turn(Time now, const Group* group, int weight, Moment moment, Time reach,
+                            Booking& booking) const {
+  booking.limited_by = moment.by;
+  booking.not_before = time(estimate(now, group, weight, moment));
+  booking.ask_again = booking.not_before - reach;
+  if (moment.at != kNever) return;
+  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
+    if (index == moment.by) booking.ask_again = time(limit.reset_at());
+  });
+}
+
+/// The moment, or what is expected where nothing but a reset will tell.
+Instant LocalBooker::estimate(Time now, const Group* group, int weight, Moment moment) const {
+  if (moment.at != kNever) return moment.at;
+  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
+    if (index == moment.by) moment.at = limit.ahead(instant(now), weight - 1);
+  });
+  return moment.at;
+}
+
+// ---- what else happens ----------------------------------------------------------------------------------------------
+
+LimitIndex LocalBooker::forbids(int weight) const {
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (!rules_[i]->limit->admits(weight)) return static_cast<LimitIndex>(i);
+  }
+  return kNoLimit;
+}
+
+Time LocalBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  Moment latest{instant(now)};
+  const Group* known = groups_.find(group);
+  each_limit(known, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+    latest.raise(limit.ahead(instant(now), rule.of_group() ? units : units + others), index);
+  });
+  latest.raise(hold_.frontier(1), kHold);
+  if (known) latest.raise(known->hold.frontier(1), kHold);
+  return time(latest.at);
+}
+
+void LocalBooker::give_back(Time now, std::string_view group, const Departure& departure) {
+  const Group* known = refreshed(now, group);
+  each_limit(known,
+             [&](Limit& limit, const Rule&, LimitIndex) { limit.give_back(instant(departure.at), departure.weight); });
+}
+
+bool LocalBooker::landed(Time, std::string_view group) {
+  bool freed = false;
+  each_limit(groups_.find(group), [&](Limit& limit, const Rule&, LimitIndex) {
+    const bool was_full = limit.full();
+    limit.landed();
+    freed |= was_full && !limit.full();
+  });
+  return freed;
+}
+
 void LocalBooker::nobody_waits(Time, Booking::Scope, std::string_view) {}
-void LocalBooker::pause(Time, std::string_view, Time) {}
+
+void LocalBooker::pause(Time now, std::string_view group, Time until) {
+  Group* known = refreshed(now, group);
+  if (!group.empty() && !known) known = &remember(group);
+  (group.empty() ? hold_ : known->hold).extend(instant(until));
+}
+
+void LocalBooker::book(Time at, std::string_view group, int weight) {
+  commit(instant(at), group, refreshed(at, group), weight);
+}
+
+LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight) {
+  if (group_rules_ > 0 && !group) group = &remember(name);
+  each_limit(group, [&](Limit& limit, const Rule&, LimitIndex) { limit.commit(at, weight); });
+  return group;
+}
+
+// ---- limits and groups ----------------------------------------------------------------------------------------------
+
+template <typename Use>
+void LocalBooker::each_limit(const Group* group, Use use) const {
+  std::size_t of_group = 0;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    const Rule& rule = *rules_[i];
+    const bool own = group && rule.of_group();
+    use(own ? *group->limits[of_group++] : *rule.limit, rule, static_cast<LimitIndex>(i));
+  }
+}
+
+LocalBooker::Group& LocalBooker::remember(std::string_view name) {
+  Group group{.limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_)};
+  std::size_t n = 0;
+  for (const auto& rule : rules_) {
+    if (rule->of_group()) group.limits[n++] = make_limit(rule->config.kind);
+  }
+  return groups_.add(name, std::move(group));
+}
+
+LocalBooker::Group* LocalBooker::refreshed(Time now, std::string_view name) {
+  const Instant at = instant(now);
+  groups_.sweep([&](const Group& group) {
+    Instant forgettable = group.hold.forgettable_at();
+    for (std::size_t i = 0; i < group_rules_; ++i)
+      forgettable = std::max(forgettable, group.limits[i]->forgettable_at());
+    return forgettable <= at;
+  });
+  Group* group = groups_.find(name);
+  each_limit(group, [&](Limit& limit, const Rule&, LimitIndex) { limit.refresh(at); });
+  return group;
+}
 
 }  // namespace penstock::flow

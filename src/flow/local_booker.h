@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The booker that keeps limits in this process and answers at once. A departure is at the latest of the limits'
 // frontiers; all of them commit it, or none does. Without limits every departure is now. For proxy/ and redis/.
+// Each departure granted or booked is ended by one call of landed() or give_back(): a semaphore's permit hangs on it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "flow/booker.h"
+#include "flow/groups.h"
+#include "flow/hold.h"
 #include "penstock/limits.h"
 
 namespace penstock::flow {
 
+/// A group's limits never commit those of the upstream further than this beyond what these would have allowed.
+inline constexpr Time kGroupReach = 5'000;
+
 class LocalBooker final : public Booker {
  public:
-  /// `at_zero` is the Instant at which the caller's clock shows 0.
+  /// `at_zero` is the Instant at which the caller's clock shows 0; whole microseconds of it count.
   explicit LocalBooker(std::vector<LimitConfig> limits = {}, Instant at_zero = 0);
 
   bool ask(Time now, const Ask& ask, Booking& booking) override;
@@ -24,9 +32,58 @@ class LocalBooker final : public Booker {
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
 
+  /// From now on these. What has left is remembered where all names, kinds and scopes are the same as before; otherwise
+  /// the limits start anew, and only pauses of the upstream remain.
+  void set_limits(std::vector<LimitConfig> limits);
+  /// A departure that was granted elsewhere: all limits commit it, whether or not they would have allowed it.
+  void book(Time at, std::string_view group, int weight);
+  /// Groups of which something is remembered.
+  std::size_t groups() const { return groups_.size(); }
+
  private:
-  std::vector<LimitConfig> limits_;
+  struct Rule {
+    LimitConfig config;
+    std::unique_ptr<Limit> limit;  // of a group: one that is never committed, for all groups that are not remembered
+    bool of_group() const { return config.per == LimitConfig::Per::group; }
+  };
+  struct Group {
+    std::unique_ptr<std::unique_ptr<Limit>[]> limits;  // in the order of the rules that are of a group
+    Hold hold;
+  };
+  struct Moment {
+    Instant at = kAlways;
+    LimitIndex by = kNoLimit;
+    void raise(Instant other, LimitIndex other_by) {
+      if (other > at) at = other, by = other_by;
+    }
+  };
+  struct Frontiers;
+
+  Instant instant(Time t) const { return at_zero_ + static_cast<Instant>(t); }
+  Time time(Instant t) const { return static_cast<Time>(rounded_up(t - at_zero_)); }
+
+  /// use(limit, rule, index) for each, in the order of the file.
+  template <typename Use>
+  void each_limit(const Group* group, Use use) const;
+  bool has_wide() const { return group_rules_ < rules_.size(); }
+  bool same_shape(const std::vector<LimitConfig>& limits) const;
+  Group& remember(std::string_view name);
+  Group* refreshed(Time now, std::string_view name);
+
+  Frontiers frontiers(Moment base, const Group* group, int weight) const;
+  bool find_next(Time now, const Group* group, int weight, Moment& last, Booking& booking) const;
+  Moment off_edges(Moment moment, const Group* group) const;
+  /// Of all limits; remembers the group from now on.
+  Group* commit(Instant at, std::string_view name, Group* group, int weight);
+
+  Instant estimate(Time now, const Group* group, int weight, Moment moment) const;
+  void tell_turn(Time now, const Group* group, int weight, Moment moment, Time reach, Booking& booking) const;
+
+  std::vector<std::unique_ptr<Rule>> rules_;  // in the order of the file; where they are, limits refer to them
+  std::size_t group_rules_ = 0;
   Instant at_zero_;
+  Hold hold_;
+  Groups<Group> groups_;
 };
 
 }  // namespace penstock::flow

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nobody is awake at a reset that nobody needs: those that were due are made up for when somebody looks.
+#include "flow/counter.h"
+
+namespace penstock::flow {
+
+Instant Counter::frontier(int weight) const {
+  if (state_.reset == kNever) return kAlways;
+  return state_.count + weight <= config_.max ? state_.reset + kGuard : kNever;
+}
+
+// The first period begins so that its first departure is where the first of any other may be.
+void Counter::commit(Instant at, int weight) {
+  if (state_.reset == kNever) state_.reset = at - kGuard;
+  state_.latest = std::max(state_.latest, at);
+  state_.count += weight;
+}
+
+void Counter::give_back(Instant at, int weight) {
+  if (at > state_.reset) state_.count = std::max<std::int64_t>(0, state_.count - weight);
+}
+
+Instant Counter::ahead(Instant now, std::int64_t units) const {
+  const State state = state_at(now);
+  const std::int64_t before = std::min<std::int64_t>(state.count, config_.max) + units;
+  const std::int64_t resets = before / config_.max;
+  if (state.reset == kNever) return now + static_cast<Instant>(resets) * period();
+  if (resets == 0) return std::max(now, state.reset + kGuard);
+  return next_reset(state) + static_cast<Instant>(resets - 1) * period() + kGuard;
+}
+
+Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }
+
+// Departures booked before a reset leave after it: so the first waits for the latest of them.
+Counter::State Counter::state_at(Instant now) const {
+  if (now < state_.reset + period()) return state_;
+  State state{.reset = next_reset(state_), .latest = state_.latest};
+  const Instant more = std::floor((now - state.reset) / period());
+  if (more > 0) state.reset += more * period();
+  return state;
+}
+
+}  // namespace penstock::flow

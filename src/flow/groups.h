@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is kept for each group, found by the group's name, and forgotten little by little: no call takes long, however
+// many groups there are. Only for this room.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace penstock::flow {
+
+template <typename Kept>
+class Groups {
+ public:
+  /// Up to so many are kept without being looked at.
+  static constexpr std::size_t kFew = 256;
+
+  std::size_t size() const { return size_; }
+  Kept* find(std::string_view name) {
+    if (size_ == 0) return nullptr;
+    Shard& shard = shard_of(name);
+    const auto found = shard.find(name);
+    return found == shard.end() ? nullptr : &found->second;
+  }
+  const Kept* find(std::string_view name) const { return const_cast<Groups*>(this)->find(name); }
+  /// `name` must not be known.
+  Kept& add(std::string_view name, Kept kept) {
+    shards_.resize(kShards);
+    ++size_;
+    return shard_of(name).emplace(name, std::move(kept)).first->second;
+  }
+  void clear() { *this = {}; }
+
+  /// Looks at a few of those that were not looked at for longest, and forgets which may be. Called whenever a group is
+  /// looked for, it keeps those that may be forgotten fewer than the others.
+  template <typename MayForget>
+  void sweep(MayForget may_forget) {
+    for (std::size_t buckets = kBucketsASweep; buckets > 0 && size_ > kFew; --buckets) {
+      sweep_bucket(may_forget);
+      next_bucket();
+    }
+  }
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using Shard = std::unordered_map<std::string, Kept, Hash, std::equal_to<>>;
+  static constexpr std::size_t kShards = 64;  // one grows at a time: of a million groups, 16 000 are rehashed at once
+  static constexpr std::size_t kBucketsASweep = 4;
+
+  Shard& shard_of(std::string_view name) { return shards_[(Hash{}(name) >> 48) % kShards]; }
+
+  template <typename MayForget>
+  void sweep_bucket(MayForget may_forget) {
+    Shard& shard = shards_[shard_];
+    if (bucket_ >= shard.bucket_count()) return;
+    for (auto kept = shard.begin(bucket_); kept != shard.end(bucket_);) {
+      const auto here = kept++;
+      if (may_forget(here->second)) shard.erase(shard.find(here->first)), --size_;
+    }
+  }
+  void next_bucket() {
+    if (++bucket_ < shards_[shard_].bucket_count()) return;
+    bucket_ = 0;
+    shard_ = (shard_ + 1) % kShards;
+  }
+
+  std::vector<Shard> shards_;  // none before the first group
+  std::size_t size_ = 0;
+  std::size_t shard_ = 0;  // where the sweep goes on
+  std::size_t bucket_ = 0;
+};
+
+}  // namespace penstock::flow

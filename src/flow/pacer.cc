@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weight first fills the burst's bucket; what does not fit is paced. The bucket leaks only while the pacer is idle.
+#include "flow/pacer.h"
+
+#include <algorithm>
+
+namespace penstock::flow {
+
+void Pacer::refresh(Instant) { level_ = std::min<double>(level_, config_.max_burst); }
+
+Instant Pacer::frontier(int) const { return next_; }
+
+void Pacer::commit(Instant at, int weight) {
+  const Instant from = std::max(at, next_);
+  const double filled = level_at(from) + weight;
+  level_ = std::min<double>(filled, config_.max_burst);
+  next_ = from + time_of(filled - level_);
+}
+
+// Only the newest: a slot in the middle could be taken at exactly its own time alone.
+void Pacer::give_back(Instant at, int weight) {
+  const Instant before = next_ - time_of(weight);
+  if (level_ == 0 && rounded_up(before) == at) next_ = before;
+}
+
+Instant Pacer::ahead(Instant now, std::int64_t units) const {
+  const double over = level_at(now) + static_cast<double>(units) - config_.max_burst;
+  return std::max(now, next_) + time_of(std::max(0.0, over));
+}
+
+Instant Pacer::forgettable_at() const { return next_ + time_of(level_) / config_.burst_allowance_factor; }
+
+double Pacer::level_at(Instant t) const {
+  const Instant idle = std::max(0.0, t - next_);
+  return std::max(0.0, level_ - idle * config_.qps * config_.burst_allowance_factor / 1'000'000);
+}
+
+}  // namespace penstock::flow

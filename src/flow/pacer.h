@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit kind `pacer`: a leaky bucket used as a queue. In any stretch of time it lets pass no more than the rate
+// brings, one burst, and the largest weight. Only for this room.
+#pragma once
+
+#include "flow/limit.h"
+#include "penstock/limits.h"
+
+namespace penstock::flow {
+
+class Pacer final : public Limit {
+ public:
+  explicit Pacer(const PacerConfig& config) : config_(config) {}
+
+  void refresh(Instant now) override;
+  Instant frontier(int weight) const override;
+  void commit(Instant at, int weight) override;
+  void give_back(Instant at, int weight) override;
+  Instant ahead(Instant now, std::int64_t units) const override;
+  Instant forgettable_at() const override;
+
+ private:
+  double level_at(Instant t) const;
+  /// The time that the rate gives to so many units.
+  Instant time_of(double units) const { return units * 1'000'000 / config_.qps; }
+
+  const PacerConfig& config_;
+  Instant next_ = kAlways;  // the next free moment
+  double level_ = 0;        // of the burst's bucket, at that moment
+};
+
+}  // namespace penstock::flow

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit kind `semaphore`, kept in this process: so many in flight, whatever the time. A permit is one request's,
+// whatever its weight. Only for this room.
+#pragma once
+
+#include "flow/limit.h"
+#include "penstock/limits.h"
+
+namespace penstock::flow {
+
+class Semaphore final : public Limit {
+ public:
+  explicit Semaphore(const SemaphoreConfig& config) : config_(config) {}
+
+  Instant frontier(int) const override { return kAlways; }
+  bool full() const override { return held_ >= config_.capacity; }
+  void commit(Instant, int) override { ++held_; }
+  void give_back(Instant, int) override { landed(); }
+  void landed() override { held_ -= held_ > 0 ? 1 : 0; }
+  Instant ahead(Instant now, std::int64_t) const override { return now; }
+  Instant forgettable_at() const override { return held_ > 0 ? kNever : kAlways; }
+
+ private:
+  const SemaphoreConfig& config_;
+  int held_ = 0;
+};
+
+}  // namespace penstock::flow

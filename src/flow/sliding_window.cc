@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unit that must have left an interval ago is found by its place in the list.
+#include "flow/sliding_window.h"
+
+#include <algorithm>
+
+namespace penstock::flow {
+
+Instant SlidingWindow::frontier(int weight) const {
+  const std::int64_t in_the_way = size() - config_.max + weight - 1;
+  return in_the_way < 0 || size() == 0 ? kAlways : time(std::min(in_the_way, size() - 1)) + interval();
+}
+
+// With weights and several lanes a departure may be before the newest: it counts as if it were with it.
+void SlidingWindow::commit(Instant at, int weight) {
+  const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
+  times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
+  while (size() > config_.max) drop_first();
+}
+
+// Only the newest. A full list has forgotten what was before its oldest: something as late as that could have been, and
+// no later than an interval before the departure that is taken back.
+void SlidingWindow::give_back(Instant at, int weight) {
+  for (; weight > 0 && size() > 0 && times_.back() == at; --weight) {
+    const bool full = size() >= config_.max;
+    const Instant forgotten = std::min(time(0), at - interval());
+    times_.pop_back();
+    if (full) put_first(forgotten);
+  }
+}
+
+Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
+  const auto rounds = static_cast<Instant>(units / config_.max);
+  const std::int64_t in_the_way = size() - config_.max + units % config_.max;
+  return (in_the_way < 0 ? now : std::max(now, time(in_the_way) + interval())) + rounds * interval();
+}
+
+Instant SlidingWindow::forgettable_at() const { return size() > 0 ? times_.back() + interval() : kAlways; }
+
+void SlidingWindow::drop_first() {
+  if (2 * ++first_ < times_.size()) return;
+  times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(first_));
+  first_ = 0;
+}
+
+void SlidingWindow::put_first(Instant t) {
+  if (first_ > 0) {
+    times_[--first_] = t;
+  } else {
+    times_.insert(times_.begin(), t);
+  }
+}
+
+}  // namespace penstock::flow

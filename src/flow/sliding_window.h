@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit kind `slidingWindow`: at most so many units in any stretch of time as long as the interval. Keeps the times
+// of the last departures, 8 bytes a unit. Only for this room.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "flow/limit.h"
+#include "penstock/limits.h"
+
+namespace penstock::flow {
+
+class SlidingWindow final : public Limit {
+ public:
+  explicit SlidingWindow(const SlidingWindowConfig& config) : config_(config) {}
+
+  bool admits(int weight) const override { return weight <= config_.max; }
+  Instant frontier(int weight) const override;
+  void commit(Instant at, int weight) override;
+  void give_back(Instant at, int weight) override;
+  Instant ahead(Instant now, std::int64_t units) const override;
+  Instant forgettable_at() const override;
+
+ private:
+  /// Two guards longer than it is said to be: the first departure may have been late, and the next punctual.
+  Instant interval() const { return static_cast<Instant>(config_.interval.count()) + 2 * kGuard; }
+  std::int64_t size() const { return static_cast<std::int64_t>(times_.size() - first_); }
+  Instant time(std::int64_t n) const { return times_[first_ + static_cast<std::size_t>(n)]; }
+  void drop_first();
+  void put_first(Instant t);
+
+  const SlidingWindowConfig& config_;
+  std::vector<Instant> times_;  // whole, ascending
+  std::size_t first_ = 0;       // those before it are dropped
+};
+
+}  // namespace penstock::flow

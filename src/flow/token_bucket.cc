@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Refills are counted when a departure needs them.
+#include "flow/token_bucket.h"
+
+#include <algorithm>
+
+namespace penstock::flow {
+
+Instant TokenBucket::frontier(int weight) const {
+  return refilled(used_.since, used_.tokens + weight - config_.capacity, config_.refill_amount);
+}
+
+void TokenBucket::commit(Instant at, int weight) {
+  used_ = used_at(at);
+  used_.tokens += weight;
+}
+
+// Of an earlier period: lost, since a refill may have found the bucket full in between.
+void TokenBucket::give_back(Instant at, int weight) {
+  if (at >= used_.since) used_.tokens = std::max<std::int64_t>(0, used_.tokens - weight);
+}
+
+Instant TokenBucket::ahead(Instant now, std::int64_t units) const {
+  const Used used = used_at(now);
+  const std::int64_t missing = used.tokens + units + 1 - config_.capacity;
+  return std::max(now, refilled(used.since, missing, std::min(config_.refill_amount, config_.capacity)));
+}
+
+Instant TokenBucket::forgettable_at() const { return refilled(used_.since, used_.tokens, config_.refill_amount); }
+
+TokenBucket::Used TokenBucket::used_at(Instant t) const {
+  if (used_.since == kAlways) return {.since = t};
+  const Instant refills = std::floor((t - used_.since) / period());
+  if (refills <= 0) return used_;
+  const Instant left = static_cast<Instant>(used_.tokens) - refills * config_.refill_amount;
+  return {.since = used_.since + refills * period(), .tokens = static_cast<std::int64_t>(std::max(0.0, left))};
+}
+
+Instant TokenBucket::refilled(Instant since, std::int64_t tokens, std::int64_t each) const {
+  if (tokens <= 0) return since;
+  return since + static_cast<Instant>((tokens + each - 1) / each) * period();
+}
+
+}  // namespace penstock::flow

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts units in one window; a later one begins with its first departure.
+#include "flow/window.h"
+
+#include <algorithm>
+
+#include "flow/booker.h"
+
+namespace penstock::flow {
+
+namespace {
+constexpr std::int64_t k2025 = 1'735'689'600'000'000;  // in microseconds since 1970
+}
+
+// What is known to have left in the old window may all have left in the new one that is furthest on.
+void Window::refresh(Instant now) {
+  if (start_ == kAlways || interval_ == interval()) return;
+  start_ = window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
+  interval_ = interval();
+}
+
+Instant Window::frontier(int weight) const {
+  return count_ + weight <= config_.reservoir ? start_ + place(count_) : start_ + interval();
+}
+
+Instant Window::off_edges(Instant t) const {
+  const Instant guard = std::min(kGuard, std::floor(interval() / 10));
+  const Instant start = window_of(t);
+  if (t < start + guard) return start + guard;
+  return t > start + interval() - guard ? start + interval() + guard : t;
+}
+
+void Window::commit(Instant at, int weight) {
+  const Instant start = window_of(at);
+  if (start > start_) start_ = start, count_ = 0;
+  interval_ = interval();
+  count_ += weight;
+}
+
+void Window::give_back(Instant at, int weight) {
+  if (at >= start_ && at < start_ + interval()) count_ = std::max<std::int64_t>(0, count_ - weight);
+}
+
+Instant Window::ahead(Instant now, std::int64_t units) const {
+  const Instant current = window_of(now);
+  const Instant start = std::max(start_, current);
+  const std::int64_t before = units + (start_ >= current ? std::min<std::int64_t>(count_, config_.reservoir) : 0);
+  const auto windows = static_cast<Instant>(before / config_.reservoir);
+  return std::max(now, start + windows * interval() + place(before % config_.reservoir));
+}
+
+Instant Window::forgettable_at() const { return start_ + interval(); }
+
+Instant Window::window_of(Instant t) const {
+  const auto whole = static_cast<std::int64_t>(std::floor(t));
+  return static_cast<Instant>(whole - (whole + k2025) % config_.interval.count());
+}
+
+Instant Window::place(std::int64_t count) const {
+  return config_.spread ? static_cast<Instant>(count) * interval() / config_.reservoir : 0;
+}
+
+}  // namespace penstock::flow

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario: limits, what happens to an upstream, and what must come of each request. With short words to write one.
+// scenarios.h is the table of them, scenario_run.h runs one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "flow/booker.h"
+#include "penstock/limits.h"
+
+namespace penstock::scenarios {
+
+using flow::kHold;
+using flow::kNoLimit;
+using flow::LimitIndex;
+using flow::Time;
+
+/// The Instant at which a scenario's clock shows 0: 14 000 hours after the beginning of 2025. So windows that divide an
+/// hour have an edge there, and a double holds these times to 1/128 µs, no better and no worse than those of today.
+inline constexpr double kStart = 14'000 * 3'600e6;
+
+constexpr Time ms(double n) { return static_cast<Time>(n * 1'000); }
+constexpr Time sec(double n) { return static_cast<Time>(n * 1'000'000); }
+
+// ---- what happens, in order of time ---------------------------------------------------------------------------------
+
+struct Arrive {
+  Time at;
+  int count = 1;
+  int weight = 1;
+  std::string_view group = {};
+};
+/// From now on these limits: as many, of the same names and kinds, with other parameters.
+struct Change {
+  Time at;
+  std::vector<LimitConfig> limits;
+};
+struct Pause {
+  Time at;
+  Time until;
+  std::string_view group = {};
+};
+/// The n-th request (from 0, in order of arrival), which has a departure ahead, does not take it.
+struct GiveBack {
+  Time at;
+  std::size_t request;
+};
+using Event = std::variant<Arrive, Change, Pause, GiveBack>;
+
+// ---- what comes of each request -------------------------------------------------------------------------------------
+
+struct Outcome {
+  Time at = 0;               ///< when it leaves; of no meaning where it is refused
+  LimitIndex by = kNoLimit;  ///< what made it wait, or refused it
+  bool refused = false;
+  bool operator==(const Outcome&) const = default;
+};
+
+struct Scenario {
+  std::string_view name;
+  std::vector<LimitConfig> limits;
+  std::vector<Event> events;
+  std::vector<Outcome> outcomes;  ///< of the requests in order of their arrival
+};
+
+// ---- words to write them with ---------------------------------------------------------------------------------------
+
+inline LimitConfig limit(LimitConfig::Kind kind) { return {.kind = kind, .name = std::string(limit_key(kind))}; }
+inline LimitConfig pacer(double qps, int burst = 0, double factor = 0.5) {
+  return limit(PacerConfig{.qps = qps, .max_burst = burst, .burst_allowance_factor = factor});
+}
+inline LimitConfig window(int reservoir, Time interval) {
+  return limit(WindowConfig{.reservoir = reservoir, .interval = Duration(interval)});
+}
+inline LimitConfig spread(int reservoir, Time interval) {
+  return limit(WindowConfig{.reservoir = reservoir, .interval = Duration(interval), .spread = true});
+}
+inline LimitConfig sliding(int max, Time interval) {
+  return limit(SlidingWindowConfig{.max = max, .interval = Duration(interval)});
+}
+inline LimitConfig bucket(int capacity, int refill, Time frequency) {
+  return limit(
+      TokenBucketConfig{.capacity = capacity, .refill_amount = refill, .refill_frequency = Duration(frequency)});
+}
+inline LimitConfig counter(int max, Time period) {
+  return limit(CounterConfig{.max = max, .period = Duration(period)});
+}
+inline LimitConfig per_group(LimitConfig config) {
+  config.per = LimitConfig::Per::group;
+  config.name += "-of-group";
+  return config;
+}
+inline LimitConfig named(std::string_view name, LimitConfig config) {
+  config.name = name;
+  return config;
+}
+inline LimitConfig refusing(LimitConfig config) {
+  config.mode = LimitConfig::Mode::refuse;
+  return config;
+}
+
+inline Outcome at(Time time, LimitIndex by = kNoLimit) { return {time, by}; }
+inline Outcome refused(LimitIndex by) { return {.by = by, .refused = true}; }
+inline std::vector<Outcome> times(int count, Outcome outcome) {
+  return std::vector<Outcome>(static_cast<std::size_t>(count), outcome);
+}
+inline std::vector<Outcome> operator+(std::vector<Outcome> first, const std::vector<Outcome>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace penstock::scenarios

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one scenario: lanes of endless slots that ask as those of an upstream do, each for the run of equal weights at
+// its head, at once or when it was told to ask again; the departures go to its requests first come first served.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/scenario.h"
+
+namespace penstock::scenarios {
+
+/// What is asked: the limits of one upstream, by one process.
+class Asked {
+ public:
+  virtual ~Asked() = default;
+  /// The answer, at once. Times never go back from call to call. Where resets are to be asked for, those that were due
+  /// by `now` and have not been are asked for first, each at its own moment.
+  virtual flow::Booking ask(Time now, const flow::Ask& ask) = 0;
+  virtual void give_back(Time now, std::string_view group, const flow::Departure& departure) = 0;
+  virtual void pause(Time now, std::string_view group, Time until) = 0;
+  virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
+};
+
+class Course {
+ public:
+  explicit Course(Asked& asked) : asked_(asked) {}
+
+  std::vector<Outcome> of(const Scenario& scenario) {
+    auto event = scenario.events.begin();
+    for (int steps = 0; steps < kMostSteps; ++steps) {
+      const auto [name, lane] = next_lane();
+      const bool events_left = event != scenario.events.end();
+      if (!lane && !events_left) return outcomes();
+      const Time event_at = events_left ? std::visit([](const auto& it) { return it.at; }, *event) : 0;
+      if (lane && (!events_left || lane->ask_again <= event_at)) {
+        ask(lane->ask_again, name, *lane);
+      } else {
+        std::visit([&](const auto& it) { happen(it); }, *event++);
+      }
+    }
+    ADD_FAILURE() << "endless";
+    return outcomes();
+  }
+
+ private:
+  static constexpr int kMostSteps = 100'000;
+  struct Request {
+    Time arrived;
+    int weight;
+    std::string group;
+    flow::Departure departure = {};
+    Outcome outcome = {};
+  };
+  struct Lane {
+    std::deque<std::size_t> waiting;
+    Time ask_again = 0;
+    int told = 0;  // when, among the others
+    LimitIndex told_by = kNoLimit;
+    std::vector<Time> booked;
+  };
+
+  void happen(const Arrive& arrival) {
+    const std::string group(arrival.group);
+    Lane& lane = lanes_[group];
+    const bool told_to_wait = !lane.waiting.empty();
+    for (int i = 0; i < arrival.count; ++i) {
+      lane.waiting.push_back(requests_.size());
+      requests_.push_back({arrival.at, arrival.weight, group});
+    }
+    if (!told_to_wait) ask(arrival.at, group, lane);
+  }
+  void happen(const Change& change) { asked_.change(change.at, change.limits); }
+  void happen(const Pause& pause) { asked_.pause(pause.at, pause.group, pause.until); }
+  void happen(const GiveBack& back) {
+    const Request& request = requests_.at(back.request);
+    ASSERT_GT(request.departure.at, back.at) << "is not ahead";
+    std::erase(lanes_[request.group].booked, request.departure.at);
+    asked_.give_back(back.at, request.group, request.departure);
+  }
+
+  /// Until nobody waits, or it is told to.
+  void ask(Time now, const std::string& group, Lane& lane) {
+    while (!lane.waiting.empty()) {
+      std::erase_if(lane.booked, [&](Time at) { return at <= now; });
+      const std::size_t count = run_at_head(lane);
+      const int weight = requests_[lane.waiting.front()].weight;
+      const flow::Booking booking = asked_.ask(now, {group, count, weight, lane.booked.size()});
+      ASSERT_LE(booking.departures.size(), count);
+      for (const flow::Departure& departure : booking.departures) grant(lane, departure);
+      if (booking.departures.size() == count) continue;
+      if (booking.stop == flow::Booking::Stop::refused) {
+        take_head(lane).outcome = refused(booking.limited_by);
+        continue;
+      }
+      ASSERT_EQ(booking.stop, flow::Booking::Stop::turn);
+      lane.ask_again = std::max(booking.ask_again, now + 1);
+      lane.told = ++told_;
+      lane.told_by = booking.limited_by;
+      return;
+    }
+  }
+
+  void grant(Lane& lane, const flow::Departure& departure) {
+    Request& request = take_head(lane);
+    EXPECT_EQ(departure.weight, request.weight);
+    request.departure = departure;
+    request.outcome = {departure.at, departure.limited_by};
+    if (departure.limited_by == kNoLimit && departure.at > request.arrived) request.outcome.by = lane.told_by;
+    lane.booked.push_back(departure.at);
+  }
+
+  std::size_t run_at_head(const Lane& lane) const {
+    const int weight = requests_[lane.waiting.front()].weight;
+    const auto end = std::ranges::find_if(lane.waiting, [&](std::size_t n) { return requests_[n].weight != weight; });
+    return static_cast<std::size_t>(end - lane.waiting.begin());
+  }
+  Request& take_head(Lane& lane) {
+    Request& request = requests_[lane.waiting.front()];
+    lane.waiting.pop_front();
+    return request;
+  }
+
+  /// Of the lanes that wait, the one that is to ask next; of those at one moment, who was told first.
+  std::pair<std::string, Lane*> next_lane() {
+    std::pair<std::string, Lane*> next{{}, nullptr};
+    for (auto& [name, lane] : lanes_) {
+      if (lane.waiting.empty()) continue;
+      const auto key = [](const Lane& of) { return std::pair(of.ask_again, of.told); };
+      if (!next.second || key(lane) < key(*next.second)) next = {name, &lane};
+    }
+    return next;
+  }
+
+  std::vector<Outcome> outcomes() const {
+    std::vector<Outcome> all;
+    for (const Request& request : requests_) all.push_back(request.outcome);
+    return all;
+  }
+
+  Asked& asked_;
+  std::vector<Request> requests_;
+  std::map<std::string, Lane> lanes_;
+  int told_ = 0;
+};
+
+/// `1 001 000 by 0, 2 001 000, refused by 1`
+inline void PrintTo(const Outcome& outcome, std::ostream* out) {
+  if (outcome.refused) {
+    *out << "refused";
+  } else {
+    *out << outcome.at;
+  }
+  if (outcome.by != kNoLimit) *out << " by " << outcome.by;
+}
+
+inline void PrintTo(const Scenario& scenario, std::ostream* out) { *out << scenario.name; }
+
+}  // namespace penstock::scenarios
