@@ -34,7 +34,8 @@ void divide(SemaphoreConfig& semaphore, int processes) { semaphore.capacity /= p
 void divide(TokenBucketConfig& bucket, int processes) {
   const int amount = std::max(1, bucket.refill_amount / processes);
   const double times = static_cast<double>(amount) * processes / bucket.refill_amount;
-  bucket.refill_frequency = Duration{std::llround(std::ceil(static_cast<double>(bucket.refill_frequency.count()) * times))};
+  bucket.refill_frequency =
+      Duration{std::llround(std::ceil(static_cast<double>(bucket.refill_frequency.count()) * times))};
   bucket.refill_amount = amount;
   bucket.capacity = std::max(1, bucket.capacity / processes);
 }

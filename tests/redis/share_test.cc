@@ -22,7 +22,8 @@ TEST(Share, of_a_rate_is_exact_and_of_its_burst_rounded_down) {
 TEST(Share, of_a_count_is_rounded_down) {
   EXPECT_EQ(share_of(WindowConfig{.reservoir = 200, .interval = 500ms}, 3).reservoir, 66);
   EXPECT_EQ(share_of(WindowConfig{.reservoir = 200, .interval = 500ms}, 3).interval, Duration(500ms));
-  EXPECT_EQ(share_of(SlidingWindowConfig{.max = 3, .interval = 1s}, 3), (SlidingWindowConfig{.max = 1, .interval = 1s}));
+  EXPECT_EQ(share_of(SlidingWindowConfig{.max = 3, .interval = 1s}, 3),
+            (SlidingWindowConfig{.max = 1, .interval = 1s}));
   EXPECT_EQ(share_of(CounterConfig{.max = 7, .period = 1min}, 2), (CounterConfig{.max = 3, .period = 1min}));
   EXPECT_EQ(share_of(SemaphoreConfig{.capacity = 5}, 3).capacity, 1);
 }
@@ -30,7 +31,8 @@ TEST(Share, of_a_count_is_rounded_down) {
 TEST(Share, of_a_count_that_is_too_small_is_one_in_a_longer_time) {
   EXPECT_EQ(share_of(WindowConfig{.reservoir = 1, .interval = 1min, .spread = true}, 3),
             (WindowConfig{.reservoir = 1, .interval = 3min, .spread = true}));
-  EXPECT_EQ(share_of(SlidingWindowConfig{.max = 2, .interval = 1s}, 5), (SlidingWindowConfig{.max = 1, .interval = 3s}));
+  EXPECT_EQ(share_of(SlidingWindowConfig{.max = 2, .interval = 1s}, 5),
+            (SlidingWindowConfig{.max = 1, .interval = 3s}));
   EXPECT_EQ(share_of(CounterConfig{.max = 1, .period = 1h}, 16), (CounterConfig{.max = 1, .period = 16h}));
   EXPECT_EQ(share_of(SemaphoreConfig{.capacity = 2}, 3).capacity, 0);
 }
