@@ -37,6 +37,12 @@ Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
 
 Instant SlidingWindow::forgettable_at() const { return size() > 0 ? times_.back() + interval() : kAlways; }
 
+std::string SlidingWindow::state() const {
+  std::string text;
+  for (std::int64_t n = 0; n < size(); ++n) text += ' ' + std::to_string(static_cast<std::int64_t>(time(n)));
+  return text.empty() ? text : "1s" + text;
+}
+
 void SlidingWindow::drop_first() {
   if (2 * ++first_ < times_.size()) return;
   times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(first_));

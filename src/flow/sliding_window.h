@@ -21,6 +21,7 @@ class SlidingWindow final : public Limit {
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   Instant forgettable_at() const override;
+  std::string state() const override;
 
  private:
   /// Two guards longer than it is said to be: the first departure may have been late, and the next punctual.
