@@ -77,11 +77,19 @@ struct TimeoutConfig {
 struct GroupRule {
   enum class By { path, header, host };
   By by = By::host;
-  /// Of a path: its pattern, `/api/v*/guilds/{guild}`; `*` and `{name}` fit within one segment, what is braced makes the
-  /// group, and whatever follows the pattern does not matter. Of a header: its name. Requests that do not fit: group `-`.
+  /// Of a path: its pattern, `/api/v*/guilds/{guild}`. `*` and `{name}` stand for one character or more within their
+  /// segment, which has one of them at most; what is braced makes the group (several join with `/`), and whatever
+  /// segments follow do not matter. Of a header: its name. Requests that do not fit: group `-`.
   std::string pattern;
   bool operator==(const GroupRule&) const = default;
 };
+
+/// `path:/api/v*/guilds/{guild}`, `header:NAME`, `host`: the rule, or what is wrong with it.
+std::expected<GroupRule, std::string> parse_group(std::string_view text);
+inline std::string to_string(const GroupRule& rule) {
+  if (rule.by == GroupRule::By::host) return "host";
+  return (rule.by == GroupRule::By::path ? "path:" : "header:") + rule.pattern;
+}
 
 /// What an upstream's own answers may ask for.
 enum class Obey {
@@ -164,9 +172,15 @@ struct RedisConfig {
   bool operator==(const RedisConfig&) const = default;
 };
 
-/// `redis://[user:pass@]host[:port][/db]`, `unix://[user:pass@]/path[?db=N]`: fills everything up to `database`. Or what
-/// is wrong with it.
+/// `redis://[user:pass@]host[:port][/db]`, `unix://[user:pass@]/path[?db=N]`, with %XX in user, password and path:
+/// fills everything up to `database`. Or what is wrong with it, in words that repeat nothing of it.
 std::expected<RedisConfig, std::string> parse_redis_url(std::string_view text);
+/// For people: `redis://127.0.0.1:6379/0`, without user and password.
+inline std::string to_string(const RedisConfig& redis) {
+  const std::string database = std::to_string(redis.database);
+  if (!redis.path.empty()) return "unix://" + redis.path + "?db=" + database;
+  return "redis://" + to_string(Endpoint{redis.host, redis.port}) + "/" + database;
+}
 
 struct Config {
   ProxyConfig proxy;
@@ -178,7 +192,7 @@ struct Config {
   bool pass_unmatched = true;  ///< `unmatched: pass | deny`
   AccessConfig access;
   std::optional<RedisConfig> redis;  ///< nothing: every limit is kept in this process
-  UpstreamSettings unmatched;  ///< the pattern "*": each host:port that no entry names is held to these
+  UpstreamSettings unmatched;        ///< the pattern "*": each host:port that no entry names is held to these
   std::vector<UpstreamConfig> upstreams;
   bool operator==(const Config&) const = default;
 };

@@ -61,15 +61,16 @@ struct CounterConfig {
 };
 
 struct LimitConfig {
-  using Kind = std::variant<PacerConfig, WindowConfig, SlidingWindowConfig, TokenBucketConfig, SemaphoreConfig, CounterConfig>;
+  using Kind =
+      std::variant<PacerConfig, WindowConfig, SlidingWindowConfig, TokenBucketConfig, SemaphoreConfig, CounterConfig>;
   enum class Per { upstream, group };
   enum class Mode { delay, refuse };
 
   Kind kind;
-  std::string name;          ///< unique within the upstream; by default limit_key(kind)
-  Per per = Per::upstream;   ///< one for the whole upstream, or one for each of its groups
-  bool shared = true;        ///< kept in Redis, where there is one; otherwise in this process
-  Mode mode = Mode::delay;   ///< whether a request that it does not allow now waits, or is refused with 429
+  std::string name;         ///< unique within the upstream; empty: limit_key(kind). See limit_name()
+  Per per = Per::upstream;  ///< one for the whole upstream, or one for each of its groups
+  bool shared = true;       ///< kept in Redis, where there is one; otherwise in this process
+  Mode mode = Mode::delay;  ///< whether a request that it does not allow now waits, or is refused with 429
   bool operator==(const LimitConfig&) const = default;
 };
 
@@ -77,6 +78,11 @@ struct LimitConfig {
 constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
   constexpr std::string_view kKeys[] = {"pacer", "window", "slidingWindow", "tokenBucket", "semaphore", "counter"};
   return kKeys[kind.index()];
+}
+
+/// How the limit is called in metrics, events and Redis.
+constexpr std::string_view limit_name(const LimitConfig& limit) {
+  return limit.name.empty() ? limit_key(limit.kind) : std::string_view(limit.name);
 }
 
 }  // namespace penstock

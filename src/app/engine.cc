@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "proxy/local_bookers.h"
+
 namespace penstock::app {
 
 namespace {
@@ -63,7 +65,8 @@ void Engine::make_proxy() {
                                  .multi = *multi_,
                                  .verdict = *verdict_,
                                  .config = config_,
-                                 .events = [this](const Event& event) { tell(event); }};
+                                 .events = [this](const Event& event) { tell(event); },
+                                 .make_booker = proxy::local_bookers(loop_)};
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
 }

@@ -3,7 +3,7 @@
 #include "config/reading.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <limits>
 
 #include "config/units.h"
@@ -50,15 +50,39 @@ Match read_pattern(Reading& reading, const Spot& spot) {
   return std::move(match).value_or(Match{});
 }
 
+// One of a few words, each of which stands for a value.
+template <typename Value>
+void read_word(Reading& reading, const Spot& spot, std::initializer_list<std::pair<std::string_view, Value>> words,
+               Value& into) {
+  std::string expected;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) expected += i + 1 < words.size() ? ", " : " or ";
+    expected += words.begin()[i].first;
+  }
+  const auto text = reading.text(spot, expected);
+  if (!text) return;
+  const auto word = std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.first == *text; });
+  if (word == words.end()) return reading.complain(spot.node, named(spot.path) + " must be " + expected);
+  into = word->second;
+}
+
 std::string item_path(const Spot& spot, std::size_t index) { return spot.path + "[" + std::to_string(index) + "]"; }
 
 }  // namespace
 
+std::string shown(std::string_view path) {
+  std::string text;
+  for (auto open = path.find('['); open != std::string_view::npos; open = path.find('[')) {
+    text += path.substr(0, open);
+    path.remove_prefix(std::min(path.find(']', open), path.size() - 1) + 1);
+  }
+  return text.append(path);
+}
+
 std::string named(std::string_view path) {
-  path = path.substr(0, path.find('['));
-  const auto dot = path.rfind('.');
-  if (dot == std::string_view::npos) return std::string(path);
-  return std::string(path.substr(dot + 1)) + " in " + std::string(path.substr(0, dot));
+  const std::string text = shown(path);
+  const auto dot = text.rfind('.');
+  return dot == std::string::npos ? text : text.substr(dot + 1) + " in " + text.substr(0, dot);
 }
 
 Reading::Reading(const Environment& environment, std::vector<Problem> so_far)
@@ -157,18 +181,56 @@ void read(Reading& reading, const Spot& spot, Endpoint& into) {
 }
 
 void read(Reading& reading, const Spot& spot, LogLevel& into) {
-  constexpr std::array<std::pair<std::string_view, LogLevel>, 5> kLevels{{{"debug", LogLevel::debug},
-                                                                          {"info", LogLevel::info},
-                                                                          {"warn", LogLevel::warn},
-                                                                          {"error", LogLevel::error},
-                                                                          {"off", LogLevel::off}}};
-  const auto text = reading.text(spot, "debug, info, warn, error or off");
+  read_word(reading, spot,
+            {{"debug", LogLevel::debug},
+             {"info", LogLevel::info},
+             {"warn", LogLevel::warn},
+             {"error", LogLevel::error},
+             {"off", LogLevel::off}},
+            into);
+}
+
+void read(Reading& reading, const Spot& spot, WhenDown& into) {
+  read_word(
+      reading, spot,
+      {{"share", WhenDown::share}, {"hold", WhenDown::hold}, {"open", WhenDown::open}, {"refuse", WhenDown::refuse}},
+      into);
+}
+
+void read(Reading& reading, const Spot& spot, Obey& into) {
+  read_word(reading, spot, {{"retryAfter", Obey::retry_after}, {"off", Obey::off}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, LimitConfig::Per& into) {
+  read_word(reading, spot, {{"upstream", LimitConfig::Per::upstream}, {"group", LimitConfig::Per::group}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, LimitConfig::Mode& into) {
+  read_word(reading, spot, {{"delay", LimitConfig::Mode::delay}, {"refuse", LimitConfig::Mode::refuse}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, bool& into) {
+  read_word(reading, spot, {{"true", true}, {"false", false}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, double& into) {
+  const auto text = reading.text(spot, "a number");
   if (!text) return;
-  const auto level = std::find_if(kLevels.begin(), kLevels.end(), [&](const auto& l) { return l.first == *text; });
-  if (level != kLevels.end()) {
-    into = level->second;
+  if (const auto number = parse_number(*text)) {
+    into = *number;
   } else {
-    reading.complain(spot.node, named(spot.path) + " must be debug, info, warn, error or off");
+    reading.complain(spot.node,
+                     named(spot.path) + ": " + quoted(spot.node) + " is not a plain number, as in 20 or 0.5");
+  }
+}
+
+void read(Reading& reading, const Spot& spot, std::optional<GroupRule>& into) {
+  const auto text = reading.text(spot, "path:/a/{name}, header:NAME or host");
+  if (!text) return;
+  if (auto rule = parse_group(*text)) {
+    into = std::move(*rule);
+  } else {
+    reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) + ": " + rule.error());
   }
 }
 

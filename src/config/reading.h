@@ -47,15 +47,24 @@ class Reading {
   std::map<std::string, Place> places_;
 };
 
+/// The path without the numbers of items, which nobody counts: "upstreams.github.limits.window.interval".
+std::string shown(std::string_view path);
 /// "maxPending in upstreams.github.queue", "version".
 std::string named(std::string_view path);
 
 void read(Reading&, const Spot&, Duration& into);
 void read(Reading&, const Spot&, std::size_t& into);  ///< a count
 void read(Reading&, const Spot&, int& into);          ///< a count
+void read(Reading&, const Spot&, double& into);       ///< a plain number
+void read(Reading&, const Spot&, bool& into);
 void read(Reading&, const Spot&, std::string& into);
 void read(Reading&, const Spot&, Endpoint& into);
 void read(Reading&, const Spot&, LogLevel& into);
+void read(Reading&, const Spot&, WhenDown& into);
+void read(Reading&, const Spot&, Obey& into);
+void read(Reading&, const Spot&, LimitConfig::Per& into);
+void read(Reading&, const Spot&, LimitConfig::Mode& into);
+void read(Reading&, const Spot&, std::optional<GroupRule>& into);
 void read(Reading&, const Spot&, std::vector<std::string>& into);
 void read(Reading&, const Spot&, std::optional<std::vector<std::string>>& into);
 void read(Reading&, const Spot&, std::vector<Match>& into);  ///< one pattern or a list

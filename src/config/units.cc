@@ -2,8 +2,10 @@
 // See units.h.
 #include "config/units.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <span>
 
 namespace penstock::config {
@@ -24,13 +26,7 @@ constexpr Unit kDurations[] = {{"d", 86'400'000'000, 2}, {"h", 3'600'000'000, 2}
 constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
 constexpr double kLargestSize = static_cast<double>(1ULL << 50);
 
-std::optional<double> parse_decimal(std::string_view text) {
-  if (text.empty() || text.front() == '.' || text.back() == '.') return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+constexpr std::pair<std::string_view, double> kRates[] = {{"/s", 1}, {"/m", 60}, {"/h", 3600}};  // seconds
 
 std::string write(std::uint64_t value, std::span<const Unit> units, std::string_view zero) {
   if (value == 0) return std::string(zero);
@@ -51,10 +47,19 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   return value;
 }
 
+std::optional<double> parse_number(std::string_view text) {
+  if (text.empty() || text.front() == '.' || text.back() == '.') return std::nullopt;
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value > static_cast<double>(kLargestCount) ? std::nullopt : std::optional(value);
+}
+
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   const auto unit_at = text.find_first_not_of("0123456789.");
   if (unit_at == std::string_view::npos) return std::nullopt;
-  const auto number = parse_decimal(text.substr(0, unit_at));
+  const auto number = parse_number(text.substr(0, unit_at));
   for (const auto& unit : kSizes) {
     if (!number || unit.name != text.substr(unit_at)) continue;
     const double bytes = *number * static_cast<double>(unit.worth);
@@ -69,5 +74,27 @@ std::string write_duration(Duration duration) {
 }
 
 std::string write_size(std::uint64_t bytes) { return write(bytes, kSizes, "0B"); }
+
+std::optional<double> parse_rate(std::string_view text) {
+  const auto slash = std::min(text.find('/'), text.size());
+  const auto count = parse_number(text.substr(0, slash));
+  for (const auto& [unit, seconds] : kRates) {
+    if (count && text.substr(slash) == unit) return *count / seconds;
+  }
+  return std::nullopt;
+}
+
+std::string write_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+std::string write_rate(double per_second) {
+  for (const auto& [unit, seconds] : kRates) {
+    if (per_second * seconds >= 1 || unit == "/h") return write_number(per_second * seconds) + std::string(unit);
+  }
+  return {};
+}
 
 }  // namespace penstock::config

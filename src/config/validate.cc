@@ -6,8 +6,10 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "access/verdict.h"
+#include "config/checks.h"
 #include "config/reading.h"
 #include "config/units.h"
 
@@ -15,43 +17,10 @@ namespace penstock::config {
 
 namespace {
 
-using Issues = std::vector<Issue>;
-
-void add(Issues& issues, const std::string& path, const std::string& what) {
-  issues.push_back({path, named(path) + what, false});
-}
-
-void check_count(Issues& issues, const std::string& path, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value >= least && value <= most) return;
-  add(issues, path,
-      " is " + std::to_string(value) + "; it must be between " + std::to_string(least) + " and " +
-          std::to_string(most));
-}
-
-void check_size(Issues& issues, const std::string& path, std::size_t value, std::size_t least, std::size_t most) {
-  if (value >= least && value <= most) return;
-  add(issues, path,
-      " is " + write_size(value) + "; it must be between " + write_size(least) + " and " + write_size(most));
-}
-
-void check_duration(Issues& issues, const std::string& path, Duration value, Duration least, Duration most) {
-  if (value >= least && value <= most) return;
-  const auto given = value < 0s ? "negative" : write_duration(value);
-  add(issues, path, " is " + given + "; it must be between " + write_duration(least) + " and " + write_duration(most));
-}
-
 void check_timeout(Issues& issues, const std::string& path, Duration value) {
   if (value == 0s || (value >= 1ms && value <= 720h)) return;
   const auto given = value < 0s ? "negative" : write_duration(value);
   add(issues, path, " is " + given + "; it must be 0s, which means none, or between 1ms and 30d");
-}
-
-bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
-bool all_of(std::string_view text, std::string_view extra) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter_or_digit(c) || extra.find(c) != std::string_view::npos;
-  });
 }
 
 void check_via(Issues& issues, const std::string& via) {
@@ -102,14 +71,15 @@ void check_caps(Issues& issues, const CapsConfig& caps) {
 
 Issues settings_issues(const std::string& path, const UpstreamSettings& settings) {
   Issues issues;
-  const auto& [max_concurrent, queue, timeouts] = settings;
-  check_count(issues, path + ".maxConcurrent", max_concurrent, 1, 100'000);
+  const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
+  check_count(issues, path + ".maxConcurrent", settings.max_concurrent, 1, 100'000);
   check_count(issues, path + ".queue.maxPending", static_cast<std::int64_t>(queue.max_pending), 0, 1'000'000);
   check_duration(issues, path + ".queue.maxWait", queue.max_wait, 0s, 24h);
   check_timeout(issues, path + ".timeouts.connect", timeouts.connect);
   check_timeout(issues, path + ".timeouts.firstByte", timeouts.first_byte);
   check_timeout(issues, path + ".timeouts.idle", timeouts.idle);
   check_timeout(issues, path + ".timeouts.total", timeouts.total);
+  check_limits(issues, path, settings);
   return issues;
 }
 
@@ -167,6 +137,7 @@ std::vector<Issue> find_issues(const Config& config) {
   check_networks(issues, "access.clients", config.access.clients);
   check_networks(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
   check_networks(issues, "access.deny", config.access.deny);
+  if (config.redis) check_redis(issues, *config.redis);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
   check_upstreams(issues, config);
   return issues;

@@ -52,7 +52,7 @@ struct Booking {
   Stop stop = Stop::turn;
   Scope scope = Scope::upstream;
   LimitIndex limited_by = kNoLimit;  ///< the limit that stopped it
-  Time ask_again = 0;                ///< of a turn; of a refusal: until when asking will be in vain
+  Time ask_again = 0;                ///< of a turn; of a refusal: until when asking will be in vain; 0: when it likes
   Time not_before = 0;               ///< a moment before which the next departure is not to be expected
 
   void clear() {
@@ -64,11 +64,13 @@ struct Booking {
 class Booker {
  public:
   virtual ~Booker() = default;
-  /// Up to `ask.count` departures from `now` on. Fills the empty `booking` and returns true, or returns false: the answer
-  /// will come through Upstream::answer(), later and always. A lane has one ask under way at a time.
+  /// Up to `ask.count` departures from `now` on. Fills the empty `booking` and returns true, or returns false: the
+  /// answer will come through Upstream::answer(), later and always. A lane has one ask under way at a time.
   virtual bool ask(Time now, const Ask& ask, Booking& booking) = 0;
-  /// How long an answer may take; 0: none is ever late.
+  /// How long an answer may take; 0: it comes at once.
   virtual Time patience() const { return 0; }
+  /// A lane with departures ahead asks for more when the last of them is no further off than this.
+  virtual Time lead() const { return kHorizon; }
   /// The limit that can never admit such a weight, or kNoLimit.
   virtual LimitIndex forbids(int weight) const = 0;
   /// An estimate: when a request would leave that has `units` units before it in its lane and those of the other lanes
@@ -78,10 +80,23 @@ class Booker {
   virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
   /// A request of this lane landed. True: a permit has become free by it, and lanes that wait for one may ask again.
   virtual bool landed(Time now, std::string_view group) = 0;
-  /// The lane was told to wait, and now has nobody in it.
-  virtual void nobody_waits(Time now, std::string_view group) = 0;
+  /// Who was told to wait needs no departure any more: a lane of its group, or none of the upstream's.
+  virtual void nobody_waits(Time now, Booking::Scope scope, std::string_view group) = 0;
   /// The upstream asked for a pause: nobody leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
+};
+
+/// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names, or ends
+/// flights. Never from within a call of Booker.
+class BookerEvents {
+ public:
+  virtual void answer(std::string_view group, const Booking& booking) = 0;
+  virtual void may_ask(Booking::Scope scope, std::string_view group) = 0;
+  /// So many requests in flight hold permits that are lost, and must be ended: of the upstream, or of that group.
+  virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
+
+ protected:
+  ~BookerEvents() = default;
 };
 
 }  // namespace penstock::flow

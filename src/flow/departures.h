@@ -7,38 +7,41 @@
 #include <cstddef>
 #include <vector>
 
-#include "flow/limit.h"
+#include "flow/booker.h"
 
 namespace penstock::flow {
 
 class Departures {
  public:
-  bool empty() const { return first_ == times_.size(); }
-  std::size_t size() const { return times_.size() - first_; }
-  Time front() const { return times_[first_]; }
+  bool empty() const { return first_ == all_.size(); }
+  std::size_t size() const { return all_.size() - first_; }
+  const Departure& front() const { return all_[first_]; }
+  const Departure& back() const { return all_.back(); }
 
   /// Cheap for the latest so far, which is the rule.
-  void add(Time at) {
-    const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(first_);
-    times_.insert(std::upper_bound(begin, times_.end(), at), at);
+  void add(const Departure& departure) {
+    const auto begin = all_.begin() + static_cast<std::ptrdiff_t>(first_);
+    const auto later = [](const Departure& a, const Departure& b) { return a.at < b.at; };
+    all_.insert(std::upper_bound(begin, all_.end(), departure, later), departure);
   }
-  void pop_front() {
-    ++first_;
-    if (2 * first_ >= times_.size()) close_up();
+  Departure pop_front() {
+    const Departure first = all_[first_++];
+    if (2 * first_ >= all_.size()) close_up();
+    return first;
   }
-  Time pop_back() {
-    const Time at = times_.back();
-    times_.pop_back();
-    return at;
+  Departure pop_back() {
+    const Departure last = all_.back();
+    all_.pop_back();
+    return last;
   }
 
  private:
   void close_up() {
-    times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(first_));
+    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
   }
 
-  std::vector<Time> times_;
+  std::vector<Departure> all_;
   std::size_t first_ = 0;  // those before it are taken
 };
 

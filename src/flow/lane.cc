@@ -7,31 +7,79 @@
 namespace penstock::flow {
 
 void Lane::join(Requests& requests, std::uint32_t index) {
-  RequestList& list = requests[index].stage == Stage::returned ? returned_ : waiting_;
-  list.push_back(requests, index);
+  const Request& request = requests[index];
+  (request.stage == Stage::returned ? returned_ : waiting_).push_back(requests, index);
+  units_ += request.weight;
+  heavier_ += request.weight > 1 ? 1 : 0;
 }
 
 void Lane::remove(Requests& requests, std::uint32_t index) {
-  RequestList& list = requests[index].stage == Stage::returned ? returned_ : waiting_;
-  list.remove(requests, index);
+  const Request& request = requests[index];
+  (request.stage == Stage::returned ? returned_ : waiting_).remove(requests, index);
+  units_ -= request.weight;
+  heavier_ -= request.weight > 1 ? 1 : 0;
+}
+
+std::uint32_t Lane::first_wanting(const Requests& requests) const {
+  std::size_t before = expected();
+  const bool returned = before < returned_.size();
+  std::uint32_t index = returned ? returned_.front() : waiting_.front();
+  for (before -= returned ? 0 : returned_.size(); before > 0; --before) index = requests[index].next;
+  return index;
+}
+
+Lane::Run Lane::next_run(const Requests& requests) const {
+  const std::size_t most = wants_no_slot() > 0 ? wants_no_slot() : wants();
+  if (heavier_ == 0) return {most, 1};
+  std::uint32_t index = first_wanting(requests);
+  Run run{0, requests[index].weight};
+  while (run.count < most && requests[index].weight == run.weight) ++run.count, index = requests[index].next;
+  return run;
+}
+
+void Lane::book(const Departure& departure) {
+  departures_.add(departure);
+  booked_units_ += departure.weight;
+}
+
+Departure Lane::pop_departure() {
+  const Departure first = departures_.pop_front();
+  booked_units_ -= first.weight;
+  return first;
+}
+
+Departure Lane::drop_latest_departure() {
+  const Departure last = departures_.pop_back();
+  booked_units_ -= last.weight;
+  return last;
 }
 
 std::optional<Time> Lane::nobody_leaves_before() const {
   if (asking()) return std::nullopt;
-  if (!departures_.empty()) return departures_.front();
+  if (!departures_.empty()) return departures_.front().at;
   if (ask_again_) return not_before_;
   return std::nullopt;
 }
 
 std::optional<Time> Lane::next_moment() const {
-  if (wants() == 0 || !ask_again_) return departures_.empty() ? std::nullopt : std::optional(departures_.front());
-  return departures_.empty() ? *ask_again_ : std::min(*ask_again_, departures_.front());
+  if (wants() == 0 || !ask_again_) return departures_.empty() ? std::nullopt : std::optional(departures_.front().at);
+  return departures_.empty() ? *ask_again_ : std::min(*ask_again_, departures_.front().at);
 }
 
 void LaneList::move(Lane& lane, LaneList* list) {
   if (lane.list_ == list) return;
   if (lane.list_) lane.list_->remove(lane);
   if (list) list->push_back(lane);
+}
+
+void LaneList::put_first(Lane& lane) {
+  remove(lane);
+  lane.list_ = this;
+  lane.previous_ = nullptr;
+  lane.next_ = first_;
+  (first_ ? first_->previous_ : last_) = &lane;
+  first_ = &lane;
+  ++size_;
 }
 
 void LaneList::push_back(Lane& lane) {

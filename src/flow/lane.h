@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,20 @@
 namespace penstock::flow {
 
 class LaneList;
+
+/// The limit that last made somebody wait, and when that was said.
+struct LastLimit {
+  LimitIndex by = kNoLimit;
+  Time at = std::numeric_limits<Time>::min();
+};
+
+/// Until when a limit in refuse mode does not allow such a weight.
+struct LastRefusal {
+  LimitIndex by = kNoLimit;
+  int weight = 0;
+  Time until = 0;
+  bool covers(Time now, int other_weight) const { return now < until && other_weight >= weight; }
+};
 
 class Lane {
  public:
@@ -37,8 +52,18 @@ class Lane {
   void join(Requests& requests, std::uint32_t index);  ///< by its stage: waiting or returned
   void remove(Requests& requests, std::uint32_t index);
 
+  /// The first request for which no departure is expected; wants() > 0.
+  std::uint32_t first_wanting(const Requests& requests) const;
+  /// How many from it on weigh the same, and what.
+  struct Run {
+    std::size_t count;
+    int weight;
+  };
+  Run next_run(const Requests& requests) const;
+
   // What is booked, in numbers of departures.
   bool asking() const { return asked_ > 0; }
+  int asked_weight() const { return asked_weight_; }
   std::size_t expected() const { return asked_ + departures_.size(); }
   /// Requests for which no departure is expected.
   std::size_t wants() const { return size() - std::min(size(), expected()); }
@@ -51,15 +76,24 @@ class Lane {
   /// Nobody in it, and an ask for a newcomer may be made.
   bool at_rest() const { return empty() && expected() == 0; }
 
-  void asked(std::size_t count) { asked_ = count; }
+  /// Departures that are booked and not taken, and the units of the requests that have none.
+  const Departures& departures() const { return departures_; }
+  std::int64_t unbooked_units() const { return std::max<std::int64_t>(0, units_ - booked_units_); }
+
+  void asked(std::size_t count, int weight) { asked_ = count, asked_weight_ = weight; }
   std::size_t answered() { return std::exchange(asked_, 0); }
-  void book(Time departure) { departures_.add(departure); }
+  void book(const Departure& departure);
+  bool departs_by(Time now) const { return !departures_.empty() && departures_.front().at <= now; }
+  Departure pop_departure();
+  Departure drop_latest_departure();
+
+  // What it was told instead.
   void ask_later(Time ask_again, Time not_before) { ask_again_ = ask_again, not_before_ = not_before; }
-  void forget_ask_again() { ask_again_.reset(); }
+  void await_permit(Booking::Scope scope) { awaits_ = scope; }
+  /// It may ask again at once.
+  void forget_told() { ask_again_.reset(), awaits_.reset(); }
   bool told_to_wait() const { return ask_again_.has_value(); }
-  bool departs_by(Time now) const { return !departures_.empty() && departures_.front() <= now; }
-  void pop_departure() { departures_.pop_front(); }
-  Time drop_latest_departure() { return departures_.pop_back(); }
+  std::optional<Booking::Scope> awaits() const { return awaits_; }
 
   /// Before this moment nobody leaves; nothing: unknown.
   std::optional<Time> nobody_leaves_before() const;
@@ -67,9 +101,13 @@ class Lane {
   std::optional<Time> next_moment() const;
 
   // What the upstream notes on it.
-  std::size_t flying = 0;         ///< started from here and not landed, without the returned
-  std::size_t counted = 0;        ///< reserves() as the upstream has counted it
-  std::uint64_t last_served = 0;  ///< who was served longest ago goes first
+  LastLimit limited;               ///< that made it wait
+  LastRefusal forbidden;           ///< by a limit in refuse mode
+  std::size_t flying = 0;          ///< started from here and not landed, without the returned
+  std::size_t counted = 0;         ///< reserves() as the upstream has counted it
+  std::int64_t counted_units = 0;  ///< unbooked_units() likewise
+  bool keeps_turn = false;         ///< it asked in vain: it comes first again
+  std::uint64_t last_served = 0;   ///< who was served longest ago goes first
 
  private:
   friend class LaneList;
@@ -79,10 +117,15 @@ class Lane {
   std::string group_;
   RequestList returned_;
   RequestList waiting_;
+  std::int64_t units_ = 0;   // of all that are in it
+  std::size_t heavier_ = 0;  // how many of these weigh more than 1
   Departures departures_;
+  std::int64_t booked_units_ = 0;
   std::size_t asked_ = 0;  // under way
+  int asked_weight_ = 1;
   std::optional<Time> ask_again_;
-  Time not_before_ = 0;  // with ask_again_
+  Time not_before_ = 0;                   // with ask_again_
+  std::optional<Booking::Scope> awaits_;  // a permit
 
   LaneList* list_ = nullptr;
   Lane* previous_ = nullptr;
@@ -104,6 +147,8 @@ class LaneList {
   Lane& front() const { return *first_; }
   /// Moves `lane` to the end of `list`, unless it is in it; nullptr: out of any.
   static void move(Lane& lane, LaneList* list);
+  /// Moves `lane`, which is in it, to its front.
+  void put_first(Lane& lane);
 
  private:
   void push_back(Lane& lane);

@@ -41,6 +41,7 @@ struct Request {
   std::uint32_t previous = 0;
   std::uint32_t next = 0;
   std::uint32_t generation = 1;
+  int weight = 1;
   Stage stage = Stage::released;
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");

@@ -4,6 +4,7 @@
 #include "flow/upstream.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
@@ -17,21 +18,27 @@ Upstream::~Upstream() = default;
 
 // ---- calls ----------------------------------------------------------------------------------------------------------
 
-Ticket Upstream::arrive(Time now, RequestId id, Commands& commands, std::optional<Time> max_wait,
-                        std::string_view group) {
+Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) {
   settle(now, commands);
-  const auto turn_away = [&](Refused why) {
-    commands.refuse.push_back({id, why, 0, retry_after(now)});
-    return Ticket{};
-  };
-  if (free_slots() == 0 && queue_full()) return turn_away(Refused::queue_full);
+  const LimitIndex forbidding = booker_.forbids(newcomer.weight);
+  if (forbidding != kNoLimit) return turn_away(now, newcomer, Refused::too_heavy, forbidding, commands);
+  if (free_slots() == 0 && queue_full()) return turn_away(now, newcomer, Refused::queue_full, kNoLimit, commands);
 
-  Lane& lane = lane_of(group);
-  if (may_start_now(now, lane)) return start_newcomer(now, id, lane, commands);
+  Lane& lane = lane_of(newcomer.group);
+  const Asked asked = ask_for(now, newcomer, lane);
+  if (asked == Asked::granted) return start_newcomer(now, newcomer, lane, commands);
 
-  const Time patience = std::max<Time>(0, std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait)));
-  const auto why = refusal(now, lane, now + patience);
-  const Ticket ticket = why ? turn_away(*why) : keep_waiting(now, id, lane, now + patience);
+  const Time patience = std::max<Time>(0, std::min(settings_.max_wait, newcomer.max_wait.value_or(settings_.max_wait)));
+  const bool judged_later = booker_.patience() > 0 && (asked == Asked::under_way || lane.asking()) && free_slots() > 0;
+  const Time deadline = now + (judged_later ? std::max(patience, booker_.patience()) : patience);
+  std::optional<Refused> why;
+  if (asked == Asked::refused) {
+    why = booking_.stop == Booking::Stop::refused ? Refused::limited : Refused::unavailable;
+  } else if (!judged_later) {
+    why = refusal(now, newcomer, lane, deadline);
+  }
+  const Ticket ticket =
+      why ? turn_away(now, newcomer, *why, lane.limited.by, commands) : keep_waiting(now, newcomer, lane, deadline);
   refresh(now, lane, commands);
   settle(now, commands);
   return ticket;
@@ -56,6 +63,7 @@ void Upstream::again(Time now, Ticket ticket, Commands& commands) {
   request.stage = Stage::returned;
   lane.join(requests_, ticket.index);
   --lane.flying;
+  if (booker_.landed(now, lane.group())) permit_came(now, lane);
   refresh(now, lane, commands);
   settle(now, commands);
 }
@@ -68,7 +76,17 @@ void Upstream::answer(Time now, std::string_view group, const Booking& booking, 
     return;
   }
   use(now, *lane, lane->answered(), booking, commands);
-  refresh(now, *lane, commands);
+  settle(now, commands);
+}
+
+void Upstream::may_ask(Time now, Booking::Scope scope, std::string_view group, Commands& commands) {
+  refuse_until(now - 1, now, commands);
+  if (scope == Booking::Scope::upstream) {
+    held_until_ = now;
+    while (!awaiting_.empty()) rest(now, awaiting_.front());
+  } else if (Lane* lane = find_lane(group)) {
+    rest(now, *lane);
+  }
   settle(now, commands);
 }
 
@@ -77,9 +95,12 @@ void Upstream::advance(Time now, Commands& commands) { settle(now, commands); }
 // ---- what can be read -----------------------------------------------------------------------------------------------
 
 std::optional<Time> Upstream::wake_at() const {
-  const std::optional<Time> due = due_.first_time();
-  if (deadlines_.empty()) return due;
-  return due ? std::min(*due, deadlines_.first_time()) : deadlines_.first_time();
+  std::optional<Time> next = due_.first_time();
+  const auto at = [&next](Time moment) { next = next ? std::min(*next, moment) : moment; };
+  if (!deadlines_.empty()) at(deadlines_.first_time());
+  const bool somebody_may_ask = !returning_.empty() || (free_slots() > 0 && !wanting_.empty());
+  if (somebody_may_ask) at(held_until_);
+  return next;
 }
 
 Time Upstream::oldest_wait(Time now) const {
@@ -92,10 +113,22 @@ Time Upstream::oldest_wait(Time now) const {
   return now - oldest;
 }
 
-std::int64_t Upstream::retry_after(Time now) const {
+std::int64_t Upstream::retry_after(Time now, std::string_view group) const {
   const auto ahead = static_cast<std::int64_t>(pending_) * flights_.mean(now);
-  const auto served = static_cast<std::int64_t>(slots_) * 1'000'000;  // µs of flight in a second
-  return std::clamp<std::int64_t>((ahead + served - 1) / served, 1, 3600);
+  const Time by_slots = ahead / static_cast<std::int64_t>(slots_);
+  const Lane* lane = find_lane(group);
+  const std::int64_t units = lane ? lane->unbooked_units() : 0;
+  const Time by_limits = booker_.ahead(now, group, units, unbooked_units_ - units) - now;
+  return std::clamp<std::int64_t>((std::max(by_slots, by_limits) + 999'999) / 1'000'000, 1, 3600);
+}
+
+LimitIndex Upstream::limited_by(Ticket ticket) const {
+  return requests_.stage(ticket) == Stage::released ? kNoLimit : limited_by(requests_[ticket.index]);
+}
+
+LimitIndex Upstream::limited_by(const Request& request) const {
+  const LastLimit& last = request.lane->limited.at >= limited_.at ? request.lane->limited : limited_;
+  return last.at >= request.arrived ? last.by : kNoLimit;
 }
 
 // ---- the course of a call -------------------------------------------------------------------------------------------
@@ -114,7 +147,7 @@ bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
        deadlines_.prune(requests_, pending_)) {
     const std::uint32_t index = deadlines_.first().index;
     Lane& lane = *requests_[index].lane;
-    refuse(now, index, commands);
+    refuse(now, index, Refused::wait_over, limited_by(requests_[index]), commands);
     refresh(now, lane, commands);
     refused = true;
   }
@@ -124,25 +157,20 @@ bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
 void Upstream::take_off_due(Time now, Commands& commands) {
   while (Lane* lane = due_.first_by(now)) {
     if (lane->departs_by(now)) {
-      lane->pop_departure();
       start_head(now, *lane, commands);
     } else {
-      lane->forget_ask_again();
+      lane->forget_told();
     }
     refresh(now, *lane, commands);
   }
 }
 
 void Upstream::serve_lanes(Time now, Commands& commands) {
-  while (!returning_.empty()) {
-    Lane& lane = returning_.front();
-    ask(now, lane, lane.wants_no_slot(), commands);
-  }
-  while (free_slots() > 0 && !wanting_.empty()) {
-    for (std::size_t lanes = wanting_.size(); lanes > 0 && free_slots() > 0 && !wanting_.empty(); --lanes) {
-      Lane& lane = wanting_.front();
-      const std::size_t share = (free_slots() + lanes - 1) / lanes;
-      ask(now, lane, std::min(share, lane.wants()), commands);
+  while (!held(now) && !returning_.empty()) ask(now, returning_.front(), slots_, commands);
+  const auto may_go_on = [&] { return !held(now) && free_slots() > 0 && !wanting_.empty(); };
+  while (may_go_on()) {
+    for (std::size_t lanes = wanting_.size(); lanes > 0 && may_go_on(); --lanes) {
+      ask(now, wanting_.front(), (free_slots() + lanes - 1) / lanes, commands);
     }
   }
 }
@@ -152,6 +180,7 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
   const Stage stage = requests_[index].stage;
   if (stage == Stage::flying) {
     --lane.flying;
+    if (booker_.landed(now, lane.group())) permit_came(now, lane);
   } else {
     take_out(lane, index);
   }
@@ -164,43 +193,64 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
 // ---- a newcomer -----------------------------------------------------------------------------------------------------
 
 // The usual way, with a slot free and nobody before it: no list, no heap. Any other answer stays in the lane.
-bool Upstream::may_start_now(Time now, Lane& lane) {
-  if (free_slots() == 0 || !lane.at_rest()) return false;
-  booking_.clear();
-  if (!booker_.ask(now, {.group = lane.group()}, booking_)) {
-    lane.asked(1);
-    return false;
+Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane) {
+  if (lane.forbidden.covers(now, newcomer.weight) && lane.wants() == 0) {
+    booking_.clear();
+    booking_.stop = Booking::Stop::refused;
+    lane.limited = {lane.forbidden.by, now};
+    return Asked::refused;
   }
-  if (booking_.departures.size() == 1 && booking_.departures.front().at <= now) return true;
-  book(now, lane, 1, booking_);
-  return false;
+  if (free_slots() == 0 || held(now) || !lane.at_rest() || !awaiting_.empty()) return Asked::no;
+  booking_.clear();
+  if (!booker_.ask(now, {.group = newcomer.group, .weight = newcomer.weight}, booking_)) {
+    lane.asked(1, newcomer.weight);
+    return Asked::under_way;
+  }
+  if (booking_.departures.size() == 1 && booking_.departures.front().at <= now) return Asked::granted;
+  lane.asked(1, newcomer.weight);
+  return book(now, lane, lane.answered(), booking_) ? Asked::to_wait : Asked::refused;
 }
 
-std::optional<Refused> Upstream::refusal(Time now, const Lane& lane, Time deadline) const {
+// The limit because of which a newcomer would have to wait.
+LimitIndex Upstream::limiting(Time now, const Lane& lane, Asked asked) const {
+  if (asked == Asked::refused || lane.told_to_wait() || lane.awaits()) return lane.limited.by;
+  if (!lane.departures().empty()) return lane.departures().back().limited_by;
+  return held(now) ? limited_.by : kNoLimit;
+}
+
+std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, const Lane& lane, Time deadline) const {
   if (queue_full()) return Refused::queue_full;
-  const bool sure_to_exceed = lane.nobody_leaves_before().value_or(now) > deadline;
-  if (deadline <= now || sure_to_exceed) return Refused::wait_over;
-  return std::nullopt;
+  if (deadline <= now || nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
+  if (lane.asking() || lane.unbooked_units() == 0) return std::nullopt;
+  const Time own = booker_.ahead(now, newcomer.group, lane.unbooked_units() + newcomer.weight - 1, 0);
+  return own > deadline ? std::optional(Refused::wait_over) : std::nullopt;
 }
 
-Ticket Upstream::start_newcomer(Time now, RequestId id, Lane& lane, Commands& commands) {
+Ticket Upstream::turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands) {
+  commands.refuse.push_back({newcomer.id, why, 0, retry_after(now, newcomer.group), by});
+  return {};
+}
+
+Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
   const std::uint32_t index = requests_.take();
   Request& request = requests_[index];
-  request.id = id;
+  request.id = newcomer.id;
+  request.weight = newcomer.weight;
   request.arrived = request.took_off = now;
   request.lane = &lane;
   request.stage = Stage::flying;
   lane.last_served = ++turns_;
   ++lane.flying;
   ++in_flight_;
-  commands.start.push_back({id, 0});
+  commands.start.push_back({newcomer.id, 0, kNoLimit});
   return requests_.ticket(index);
 }
 
-Ticket Upstream::keep_waiting(Time now, RequestId id, Lane& lane, Time deadline) {
+Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline) {
   const std::uint32_t index = requests_.take();
   Request& request = requests_[index];
-  request.id = id;
+  request.id = newcomer.id;
+  request.weight = newcomer.weight;
   request.arrived = now;
   request.deadline = deadline;
   request.lane = &lane;
@@ -211,45 +261,83 @@ Ticket Upstream::keep_waiting(Time now, RequestId id, Lane& lane, Time deadline)
   return requests_.ticket(index);
 }
 
-// ---- a lane asks, is answered, and starts or loses the request at its head
-// ---------------------------------------------
+// ---- a lane asks, is answered, and starts or loses the request at its head ------------------------------------------
 
-void Upstream::ask(Time now, Lane& lane, std::size_t count, Commands& commands) {
+void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
+  const Lane::Run run = lane.next_run(requests_);
+  if (lane.forbidden.covers(now, run.weight)) {
+    return refuse_next(now, lane, {.stop = Booking::Stop::refused, .limited_by = lane.forbidden.by}, commands);
+  }
+  const std::size_t count = std::min(share, run.count);
   LaneList::move(lane, nullptr);  // so that it comes last if it wants more
   booking_.clear();
-  if (booker_.ask(now, {.group = lane.group(), .count = count}, booking_)) {
-    use(now, lane, count, booking_, commands);
+  const Ask ask{lane.group(), count, run.weight, lane.departures().size()};
+  lane.asked(count, run.weight);
+  if (booker_.ask(now, ask, booking_)) {
+    use(now, lane, lane.answered(), booking_, commands);
   } else {
-    lane.asked(count);
+    refresh(now, lane, commands);
+  }
+}
+
+// The lane may be gone afterwards.
+void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands) {
+  const bool to_refuse = !book(now, lane, asked_for, booking);
+  if (to_refuse && lane.wants() > 0) return refuse_next(now, lane, booking, commands);
+  while (!lane.empty() && lane.departs_by(now)) start_head(now, lane, commands);
+  lane.keeps_turn = booking.departures.empty() && held(now);
+  refresh(now, lane, commands);
+}
+
+// False: the next request is to be refused.
+bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
+  const std::size_t granted = std::min(asked_for, booking.departures.size());
+  for (std::size_t i = 0; i < booking.departures.size(); ++i) {
+    const Departure& departure = booking.departures[i];
+    if (i >= granted) {
+      booker_.give_back(now, lane.group(), departure);
+    } else {
+      lane.book(departure);
+    }
+  }
+  if (granted > 0) lane.last_served = ++turns_;
+  if (granted == asked_for) return true;
+  lane.limited = {booking.limited_by, now};
+  if (booking.scope == Booking::Scope::upstream) limited_ = lane.limited;
+  if (booking.stop == Booking::Stop::refused)
+    lane.forbidden = {booking.limited_by, lane.asked_weight(), booking.ask_again};
+  if (booking.stop == Booking::Stop::refused || booking.stop == Booking::Stop::unavailable) return false;
+  tell(now, lane, booking);
+  return true;
+}
+
+void Upstream::tell(Time now, Lane& lane, const Booking& booking) {
+  if (booking.stop == Booking::Stop::permit) return lane.await_permit(booking.scope);
+  if (booking.ask_again == 0 && !booking.departures.empty()) return;
+  const Time named = booking.ask_again != 0 ? booking.ask_again : now + kHorizon;
+  const Time ask_again = std::max(named, now + 1);  // time must pass in between
+  if (booking.scope == Booking::Scope::group) return lane.ask_later(ask_again, std::max(booking.not_before, now));
+  held_until_ = ask_again;
+  held_not_before_ = booking.not_before;
+}
+
+// The lane may be gone afterwards.
+void Upstream::refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands) {
+  const std::uint32_t index = lane.first_wanting(requests_);
+  if (requests_[index].stage == Stage::returned) {
+    lane.ask_later(std::max(booking.ask_again, now + kHorizon), now);  // it has been accepted: it waits
+  } else {
+    const bool limited = booking.stop == Booking::Stop::refused;
+    refuse(now, index, limited ? Refused::limited : Refused::unavailable, booking.limited_by, commands);
   }
   refresh(now, lane, commands);
 }
 
-void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands) {
-  book(now, lane, asked_for, booking);
-  while (!lane.empty() && lane.departs_by(now)) {
-    lane.pop_departure();
-    start_head(now, lane, commands);
-  }
-}
-
-void Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
-  const std::size_t granted = std::min(asked_for, booking.departures.size());
-  for (std::size_t i = 0; i < booking.departures.size(); ++i) {
-    if (i < granted) {
-      lane.book(booking.departures[i].at);
-    } else {
-      booker_.give_back(now, lane.group(), booking.departures[i]);
-    }
-  }
-  if (granted > 0) lane.last_served = ++turns_;
-  if (granted == asked_for) return;
-  const Time ask_again = std::max(booking.ask_again, now + 1);  // time must pass in between
-  lane.ask_later(ask_again, std::max(booking.not_before, now));
-}
-
 void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   const std::uint32_t index = lane.head();
+  if (requests_[index].weight > lane.departures().front().weight) return give_all_back(now, lane);
+  const Departure departure = lane.pop_departure();
+  const LimitIndex by = departure.limited_by != kNoLimit ? departure.limited_by : limited_by(requests_[index]);
   take_out(lane, index);
   Request& request = requests_[index];
   if (request.stage == Stage::waiting) {
@@ -258,7 +346,14 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   }
   request.stage = Stage::flying;
   ++lane.flying;
-  commands.start.push_back({request.id, now - request.arrived});
+  const Time waited = now - request.arrived;
+  commands.start.push_back({request.id, waited, waited > 0 ? by : kNoLimit});
+}
+
+// The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,
+// is asked for anew, and the rest after it.
+void Upstream::give_all_back(Time now, Lane& lane) {
+  while (!lane.departures().empty()) booker_.give_back(now, lane.group(), lane.drop_latest_departure());
 }
 
 void Upstream::take_out(Lane& lane, std::uint32_t index) {
@@ -266,10 +361,10 @@ void Upstream::take_out(Lane& lane, std::uint32_t index) {
   if (requests_[index].stage == Stage::waiting) --pending_;
 }
 
-void Upstream::refuse(Time now, std::uint32_t index, Commands& commands) {
+void Upstream::refuse(Time now, std::uint32_t index, Refused why, LimitIndex by, Commands& commands) {
   const Request& request = requests_[index];
   take_out(*request.lane, index);
-  commands.refuse.push_back({request.id, Refused::wait_over, now - request.arrived, retry_after(now)});
+  commands.refuse.push_back({request.id, why, now - request.arrived, retry_after(now, request.lane->group()), by});
   requests_.release(index);
 }
 
@@ -278,41 +373,75 @@ void Upstream::refuse(Time now, std::uint32_t index, Commands& commands) {
 void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
   refuse_hopeless(now, lane, commands);
   std::size_t given_back = 0;
-  for (; lane.has_surplus(); ++given_back) booker_.give_back(now, lane.group(), {.at = lane.drop_latest_departure()});
-  if (lane.empty()) lane.forget_ask_again();
-  place(lane);
-  wake_told_lanes(given_back);
-  const bool gone = lane.at_rest() && lane.flying == 0 && &lane != &nameless_;
+  for (; lane.has_surplus(); ++given_back) booker_.give_back(now, lane.group(), lane.drop_latest_departure());
+  if (lane.empty() && (lane.told_to_wait() || lane.awaits())) {
+    booker_.nobody_waits(now, lane.awaits().value_or(Booking::Scope::group), lane.group());
+  }
+  if (lane.empty()) lane.forget_told();
+  place(now, lane);
+  if (held(now) && nobody_wants()) {
+    held_until_ = now;
+    booker_.nobody_waits(now, Booking::Scope::upstream, lane.group());
+  }
+  wake_told_lanes(now, given_back);
+  const bool gone =
+      lane.at_rest() && lane.flying == 0 && &lane != &nameless_ && !lane.forbidden.covers(now, lane.forbidden.weight);
   if (gone) lanes_.erase(lanes_.find(lane.group()));
 }
 
 void Upstream::refuse_hopeless(Time now, Lane& lane, Commands& commands) {
-  const Time earliest = lane.nobody_leaves_before().value_or(now);
+  const Time earliest = nobody_leaves_before(now, lane).value_or(now);
   while (!lane.waiting().empty() && requests_[lane.waiting().front()].deadline < earliest) {
-    refuse(now, lane.waiting().front(), commands);
+    const std::uint32_t index = lane.waiting().front();
+    refuse(now, index, Refused::wait_over, limited_by(requests_[index]), commands);
   }
 }
 
-void Upstream::place(Lane& lane) {
+std::optional<Time> Upstream::nobody_leaves_before(Time now, const Lane& lane) const {
+  const std::optional<Time> own = lane.nobody_leaves_before();
+  return !own && held(now) && !lane.asking() ? std::optional(held_not_before_) : own;
+}
+
+void Upstream::rest(Time now, Lane& lane) {
+  lane.forget_told();
+  place(now, lane);
+}
+
+void Upstream::place(Time now, Lane& lane) {
   reserved_ = reserved_ - lane.counted + lane.reserves();
   lane.counted = lane.reserves();
-  if (lane.wants() == 0 || lane.asking()) {
+  unbooked_units_ += lane.unbooked_units() - lane.counted_units;
+  lane.counted_units = lane.unbooked_units();
+  const bool wants = lane.wants() > 0 && !lane.asking();
+  if (wants && !lane.departures().empty() && !lane.told_to_wait()) {
+    const Time last = lane.departures().back().at;
+    if (last > now + booker_.lead()) lane.ask_later(last - booker_.lead(), now);
+  }
+  if (!wants) {
     LaneList::move(lane, nullptr);
-  } else if (lane.told_to_wait()) {
+  } else if (lane.awaits() == Booking::Scope::upstream) {
+    LaneList::move(lane, &awaiting_);
+  } else if (lane.awaits() || lane.told_to_wait()) {
     LaneList::move(lane, &told_);
   } else {
-    LaneList::move(lane, lane.wants_no_slot() > 0 ? &returning_ : &wanting_);
+    LaneList& list = lane.wants_no_slot() > 0 ? returning_ : wanting_;
+    LaneList::move(lane, &list);
+    if (std::exchange(lane.keeps_turn, false)) list.put_first(lane);
   }
   due_.place(lane);
 }
 
 // A departure that one lane gave back may be another's, sooner than it was told.
-void Upstream::wake_told_lanes(std::size_t count) {
-  for (; count > 0 && !told_.empty(); --count) {
-    Lane& lane = told_.front();
-    lane.forget_ask_again();
-    place(lane);
-  }
+void Upstream::wake_told_lanes(Time now, std::size_t count) {
+  if (count > 0) held_until_ = std::min(held_until_, now);
+  for (; count > 0 && !told_.empty(); --count) rest(now, told_.front());
+  for (; count > 0 && !awaiting_.empty(); --count) rest(now, awaiting_.front());
+}
+
+// A permit of the lane's group, or of the upstream: then it is for whoever has waited longest.
+void Upstream::permit_came(Time now, Lane& lane) {
+  if (lane.awaits() == Booking::Scope::group) rest(now, lane);
+  if (!awaiting_.empty()) rest(now, awaiting_.front());
 }
 
 Lane& Upstream::lane_of(std::string_view group) {
@@ -323,7 +452,9 @@ Lane& Upstream::lane_of(std::string_view group) {
   return *lanes_.emplace(name, std::move(lane)).first->second;
 }
 
-Lane* Upstream::find_lane(std::string_view group) {
+Lane* Upstream::find_lane(std::string_view group) { return const_cast<Lane*>(std::as_const(*this).find_lane(group)); }
+
+const Lane* Upstream::find_lane(std::string_view group) const {
   if (group.empty()) return &nameless_;
   const auto found = lanes_.find(group);
   return found == lanes_.end() ? nullptr : found->second.get();

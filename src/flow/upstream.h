@@ -22,20 +22,25 @@
 namespace penstock::flow {
 
 enum class Refused : std::uint8_t {
-  queue_full,  ///< max_pending reached
-  wait_over,   ///< the deadline passed, or is sure to
+  queue_full,   ///< max_pending reached
+  wait_over,    ///< the deadline passed, or is sure to
+  limited,      ///< by a limit in refuse mode
+  too_heavy,    ///< a limit can never admit its weight
+  unavailable,  ///< the limits cannot be asked, and `whenDown` is refuse
 };
 
 struct Commands {
   struct Start {
     RequestId id;
-    Time waited;  ///< arrival to take-off
+    Time waited;            ///< arrival to take-off
+    LimitIndex limited_by;  ///< the limit that made it wait
   };
   struct Refuse {
     RequestId id;
     Refused why;
     Time waited;
     std::int64_t retry_after;  ///< seconds, 1 to 3600: an honest estimate
+    LimitIndex limited_by;     ///< the limit that made it wait, or refused it
   };
   std::vector<Start> start;    ///< in order of take-off
   std::vector<Refuse> refuse;  ///< in order of their deadlines; of arrival where these are equal
@@ -48,6 +53,13 @@ struct Settings {
   Time max_wait = 30'000'000;
 };
 
+struct Newcomer {
+  RequestId id = 0;
+  int weight = 1;
+  std::string_view group = {};        ///< names its lane
+  std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
+};
+
 /// Nobody takes off after its deadline; at the very deadline a take-off wins over the refusal. A dead ticket changes
 /// nothing.
 class Upstream {
@@ -58,10 +70,9 @@ class Upstream {
   Upstream(const Upstream&) = delete;
   Upstream& operator=(const Upstream&) = delete;
 
-  /// A request came. It starts at once, waits, or is refused (then the ticket is dead already). `max_wait` may shorten
-  /// the upstream's, never lengthen it; one that is zero is refused unless it can start now. `group` names its lane.
-  Ticket arrive(Time now, RequestId id, Commands& commands, std::optional<Time> max_wait = {},
-                std::string_view group = {});
+  /// A request came. It starts at once, waits, or is refused (then the ticket is dead already). One that may not wait
+  /// is refused unless it can start now; an asynchronous booker is given the time it needs to say so.
+  Ticket arrive(Time now, const Newcomer& newcomer, Commands& commands);
   /// The client left while the request was pending, or waited to be sent once more, or before its `start` was carried
   /// out. O(1) amortised; costs the upstream nothing.
   void leave(Time now, Ticket ticket, Commands& commands);
@@ -73,6 +84,8 @@ class Upstream {
   void again(Time now, Ticket ticket, Commands& commands);
   /// An asynchronous booker's answer for that lane.
   void answer(Time now, std::string_view group, const Booking& booking, Commands& commands);
+  /// What an asynchronous booker told lanes to wait for has come: that lane may ask again, or the lanes in turn.
+  void may_ask(Time now, Booking::Scope scope, std::string_view group, Commands& commands);
   /// Time passed: departures come due, deadlines pass. Call at wake_at().
   void advance(Time now, Commands& commands);
 
@@ -89,9 +102,12 @@ class Upstream {
   bool idle() const { return pending_ == 0 && slots_held() == 0; }
   /// How long the request at the head of the longest-waiting lane has been pending.
   Time oldest_wait(Time now) const;
-  /// Seconds after which a newcomer is likely to be served: waiting ahead ÷ (max_concurrent ÷ mean flight of the last
-  /// minute), rounded up, 1 to 3600.
-  std::int64_t retry_after(Time now) const;
+  /// Seconds after which a newcomer of that group is likely to be served: when the limits have let pass what waits
+  /// ahead, or waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), whichever is later; rounded up, 1 to
+  /// 3600.
+  std::int64_t retry_after(Time now, std::string_view group = {}) const;
+  /// The limit that makes this pending request wait.
+  LimitIndex limited_by(Ticket ticket) const;
 
  private:
   // Every call ends with settle(): whatever is due or has become possible by `now` is done.
@@ -102,27 +118,42 @@ class Upstream {
   void end(Time now, std::uint32_t index, Commands& commands);
 
   // A newcomer.
-  bool may_start_now(Time now, Lane& lane);
-  std::optional<Refused> refusal(Time now, const Lane& lane, Time deadline) const;
-  Ticket start_newcomer(Time now, RequestId id, Lane& lane, Commands& commands);
-  Ticket keep_waiting(Time now, RequestId id, Lane& lane, Time deadline);
+  enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way };
+  Asked ask_for(Time now, const Newcomer& newcomer, Lane& lane);
+  std::optional<Refused> refusal(Time now, const Newcomer& newcomer, const Lane& lane, Time deadline) const;
+  LimitIndex limiting(Time now, const Lane& lane, Asked asked) const;
+  Ticket turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands);
+  Ticket start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
+  Ticket keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline);
 
   // A lane asks, is answered, and starts or loses the request at its head.
-  void ask(Time now, Lane& lane, std::size_t count, Commands& commands);
+  void ask(Time now, Lane& lane, std::size_t share, Commands& commands);
   void use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands);
-  void book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking);
+  bool book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking);
+  void tell(Time now, Lane& lane, const Booking& booking);
+  void refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands);
   void start_head(Time now, Lane& lane, Commands& commands);
+  void give_all_back(Time now, Lane& lane);
   void take_out(Lane& lane, std::uint32_t index);
-  void refuse(Time now, std::uint32_t index, Commands& commands);
+  void refuse(Time now, std::uint32_t index, Refused why, LimitIndex by, Commands& commands);
 
   // After any change to a lane. It may be gone afterwards.
   void refresh(Time now, Lane& lane, Commands& commands);
   void refuse_hopeless(Time now, Lane& lane, Commands& commands);
-  void place(Lane& lane);
-  void wake_told_lanes(std::size_t count);
+  void rest(Time now, Lane& lane);
+  void place(Time now, Lane& lane);
+  void wake_told_lanes(Time now, std::size_t count);
+  void permit_came(Time now, Lane& lane);
+
+  // The upstream's own limits make every lane wait.
+  bool held(Time now) const { return held_until_ > now; }
+  bool nobody_wants() const { return returning_.empty() && wanting_.empty() && told_.empty() && awaiting_.empty(); }
+  std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const;
+  LimitIndex limited_by(const Request& request) const;
 
   Lane& lane_of(std::string_view group);
   Lane* find_lane(std::string_view group);
+  const Lane* find_lane(std::string_view group) const;
   std::size_t free_slots() const { return slots_ - slots_held(); }
   bool queue_full() const { return pending_ >= settings_.max_pending; }
 
@@ -135,6 +166,7 @@ class Upstream {
   Deadlines deadlines_;
   MeanFlight flights_;
   std::size_t pending_ = 0;
+  std::int64_t unbooked_units_ = 0;  // sum of the lanes'
   std::size_t in_flight_ = 0;
   std::size_t reserved_ = 0;  // sum of the lanes' reserves
   std::uint64_t turns_ = 0;
@@ -143,8 +175,12 @@ class Upstream {
   std::unordered_map<std::string_view, std::unique_ptr<Lane>> lanes_;  // by the name that the lane itself keeps
   LaneList returning_;  // lanes that want departures for slots they hold already
   LaneList wanting_;    // lanes that want a slot
-  LaneList told_;       // lanes that want either, and were told when to ask again
+  LaneList told_;       // lanes that want either, and were told to wait on their own
+  LaneList awaiting_;   // lanes that wait for a permit of the upstream's
   DueLanes due_;
+  Time held_until_ = 0;       // nobody asks before, because of the upstream's own limits
+  Time held_not_before_ = 0;  // and nobody leaves before
+  LastLimit limited_;         // by which it is held
 };
 
 }  // namespace penstock::flow

@@ -74,6 +74,8 @@ constexpr NameSet kCredentials({"authorization", "cookie", "proxy-authorization"
 
 constexpr std::string_view kMaxForwards = "max-forwards";
 constexpr std::string_view kMaxWait = "penstock-max-wait";
+constexpr std::string_view kWeight = "penstock-weight";
+constexpr std::uint64_t kHeaviest = 1'000'000;
 constexpr std::string_view kMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 /// What Via and Server-Timing add, roughly.
 constexpr std::size_t kOwnText = 96;
@@ -170,11 +172,16 @@ std::string timing(Duration wait) {
 
 std::expected<Steering, Refusal> read_steering(const Fields& fields) {
   Steering steering;
-  const auto text = fields.find(kMaxWait);
-  if (!text) return steering;
-  steering.max_wait = parse_duration(*text);
-  if (!steering.max_wait || fields.count(kMaxWait) > 1) {
-    return std::unexpected(malformed("Penstock-Max-Wait is not one duration such as 2s or 500ms"));
+  if (const auto text = fields.find(kMaxWait)) {
+    steering.max_wait = parse_duration(*text);
+    if (!steering.max_wait || fields.count(kMaxWait) > 1)
+      return std::unexpected(malformed("Penstock-Max-Wait is not one duration such as 2s or 500ms"));
+  }
+  if (const auto text = fields.find(kWeight)) {
+    const auto weight = parse_digits(*text);
+    if (!weight || *weight < 1 || *weight > kHeaviest || fields.count(kWeight) > 1)
+      return std::unexpected(malformed("Penstock-Weight is not one whole number from 1 to 1000000"));
+    steering.weight = static_cast<int>(*weight);
   }
   return steering;
 }

@@ -17,9 +17,10 @@
 
 namespace penstock::http {
 
-/// What steers one request (`Penstock-Max-Wait`); such fields are never forwarded.
+/// What steers one request (`Penstock-Max-Wait`, `Penstock-Weight`); such fields are never forwarded.
 struct Steering {
   std::optional<Duration> max_wait;
+  int weight = 1;  ///< units of every limit that it costs, 1 to 1 000 000
 };
 std::expected<Steering, Refusal> read_steering(const Fields& fields);
 

@@ -24,6 +24,9 @@ constexpr std::array kRows = {
     Row{Why::draining, {503, "connection_limit_reached", "draining"}},
     Row{Why::pending_memory, {503, "connection_limit_reached", "pending_memory"}},
     Row{Why::too_many_upstreams, {503, "connection_limit_reached", "too_many_upstreams"}},
+    Row{Why::limit_refused, {429, "http_request_denied", "limit_refused"}},
+    Row{Why::limit_too_heavy, {400, "http_request_error", "limit_too_heavy"}},
+    Row{Why::limiter_down, {503, "destination_unavailable", "limiter_down"}},
     Row{Why::client_denied, {403, "http_request_denied", "client_denied"}},
     Row{Why::destination_denied, {403, "destination_ip_prohibited", "destination_denied"}},
     Row{Why::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
@@ -51,6 +54,7 @@ constexpr std::array kRows = {
     Row{Why::tls_protocol_error, {502, "tls_protocol_error", "tls_protocol_error"}},
     Row{Why::tls_certificate_error, {502, "tls_certificate_error", "tls_certificate_error"}},
     Row{Why::destination_unavailable, {503, "destination_unavailable", "destination_unavailable"}},
+    Row{Why::lease_lost, {503, "destination_unavailable", "lease_lost"}},
     Row{Why::internal_error, {500, "proxy_internal_error", "internal_error"}},
 };
 

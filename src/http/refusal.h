@@ -18,6 +18,10 @@ enum class Why : std::uint8_t {
   draining,
   pending_memory,      // caps.pendingMemory reached
   too_many_upstreams,  // the 10 000 of "*"
+  // The limits
+  limit_refused,    // one in refuse mode (429, Retry-After)
+  limit_too_heavy,  // a weight that one can never admit (400)
+  limiter_down,     // Redis does not answer, and whenDown is refuse (503, Retry-After)
   // Who and where to (403)
   client_denied,
   destination_denied,   // special or denied address
@@ -50,6 +54,7 @@ enum class Why : std::uint8_t {
   tls_protocol_error,
   tls_certificate_error,
   destination_unavailable,  // no descriptors left
+  lease_lost,               // of a semaphore, in flight: others may hold its permit (503)
   internal_error,
 };
 

@@ -2,50 +2,52 @@
 // Judge, queue, start, end.
 #include "proxy/dispatcher.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "http/forwarding.h"
+#include "http/retry_after.h"
 #include "proxy/flight.h"
 
 namespace penstock::proxy {
 
 namespace {
-constexpr std::size_t kMostUnmatched = 10'000;
-constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
-constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
-constexpr std::int64_t kSweepEvery = 10'000'000;
 constexpr std::size_t kBodyInFlight = 64 * 1024;
-
-http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
 
 http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_after) {
   return {.why = why,
           .details = what + ", retry in " + std::to_string(retry_after) + "s",
           .retry_after = std::chrono::seconds(retry_after)};
 }
+
+http::Refusal word(const flow::Commands::Refuse& command, const std::string& upstream, std::string_view limit) {
+  const std::string by(limit);
+  const std::string limited = by.empty() ? "" : " (limited by " + by + ")";
+  switch (command.why) {
+    case flow::Refused::queue_full:
+      return busy(http::Why::queue_full, upstream + " queue full" + limited, command.retry_after);
+    case flow::Refused::wait_over:
+      return busy(http::Why::wait_over, upstream + " queue wait over" + limited, command.retry_after);
+    case flow::Refused::limited:
+      return busy(http::Why::limit_refused, upstream + " limited by " + by, command.retry_after);
+    case flow::Refused::unavailable:
+      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (redis)", 1);
+    case flow::Refused::too_heavy: break;
+  }
+  return {.why = http::Why::limit_too_heavy,
+          .details = upstream + " limit " + by + " never allows this Penstock-Weight"};
+}
 }  // namespace
 
 Dispatcher::Dispatcher(Services services)
     : services_(std::move(services)),
-      router_(services_.config),
-      sweeper_(services_.loop, [this] { sweep(); }),
-      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {
-  std::size_t entry = 0;
-  for (const auto& upstream : services_.config.upstreams) {
-    named_.push_back(make_destination(upstream.name, ++entry, upstream.settings));
-  }
-  sweeper_.start(services_.loop.now() + kSweepEvery);
-}
+      admission_(services_),
+      destinations_(services_, *this),
+      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
 
 Dispatcher::~Dispatcher() = default;
-
-std::unique_ptr<Destination> Dispatcher::make_destination(std::string name, std::size_t entry,
-                                                          const UpstreamSettings& settings) {
-  return std::make_unique<Destination>(services_.loop, std::move(name), entry, settings, [this](Destination& due) {
-    move(due, [this, &due](flow::Commands& commands) { due.heart.advance(services_.loop.now(), commands); });
-  });
-}
 
 // A request's way in.
 
@@ -56,54 +58,39 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head) {
   exchange.body.whole = !exchange.head.has_body();
   exchange.name = next_name();
   exchange.number = exchanges_.add(std::move(made));
-  std::optional<Duration> max_wait;
-  if (const auto why_not = judge(exchange, max_wait)) return refuse(exchange, *why_not);
+  const auto admitted = admission_.judge(exchange);
+  if (!admitted) return refuse(exchange, admitted.error());
+  if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   charge(exchange, exchange.bytes());
   const auto number = exchange.number;
-  move(*exchange.destination, [&](flow::Commands& commands) {
-    const auto wait = max_wait ? std::optional(max_wait->count()) : std::nullopt;
-    exchange.ticket = exchange.destination->heart.arrive(exchange.arrived, number, commands, wait);
-  });
+  enter(exchange, admitted->steering);
   return exchanges_.find(number);
 }
 
-std::optional<http::Refusal> Dispatcher::judge(Exchange& exchange, std::optional<Duration>& max_wait) {
-  const auto& head = exchange.head;
-  auto target = http::parse_target(head.method, head.target);
-  if (!target) return std::move(target.error());
-  exchange.target = std::move(*target);
-  if (auto unmet = http::check_expectation(head)) return unmet;
-  if (http::via_names(head.fields, services_.config.proxy.via)) {
-    return refusal(http::Why::loop, "this request has been here before (Via)");
-  }
-  if (auto answer = http::answer_here(head)) return answer;
-  auto steering = http::read_steering(head.fields);
-  if (!steering) return std::move(steering.error());
-  max_wait = steering->max_wait;
-  if (auto forbidden = judge_address(exchange.target)) return forbidden;
-  const Route route = router_.route(exchange.target);
-  if (route.denied)
-    return refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host);
-  if (draining_) return busy(http::Why::draining, "shutting down", 1);
-  exchange.destination = destination_for(exchange.target, route.entry);
-  if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
-  if (pending_bytes_ + exchange.bytes() > services_.config.caps.pending_memory) {
-    return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
-                exchange.destination->heart.retry_after(exchange.arrived));
-  }
-  return std::nullopt;
+void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
+  Destination& destination = *exchange.destination;
+  moved_by(destination, [&](flow::Time, flow::Commands& commands) {
+    const auto& max_wait = steering.max_wait;
+    const flow::Newcomer newcomer{.id = exchange.number,
+                                  .weight = steering.weight,
+                                  .group = exchange.group,
+                                  .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt};
+    exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
+  });
 }
 
-std::optional<http::Refusal> Dispatcher::judge_address(const http::Target& target) const {
-  if (!target.literal) return std::nullopt;  // a name is judged by the addresses that it has at take-off
-  const auto address = access::parse_address(target.host);
-  if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
-  switch (services_.verdict.destination(*address, target.port)) {
-    case access::Destination::allowed: return std::nullopt;
-    case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
-    case access::Destination::denied: break;
+std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
+  if (draining_) return busy(http::Why::draining, "shutting down", 1);
+  exchange.destination = destinations_.find_or_make(exchange.target, entry);
+  if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
+  if (const auto& grouping = exchange.destination->grouping) {
+    std::string room;
+    exchange.group = grouping->name(exchange.target, exchange.head.fields, room);
+    exchange.group_label = grouping->label(exchange.group);
   }
-  return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
+  if (pending_bytes_ + exchange.bytes() <= services_.config.caps.pending_memory) return std::nullopt;
+  return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
+              exchange.destination->heart.retry_after(exchange.arrived, exchange.group));
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -131,25 +118,30 @@ void Dispatcher::report_refused(const http::Refusal& why_not) {
   services_.events(event);
 }
 
-Destination* Dispatcher::destination_for(const http::Target& target, std::size_t entry) {
-  if (entry > 0) return named_[entry - 1].get();
-  std::string authority = target.authority();
-  if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return found->second.get();
-  const bool crowded = unmatched_.size() >= kMostUnmatched;
-  if (crowded && services_.loop.now() - swept_ >= kCrowdedSweepEvery) sweep();
-  if (unmatched_.size() >= kMostUnmatched) return nullptr;
-  auto& made = unmatched_[authority];
-  made = make_destination(authority, 0, services_.config.unmatched);
-  return made.get();
-}
-
 // What the heart commands.
 
 template <typename Call>
-void Dispatcher::move(Destination& destination, Call call) {
+void Dispatcher::moved_by(Destination& destination, Call call) {
   destination.last_used = services_.loop.now();
-  call(destination.commands);
+  call(destination.last_used, destination.commands);
   if (!destination.being_served) carry_out(destination);
+}
+
+// The youngest first: they have done the least.
+void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+  std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
+  for (const auto number : exchanges_.ids()) {
+    const Exchange& exchange = *exchanges_.find(number);
+    const bool meant = exchange.destination == &destination && exchange.flight &&
+                       (scope == flow::Booking::Scope::upstream || exchange.group == group);
+    if (meant) flying.emplace_back(exchange.took_off, number);
+  }
+  std::sort(flying.rbegin(), flying.rend());
+  flying.resize(std::min(count, flying.size()));
+  const http::Refusal lost{.why = http::Why::lease_lost, .details = destination.name + " permit lost (redis)"};
+  for (const auto& [took_off, number] : flying) {
+    if (Exchange* exchange = exchanges_.find(number)) exchange->flight->break_off(lost);
+  }
 }
 
 void Dispatcher::carry_out(Destination& destination) {
@@ -171,6 +163,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     exchange->stage = Exchange::Stage::in_flight;
     exchange->took_off = services_.loop.now();
     exchange->waited = command.waited;
+    exchange->limited_by = command.limited_by;
     charge(*exchange, 0);
     ++exchange->destination->totals.dispatched;
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
@@ -183,12 +176,20 @@ void Dispatcher::start(const flow::Commands::Start& command) {
 void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
-  const auto& name = exchange->destination->name;
   exchange->waited = command.waited;
+  exchange->limited_by = command.limited_by;
   exchange->ticket = {};  // the heart has forgotten it
-  const bool full = command.why == flow::Refused::queue_full;
-  refuse(*exchange, busy(full ? http::Why::queue_full : http::Why::wait_over,
-                         name + (full ? " queue full" : " queue wait over"), command.retry_after));
+  const auto& destination = *exchange->destination;
+  refuse(*exchange, word(command, destination.name, destination.limit_name(command.limited_by)));
+}
+
+void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
+  Destination& destination = *exchange.destination;
+  const bool asks = (head.status == 429 || head.status == 503) && destination.settings.obey == Obey::retry_after;
+  const auto pause = asks ? http::retry_after(head, loop::Loop::wall()) : std::nullopt;
+  if (!pause || *pause <= Duration{0}) return;
+  const auto now = services_.loop.now();
+  destination.booker->pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
 }
 
 // The ends.
@@ -240,6 +241,7 @@ void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
 void Dispatcher::abandon(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
     exchange.waited = services_.loop.now() - exchange.arrived;
+    exchange.limited_by = exchange.destination->heart.limited_by(exchange.ticket);
     return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
   }
   const int status = exchange.flight ? exchange.flight->status() : 0;
@@ -251,8 +253,8 @@ void Dispatcher::again(Exchange& exchange) {
   Destination& destination = *exchange.destination;
   exchange.sent_again = true;
   exchange.flight.reset();
-  move(destination,
-       [&](flow::Commands& commands) { destination.heart.again(services_.loop.now(), exchange.ticket, commands); });
+  moved_by(destination,
+           [&](flow::Time now, flow::Commands& commands) { destination.heart.again(now, exchange.ticket, commands); });
 }
 
 /// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
@@ -265,8 +267,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   exchanges_.remove(exchange.number);  // and with it the transfer
   if (destination) {
     count(destination->totals, ending.outcome);
-    move(*destination, [&](flow::Commands& commands) {
-      const auto now = services_.loop.now();
+    moved_by(*destination, [&](flow::Time now, flow::Commands& commands) {
       // The heart knows nothing of one that it has refused itself, or has never seen: such a ticket is dead.
       if (landing) return destination->heart.land(now, ticket, commands);
       destination->heart.leave(now, ticket, commands);
@@ -322,6 +323,8 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   if (const auto* destination = exchange.destination) {
     event.entry = destination->entry;
     event.upstream = destination->name;
+    event.group = exchange.group_label;
+    event.limited_by = destination->limit_name(exchange.limited_by);
     // The heart is told after the world is.
     const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
     event.pending = destination->heart.pending() - (leaves ? 1 : 0);
@@ -369,23 +372,10 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
                               .totals = destination.totals});
   };
-  for (const auto& destination : named_) add(*destination);
-  for (const auto& [authority, destination] : unmatched_) add(*destination);
+  destinations_.visit(add);
 }
 
 // Coming to rest.
-
-void Dispatcher::sweep() {
-  const auto now = services_.loop.now();
-  swept_ = now;
-  const bool crowded = unmatched_.size() >= kMostUnmatched;
-  std::erase_if(unmatched_, [&](const auto& entry) {
-    const Destination& destination = *entry.second;
-    const bool at_rest = destination.heart.idle() && !destination.being_served;
-    return at_rest && (crowded || now - destination.last_used >= kIdleBeforeForgotten);
-  });
-  sweeper_.start(now + kSweepEvery);
-}
 
 void Dispatcher::drain(std::move_only_function<void()> when_empty) {
   draining_ = true;

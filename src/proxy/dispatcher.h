@@ -8,26 +8,23 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <unordered_map>
-#include <vector>
 
 #include "http/refusal.h"
 #include "http/request_parser.h"
-#include "loop/timer.h"
+#include "http/response_head.h"
 #include "penstock/event.h"
 #include "penstock/snapshot.h"
-#include "proxy/destination.h"
+#include "proxy/admission.h"
+#include "proxy/destinations.h"
 #include "proxy/exchange.h"
 #include "proxy/exchange_table.h"
 #include "proxy/requester.h"
-#include "proxy/router.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
 
-class Dispatcher {
+class Dispatcher final : DestinationOwner {
  public:
   explicit Dispatcher(Services services);
   ~Dispatcher();
@@ -52,6 +49,8 @@ class Dispatcher {
   // From flights. The exchange is gone when these return.
   void completed(Exchange& exchange);
   void failed(Exchange& exchange, http::Why why, std::string_view details);
+  /// The head of an answer came: it may ask for a pause.
+  void heed(const Exchange& exchange, const http::ResponseHead& head);
   void stalled(Exchange& exchange, std::string_view details);
   void again(Exchange& exchange);
 
@@ -71,14 +70,14 @@ class Dispatcher {
     std::string_view error, detail, refusal;
   };
 
-  std::optional<http::Refusal> judge(Exchange& exchange, std::optional<Duration>& max_wait);
-  std::optional<http::Refusal> judge_address(const http::Target& target) const;
+  std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
-  Destination* destination_for(const http::Target& target, std::size_t entry);
-  std::unique_ptr<Destination> make_destination(std::string name, std::size_t entry, const UpstreamSettings& settings);
 
   template <typename Call>
-  void move(Destination& destination, Call call);
+  void moved_by(Destination& destination, Call call);
+  void move(Destination& destination, const Change& change) override { moved_by(destination, change); }
+  void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
+  void enter(Exchange& exchange, const http::Steering& steering);
   void carry_out(Destination& destination);
   void start(const flow::Commands::Start& command);
   void refuse_pending(const flow::Commands::Refuse& command);
@@ -89,17 +88,13 @@ class Dispatcher {
   Event describe(const Exchange& exchange, EventKind kind) const;
   void emit(const Exchange& exchange, const Ending& ending);
   void count(Totals& totals, Outcome outcome);
-  void sweep();
   void when_drained();
   std::array<char, 11> next_name();
 
   Services services_;
-  Router router_;
-  std::vector<std::unique_ptr<Destination>> named_;                          // by entry - 1
-  std::unordered_map<std::string, std::unique_ptr<Destination>> unmatched_;  // by host:port
+  const Admission admission_;
+  Destinations destinations_;
   ExchangeTable exchanges_;
-  loop::Timer sweeper_;
-  std::int64_t swept_ = 0;
   std::size_t pending_bytes_ = 0;
   std::uint64_t serial_;
   bool draining_ = false;

@@ -51,7 +51,10 @@ struct Exchange {
   ExchangeTable::Id number = 0;
   std::array<char, 11> name{};  ///< its id in events
   Destination* destination = nullptr;
+  std::string group;        ///< empty: the upstream has none
+  std::string group_label;  ///< as people may see it
   flow::Ticket ticket;
+  flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
   Stage stage = Stage::pending;
   bool sent_again = false;
   std::int64_t arrived = 0;

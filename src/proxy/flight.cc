@@ -211,6 +211,7 @@ void Flight::pass_interim() {
 void Flight::pass_head() {
   const auto& head = reader_.head();
   answered_ = true;
+  dispatcher_.heed(exchange_, head);
   go_ahead_at_ = 0;
   moved_ = services_.loop.now();
   first_byte_ = moved_ - exchange_.took_off;

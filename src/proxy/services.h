@@ -2,7 +2,12 @@
 // What exchanges share: the loop, names, connections, and what is allowed. Lives as long as the proxy runs.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "access/verdict.h"
+#include "flow/booker.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "penstock/config.h"
@@ -11,6 +16,10 @@
 
 namespace penstock::proxy {
 
+/// Makes what keeps the limits of one upstream, known by this name in every process. `events` outlives it.
+using MakeBooker = std::function<std::unique_ptr<flow::Booker>(
+    const std::string& name, const UpstreamSettings& settings, flow::BookerEvents& events)>;
+
 struct Services {
   loop::Loop& loop;
   loop::Resolver& resolver;
@@ -18,6 +27,7 @@ struct Services {
   const access::Verdict& verdict;
   const Config& config;
   EventSink events;
+  MakeBooker make_booker;
 };
 
 }  // namespace penstock::proxy

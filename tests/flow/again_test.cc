@@ -96,7 +96,7 @@ TEST(Again, it_asks_even_while_no_slot_is_free) {
   yard.arrive_all({1, 2});
   yard.answer({yard.now});
   yard.again(1);
-  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Ask{"", 1}, SlowBooker::Ask{"", 1}));
+  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"", 1}, SlowBooker::Asked{"", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
 }
@@ -125,7 +125,7 @@ TEST(Again, the_slot_of_a_departure_that_it_takes_is_another_lanes_in_the_meanti
   yard.arrive(3, "b");
   ASSERT_EQ(booker.asks.size(), 2u) << "both slots are held";
   yard.again(1);  // takes the departure of 2, with a slot of its own
-  EXPECT_THAT(booker.asks.back(), (SlowBooker::Ask{"b", 1}));
+  EXPECT_THAT(booker.asks.back(), (SlowBooker::Asked{"b", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 2u);
 }
 

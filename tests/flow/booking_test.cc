@@ -5,7 +5,7 @@
 namespace penstock::flow {
 namespace {
 
-using Ask = SlowBooker::Ask;
+using Ask = SlowBooker::Asked;
 
 TEST(Booking, departures_leave_at_their_times) {
   Yard yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
@@ -170,7 +170,7 @@ TEST(Booking, an_answer_that_names_no_moment_or_a_past_one_is_asked_again_later_
   yard.answer({}, yard.now - kSecond);
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + 1);
   yard.advance_to(yard.now + 1);
-  yard.answer({});
+  yard.answer(std::vector<Time>{});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon);
 }
 

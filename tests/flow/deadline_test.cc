@@ -114,7 +114,7 @@ TEST(Deadline, who_becomes_the_head_with_a_departure_past_it_is_refused_then) {
   yard.arrive(2, {}, 20 * kMs);
   yard.arrive(3);
   yard.advance_to(start + kMs);
-  ASSERT_THAT(booker.asks, ElementsAre(SlowBooker::Ask{"", 1}, SlowBooker::Ask{"", 2}));
+  ASSERT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"", 1}, SlowBooker::Asked{"", 2}));
   yard.answer({start + 10 * kMs, start + 40 * kMs});
   EXPECT_THAT(yard.refused, IsEmpty()) << "if 1 leaves, 2 takes its departure";
   EXPECT_THAT(yard.advance_to(start + 10 * kMs), ElementsAre(1));
@@ -208,11 +208,11 @@ TEST(Deadline, refusals_free_the_booked_slot_for_other_lanes) {
   const Time start = yard.now;
   yard.arrive(1, "a", 5 * kMs);
   yard.arrive(2, "b");
-  ASSERT_THAT(booker.asks, ElementsAre(SlowBooker::Ask{"a", 1}));
+  ASSERT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"a", 1}));
   yard.answer({start + 10 * kMs}, {}, "a");
   EXPECT_THAT(yard.refused, ElementsAre(1));
   EXPECT_THAT(booker.given_back, ElementsAre(start + 10 * kMs));
-  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Ask{"a", 1}, SlowBooker::Ask{"b", 1}));
+  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"a", 1}, SlowBooker::Asked{"b", 1}));
 }
 
 }  // namespace

@@ -1,47 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two limits for tests, as simple as limits can be: a gap between departures, and a number of them in each window.
+// For tests of lanes and slots: two limits as simple as limits can be (a gap between departures, and a number of units
+// in each window), and a booker that composes such limits for all lanes together.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 #include <vector>
 
-#include "flow/limit.h"
+#include "flow/booker.h"
 
 namespace penstock::flow {
 
 class Spacing final : public Limit {
  public:
   explicit Spacing(Time gap) : gap_(gap) {}
-  Time frontier(int) const override { return next_; }
-  void commit(Time at, int) override { next_ = at + gap_; }
-  void give_back(Time at, int) override {
+  Instant frontier(int) const override { return next_; }
+  void commit(Instant at, int) override { next_ = at + gap_; }
+  void give_back(Instant at, int) override {
     if (next_ == at + gap_) next_ = at;  // only the newest
   }
+  Instant ahead(Instant now, std::int64_t units) const override {
+    return std::max(now, next_) + static_cast<Instant>(units) * gap_;
+  }
+  Instant forgettable_at() const override { return next_; }
 
  private:
-  Time gap_;
-  Time next_ = 0;
+  Instant gap_;
+  Instant next_ = 0;
 };
 
 class FixedWindow final : public Limit {
  public:
   FixedWindow(int reservoir, Time interval) : reservoir_(reservoir), interval_(interval) {}
-  Time frontier(int weight) const override { return count_ + weight <= reservoir_ ? start_ : start_ + interval_; }
-  void commit(Time at, int weight) override {
-    const Time start = at / interval_ * interval_;
-    if (start > start_) start_ = start, count_ = 0;
+  Instant frontier(int weight) const override { return start_of(count_ + weight <= reservoir_ ? 0 : 1); }
+  void commit(Instant at, int weight) override {
+    const Time number = static_cast<Time>(at) / interval_;
+    if (number > number_) number_ = number, count_ = 0;
     count_ += weight;
   }
-  void give_back(Time at, int weight) override {
-    if (at / interval_ * interval_ == start_) count_ -= weight;
+  void give_back(Instant at, int weight) override {
+    if (static_cast<Time>(at) / interval_ == number_) count_ -= weight;
   }
+  Instant ahead(Instant, std::int64_t units) const override { return start_of((count_ + units) / reservoir_); }
+  Instant forgettable_at() const override { return start_of(1); }
 
  private:
+  Instant start_of(Time later) const { return static_cast<Instant>((number_ + later) * interval_); }
+
   int reservoir_;
   Time interval_;
-  Time start_ = 0;
+  Time number_ = 0;
   int count_ = 0;
+};
+
+/// Answers at once; what is beyond the horizon makes every lane wait.
+class PlainBooker final : public Booker {
+ public:
+  explicit PlainBooker(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {}
+
+  bool ask(Time now, const Ask& ask, Booking& booking) override {
+    Time at = now;
+    while (booking.departures.size() < ask.count) {
+      LimitIndex by = kNoLimit;
+      for (std::size_t i = 0; i < limits_.size(); ++i) {
+        const Time frontier = static_cast<Time>(limits_[i]->frontier(ask.weight));
+        if (frontier > at) at = frontier, by = static_cast<LimitIndex>(i);
+      }
+      if (at > now + kHorizon) {
+        booking.limited_by = by;
+        booking.ask_again = at - kHorizon;
+        booking.not_before = at;
+        break;
+      }
+      for (const auto& limit : limits_) limit->commit(static_cast<Instant>(at), ask.weight);
+      booking.departures.push_back({at, ask.weight, by});
+    }
+    return true;
+  }
+  LimitIndex forbids(int) const override { return kNoLimit; }
+  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
+  void give_back(Time, std::string_view, const Departure& departure) override {
+    for (const auto& limit : limits_) limit->give_back(static_cast<Instant>(departure.at), departure.weight);
+  }
+  bool landed(Time, std::string_view) override { return false; }
+  void nobody_waits(Time, Booking::Scope, std::string_view) override {}
+  void pause(Time, std::string_view, Time) override {}
+
+ private:
+  std::vector<std::unique_ptr<Limit>> limits_;
 };
 
 template <typename... Kinds>

@@ -100,14 +100,14 @@ TEST(Deadlines, stay_small_while_a_million_requests_come_and_leave_behind_one_th
 
 TEST(Departures, are_taken_in_order_of_their_times_however_they_came) {
   Departures departures;
-  for (const Time at : {10, 20, 40}) departures.add(at);
-  EXPECT_EQ(departures.front(), 10);
+  for (const Time at : {10, 20, 40}) departures.add({at});
+  EXPECT_EQ(departures.front().at, 10);
   departures.pop_front();
-  departures.add(30);
-  departures.add(5);
-  EXPECT_EQ(departures.pop_back(), 40);
+  departures.add({30});
+  departures.add({5});
+  EXPECT_EQ(departures.pop_back().at, 40);
   std::vector<Time> rest;
-  for (; !departures.empty(); departures.pop_front()) rest.push_back(departures.front());
+  for (; !departures.empty(); departures.pop_front()) rest.push_back(departures.front().at);
   EXPECT_THAT(rest, ElementsAre(5, 20, 30));
   EXPECT_EQ(departures.size(), 0u);
 }
@@ -119,7 +119,7 @@ TEST(DueLanes, come_up_by_their_moments_and_of_equal_ones_the_longest_unserved_f
   for (std::size_t i = 0; i < moments.size(); ++i) {
     lanes.push_back(std::make_unique<Lane>(std::to_string(i)));
     lanes.back()->last_served = 100 - i;  // of the three at 20, the last is the longest unserved
-    lanes.back()->book(moments[i]);
+    lanes.back()->book({moments[i]});
     due.place(*lanes.back());
   }
   const auto take_first = [&] {
@@ -135,7 +135,7 @@ TEST(DueLanes, come_up_by_their_moments_and_of_equal_ones_the_longest_unserved_f
   EXPECT_EQ(take_first(), "3");
   lanes[7]->pop_departure();  // out of the middle
   due.place(*lanes[7]);
-  lanes[2]->book(15);  // from the rear to the front
+  lanes[2]->book({15});  // from the rear to the front
   due.place(*lanes[2]);
   EXPECT_EQ(take_first(), "2");
   EXPECT_EQ(take_first(), "1");

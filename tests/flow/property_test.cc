@@ -7,13 +7,13 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "flow/limits.h"
-#include "flow/local_booker.h"
 #include "flow/upstream.h"
 
 namespace penstock::flow {
@@ -37,11 +37,11 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-/// A LocalBooker that is watched, and whose answers take their time if so wished.
+/// A PlainBooker that is watched, that stops now one lane and now all, and whose answers take their time if so wished.
 class WatchedBooker final : public Booker {
  public:
   struct PerGroup {
-    std::vector<Time> outstanding;  // granted, neither taken nor given back; ascending
+    std::vector<Departure> outstanding;  // granted, neither taken nor given back; ascending
     bool asking = false;
     Time told_until = 0;  // when it was last told to ask again
     Time latest = 0;      // the latest moment ever named to it
@@ -49,39 +49,53 @@ class WatchedBooker final : public Booker {
     Time answer_at = 0;
   };
 
-  WatchedBooker(std::vector<std::unique_ptr<Limit>> limits, Dice* delays)
-      : local_(std::move(limits)), delays_(delays) {}
+  WatchedBooker(std::vector<std::unique_ptr<Limit>> limits, Dice& dice, bool slow, int heaviest)
+      : plain_(std::move(limits)), dice_(dice), slow_(slow), heaviest_(heaviest) {}
 
-  bool ask(Time now, std::string_view group, std::size_t count, Booking& booking) override {
-    PerGroup& mine = groups[number_of(group)];
+  bool ask(Time now, const Ask& ask, Booking& booking) override {
+    PerGroup& mine = groups[number_of(ask.group)];
     EXPECT_FALSE(mine.asking) << "one ask at a time";
-    EXPECT_GT(count, 0u);
-    if (!delays_ || delays_->one_in(4)) {
-      local_.ask(now, group, count, booking);
+    EXPECT_GT(ask.count, 0u);
+    EXPECT_LE(ask.ahead, mine.outstanding.size()) << "those taken within this call are still in the list";
+    if (!slow_ || dice_.one_in(4)) {
+      answer(now, ask, booking);
       note(now, mine, booking);
       return true;
     }
     mine.asking = true;
     mine.answer.clear();
-    local_.ask(now, group, count, mine.answer);
-    mine.answer_at = now + 1 + static_cast<Time>(delays_->below(20'000));
+    answer(now, ask, mine.answer);
+    mine.answer_at = now + 1 + static_cast<Time>(dice_.below(20'000));
     return false;
   }
-  void give_back(std::string_view group, Time departure) override {
+  LimitIndex forbids(int weight) const override { return weight > heaviest_ ? 0 : kNoLimit; }
+  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
+  bool landed(Time, std::string_view) override { return false; }
+  void pause(Time, std::string_view, Time) override {}
+  void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
+    Time& told = scope == Booking::Scope::group ? groups[number_of(group)].told_until : all_told_until;
+    told = std::min(told, now);
+  }
+  void give_back(Time now, std::string_view group, const Departure& departure) override {
     auto& outstanding = groups[number_of(group)].outstanding;
     const auto found = std::find(outstanding.begin(), outstanding.end(), departure);
     ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
     outstanding.erase(found);
-    local_.give_back(group, departure);
+    plain_.give_back(now, group, departure);
   }
   void note(Time now, PerGroup& mine, const Booking& booking) {
-    for (const Time at : booking.departures) {
-      mine.outstanding.insert(std::upper_bound(mine.outstanding.begin(), mine.outstanding.end(), at), at);
-      mine.latest = std::max(mine.latest, at);
+    for (const Departure& departure : booking.departures) {
+      const auto later = [](const Departure& a, const Departure& b) { return a.at < b.at; };
+      auto& list = mine.outstanding;
+      list.insert(std::upper_bound(list.begin(), list.end(), departure, later), departure);
+      mine.latest = std::max(mine.latest, departure.at);
     }
-    if (!booking.ask_again) return;
-    mine.told_until = std::max(*booking.ask_again, now + 1);
-    mine.latest = std::max(mine.latest, *booking.not_before);
+    if (booking.ask_again == 0) return;
+    const bool alone = booking.scope == Booking::Scope::group;
+    (alone ? mine.told_until : all_told_until) = std::max(booking.ask_again, now + 1);
+    for (auto& group : groups) {
+      if (!alone || &group == &mine) group.latest = std::max(group.latest, booking.not_before);
+    }
   }
   std::optional<Time> next_answer() const {
     std::optional<Time> next;
@@ -91,11 +105,21 @@ class WatchedBooker final : public Booker {
     return next;
   }
 
+  Time told_until(const PerGroup& group) const { return std::max(group.told_until, all_told_until); }
+
   std::array<PerGroup, kGroups.size()> groups;
+  Time all_told_until = 0;
 
  private:
-  LocalBooker local_;
-  Dice* delays_;
+  void answer(Time now, const Ask& ask, Booking& booking) {
+    plain_.ask(now, ask, booking);
+    if (dice_.one_in(2)) booking.scope = Booking::Scope::group;
+  }
+
+  PlainBooker plain_;
+  Dice& dice_;
+  bool slow_;
+  int heaviest_;
 };
 
 enum class State { waiting, flying, returned, landed, refused, left };
@@ -103,6 +127,7 @@ enum class State { waiting, flying, returned, landed, refused, left };
 struct Known {
   State state = State::waiting;
   std::size_t group = 0;
+  int weight = 1;
   Time arrived = 0;
   Time deadline = 0;
   Ticket ticket;
@@ -117,7 +142,9 @@ struct Kind {
 class Trial {
  public:
   Trial(std::uint64_t seed, Kind kind) : dice_(seed), kind_(kind), settings_(any_settings()) {
-    booker_ = std::make_unique<WatchedBooker>(any_limits(), kind.slow_booker ? &dice_ : nullptr);
+    auto limits = any_limits();
+    const int heaviest = reservoir_ > 0 ? reservoir_ : 3;
+    booker_ = std::make_unique<WatchedBooker>(std::move(limits), dice_, kind.slow_booker, heaviest);
     upstream_ = std::make_unique<Upstream>(settings_, *booker_);
   }
 
@@ -173,9 +200,11 @@ class Trial {
     if (dice_.one_in(3)) max_wait = dice_.one_of(std::array<Time, 5>{0, 500, 5'000, 60'000, 3'600'000'000});
     const auto id = known_.size();
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
-    known_.push_back({State::waiting, group, now_, now_ + patience, {}});
+    const int weight = dice_.one_in(4) ? static_cast<int>(1 + dice_.below(3)) : 1;
+    known_.push_back({State::waiting, group, weight, now_, now_ + patience, {}});
     lines_[group].waiting.push_back(id);
-    const Ticket ticket = upstream_->arrive(now_, id, commands_, max_wait, kGroups[group]);
+    const Newcomer newcomer{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait};
+    const Ticket ticket = upstream_->arrive(now_, newcomer, commands_);
     known_[id].ticket = ticket;
     check(id);
   }
@@ -300,7 +329,10 @@ class Trial {
     EXPECT_TRUE(refusal.retry_after >= 1 && refusal.retry_after <= 3600);
     if (refusal.why == Refused::queue_full) {
       EXPECT_EQ(refusal.id, newcomer);
-      EXPECT_GE(upstream_->pending() + commands_.start.size(), settings_.max_pending);
+      const std::size_t left_since = commands_.start.size() + commands_.refuse.size() - 1;
+      EXPECT_GE(upstream_->pending() + left_since, settings_.max_pending);
+    } else if (refusal.why == Refused::too_heavy) {
+      EXPECT_TRUE(reservoir_ > 0 && one.weight > reservoir_);
     } else {
       const bool sure = booker_->groups[one.group].latest > one.deadline;
       EXPECT_TRUE(now_ >= one.deadline || sure) << "refused " << refusal.id << " too early";
@@ -318,7 +350,8 @@ class Trial {
     one.state = State::flying;
     auto& outstanding = booker_->groups[one.group].outstanding;
     ASSERT_FALSE(outstanding.empty()) << "started without a departure";
-    EXPECT_LE(outstanding.front(), now_) << "started before its departure";
+    EXPECT_LE(outstanding.front().at, now_) << "started before its departure";
+    EXPECT_GE(outstanding.front().weight, one.weight) << "started with less than it costs";
     taken_.push_back(outstanding.front());
     outstanding.erase(outstanding.begin());
   }
@@ -343,11 +376,11 @@ class Trial {
   /// Work conserving: who waits, waits for something.
   void check_lane(const Line& line, const WatchedBooker::PerGroup& booked) {
     const bool no_slot_free = upstream_->slots_held() == static_cast<std::size_t>(settings_.max_concurrent);
-    const bool is_served = !booked.outstanding.empty() || booked.asking || booked.told_until > now_;
+    const bool is_served = !booked.outstanding.empty() || booked.asking || booker_->told_until(booked) > now_;
     EXPECT_TRUE(line.empty() || no_slot_free || is_served) << "waits for nothing";
     EXPECT_TRUE(line.returned.empty() || is_served) << "has a slot and waits for nothing";
     EXPECT_LE(booked.outstanding.size(), line.returned.size() + line.waiting.size()) << "keeps departures for nobody";
-    EXPECT_TRUE(booked.outstanding.empty() || booked.outstanding.front() > now_) << "a departure was not taken";
+    EXPECT_TRUE(booked.outstanding.empty() || booked.outstanding.front().at > now_) << "a departure was not taken";
   }
 
   /// wake_at() is never later than the next thing due, and never in the past.
@@ -362,9 +395,9 @@ class Trial {
     for (std::size_t i = 0; i < kGroups.size(); ++i) {
       const auto& booked = booker_->groups[i];
       if (!booked.outstanding.empty()) {
-        due = std::min(due, booked.outstanding.front());
+        due = std::min(due, booked.outstanding.front().at);
       } else if (!lines_[i].empty() && !booked.asking && slot_free) {
-        due = std::min(due, booked.told_until);
+        due = std::min(due, booker_->told_until(booked));
       }
     }
     EXPECT_LE(wake, due);
@@ -372,12 +405,12 @@ class Trial {
 
   /// Of the departures that were really taken.
   void check_limits() {
-    std::sort(taken_.begin(), taken_.end());
-    for (std::size_t i = 1; gap_ > 0 && i < taken_.size(); ++i) EXPECT_GE(taken_[i] - taken_[i - 1], gap_);
-    const auto allowed = static_cast<std::size_t>(reservoir_);
-    for (std::size_t i = allowed; allowed > 0 && i < taken_.size(); ++i) {
-      EXPECT_GT(taken_[i] / interval_, taken_[i - allowed] / interval_) << "too many in one window";
-    }
+    const auto earlier = [](const Departure& a, const Departure& b) { return a.at < b.at; };
+    std::sort(taken_.begin(), taken_.end(), earlier);
+    for (std::size_t i = 1; gap_ > 0 && i < taken_.size(); ++i) EXPECT_GE(taken_[i].at - taken_[i - 1].at, gap_);
+    std::map<Time, int> units;
+    for (const Departure& departure : taken_) units[departure.at / interval_] += departure.weight;
+    for (const auto& [window, sum] : units) EXPECT_TRUE(reservoir_ == 0 || sum <= reservoir_) << "too many in a window";
   }
 
   void forget(std::size_t id) {
@@ -398,7 +431,7 @@ class Trial {
   Time now_ = 1'000'000'000;
   std::vector<Known> known_;
   std::array<Line, kGroups.size()> lines_;
-  std::vector<Time> taken_;
+  std::vector<Departure> taken_;
 };
 
 /// PENSTOCK_SEED repeats one sequence.

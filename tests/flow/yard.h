@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "flow/limits.h"
-#include "flow/local_booker.h"
 #include "flow/upstream.h"
 
 namespace penstock::flow {
@@ -25,31 +24,52 @@ using Ids = std::vector<RequestId>;
 /// Answers nothing by itself; keeps what it was asked and what came back.
 class SlowBooker final : public Booker {
  public:
-  struct Ask {
+  struct Asked {
     std::string group;
     std::size_t count;
-    bool operator==(const Ask&) const = default;
+    int weight = 1;
+    bool operator==(const Asked&) const = default;
   };
-  bool ask(Time, std::string_view group, std::size_t count, Booking&) override {
-    asks.push_back({std::string(group), count});
+  bool ask(Time, const Ask& ask, Booking&) override {
+    asks.push_back({std::string(ask.group), ask.count, ask.weight});
+    aheads.push_back(ask.ahead);
     return false;
   }
-  void give_back(std::string_view, Time departure) override { given_back.push_back(departure); }
+  Time patience() const override { return its_patience; }
+  Time lead() const override { return its_lead; }
+  LimitIndex forbids(int weight) const override { return weight > heaviest ? 7 : kNoLimit; }
+  Time ahead(Time now, std::string_view, std::int64_t units, std::int64_t others) const override {
+    return now + (units + others) * pace;
+  }
+  void give_back(Time, std::string_view, const Departure& departure) override { given_back.push_back(departure.at); }
+  bool landed(Time, std::string_view) override { return frees_permits; }
+  void nobody_waits(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
+  void pause(Time, std::string_view, Time) override {}
 
-  std::vector<Ask> asks;
+  std::vector<Asked> asks;
+  std::vector<std::size_t> aheads;
   std::vector<Time> given_back;
+  std::vector<std::pair<Booking::Scope, std::string>> gave_up;
+  Time its_patience = 0;
+  Time its_lead = kHorizon;
+  Time pace = 0;
+  int heaviest = 1'000;
+  bool frees_permits = false;
 };
 
 /// Each call returns the requests that it started; refusals collect in `refused`.
 class Yard {
  public:
   explicit Yard(Settings settings, std::vector<std::unique_ptr<Limit>> limits = {})
-      : local_(std::move(limits)), upstream(settings, local_) {}
-  Yard(Settings settings, Booker& booker) : upstream(settings, booker) {}
+      : plain_(std::move(limits)), upstream(settings, plain_) {}
+  Yard(Settings settings, Booker& booker) : plain_({}), upstream(settings, booker) {}
 
-  Ids arrive(RequestId id, std::string_view group = {}, std::optional<Time> max_wait = {}) {
-    tickets_[id] = upstream.arrive(now, id, commands_, max_wait, group);
+  Ids arrive(const Newcomer& newcomer) {
+    tickets_[newcomer.id] = upstream.arrive(now, newcomer, commands_);
     return started();
+  }
+  Ids arrive(RequestId id, std::string_view group = {}, std::optional<Time> max_wait = {}) {
+    return arrive({.id = id, .group = group, .max_wait = max_wait});
   }
   /// Several at once.
   Ids arrive_all(std::initializer_list<RequestId> ids, std::string_view group = {}) {
@@ -62,8 +82,19 @@ class Yard {
   Ids leave(RequestId id) { return upstream.leave(now, tickets_.at(id), commands_), started(); }
   Ids land(RequestId id) { return upstream.land(now, tickets_.at(id), commands_), started(); }
   Ids again(RequestId id) { return upstream.again(now, tickets_.at(id), commands_), started(); }
-  Ids answer(std::vector<Time> departures, std::optional<Time> ask_again = {}, std::string_view group = {}) {
-    upstream.answer(now, group, {std::move(departures), ask_again, {}}, commands_);
+  Ids answer(const Booking& booking, std::string_view group = {}) {
+    upstream.answer(now, group, booking, commands_);
+    return started();
+  }
+  /// Told to ask again, the lane waits on its own.
+  Ids answer(const std::vector<Time>& departures, std::optional<Time> ask_again = {}, std::string_view group = {}) {
+    Booking booking{.scope = Booking::Scope::group};
+    for (const Time at : departures) booking.departures.push_back({.at = at});
+    booking.ask_again = booking.not_before = ask_again.value_or(0);
+    return answer(booking, group);
+  }
+  Ids may_ask(Booking::Scope scope, std::string_view group = {}) {
+    upstream.may_ask(now, scope, group, commands_);
     return started();
   }
   Ids advance_to(Time at) {
@@ -76,13 +107,14 @@ class Yard {
  private:
   Ids started() {
     Ids ids;
-    for (const auto& start : commands_.start) ids.push_back(start.id), waited[start.id] = start.waited;
+    for (const auto& start : commands_.start)
+      ids.push_back(start.id), waited[start.id] = start.waited, limited[start.id] = start.limited_by;
     for (const auto& refusal : commands_.refuse) refused.push_back(refusal.id), refusals[refusal.id] = refusal;
     commands_.clear();
     return ids;
   }
 
-  LocalBooker local_;
+  PlainBooker plain_;
   Commands commands_;
   std::map<RequestId, Ticket> tickets_;
 
@@ -92,6 +124,7 @@ class Yard {
   Ids refused;
   std::map<RequestId, Commands::Refuse> refusals;
   std::map<RequestId, Time> waited;
+  std::map<RequestId, LimitIndex> limited;
 };
 
 using testing::ElementsAre;

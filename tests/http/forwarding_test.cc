@@ -249,5 +249,27 @@ TEST(Steering, refuses_a_wait_that_is_none) {
   EXPECT_FALSE(read_steering(fields_of({{"Penstock-Max-Wait", "1s"}, {"Penstock-Max-Wait", "1s"}})).has_value());
 }
 
+TEST(Steering, reads_the_weight) {
+  EXPECT_EQ(read_steering(fields_of({}))->weight, 1);
+  EXPECT_EQ(read_steering(fields_of({{"penstock-weight", "3"}}))->weight, 3);
+  EXPECT_EQ(read_steering(fields_of({{"Penstock-Weight", "1000000"}}))->weight, 1'000'000);
+  const auto both = read_steering(fields_of({{"Penstock-Weight", "2"}, {"Penstock-Max-Wait", "1s"}}));
+  EXPECT_EQ(both->weight, 2);
+  EXPECT_EQ(both->max_wait, Duration(1'000'000));
+}
+
+TEST(Steering, refuses_a_weight_that_is_none) {
+  for (const char* value : {"", "0", "-1", "1.5", "2x", "1, 2", "1000001", "99999999999999999999", "+1", "0x10"}) {
+    const auto steering = read_steering(fields_of({{"Penstock-Weight", value}}));
+    ASSERT_FALSE(steering.has_value()) << value;
+    EXPECT_EQ(steering.error().why, Why::malformed);
+  }
+  EXPECT_FALSE(read_steering(fields_of({{"Penstock-Weight", "1"}, {"Penstock-Weight", "1"}})).has_value());
+}
+
+TEST(Steering, is_not_forwarded) {
+  EXPECT_EQ(forwarded({{"Penstock-Weight", "3"}, {"Penstock-Max-Wait", "1s"}}), forwarded({}));
+}
+
 }  // namespace
 }  // namespace penstock::http

@@ -21,6 +21,9 @@ constexpr Expected kExpected[] = {
     {Why::draining, 503, "connection_limit_reached"},
     {Why::pending_memory, 503, "connection_limit_reached"},
     {Why::too_many_upstreams, 503, "connection_limit_reached"},
+    {Why::limit_refused, 429, "http_request_denied"},
+    {Why::limit_too_heavy, 400, "http_request_error"},
+    {Why::limiter_down, 503, "destination_unavailable"},
     {Why::client_denied, 403, "http_request_denied"},
     {Why::destination_denied, 403, "destination_ip_prohibited"},
     {Why::destination_unnamed, 403, "http_request_denied"},
@@ -47,6 +50,8 @@ constexpr Expected kExpected[] = {
     {Why::tls_protocol_error, 502, "tls_protocol_error"},
     {Why::tls_certificate_error, 502, "tls_certificate_error"},
     {Why::destination_unavailable, 503, "destination_unavailable"},
+    {Why::destination_unavailable, 503, "destination_unavailable"},
+    {Why::lease_lost, 503, "destination_unavailable"},
     {Why::internal_error, 500, "proxy_internal_error"},
 };
 

@@ -33,7 +33,8 @@ class ClientsTest : public DispatcherTest {
                                                                   .multi = *multi_,
                                                                   .verdict = *verdict_,
                                                                   .config = config_,
-                                                                  .events = [](const Event&) {}});
+                                                                  .events = [](const Event&) {},
+                                                                  .make_booker = {}});
       listener_ =
           std::move(*loop::Listener::listen(run_.loop, {"127.0.0.1", 0}, [this](std::unique_ptr<loop::Stream> stream) {
             clients_->admit(std::move(stream));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "proxy/dispatcher.h"
+#include "proxy/local_bookers.h"
 #include "support/origin.h"
 #include "support/test_loop.h"
 
@@ -127,7 +128,8 @@ class DispatcherTest : public testing::Test {
                                  .multi = *multi_,
                                  .verdict = *verdict_,
                                  .config = config_,
-                                 .events = [this](const Event& event) { told_.emplace_back(event); }});
+                                 .events = [this](const Event& event) { told_.emplace_back(event); },
+                                 .make_booker = local_bookers(run_.loop)});
     return *dispatcher_;
   }
 

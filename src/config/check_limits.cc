@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits that cannot work, and those that cannot stand side by side.
+#include <algorithm>
+#include <map>
+
+#include "config/checks.h"
+#include "config/reading.h"
+#include "config/units.h"
+
+namespace penstock::config {
+
+namespace {
+
+constexpr int kMostUnits = 1'000'000'000;
+constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // a second: one in twelve days, one in a microsecond
+constexpr Duration kShortest = 10ms, kLongest = 366 * 24h;
+constexpr std::size_t kMostLimits = 16, kLongestName = 64;
+constexpr int kMostSliding = 10'000, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
+
+/// One limit, where it stands, and what it is held against.
+struct Checked {
+  Issues& issues;
+  const std::string path;  // of its kind: "upstreams.github.limits[0].pacer"
+  const LimitConfig& limit;
+
+  void operator()(const PacerConfig& pacer) const {
+    check_number(issues, path + ".qps", pacer.qps, kLeastRate, kMostRate);
+    check_count(issues, path + ".maxBurst", pacer.max_burst, 0, kMostUnits);
+    const double factor = pacer.burst_allowance_factor;
+    if (!(factor > 0 && factor <= 1))
+      add(issues, path + ".burstAllowanceFactor", " is " + write_number(factor) + "; it must be over 0 and at most 1");
+  }
+  void operator()(const WindowConfig& window) const {
+    check_count(issues, path + ".reservoir", window.reservoir, 1, kMostUnits);
+    check_duration(issues, path + ".interval", window.interval, kShortest, kLongest);
+  }
+  void operator()(const SlidingWindowConfig& window) const {
+    check_count(issues, path + ".max", window.max, 1, kMostSliding);
+    check_duration(issues, path + ".interval", window.interval, kShortest, kLongest);
+    if (limit.per == LimitConfig::Per::group && window.max > kMostSlidingOfGroup && window.max <= kMostSliding) {
+      const auto bytes = write_size(static_cast<std::uint64_t>(window.max) * kBytesOfUnit);
+      add(issues, path + ".max",
+          " is " + std::to_string(window.max) + ": about " + bytes +
+              " of memory for each group; per group it may be at most 1000, or take a window or a tokenBucket");
+    }
+  }
+  void operator()(const TokenBucketConfig& bucket) const {
+    check_count(issues, path + ".capacity", bucket.capacity, 1, kMostUnits);
+    check_count(issues, path + ".refillAmount", bucket.refill_amount, 1, kMostUnits);
+    check_duration(issues, path + ".refillFrequency", bucket.refill_frequency, 10us, kLongest);
+  }
+  void operator()(const SemaphoreConfig& semaphore) const {
+    check_count(issues, path + ".capacity", semaphore.capacity, 1, 1'000'000);
+    if (semaphore.lease < 1s || semaphore.lease > 24h) {
+      const auto given = semaphore.lease < 0s ? "negative" : write_duration(semaphore.lease);
+      add(issues, path + ".lease",
+          " is " + given +
+              "; it must be between 1s and 24h: it is renewed six times over, and a shorter one could not be");
+    }
+  }
+  void operator()(const CounterConfig& counter) const {
+    check_count(issues, path + ".max", counter.max, 1, kMostUnits);
+    check_duration(issues, path + ".period", counter.period, 100ms, kLongest);
+  }
+};
+
+void check_name(Issues& issues, const std::string& path, std::string_view name) {
+  constexpr std::string_view kReserved[] = {"hold", "head", "turns", "alive", "redis"};
+  if (!all_of(name, "_.-") || name.size() > kLongestName) {
+    add(issues, path, " must be at most 64 letters, digits and _.-");
+  } else if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {
+    add(issues, path, " is '" + std::string(name) + "', which Penstock itself uses; take another");
+  }
+}
+
+void check_limit(Issues& issues, const std::string& path, const LimitConfig& limit, bool grouped) {
+  std::visit(Checked{issues, path, limit}, limit.kind);
+  check_name(issues, path + ".name", limit_name(limit));
+  if (limit.per == LimitConfig::Per::group && !grouped)
+    add(issues, path + ".per", " is group, but the upstream has no groups; say what makes them with group");
+}
+
+void check_group(Issues& issues, const std::string& path, const GroupRule& rule) {
+  const auto read_again = parse_group(to_string(rule));
+  if (!read_again) return add(issues, path, ": '" + to_string(rule) + "': " + read_again.error());
+  if (*read_again != rule) add(issues, path, ": '" + to_string(rule) + "' is not in its plain form");
+}
+
+}  // namespace
+
+void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
+  if (settings.group) check_group(issues, path + ".group", *settings.group);
+  check_duration(issues, path + ".maxPause", settings.max_pause, 0s, 24h);
+  if (settings.limits.size() > kMostLimits) add(issues, path + ".limits", " has more than 16 limits");
+  std::map<std::string_view, int> names;
+  for (std::size_t i = 0; i < settings.limits.size(); ++i) {
+    const auto& limit = settings.limits[i];
+    const auto place = path + ".limits[" + std::to_string(i) + "]." + std::string(limit_key(limit.kind));
+    check_limit(issues, place, limit, settings.group.has_value());
+    if (++names[limit_name(limit)] != 2) continue;
+    const std::string_view rate = limit_name(limit) == "pacer" ? " (rate: is a pacer too)" : "";
+    issues.push_back({place, "two limits of " + path + " are named '" + std::string(limit_name(limit)) + "'" +
+                                 std::string(rate) + "; give one a name"});
+  }
+}
+
+void check_redis(Issues& issues, const RedisConfig& redis) {
+  const bool somewhere = !redis.path.empty() || (!redis.host.empty() && redis.port != 0);
+  if (!somewhere) add(issues, "redis.url", " has neither a host with a port nor a socket's path");
+  if (redis.password.empty() && !redis.user.empty()) add(issues, "redis.url", " has a user without a password");
+  check_count(issues, "redis.url", redis.database, 0, 65'535);
+  if (!all_of(redis.prefix, "_.:-") || redis.prefix.size() > kLongestName)
+    add(issues, "redis.prefix", " must be at most 64 letters, digits and _.:-");
+  check_duration(issues, "redis.timeout", redis.timeout, 1ms, 10s);
+}
+
+}  // namespace penstock::config

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule of `group`: read, judged, and written back. Which group a request belongs to is the proxy's.
+#include <algorithm>
+#include <set>
+
+#include "penstock/config.h"
+
+namespace penstock {
+
+namespace {
+
+using Wrong = std::unexpected<std::string>;
+
+bool is_letter_or_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool is_name_char(char c) { return is_letter_or_digit(c) || c == '_'; }
+bool is_literal_char(char c) {
+  return c > ' ' && c < 0x7f && std::string_view("?#*\\\"<>^`{|}").find(c) == std::string_view::npos;
+}
+bool is_header_char(char c) {  // a token of RFC 9110
+  return is_letter_or_digit(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+bool all(std::string_view text, bool (*fits)(char)) { return std::all_of(text.begin(), text.end(), fits); }
+
+// One segment of a path's pattern; the names of the braced parts go into `names`.
+std::optional<std::string> wrong_with_segment(std::string_view segment, std::set<std::string_view>& names) {
+  const std::string said = "'" + std::string(segment) + "'";
+  if (segment.empty()) return "the pattern has an empty segment";
+  const auto open = segment.find_first_of("*{");
+  if (!all(segment.substr(0, open), is_literal_char)) return said + " is not a segment of a path";
+  if (open == std::string_view::npos) return std::nullopt;
+  auto rest = segment.substr(open + 1);
+  if (segment[open] == '{') {
+    const auto close = rest.find('}');
+    if (close == std::string_view::npos) return said + " has a { that is not closed";
+    const auto name = rest.substr(0, close);
+    if (name.empty() || !all(name, is_name_char)) return said + ": a name in braces has letters, digits and _ only";
+    if (!names.insert(name).second) return "two parts are named {" + std::string(name) + "}";
+    rest.remove_prefix(close + 1);
+  }
+  if (rest.find_first_of("*{") != std::string_view::npos) return said + " has more than one * or {name}";
+  if (!all(rest, is_literal_char)) return said + " is not a segment of a path";
+  return std::nullopt;
+}
+
+std::optional<std::string> wrong_with_path(std::string_view pattern) {
+  if (!pattern.starts_with('/')) return "a path begins with /";
+  std::set<std::string_view> names;
+  for (auto rest = pattern; !rest.empty();) {
+    rest.remove_prefix(1);
+    const auto end = std::min(rest.find('/'), rest.size());
+    if (auto wrong = wrong_with_segment(rest.substr(0, end), names)) return wrong;
+    rest.remove_prefix(end);
+  }
+  if (names.empty()) return "no part is braced; mark what makes the group, as in /guilds/{guild}";
+  return std::nullopt;
+}
+
+std::expected<GroupRule, std::string> parse_path(std::string_view pattern) {
+  while (pattern.size() > 1 && pattern.ends_with('/')) pattern.remove_suffix(1);
+  if (auto wrong = wrong_with_path(pattern)) return Wrong(*wrong);
+  return GroupRule{GroupRule::By::path, std::string(pattern)};
+}
+
+std::expected<GroupRule, std::string> parse_header(std::string_view name) {
+  if (name.empty() || !all(name, is_header_char)) return Wrong("'" + std::string(name) + "' is not a header's name");
+  return GroupRule{GroupRule::By::header, std::string(name)};
+}
+
+}  // namespace
+
+std::expected<GroupRule, std::string> parse_group(std::string_view text) {
+  constexpr std::string_view kPath = "path:", kHeader = "header:";
+  if (text == "host") return GroupRule{};
+  if (text.starts_with(kPath)) return parse_path(text.substr(kPath.size()));
+  if (text.starts_with(kHeader)) return parse_header(text.substr(kHeader.size()));
+  return Wrong("it must be path:/a/{name}, header:NAME or host");
+}
+
+}  // namespace penstock

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bookers for when there is no Redis: every limit is kept in this process. For app/.
+#pragma once
+
+#include "flow/local_booker.h"
+#include "proxy/services.h"
+
+namespace penstock::proxy {
+
+/// Windows are aligned to the wall clock as it is when a booker is made; later steps of it change nothing.
+inline MakeBooker local_bookers(const loop::Loop& loop) {
+  return [&loop](const std::string&, const UpstreamSettings& settings, flow::BookerEvents&) {
+    const auto at_zero = static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
+    return std::make_unique<flow::LocalBooker>(settings.limits, at_zero);
+  };
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits, groups and Redis in a file: what is read, and each thing that cannot work, with its place.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "penstock/config.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+std::string file(const std::string& lines) {
+  return "version: 1\nupstreams:\n  a:\n    match: a.com\n" + lines;  // lines are numbered from 5
+}
+
+UpstreamSettings read(const std::string& lines) {
+  const auto config = read_config(file(lines), "f");
+  if (config) return config->upstreams.at(0).settings;
+  for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
+  return {};
+}
+
+std::vector<std::string> faults(const std::string& lines) {
+  std::vector<std::string> all;
+  const auto config = read_config(file(lines), "f");
+  if (!config) {
+    for (const auto& error : config.error()) all.push_back(to_string(error));
+  }
+  return all;
+}
+
+std::vector<std::string> faults_of(const std::string& limit) { return faults("    limits: [ { " + limit + " } ]\n"); }
+
+// Limits as a file gives them.
+
+TEST(Limits, of_every_kind_are_read_in_order) {
+  const auto settings = read(R"(    limits:
+      - pacer: { qps: 12.5, maxBurst: 10, burstAllowanceFactor: 1 }
+      - window: { reservoir: 5000, interval: 1h, spread: true }
+      - slidingWindow: { max: 100, interval: 1m }
+      - tokenBucket: { capacity: 40, refillAmount: 2, refillFrequency: 1s }
+      - semaphore: { capacity: 5, lease: 10s }
+      - counter: { max: 7, period: 1d }
+)");
+  EXPECT_THAT(
+      settings.limits,
+      ElementsAre(LimitConfig{PacerConfig{12.5, 10, 1}, "pacer"}, LimitConfig{WindowConfig{5000, 1h, true}, "window"},
+                  LimitConfig{SlidingWindowConfig{100, 1min}, "slidingWindow"},
+                  LimitConfig{TokenBucketConfig{40, 2, 1s}, "tokenBucket"},
+                  LimitConfig{SemaphoreConfig{5, 10s}, "semaphore"}, LimitConfig{CounterConfig{7, 24h}, "counter"}));
+}
+
+TEST(Limits, have_what_is_common_to_all) {
+  const auto settings = read(
+      "    group: host\n    limits: [ { window: { reservoir: 1, interval: 1s, name: w, per: group, "
+      "shared: false, mode: refuse } } ]\n");
+  EXPECT_THAT(settings.limits, ElementsAre(LimitConfig{WindowConfig{1, 1s}, "w", LimitConfig::Per::group, false,
+                                                       LimitConfig::Mode::refuse}));
+}
+
+TEST(Limits, begin_with_the_pacer_that_a_rate_is_short_for) {
+  const auto settings = read("    limits: [ { window: { reservoir: 1, interval: 1s } } ]\n    rate: 900/m\n");
+  EXPECT_THAT(settings.limits,
+              ElementsAre(LimitConfig{PacerConfig{15}, "pacer"}, LimitConfig{WindowConfig{1, 1s}, "window"}));
+}
+
+TEST(Limits, stand_in_the_entry_star_too) {
+  const auto config = read_config("version: 1\nupstreams:\n  '*': { rate: 5/s, group: host, obey: off }\n", "f");
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->unmatched.limits.size(), 1u);
+  EXPECT_EQ(config->unmatched.obey, Obey::off);
+}
+
+TEST(Limits, do_not_stand_in_the_defaults) {
+  for (const char* key : {"rate: 5/s", "group: host", "limits: []", "obey: off", "maxPause: 1m"}) {
+    const auto config = read_config("version: 1\ndefaults:\n  " + std::string(key) + "\n", "f");
+    ASSERT_FALSE(config) << key;
+    EXPECT_THAT(to_string(config.error().at(0)), StartsWith("f:3:3: unknown key")) << key;
+  }
+}
+
+TEST(Limits, come_with_groups_and_pauses) {
+  const auto settings = read("    group: path:/api/v*/guilds/{guild}\n    obey: off\n    maxPause: 10m\n");
+  EXPECT_EQ(settings.group, (GroupRule{GroupRule::By::path, "/api/v*/guilds/{guild}"}));
+  EXPECT_EQ(settings.obey, Obey::off);
+  EXPECT_EQ(settings.max_pause, 10min);
+  EXPECT_EQ(read("    obey: retryAfter\n").obey, Obey::retry_after);
+}
+
+TEST(Redis, is_read_with_all_its_keys) {
+  const auto config =
+      read_config("version: 1\nredis: { url: 'redis://:${P}@r1', prefix: staging, timeout: 20ms, whenDown: refuse }\n",
+                  "f", [](const std::string&) { return "s3cret"; });
+  ASSERT_TRUE(config);
+  RedisConfig wanted;
+  wanted.host = "r1", wanted.password = "s3cret", wanted.prefix = "staging", wanted.timeout = 20ms;
+  wanted.when_down = WhenDown::refuse;
+  EXPECT_EQ(config->redis, wanted);
+}
+
+// What is refused, and where.
+
+TEST(FaultyLimits, are_all_named_with_their_places) {
+  EXPECT_THAT(faults(R"(    rate: 15
+    group: guild
+    limits:
+      - pacer: { qps: many, maxBurst: -1 }
+      - windows: {}
+      - window: { reservoir: 0, interval: 1h }
+    maxPause: 2d
+)"),
+              ElementsAre(StartsWith("f:5:11: rate in upstreams.a: '15' is not a rate, as in 15/s"),
+                          StartsWith("f:6:12: group in upstreams.a: 'guild': it must be path:"),
+                          StartsWith("f:8:23: qps in upstreams.a.limits.pacer: 'many' is not a plain number"),
+                          StartsWith("f:8:39: maxBurst in upstreams.a.limits.pacer: '-1' is not a plain number"),
+                          StartsWith("f:9:9: unknown key 'windows' in upstreams.a.limits; did you mean 'window'?"),
+                          StartsWith("f:10:30: reservoir in upstreams.a.limits.window is 0; it must be between 1 and"),
+                          StartsWith("f:11:15: maxPause in upstreams.a is 2d; it must be between 0s and 24h")));
+}
+
+TEST(FaultyLimits, keep_their_places_behind_a_rate_and_behind_what_cannot_be_read) {
+  EXPECT_THAT(faults("    rate: 1/s\n    limits:\n      - nope: {}\n      - counter: { max: 0, period: 1s }\n"),
+              ElementsAre(StartsWith("f:7:9: unknown key 'nope' in upstreams.a.limits; known here: pacer, window, "),
+                          StartsWith("f:8:25: max in upstreams.a.limits.counter is 0")));
+}
+
+TEST(FaultyLimits, are_a_list_of_single_kinds) {
+  EXPECT_THAT(faults("    limits: { pacer: { qps: 1 } }\n"),
+              ElementsAre(HasSubstr("limits in upstreams.a must be a list")));
+  for (const char* limits : {"[ pacer ]", "[ {} ]", "[ 5 ]", "[ [] ]", "\n      -"})
+    EXPECT_THAT(faults("    limits: " + std::string(limits) + "\n"),
+                ElementsAre(HasSubstr("must hold kinds of limits")))
+        << limits;
+  EXPECT_THAT(faults("    limits:\n      - pacer: { qps: 1 }\n        window: { reservoir: 1, interval: 1s }\n"),
+              ElementsAre(StartsWith("f:7:9: one limit is one kind; begin the next with '- window:'")));
+  EXPECT_THAT(faults("    limits:\n"), IsEmpty());
+}
+
+TEST(FaultyLimits, lack_a_parameter) {
+  EXPECT_THAT(faults_of("pacer: {}"), ElementsAre(HasSubstr("qps in upstreams.a.limits.pacer is 0; it must be")));
+  EXPECT_THAT(faults_of("window: { reservoir: 1 }"),
+              ElementsAre(HasSubstr("interval in upstreams.a.limits.window is 0s")));
+}
+
+TEST(FaultyLimits, cannot_work) {
+  for (const char* limit : {"pacer: { qps: 0 }",
+                            "pacer: { qps: -1 }",
+                            "pacer: { qps: nan }",
+                            "pacer: { qps: inf }",
+                            "pacer: { qps: 1e3 }",
+                            "pacer: { qps: 1000001 }",
+                            "pacer: { qps: 1, burstAllowanceFactor: 0 }",
+                            "pacer: { qps: 1, burstAllowanceFactor: 1.01 }",
+                            "pacer: { qps: 1, maxBurst: 1.5 }",
+                            "pacer: { qps: 1, maxBurst: 1000000001 }",
+                            "window: { reservoir: 1, interval: 0s }",
+                            "window: { reservoir: 1, interval: 5 }",
+                            "window: { reservoir: 1, interval: 1s, spread: maybe }",
+                            "slidingWindow: { max: 0, interval: 1s }",
+                            "slidingWindow: { max: 10001, interval: 1s }",
+                            "tokenBucket: { capacity: 0, refillAmount: 1, refillFrequency: 1s }",
+                            "tokenBucket: { capacity: 1, refillAmount: 0, refillFrequency: 1s }",
+                            "tokenBucket: { capacity: 1, refillAmount: 1, refillFrequency: 0s }",
+                            "semaphore: { capacity: 0 }",
+                            "semaphore: { capacity: 1, lease: 999ms }",
+                            "semaphore: { capacity: 1, lease: 25h }",
+                            "counter: { max: 1, period: 99ms }",
+                            "counter: { max: 0, period: 1s }",
+                            "pacer: { qps: 1, mode: drop }",
+                            "pacer: { qps: 1, per: host }",
+                            "pacer: { qps: 1, shared: maybe }"}) {
+    EXPECT_EQ(faults_of(limit).size(), 1u) << limit;
+  }
+  for (const char* rate : {"0/s", "-1/s", "nan/s", "15/d", "15", "/s", "1e3/s", "15 /s", "2000000/s"})
+    EXPECT_EQ(faults("    rate: " + std::string(rate) + "\n").size(), 1u) << rate;
+}
+
+TEST(FaultyLimits, have_a_lease_too_short_to_renew) {
+  EXPECT_THAT(
+      faults_of("semaphore: { capacity: 5, lease: 500ms }"),
+      ElementsAre("f:5:50: lease in upstreams.a.limits.semaphore is 500ms; it must be between 1s and 24h: it is "
+                  "renewed six times over, and a shorter one could not be"));
+}
+
+TEST(FaultyLimits, are_shared_without_redis) {
+  EXPECT_THAT(
+      faults_of("pacer: { qps: 1, shared: true }"),
+      ElementsAre("f:5:42: shared in upstreams.a.limits.pacer needs Redis to share the limit through; set redis.url"));
+  EXPECT_THAT(faults("    limits: [ { pacer: { qps: 1, shared: true } } ]\nredis: { url: 'redis://r1' }\n"), IsEmpty());
+  EXPECT_THAT(faults_of("pacer: { qps: 1, shared: false }"), IsEmpty());
+  EXPECT_THAT(faults_of("pacer: { qps: 1 }"), IsEmpty());
+}
+
+TEST(FaultyLimits, have_the_same_name) {
+  EXPECT_THAT(
+      faults("    limits:\n      - pacer: { qps: 1 }\n      - pacer: { qps: 2 }\n      - pacer: { qps: 3 }\n"),
+      ElementsAre("f:7:16: two limits of upstreams.a are named 'pacer' (rate: is a pacer too); give one a name"));
+  EXPECT_THAT(faults("    rate: 1/s\n    limits: [ { pacer: { qps: 2 } } ]\n"),
+              ElementsAre(HasSubstr("give one a name")));
+  EXPECT_THAT(faults("    rate: 1/s\n    limits: [ { pacer: { qps: 2, name: burst } } ]\n"), IsEmpty());
+  EXPECT_THAT(
+      faults("    limits: [ { window: { reservoir: 1, interval: 1s, name: x } }, { pacer: { qps: 2, name: x } } ]\n"),
+      ElementsAre(HasSubstr("two limits of upstreams.a are named 'x'; give one a name")));
+}
+
+TEST(FaultyLimits, have_a_name_that_is_none) {
+  for (const char* name : {"'a b'", "a:b", "'{x}'", "ü", "hold", "head", "turns", "alive", "redis"})
+    EXPECT_EQ(faults_of("pacer: { qps: 1, name: " + std::string(name) + " }").size(), 1u) << name;
+  EXPECT_EQ(faults_of("pacer: { qps: 1, name: " + std::string(65, 'x') + " }").size(), 1u);
+  EXPECT_THAT(faults_of("pacer: { qps: 1, name: A.b_c-9 }"), IsEmpty());
+}
+
+TEST(FaultyLimits, are_per_group_without_groups) {
+  EXPECT_THAT(
+      faults_of("pacer: { qps: 1, per: group }"),
+      ElementsAre("f:5:39: per in upstreams.a.limits.pacer is group, but the upstream has no groups; say what makes "
+                  "them with group"));
+}
+
+TEST(FaultyLimits, would_cost_too_much_memory_per_group) {
+  EXPECT_THAT(
+      faults("    group: host\n    limits: [ { slidingWindow: { max: 8192, interval: 1s, per: group } } ]\n"),
+      ElementsAre(HasSubstr("max in upstreams.a.limits.slidingWindow is 8192: about 80KiB of memory for each group")));
+  EXPECT_THAT(faults("    group: host\n    limits: [ { slidingWindow: { max: 1000, interval: 1s, per: group } } ]\n"),
+              IsEmpty());
+  EXPECT_THAT(faults_of("slidingWindow: { max: 10000, interval: 1s }"), IsEmpty());
+}
+
+TEST(FaultyLimits, are_more_than_sixteen) {
+  std::string lines = "    limits:\n";
+  for (int i = 0; i < 17; ++i) lines += "      - pacer: { qps: 1, name: p" + std::to_string(i) + " }\n";
+  EXPECT_THAT(faults(lines), ElementsAre(HasSubstr("limits in upstreams.a has more than 16 limits")));
+}
+
+TEST(FaultyRedis, is_told_where_and_why) {
+  const auto faults_of_redis = [](const std::string& keys) {
+    const auto config = read_config("version: 1\nredis: { " + keys + " }\n", "f");
+    return config ? std::string() : to_string(config.error().at(0));
+  };
+  EXPECT_EQ(faults_of_redis("prefix: x"), "f:2:8: redis has no url, as in url: redis://127.0.0.1:6379/0");
+  EXPECT_THAT(faults_of_redis("url: 'rediss://r1'"),
+              StartsWith("f:2:15: url in redis: TLS to Redis is not supported yet"));
+  EXPECT_THAT(faults_of_redis("url: 'redis://r1', prefix: 'a{b}'"),
+              StartsWith("f:2:37: prefix in redis must be at most 64"));
+  EXPECT_THAT(faults_of_redis("url: 'redis://r1', timeout: 0s"),
+              StartsWith("f:2:38: timeout in redis is 0s; it must be"));
+  EXPECT_THAT(faults_of_redis("url: 'redis://r1', whenDown: panic"),
+              "f:2:39: whenDown in redis must be share, hold, open or refuse");
+}
+
+// Limits that no file gives.
+
+std::vector<std::string> faults_in(UpstreamSettings settings) {
+  Config config;
+  config.upstreams = {{"a", {parse_match("a.com").value()}, std::move(settings)}};
+  std::vector<std::string> all;
+  for (const auto& error : validate(config)) all.push_back(to_string(error));
+  return all;
+}
+
+TEST(LimitsByHand, need_no_name) {
+  EXPECT_THAT(faults_in({.limits = {{PacerConfig{5}}, {WindowConfig{1, 1s}}}}), IsEmpty());
+  EXPECT_THAT(faults_in({.limits = {{PacerConfig{5}}, {PacerConfig{6}}}}), ElementsAre(HasSubstr("are named 'pacer'")));
+}
+
+TEST(LimitsByHand, are_held_against_the_same_bounds) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const double qps : {0.0, -1.0, kNan, kInfinity})
+    EXPECT_EQ(faults_in({.limits = {{PacerConfig{qps}}}}).size(), 1u) << qps;
+  for (const double factor : {0.0, -1.0, kNan, kInfinity})
+    EXPECT_EQ(faults_in({.limits = {{PacerConfig{1, 0, factor}}}}).size(), 1u) << factor;
+  EXPECT_THAT(faults_in({.limits = {{WindowConfig{-1, -1s}}}}),
+              ElementsAre(HasSubstr("reservoir in upstreams.a.limits.window is -1"),
+                          HasSubstr("interval in upstreams.a.limits.window is negative")));
+}
+
+TEST(LimitsByHand, have_a_group_that_could_be_written) {
+  using By = GroupRule::By;
+  EXPECT_THAT(faults_in({.group = GroupRule{By::path, "/x"}}), ElementsAre(HasSubstr("no part is braced")));
+  EXPECT_THAT(faults_in({.group = GroupRule{By::path, "/{x}/"}}), ElementsAre(HasSubstr("not in its plain form")));
+  EXPECT_THAT(faults_in({.group = GroupRule{By::host, "x"}}), ElementsAre(HasSubstr("not in its plain form")));
+}
+
+}  // namespace
+}  // namespace penstock

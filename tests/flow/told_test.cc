@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a booker may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from there.
+#include "flow/yard.h"
+
+namespace penstock::flow {
+namespace {
+
+using Asked = SlowBooker::Asked;
+using Scope = Booking::Scope;
+using Stop = Booking::Stop;
+
+Booking turn(Scope scope, Time ask_again, LimitIndex by = kNoLimit) {
+  return {.stop = Stop::turn, .scope = scope, .limited_by = by, .ask_again = ask_again, .not_before = ask_again};
+}
+
+TEST(Turn, of_the_upstream_holds_every_lane_and_the_one_that_asked_in_vain_comes_first_again) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
+  yard.arrive(2, "b");
+  EXPECT_EQ(booker.asks.size(), 1u) << "nobody asks while all are held";
+  EXPECT_EQ(yard.upstream.wake_at(), yard.now + kSecond);
+  yard.advance_to(yard.now + kSecond);
+  EXPECT_THAT(booker.asks, ElementsAre(Asked{"a", 1}, Asked{"a", 1}, Asked{"b", 1}));
+}
+
+TEST(Turn, of_a_group_holds_its_lane_alone) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.answer(turn(Scope::group, yard.now + kSecond), "a");
+  yard.arrive(2, "b");
+  EXPECT_THAT(booker.asks.back(), (Asked{"b", 1}));
+}
+
+TEST(Turn, is_given_up_when_nobody_is_left_to_take_it) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.arrive(2, "b");
+  yard.answer(turn(Scope::group, yard.now + kSecond), "a");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "b");
+  yard.leave(1);
+  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Scope::group, "a")));
+  yard.leave(2);
+  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Scope::group, "a"), std::pair(Scope::upstream, "b")));
+  yard.arrive(3, "c");
+  EXPECT_THAT(booker.asks.back(), (Asked{"c", 1})) << "whoever comes now asks anew";
+}
+
+TEST(Turn, may_come_sooner_than_was_said) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
+  yard.may_ask(Scope::upstream);
+  EXPECT_EQ(booker.asks.size(), 2u);
+  yard.answer(turn(Scope::group, yard.now + kSecond), "a");
+  yard.may_ask(Scope::group, "b");
+  EXPECT_EQ(booker.asks.size(), 2u) << "that was said to another lane";
+  yard.may_ask(Scope::group, "a");
+  EXPECT_EQ(booker.asks.size(), 3u);
+}
+
+TEST(Permit, is_awaited_without_a_slot_and_taken_in_the_order_of_asking) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.answer({yard.now}, {}, "a");
+  const Booking none{.stop = Stop::permit, .scope = Scope::upstream, .limited_by = 3};
+  for (const auto& [id, group] : {std::pair(2, "b"), std::pair(3, "c")}) {
+    yard.arrive(id, group);
+    if (booker.asks.back().group == group) yard.answer(none, group);
+  }
+  EXPECT_EQ(yard.upstream.slots_held(), 1u);
+  booker.frees_permits = true;
+  yard.land(1);
+  EXPECT_THAT(booker.asks.back(), (Asked{"b", 1}));
+  EXPECT_THAT(yard.answer({yard.now}, {}, "b"), ElementsAre(2));
+  EXPECT_EQ(yard.limited.at(2), kNoLimit) << "it has not waited: the clock stands still";
+}
+
+TEST(Permit, of_a_group_is_awaited_by_its_lane_alone) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.answer({yard.now}, {}, "a");
+  yard.arrive(2, "a");
+  yard.answer({.stop = Stop::permit, .scope = Scope::group}, "a");
+  yard.arrive(3, "b");
+  EXPECT_THAT(booker.asks.back(), (Asked{"b", 1}));
+  booker.frees_permits = true;
+  yard.land(1);
+  EXPECT_THAT(booker.asks.back(), (Asked{"a", 1}));
+}
+
+TEST(RefuseMode, turns_away_who_is_at_the_head_and_names_the_limit) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1);
+  const Booking refused{.stop = Stop::refused, .limited_by = 2, .ask_again = yard.now + kSecond};
+  yard.answer(refused);
+  EXPECT_EQ(yard.refusals.at(1).why, Refused::limited);
+  EXPECT_EQ(yard.refusals.at(1).limited_by, 2);
+  EXPECT_EQ(yard.upstream.slots_held(), 0u);
+}
+
+TEST(RefuseMode, need_not_be_asked_again_before_the_limit_allows_anything) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive({.id = 1, .weight = 2, .group = "a"});
+  yard.answer({.stop = Stop::refused, .limited_by = 2, .ask_again = yard.now + kSecond}, "a");
+  yard.arrive({.id = 2, .weight = 2, .group = "a"});
+  EXPECT_EQ(yard.refusals.at(2).why, Refused::limited);
+  EXPECT_EQ(booker.asks.size(), 1u);
+  yard.arrive({.id = 3, .weight = 1, .group = "a"});
+  EXPECT_EQ(booker.asks.size(), 2u) << "a lighter one may still fit";
+  yard.leave(3);
+  yard.answer(std::vector<Time>{}, yard.now + 1, "a");
+  yard.now += kSecond;
+  yard.arrive({.id = 4, .weight = 2, .group = "a"});
+  EXPECT_EQ(booker.asks.size(), 3u);
+}
+
+TEST(RefuseMode, lets_pass_what_was_granted_before_it_refused) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1);
+  yard.arrive_all({2, 3, 4});
+  yard.answer({yard.now});
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 3}));
+  Booking one{.stop = Stop::refused, .limited_by = 0, .ask_again = yard.now + kSecond};
+  one.departures.push_back({.at = yard.now});
+  EXPECT_THAT(yard.answer(one), ElementsAre(2));
+  EXPECT_THAT(yard.refused, ElementsAre(3, 4));
+}
+
+TEST(Unavailable, limits_refuse_whoever_asks) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1);
+  yard.answer({.stop = Stop::unavailable, .limited_by = kRedis});
+  EXPECT_EQ(yard.refusals.at(1).why, Refused::unavailable);
+  yard.arrive(2);
+  EXPECT_EQ(booker.asks.size(), 2u);
+}
+
+TEST(Weight, is_asked_for_in_runs_of_equal_ones) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 8}, booker);
+  yard.arrive(1);
+  for (const int weight : {1, 1, 3, 3, 1}) {
+    yard.arrive({.id = static_cast<RequestId>(10 + yard.upstream.pending()), .weight = weight});
+  }
+  yard.answer({yard.now});
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 2, 1}));
+  yard.answer({yard.now, yard.now});
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 2, 3}));
+}
+
+TEST(Weight, that_no_limit_can_ever_admit_is_refused_at_once) {
+  SlowBooker booker;
+  booker.heaviest = 5;
+  Yard yard({.max_concurrent = 8}, booker);
+  yard.arrive({.id = 1, .weight = 6});
+  EXPECT_EQ(yard.refusals.at(1).why, Refused::too_heavy);
+  EXPECT_EQ(yard.refusals.at(1).limited_by, 7);
+  EXPECT_THAT(booker.asks, IsEmpty());
+}
+
+TEST(Weight, of_a_departure_for_one_who_left_does_not_pay_for_a_heavier_one) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 8}, booker);
+  yard.arrive(1);
+  yard.arrive({.id = 2, .weight = 3});
+  const Time at = yard.now + kMs;
+  yard.answer({at});
+  Booking three;
+  three.departures.push_back({.at = at + kMs, .weight = 3});
+  yard.answer(three);
+  yard.leave(1);
+  EXPECT_THAT(yard.advance_to(at + kMs), IsEmpty());
+  EXPECT_THAT(booker.given_back, ElementsAre(at + kMs, at));
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 1, 3}));
+}
+
+TEST(Patience, lets_one_that_may_not_wait_hear_the_answer) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 2, .max_pending = 0, .max_wait = 0}, booker);
+  yard.arrive(1);
+  yard.now += kMs;
+  EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
+  yard.arrive(2);
+  yard.answer(turn(Scope::upstream, yard.now + kSecond));
+  EXPECT_THAT(yard.refused, ElementsAre(2)) << "it would have to wait";
+}
+
+TEST(Lead, is_how_near_the_last_departure_must_be_before_a_lane_asks_for_more) {
+  SlowBooker booker;
+  booker.its_lead = 2 * kMs;
+  Yard yard({.max_concurrent = 8}, booker);
+  yard.arrive_all({1, 2, 3});
+  const Time last = yard.now + 10 * kMs;
+  yard.answer({last});
+  EXPECT_EQ(booker.asks.size(), 1u);
+  yard.advance_to(last - 2 * kMs - 1);
+  EXPECT_EQ(booker.asks.size(), 1u);
+  yard.advance_to(last - 2 * kMs);
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 2}));
+  EXPECT_EQ(booker.aheads.back(), 1u);
+}
+
+TEST(LimitedBy, is_the_limit_that_made_a_request_wait) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive_all({1, 2});
+  yard.answer(turn(Scope::upstream, yard.now + kSecond, 4));
+  EXPECT_EQ(yard.upstream.limited_by(yard.ticket(2)), 4);
+  yard.advance_to(yard.now + kSecond);
+  yard.answer({yard.now});
+  EXPECT_EQ(yard.limited.at(1), 4);
+  yard.arrive(3);
+  yard.now += kSecond;
+  yard.land(1);
+  yard.answer({yard.now});
+  yard.now += kSecond;
+  yard.land(2);
+  yard.answer({yard.now});
+  EXPECT_EQ(yard.limited.at(3), kNoLimit) << "it waited for a slot only";
+}
+
+TEST(LimitedBy, of_a_departure_that_is_not_now_is_its_own) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive(1);
+  Booking later;
+  later.departures.push_back({.at = yard.now + kMs, .limited_by = 2});
+  yard.answer(later);
+  yard.advance_to(yard.now + kMs);
+  EXPECT_EQ(yard.limited.at(1), 2);
+}
+
+TEST(Estimate, takes_the_limits_into_account) {
+  SlowBooker booker;
+  booker.pace = 3 * kSecond;
+  Yard yard({.max_concurrent = 1, .max_wait = 10 * kSecond}, booker);
+  yard.arrive_all({1, 2, 3});
+  yard.answer(turn(Scope::upstream, yard.now + kSecond));
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 9) << "three wait, three seconds each";
+  yard.arrive(4);
+  EXPECT_THAT(yard.refused, IsEmpty()) << "9 s ahead, and 10 s of patience";
+  yard.arrive(5);
+  EXPECT_EQ(yard.refusals.at(5).why, Refused::wait_over) << "12 s ahead";
+}
+
+}  // namespace
+}  // namespace penstock::flow

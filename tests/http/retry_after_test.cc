@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pause an answer asks for: seconds, decimals, dates against the answer's own clock, and everything that is none.
+#include "http/retry_after.h"
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+namespace penstock::http {
+namespace {
+
+using namespace std::chrono_literals;
+using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+constexpr std::int64_t kThen = 784'111'777'000'000;  // Sun, 06 Nov 1994 08:49:37 GMT
+
+ResponseHead answer(int status, Pairs pairs) {
+  ResponseHead head;
+  head.status = status;
+  for (const auto& [name, value] : pairs) head.fields.add(name, value);
+  return head;
+}
+
+std::optional<Duration> asked(Pairs pairs) { return retry_after(answer(429, pairs), kThen); }
+std::optional<Duration> asked(std::string_view value) { return asked({{"Retry-After", value}}); }
+
+TEST(RetryAfter, counts_only_on_429_and_503) {
+  for (const int status : {429, 503}) EXPECT_EQ(retry_after(answer(status, {{"retry-after", "7"}}), kThen), 7s);
+  for (const int status : {200, 202, 301, 403, 500, 504})
+    EXPECT_EQ(retry_after(answer(status, {{"Retry-After", "7"}}), kThen), std::nullopt) << status;
+  EXPECT_EQ(asked({}), std::nullopt);
+}
+
+TEST(RetryAfter, is_a_number_of_seconds_with_or_without_decimals) {
+  EXPECT_EQ(asked("0"), 0s);
+  EXPECT_EQ(asked("120"), 120s);
+  EXPECT_EQ(asked("007"), 7s);
+  EXPECT_EQ(asked("2.0"), 2s);
+  EXPECT_EQ(asked("0.337"), 337ms);
+}
+
+TEST(RetryAfter, is_never_shorter_than_asked_for) { EXPECT_EQ(asked("0.0000001"), 1us); }
+
+TEST(RetryAfter, is_a_date_in_any_format_measured_against_the_date_of_the_answer) {
+  for (const char* date :
+       {"Sun, 06 Nov 1994 09:00:00 GMT", "Sunday, 06-Nov-94 09:00:00 GMT", "Sun Nov  6 09:00:00 1994"}) {
+    EXPECT_EQ(asked({{"Date", "Sun, 06 Nov 1994 08:59:50 GMT"}, {"Retry-After", date}}), 10s) << date;
+  }
+}
+
+TEST(RetryAfter, measures_a_date_against_our_clock_where_the_answer_has_none) {
+  EXPECT_EQ(asked("Sun, 06 Nov 1994 08:49:47 GMT"), 10s);
+  EXPECT_EQ(asked({{"Date", "yesterday"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"}}), 10s);
+}
+
+TEST(RetryAfter, is_zero_where_the_moment_has_passed) {
+  EXPECT_EQ(asked("Sun, 06 Nov 1994 08:49:36 GMT"), 0s);
+  EXPECT_EQ(asked("Thu, 01 Jan 1970 00:00:00 GMT"), 0s);
+}
+
+TEST(RetryAfter, is_a_year_at_most) {
+  constexpr Duration kYear = 365 * 24h;
+  for (const char* value : {"99999999", "99999999999999999999999", "99999999999.5", "Fri, 31 Dec 9999 23:59:59 GMT"}) {
+    EXPECT_EQ(asked(value), kYear) << value;
+  }
+  EXPECT_EQ(asked(std::string(5000, '9')), kYear);
+}
+
+TEST(RetryAfter, is_nothing_where_it_cannot_be_read) {
+  for (const char* value : {"", "-5", "+5", "5s", "5 seconds", "1e3", ".5", "5.", "1.2.3", "0x10", "inf", "nan", "1,5",
+                            "soon", "1994-11-06T09:00:00Z", "Sun, 31 Nov 1994 09:00:00 GMT"}) {
+    EXPECT_EQ(asked(value), std::nullopt) << value;
+  }
+}
+
+TEST(RetryAfter, is_the_longest_of_several) {
+  EXPECT_EQ(asked({{"Retry-After", "3"}, {"Retry-After", "9"}, {"Retry-After", "5"}}), 9s);
+  EXPECT_EQ(asked({{"Retry-After", "soon"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"}}), 10s);
+}
+
+}  // namespace
+}  // namespace penstock::http

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// SipHash as its authors publish it, and digits that differ wherever they should.
+#include "flow/group_hash.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::flow {
+namespace {
+
+// https://github.com/veorq/SipHash, vectors.h: the key is the bytes 00 to 0f, the text the bytes 00 to length - 1.
+TEST(SipHash, gives_the_values_of_its_authors) {
+  constexpr SipKey kKey{0x0706050403020100, 0x0f0e0d0c0b0a0908};
+  std::string text;
+  for (char c = 0; c < 63; ++c) text += c;
+  const auto of = [&](std::size_t length) { return sip_hash(kKey, std::string_view(text).substr(0, length)); };
+  EXPECT_EQ(of(0), 0x726fdb47dd0e0e31);
+  EXPECT_EQ(of(1), 0x74f839c593dc67fd);
+  EXPECT_EQ(of(7), 0xab0200f58b01d137);
+  EXPECT_EQ(of(8), 0x93f5f5799a932462);
+  EXPECT_EQ(of(15), 0xa129ca6149be45e5);
+}
+
+std::string digits(const GroupHash& hash, std::string_view group) {
+  const auto all = hash(group);
+  return {all.data(), all.size()};
+}
+
+TEST(GroupHash, is_the_same_wherever_prefix_and_upstream_are) {
+  EXPECT_EQ(digits(GroupHash("penstock", "github"), "a"), digits(GroupHash("penstock", "github"), "a"));
+}
+
+TEST(GroupHash, differs_by_group_upstream_and_prefix) {
+  const auto here = digits(GroupHash("penstock", "github"), "a");
+  EXPECT_NE(here, digits(GroupHash("penstock", "github"), "b"));
+  EXPECT_NE(here, digits(GroupHash("penstock", "gitlab"), "a"));
+  EXPECT_NE(here, digits(GroupHash("staging", "github"), "a"));
+}
+
+TEST(GroupHash, is_written_as_sixteen_hexadecimal_digits) {
+  for (int group = 0; group < 1000; ++group) {
+    const auto text = digits(GroupHash("penstock", "github"), std::to_string(group));
+    EXPECT_EQ(text.size(), 16u);
+    EXPECT_EQ(text.find_first_not_of("0123456789abcdef"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::flow
