@@ -49,7 +49,6 @@ local function next_departure(a)
     if a.stop ~= '' then return end
   end
   if a.windows then t, limit = off_edges(a.windows, t, limit) end
-  if far then t = math.max(t, a.now + kHorizon) end
   if far or whole(t) > a.now + kHorizon then
     stop_at(a, 'turn', a.only_groups and limit and limit.letter or 'u', limit, t)
   end

@@ -58,7 +58,7 @@ local function waiting_part(line)
       line.take(of_group and a.group_turns or a.turns, a.me, a.not_before, wants(a, share), a.w)
       local reset = a.by and a.by.kind.front(a.by, a.w) == kNever   -- to ask before that is in vain
       local earlier = reset and 0 or of_group and kGroupSlack - 1000 or kHorizon / 2
-      a.again = a.not_before - earlier
+      a.again = math.max(a.not_before - earlier, a.now + (reset and kHorizon or kHorizon / 10))
     end
   end
 
