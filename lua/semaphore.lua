@@ -6,11 +6,11 @@
 -- A process tells "returned:claimed:spare:others": what it has returned in total, holds (spare ones included), holds without
 -- using, and wants besides for its other lanes. A young generation grants nothing for half a lease, while those who hold
 -- permits register: Redis cannot tell that it never knew them from having forgotten them.
-kinds.semaphore = function()
+local function semaphore()
   local me = ARGV[1]
 
-  local function configure(l, capacity, lease, _, told)
-    l.capacity, l.lease = capacity, lease
+  local function configure(l, capacity, lease, told)
+    l.capacity, l.lease, l.channel = capacity, lease, match(l.key, '^(.*):{') .. ':to:'
     local returned, claimed, spare, others = match(told, '^(%d+):(%d+):(%d+):(%d+)$')
     l.returned, l.claimed, l.spare, l.others = tonumber(returned), tonumber(claimed), tonumber(spare), tonumber(others)
   end
@@ -91,7 +91,8 @@ kinds.semaphore = function()
       local one, n = l.holders[first.who], min(first.n, l.capacity - l.held)
       first.n = first.n - n
       if first.n == 0 then table.remove(l.waiters, 1) end
-      local heard = first.who == me or tell(first.who, format('permits %s %d', l.key, one.granted + n)) > 0
+      local heard = first.who == me or
+                    tell(l.channel, first.who, format('permits %s %d', l.key, one.granted + n)) > 0
       if heard then
         one.granted, l.held = one.granted + n, l.held + n
       elseif first.n > 0 then

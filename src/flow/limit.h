@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 namespace penstock::flow {
 
@@ -52,6 +53,8 @@ class Limit {
   virtual Instant ahead(Instant now, std::int64_t units) const = 0;
   /// From this moment on a new limit would be as good: this one may be forgotten.
   virtual Instant forgettable_at() const = 0;
+  /// What it remembers, as Redis stores it; empty: nothing, or nothing that Redis would keep in this way.
+  virtual std::string state() const { return {}; }
 };
 
 }  // namespace penstock::flow

@@ -3,6 +3,7 @@
 #include "flow/pacer.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace penstock::flow {
 
@@ -29,6 +30,12 @@ Instant Pacer::ahead(Instant now, std::int64_t units) const {
 }
 
 Instant Pacer::forgettable_at() const { return next_ + time_of(level_) / config_.burst_allowance_factor; }
+
+std::string Pacer::state() const {
+  char text[96];
+  std::snprintf(text, sizeof text, "1p %.4f %.9f", next_, level_);
+  return next_ == kAlways ? "" : text;
+}
 
 double Pacer::level_at(Instant t) const {
   const Instant idle = std::max(0.0, t - next_);

@@ -3,6 +3,7 @@
 #include "flow/window.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "flow/booker.h"
 
@@ -50,6 +51,12 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
 }
 
 Instant Window::forgettable_at() const { return start_ + interval(); }
+
+std::string Window::state() const {
+  char text[96];
+  std::snprintf(text, sizeof text, "1w %.0f %lld %.0f", start_, static_cast<long long>(count_), interval_);
+  return start_ == kAlways ? "" : text;
+}
 
 Instant Window::window_of(Instant t) const {
   const auto whole = static_cast<std::int64_t>(std::floor(t));

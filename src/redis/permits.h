@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has of one semaphore in Redis. Both sides count what was ever granted and ever returned, and tell each
-// other the totals: a message lost, late or heard twice changes nothing. Pure: no I/O, no clock. For redis_booker.
+// What this process has of one semaphore in Redis. Both sides count what was ever granted and ever returned, and tell
+// each other the totals: a message lost, late or heard twice changes nothing. Pure: no I/O, no clock. For redis_booker.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,8 @@ class Permits {
   }
   void return_spare() { returned_ += spare(); }
 
-  /// More are in use than were granted: so many flights must be cut. Not those that began without Redis, if these may go on.
+  /// More are in use than were granted: so many flights must be cut. Not those that began without Redis, if these may
+  /// go on.
   std::int64_t excess(std::int64_t allowed_without) const {
     return std::max<std::int64_t>(0, in_use_ - std::max(granted_ - returned_, allowed_without));
   }
@@ -62,7 +63,7 @@ class Permits {
   void forget() { granted_ = returned_; }
 
  private:
-  const flow::Time lease_;
+  flow::Time lease_;
   std::int64_t granted_ = 0, returned_ = 0;
   std::int64_t in_use_ = 0;
   std::int64_t claimed_ = 0;  // of the spare ones, by asks under way

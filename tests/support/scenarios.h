@@ -24,7 +24,8 @@ namespace penstock::scenarios {
 // - Where no limit is `per: upstream`, a group may commit up to the horizon; otherwise no further than 5 ms beyond the
 //   moment that the upstream's own limits allow.
 // - Taken back: pacer, if the bucket is empty and N - w/qps rounds up to the departure: N becomes that. slidingWindow,
-//   the newest: where the list is full, the lesser of its oldest and t - interval takes its place, else nothing.
+//   the newest alone, and exactly: times over `max` are kept until they are an interval before now, not before the
+//   newest.
 
 inline std::vector<Scenario> pacers() {
   return {
