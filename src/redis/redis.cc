@@ -96,11 +96,16 @@ void Redis::send(Call call) {
   link_->send(std::move(call));
 }
 
+void Redis::count(FailureKind kind) {
+  ++counts_.errors[static_cast<std::size_t>(kind)];
+  events_.on_failure(kind);
+}
+
 void Redis::on_reply(Call call, const Outcome& outcome) {
   events_.on_round_trip(loop_.now() - call.sent);
   if (repeat(call, outcome)) return;
   if (outcome || !is_outage(outcome.error().kind)) {
-    if (!outcome) ++counts_.errors[static_cast<std::size_t>(outcome.error().kind)];
+    if (!outcome) count(outcome.error().kind);
     return call.done(outcome, call.sent);
   }
   link_->end(outcome.error());
@@ -119,7 +124,7 @@ bool Redis::repeat(Call& call, const Outcome& outcome) {
 // Going down.
 
 void Redis::on_ended(const Failure& why, std::deque<Call> unanswered) {
-  ++counts_.errors[static_cast<std::size_t>(why.kind)];
+  count(why.kind);
   if (!down_since_) down_since_ = loop_.now();
   tell_down(why);
   redial_.later();

@@ -33,6 +33,7 @@ class RedisEvents {
   virtual void on_down() = 0;
   virtual void on_message(std::string_view payload) = 0;
   virtual void on_round_trip(std::int64_t microseconds) = 0;
+  virtual void on_failure(FailureKind kind) = 0;
 
  protected:
   ~RedisEvents() = default;
@@ -72,6 +73,7 @@ class Redis final : LinkEvents {
   void probe();
   void come_up();
   void send(Call call);
+  void count(FailureKind kind);
   bool repeat(Call& call, const Outcome& outcome);
   void tell_down(const Failure& why);
   void tell_up();

@@ -130,6 +130,7 @@ TEST_F(RedisTest, fails_one_call_where_one_key_is_to_blame) {
   EXPECT_EQ(answer_to(kCount, {}, {"list"}), "!wrongtype");
   EXPECT_TRUE(redis_->up());
   EXPECT_EQ(redis_->counts().of(FailureKind::wrongtype), 1u);
+  EXPECT_EQ(failures_, 1);
   EXPECT_EQ(answer_to(kEcho, {"hello"}), "hello");
 }
 

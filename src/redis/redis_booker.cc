@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks and answers.
+#include "redis/redis_booker.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace penstock::redis {
+
+using flow::Booking;
+using flow::Time;
+using Scope = Booking::Scope;
+using Stop = Booking::Stop;
+using Status = BookReply::Status;
+
+namespace {
+
+constexpr Time kSecond = 1'000'000;
+constexpr Time kInUse = 4 * kSecond;  // after the last ask
+constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
+constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
+
+flow::Instant wall_at_zero(const loop::Loop& loop) {
+  return static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
+}
+
+}  // namespace
+
+RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits,
+                         flow::BookerEvents& events)
+    : office_(office),
+      name_(std::move(name)),
+      limits_(limits),
+      events_(events),
+      hash_(office.config().prefix, name_),
+      spelling_(office.config().prefix, name_, office.who(), limits),
+      own_limits_(spelling_.shared() < limits.size()),
+      life_(std::make_shared<RedisBooker*>(this)),
+      standing_(office.up() ? Standing::together : Standing::down),
+      whole_(limits),
+      shadow_(limits, office.config().when_down, wall_at_zero(office.loop())),
+      asks_(office.loop(), office.config().timeout.count(), [this](const Asking& late) { answer_alone(late); }),
+      resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
+      look_again_(office.loop(), [this] { look(office_.loop().now()); }),
+      last_asked_(kLongAgo),
+      last_touch_(kLongAgo),
+      complained_(kLongAgo) {}
+
+RedisBooker::~RedisBooker() {
+  *life_ = nullptr;
+  office_.leave(name_);
+}
+
+// ---- an ask ---------------------------------------------------------------------------------------------------------
+
+bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
+  last_asked_ = now;
+  flow::Ask shared = ask;
+  Time base = now;
+  if (standing_ == Standing::together && own_limits_) {
+    if (!own_limits_allow(now, ask, booking, base)) return true;
+    shared.count = 1;
+  }
+  if (standing_ == Standing::together) {
+    const auto id = asks_.add(now, shared, base);
+    auto done = [life = life_, id](const Outcome& outcome, Time sent) {
+      if (*life) (*life)->answered(id, outcome, sent);
+    };
+    if (send_ask(now, shared, now - last_touch_ >= kSecond, std::move(done))) return false;
+    asks_.take(id);
+  }
+  shadow_.answer(now, ask, booking);
+  remember_turn(ask.group, booking);
+  return true;
+}
+
+/// Whether limits that are not shared allow a departure about when the answer comes, and from when on. One at a time:
+/// the next depends on when Redis lets this one go.
+bool RedisBooker::own_limits_allow(Time now, const flow::Ask& ask, Booking& booking, Time& base) {
+  shadow_.all().look(now, ask, booking);
+  if (booking.departures.empty()) return false;
+  const flow::Departure first = booking.departures.front();
+  booking.clear();
+  base = first.at;
+  if (base <= now + clock_.round_trip()) return true;
+  const bool upstreams =
+      first.limited_by >= 0 && limits_[static_cast<std::size_t>(first.limited_by)].per == LimitConfig::Per::upstream;
+  booking.scope = upstreams ? Scope::upstream : Scope::group;
+  booking.limited_by = first.limited_by;
+  booking.not_before = base;
+  booking.ask_again = base - clock_.round_trip();
+  return false;
+}
+
+bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, Call::Done done) {
+  call_.clear();
+  spelling_.book(call_, {.generation = generation_,
+                         .fresh_generation = office_.fresh_generation(),
+                         .alive = alive_,
+                         .touch = touch,
+                         .group = hash_of(ask.group),
+                         .count = ask.count,
+                         .weight = ask.weight,
+                         .ahead = ask.ahead});
+  if (touch) last_touch_ = now;
+  return call(Script::book, std::move(done));
+}
+
+// ---- its answer -----------------------------------------------------------------------------------------------------
+
+void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
+  const auto asking = asks_.take(id);
+  const bool understood = read(outcome, asking.count, sent);
+  if (understood && reply_.status == Status::ok) {
+    generation_ = reply_.generation;
+    return asking.late ? take_all_back(asking) : deliver(asking);
+  }
+  const bool together = standing_ == Standing::together;
+  if (!understood) {
+    shadow_.go_alone(alive_);
+  } else if (together && reply_.status == Status::closed) {
+    wait_until_open();
+  } else if (together && reply_.generation != generation_) {
+    generation_lost();
+  } else if (together && !asking.late) {  // lost and found meanwhile
+    return answer_later(asking);
+  }
+  if (!asking.late) answer_alone(asking);
+}
+
+bool RedisBooker::read(const Outcome& outcome, std::size_t count, Time sent) {
+  if (!outcome) {
+    if (!is_outage(outcome.error().kind)) complain(outcome.error().text);
+    return false;
+  }
+  if (!read_book_reply(*outcome, count, reply_)) {
+    complain("Redis answers something else than was asked for");
+    return false;
+  }
+  const Time now = office_.loop().now();
+  clock_.learn(sent, now, reply_.now);
+  shadow_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
+  round_trip_ = round_trip_ == 0 ? now - sent : (7 * round_trip_ + now - sent) / 8;
+  alive_ = std::max(1, reply_.alive);
+  return true;
+}
+
+void RedisBooker::deliver(const Asking& asking) {
+  fill(asking);
+  if (standing_ == Standing::together) {
+    if (shadow_.has_unknown()) hand_in(Spelling::HandIn::afterwards);
+    shadow_.come_back();
+    remember_turn(asking.group, booking_);
+    want_resets(asking);
+  }
+  events_.answer(asking.group, booking_);
+}
+
+void RedisBooker::fill(const Asking& asking) {
+  booking_.clear();
+  Time last = asking.base;
+  for (const auto& [at, limit] : reply_.departures) {
+    last = std::max(last, clock_.to_loop(at));
+    booking_.departures.push_back({.at = last, .weight = asking.weight, .limited_by = spelling_.place_of(limit)});
+    shadow_.book(last, asking.group, asking.weight);
+  }
+  booking_.stop = reply_.stop.value_or(Stop::turn);
+  booking_.scope = reply_.scope;
+  booking_.limited_by = spelling_.place_of(reply_.limit);
+  booking_.ask_again = reply_.ask_again == 0 ? 0 : clock_.to_loop(reply_.ask_again);
+  booking_.not_before = reply_.not_before == 0 ? 0 : clock_.to_loop(reply_.not_before);
+}
+
+void RedisBooker::answer_alone(const Asking& asking) {
+  booking_.clear();
+  shadow_.answer(office_.loop().now(), asking.ask(), booking_);
+  remember_turn(asking.group, booking_);
+  events_.answer(asking.group, booking_);
+}
+
+/// It may ask again at once.
+void RedisBooker::answer_later(const Asking& asking) {
+  booking_.clear();
+  booking_.scope = Scope::group;
+  booking_.ask_again = office_.loop().now();
+  events_.answer(asking.group, booking_);
+}
+
+/// Nobody waits for this answer any more.
+void RedisBooker::take_all_back(const Asking& asking) {
+  for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
+    send_undo(asking.group, last->at, asking.weight);
+  }
+}
+
+void RedisBooker::remember_turn(std::string_view group, const Booking& booking) {
+  const bool told = booking.stop == Stop::turn && booking.departures.empty() && booking.ask_again != 0;
+  if (booking.scope == Scope::upstream || !told) {
+    wide_turn_ = told;
+    not_before_ = told ? booking.not_before : 0;
+  }
+  const std::string hash(hash_of(group));
+  if (told && booking.scope == Scope::group) {
+    told_groups_[hash] = {std::string(group), booking.not_before};
+  } else {
+    told_groups_.erase(hash);
+  }
+}
+
+/// The upstream's own counters are reset as long as they are in use, those of groups when a lane waits for it.
+void RedisBooker::want_resets(const Asking& asking) {
+  const Time now = office_.loop().now();
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    const auto index = static_cast<flow::LimitIndex>(i);
+    if (!std::holds_alternative<CounterConfig>(limits_[i].kind) || !spelling_.shares(index)) continue;
+    if (limits_[i].per == LimitConfig::Per::upstream) {
+      if (!resets_.wanted(index, {})) resets_.want(index, {}, now);
+    } else if (booking_.stop == Stop::turn && booking_.limited_by == index) {
+      resets_.want(index, asking.group, std::max(now, booking_.not_before - kEdge));
+    }
+  }
+}
+
+void RedisBooker::complain(std::string_view why) {
+  const Time now = office_.loop().now();
+  if (now - complained_ < 60 * kSecond) return;
+  complained_ = now;
+  office_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
+}
+
+// ---- what else happens ----------------------------------------------------------------------------------------------
+
+Time RedisBooker::lead() const { return alone() ? flow::kHorizon : 2 * round_trip_ + kEdge; }
+
+flow::LimitIndex RedisBooker::forbids(int weight) const { return whole_.forbids(weight); }
+
+/// What this process remembers of its own departures is a lower bound, and so is what Redis told last.
+Time RedisBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  const Time own = std::max(shadow_.all().ahead(now, group, units, others), not_before_);
+  const auto told = told_groups_.find(std::string(hash_of(group)));
+  return told == told_groups_.end() ? own : std::max(own, told->second.not_before);
+}
+
+void RedisBooker::give_back(Time now, std::string_view group, const flow::Departure& departure) {
+  const bool redis_knows = !shadow_.granted_alone(departure.at);
+  shadow_.give_back(now, group, departure);
+  if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight);
+}
+
+void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
+  const auto hash = hash_of(group);
+  const bool held =
+      scope == Scope::upstream ? std::exchange(wide_turn_, false) : told_groups_.erase(std::string(hash)) > 0;
+  if (!held || alone()) return;
+  call_.clear();
+  spelling_.leave(call_, generation_, hash, scope);
+  call(Script::leave);
+}
+
+void RedisBooker::pause(Time now, std::string_view group, Time until) {
+  shadow_.all().pause(now, group, until);
+  if (alone()) {
+    pauses_.push_back({std::string(group), until});
+  } else {
+    send_pause(now, group, until);
+  }
+}
+
+/// "turns", "turns <group's hash>"
+void RedisBooker::message(std::string_view words) {
+  constexpr std::string_view kTurns = "turns";
+  if (alone() || !words.starts_with(kTurns)) return;
+  words.remove_prefix(kTurns.size());
+  if (words.empty()) return events_.may_ask(Scope::upstream, {});
+  const auto told = told_groups_.find(std::string(words.substr(1)));
+  if (told == told_groups_.end()) return;
+  const std::string group = told->second.group;
+  events_.may_ask(Scope::group, group);
+}
+
+void RedisBooker::tick(Time now) {
+  if (!alone() && in_use(now) && now - last_touch_ >= kSecond / 2) look(now);
+}
+
+bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || wide_turn_ || !told_groups_.empty(); }
+
+// ---- small calls ----------------------------------------------------------------------------------------------------
+
+bool RedisBooker::call(Script script, Call::Done done) {
+  return office_.redis().call(static_cast<std::size_t>(script), call_.keys.all(), call_.arguments.all(),
+                              std::move(done));
+}
+
+void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
+  call_.clear();
+  spelling_.undo(call_, generation_, hash_of(group), at, weight);
+  call(Script::undo);
+}
+
+void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
+  if (until <= now) return;
+  call_.clear();
+  spelling_.pause(call_, hash_of(group), until - now);
+  call(Script::pause);
+}
+
+void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
+  if (alone()) return;
+  const auto& config = std::get<CounterConfig>(limits_[static_cast<std::size_t>(counter)].kind);
+  if (group.empty()) resets_.want(counter, {}, office_.loop().now() + config.period.count());  // should no answer come
+  call_.clear();
+  spelling_.reset(call_, generation_, hash_of(group), counter);
+  call(Script::reset, [life = life_, counter, group](const Outcome& outcome, Time) {
+    if (*life) (*life)->was_reset(counter, group, outcome);
+  });
+}
+
+void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome) {
+  if (!outcome || alone()) return;
+  const Time now = office_.loop().now();
+  auto elements = outcome->elements();
+  elements.next();  // whether it was reset, and by us
+  elements.next();  // when
+  const auto next = elements.next().integer();
+  const bool needed = group.empty() ? in_use(now) : told_groups_.contains(std::string(hash_of(group)));
+  if (next > 0 && needed) resets_.want(counter, group, std::max(clock_.to_loop(next), now + kEdge));
+}
+
+std::string_view RedisBooker::hash_of(std::string_view group) const {
+  if (group.empty()) return {};
+  digits_ = hash_(group);
+  return {digits_.data(), digits_.size()};
+}
+
+}  // namespace penstock::redis
