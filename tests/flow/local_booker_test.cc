@@ -184,6 +184,11 @@ TEST(LocalBooker, who_finds_no_permit_has_spent_nothing) {
   EXPECT_THAT(leave(booker, ms(960)), ElementsAre(ms(960)));
 }
 
+TEST(LocalBooker, names_the_first_limit_without_a_permit) {
+  LocalBooker booker = local({pacer(1'000), semaphore(2), named("other", semaphore(2))});
+  EXPECT_EQ(ask(booker, 0, 3).limited_by, 1);
+}
+
 TEST(LocalBooker, looks_at_times_before_permits) {
   LocalBooker booker = local({semaphore(1), pacer(10)});
   leave(booker, 0);
