@@ -38,8 +38,8 @@ BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const R
       notices_(std::move(notices)),
       who_(new_name()),
       ticker_(loop, [this] { tick(); }),
-      redis_(std::make_unique<Redis>(loop, resolver, config, kScripts, config.prefix + ":to:" + who_,
-                                     static_cast<RedisEvents&>(*this), notices_)) {
+      redis_(
+          std::make_unique<Redis>(loop, resolver, config, kScripts, who_, static_cast<RedisEvents&>(*this), notices_)) {
   ticker_.start(loop.now() + kSecond);
 }
 

@@ -13,11 +13,16 @@ namespace {
 constexpr std::int64_t kBetweenReminders = 60'000'000;
 constexpr std::int64_t kBetweenNotices = 10'000'000;  // of one that comes and goes
 constexpr std::size_t kDigestSize = 40;
+constexpr std::string_view kAll = "all";
 
 }  // namespace
 
+std::string channel_of(const RedisConfig& config, std::string_view who) {
+  return config.prefix + ":to:" + std::string(who);
+}
+
 Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
-             std::span<const std::string_view> scripts, std::string channel, RedisEvents& events, NoticeSink notices)
+             std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices)
     : loop_(loop),
       resolver_(resolver),
       config_(config),
@@ -27,7 +32,7 @@ Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& conf
       place_(place_of(config)),
       digests_(scripts.size()),
       down_since_(loop.now()),
-      mailbox_(loop, resolver, config, std::move(channel),
+      mailbox_(loop, resolver, config, {channel_of(config, who), channel_of(config, kAll)},
                [this](std::string_view payload) { events_.on_message(payload); }),
       redial_(loop, [this] { dial(); }) {
   dial();
@@ -89,6 +94,11 @@ bool Redis::call(std::size_t script, std::span<const std::string_view> keys,
   for (const auto argument : arguments) add_word(call.command, argument);
   send(std::move(call));
   return true;
+}
+
+void Redis::publish_to_all(std::string_view payload) {
+  const auto nothing = [](const Outcome&, std::int64_t) {};
+  if (up_) send({.command = command({"PUBLISH", channel_of(config_, kAll), payload}), .done = nothing});
 }
 
 void Redis::send(Call call) {

@@ -39,7 +39,7 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits),
-      shadow_(limits, office.config().when_down, wall_at_zero(office.loop())),
+      shadow_(limits, wall_at_zero(office.loop())),
       asks_(office.loop(), office.config().timeout.count(), [this](const Asking& late) { answer_alone(late); }),
       resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       look_again_(office.loop(), [this] { look(office_.loop().now()); }),
@@ -70,7 +70,7 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
     if (send_ask(now, shared, now - last_touch_ >= kSecond, std::move(done))) return false;
     asks_.take(id);
   }
-  shadow_.answer(now, ask, booking);
+  shadow_.answer(now, ask, rule(), booking);
   remember_turn(ask.group, booking);
   return true;
 }
@@ -174,9 +174,16 @@ void RedisBooker::fill(const Asking& asking) {
 
 void RedisBooker::answer_alone(const Asking& asking) {
   booking_.clear();
-  shadow_.answer(office_.loop().now(), asking.ask(), booking_);
+  shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
   remember_turn(asking.group, booking_);
   events_.answer(asking.group, booking_);
+}
+
+/// By shares alone, those who had left others a part of theirs would now take it back, and more would leave than the
+/// limit allows. Until all have handed in what they remember, for a second at most, lanes wait instead.
+WhenDown RedisBooker::rule() const {
+  const WhenDown configured = office_.config().when_down;
+  return standing_ == Standing::settling && configured == WhenDown::share ? WhenDown::hold : configured;
 }
 
 /// It may ask again at once.
@@ -267,10 +274,12 @@ void RedisBooker::pause(Time now, std::string_view group, Time until) {
   }
 }
 
-/// "turns", "turns <group's hash>"
+/// "turns", "turns <group's hash>", "lost"
 void RedisBooker::message(std::string_view words) {
   constexpr std::string_view kTurns = "turns";
-  if (alone() || !words.starts_with(kTurns)) return;
+  if (alone()) return;
+  if (words == kLost && !generation_.empty()) look(office_.loop().now());
+  if (!words.starts_with(kTurns)) return;
   words.remove_prefix(kTurns.size());
   if (words.empty()) return events_.may_ask(Scope::upstream, {});
   const auto told = told_groups_.find(std::string(words.substr(1)));

@@ -62,6 +62,7 @@ class RedisBooker final : public flow::Booker {
   void deliver(const Asking& asking);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
+  WhenDown rule() const;
   void answer_later(const Asking& asking);
   void take_all_back(const Asking& asking);
   void remember_turn(std::string_view group, const flow::Booking& booking);
@@ -74,6 +75,7 @@ class RedisBooker final : public flow::Booker {
   void look(flow::Time now);
   void looked(const Outcome& outcome, flow::Time sent);
   void generation_lost();
+  static constexpr std::string_view kLost = "lost";  // told to all processes
   void wait_until_open();
   void go_alone(Standing standing);
   void join();

@@ -59,6 +59,7 @@ void RedisBooker::generation_lost() {
   generation_ = reply_.generation;
   shadow_.all_is_unknown();
   hand_in(Spelling::HandIn::last);
+  office_.redis().publish_to_all(name_ + " " + std::string(kLost));
   go_alone(Standing::settling);
 }
 

@@ -11,12 +11,8 @@ namespace penstock::redis {
 
 using Stop = flow::Booking::Stop;
 
-Shadow::Shadow(const std::vector<LimitConfig>& limits, WhenDown when_down, flow::Instant at_zero)
-    : limits_(limits),
-      when_down_(when_down),
-      at_zero_(at_zero),
-      all_(limits, at_zero),
-      alone_until_(std::numeric_limits<flow::Time>::min()) {}
+Shadow::Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero)
+    : limits_(limits), at_zero_(at_zero), all_(limits, at_zero), alone_until_(std::numeric_limits<flow::Time>::min()) {}
 
 void Shadow::set_clock(flow::Instant at_zero) {
   at_zero_ = at_zero;
@@ -40,8 +36,8 @@ void Shadow::come_back() {
   all_.set_limits(limits_);
 }
 
-void Shadow::answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking) {
-  switch (when_down_) {
+void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking) {
+  switch (rule) {
     case WhenDown::share: all_.ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {

@@ -16,7 +16,7 @@ namespace penstock::redis {
 
 class Shadow {
  public:
-  Shadow(const std::vector<LimitConfig>& limits, WhenDown when_down, flow::Instant at_zero);
+  Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
 
   void set_clock(flow::Instant at_zero);
   /// Granted by Redis.
@@ -30,7 +30,7 @@ class Shadow {
   void go_alone(int processes);
   void come_back();
   /// What is granted without Redis.
-  void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
+  void answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking);
 
   /// Whether Redis knows of this departure.
   bool granted_alone(flow::Time at) const { return at <= alone_until_; }
@@ -44,7 +44,6 @@ class Shadow {
   void granted(const flow::Ask& ask, const flow::Departure& departure);
 
   const std::vector<LimitConfig>& limits_;
-  const WhenDown when_down_;
   flow::Instant at_zero_;
   flow::LocalBooker all_;
   std::unique_ptr<flow::LocalBooker> unknown_;  // granted alone since Redis was last told; none: nothing

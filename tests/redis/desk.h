@@ -19,6 +19,40 @@
 
 namespace penstock::redis {
 
+/// Notes down every departure that is granted: requests take off a little later, by as much as the machine is busy.
+class Recorder final : public flow::Booker {
+ public:
+  explicit Recorder(std::unique_ptr<flow::Booker> booker) : booker_(std::move(booker)) {}
+
+  bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
+    const bool at_once = booker_->ask(now, ask, booking);
+    if (at_once) note(booking);
+    return at_once;
+  }
+  flow::Time patience() const override { return booker_->patience(); }
+  flow::Time lead() const override { return booker_->lead(); }
+  flow::LimitIndex forbids(int weight) const override { return booker_->forbids(weight); }
+  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
+    return booker_->ahead(now, group, units, others);
+  }
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
+    booker_->give_back(now, group, departure);
+  }
+  bool landed(flow::Time now, std::string_view group) override { return booker_->landed(now, group); }
+  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    booker_->nobody_waits(now, scope, group);
+  }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override { booker_->pause(now, group, until); }
+
+  void note(const flow::Booking& booking) {
+    for (const auto& departure : booking.departures) booked.push_back(departure.at);
+  }
+  std::vector<flow::Time> booked;
+
+ private:
+  std::unique_ptr<flow::Booker> booker_;
+};
+
 struct TookOff {
   flow::Time at;
   flow::LimitIndex limited_by;
@@ -33,7 +67,7 @@ class Desk final : public flow::BookerEvents {
         office_(std::make_unique<BookingOffice>(
             run.loop, resolver, config, OfficeWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; }},
             [this](const Notice& notice) { notices_.push_back(notice.text); })),
-        booker_(office_->make_booker("github", limits_, *this)),
+        booker_(std::make_unique<Recorder>(office_->make_booker("github", limits_, *this))),
         heart_({.max_concurrent = 64, .max_pending = 100'000, .max_wait = 60'000'000}, *booker_),
         timer_(run.loop, [this] { advance(); }) {}
 
@@ -45,6 +79,7 @@ class Desk final : public flow::BookerEvents {
 
   /// What took off, in order; what was refused.
   const std::vector<TookOff>& took_off() const { return took_off_; }
+  const std::vector<flow::Time>& booked() const { return booker_->booked; }
   const std::vector<flow::Commands::Refuse>& refused() const { return refused_; }
   std::size_t pending() const { return heart_.pending(); }
 
@@ -77,6 +112,7 @@ class Desk final : public flow::BookerEvents {
 
  private:
   void answer(std::string_view group, const flow::Booking& booking) override {
+    booker_->note(booking);
     heart_.answer(loop_.now(), group, booking, commands_);
     carry_out();
   }
@@ -113,7 +149,7 @@ class Desk final : public flow::BookerEvents {
   bool degraded_ = false;
   std::vector<std::string> notices_;
   std::unique_ptr<BookingOffice> office_;
-  std::unique_ptr<flow::Booker> booker_;
+  std::unique_ptr<Recorder> booker_;
   flow::Upstream heart_;
   flow::Commands commands_;
   loop::Timer timer_;
@@ -126,14 +162,11 @@ class Desk final : public flow::BookerEvents {
   bool carrying_out_ = false;
 };
 
-/// The times at which requests took off at any of them, in order.
+/// The times for which any of them was granted a departure, in order.
 template <typename... Desks>
 std::vector<flow::Time> all_times(const Desks&... desks) {
   std::vector<flow::Time> times;
-  const auto add = [&](const Desk& desk) {
-    for (const auto& one : desk.took_off()) times.push_back(one.at);
-  };
-  (add(desks), ...);
+  (times.insert(times.end(), desks.booked().begin(), desks.booked().end()), ...);
   std::ranges::sort(times);
   return times;
 }

@@ -11,6 +11,7 @@ namespace penstock::redis {
 namespace {
 
 constexpr flow::Time kSecond = 1'000'000;
+constexpr flow::Time kClocksDiffer = 20'000;  // on a busy machine, before a quick round trip was seen
 
 class GenerationTest : public testing::Test {
  protected:
@@ -49,7 +50,7 @@ TEST_F(GenerationTest, of_a_pacer_makes_no_burst) {
 TEST_F(GenerationTest, of_a_sliding_window_lets_nothing_over_the_limit) {
   three_at_work({.kind = SlidingWindowConfig{.max = 200, .interval = 500ms}, .name = "limit"});
   flush_several_times();
-  EXPECT_LE(fullest(times(), kSecond / 2 - 2'000), 200u);
+  EXPECT_LE(fullest(times(), kSecond / 2 - kClocksDiffer), 200u);
 }
 
 TEST_F(GenerationTest, of_a_window_lets_nothing_over_the_limit) {
@@ -62,7 +63,8 @@ TEST_F(GenerationTest, of_a_window_lets_nothing_over_the_limit) {
 }
 
 TEST_F(GenerationTest, of_a_token_bucket_of_one_lets_at_most_five_over_the_limit) {
-  three_at_work({.kind = TokenBucketConfig{.capacity = 1, .refill_amount = 1, .refill_frequency = 2500us}, .name = "limit"});
+  three_at_work(
+      {.kind = TokenBucketConfig{.capacity = 1, .refill_amount = 1, .refill_frequency = 2500us}, .name = "limit"});
   for (int i = 0; i < 6; ++i) {
     const auto since = run_.loop.now();
     server_.run({"FLUSHALL"});
@@ -103,7 +105,8 @@ TEST_F(GenerationTest, is_learned_by_a_newcomer_who_remembers_nothing) {
 }
 
 TEST_F(GenerationTest, of_groups_is_handed_in_too) {
-  const LimitConfig limit{.kind = SlidingWindowConfig{.max = 5, .interval = 10s}, .name = "limit", .per = LimitConfig::Per::group};
+  const LimitConfig limit{
+      .kind = SlidingWindowConfig{.max = 5, .interval = 10s}, .name = "limit", .per = LimitConfig::Per::group};
   config_.port = server_.port();
   for (auto& each : three_) each = std::make_unique<Desk>(run_, resolver_, config_, std::vector{limit});
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->up() && three_[1]->up() && three_[2]->up(); }));
@@ -114,8 +117,7 @@ TEST_F(GenerationTest, of_groups_is_handed_in_too) {
   ASSERT_TRUE(run_.run_until([&] { return three_[1]->took_off().size() == 1; }));
   server_.run({"FLUSHALL"});
   three_[0]->arrive(1, "group 1");
-  ASSERT_TRUE(run_.run_until([&] { return three_[0]->degraded(); }));
-  ASSERT_TRUE(run_.run_until([&] { return nobody_degraded(); }));
+  ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == 4 * kGroups + 1; }));
   for (int i = 0; i < kGroups; ++i) three_[2]->arrive(4, "group " + std::to_string(i));
   run_.run_for(300'000);
   EXPECT_LE(three_[2]->took_off().size(), kGroups - 2u);
