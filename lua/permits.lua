@@ -6,11 +6,10 @@
 --   6 "returned:claimed:spare:others"
 -- Answer: 1 now · 2 permits granted to me in total · 3 of those that I claimed, how many are lost · 4 nothing new is granted
 --   before this moment, 0: that is over
-local head = head_read(KEYS[1], ARGV[2], tonumber(ARGV[3]))
+local head = head_read(ARGV[2], tonumber(ARGV[3]))
 local kind, l = semaphore(), { key = KEYS[2] }
-kind.configure(l, tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6])
-kind.parse(l, read(l.key), head.now)
+kind.read(l, read(l.key), head.now, tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6])
 kind.enter(l, head.birth)
 local granted = kind.take(l, 0, 0)
 head_write(head)
-return { head.now, granted, l.lost, l.open and 0 or ceil(head.birth + l.lease / 2) }
+return { head.now, granted, l.lost, l.open and 0 or math.ceil(head.birth + l.lease / 2) }
