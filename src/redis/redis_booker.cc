@@ -45,6 +45,9 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       shadow_(limits, wall_at_zero(office.loop())),
       asks_(office.loop(), office.config().timeout.count(), [this](const Asking& late) { answer_alone(late); }),
       resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
+      semaphores_(
+          office.loop(), limits, events, [this](std::string_view group) { return hash_of(group); },
+          [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
       look_again_(office.loop(), [this] { look(office_.loop().now()); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
