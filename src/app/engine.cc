@@ -97,10 +97,10 @@ void Engine::make_bookers(proxy::Services& services) {
       loop_, *resolver_, *config_.redis,
       redis::OfficeWatch{.on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
       [this](const Notice& notice) { notices_(notice); });
-  services.make_booker = [this, local = services.make_booker](const std::string& name, const UpstreamSettings& settings,
-                                                              flow::BookerEvents& events) {
+  services.make_booker = [this](const std::string& name, const UpstreamSettings& settings, flow::BookerEvents& events) {
     const bool shares = std::ranges::any_of(settings.limits, &LimitConfig::shared);
-    return shares ? office_->make_booker(name, settings.limits, events) : local(name, settings, events);
+    return shares ? office_->make_booker(name, settings.limits, events)
+                  : office_->make_pausing_booker(name, settings.limits);
   };
 }
 
