@@ -3,7 +3,8 @@
 -- are stored ("1s t t …" for a sliding window). They are merged with what others handed in. A generation opens when as many
 -- as were alive have done so, or a second after it began. What does not fit one call comes in several, `last` with the last.
 -- KEYS: head, alive; then one for each state.
--- ARGV: 1 me · 2 the generation that is handed in to · 3 last 0|1 · from 4 on five for each state: kind, its three numbers,
+-- ARGV: 1 me · 2 the generation that is handed in to · 3 last 0|1, or + for what was departed without Redis by one who may
+--   have handed in before · from 4 on five for each state: kind, its three numbers,
 --   and the state; '' for nothing
 -- Answer: 1 open|closed|stale · 2 now · 3 when to ask again, 0: at once
 local kStateArguments = 5
@@ -17,7 +18,7 @@ local function answer()
   if head_closed(head) then return { 'closed', now, head.birth + kClosedFor } end
   return { 'open', now, 0 }
 end
-if head_knows(head, me) then return answer() end
+if ARGV[3] ~= '+' and head_knows(head, me) then return answer() end
 
 local limits = {}
 for i = 0, #KEYS - 3 do

@@ -10,10 +10,10 @@ local function semaphore()
   local me = ARGV[1]
 
   local function read_state(l, text, now, capacity, lease, told)
-    l.capacity, l.lease, l.channel = capacity, lease, string.match(l.key, '^(.*):{') .. ':to:'
+    l.capacity, l.lease, l.now = capacity, lease, now
     local returned, claimed, spare, others = string.match(told, '^(%d+):(%d+):(%d+):(%d+)$')
     l.returned, l.claimed, l.spare, l.others = tonumber(returned), tonumber(claimed), tonumber(spare), tonumber(others)
-    l.holders, l.waiters, l.held, l.now = {}, {}, 0, now
+    l.holders, l.waiters, l.held = {}, {}, 0
     local holders, waiters = string.match(text or '1s||', '^1s|([^|]*)|([^|]*)$')
     if not holders then corrupt(l.key) end
     for word in string.gmatch(holders, '%S+') do
@@ -81,6 +81,11 @@ local function semaphore()
     end
   end
 
+  local function tell_permits(l, who, granted)
+    local prefix, upstream = string.match(l.key, '^(.-):{(.-)}:')
+    return tell(prefix .. ':to:' .. who, string.format('%s permits %s %d', upstream, l.key, granted))
+  end
+
   -- Gives what is free to whoever has waited longest. A process that does not hear of it has gone, or is cut off.
   local function hand_over(l)
     while l.open and l.held < l.capacity and l.waiters[1] do
@@ -88,8 +93,7 @@ local function semaphore()
       local one, n = l.holders[first.who], math.min(first.n, l.capacity - l.held)
       first.n = first.n - n
       if first.n == 0 then table.remove(l.waiters, 1) end
-      local heard = first.who == me or
-                    tell(l.channel, first.who, string.format('permits %s %d', l.key, one.granted + n)) > 0
+      local heard = first.who == me or tell_permits(l, first.who, one.granted + n) > 0
       if heard then
         one.granted, l.held = one.granted + n, l.held + n
       elseif first.n > 0 then

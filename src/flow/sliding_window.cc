@@ -11,7 +11,8 @@ Instant SlidingWindow::frontier(int weight) const {
   return in_the_way < 0 || size() == 0 ? kAlways : time(std::min(in_the_way, size() - 1)) + interval();
 }
 
-// With weights and several lanes a departure may be before the newest: it counts as if it were with it.
+// With weights and several lanes a departure may be before the newest: it counts as if it were with it. What is over
+// the maximum is dropped once it is past: a lowered maximum may be raised again.
 void SlidingWindow::commit(Instant at, int weight) {
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);

@@ -3,6 +3,7 @@
 // and its totals. Moves nothing by itself; the dispatcher does.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "flow/upstream.h"
@@ -62,7 +64,7 @@ class Destination final : public flow::BookerEvents {
 
   /// What people call a limit; empty: none.
   std::string_view limit_name(flow::LimitIndex index) const {
-    if (index >= 0) return settings.limits[static_cast<std::size_t>(index)].name;
+    if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
     return index == flow::kHold ? "hold" : index == flow::kRedis ? "redis" : "";
   }
 
@@ -75,6 +77,18 @@ class Destination final : public flow::BookerEvents {
 
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override {
     owner_.cut(*this, scope, group, count);
+  }
+
+  /// An answer asked for a pause: of the group, or of all where there are no groups.
+  void pause(flow::Time now, const std::string& group, flow::Time until) {
+    booker->pause(now, group, until);
+    std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
+    auto& its_end = pauses_[group];
+    its_end = std::max(its_end, until);
+  }
+  /// Pauses that this process was asked for, and that are not over.
+  std::size_t holds(flow::Time now) const {
+    return static_cast<std::size_t>(std::ranges::count_if(pauses_, [now](auto& pause) { return pause.second > now; }));
   }
 
   const std::string name;   ///< of the entry, or host:port
@@ -95,6 +109,7 @@ class Destination final : public flow::BookerEvents {
   }
 
   DestinationOwner& owner_;
+  std::unordered_map<std::string, flow::Time> pauses_;  // until when; by group
   loop::Timer wake_;
 };
 

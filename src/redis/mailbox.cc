@@ -6,12 +6,12 @@
 
 namespace penstock::redis {
 
-Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, std::string channel,
-                 std::function<void(std::string_view)> on_message)
+Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
+                 std::vector<std::string> channels, std::function<void(std::string_view)> on_message)
     : loop_(loop),
       resolver_(resolver),
       config_(config),
-      channel_(std::move(channel)),
+      channels_(std::move(channels)),
       on_message_(std::move(on_message)),
       redial_(loop, [this] { open(); }) {}
 
@@ -25,7 +25,10 @@ void Mailbox::close() {
   link_.reset();
 }
 
-void Mailbox::on_ready() { link_->send({.command = command({"SUBSCRIBE", channel_})}); }
+/// One by one: each is answered on its own.
+void Mailbox::on_ready() {
+  for (const auto& channel : channels_) link_->send({.command = command({"SUBSCRIBE", channel})});
+}
 
 void Mailbox::on_reply(Call, const Outcome& outcome) {
   if (!outcome) return link_->end(outcome.error());

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redis/link.h"
 #include "redis/redial.h"
@@ -16,7 +17,7 @@ namespace penstock::redis {
 
 class Mailbox final : LinkEvents {
  public:
-  Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, std::string channel,
+  Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, std::vector<std::string> channels,
           std::function<void(std::string_view)> on_message);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
@@ -34,7 +35,7 @@ class Mailbox final : LinkEvents {
   loop::Loop& loop_;
   loop::Resolver& resolver_;
   const RedisConfig& config_;
-  const std::string channel_;
+  const std::vector<std::string> channels_;
   const std::function<void(std::string_view)> on_message_;
   std::unique_ptr<Link> link_;  // stays, ended, until the next
   std::size_t attempt_ = 0;

@@ -42,7 +42,12 @@ class Permits {
   }
 
   void use(std::int64_t count) { in_use_ += count; }
-  /// A flight ended, or will not take place. One that began without Redis had no permit of it.
+  /// Flights that began without Redis: it shall hear of them as if it had granted them.
+  void use_ungranted(std::int64_t count) {
+    in_use_ += count;
+    granted_ = std::max(granted_, returned_ + in_use_);
+  }
+  /// A flight ended, or will not take place.
   void ended() {
     --in_use_;
     if (granted_ > returned_) ++returned_;
@@ -57,8 +62,6 @@ class Permits {
   /// From this moment on others may be granted what this process thinks it holds.
   flow::Time fence() const { return renewed_ + lease_ / 2; }
   flow::Time renew_at() const { return renewed_ + lease_ / 6; }
-  /// Redis is back: it shall know all that are in use, also those that began without it.
-  void claim_all() { granted_ = std::max(granted_, returned_ + in_use_); }
   /// The lease is over: nothing that was granted holds any more.
   void forget() { granted_ = returned_; }
 

@@ -13,11 +13,16 @@ namespace {
 constexpr std::int64_t kBetweenReminders = 60'000'000;
 constexpr std::int64_t kBetweenNotices = 10'000'000;  // of one that comes and goes
 constexpr std::size_t kDigestSize = 40;
+constexpr std::string_view kAll = "all";
 
 }  // namespace
 
+std::string channel_of(const RedisConfig& config, std::string_view who) {
+  return config.prefix + ":to:" + std::string(who);
+}
+
 Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
-             std::span<const std::string_view> scripts, std::string channel, RedisEvents& events, NoticeSink notices)
+             std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices)
     : loop_(loop),
       resolver_(resolver),
       config_(config),
@@ -27,7 +32,7 @@ Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& conf
       place_(place_of(config)),
       digests_(scripts.size()),
       down_since_(loop.now()),
-      mailbox_(loop, resolver, config, std::move(channel),
+      mailbox_(loop, resolver, config, {channel_of(config, who), channel_of(config, kAll)},
                [this](std::string_view payload) { events_.on_message(payload); }),
       redial_(loop, [this] { dial(); }) {
   dial();
@@ -91,16 +96,26 @@ bool Redis::call(std::size_t script, std::span<const std::string_view> keys,
   return true;
 }
 
+void Redis::publish_to_all(std::string_view payload) {
+  const auto nothing = [](const Outcome&, std::int64_t) {};
+  if (up_) send({.command = command({"PUBLISH", channel_of(config_, kAll), payload}), .done = nothing});
+}
+
 void Redis::send(Call call) {
   ++counts_.calls;
   link_->send(std::move(call));
+}
+
+void Redis::count(FailureKind kind) {
+  ++counts_.errors[static_cast<std::size_t>(kind)];
+  events_.on_failure(kind);
 }
 
 void Redis::on_reply(Call call, const Outcome& outcome) {
   events_.on_round_trip(loop_.now() - call.sent);
   if (repeat(call, outcome)) return;
   if (outcome || !is_outage(outcome.error().kind)) {
-    if (!outcome) ++counts_.errors[static_cast<std::size_t>(outcome.error().kind)];
+    if (!outcome) count(outcome.error().kind);
     return call.done(outcome, call.sent);
   }
   link_->end(outcome.error());
@@ -119,7 +134,7 @@ bool Redis::repeat(Call& call, const Outcome& outcome) {
 // Going down.
 
 void Redis::on_ended(const Failure& why, std::deque<Call> unanswered) {
-  ++counts_.errors[static_cast<std::size_t>(why.kind)];
+  count(why.kind);
   if (!down_since_) down_since_ = loop_.now();
   tell_down(why);
   redial_.later();

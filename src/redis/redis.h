@@ -25,6 +25,9 @@
 
 namespace penstock::redis {
 
+/// Messages for one process are published on the channel that is called after it.
+std::string channel_of(const RedisConfig& config, std::string_view who);
+
 /// Called from the loop, never from inside a call into Redis.
 class RedisEvents {
  public:
@@ -33,6 +36,7 @@ class RedisEvents {
   virtual void on_down() = 0;
   virtual void on_message(std::string_view payload) = 0;
   virtual void on_round_trip(std::int64_t microseconds) = 0;
+  virtual void on_failure(FailureKind kind) = 0;
 
  protected:
   ~RedisEvents() = default;
@@ -48,7 +52,7 @@ class Redis final : LinkEvents {
  public:
   /// Connects from the loop's next turn on. `config`, `resolver`, the texts of `scripts` and `events` must outlive it.
   Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
-        std::span<const std::string_view> scripts, std::string channel, RedisEvents& events, NoticeSink notices);
+        std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices);
   ~Redis();  ///< calls under way are never answered
   Redis(const Redis&) = delete;
   Redis& operator=(const Redis&) = delete;
@@ -58,6 +62,8 @@ class Redis final : LinkEvents {
   /// executed.
   bool call(std::size_t script, std::span<const std::string_view> keys, std::span<const std::string_view> arguments,
             Call::Done done);
+  /// To the mailbox of every process, this one's too. May be lost.
+  void publish_to_all(std::string_view payload);
   bool up() const { return up_; }
   const Counts& counts() const { return counts_; }
 
@@ -72,6 +78,7 @@ class Redis final : LinkEvents {
   void probe();
   void come_up();
   void send(Call call);
+  void count(FailureKind kind);
   bool repeat(Call& call, const Outcome& outcome);
   void tell_down(const Failure& why);
   void tell_up();

@@ -125,6 +125,21 @@ TEST(LocalBooker, where_only_groups_have_limits_stops_only_the_group) {
   EXPECT_THAT(leave(booker, ms(50), 1, "a"), ElementsAre(ms(100)));
 }
 
+TEST(LocalBooker, where_only_groups_have_limits_stops_only_the_group_after_departures_too) {
+  LocalBooker booker = local({per_group(pacer(50))});
+  const Booking booking = ask(booker, 0, 9, "a");
+  EXPECT_EQ(booking.departures.size(), 3u);
+  EXPECT_EQ(booking.scope, Scope::group);
+  EXPECT_EQ(booking.ask_again, ms(10));
+}
+
+TEST(LocalBooker, where_only_groups_have_limits_a_pause_stops_every_lane_all_the_same) {
+  LocalBooker booker = local({per_group(pacer(50))});
+  booker.pause(0, {}, sec(1));
+  EXPECT_EQ(ask(booker, 0, 1, "a").scope, Scope::upstream);
+  EXPECT_EQ(ask(booker, 0, 1, "a").ask_again, ms(950));
+}
+
 TEST(LocalBooker, remembers_no_group_without_limits_of_its_own) {
   LocalBooker booker = local({pacer(1'000)});
   leave(booker, 0, 1, "a");
@@ -182,6 +197,11 @@ TEST(LocalBooker, who_finds_no_permit_has_spent_nothing) {
   for (int i = 1; i < 10; ++i) EXPECT_EQ(ask(booker, ms(100) * i).stop, Stop::permit);
   booker.landed(ms(950), {});
   EXPECT_THAT(leave(booker, ms(960)), ElementsAre(ms(960)));
+}
+
+TEST(LocalBooker, names_the_first_limit_without_a_permit) {
+  LocalBooker booker = local({pacer(1'000), semaphore(2), named("other", semaphore(2))});
+  EXPECT_EQ(ask(booker, 0, 3).limited_by, 1);
 }
 
 TEST(LocalBooker, looks_at_times_before_permits) {

@@ -178,16 +178,16 @@ TEST_F(OutageTest, does_not_end_the_hearing_of_messages_for_good) {
   server_.restart_empty();
   ASSERT_TRUE(goes_down());
   comes_up_within_a_second();
-  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "test:to:me", "after"}).integer == 1; }));
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "after"}).integer == 1; }));
   ASSERT_TRUE(run_.run_until([&] { return !messages_.empty(); }));
   EXPECT_EQ(messages_[0], "after");
 }
 
 TEST_F(OutageTest, of_the_hearing_alone_is_mended_while_calls_go_on) {
   open_and_come_up();
-  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "test:to:me", "before"}).integer == 1; }));
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "before"}).integer == 1; }));
   server_.run({"CLIENT", "KILL", "TYPE", "pubsub"});
-  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "test:to:me", "after"}).integer == 1; }));
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "after"}).integer == 1; }));
   ASSERT_TRUE(run_.run_until([&] { return messages_.size() >= 2; }));
   EXPECT_EQ(messages_.back(), "after");
   EXPECT_EQ(downs_, 0);

@@ -116,9 +116,9 @@ TEST_F(RedisTest, loads_scripts_again_that_were_flushed_and_runs_them_once) {
 TEST_F(RedisTest, hears_what_is_published_for_it) {
   open(server_.port());
   ASSERT_TRUE(comes_up());
-  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "test:to:me", "github turns"}).integer == 1; }));
-  server_.run({"PUBLISH", "test:to:another", "not for us"});
-  server_.run({"PUBLISH", "test:to:me", "message"});
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "github turns"}).integer == 1; }));
+  server_.run({"PUBLISH", "penstock:to:another", "not for us"});
+  server_.run({"PUBLISH", "penstock:to:me", "message"});
   ASSERT_TRUE(run_.run_until([&] { return messages_.size() >= 2; }));
   EXPECT_THAT(messages_, ElementsAre("github turns", "message"));
 }
@@ -130,6 +130,7 @@ TEST_F(RedisTest, fails_one_call_where_one_key_is_to_blame) {
   EXPECT_EQ(answer_to(kCount, {}, {"list"}), "!wrongtype");
   EXPECT_TRUE(redis_->up());
   EXPECT_EQ(redis_->counts().of(FailureKind::wrongtype), 1u);
+  EXPECT_EQ(failures_, 1);
   EXPECT_EQ(answer_to(kEcho, {"hello"}), "hello");
 }
 
@@ -153,7 +154,7 @@ TEST_F(RedisWithOptions, logs_in_with_a_password) {
 }
 
 TEST_F(RedisTest, is_used_by_one_who_may_do_no_more_than_needed) {
-  server_.run({"ACL", "SETUSER", "penstock", "on", ">secret", "~penstock:*", "~n", "&test:*", "-@all", "+evalsha",
+  server_.run({"ACL", "SETUSER", "penstock", "on", ">secret", "~penstock:*", "~n", "&penstock:*", "-@all", "+evalsha",
                "+script|load", "+subscribe", "+set", "+incr"});
   config_.user = "penstock";
   config_.password = "secret";

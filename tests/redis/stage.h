@@ -26,7 +26,7 @@ class RedisStage : public testing::Test, public RedisEvents {
     open();
   }
   void open() {
-    redis_ = std::make_unique<Redis>(run_.loop, resolver_, config_, kScripts, "test:to:me", *this,
+    redis_ = std::make_unique<Redis>(run_.loop, resolver_, config_, kScripts, "me", *this,
                                      [this](const Notice& notice) { notices_.push_back(notice); });
   }
   bool comes_up() {
@@ -56,6 +56,7 @@ class RedisStage : public testing::Test, public RedisEvents {
   void on_down() override { ++downs_; }
   void on_message(std::string_view payload) override { messages_.emplace_back(payload); }
   void on_round_trip(std::int64_t microseconds) override { round_trips_.push_back(microseconds); }
+  void on_failure(FailureKind) override { ++failures_; }
 
   static constexpr std::string_view kScripts[] = {
       "return ARGV[1]",
@@ -68,7 +69,7 @@ class RedisStage : public testing::Test, public RedisEvents {
   test::TestLoop run_;
   loop::Resolver resolver_{run_.loop, DnsConfig{}};
   RedisConfig config_;
-  int ups_ = 0, downs_ = 0;
+  int ups_ = 0, downs_ = 0, failures_ = 0;
   std::vector<std::string> messages_;
   std::vector<Notice> notices_;
   std::vector<std::int64_t> round_trips_;
