@@ -29,11 +29,11 @@ local function pacer()
     store(l.key, string.format('1p %.4f %.15g', l.free, l.level), l.free - now + l.level / l.leak)
   end
 
-  local function passes(l) return l.rate * kHorizon + l.max_burst + 1 end
+  local function passes(l) return l.rate * kHorizon * 0.9 + l.max_burst end
 
   local function undo(l, at, w)
     local start = l.free - w / l.rate
-    if l.level == 0 and whole(start) == at then l.free = start end
+    if whole(start) == at then l.free = start end
   end
 
   local function merge(l, other)

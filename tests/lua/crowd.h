@@ -41,6 +41,9 @@ class Crowd {
   /// Something happens to all of it at that time.
   void happens(Time time, std::function<void()> what) { plan_event(time, std::move(what)); }
 
+  /// Nothing is heard of that process any more.
+  void kill(std::size_t process) { processes_[process].dead = true; }
+
   const std::vector<Departure>& departures() const { return departures_; }  ///< in order of time
   int calls() const { return calls_; }
   double calls_per_request() const { return static_cast<double>(calls_) / static_cast<double>(departures_.size()); }
@@ -65,7 +68,7 @@ class Crowd {
     std::vector<Lane> lanes;
     std::size_t next_lane = 0;
     Time told_until = 0;  // all lanes; they ask in turn then
-    bool told = false, has_turn = false;
+    bool told = false, has_turn = false, dead = false;
     Time touched = -kTouchEvery;
   };
   struct Event {
@@ -88,6 +91,10 @@ class Crowd {
   void tell(Process& process, Lane& lane, const flow::Booking& booking);
   void depart(Process& process, Lane& lane);
   void deliver_messages();
+  /// Some are slower than others.
+  Time half_trip(const Process& process) {
+    return process.round_trip * std::uniform_int_distribution<Time>(45, 65)(random_) / 100;
+  }
   double eagerness(std::size_t process) const { return plan_.eagerness.empty() ? 1 : plan_.eagerness[process]; }
   Time chance(double mean) { return 1 + static_cast<Time>(std::exponential_distribution<double>(1 / mean)(random_)); }
 
