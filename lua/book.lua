@@ -90,7 +90,7 @@ while a.stop == '' and a.granted < most do
   grant(a, t, limit and limit.index or -1)
 end
 if a.stop == '' and a.granted < a.n then
-  stop_at(a, 'turn', a.only_groups and share_by.letter or 'u', share_by, 0)
+  stop_at(a, 'turn', a.only_groups and 'g' or 'u', share_by, 0)
 end
 if not waiting and a.stop == 'turn' and a.not_before > 0 then somebody_waits() end
 if waiting then waiting.settle(a, entitled) end
