@@ -259,6 +259,8 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
   lane.join(requests_, index);
   ++pending_;
   deadlines_.add(deadline, requests_.ticket(index));
+  // Where other processes wait for the same permits, who comes now must stand in their line from now on.
+  if (lane.awaits() && booker_.patience() > 0) lane.forget_told();
   return requests_.ticket(index);
 }
 
