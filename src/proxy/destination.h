@@ -62,7 +62,7 @@ class Destination final : public flow::BookerEvents {
 
   /// What people call a limit; empty: none.
   std::string_view limit_name(flow::LimitIndex index) const {
-    if (index >= 0) return settings.limits[static_cast<std::size_t>(index)].name;
+    if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
     return index == flow::kHold ? "hold" : index == flow::kRedis ? "redis" : "";
   }
 
