@@ -10,6 +10,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv)
 pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
+pkg_check_modules(HIREDIS REQUIRED IMPORTED_TARGET hiredis)
 
 set(PENSTOCK_ROOMS "" CACHE INTERNAL "")
 

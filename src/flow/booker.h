@@ -76,6 +76,8 @@ class Booker {
   /// An estimate: when a request would leave that has `units` units before it in its lane and those of the other lanes
   /// besides (`others`). Never before `now`.
   virtual Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const = 0;
+  /// How many processes share the limits, as far as known: each has about as much waiting as this one.
+  virtual int processes() const { return 1; }
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
   /// A request of this lane landed. True: a permit has become free by it, and lanes that wait for one may ask again.

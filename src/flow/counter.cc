@@ -2,6 +2,8 @@
 // Nobody is awake at a reset that nobody needs: those that were due are made up for when somebody looks.
 #include "flow/counter.h"
 
+#include <cstdio>
+
 namespace penstock::flow {
 
 Instant Counter::frontier(int weight) const {
@@ -30,6 +32,14 @@ Instant Counter::ahead(Instant now, std::int64_t units) const {
 }
 
 Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }
+
+/// Its resets have no number here, and no leader.
+std::string Counter::state() const {
+  char text[128];
+  std::snprintf(text, sizeof text, "1c %.4f %lld %.4f 0 - 0", state_.reset, static_cast<long long>(state_.count),
+                state_.latest);
+  return state_.reset == kNever ? "" : text;
+}
 
 // Departures booked before a reset leave after it: so the first waits for the latest of them.
 Counter::State Counter::state_at(Instant now) const {

@@ -34,6 +34,13 @@ class Groups {
     return shard_of(name).emplace(name, std::move(kept)).first->second;
   }
   void clear() { *this = {}; }
+  /// use(name, kept)
+  template <typename Use>
+  void each(Use use) const {
+    for (const Shard& shard : shards_) {
+      for (const auto& [name, kept] : shard) use(std::string_view(name), kept);
+    }
+  }
 
   /// Looks at a few of those that were not looked at for longest, and forgets which may be. Called whenever a group is
   /// looked for, it keeps those that may be forgotten fewer than the others.

@@ -54,21 +54,37 @@ bool LocalBooker::same_shape(const std::vector<LimitConfig>& limits) const {
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
 bool LocalBooker::ask(Time now, const Ask& ask, Booking& booking) {
-  if (const LimitIndex by = forbids(ask.weight); by != kNoLimit) {
-    const Time later = now + kHopeless;
-    booking.scope = Scope::group;
-    booking.limited_by = by;
-    booking.ask_again = booking.not_before = later;
-    return true;
-  }
+  if (hopeless(now, ask.weight, booking)) return true;
   Group* group = refreshed(now, ask.group);
   Moment last{instant(now)};
   while (booking.departures.size() < ask.count && find_next(now, group, ask.weight, last, booking)) {
     group = commit(last.at, ask.group, group, ask.weight);
-    const Time at = time(last.at);
-    booking.departures.push_back({.at = at, .weight = ask.weight, .limited_by = at > now ? last.by : kNoLimit});
+    booking.departures.push_back(departure(now, last, ask.weight));
   }
   return true;
+}
+
+void LocalBooker::look(Time now, const Ask& ask, Booking& booking) {
+  if (hopeless(now, ask.weight, booking)) return;
+  Moment first{instant(now)};
+  if (find_next(now, refreshed(now, ask.group), ask.weight, first, booking)) {
+    booking.departures.push_back(departure(now, first, ask.weight));
+  }
+}
+
+/// Whom no limit can admit waits until they have changed again.
+bool LocalBooker::hopeless(Time now, int weight, Booking& booking) const {
+  const LimitIndex by = forbids(weight);
+  if (by == kNoLimit) return false;
+  booking.scope = Scope::group;
+  booking.limited_by = by;
+  booking.ask_again = booking.not_before = now + kHopeless;
+  return true;
+}
+
+Departure LocalBooker::departure(Time now, Moment moment, int weight) const {
+  const Time at = time(moment.at);
+  return {.at = at, .weight = weight, .limited_by = at > now ? moment.by : kNoLimit};
 }
 
 /// Moves `last` on to the next departure, or says in `booking` why there is none.
@@ -143,18 +159,20 @@ void LocalBooker::tell_turn(Time now, const Group* group, int weight, Moment mom
   booking.not_before = time(estimate(now, group, weight, moment));
   booking.ask_again = booking.not_before - reach;
   if (moment.at != kNever) return;
-  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
-    if (index == moment.by) booking.ask_again = time(limit.reset_at());
+  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex) {
+    if (limit.frontier(weight) == kNever) booking.ask_again = std::max(booking.ask_again, time(limit.reset_at()));
   });
 }
 
-/// The moment, or what is expected where nothing but a reset will tell.
+/// The moment, or what is to be expected where only a reset will tell.
 Instant LocalBooker::estimate(Time now, const Group* group, int weight, Moment moment) const {
   if (moment.at != kNever) return moment.at;
+  Moment latest{instant(now)};
   each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
-    if (index == moment.by) moment.at = limit.ahead(instant(now), weight - 1);
+    const Instant frontier = limit.frontier(weight);
+    latest.raise(frontier == kNever ? limit.ahead(instant(now), weight - 1) : frontier, index);
   });
-  return moment.at;
+  return latest.at;
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------
@@ -203,6 +221,20 @@ void LocalBooker::pause(Time now, std::string_view group, Time until) {
 
 void LocalBooker::book(Time at, std::string_view group, int weight) {
   commit(instant(at), group, refreshed(at, group), weight);
+}
+
+void LocalBooker::states(const TellState& tell) const {
+  const auto tell_one = [&](std::size_t index, std::string_view group, const Limit& limit) {
+    if (const std::string state = limit.state(); !state.empty()) tell(static_cast<LimitIndex>(index), group, state);
+  };
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (!rules_[i]->of_group()) tell_one(i, {}, *rules_[i]->limit);
+  }
+  groups_.each([&](std::string_view name, const Group& group) {
+    for (std::size_t i = 0, n = 0; i < rules_.size(); ++i) {
+      if (rules_[i]->of_group()) tell_one(i, name, *group.limits[n++]);
+    }
+  });
 }
 
 LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight) {

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +39,13 @@ class LocalBooker final : public Booker {
   void set_limits(std::vector<LimitConfig> limits);
   /// A departure that was granted elsewhere: all limits commit it, whether or not they would have allowed it.
   void book(Time at, std::string_view group, int weight);
+  /// Says what ask() would grant first, or why it would grant nothing; grants nothing.
+  void look(Time now, const Ask& ask, Booking& booking);
+  /// The other clock has moved. What is remembered stays where it was on that one.
+  void set_clock(Instant at_zero) { at_zero_ = std::floor(at_zero); }
+  /// Tells Limit::state() of every limit that has any; of the upstream's own first, with an empty group.
+  using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
+  void states(const TellState& tell) const;
   /// Groups of which something is remembered.
   std::size_t groups() const { return groups_.size(); }
 
@@ -70,6 +79,8 @@ class LocalBooker final : public Booker {
   Group& remember(std::string_view name);
   Group* refreshed(Time now, std::string_view name);
 
+  bool hopeless(Time now, int weight, Booking& booking) const;
+  Departure departure(Time now, Moment moment, int weight) const;
   Frontiers frontiers(Moment base, const Group* group, int weight) const;
   bool find_next(Time now, const Group* group, int weight, Moment& last, Booking& booking) const;
   Moment off_edges(Moment moment, const Group* group) const;

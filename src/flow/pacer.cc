@@ -3,6 +3,7 @@
 #include "flow/pacer.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace penstock::flow {
 
@@ -17,10 +18,10 @@ void Pacer::commit(Instant at, int weight) {
   next_ = from + time_of(filled - level_);
 }
 
-// Only the newest: a slot in the middle could be taken at exactly its own time alone.
+// Only the newest, if all of it was paced: a slot in the middle could be taken at exactly its own time alone.
 void Pacer::give_back(Instant at, int weight) {
   const Instant before = next_ - time_of(weight);
-  if (level_ == 0 && rounded_up(before) == at) next_ = before;
+  if (rounded_up(before) == at) next_ = before;
 }
 
 Instant Pacer::ahead(Instant now, std::int64_t units) const {
@@ -29,6 +30,12 @@ Instant Pacer::ahead(Instant now, std::int64_t units) const {
 }
 
 Instant Pacer::forgettable_at() const { return next_ + time_of(level_) / config_.burst_allowance_factor; }
+
+std::string Pacer::state() const {
+  char text[96];
+  std::snprintf(text, sizeof text, "1p %.4f %.9f", next_, level_);
+  return next_ == kAlways ? "" : text;
+}
 
 double Pacer::level_at(Instant t) const {
   const Instant idle = std::max(0.0, t - next_);

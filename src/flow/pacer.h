@@ -18,6 +18,7 @@ class Pacer final : public Limit {
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   Instant forgettable_at() const override;
+  std::string state() const override;
 
  private:
   double level_at(Instant t) const;

@@ -11,22 +11,21 @@ Instant SlidingWindow::frontier(int weight) const {
   return in_the_way < 0 || size() == 0 ? kAlways : time(std::min(in_the_way, size() - 1)) + interval();
 }
 
-// With weights and several lanes a departure may be before the newest: it counts as if it were with it.
+// With weights and several lanes a departure may be before the newest: it counts as if it were with it. What is over
+// the maximum is dropped once it is past: a lowered maximum may be raised again.
 void SlidingWindow::commit(Instant at, int weight) {
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
-  while (size() > config_.max) drop_first();
 }
 
-// Only the newest. A full list has forgotten what was before its oldest: something as late as that could have been, and
-// no later than an interval before the departure that is taken back.
+// Only what no departure from now on could come too near to: it may be that the newest are given back, or `max` is
+// raised.
+void SlidingWindow::refresh(Instant now) {
+  while (size() > config_.max && time(0) + interval() <= now) drop_first();
+}
+
 void SlidingWindow::give_back(Instant at, int weight) {
-  for (; weight > 0 && size() > 0 && times_.back() == at; --weight) {
-    const bool full = size() >= config_.max;
-    const Instant forgotten = std::min(time(0), at - interval());
-    times_.pop_back();
-    if (full) put_first(forgotten);
-  }
+  for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
 Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
@@ -37,18 +36,16 @@ Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
 
 Instant SlidingWindow::forgettable_at() const { return size() > 0 ? times_.back() + interval() : kAlways; }
 
+std::string SlidingWindow::state() const {
+  std::string text;
+  for (std::int64_t n = 0; n < size(); ++n) text += ' ' + std::to_string(static_cast<std::int64_t>(time(n)));
+  return text.empty() ? text : "1s" + text;
+}
+
 void SlidingWindow::drop_first() {
   if (2 * ++first_ < times_.size()) return;
   times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(first_));
   first_ = 0;
-}
-
-void SlidingWindow::put_first(Instant t) {
-  if (first_ > 0) {
-    times_[--first_] = t;
-  } else {
-    times_.insert(times_.begin(), t);
-  }
 }
 
 }  // namespace penstock::flow

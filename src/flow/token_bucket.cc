@@ -3,6 +3,7 @@
 #include "flow/token_bucket.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace penstock::flow {
 
@@ -27,6 +28,12 @@ Instant TokenBucket::ahead(Instant now, std::int64_t units) const {
 }
 
 Instant TokenBucket::forgettable_at() const { return refilled(used_.since, used_.tokens, config_.refill_amount); }
+
+std::string TokenBucket::state() const {
+  char text[96];
+  std::snprintf(text, sizeof text, "1b %.4f %lld", used_.since, static_cast<long long>(used_.tokens));
+  return used_.since == kAlways ? "" : text;
+}
 
 TokenBucket::Used TokenBucket::used_at(Instant t) const {
   if (used_.since == kAlways) return {.since = t};

@@ -3,14 +3,11 @@
 #include "flow/window.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "flow/booker.h"
 
 namespace penstock::flow {
-
-namespace {
-constexpr std::int64_t k2025 = 1'735'689'600'000'000;  // in microseconds since 1970
-}
 
 // What is known to have left in the old window may all have left in the new one that is furthest on.
 void Window::refresh(Instant now) {
@@ -51,9 +48,15 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
 
 Instant Window::forgettable_at() const { return start_ + interval(); }
 
+std::string Window::state() const {
+  char text[96];
+  std::snprintf(text, sizeof text, "1w %.0f %lld %.0f", start_, static_cast<long long>(count_), interval_);
+  return start_ == kAlways ? "" : text;
+}
+
 Instant Window::window_of(Instant t) const {
   const auto whole = static_cast<std::int64_t>(std::floor(t));
-  return static_cast<Instant>(whole - (whole + k2025) % config_.interval.count());
+  return static_cast<Instant>(whole - (whole + kInstantZero) % config_.interval.count());
 }
 
 Instant Window::place(std::int64_t count) const {

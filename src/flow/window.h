@@ -20,6 +20,7 @@ class Window final : public Limit {
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   Instant forgettable_at() const override;
+  std::string state() const override;
 
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }

@@ -3,6 +3,7 @@
 // and its totals. Moves nothing by itself; the dispatcher does.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "flow/upstream.h"
@@ -77,6 +79,18 @@ class Destination final : public flow::BookerEvents {
     owner_.cut(*this, scope, group, count);
   }
 
+  /// An answer asked for a pause: of the group, or of all where there are no groups.
+  void pause(flow::Time now, const std::string& group, flow::Time until) {
+    booker->pause(now, group, until);
+    std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
+    auto& its_end = pauses_[group];
+    its_end = std::max(its_end, until);
+  }
+  /// Pauses that this process was asked for, and that are not over.
+  std::size_t holds(flow::Time now) const {
+    return static_cast<std::size_t>(std::ranges::count_if(pauses_, [now](auto& pause) { return pause.second > now; }));
+  }
+
   const std::string name;   ///< of the entry, or host:port
   const std::size_t entry;  ///< 0: made after "*"
   const UpstreamSettings& settings;
@@ -95,6 +109,7 @@ class Destination final : public flow::BookerEvents {
   }
 
   DestinationOwner& owner_;
+  std::unordered_map<std::string, flow::Time> pauses_;  // until when; by group
   loop::Timer wake_;
 };
 

@@ -185,11 +185,11 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
 
 void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
   Destination& destination = *exchange.destination;
-  const bool asks = (head.status == 429 || head.status == 503) && destination.settings.obey == Obey::retry_after;
-  const auto pause = asks ? http::retry_after(head, loop::Loop::wall()) : std::nullopt;
+  if (destination.settings.obey != Obey::retry_after) return;
+  const auto pause = http::retry_after(head, loop::Loop::wall());
   if (!pause || *pause <= Duration{0}) return;
   const auto now = services_.loop.now();
-  destination.booker->pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
+  destination.pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
 }
 
 // The ends.
@@ -375,6 +375,7 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .in_flight = heart.in_flight(),
                               .max_concurrent = destination.settings.max_concurrent,
                               .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
+                              .holds = destination.holds(services_.loop.now()),
                               .totals = destination.totals});
   };
   destinations_.visit(add);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has of one semaphore in Redis. Both sides count what was ever granted and ever returned, and tell each
-// other the totals: a message lost, late or heard twice changes nothing. Pure: no I/O, no clock. For redis_booker.
+// What this process has of one semaphore in Redis. Both sides count what was ever granted and ever returned, and tell
+// each other the totals: a message lost, late or heard twice changes nothing. Pure: no I/O, no clock. For redis_booker.
 #pragma once
 
 #include <algorithm>
@@ -42,27 +42,31 @@ class Permits {
   }
 
   void use(std::int64_t count) { in_use_ += count; }
-  /// A flight ended, or will not take place. One that began without Redis had no permit of it.
+  /// Flights that began without Redis: it shall hear of them as if it had granted them.
+  void use_ungranted(std::int64_t count) {
+    in_use_ += count;
+    granted_ = std::max(granted_, returned_ + in_use_);
+  }
+  /// A flight ended, or will not take place.
   void ended() {
     --in_use_;
     if (granted_ > returned_) ++returned_;
   }
   void return_spare() { returned_ += spare(); }
 
-  /// More are in use than were granted: so many flights must be cut. Not those that began without Redis, if these may go on.
+  /// More are in use than were granted: so many flights must be cut. Not those that began without Redis, if these may
+  /// go on.
   std::int64_t excess(std::int64_t allowed_without) const {
     return std::max<std::int64_t>(0, in_use_ - std::max(granted_ - returned_, allowed_without));
   }
   /// From this moment on others may be granted what this process thinks it holds.
   flow::Time fence() const { return renewed_ + lease_ / 2; }
   flow::Time renew_at() const { return renewed_ + lease_ / 6; }
-  /// Redis is back: it shall know all that are in use, also those that began without it.
-  void claim_all() { granted_ = std::max(granted_, returned_ + in_use_); }
   /// The lease is over: nothing that was granted holds any more.
   void forget() { granted_ = returned_; }
 
  private:
-  const flow::Time lease_;
+  flow::Time lease_;
   std::int64_t granted_ = 0, returned_ = 0;
   std::int64_t in_use_ = 0;
   std::int64_t claimed_ = 0;  // of the spare ones, by asks under way

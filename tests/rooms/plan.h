@@ -22,10 +22,11 @@ inline const std::vector<Room> kRooms{
     {"access",   {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
     {"config",   {"penstock", "access"}},
     {"loop",     {"penstock"},                                         {"*"}},
+    {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
     {"transfer", {"penstock", "loop"},                                 {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
     {"proxy",    {"penstock", "access", "flow", "http", "loop", "transfer"}},
-    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "transfer"}, {"*"}},
+    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "transfer"}, {"*"}},
     // clang-format on
 };
 
@@ -38,8 +39,9 @@ struct Library {
 
 inline const std::vector<Library> kLibraries{
     // clang-format off
-    {"libuv",          "uv.h",        {"loop/", "transfer/"}},
+    {"libuv",          "uv.h",        {"loop/", "redis/", "transfer/"}},
     {"c-ares",         "ares.h",      {"loop/resolver."}},
+    {"hiredis",        "hiredis/",    {"redis/"}},
     {"libcurl",        "curl/",       {"transfer/"}},
     {"yaml-cpp",       "yaml-cpp/",   {"config/"}, true},
     {"llhttp",         "llhttp.h",    {"http/"}, true},

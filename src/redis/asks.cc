@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbered in the order in which they were asked, which is that of their deadlines too.
+#include "redis/asks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::redis {
+
+Asks::Asks(loop::Loop& loop, flow::Time timeout, std::function<void(const Asking&)> too_late)
+    : loop_(loop), timeout_(timeout), too_late_(std::move(too_late)), timer_(loop, [this] { look_at_clock(); }) {}
+
+Asks::Id Asks::add(flow::Time now, const flow::Ask& ask, flow::Time base) {
+  asks_.push_back(Asking{.group = std::string(ask.group),
+                         .count = ask.count,
+                         .weight = ask.weight,
+                         .ahead = ask.ahead,
+                         .base = base,
+                         .until = now + timeout_});
+  if (!timer_.running()) sleep();
+  return first_ + asks_.size() - 1;
+}
+
+Asking Asks::take(Id id) {
+  const Asking taken = std::move(*std::exchange(asks_[id - first_], std::nullopt));
+  for (; !asks_.empty() && !asks_.front(); ++first_) asks_.pop_front();
+  return taken;
+}
+
+/// Not moved by each answer: it looks again.
+void Asks::look_at_clock() {
+  const auto now = loop_.now();
+  for (not_late_ = std::max(not_late_, first_); not_late_ < first_ + asks_.size(); ++not_late_) {
+    auto& asking = asks_[not_late_ - first_];
+    if (!asking) continue;
+    if (asking->until > now) break;
+    asking->late = true;
+    const Asking late = *asking;
+    too_late_(late);
+  }
+  sleep();
+}
+
+void Asks::sleep() {
+  for (not_late_ = std::max(not_late_, first_); not_late_ < first_ + asks_.size(); ++not_late_) {
+    if (const auto& asking = asks_[not_late_ - first_]) return timer_.start(asking->until);
+  }
+}
+
+}  // namespace penstock::redis

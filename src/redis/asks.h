@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The asks of one upstream that Redis has not answered yet, oldest first, and one timer for them: none waits longer
+// than the time-out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flow/booker.h"
+#include "loop/loop.h"
+#include "loop/timer.h"
+
+namespace penstock::redis {
+
+struct Asking {
+  std::string group;
+  std::size_t count = 1;
+  int weight = 1;
+  std::size_t ahead = 0;
+  flow::Time base = 0;  ///< limits that are not shared allow nothing before
+  flow::Time until = 0;
+  bool late = false;                      ///< it was answered without Redis
+  std::vector<std::int64_t> claims = {};  ///< of spare permits
+
+  flow::Ask ask() const { return {.group = group, .count = count, .weight = weight, .ahead = ahead}; }
+};
+
+class Asks {
+ public:
+  /// `too_late` is told of each that was not taken in time, from the loop; it can still be taken.
+  Asks(loop::Loop& loop, flow::Time timeout, std::function<void(const Asking&)> too_late);
+
+  using Id = std::uint64_t;
+  Id add(flow::Time now, const flow::Ask& ask, flow::Time base);
+  Asking& find(Id id) { return *asks_[id - first_]; }
+  /// Its answer came. Once for each.
+  Asking take(Id id);
+
+ private:
+  void look_at_clock();
+  void sleep();
+
+  loop::Loop& loop_;
+  const flow::Time timeout_;
+  const std::function<void(const Asking&)> too_late_;
+  std::deque<std::optional<Asking>> asks_;  // those that were taken are empty
+  Id first_ = 0;                            // the number of the first
+  Id not_late_ = 0;                         // and of the first whose time has not come
+  loop::Timer timer_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// In the order of book.lua's answer.
+#include "redis/book_reply.h"
+
+#include <algorithm>
+
+namespace penstock::redis {
+
+using Stop = flow::Booking::Stop;
+using Scope = flow::Booking::Scope;
+using Status = BookReply::Status;
+
+namespace {
+
+/// A departure or a turn further off than this was not asked for.
+constexpr std::int64_t kFurthest = 100LL * 365 * 86'400'000'000;
+
+bool read_status(std::string_view word, Status& into) {
+  if (word == "ok") into = Status::ok;
+  if (word == "stale") into = Status::stale;
+  if (word == "closed") into = Status::closed;
+  return word == "ok" || word == "stale" || word == "closed";
+}
+
+bool read_stop(std::string_view word, std::optional<Stop>& into) {
+  into.reset();
+  if (word == "turn") into = Stop::turn;
+  if (word == "permit") into = Stop::permit;
+  if (word == "refused") into = Stop::refused;
+  return into || word.empty();
+}
+
+bool read_departures(Elements elements, const BookReply& reply, std::size_t count,
+                     std::vector<BookReply::Departure>& into) {
+  into.clear();
+  if (elements.left() % 2 != 0 || elements.left() / 2 > count) return false;
+  std::int64_t last = reply.now - flow::kHorizon - 1'000'000;
+  while (elements.left() > 0) {
+    const auto at = elements.next().integer();
+    const auto limit = elements.next().integer();
+    if (at < last || at > reply.now + flow::kHorizon) return false;
+    into.push_back({at, limit});
+    last = at;
+  }
+  return true;
+}
+
+bool plausible(std::int64_t moment, std::int64_t now) { return moment >= 0 && moment <= now + kFurthest; }
+
+}  // namespace
+
+bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
+  auto elements = reply.elements();
+  if (elements.left() != 11) return false;
+  into.generation = elements.next().text();
+  const bool status_known = read_status(elements.next().text(), into.status);
+  into.now = elements.next().integer();
+  into.alive = static_cast<int>(std::clamp<std::int64_t>(elements.next().integer(), 0, 1'000'000));
+  const bool stop_known = read_stop(elements.next().text(), into.stop);
+  into.scope = elements.next().text() == "g" ? Scope::group : Scope::upstream;
+  into.limit = elements.next().integer();
+  into.ask_again = elements.next().integer();
+  into.not_before = elements.next().integer();
+  into.permits.clear();
+  for (auto permits = elements.next().elements(); permits.left() > 0;) into.permits.push_back(permits.next().integer());
+  return status_known && stop_known && !into.generation.empty() && into.now > 0 &&
+         plausible(into.ask_again, into.now) && plausible(into.not_before, into.now) &&
+         read_departures(elements.next().elements(), into, count, into.departures);
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the booking script answers, checked: nothing that a Redis could say makes it into a booking unseen. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "flow/booker.h"
+#include "redis/reply.h"
+
+namespace penstock::redis {
+
+/// Moments are on the script clock.
+struct BookReply {
+  enum class Status : std::uint8_t { ok, stale, closed };
+  struct Departure {
+    std::int64_t at = 0;
+    std::int64_t limit = flow::kNoLimit;  ///< its number in the script
+  };
+
+  std::string_view generation;
+  Status status = Status::ok;
+  std::int64_t now = 0;
+  int alive = 0;
+  std::optional<flow::Booking::Stop> stop;  ///< nothing: all were granted
+  flow::Booking::Scope scope = flow::Booking::Scope::upstream;
+  std::int64_t limit = flow::kNoLimit;
+  std::int64_t ask_again = 0;         ///< 0: it does not say
+  std::int64_t not_before = 0;        ///< 0: it does not say
+  std::vector<std::int64_t> permits;  ///< of each semaphore: granted in total, and lost
+  std::vector<Departure> departures;
+};
+
+/// False: this is no such answer to an ask for `count` departures. `into` is used again and again, for its memory.
+bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into);
+
+}  // namespace penstock::redis

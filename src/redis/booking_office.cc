@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes on.
+#include "redis/booking_office.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include "redis/redis_booker.h"
+#include "redis/scripts.h"
+
+namespace penstock::redis {
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000;
+
+/// In the order of Script.
+constexpr std::array<std::string_view, 7> kScripts{kBookScript,  kUndoScript,   kLeaveScript,  kPauseScript,
+                                                   kResetScript, kHandInScript, kPermitsScript};
+
+std::string new_name() {
+  std::random_device random;
+  char name[24];
+  std::snprintf(name, sizeof name, "%08x%08x", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
+  return name;
+}
+
+}  // namespace
+
+BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, OfficeWatch watch,
+                             NoticeSink notices)
+    : loop_(loop),
+      config_(config),
+      watch_(std::move(watch)),
+      notices_(std::move(notices)),
+      who_(new_name()),
+      ticker_(loop, [this] { tick(); }),
+      redis_(
+          std::make_unique<Redis>(loop, resolver, config, kScripts, who_, static_cast<RedisEvents&>(*this), notices_)) {
+  ticker_.start(loop.now() + kSecond);
+}
+
+BookingOffice::~BookingOffice() = default;
+
+std::unique_ptr<flow::Booker> BookingOffice::make_booker(const std::string& name,
+                                                         const std::vector<LimitConfig>& limits,
+                                                         flow::BookerEvents& events) {
+  auto booker = std::make_unique<RedisBooker>(*this, name, limits, events);
+  bookers_[name] = booker.get();
+  standing_changed();
+  return booker;
+}
+
+void BookingOffice::leave(const std::string& name) {
+  bookers_.erase(name);
+  standing_changed();
+}
+
+std::string_view BookingOffice::fresh_generation() {
+  fresh_ = who_ + "." + std::to_string(++generations_);
+  return fresh_;
+}
+
+void BookingOffice::standing_changed() {
+  const bool degraded = std::ranges::any_of(bookers_, [](const auto& booker) { return booker.second->alone(); });
+  if (std::exchange(degraded_, degraded) != degraded && watch_.on_degraded) watch_.on_degraded(degraded);
+}
+
+void BookingOffice::on_up() {
+  if (watch_.on_up) watch_.on_up(true);
+  for (auto& [name, booker] : bookers_) booker->redis_up();
+}
+
+void BookingOffice::on_down() {
+  if (watch_.on_up) watch_.on_up(false);
+  for (auto& [name, booker] : bookers_) booker->redis_down();
+}
+
+/// "<upstream> <what> …"
+void BookingOffice::on_message(std::string_view payload) {
+  const auto name = payload.substr(0, payload.find(' '));
+  const auto known = bookers_.find(std::string(name));
+  if (known == bookers_.end() || name.size() == payload.size()) return;
+  known->second->message(payload.substr(name.size() + 1));
+}
+
+void BookingOffice::on_round_trip(std::int64_t microseconds) {
+  if (watch_.on_round_trip) watch_.on_round_trip(Duration{microseconds});
+}
+
+void BookingOffice::on_failure(FailureKind kind) {
+  if (watch_.on_error) watch_.on_error(label(kind));
+}
+
+void BookingOffice::tick() {
+  const auto now = loop_.now();
+  for (auto& [name, booker] : bookers_) booker->tick(now);
+  ticker_.start(now + kSecond);
+}
+
+}  // namespace penstock::redis

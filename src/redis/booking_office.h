@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the upstreams of one process book through Redis: holds the connection and this process's name, makes a booker
+// for each upstream, and passes on to it what happens to Redis and what other processes say. For app/.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "flow/booker.h"
+#include "loop/loop.h"
+#include "loop/resolver.h"
+#include "loop/timer.h"
+#include "penstock/config.h"
+#include "penstock/event.h"
+#include "redis/redis.h"
+
+namespace penstock::redis {
+
+class RedisBooker;
+
+/// Who watches, for metrics; each may be left out.
+struct OfficeWatch {
+  std::function<void(bool up)> on_up;
+  std::function<void(bool degraded)> on_degraded;  ///< some upstream goes by `whenDown`
+  std::function<void(Duration)> on_round_trip;     ///< of each call that was answered
+  std::function<void(std::string_view kind)> on_error;
+};
+
+enum class Script : std::size_t { book, undo, leave, pause, reset, hand_in, permits };
+
+class BookingOffice final : RedisEvents {
+ public:
+  BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, OfficeWatch watch,
+                NoticeSink notices);
+  ~BookingOffice();
+  BookingOffice(const BookingOffice&) = delete;
+  BookingOffice& operator=(const BookingOffice&) = delete;
+
+  /// `name` is unique among those that live. `limits` and `events` outlive the booker, and the office does.
+  std::unique_ptr<flow::Booker> make_booker(const std::string& name, const std::vector<LimitConfig>& limits,
+                                            flow::BookerEvents& events);
+  bool up() const { return redis_->up(); }
+  bool degraded() const { return degraded_; }
+  const Counts& counts() const { return redis_->counts(); }
+
+  // For bookers.
+  loop::Loop& loop() { return loop_; }
+  const RedisConfig& config() const { return config_; }
+  Redis& redis() { return *redis_; }
+  const std::string& who() const { return who_; }
+  /// A name that no other generation has.
+  std::string_view fresh_generation();
+  void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
+  void leave(const std::string& name);
+  void standing_changed();
+
+ private:
+  void on_up() override;
+  void on_down() override;
+  void on_message(std::string_view payload) override;
+  void on_round_trip(std::int64_t microseconds) override;
+  void on_failure(FailureKind kind) override;
+  void tick();
+
+  loop::Loop& loop_;
+  const RedisConfig& config_;
+  const OfficeWatch watch_;
+  const NoticeSink notices_;
+  const std::string who_;
+  std::uint64_t generations_ = 0;
+  std::string fresh_;
+  std::unordered_map<std::string, RedisBooker*> bookers_;
+  bool degraded_ = false;
+  loop::Timer ticker_;
+  std::unique_ptr<Redis> redis_;  // last: it tells the rest
+};
+
+}  // namespace penstock::redis

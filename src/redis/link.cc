@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Look-up, connection, greeting, and then commands and replies in the same order.
+#include "redis/link.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <uv.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace penstock::redis {
+
+namespace {
+
+/// For look-up, connection and greeting together. Short enough for a second chance within a second, should Redis come
+/// back just after our first packet was lost.
+constexpr std::int64_t kGreetingPatience = 500'000;
+constexpr std::size_t kKeptCapacity = 16 * 1024;
+
+/// Redis' words for what it is, in INFO.
+std::string_view mode_in(std::string_view info) {
+  constexpr std::string_view kKey = "redis_mode:";
+  const auto at = info.find(kKey);
+  if (at == std::string_view::npos) return {};
+  info.remove_prefix(at + kKey.size());
+  return info.substr(0, info.find('\r'));
+}
+
+}  // namespace
+
+void begin_command(std::string& bytes, std::size_t words) {
+  char number[24];
+  const auto end = std::to_chars(number, std::end(number), words).ptr;
+  bytes.append("*").append(number, end).append("\r\n");
+}
+
+void add_word(std::string& bytes, std::string_view word) {
+  char number[24];
+  const auto end = std::to_chars(number, std::end(number), word.size()).ptr;
+  bytes.append("$").append(number, end).append("\r\n").append(word).append("\r\n");
+}
+
+std::string command(std::initializer_list<std::string_view> words) {
+  std::string bytes;
+  begin_command(bytes, words.size());
+  for (const auto word : words) add_word(bytes, word);
+  return bytes;
+}
+
+std::string place_of(const RedisConfig& config) {
+  return config.path.empty() ? to_string(Endpoint{config.host, config.port}) : "unix:" + config.path;
+}
+
+Link::Link(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, For what, std::size_t attempt,
+           LinkEvents& events)
+    : loop_(loop),
+      resolver_(resolver),
+      config_(config),
+      for_(what),
+      attempt_(attempt),
+      began_(loop.now()),
+      events_(events),
+      turn_end_(loop, [this] { end_turn(); }),
+      deadline_(loop, [this] { look_at_clock(); }) {
+  deadline_.start(due());
+  find();
+}
+
+// The way to Redis.
+
+void Link::find() {
+  sockaddr_storage any{};
+  const bool literal =
+      uv_inet_pton(AF_INET, config_.host.c_str(), &any) == 0 || uv_inet_pton(AF_INET6, config_.host.c_str(), &any) == 0;
+  if (!config_.path.empty() || literal) {
+    addresses_ = {config_.host};
+    return try_next_address();
+  }
+  question_ = resolver_.ask(config_.host, [this](const loop::Lookup& found) {
+    if (!found) return end({FailureKind::unreachable, "its name is not found"});
+    addresses_ = *found;
+    try_next_address();
+  });
+}
+
+void Link::try_next_address() {
+  socket_.emplace(loop_, static_cast<SocketEvents&>(*this));
+  const std::string& address = addresses_[(attempt_ + tried_++) % addresses_.size()];
+  const int error = config_.path.empty() ? connect(address) : connect_to_path();
+  if (error != 0) fail(error);
+}
+
+int Link::connect(const std::string& address) {
+  sockaddr_in v4{};
+  if (uv_ip4_addr(address.c_str(), config_.port, &v4) == 0) {
+    return socket_->connect(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+  }
+  sockaddr_in6 v6{};
+  if (uv_ip6_addr(address.c_str(), config_.port, &v6) != 0) return EADDRNOTAVAIL;
+  return socket_->connect(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
+}
+
+int Link::connect_to_path() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (config_.path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
+  std::memcpy(address.sun_path, config_.path.data(), config_.path.size());
+  return socket_->connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+/// Said at the turn's end: nobody is called from inside a call.
+void Link::fail(int error) {
+  failed_ = {FailureKind::unreachable, std::generic_category().message(error)};
+  turn_end_.ask();
+}
+
+void Link::on_gone(int error) {
+  if (ended_) return;
+  if (!socket_->connected() && tried_ < addresses_.size()) return try_next_address();
+  const auto kind = socket_->connected() ? FailureKind::lost : FailureKind::unreachable;
+  end({kind, error == 0 ? "it closed the connection" : std::generic_category().message(error)});
+}
+
+void Link::end(Failure why) {
+  if (std::exchange(ended_, true)) return;
+  if (socket_) socket_->close();
+  question_.reset();
+  turn_end_.cancel();
+  deadline_.stop();
+  events_.on_ended(why, std::exchange(waiting_, {}));
+}
+
+// Who we are, and who it is.
+
+void Link::greet() {
+  const auto say = [this](std::initializer_list<std::string_view> words) {
+    ++greetings_;
+    queue({.command = command(words)});
+  };
+  if (!config_.user.empty()) {
+    say({"AUTH", config_.user, config_.password});
+  } else if (!config_.password.empty()) {
+    say({"AUTH", config_.password});
+  }
+  say({"INFO", "server"});
+  if (config_.database != 0) say({"SELECT", std::to_string(config_.database)});
+}
+
+/// INFO may be denied to us.
+void Link::greeted(const Outcome& outcome) {
+  const bool of_info = greetings_-- == (config_.database != 0 ? 2u : 1u);
+  if (!outcome && !(of_info && outcome.error().kind == FailureKind::noperm)) return end(outcome.error());
+  const auto mode = of_info && outcome ? mode_in(outcome->text()) : std::string_view();
+  if (mode == "sentinel") return end({FailureKind::unsupported, "a Redis Sentinel is not supported"});
+  if (mode == "cluster") return end({FailureKind::unsupported, "a Redis Cluster is not supported"});
+  if (greetings_ > 0) return;
+  ready_ = true;
+  deadline_.stop();  // from now on each call has its own
+  events_.on_ready();
+}
+
+// Commands and replies.
+
+void Link::send(Call call) {
+  if (!ended_) queue(std::move(call));
+}
+
+void Link::queue(Call call) {
+  out_ += call.command;
+  call.sent = loop_.now();
+  waiting_.push_back(std::move(call));
+  ++unsent_;
+  turn_end_.ask();
+  if (!deadline_.running()) deadline_.start(due());
+}
+
+void Link::end_turn() {
+  if (failed_) return end(*failed_);
+  const auto now = loop_.now();
+  for (auto call = waiting_.end() - static_cast<std::ptrdiff_t>(unsent_); call != waiting_.end(); ++call)
+    call->sent = now;
+  unsent_ = 0;
+  const int error = socket_->write(out_);
+  out_.clear();
+  if (out_.capacity() > kKeptCapacity) out_.shrink_to_fit();
+  if (error != 0) on_gone(error);
+}
+
+void Link::on_read(std::string_view bytes) {
+  if (!reader_.feed(bytes)) return end({FailureKind::protocol, "its answer is too large"});
+  while (!ended_) {
+    const auto found = reader_.next();
+    if (found == ReplyReader::Found::nothing) return;
+    if (found == ReplyReader::Found::nonsense) return end({FailureKind::protocol, "its answer makes no sense"});
+    take(reader_.reply());
+  }
+}
+
+void Link::take(const Reply& reply) {
+  if (for_ == For::messages) {
+    auto elements = reply.elements();
+    if (elements.next().text() == "message") {
+      elements.next();  // the channel
+      return events_.on_message(elements.next().text());
+    }
+  }
+  if (waiting_.empty())
+    return end(reply.is_error() ? failure_of(reply.text()) : Failure{FailureKind::protocol, "it answered unasked"});
+  Call call = std::move(waiting_.front());
+  waiting_.pop_front();
+  const Outcome outcome = reply.is_error() ? Outcome(std::unexpected(failure_of(reply.text()))) : Outcome(reply);
+  if (greetings_ > 0) return greeted(outcome);
+  events_.on_reply(std::move(call), outcome);
+}
+
+// Time.
+
+std::int64_t Link::due() const {
+  return ready_ ? waiting_.front().sent + config_.timeout.count() : began_ + kGreetingPatience;
+}
+
+/// One timer for the oldest: it is not moved by each reply, but looks again. Where we ourselves were late, the reply
+/// may be there already.
+void Link::look_at_clock() {
+  if (socket_ && socket_->connected()) socket_->read_now();
+  if (ended_ || (ready_ && waiting_.empty())) return;
+  if (loop_.now() < due()) return deadline_.start(due());
+  end({FailureKind::timeout, ready_ ? "no answer in time" : "no connection in time"});
+}
+
+}  // namespace penstock::redis

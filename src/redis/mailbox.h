@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second connection: hears what other processes publish for this one. What is published while it is not connected
+// is lost; whoever relies on a message must find out without it, later. Only for redis.cc.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/link.h"
+#include "redis/redial.h"
+
+namespace penstock::redis {
+
+class Mailbox final : LinkEvents {
+ public:
+  Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, std::vector<std::string> channels,
+          std::function<void(std::string_view)> on_message);
+  Mailbox(const Mailbox&) = delete;
+  Mailbox& operator=(const Mailbox&) = delete;
+
+  /// Not from inside `on_message`.
+  void open();
+  void close();
+
+ private:
+  void on_ready() override;
+  void on_reply(Call call, const Outcome& outcome) override;
+  void on_message(std::string_view payload) override { on_message_(payload); }
+  void on_ended(const Failure& why, std::deque<Call> unanswered) override;
+
+  loop::Loop& loop_;
+  loop::Resolver& resolver_;
+  const RedisConfig& config_;
+  const std::vector<std::string> channels_;
+  const std::function<void(std::string_view)> on_message_;
+  std::unique_ptr<Link> link_;  // stays, ended, until the next
+  std::size_t attempt_ = 0;
+  Redial redial_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Redis, as the process sees it: up or down. Calls scripts over one connection, made again whenever it is lost, and
+// hears messages over another. It is the breaker as well: the first failure takes it down, and it is up again when a
+// new connection has been let in, has all scripts and could write a key; while down a call fails at once. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loop/loop.h"
+#include "loop/resolver.h"
+#include "penstock/config.h"
+#include "penstock/event.h"
+#include "redis/link.h"
+#include "redis/mailbox.h"
+#include "redis/redial.h"
+
+namespace penstock::redis {
+
+/// Messages for one process are published on the channel that is called after it.
+std::string channel_of(const RedisConfig& config, std::string_view who);
+
+/// Called from the loop, never from inside a call into Redis.
+class RedisEvents {
+ public:
+  virtual void on_up() = 0;
+  /// Before the calls under way are told of their failure.
+  virtual void on_down() = 0;
+  virtual void on_message(std::string_view payload) = 0;
+  virtual void on_round_trip(std::int64_t microseconds) = 0;
+  virtual void on_failure(FailureKind kind) = 0;
+
+ protected:
+  ~RedisEvents() = default;
+};
+
+struct Counts {
+  std::uint64_t calls = 0;  ///< round trips asked for
+  std::array<std::uint64_t, kFailureLabels.size()> errors{};
+  std::uint64_t of(FailureKind kind) const { return errors[static_cast<std::size_t>(kind)]; }
+};
+
+class Redis final : LinkEvents {
+ public:
+  /// Connects from the loop's next turn on. `config`, `resolver`, the texts of `scripts` and `events` must outlive it.
+  Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
+        std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices);
+  ~Redis();  ///< calls under way are never answered
+  Redis(const Redis&) = delete;
+  Redis& operator=(const Redis&) = delete;
+
+  /// The n-th of the scripts. `done` is called once, later: within the configured time-out, or twice that where Redis
+  /// has forgotten the script. False: Redis is down, and `done` is not called. A call that failed may have been
+  /// executed.
+  bool call(std::size_t script, std::span<const std::string_view> keys, std::span<const std::string_view> arguments,
+            Call::Done done);
+  /// To the mailbox of every process, this one's too. May be lost.
+  void publish_to_all(std::string_view payload);
+  bool up() const { return up_; }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  void on_ready() override;
+  void on_reply(Call call, const Outcome& outcome) override;
+  void on_message(std::string_view) override {}
+  void on_ended(const Failure& why, std::deque<Call> unanswered) override;
+
+  void dial();
+  void load(std::size_t script);
+  void probe();
+  void come_up();
+  void send(Call call);
+  void count(FailureKind kind);
+  bool repeat(Call& call, const Outcome& outcome);
+  void tell_down(const Failure& why);
+  void tell_up();
+
+  loop::Loop& loop_;
+  loop::Resolver& resolver_;
+  const RedisConfig& config_;
+  const std::span<const std::string_view> scripts_;
+  RedisEvents& events_;
+  const NoticeSink notices_;
+  const std::string place_;
+
+  std::vector<std::string> digests_;  // by which the scripts are called
+  std::unique_ptr<Link> link_;        // stays, ended, until the next
+  std::size_t attempt_ = 0;
+  bool up_ = false;
+  Counts counts_;
+  std::optional<std::int64_t> down_since_;
+  std::optional<std::int64_t> told_down_;
+  bool told_up_ = true;  // since
+  Mailbox mailbox_;
+  Redial redial_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks and answers.
+#include "redis/redis_booker.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "redis/share.h"
+
+namespace penstock::redis {
+
+using flow::Booking;
+using flow::Time;
+using Scope = Booking::Scope;
+using Stop = Booking::Stop;
+using Status = BookReply::Status;
+
+namespace {
+
+constexpr Time kSecond = 1'000'000;
+constexpr Time kInUse = 4 * kSecond;  // after the last ask
+constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
+constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
+
+flow::Instant wall_at_zero(const loop::Loop& loop) {
+  return static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
+}
+
+}  // namespace
+
+RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits,
+                         flow::BookerEvents& events)
+    : office_(office),
+      name_(std::move(name)),
+      limits_(limits),
+      events_(events),
+      hash_(office.config().prefix, name_),
+      spelling_(office.config().prefix, name_, office.who(), limits),
+      own_limits_(spelling_.shared() < limits.size()),
+      life_(std::make_shared<RedisBooker*>(this)),
+      standing_(office.up() ? Standing::together : Standing::down),
+      whole_(limits),
+      shadow_(limits, wall_at_zero(office.loop())),
+      asks_(office.loop(), office.config().timeout.count(), [this](const Asking& late) { answer_alone(late); }),
+      resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
+      look_again_(office.loop(), [this] { look(office_.loop().now()); }),
+      last_asked_(kLongAgo),
+      last_touch_(kLongAgo),
+      complained_(kLongAgo) {
+  semaphores_.set_allowance([this](flow::LimitIndex semaphore) { return allowed_alone(semaphore); });
+}
+
+RedisBooker::~RedisBooker() {
+  *life_ = nullptr;
+  office_.leave(name_);
+}
+
+// ---- an ask ---------------------------------------------------------------------------------------------------------
+
+bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
+  last_asked_ = now;
+  flow::Ask shared = ask;
+  Time base = now;
+  if (standing_ == Standing::together && own_limits_) {
+    if (!own_limits_allow(now, ask, booking, base)) return true;
+    shared.count = 1;
+  }
+  if (standing_ == Standing::together) {
+    const auto id = asks_.add(now, shared, base);
+    auto done = [life = life_, id](const Outcome& outcome, Time sent) {
+      if (*life) (*life)->answered(id, outcome, sent);
+    };
+    told_.clear();
+    asks_.find(id).claims = semaphores_.claim(ask.group, told_);
+    if (send_ask(now, shared, now - last_touch_ >= kSecond, told_, std::move(done))) return false;
+    semaphores_.failed(ask.group, asks_.take(id).claims);
+  }
+  shadow_.answer(now, ask, rule(), booking);
+  semaphores_.began_alone(ask.group, booking.departures.size());
+  remember_turn(ask.group, booking);
+  return true;
+}
+
+/// Whether limits that are not shared allow a departure about when the answer comes, and from when on. One at a time:
+/// the next depends on when Redis lets this one go.
+bool RedisBooker::own_limits_allow(Time now, const flow::Ask& ask, Booking& booking, Time& base) {
+  shadow_.all().look(now, ask, booking);
+  if (booking.departures.empty()) return false;
+  const flow::Departure first = booking.departures.front();
+  booking.clear();
+  base = first.at;
+  if (base <= now + clock_.round_trip()) return true;
+  const bool upstreams =
+      first.limited_by >= 0 && limits_[static_cast<std::size_t>(first.limited_by)].per == LimitConfig::Per::upstream;
+  booking.scope = upstreams ? Scope::upstream : Scope::group;
+  booking.limited_by = first.limited_by;
+  booking.not_before = base;
+  booking.ask_again = base - clock_.round_trip();
+  return false;
+}
+
+bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+                           Call::Done done) {
+  call_.clear();
+  spelling_.book(call_, {.generation = generation_,
+                         .fresh_generation = office_.fresh_generation(),
+                         .alive = alive_,
+                         .touch = touch,
+                         .group = hash_of(ask.group),
+                         .count = ask.count,
+                         .weight = ask.weight,
+                         .ahead = ask.ahead,
+                         .permits = permits});
+  if (touch) last_touch_ = now;
+  return call(Script::book, std::move(done));
+}
+
+// ---- its answer -----------------------------------------------------------------------------------------------------
+
+void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
+  const auto asking = asks_.take(id);
+  const bool understood = read(outcome, asking.count, sent);
+  if (understood && reply_.status == Status::ok) {
+    generation_ = reply_.generation;
+    take_permits(asking, sent);
+    return asking.late ? take_all_back(asking) : deliver(asking);
+  }
+  semaphores_.failed(asking.group, asking.claims);
+  const bool together = standing_ == Standing::together;
+  if (!understood) {
+    shadow_.go_alone(alive_);
+  } else if (together && reply_.status == Status::closed) {
+    wait_until_open();
+  } else if (together && reply_.generation != generation_) {
+    generation_lost();
+  } else if (together && !asking.late) {  // lost and found meanwhile
+    return answer_later(asking);
+  }
+  if (!asking.late) answer_alone(asking);
+}
+
+bool RedisBooker::read(const Outcome& outcome, std::size_t count, Time sent) {
+  if (!outcome) {
+    if (!is_outage(outcome.error().kind)) complain(outcome.error().text);
+    return false;
+  }
+  if (!read_book_reply(*outcome, count, reply_)) {
+    complain("Redis answers something else than was asked for");
+    return false;
+  }
+  const Time now = office_.loop().now();
+  clock_.learn(sent, now, reply_.now);
+  shadow_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
+  round_trip_ = round_trip_ == 0 ? now - sent : (7 * round_trip_ + now - sent) / 8;
+  alive_ = std::max(1, reply_.alive);
+  return true;
+}
+
+void RedisBooker::deliver(const Asking& asking) {
+  fill(asking);
+  if (standing_ == Standing::together) {
+    if (shadow_.has_unknown()) hand_in(Spelling::HandIn::afterwards);
+    shadow_.come_back();
+    remember_turn(asking.group, booking_);
+    want_resets(asking);
+  }
+  events_.answer(asking.group, booking_);
+}
+
+/// Of one that comes too late all permits are spare.
+void RedisBooker::take_permits(const Asking& asking, Time sent) {
+  if (asking.claims.empty()) return;
+  const std::size_t departures = asking.late ? 0 : reply_.departures.size();
+  const bool awaits = reply_.stop == Stop::permit && !asking.late;
+  const auto semaphore = awaits ? spelling_.place_of(reply_.limit) : flow::kNoLimit;
+  semaphores_.answered(asking.group, asking.claims, reply_.permits, sent, departures, semaphore,
+                       asking.count - departures);
+}
+
+void RedisBooker::fill(const Asking& asking) {
+  booking_.clear();
+  Time last = asking.base;
+  for (const auto& [at, limit] : reply_.departures) {
+    last = std::max(last, clock_.to_loop(at));
+    booking_.departures.push_back({.at = last, .weight = asking.weight, .limited_by = spelling_.place_of(limit)});
+    shadow_.book(last, asking.group, asking.weight);
+  }
+  booking_.stop = reply_.stop.value_or(Stop::turn);
+  booking_.scope = reply_.scope;
+  booking_.limited_by = spelling_.place_of(reply_.limit);
+  booking_.ask_again = reply_.ask_again == 0 ? 0 : clock_.to_loop(reply_.ask_again);
+  booking_.not_before = reply_.not_before == 0 ? 0 : clock_.to_loop(reply_.not_before);
+}
+
+void RedisBooker::answer_alone(const Asking& asking) {
+  booking_.clear();
+  shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
+  semaphores_.began_alone(asking.group, booking_.departures.size());
+  remember_turn(asking.group, booking_);
+  events_.answer(asking.group, booking_);
+}
+
+/// By shares alone, those who had left others a part of theirs would now take it back, and more would leave than the
+/// limit allows. Until all have handed in what they remember, for a second at most, lanes wait instead.
+WhenDown RedisBooker::rule() const {
+  const WhenDown configured = office_.config().when_down;
+  return standing_ == Standing::settling && configured == WhenDown::share ? WhenDown::hold : configured;
+}
+
+/// It may ask again at once.
+void RedisBooker::answer_later(const Asking& asking) {
+  booking_.clear();
+  booking_.scope = Scope::group;
+  booking_.ask_again = office_.loop().now();
+  events_.answer(asking.group, booking_);
+}
+
+/// Nobody waits for this answer any more.
+void RedisBooker::take_all_back(const Asking& asking) {
+  for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
+    send_undo(asking.group, last->at, asking.weight);
+  }
+}
+
+void RedisBooker::remember_turn(std::string_view group, const Booking& booking) {
+  const bool told = booking.stop == Stop::turn && booking.departures.empty() && booking.ask_again != 0;
+  if (booking.scope == Scope::upstream || !told) {
+    wide_turn_ = told;
+    not_before_ = told ? booking.not_before : 0;
+  }
+  const std::string hash(hash_of(group));
+  if (told && booking.scope == Scope::group) {
+    told_groups_[hash] = {std::string(group), booking.not_before};
+  } else {
+    told_groups_.erase(hash);
+  }
+}
+
+/// The upstream's own counters are reset as long as they are in use, those of groups when a lane waits for it.
+void RedisBooker::want_resets(const Asking& asking) {
+  const Time now = office_.loop().now();
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    const auto index = static_cast<flow::LimitIndex>(i);
+    if (!std::holds_alternative<CounterConfig>(limits_[i].kind) || !spelling_.shares(index)) continue;
+    if (limits_[i].per == LimitConfig::Per::upstream) {
+      if (!resets_.wanted(index, {})) resets_.want(index, {}, now);
+    } else if (booking_.stop == Stop::turn && booking_.limited_by == index) {
+      resets_.want(index, asking.group, std::max(now, booking_.not_before - kEdge));
+    }
+  }
+}
+
+void RedisBooker::complain(std::string_view why) {
+  const Time now = office_.loop().now();
+  if (now - complained_ < 60 * kSecond) return;
+  complained_ = now;
+  office_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
+}
+
+// ---- what else happens ----------------------------------------------------------------------------------------------
+
+Time RedisBooker::lead() const { return alone() ? flow::kHorizon : 2 * round_trip_ + kEdge; }
+
+flow::LimitIndex RedisBooker::forbids(int weight) const { return whole_.forbids(weight); }
+
+/// What this process remembers of its own departures is a lower bound, and so is what Redis told last.
+Time RedisBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  const Time own = std::max(shadow_.all().ahead(now, group, units, others), not_before_);
+  const auto told = told_groups_.find(std::string(hash_of(group)));
+  return told == told_groups_.end() ? own : std::max(own, told->second.not_before);
+}
+
+void RedisBooker::give_back(Time now, std::string_view group, const flow::Departure& departure) {
+  const bool redis_knows = !shadow_.granted_alone(departure.at);
+  shadow_.give_back(now, group, departure);
+  semaphores_.ended(group);
+  if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight);
+}
+
+bool RedisBooker::landed(Time now, std::string_view group) {
+  semaphores_.ended(group);
+  const bool freed = shadow_.all().landed(now, group);
+  return freed && (alone() || own_limits_);  // Redis itself tells whose turn it is
+}
+
+void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
+  semaphores_.gave_up(group);
+  const auto hash = hash_of(group);
+  const bool held =
+      scope == Scope::upstream ? std::exchange(wide_turn_, false) : told_groups_.erase(std::string(hash)) > 0;
+  if (!held || alone()) return;
+  call_.clear();
+  spelling_.leave(call_, generation_, hash, scope);
+  call(Script::leave);
+}
+
+void RedisBooker::pause(Time now, std::string_view group, Time until) {
+  shadow_.all().pause(now, group, until);
+  if (alone()) {
+    pauses_.push_back({std::string(group), until});
+  } else {
+    send_pause(now, group, until);
+  }
+}
+
+/// "turns", "turns <group's hash>", "lost"
+void RedisBooker::message(std::string_view words) {
+  constexpr std::string_view kTurns = "turns", kPermits = "permits ";
+  if (words.starts_with(kPermits)) return permits_granted(words.substr(kPermits.size()));
+  if (alone()) return;
+  if (words == kLost && !generation_.empty()) look(office_.loop().now());
+  if (!words.starts_with(kTurns)) return;
+  words.remove_prefix(kTurns.size());
+  if (words.empty()) return events_.may_ask(Scope::upstream, {});
+  const auto told = told_groups_.find(std::string(words.substr(1)));
+  if (told == told_groups_.end()) return;
+  const std::string group = told->second.group;
+  events_.may_ask(Scope::group, group);
+}
+
+void RedisBooker::tick(Time now) {
+  if (!alone() && in_use(now) && now - last_touch_ >= kSecond / 2) look(now);
+}
+
+bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || wide_turn_ || !told_groups_.empty(); }
+
+// ---- small calls ----------------------------------------------------------------------------------------------------
+
+bool RedisBooker::call(Script script, Call::Done done) {
+  return office_.redis().call(static_cast<std::size_t>(script), call_.keys.all(), call_.arguments.all(),
+                              std::move(done));
+}
+
+void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
+  call_.clear();
+  spelling_.undo(call_, generation_, hash_of(group), at, weight);
+  call(Script::undo);
+}
+
+void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
+  if (until <= now) return;
+  call_.clear();
+  spelling_.pause(call_, hash_of(group), until - now);
+  call(Script::pause);
+}
+
+void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
+  if (alone()) return;
+  const auto& config = std::get<CounterConfig>(limits_[static_cast<std::size_t>(counter)].kind);
+  if (group.empty()) resets_.want(counter, {}, office_.loop().now() + config.period.count());  // should no answer come
+  call_.clear();
+  spelling_.reset(call_, generation_, hash_of(group), counter);
+  call(Script::reset, [life = life_, counter, group](const Outcome& outcome, Time) {
+    if (*life) (*life)->was_reset(counter, group, outcome);
+  });
+}
+
+void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome) {
+  if (!outcome || alone()) return;
+  const Time now = office_.loop().now();
+  auto elements = outcome->elements();
+  elements.next();  // whether it was reset, and by us
+  elements.next();  // when
+  const auto next = elements.next().integer();
+  const bool needed = group.empty() ? in_use(now) : told_groups_.contains(std::string(hash_of(group)));
+  if (next > 0 && needed) resets_.want(counter, group, std::max(clock_.to_loop(next), now + kEdge));
+}
+
+void RedisBooker::renew(const Semaphores::Named& which, const std::string& told) {
+  call_.clear();
+  spelling_.permits(call_, office_.fresh_generation(), alive_, which.group, which.limit, told);
+  call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
+    if (!*life || !outcome) return;
+    auto elements = outcome->elements();
+    elements.next();  // the time there
+    const auto granted = elements.next().integer();
+    (*life)->semaphores_.renewed(which, sent, granted, elements.next().integer());
+  });
+}
+
+/// "<key> <granted in total>"
+void RedisBooker::permits_granted(std::string_view words) {
+  const auto gap = words.rfind(' ');
+  const auto limit = spelling_.limit_of(words.substr(0, gap));
+  std::int64_t total = 0;
+  const bool number = gap != words.npos &&
+                      std::from_chars(words.data() + gap + 1, words.data() + words.size(), total).ec == std::errc{};
+  if (limit && number) semaphores_.granted({limit->first, std::string(limit->second)}, total);
+}
+
+/// Without Redis a semaphore goes on as `whenDown` says.
+std::int64_t RedisBooker::allowed_alone(flow::LimitIndex semaphore) const {
+  const auto& limit = limits_[static_cast<std::size_t>(semaphore)];
+  switch (office_.config().when_down) {
+    case WhenDown::open: return std::numeric_limits<std::int64_t>::max();
+    case WhenDown::share: return std::get<SemaphoreConfig>(shares_of({limit}, alive_).front().kind).capacity;
+    case WhenDown::hold:
+    case WhenDown::refuse: break;
+  }
+  return 0;
+}
+
+std::string_view RedisBooker::hash_of(std::string_view group) const {
+  if (group.empty()) return {};
+  digits_ = hash_(group);
+  return {digits_.data(), digits_.size()};
+}
+
+}  // namespace penstock::redis

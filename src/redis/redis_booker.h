@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// The booker of one upstream whose limits all processes share: one script call for each ask, answered through
+// BookerEvents within the time-out, whatever happens to Redis. While Redis does not answer, or has lost its memory and
+// waits for what the processes remember, `whenDown` rules. redis_booker.cc has asks and answers, settling.cc how the
+// booker comes to agree with Redis again. Made by booking_office.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "flow/booker.h"
+#include "flow/group_hash.h"
+#include "loop/timer.h"
+#include "penstock/limits.h"
+#include "redis/asks.h"
+#include "redis/book_reply.h"
+#include "redis/booking_office.h"
+#include "redis/clock_map.h"
+#include "redis/resets.h"
+#include "redis/semaphores.h"
+#include "redis/shadow.h"
+#include "redis/spelling.h"
+
+namespace penstock::redis {
+
+class RedisBooker final : public flow::Booker {
+ public:
+  RedisBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits,
+              flow::BookerEvents& events);
+  ~RedisBooker() override;
+  RedisBooker(const RedisBooker&) = delete;
+  RedisBooker& operator=(const RedisBooker&) = delete;
+
+  bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
+  flow::Time patience() const override { return office_.config().timeout.count(); }
+  flow::Time lead() const override;
+  flow::LimitIndex forbids(int weight) const override;
+  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
+  bool landed(flow::Time now, std::string_view group) override;
+  int processes() const override { return alone() ? 1 : alive_; }
+  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
+  void pause(flow::Time now, std::string_view group, flow::Time until) override;
+
+  // From the office.
+  void redis_up();
+  void redis_down();
+  void message(std::string_view words);
+  void tick(flow::Time now);  ///< each second
+  bool alone() const { return standing_ != Standing::together; }
+
+ private:
+  enum class Standing : std::uint8_t { together, settling, down };
+  // An ask, and its answer.
+  bool own_limits_allow(flow::Time now, const flow::Ask& ask, flow::Booking& booking, flow::Time& base);
+  bool send_ask(flow::Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+                Call::Done done);
+  void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
+  bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
+  void deliver(const Asking& asking);
+  void take_permits(const Asking& asking, flow::Time sent);
+  void fill(const Asking& asking);
+  void answer_alone(const Asking& asking);
+  WhenDown rule() const;
+  void answer_later(const Asking& asking);
+  void take_all_back(const Asking& asking);
+  void remember_turn(std::string_view group, const flow::Booking& booking);
+  void want_resets(const Asking& asking);
+  void complain(std::string_view why);
+
+  // Settling.
+  void hand_in(Spelling::HandIn what);
+  void handed_in(const Outcome& outcome);
+  void look(flow::Time now);
+  void looked(const Outcome& outcome, flow::Time sent);
+  void generation_lost();
+  static constexpr std::string_view kLost = "lost";  // told to all processes
+  void wait_until_open();
+  void go_alone(Standing standing);
+  void join();
+  void wake_lanes();
+
+  // Small calls.
+  bool call(
+      Script script, Call::Done done = [](const Outcome&, flow::Time) {});
+  void send_undo(std::string_view group, std::int64_t at, int weight);
+  void send_pause(flow::Time now, std::string_view group, flow::Time until);
+  void renew(const Semaphores::Named& which, const std::string& told);
+  void permits_granted(std::string_view words);
+  std::int64_t allowed_alone(flow::LimitIndex semaphore) const;
+  void reset(flow::LimitIndex counter, const std::string& group);
+  void was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome);
+
+  std::string_view hash_of(std::string_view group) const;
+  bool in_use(flow::Time now) const;
+
+  BookingOffice& office_;
+  const std::string name_;
+  const std::vector<LimitConfig>& limits_;
+  flow::BookerEvents& events_;
+  const flow::GroupHash hash_;
+  const Spelling spelling_;
+  const bool own_limits_;                     // some are not shared
+  const std::shared_ptr<RedisBooker*> life_;  // what it points to is null once this is gone
+
+  Standing standing_;
+  std::string generation_;  // empty: not known
+  int alive_ = 1;
+  ClockMap clock_;
+  const flow::LocalBooker whole_;  // never used, for what is said of the limits themselves
+  flow::Time round_trip_ = 0;      // smoothed
+  Shadow shadow_;
+  Asks asks_;
+  Resets resets_;
+  Semaphores semaphores_;
+  loop::Timer look_again_;
+
+  flow::Time last_asked_;
+  flow::Time last_touch_;
+  flow::Time not_before_ = 0;  // as last told of the upstream
+  bool wide_turn_ = false;
+  struct Told {
+    std::string group;
+    flow::Time not_before;
+  };
+  std::unordered_map<std::string, Told> told_groups_;  // by hash: whose lanes were told to wait on their own
+  struct Pause {
+    std::string group;
+    flow::Time until;
+  };
+  std::vector<Pause> pauses_;  // that Redis was not told of
+  flow::Time complained_;
+
+  // For their memory.
+  ScriptCall call_;
+  std::vector<std::string> told_;
+  BookReply reply_;
+  flow::Booking booking_;
+  mutable flow::GroupHash::Digits digits_{};
+};
+
+}  // namespace penstock::redis

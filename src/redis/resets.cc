@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One timer for the earliest.
+#include "redis/resets.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace penstock::redis {
+
+Resets::Resets(loop::Loop& loop, Reset reset)
+    : loop_(loop), reset_(std::move(reset)), timer_(loop, [this] { fire(); }) {}
+
+void Resets::want(flow::LimitIndex counter, std::string_view group, flow::Time at) {
+  const auto [known, is_new] = wanted_.try_emplace({counter, std::string(group)}, at);
+  known->second = std::min(known->second, at);
+  if (!timer_.running() || at < timer_.at()) timer_.start(at);
+}
+
+bool Resets::wanted(flow::LimitIndex counter, std::string_view group) const {
+  return wanted_.contains({counter, std::string(group)});
+}
+
+void Resets::clear() {
+  wanted_.clear();
+  timer_.stop();
+}
+
+void Resets::fire() {
+  const auto now = loop_.now();
+  std::vector<std::pair<flow::LimitIndex, std::string>> due;
+  std::erase_if(wanted_, [&](const auto& wish) {
+    if (wish.second > now) return false;
+    due.push_back(wish.first);
+    return true;
+  });
+  for (const auto& [counter, group] : due) reset_(counter, group);
+  sleep();
+}
+
+void Resets::sleep() {
+  const auto earliest = std::ranges::min_element(wanted_, {}, [](const auto& wish) { return wish.second; });
+  if (earliest != wanted_.end()) timer_.start(earliest->second);
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the shared counters of one upstream are to be reset, as far as this process cares: whoever leads resets, the
+// others ask again when its lease ends.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "flow/booker.h"
+#include "loop/loop.h"
+#include "loop/timer.h"
+
+namespace penstock::redis {
+
+class Resets {
+ public:
+  using Reset = std::function<void(flow::LimitIndex counter, const std::string& group)>;
+  Resets(loop::Loop& loop, Reset reset);
+
+  /// Not before `at`; the sooner of two wishes counts. `group` is its name, empty for the upstream's own counter.
+  void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
+  bool wanted(flow::LimitIndex counter, std::string_view group) const;
+  void clear();
+
+ private:
+  void fire();
+  void sleep();
+
+  loop::Loop& loop_;
+  const Reset reset_;
+  std::map<std::pair<flow::LimitIndex, std::string>, flow::Time> wanted_;
+  loop::Timer timer_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two local bookers: one for all departures, one for those that Redis does not know.
+#include "redis/shadow.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "redis/share.h"
+
+namespace penstock::redis {
+
+using Stop = flow::Booking::Stop;
+
+Shadow::Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero)
+    : limits_(limits), at_zero_(at_zero), all_(limits, at_zero), alone_until_(std::numeric_limits<flow::Time>::min()) {}
+
+void Shadow::set_clock(flow::Instant at_zero) {
+  at_zero_ = at_zero;
+  all_.set_clock(at_zero);
+  if (unknown_) unknown_->set_clock(at_zero);
+}
+
+void Shadow::give_back(flow::Time now, std::string_view group, const flow::Departure& departure) {
+  all_.give_back(now, group, departure);
+  if (unknown_ && granted_alone(departure.at)) unknown_->give_back(now, group, departure);
+}
+
+void Shadow::go_alone(int processes) {
+  alone_ = true;
+  all_.set_limits(shares_of(limits_, processes));
+}
+
+void Shadow::come_back() {
+  if (!alone_) return;
+  alone_ = false;
+  all_.set_limits(limits_);
+}
+
+void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking) {
+  switch (rule) {
+    case WhenDown::share: all_.ask(now, ask, booking); break;
+    case WhenDown::open:
+      for (std::size_t i = 0; i < ask.count; ++i) {
+        booking.departures.push_back({.at = now, .weight = ask.weight});
+        all_.book(now, ask.group, ask.weight);
+      }
+      break;
+    case WhenDown::hold:
+      booking.ask_again = now + flow::kHorizon;
+      booking.not_before = now;
+      booking.limited_by = flow::kRedis;
+      break;
+    case WhenDown::refuse:
+      booking.stop = Stop::unavailable;
+      booking.limited_by = flow::kRedis;
+      break;
+  }
+  for (const auto& departure : booking.departures) granted(ask, departure);
+}
+
+void Shadow::granted(const flow::Ask& ask, const flow::Departure& departure) {
+  if (!unknown_) unknown_ = std::make_unique<flow::LocalBooker>(limits_, at_zero_);
+  unknown_->book(departure.at, ask.group, departure.weight);
+  alone_until_ = std::max(alone_until_, departure.at);
+}
+
+void Shadow::hand_in(const flow::LocalBooker::TellState& tell) {
+  if (all_unknown_) {
+    all_.states(tell);
+  } else if (unknown_) {
+    unknown_->states(tell);
+  }
+  all_unknown_ = false;
+  unknown_.reset();
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One division for each kind.
+#include "redis/share.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+namespace penstock::redis {
+
+namespace {
+
+/// So many for each time, divided.
+void divide(int& count, Duration& time, int processes) {
+  if (count >= processes) {
+    count /= processes;
+    return;
+  }
+  time *= (processes + count - 1) / count;
+  count = 1;
+}
+
+void divide(PacerConfig& pacer, int processes) {
+  pacer.qps /= processes;
+  pacer.max_burst /= processes;
+}
+
+void divide(WindowConfig& window, int processes) { divide(window.reservoir, window.interval, processes); }
+void divide(SlidingWindowConfig& window, int processes) { divide(window.max, window.interval, processes); }
+void divide(CounterConfig& counter, int processes) { divide(counter.max, counter.period, processes); }
+void divide(SemaphoreConfig& semaphore, int processes) { semaphore.capacity /= processes; }
+
+/// Fewer tokens come at once, and so much sooner or later that the rate is the same.
+void divide(TokenBucketConfig& bucket, int processes) {
+  const int amount = std::max(1, bucket.refill_amount / processes);
+  const double times = static_cast<double>(amount) * processes / bucket.refill_amount;
+  bucket.refill_frequency =
+      Duration{std::llround(std::ceil(static_cast<double>(bucket.refill_frequency.count()) * times))};
+  bucket.refill_amount = amount;
+  bucket.capacity = std::max(1, bucket.capacity / processes);
+}
+
+}  // namespace
+
+std::vector<LimitConfig> shares_of(std::vector<LimitConfig> limits, int processes) {
+  for (auto& limit : limits) {
+    if (limit.shared && processes > 1) std::visit([=](auto& kind) { divide(kind, processes); }, limit.kind);
+  }
+  return limits;
+}
+
+}  // namespace penstock::redis

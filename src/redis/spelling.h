@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one upstream's limits are spelt for the scripts of lua/: keys and arguments, in the order that each script says
+// at its top. Only limits that are shared appear; a limit's place among them is its number there. Pure.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flow/booker.h"
+#include "penstock/limits.h"
+#include "redis/words.h"
+
+namespace penstock::redis {
+
+struct ScriptCall {
+  Words keys, arguments;
+  void clear() { keys.clear(), arguments.clear(); }
+};
+
+class Spelling {
+ public:
+  /// `who` is this process.
+  Spelling(std::string_view prefix, std::string_view upstream, std::string_view who,
+           const std::vector<LimitConfig>& limits);
+
+  struct Asked {
+    std::string_view generation, fresh_generation;
+    int alive = 0;
+    bool touch = false;
+    std::string_view group;  ///< its hash; empty: only the upstream's own limits count
+    std::size_t count = 0;
+    int weight = 1;
+    std::size_t ahead = 0;
+    std::span<const std::string> permits = {};  ///< what is told of each semaphore that counts, in order
+  };
+  void book(ScriptCall& call, const Asked& asked) const;
+  void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight) const;
+  void leave(ScriptCall& call, std::string_view generation, std::string_view group, flow::Booking::Scope scope) const;
+  void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
+  void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
+               flow::LimitIndex limit, std::string_view told) const;
+  /// The limit to which a key belongs, and the hash of its group; nothing: none of ours.
+  std::optional<std::pair<flow::LimitIndex, std::string_view>> limit_of(std::string_view key) const;
+  void reset(ScriptCall& call, std::string_view generation, std::string_view group, flow::LimitIndex limit) const;
+
+  /// What is handed in comes in several calls if it is much.
+  enum class HandIn : std::uint8_t { more_follows, last, afterwards };
+  void begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what) const;
+  void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state) const;
+
+  /// From a limit's number in a script to its place in the configuration; what is no limit stays as it is.
+  flow::LimitIndex place_of(std::int64_t number) const;
+  bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
+  std::size_t shared() const { return limits_.size(); }
+
+ private:
+  struct Limit {
+    flow::LimitIndex place;
+    bool of_group;
+    std::string key;                       // of a group's: to which its hash is added
+    std::array<std::string, 6> arguments;  // kind, scope, mode, three numbers
+  };
+
+  const Limit* find(flow::LimitIndex limit) const;
+  void add_key(Words& keys, const Limit& limit, std::string_view group) const;
+  void add_limits(ScriptCall& call, std::string_view group, std::span<const std::string> permits = {}) const;
+  void add_turns(Words& keys, std::string_view group) const { keys.join({turns_, group}); }
+
+  const std::string upstream_, who_, channel_;
+  const std::string head_, alive_, hold_, turns_;
+  std::vector<Limit> limits_;
+};
+
+/// A word of the configuration's as it stands in `ARGV`, e.g. 0.5 or 100000.
+std::string spelt(double number);
+
+}  // namespace penstock::redis

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys or arguments of a script: views of what stays where it is, and room, used again and again, for what does not.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace penstock::redis {
+
+class Words {
+ public:
+  void clear() { words_.clear(), used_ = 0; }
+  std::size_t size() const { return words_.size(); }
+  std::span<const std::string_view> all() const { return words_; }
+
+  /// A word that stays where it is until the call.
+  void add(std::string_view word) { words_.push_back(word); }
+  void number(std::int64_t number) {
+    char digits[24];
+    const auto end = std::to_chars(digits, std::end(digits), number).ptr;
+    keep({digits, static_cast<std::size_t>(end - digits)});
+  }
+  /// One word out of several pieces.
+  void join(std::initializer_list<std::string_view> pieces) {
+    std::string& word = more_room();
+    for (const auto piece : pieces) word += piece;
+    words_.push_back(word);
+  }
+  void keep(std::string_view word) { join({word}); }
+
+ private:
+  std::string& more_room() {
+    if (used_ == room_.size()) room_.emplace_back();
+    room_[used_].clear();
+    return room_[used_++];
+  }
+
+  std::vector<std::string_view> words_;
+  std::deque<std::string> room_;  // its strings stay where they are
+  std::size_t used_ = 0;
+};
+
+}  // namespace penstock::redis

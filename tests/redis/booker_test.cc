@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bookers of several processes that share limits through a real Redis.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <map>
+
+#include "desk.h"
+#include "support/redis_server.h"
+
+namespace penstock::redis {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr flow::Time kSecond = 1'000'000;
+
+class BookerTest : public testing::Test {
+ protected:
+  using Limits = std::vector<LimitConfig>;
+
+  std::unique_ptr<Desk> desk(Limits limits) {
+    config_.port = server_.port();
+    auto made = std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
+    EXPECT_TRUE(run_.run_until([&] { return made->up(); }));
+    return made;
+  }
+  bool took_off(const Desk& desk, std::size_t count) {
+    return run_.run_until([&] { return desk.took_off().size() >= count; });
+  }
+
+  test::TestLoop run_;
+  loop::Resolver resolver_{run_.loop, DnsConfig{}};
+  RedisConfig config_;
+  test::RedisServer server_;
+};
+
+LimitConfig pacer(double qps, int max_burst = 0) {
+  return {.kind = PacerConfig{.qps = qps, .max_burst = max_burst}, .name = "pacer"};
+}
+LimitConfig window(int reservoir, Duration interval) {
+  return {.kind = WindowConfig{.reservoir = reservoir, .interval = interval}, .name = "window"};
+}
+LimitConfig of_group(LimitConfig limit) {
+  limit.per = LimitConfig::Per::group;
+  return limit;
+}
+LimitConfig own(LimitConfig limit) {
+  limit.shared = false;
+  return limit;
+}
+
+TEST_F(BookerTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
+  const auto a = desk({pacer(100)});
+  a->arrive(20);
+  ASSERT_TRUE(took_off(*a, 20));
+  const auto times = all_times(*a);
+  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - 500);
+  EXPECT_LE(times.back() - times.front(), 19 * 10'000 + 20'000);
+  EXPECT_EQ(a->took_off().front().limited_by, flow::kNoLimit);
+  EXPECT_EQ(a->took_off().back().limited_by, 0);
+}
+
+TEST_F(BookerTest, shares_a_rate_among_processes) {
+  const auto a = desk({pacer(400)}), b = desk({pacer(400)}), c = desk({pacer(400)});
+  const std::array all{a.get(), b.get(), c.get()};
+  for (auto* each : all) each->work_without_end(50);
+  run_.run_for(kSecond + kSecond / 2);  // until each has heard of the others
+  std::array<std::size_t, 3> before;
+  std::ranges::transform(all, before.begin(), [](auto* each) { return each->took_off().size(); });
+  run_.run_for(2 * kSecond);
+  const auto times = all_times(*a, *b, *c);
+  EXPECT_NEAR(static_cast<double>(times.size()), 1400, 30);
+  EXPECT_LE(fullest(times, kSecond / 2), 206u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(static_cast<double>(all[i]->took_off().size() - before[i]), 266, 27);
+}
+
+TEST_F(BookerTest, needs_far_fewer_calls_than_requests) {
+  const auto a = desk({pacer(400)}), b = desk({pacer(400)}), c = desk({pacer(400)});
+  run_.run_for(100'000);
+  for (auto* each : {a.get(), b.get(), c.get()}) each->work_without_end(50);
+  run_.run_for(3 * kSecond);
+  std::uint64_t calls = 0;
+  for (auto* each : {a.get(), b.get(), c.get()}) calls += each->office().counts().calls;
+  EXPECT_LT(static_cast<double>(calls) / static_cast<double>(all_times(*a, *b, *c).size()), 0.25);
+}
+
+TEST_F(BookerTest, never_exceeds_a_window_over_all_processes) {
+  const auto a = desk({window(20, 200ms)}), b = desk({window(20, 200ms)});
+  a->work_without_end(30);
+  b->work_without_end(30);
+  run_.run_for(2 * kSecond);
+  const auto times = all_times(*a, *b);
+  EXPECT_GE(times.size(), 180u);
+  std::map<std::int64_t, int> windows;
+  const auto wall = loop::Loop::wall() - run_.loop.now();
+  for (const auto at : times) ++windows[(at + wall) / 200'000];
+  for (const auto& [index, count] : windows) EXPECT_LE(count, 20) << index;
+}
+
+TEST_F(BookerTest, gives_each_group_its_own_limit) {
+  const auto a = desk({of_group(pacer(10))}), b = desk({of_group(pacer(10))});
+  a->arrive(5, "one");
+  b->arrive(5, "one");
+  a->arrive(5, "two");
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 10 && b->took_off().size() == 5; }));
+  std::vector<flow::Time> ones, twos;
+  for (const auto* each : {a.get(), b.get()}) {
+    for (const auto& one : each->took_off()) (one.group == "one" ? ones : twos).push_back(one.at);
+  }
+  std::ranges::sort(ones);
+  EXPECT_GE(ones.back() - ones.front(), 9 * 100'000 - 1'000);
+  EXPECT_GE(twos.back() - twos.front(), 4 * 100'000 - 1'000);
+  EXPECT_LE(twos.back() - twos.front(), 4 * 100'000 + 50'000);
+}
+
+TEST_F(BookerTest, keeps_groups_out_of_sight) {
+  const auto a = desk({of_group(pacer(10)), pacer(1000)});
+  a->arrive(3, "a secret token");
+  ASSERT_TRUE(took_off(*a, 3));
+  for (const auto& key : server_.run({"KEYS", "*"}).items) EXPECT_THAT(key.text, testing::Not(HasSubstr("secret")));
+}
+
+TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
+  const auto a = desk({own(pacer(50)), window(1000, 1s)});
+  LimitConfig second = window(1000, 1s);
+  a->arrive(15);
+  ASSERT_TRUE(took_off(*a, 15));
+  const auto times = all_times(*a);
+  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - 500);
+  EXPECT_LE(times.back() - times.front(), 14 * 20'000 + 60'000);
+  EXPECT_EQ(a->took_off().back().limited_by, 0);
+}
+
+TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
+  const auto a = desk({own(pacer(500)), pacer(50)}), b = desk({own(pacer(500)), pacer(50)});
+  a->arrive(8), b->arrive(8);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 16; }));
+  const auto times = all_times(*a, *b);
+  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - 2'000);
+}
+
+TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
+  const auto a = desk({own({.kind = SemaphoreConfig{.capacity = 2}, .name = "permits"}), pacer(1000)});
+  a->fly_on();
+  a->arrive(4);
+  ASSERT_TRUE(took_off(*a, 2));
+  run_.run_for(50'000);
+  EXPECT_THAT(a->took_off(), SizeIs(2));
+  a->land(0);
+  ASSERT_TRUE(took_off(*a, 3));
+  run_.run_for(50'000);
+  EXPECT_THAT(a->took_off(), SizeIs(3));
+}
+
+TEST_F(BookerTest, refuses_what_a_refusing_limit_does_not_allow_now) {
+  LimitConfig limit = window(2, 10s);
+  limit.mode = LimitConfig::Mode::refuse;
+  const auto a = desk({limit});
+  a->arrive(3);
+  ASSERT_TRUE(run_.run_until([&] { return a->refused().size() == 1; }));
+  EXPECT_THAT(a->took_off(), SizeIs(2));
+  EXPECT_EQ(a->refused()[0].why, flow::Refused::limited);
+  EXPECT_EQ(a->refused()[0].limited_by, 0);
+}
+
+TEST_F(BookerTest, names_the_limit_that_is_to_blame_by_its_place_in_the_file) {
+  const auto a = desk({own(pacer(1e6)), pacer(1e5), window(3, 1s)});
+  a->arrive(4);
+  ASSERT_TRUE(took_off(*a, 4));
+  EXPECT_EQ(a->took_off().back().limited_by, 2);
+}
+
+TEST_F(BookerTest, resets_a_shared_counter_once_each_period) {
+  const LimitConfig counter{.kind = CounterConfig{.max = 20, .period = 200ms}, .name = "counter"};
+  const auto a = desk({counter}), b = desk({counter});
+  a->work_without_end(30);
+  b->work_without_end(30);
+  run_.run_for(2 * kSecond);
+  const auto times = all_times(*a, *b);
+  EXPECT_GE(times.size(), 180u);
+  EXPECT_LE(times.size(), 220u);
+  EXPECT_LE(fullest(times, 190'000), 40u);
+}
+
+TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
+  const LimitConfig counter = of_group({.kind = CounterConfig{.max = 3, .period = 200ms}, .name = "counter"});
+  const auto a = desk({counter});
+  a->arrive(9, "one");
+  a->arrive(4, "two");
+  ASSERT_TRUE(took_off(*a, 13));
+  const auto times = all_times(*a);
+  EXPECT_GE(times.back() - times.front(), 400'000 - 2'000);
+  EXPECT_LE(times.back() - times.front(), 500'000);
+}
+
+TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+  const auto until = run_.loop.now() + 300'000;
+  a->booker().pause(run_.loop.now(), {}, until);
+  run_.run_for(50'000);
+  b->arrive(1);
+  ASSERT_TRUE(took_off(*b, 1));
+  EXPECT_GE(b->took_off()[0].at, until - 2'000);
+  EXPECT_LE(b->took_off()[0].at, until + 50'000);
+  EXPECT_EQ(b->took_off()[0].limited_by, flow::kHold);
+}
+
+TEST_F(BookerTest, pauses_a_group_alone) {
+  const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
+  const auto until = run_.loop.now() + 300'000;
+  a->booker().pause(run_.loop.now(), "held", until);
+  run_.run_for(50'000);
+  b->arrive(1, "held");
+  b->arrive(1, "free");
+  ASSERT_TRUE(took_off(*b, 2));
+  EXPECT_EQ(b->took_off()[0].group, "free");
+  EXPECT_GE(b->took_off()[1].at, until - 2'000);
+}
+
+TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
+  const auto a = desk({window(4, 10s)}), b = desk({window(4, 10s)});
+  std::vector<flow::Departure> granted;
+  a->arrive(4);
+  ASSERT_TRUE(took_off(*a, 4));
+  for (int i = 0; i < 4; ++i) a->booker().give_back(run_.loop.now(), {}, {.at = a->took_off()[0].at});
+  run_.run_for(20'000);
+  b->arrive(4);
+  EXPECT_TRUE(took_off(*b, 4));
+  EXPECT_LT(b->took_off()[3].at - a->took_off()[0].at, kSecond);
+}
+
+TEST_F(BookerTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) {
+  const auto a = desk({pacer(0.5)}), b = desk({pacer(0.5)});
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  const auto first = a->took_off()[0].at;
+  a->arrive(1);
+  run_.run_for(100'000);
+  b->arrive(1);
+  run_.run_for(100'000);
+  a->leave(1);
+  ASSERT_TRUE(took_off(*b, 1));
+  EXPECT_NEAR(static_cast<double>(b->took_off()[0].at - first), 2e6, 50'000);
+}
+
+TEST_F(BookerTest, knows_how_long_a_wait_will_be_once_it_was_told) {
+  const auto a = desk({pacer(0.5)}), b = desk({pacer(0.5)});
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  b->arrive(1);
+  run_.run_for(100'000);
+  const auto ahead = b->booker().ahead(run_.loop.now(), {}, 0, 0);
+  EXPECT_NEAR(static_cast<double>(ahead - a->took_off()[0].at), 2e6, 10'000);
+}
+
+TEST_F(BookerTest, leaves_nothing_behind_that_would_stay_for_ever) {
+  const auto a = desk({of_group(window(5, 1s)), pacer(100)});
+  a->arrive(8, "one");
+  a->booker().pause(run_.loop.now(), "one", run_.loop.now() + kSecond);
+  ASSERT_TRUE(took_off(*a, 5));
+  const auto keys = server_.run({"KEYS", "penstock:*"}).items;
+  EXPECT_GE(keys.size(), 4u);
+  for (const auto& key : keys) EXPECT_GT(server_.run({"PTTL", key.text}).integer, 0) << key.text;
+}
+
+TEST_F(BookerTest, does_not_wait_for_a_value_that_it_does_not_know) {
+  const auto a = desk({pacer(100)});
+  server_.run({"SET", "penstock:{github}:pacer", "something else"});
+  a->arrive(3);
+  ASSERT_TRUE(took_off(*a, 3));
+  EXPECT_GE(a->office().counts().of(FailureKind::corrupt), 1u);
+  ASSERT_THAT(a->notices(), SizeIs(1));
+  EXPECT_THAT(a->notices()[0], HasSubstr("CORRUPT penstock:{github}:pacer"));
+}
+
+TEST_F(BookerTest, may_go_while_asks_are_under_way) {
+  auto a = desk({pacer(100)});
+  a->arrive(3);
+  a.reset();
+  run_.run_for(50'000);
+}
+
+TEST_F(BookerTest, is_counted_as_alive_while_it_works) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+  a->arrive(1), b->arrive(1);
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"ZCARD", "penstock:{github}:alive"}).integer == 2; }));
+}
+
+}  // namespace
+}  // namespace penstock::redis

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// One upstream in one process, as the proxy would have it: an office with a connection of its own, a booker, the heart,
+// and requests that land as soon as they take off. Several of them on one loop are several processes to Redis.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flow/upstream.h"
+#include "loop/resolver.h"
+#include "loop/timer.h"
+#include "redis/booking_office.h"
+#include "support/test_loop.h"
+
+namespace penstock::redis {
+
+/// Notes down every departure that is granted: requests take off a little later, by as much as the machine is busy.
+class Recorder final : public flow::Booker {
+ public:
+  explicit Recorder(std::unique_ptr<flow::Booker> booker) : booker_(std::move(booker)) {}
+
+  bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
+    const bool at_once = booker_->ask(now, ask, booking);
+    if (at_once) note(booking);
+    return at_once;
+  }
+  flow::Time patience() const override { return booker_->patience(); }
+  flow::Time lead() const override { return booker_->lead(); }
+  flow::LimitIndex forbids(int weight) const override { return booker_->forbids(weight); }
+  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
+    return booker_->ahead(now, group, units, others);
+  }
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
+    booker_->give_back(now, group, departure);
+  }
+  bool landed(flow::Time now, std::string_view group) override { return booker_->landed(now, group); }
+  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    booker_->nobody_waits(now, scope, group);
+  }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override { booker_->pause(now, group, until); }
+
+  void note(const flow::Booking& booking) {
+    for (const auto& departure : booking.departures) booked.push_back(departure.at);
+  }
+  std::vector<flow::Time> booked;
+
+ private:
+  std::unique_ptr<flow::Booker> booker_;
+};
+
+struct TookOff {
+  flow::Time at;
+  flow::LimitIndex limited_by;
+  std::string group;
+};
+
+class Desk final : public flow::BookerEvents {
+ public:
+  Desk(test::TestLoop& run, loop::Resolver& resolver, const RedisConfig& config, std::vector<LimitConfig> limits)
+      : loop_(run.loop),
+        limits_(std::move(limits)),
+        office_(std::make_unique<BookingOffice>(
+            run.loop, resolver, config, OfficeWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; }},
+            [this](const Notice& notice) { notices_.push_back(notice.text); })),
+        booker_(std::make_unique<Recorder>(office_->make_booker("github", limits_, *this))),
+        heart_({.max_concurrent = 64, .max_pending = 100'000, .max_wait = 60'000'000}, *booker_),
+        timer_(run.loop, [this] { advance(); }) {}
+
+  BookingOffice& office() { return *office_; }
+  flow::Booker& booker() { return *booker_; }
+  bool up() const { return office_->up(); }
+  bool degraded() const { return degraded_; }
+  const std::vector<std::string>& notices() const { return notices_; }
+
+  /// What took off, in order; what was refused.
+  const std::vector<TookOff>& took_off() const { return took_off_; }
+  const std::vector<flow::Time>& booked() const { return booker_->booked; }
+  const std::vector<flow::Commands::Refuse>& refused() const { return refused_; }
+  std::size_t pending() const { return heart_.pending(); }
+
+  void arrive(int count = 1, std::string_view group = {}, int weight = 1) {
+    for (int i = 0; i < count; ++i) {
+      groups_.emplace_back(group);
+      tickets_.push_back({});
+      tickets_.back() =
+          heart_.arrive(loop_.now(), {.id = groups_.size() - 1, .weight = weight, .group = group}, commands_);
+      carry_out();
+    }
+  }
+  /// The n-th that arrived, from 0.
+  void leave(std::size_t n) {
+    heart_.leave(loop_.now(), tickets_[n], commands_);
+    carry_out();
+  }
+  /// Each that takes off is followed by another, for ever.
+  void work_without_end(int workers, std::string_view group = {}) {
+    endless_ = true;
+    arrive(workers, group);
+  }
+  void stop_working() { endless_ = false; }
+  /// From now on those that take off land when the test says so.
+  void fly_on() { land_at_once_ = false; }
+  void land(std::size_t n) {
+    heart_.land(loop_.now(), tickets_[n], commands_);
+    carry_out();
+  }
+
+ private:
+  void answer(std::string_view group, const flow::Booking& booking) override {
+    booker_->note(booking);
+    heart_.answer(loop_.now(), group, booking, commands_);
+    carry_out();
+  }
+  void may_ask(flow::Booking::Scope scope, std::string_view group) override {
+    heart_.may_ask(loop_.now(), scope, group, commands_);
+    carry_out();
+  }
+  void advance() {
+    heart_.advance(loop_.now(), commands_);
+    carry_out();
+  }
+
+  void carry_out() {
+    if (std::exchange(carrying_out_, true)) return;
+    while (!commands_.start.empty() || !commands_.refuse.empty()) {
+      const flow::Commands now = std::exchange(commands_, {});
+      refused_.insert(refused_.end(), now.refuse.begin(), now.refuse.end());
+      for (const auto& start : now.start) take_off(start);
+    }
+    carrying_out_ = false;
+    const auto next = heart_.wake_at();
+    if (next) timer_.start(*next);
+    if (!next) timer_.stop();
+  }
+  void take_off(const flow::Commands::Start& start) {
+    const std::string group = groups_[start.id];
+    took_off_.push_back({loop_.now(), start.limited_by, group});
+    if (land_at_once_) heart_.land(loop_.now(), tickets_[start.id], commands_);
+    if (endless_) arrive(1, group);
+  }
+
+  loop::Loop& loop_;
+  const std::vector<LimitConfig> limits_;
+  bool degraded_ = false;
+  std::vector<std::string> notices_;
+  std::unique_ptr<BookingOffice> office_;
+  std::unique_ptr<Recorder> booker_;
+  flow::Upstream heart_;
+  flow::Commands commands_;
+  loop::Timer timer_;
+  std::vector<flow::Ticket> tickets_;
+  std::vector<std::string> groups_;
+  std::vector<TookOff> took_off_;
+  std::vector<flow::Commands::Refuse> refused_;
+  bool endless_ = false;
+  bool land_at_once_ = true;
+  bool carrying_out_ = false;
+};
+
+/// The times for which any of them was granted a departure, in order.
+template <typename... Desks>
+std::vector<flow::Time> all_times(const Desks&... desks) {
+  std::vector<flow::Time> times;
+  (times.insert(times.end(), desks.booked().begin(), desks.booked().end()), ...);
+  std::ranges::sort(times);
+  return times;
+}
+
+/// The most of them in any stretch of that length.
+inline std::size_t fullest(const std::vector<flow::Time>& times, flow::Time length) {
+  std::size_t most = 0;
+  for (std::size_t first = 0, last = 0; last < times.size(); ++last) {
+    while (times[last] - times[first] >= length) ++first;
+    most = std::max(most, last - first + 1);
+  }
+  return most;
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Just enough of Redis' side of RESP2.
+#include "fake_redis.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace penstock::redis {
+
+namespace {
+
+std::size_t number_in(const std::string& line) { return std::strtoul(line.c_str() + 1, nullptr, 10); }
+
+std::string bulk(const std::string& text) { return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n"; }
+
+}  // namespace
+
+Words next_command(test::Socket& peer) {
+  const std::string head = peer.read_until("\r\n");
+  Words words;
+  if (head.empty()) return words;
+  for (auto left = number_in(head); left > 0; --left) {
+    const auto size = number_in(peer.read_until("\r\n"));
+    words.push_back(peer.read(size + 2).substr(0, size));
+  }
+  return words;
+}
+
+test::Origin::Script greeting(std::function<std::string(const Words&, int)> otherwise) {
+  return [otherwise = std::move(otherwise)](test::Origin&, test::Socket& peer, int number) {
+    for (Words words = next_command(peer); !words.empty(); words = next_command(peer)) {
+      std::string answer;
+      if (words[0] == "INFO") {
+        answer = bulk("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n");
+      } else if (words[0] == "SCRIPT") {
+        answer = bulk(std::string(40, 'a'));
+      } else if (words[0] == "SET") {
+        answer = "+OK\r\n";
+      } else {
+        answer = otherwise(words, number);
+      }
+      if (!peer.send(answer)) return;
+    }
+  };
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Redis that says what the test tells it to, in a thread of its own: for what a real one cannot be made to say.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "support/origin.h"
+
+namespace penstock::redis {
+
+using Words = std::vector<std::string>;
+
+/// The next command; no words at the end of the connection.
+Words next_command(test::Socket& peer);
+
+/// Greets as Redis does, loads scripts and can be written to; whatever else is asked is answered by `otherwise`, in
+/// raw bytes. `number` counts connections from 1.
+test::Origin::Script greeting(std::function<std::string(const Words& words, int number)> otherwise);
+
+}  // namespace penstock::redis

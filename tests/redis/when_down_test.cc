@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of requests while Redis does not answer, in all four modes, and afterwards.
+#include <gmock/gmock.h>
+
+#include "desk.h"
+#include "support/redis_server.h"
+
+namespace penstock::redis {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr flow::Time kSecond = 1'000'000;
+
+class WhenDownTest : public testing::Test {
+ protected:
+  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
+    config_.port = server_.port();
+    return std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
+  }
+  template <typename... Desks>
+  bool all_up(const Desks&... desks) {
+    return run_.run_until([&] { return (desks->up() && ...); });
+  }
+  template <typename... Desks>
+  bool all_down(const Desks&... desks) {
+    return run_.run_until([&] { return (!desks->up() && ...); });
+  }
+  /// Three processes at work for so long that each knows of the others.
+  void three_at_work(std::vector<LimitConfig> limits) {
+    for (auto& each : three_) each = desk(limits);
+    ASSERT_TRUE(all_up(three_[0], three_[1], three_[2]));
+    for (auto& each : three_) each->work_without_end(50);
+    run_.run_for(kSecond + kSecond / 2);
+  }
+  std::vector<flow::Time> times_after(flow::Time since) const {
+    auto times = all_times(*three_[0], *three_[1], *three_[2]);
+    std::erase_if(times, [=](auto at) { return at < since; });
+    return times;
+  }
+
+  static LimitConfig pacer(double qps) { return {.kind = PacerConfig{.qps = qps}, .name = "pacer"}; }
+
+  test::TestLoop run_;
+  loop::Resolver resolver_{run_.loop, DnsConfig{}};
+  RedisConfig config_;
+  test::RedisServer server_;
+  std::unique_ptr<Desk> three_[3];
+};
+
+TEST_F(WhenDownTest, from_the_start_a_process_goes_on_alone_at_once) {
+  server_.stop();
+  const auto a = desk({pacer(100)});
+  EXPECT_TRUE(a->degraded());
+  const auto since = run_.loop.now();
+  a->arrive(5);
+  EXPECT_THAT(a->took_off(), SizeIs(1));
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 5; }));
+  EXPECT_GE(run_.loop.now() - since, 40'000);
+  EXPECT_LE(run_.loop.now() - since, 60'000);
+  server_.start();
+  ASSERT_TRUE(all_up(a));
+  EXPECT_FALSE(a->degraded());
+}
+
+TEST_F(WhenDownTest, with_share_the_rate_stays_what_it_was_over_all_processes) {
+  three_at_work({pacer(300)});
+  server_.stop(SIGKILL);
+  ASSERT_TRUE(all_down(three_[0], three_[1], three_[2]));
+  EXPECT_TRUE(three_[0]->degraded());
+  const auto since = run_.loop.now() + 100'000;  // what was booked has left
+  run_.run_for(kSecond + 100'000);
+  auto times = times_after(since);
+  std::erase_if(times, [=](auto at) { return at >= since + kSecond; });
+  EXPECT_NEAR(static_cast<double>(times.size()), 300, 6);
+}
+
+TEST_F(WhenDownTest, a_frozen_redis_delays_nobody_longer_than_the_time_out) {
+  const auto a = desk({pacer(1000)});
+  ASSERT_TRUE(all_up(a));
+  a->arrive(1);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 1; }));
+  server_.pause();
+  const auto since = run_.loop.now();
+  a->arrive(1);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 2; }));
+  EXPECT_LE(run_.loop.now() - since, config_.timeout.count() + 10'000);
+  a->arrive(1);
+  EXPECT_LE(run_.loop.now() - since, config_.timeout.count() + 20'000);
+  server_.resume();
+  ASSERT_TRUE(all_up(a));
+}
+
+/// Whoever is back first does not know yet what the other two let go alone, by their shares.
+TEST_F(WhenDownTest, nobody_bursts_when_a_frozen_redis_goes_on) {
+  const LimitConfig window{.kind = SlidingWindowConfig{.max = 60, .interval = 300ms}, .name = "sliding"};
+  three_at_work({window});
+  server_.pause();
+  ASSERT_TRUE(all_down(three_[0], three_[1], three_[2]));
+  run_.run_for(700'000);
+  const auto since = run_.loop.now();
+  server_.resume();
+  ASSERT_TRUE(all_up(three_[0], three_[1], three_[2]));
+  EXPECT_LT(run_.loop.now() - since, kSecond);
+  run_.run_for(kSecond);
+  EXPECT_LE(fullest(times_after(since - 300'000), 298'000), 60u + 2 * 20u);
+}
+
+TEST_F(WhenDownTest, the_rate_holds_through_a_restart) {
+  three_at_work({pacer(300)});
+  const auto since = run_.loop.now();
+  server_.restart_empty();
+  run_.run_for(2 * kSecond);
+  ASSERT_TRUE(all_up(three_[0], three_[1], three_[2]));
+  EXPECT_FALSE(three_[0]->degraded());
+  const auto times = times_after(since);
+  EXPECT_LE(fullest(times, kSecond / 2), 165u);
+  EXPECT_GE(times.size(), 500u);
+}
+
+TEST_F(WhenDownTest, with_hold_lanes_wait_until_redis_is_back) {
+  config_.when_down = WhenDown::hold;
+  const auto a = desk({pacer(1000)});
+  ASSERT_TRUE(all_up(a));
+  server_.stop();
+  ASSERT_TRUE(all_down(a));
+  a->arrive(3);
+  run_.run_for(300'000);
+  EXPECT_THAT(a->took_off(), IsEmpty());
+  EXPECT_THAT(a->refused(), IsEmpty());
+  server_.start();
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 3; }));
+  EXPECT_EQ(a->took_off()[0].limited_by, flow::kRedis);
+}
+
+TEST_F(WhenDownTest, with_open_there_is_no_limit) {
+  config_.when_down = WhenDown::open;
+  server_.stop();
+  const auto a = desk({pacer(1)});
+  a->arrive(50);
+  EXPECT_THAT(a->took_off(), SizeIs(50));
+}
+
+TEST_F(WhenDownTest, with_refuse_requests_are_refused) {
+  config_.when_down = WhenDown::refuse;
+  server_.stop();
+  const auto a = desk({pacer(1)});
+  a->arrive(2);
+  ASSERT_THAT(a->refused(), SizeIs(2));
+  EXPECT_EQ(a->refused()[0].why, flow::Refused::unavailable);
+  EXPECT_THAT(a->took_off(), IsEmpty());
+}
+
+TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
+  const LimitConfig window{.kind = SlidingWindowConfig{.max = 10, .interval = 5s}, .name = "sliding"};
+  const auto a = desk({window}), b = desk({window});
+  ASSERT_TRUE(all_up(a, b));
+  a->arrive(2);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 2; }));
+  server_.pause();
+  a->arrive(5);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 7; }));
+  server_.resume();
+  ASSERT_TRUE(all_up(a, b));
+  run_.run_for(50'000);
+  b->arrive(10);
+  run_.run_for(500'000);
+  EXPECT_LE(a->took_off().size() + b->took_off().size(), 10u);
+  EXPECT_GE(b->took_off().size(), 1u);
+}
+
+TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+  ASSERT_TRUE(all_up(a, b));
+  server_.pause();
+  a->arrive(1);
+  ASSERT_TRUE(all_down(a));
+  const auto until = run_.loop.now() + 1'500'000;
+  a->booker().pause(run_.loop.now(), {}, until);
+  const auto before = a->took_off().size();
+  a->arrive(1);
+  run_.run_for(100'000);
+  EXPECT_EQ(a->took_off().size(), before);
+  server_.resume();
+  ASSERT_TRUE(all_up(a, b));
+  run_.run_for(50'000);
+  b->arrive(1);
+  ASSERT_TRUE(run_.run_until([&] { return b->took_off().size() == 1; }));
+  EXPECT_GE(b->took_off()[0].at, until - 2'000);
+}
+
+TEST_F(WhenDownTest, lanes_that_wait_for_a_turn_go_on_by_their_share) {
+  const auto a = desk({pacer(2)}), b = desk({pacer(2)});
+  ASSERT_TRUE(all_up(a, b));
+  a->arrive(1), b->arrive(3);
+  run_.run_for(200'000);
+  server_.stop(SIGKILL);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 4; }));
+}
+
+TEST_F(WhenDownTest, forgotten_scripts_are_not_noticed) {
+  const auto a = desk({pacer(500)});
+  ASSERT_TRUE(all_up(a));
+  a->work_without_end(20);
+  run_.run_for(100'000);
+  for (int i = 0; i < 5; ++i) server_.run({"SCRIPT", "FLUSH", "SYNC"}), run_.run_for(50'000);
+  EXPECT_TRUE(a->up());
+  EXPECT_FALSE(a->degraded());
+  EXPECT_THAT(a->notices(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace penstock::redis

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real redis-server on a free loopback port and on a unix socket, in a temporary folder, without persistence, that
+// lives no longer than the test. It can be stopped, frozen, and restarted empty on the same port. One thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct redisContext;
+
+namespace penstock::test {
+
+struct RedisReply {
+  enum class Kind : std::uint8_t { none, text, status, error, integer, array };  ///< none: nil, or Redis did not answer
+  Kind kind = Kind::none;
+  std::string text;
+  std::int64_t integer = 0;
+  std::vector<RedisReply> items;
+
+  bool is_error() const { return kind == Kind::error; }
+};
+
+class RedisServer {
+ public:
+  /// Further options of redis-server's command line: {"--requirepass", "secret"}.
+  explicit RedisServer(std::vector<std::string> options = {});
+  ~RedisServer();
+  RedisServer(const RedisServer&) = delete;
+  RedisServer& operator=(const RedisServer&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  std::string socket() const { return folder_ + "/redis.sock"; }
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+  pid_t pid() const { return pid_; }  ///< 0 while stopped
+
+  /// Returns once it answers. What it remembered is lost: it always starts empty.
+  void start();
+  /// Returns once the process has ended.
+  void stop(int signal = SIGTERM);
+  void restart_empty() { stop(SIGKILL), start(); }
+  void pause();  ///< frozen: connections stay, nothing is answered
+  void resume();
+
+  /// One command over a connection of its own, waiting two seconds at most.
+  RedisReply run(const std::vector<std::string_view>& command);
+
+ private:
+  struct Close {
+    void operator()(redisContext* connection) const;
+  };
+  bool answers();
+
+  const std::vector<std::string> options_;
+  std::string folder_;
+  std::uint16_t port_ = 0;
+  pid_t pid_ = 0;
+  std::unique_ptr<redisContext, Close> connection_;
+};
+
+}  // namespace penstock::test
