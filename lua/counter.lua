@@ -1,54 +1,55 @@
 -- SPDX-License-Identifier: Apache-2.0
--- counter { max, period }: at most `max` units between two resets. State "1c R count last number leader until": R the last
--- reset, `last` the latest departure booked, `number` of resets; the leader may reset until its lease ends. Only reset.lua
--- resets; whoever departs afterwards stays 1 ms off that edge. The first period begins 1 ms before its first departure.
+-- counter { max, period }: at most `max` units between two resets. State "1c R count last number leader until": R the
+-- last reset, `last` the latest departure booked, `number` of resets; the leader may reset until its lease ends. Only
+-- reset.lua resets; whoever departs afterwards stays 1 ms off that edge. The first period begins 1 ms before its first
+-- departure.
 local function counter()
-  local function configure(l, most, period) l.max, l.period = most, period end
-
   -- A reset that nobody needed, because nothing was counted, may have been left out.
-  local function parse(l, text, now)
-    l.reset, l.count, l.last, l.number, l.leader, l.lease_end = nil, 0, 0, 0, '-', 0
+  local function read_state(l, text, now, most, period)
+    l.max, l.period, l.count, l.last, l.number, l.leader, l.lease_end = most, period, 0, 0, 0, '-', 0
     if not text then return end
     local reset, count, last, resets, leader, lease_end =
-      match(text, '^1c (%-?[%d.]+) (%d+) (%-?[%d.]+) (%d+) (%S+) (%-?%d+)$')
+      string.match(text, '^1c (%S+) (%d+) (%S+) (%d+) (%S+) (%d+)$')
     l.reset, l.count, l.last = number(reset, l.key), number(count, l.key), number(last, l.key)
     l.number, l.leader, l.lease_end = number(resets, l.key), leader, number(lease_end, l.key)
-    if l.count == 0 and now > l.reset then l.reset = l.reset + floor((now - l.reset) / l.period) * l.period end
+    if l.count == 0 and now > l.reset then
+      l.reset = l.reset + math.floor((now - l.reset) / period) * period
+    end
   end
 
   local function front(l, w)
-    if l.count + w > l.max then return huge end
-    return l.reset and l.reset + kEdge or -huge
+    if l.count + w > l.max then return kNever end
+    return l.reset and l.reset + kEdge or -kNever
   end
 
   local function commit(l, t, w)
-    l.reset, l.count, l.last = l.reset or t - kEdge, l.count + w, max(l.last, t)
+    l.reset, l.count, l.last = l.reset or t - kEdge, l.count + w, math.max(l.last, t)
   end
 
   local function ahead(l, now, units)
-    local resets = floor((min(l.count, l.max) + units) / l.max)
+    local resets = math.floor((math.min(l.count, l.max) + units) / l.max)
     if not l.reset then return now + resets * l.period end
-    if resets == 0 then return max(now, l.reset + kEdge) end
-    return max(now, l.reset + l.period, l.last) + (resets - 1) * l.period + kEdge
-  end
-
-  local function undo(l, at, w)
-    if l.reset and at > l.reset then l.count = max(0, l.count - w) end
-  end
-
-  local function merge(l, other)
-    l.reset, l.last = max(l.reset or -huge, other.reset), max(l.last, other.last)
-    l.count, l.number = l.count + other.count, max(l.number, other.number)
+    if resets == 0 then return math.max(now, l.reset + kEdge) end
+    return math.max(now, l.reset + l.period, l.last) + (resets - 1) * l.period + kEdge
   end
 
   local function write(l, now)
     if not l.reset then return end
-    local text = format('1c %.4f %d %.4f %d %s %d', l.reset, l.count, l.last, l.number, l.leader, l.lease_end)
-    store(l.key, text, max(l.reset, l.last, now) + 2 * l.period - now)
+    local text = string.format('1c %.4f %d %.4f %d %s %d', l.reset, l.count, l.last, l.number, l.leader, l.lease_end)
+    store(l.key, text, math.max(l.reset, l.last, now) + 2 * l.period - now)
   end
 
   local function passes(l) return l.max end
 
-  return { configure = configure, parse = parse, front = front, commit = commit, ahead = ahead, undo = undo,
-           merge = merge, write = write, passes = passes }
+  local function undo(l, at, w)
+    if l.reset and at > l.reset then l.count = math.max(0, l.count - w) end
+  end
+
+  local function merge(l, other)
+    l.reset, l.last = math.max(l.reset or -kNever, other.reset), math.max(l.last, other.last)
+    l.count, l.number = l.count + other.count, math.max(l.number, other.number)
+  end
+
+  return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
+           undo = undo, merge = merge }
 end

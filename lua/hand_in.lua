@@ -10,7 +10,7 @@
 local kStateArguments = 5
 
 local me = ARGV[1]
-local head = head_read(KEYS[1], '', 0)
+local head = head_read('', 0)
 local now = head.now
 if head.gen ~= ARGV[2] then return { 'stale', now, 0 } end
 
@@ -20,17 +20,15 @@ local function answer()
 end
 if ARGV[3] ~= '+' and head_knows(head, me) then return answer() end
 
-local built, limits = {}, {}
+local limits = {}
 for i = 0, #KEYS - 3 do
-  local a = 4 + i * kStateArguments
-  local kind, text = kind_of(ARGV[a], built), ARGV[a + 4]
+  local first, key = 4 + i * kStateArguments, KEYS[3 + i]
+  local kind, text = kind_of(ARGV[first]), ARGV[first + 4]
   if text ~= '' then
-    local l, mine = { key = KEYS[3 + i], kind = kind }, { key = KEYS[3 + i], kind = kind }
-    for _, each in ipairs({ l, mine }) do
-      kind.configure(each, tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]))
-    end
-    kind.parse(l, not kind.list and read(l.key), now)
-    kind.parse(mine, text, now)
+    local x, y, z = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+    local l, mine = { key = key, kind = kind }, { key = key, kind = kind }
+    kind.read(l, not kind.is_list and read(key), now, x, y, z)
+    kind.read(mine, text, now, x, y, z)
     kind.merge(l, mine)
     limits[#limits + 1] = l
   end

@@ -5,14 +5,20 @@
 --   6 gives up: u the turn among the upstream's, g the one among the group's
 -- Answer: ok|stale.
 local me, channel, upstream, group = ARGV[1], ARGV[3], ARGV[4], ARGV[5]
-local head = head_read(KEYS[1], '', 0)
+local head = head_read('', 0)
 if head.gen ~= ARGV[2] then return 'stale' end
 
 local of_group = ARGV[6] == 'g'
-local turns = of_group and group_turns_read(KEYS[2], head.now) or head.turns
-local _, place = turn_of(turns, me)
+local line, text = turns_part(), of_group and read(KEYS[2]) or head.turns
+if not text or text == '' then return 'ok' end
+local turns = of_group and line.parse_group(text, KEYS[2], head.now) or line.parse(text, KEYS[1], head.now)
+local place = line.drop(turns, me)
 if not place then return 'ok' end
-drop_turn(turns, me)
-if of_group then group_turns_write(turns, head.now) else head_write(head) end
+if of_group then
+  line.write_group(turns, KEYS[2], head.now)
+else
+  head.turns = line.text_of(turns)
+  head_write(head)
+end
 tell_waiting(turns, place, channel, upstream, of_group and group or '')
 return 'ok'

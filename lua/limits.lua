@@ -1,33 +1,34 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The limits of a call, read from its arguments and keys, and what several of them decide together. A *scope* is a list of
--- limits: the latest of their frontiers counts, the first of those that are equal is named.
-local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three numbers
+-- The limits of a call, read from its arguments and keys, and what several of them decide together. A *scope* is a list
+-- of limits: the latest of their frontiers counts, the first in the file of those that are equal is to blame.
+local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three numbers (a semaphore's third is a text)
 
--- What builds each kind: only those that are asked for are built.
+-- What makes each kind; once it is made, the kind.
 local kinds = { pacer = pacer, window = window, slidingWindow = sliding_window, tokenBucket = token_bucket,
-                counter = counter }
+                counter = counter, semaphore = semaphore }
 
-local function kind_of(name, built)
-  if not built[name] then
-    if not kinds[name] then error({ err = 'ERR there is no limit of the kind ' .. name }) end
-    built[name] = kinds[name]()
+local function kind_of(name)
+  local kind = kinds[name]
+  if not kind then error({ err = 'ERR there is no limit of the kind ' .. name }) end
+  if type(kind) == 'function' then
+    kind = kind()
+    kinds[name] = kind
   end
-  return built[name]
+  return kind
 end
 
--- The n-th limit, from 0: its key is KEYS[first_key + n], its arguments begin at ARGV[first + 6n].
-local function limit_read(n, first_key, first, now, built)
+-- The n-th limit, from 0: its arguments begin at ARGV[first + 6n].
+local function limit_read(n, key, first, now)
   local a = first + n * kArguments
-  local kind = kind_of(ARGV[a], built)
-  local l = { kind = kind, key = KEYS[first_key + n], index = n, rank = n, letter = ARGV[a + 1],
-              refuse = ARGV[a + 2] == 'r' }
-  kind.configure(l, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]), tonumber(ARGV[a + 5]))
-  kind.parse(l, not kind.list and read(l.key), now)
+  local kind = kind_of(ARGV[a])
+  local l = { kind = kind, key = key, index = n, rank = n, letter = ARGV[a + 1], refuses = ARGV[a + 2] == 'r' }
+  local text = not kind.is_list and read(key)
+  kind.read(l, text, now, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]), tonumber(ARGV[a + 5]) or ARGV[a + 5])
   return l
 end
 
--- The first moment from t on at which the whole scope allows this weight, and the limit that is to blame if it is later;
--- `by` is to blame for t itself.
+-- The first moment from t on at which the whole scope allows this weight, and the limit that is to blame if it is
+-- later; `by` is to blame for t itself.
 local function earliest(scope, t, w, by)
   for i = 1, #scope do
     local l = scope[i]
@@ -35,13 +36,6 @@ local function earliest(scope, t, w, by)
     if front > t or by and front == t and l.rank < by.rank then t, by = front, l end
   end
   return t, by
-end
-
-local function windows_of(scope, windows)
-  for i = 1, #scope do
-    if scope[i].kind.off_edge then windows[#windows + 1] = scope[i] end
-  end
-  return windows
 end
 
 -- The first moment from t on that is not too near an edge of any window, and the one that moved it last.
@@ -57,15 +51,18 @@ local function off_edges(windows, t, by)
   return t, by
 end
 
--- An estimate: when the scope allows this weight once `units` others have gone, and the limit that is to blame. What waits
--- for a reset is never expected within the horizon.
+-- An estimate: when the scope allows this weight once `units` others have gone, and the limit that is to blame. What
+-- waits for a reset is never expected within the horizon.
 local function ahead_of(scope, now, units, w, by)
   local t = now
   for i = 1, #scope do
     local l = scope[i]
     local front = l.kind.front(l, w)
-    if front == huge then front = now + kHorizon end
-    if units > 0 or front > now then front = max(front, l.kind.ahead(l, now, units)) end
+    if front == kNever then
+      front = math.max(now + kHorizon, l.kind.ahead(l, now, units + w - 1))
+    elseif units > 0 then
+      front = math.max(front, l.kind.ahead(l, now, units))
+    end
     if front > t then t, by = front, l end
   end
   return t, by

@@ -1,30 +1,35 @@
 -- SPDX-License-Identifier: Apache-2.0
--- pacer { qps, maxBurst, burstAllowanceFactor }: a leaky bucket used as a queue. State "1p N W": N is the next free moment,
--- W what the burst's bucket holds at N. It leaks only while the pacer is idle.
+-- pacer { qps, maxBurst, burstAllowanceFactor }: a leaky bucket used as a queue. State "1p N W": N is the next free
+-- moment, W what the burst's bucket holds at N. It leaks only while the pacer is idle.
 local function pacer()
-  local function configure(l, qps, max_burst, factor)
+  local function read_state(l, text, now, qps, max_burst, factor)
     l.rate, l.max_burst, l.leak = qps / 1000000, max_burst, qps / 1000000 * factor
-  end
-
-  local function parse(l, text)
-    local free, level = match(text or '1p 0 0', '^1p (%S+) (%S+)$')
-    l.free = number(free, l.key)
-    l.level = min(number(level, l.key), l.max_burst)
+    if not text then l.free, l.level = 0, 0 return end
+    local free, level = string.match(text, '^1p (%S+) (%S+)$')
+    l.free, l.level = number(free, l.key), math.min(number(level, l.key), max_burst)
   end
 
   local function front(l) return l.free end
 
-  local function level_at(l, t) return max(0, l.level - max(0, t - l.free) * l.leak) end
+  local function level_at(l, t)
+    return l.level == 0 and 0 or math.max(0, l.level - math.max(0, t - l.free) * l.leak)
+  end
 
   local function commit(l, t, w)
     local filled = level_at(l, t) + w
-    l.level = min(l.max_burst, filled)
+    l.level = math.min(l.max_burst, filled)
     l.free = t + (filled - l.level) / l.rate
   end
 
   local function ahead(l, now, units)
-    return max(now, l.free) + max(0, level_at(l, now) + units - l.max_burst) / l.rate
+    return math.max(now, l.free) + math.max(0, level_at(l, now) + units - l.max_burst) / l.rate
   end
+
+  local function write(l, now)
+    store(l.key, string.format('1p %.4f %.15g', l.free, l.level), l.free - now + l.level / l.leak)
+  end
+
+  local function passes(l) return l.rate * kHorizon + l.max_burst + 1 end
 
   local function undo(l, at, w)
     local start = l.free - w / l.rate
@@ -32,15 +37,9 @@ local function pacer()
   end
 
   local function merge(l, other)
-    l.free, l.level = max(l.free, other.free), min(l.max_burst, l.level + other.level)
+    l.free, l.level = math.max(l.free, other.free), math.min(l.max_burst, l.level + other.level)
   end
 
-  local function write(l, now)
-    store(l.key, format('1p %.4f %.9f', l.free, l.level), l.free - now + l.level / l.leak)
-  end
-
-  local function passes(l) return l.rate * kHorizon + l.max_burst + 1 end
-
-  return { configure = configure, parse = parse, front = front, commit = commit, ahead = ahead, undo = undo,
-           merge = merge, write = write, passes = passes }
+  return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
+           undo = undo, merge = merge }
 end

@@ -8,22 +8,23 @@
 local kTakeOver = 1000000  -- a dead leader is replaced after half a period, at most after this
 
 local me, period, group = ARGV[1], tonumber(ARGV[4]), ARGV[7]
-local head = head_read(KEYS[1], '', 0)
+local head = head_read('', 0)
 local now = head.now
 if head.gen ~= ARGV[2] then return { 'stale', now, 0, 0 } end
 
-local l, kind = { key = KEYS[2], refuse = false }, counter()
-kind.configure(l, tonumber(ARGV[3]), period)
-kind.parse(l, read(l.key), now)
+local l, kind = { key = KEYS[2] }, counter()
+kind.read(l, read(l.key), now, tonumber(ARGV[3]), period)
 if not l.reset then return { 'gone', now, 0, 0 } end
 if l.leader ~= me and l.lease_end > now then return { 'deposed', now, l.lease_end, l.number } end
 
 local due = whole(l.reset + period)
-local turns = group == '' and head.turns or group_turns_read(KEYS[3], now)
+local line, text, turns = turns_part(), group == '' and head.turns or read(KEYS[3]), {}
+if text and group ~= '' then turns = line.parse_group(text, KEYS[3], now) end
+if group == '' then turns = line.parse(text, KEYS[1], now) end
 if l.count == 0 and #turns == 0 then return { 'idle', now, 0, l.number } end
-l.leader, l.lease_end = me, max(due, now) + min(period / 2, kTakeOver)
+l.leader, l.lease_end = me, math.max(due, now) + math.min(period / 2, kTakeOver)
 if now >= due then
-  l.reset, l.count, l.number = max(now, l.last), 0, l.number + 1
+  l.reset, l.count, l.number = math.max(now, l.last), 0, l.number + 1
   l.lease_end = l.lease_end + period
 end
 kind.write(l, now)

@@ -1,26 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- tokenBucket { capacity, refillAmount, refillFrequency }: starts full; refills keep the phase of the first departure.
--- State "1b s used": s is the moment of the last refill that was counted, `used` what was missing then. A changed capacity
--- keeps what was used.
+-- State "1b s used": s is the moment of the last refill that was counted, `used` what was missing then. A changed
+-- capacity keeps what was used.
 local function token_bucket()
-  local function configure(l, capacity, amount, period) l.capacity, l.amount, l.period = capacity, amount, period end
-
-  local function parse(l, text)
-    if not text then l.refilled, l.used = nil, 0 return end
-    local refilled, used = match(text, '^1b (%-?[%d.]+) (%d+)$')
+  local function read_state(l, text, now, capacity, amount, period)
+    l.capacity, l.amount, l.period, l.used = capacity, amount, period, 0
+    if not text then return end
+    local refilled, used = string.match(text, '^1b (%S+) (%d+)$')
     l.refilled, l.used = number(refilled, l.key), number(used, l.key)
   end
 
   local function front(l, w)
+    if not l.refilled then return -kNever end
     local missing = w - (l.capacity - l.used)
-    if not l.refilled then return -huge end
-    return missing <= 0 and l.refilled or l.refilled + ceil(missing / l.amount) * l.period
+    return missing <= 0 and l.refilled or l.refilled + math.ceil(missing / l.amount) * l.period
   end
 
   local function refill(l, t)
-    local refills = floor((t - l.refilled + kNoise) / l.period)
+    local refills = math.floor((t - l.refilled + kNoise) / l.period)
     if refills <= 0 then return end
-    l.refilled, l.used = l.refilled + refills * l.period, max(0, l.used - refills * l.amount)
+    l.refilled, l.used = l.refilled + refills * l.period, math.max(0, l.used - refills * l.amount)
   end
 
   local function commit(l, t, w)
@@ -30,33 +29,33 @@ local function token_bucket()
   end
 
   local function ahead(l, now, units)
-    local refilled, used = l.refilled or now, l.used
-    local refills = max(0, floor((now - refilled + kNoise) / l.period))
-    refilled, used = refilled + refills * l.period, max(0, used - refills * l.amount)
-    local missing = max(0, units + 1 - (l.capacity - used))
-    return max(now, refilled + ceil(missing / min(l.amount, l.capacity)) * l.period)
+    local later = { refilled = l.refilled or now, used = l.used, amount = l.amount, period = l.period }
+    refill(later, now)
+    local missing = math.max(0, units + 1 - (l.capacity - later.used))
+    return math.max(now, later.refilled + math.ceil(missing / math.min(l.amount, l.capacity)) * l.period)
   end
 
+  local function write(l, now)
+    if not l.refilled then return end
+    local full_at = l.refilled + math.ceil(l.used / l.amount) * l.period
+    store(l.key, string.format('1b %.4f %d', l.refilled, l.used), full_at - now)
+  end
+
+  local function passes(l) return l.capacity + math.floor(kHorizon / l.period) * l.amount end
+
   local function undo(l, at, w)
-    if l.refilled and at >= l.refilled then l.used = max(0, l.used - w) end
+    if l.refilled and at >= l.refilled then l.used = math.max(0, l.used - w) end
   end
 
   -- Counted at a common time.
   local function merge(l, other)
-    if not l.refilled then l.refilled = other.refilled end
-    local time = max(l.refilled, other.refilled)
+    l.refilled = l.refilled or other.refilled
+    local time = math.max(l.refilled, other.refilled)
     refill(l, time)
     refill(other, time)
     l.used = l.used + other.used
   end
 
-  local function write(l, now)
-    if not l.refilled then return end
-    store(l.key, format('1b %.4f %d', l.refilled, l.used), l.refilled + ceil(l.used / l.amount) * l.period - now)
-  end
-
-  local function passes(l) return l.capacity + floor(kHorizon / l.period) * l.amount end
-
-  return { configure = configure, parse = parse, front = front, commit = commit, ahead = ahead, undo = undo,
-           merge = merge, write = write, passes = passes }
+  return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
+           undo = undo, merge = merge }
 end

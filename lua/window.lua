@@ -1,24 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- window { reservoir, interval, spread }: at most `reservoir` in each window of `interval`, aligned to 1970.
--- State "1w start count interval". Departures stay 1 ms off the windows' edges, or a tenth of the interval: what all limits
--- agreed on is moved.
+-- State "1w start count interval". Departures stay 1 ms off the windows' edges, or a tenth of the interval: what all
+-- limits agreed on is moved.
 local function window()
-  local function start_of(l, t) return floor((t + l.phase) / l.interval) * l.interval - l.phase end
-
-  local function configure(l, reservoir, interval, spread)
-    l.reservoir, l.interval, l.spread = reservoir, interval, spread == 1
-    l.phase = math.fmod(1735689600000000, interval)
-    l.guard = min(kEdge, floor(interval / 10))
-  end
+  local function start_of(l, t) return math.floor((t + l.phase) / l.interval) * l.interval - l.phase end
 
   -- A changed interval starts from where the old window ends, but not from beyond the horizon.
-  local function parse(l, text, now)
+  local function read_state(l, text, now, reservoir, interval, spread)
+    l.reservoir, l.interval, l.spread = reservoir, interval, spread == 1
+    l.phase = math.fmod(1735689600000000, interval)
+    l.guard = math.min(kEdge, math.floor(interval / 10))
     l.start, l.count = start_of(l, now), 0
     if not text then return end
-    local start, count, interval = match(text, '^1w (%-?%d+) (%d+) (%d+)$')
-    start, count, interval = number(start, l.key), number(count, l.key), number(interval, l.key)
-    if interval ~= l.interval then
-      start, l.changed = start_of(l, min(start + interval - 1, now + kHorizon)), true
+    local start, count, old = string.match(text, '^1w (%-?%d+) (%d+) (%d+)$')
+    start, count, old = number(start, l.key), number(count, l.key), number(old, l.key)
+    if old ~= interval then
+      start, l.changed = start_of(l, math.min(start + old - 1, now + kHorizon)), true
     end
     if start >= l.start then l.start, l.count = start, count end
   end
@@ -42,13 +39,19 @@ local function window()
   end
 
   local function ahead(l, now, units)
-    local gone = l.count + units
-    local start = l.start + floor(gone / l.reservoir) * l.interval
-    return start + (l.spread and gone % l.reservoir * l.interval / l.reservoir or 0)
+    local gone = math.min(l.count, l.reservoir) + units
+    local start = l.start + math.floor(gone / l.reservoir) * l.interval
+    return math.max(now, start + (l.spread and gone % l.reservoir * l.interval / l.reservoir or 0))
   end
 
+  local function write(l, now)
+    store(l.key, string.format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
+  end
+
+  local function passes(l) return l.reservoir end
+
   local function undo(l, at, w)
-    if start_of(l, at) == l.start then l.count = max(0, l.count - w) end
+    if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end
   end
 
   local function merge(l, other)
@@ -56,12 +59,6 @@ local function window()
     if other.start == l.start then l.count = l.count + other.count end
   end
 
-  local function write(l, now)
-    store(l.key, format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
-  end
-
-  local function passes(l) return l.reservoir end
-
-  return { configure = configure, parse = parse, front = front, off_edge = off_edge, commit = commit, ahead = ahead,
-           undo = undo, merge = merge, write = write, passes = passes }
+  return { read = read_state, front = front, off_edge = off_edge, commit = commit, ahead = ahead, write = write,
+           passes = passes, undo = undo, merge = merge }
 end

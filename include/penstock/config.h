@@ -86,7 +86,10 @@ struct GroupRule {
 
 /// `path:/api/v*/guilds/{guild}`, `header:NAME`, `host`: the rule, or what is wrong with it.
 std::expected<GroupRule, std::string> parse_group(std::string_view text);
-std::string to_string(const GroupRule&);
+inline std::string to_string(const GroupRule& rule) {
+  if (rule.by == GroupRule::By::host) return "host";
+  return (rule.by == GroupRule::By::path ? "path:" : "header:") + rule.pattern;
+}
 
 /// What an upstream's own answers may ask for.
 enum class Obey {
@@ -173,7 +176,11 @@ struct RedisConfig {
 /// fills everything up to `database`. Or what is wrong with it, in words that repeat nothing of it.
 std::expected<RedisConfig, std::string> parse_redis_url(std::string_view text);
 /// For people: `redis://127.0.0.1:6379/0`, without user and password.
-std::string to_string(const RedisConfig&);
+inline std::string to_string(const RedisConfig& redis) {
+  const std::string database = std::to_string(redis.database);
+  if (!redis.path.empty()) return "unix://" + redis.path + "?db=" + database;
+  return "redis://" + to_string(Endpoint{redis.host, redis.port}) + "/" + database;
+}
 
 struct Config {
   ProxyConfig proxy;

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "penstock/duration.h"
@@ -29,7 +31,15 @@ struct UpstreamSnapshot {
   std::size_t in_flight = 0;
   int max_concurrent = 0;
   Duration oldest_wait{0};  ///< of the requests pending now
+  std::size_t holds = 0;    ///< pauses it asked for that are not over: its own, and one for each group
   Totals totals;
+};
+
+struct RedisSnapshot {
+  bool up = false;
+  bool degraded = false;    ///< the limits, or those of some upstreams, go on as `whenDown` says
+  std::uint64_t calls = 0;  ///< round trips asked for, since the start
+  std::vector<std::pair<std::string, std::uint64_t>> errors;  ///< since the start, by kind
 };
 
 struct Snapshot {
@@ -37,6 +47,7 @@ struct Snapshot {
   std::size_t connections = 0;    ///< clients connected
   std::size_t pending_bytes = 0;  ///< heads and bodies kept for pending requests
   std::vector<UpstreamSnapshot> upstreams;
+  std::optional<RedisSnapshot> redis;  ///< nothing: none is configured
 };
 
 }  // namespace penstock

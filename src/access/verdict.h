@@ -42,15 +42,16 @@ enum class Destination : std::uint8_t { allowed, denied, own };  // `own`: a por
 
 class Verdict {
  public:
-  /// `config` must be valid. `own` are the endpoints really bound, listeners and admin alike.
-  Verdict(const AccessConfig& config, const std::vector<Endpoint>& own);
+  /// `config` must be valid. `own` are the endpoints really bound, listeners and admin alike; `closed` are others that
+  /// nobody may dial, whatever is allowed.
+  Verdict(const AccessConfig& config, const std::vector<Endpoint>& own, const std::vector<Endpoint>& closed = {});
 
   bool client(const Address&) const;
   Destination destination(const Address&, std::uint16_t port) const;
 
  private:
   std::vector<Network> clients_, allow_, deny_;
-  std::vector<std::pair<Address, std::uint16_t>> own_;
+  std::vector<std::pair<Address, std::uint16_t>> own_, closed_;
 };
 
 }  // namespace penstock::access

@@ -2,6 +2,7 @@
 // Who is made in which order, and who is told of what.
 #include "app/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "proxy/local_bookers.h"
@@ -13,6 +14,21 @@ constexpr std::int64_t kLagEvery = 10'000;
 constexpr std::int64_t kLogLookEvery = 10'000'000;
 constexpr std::int64_t kLeaveLookEvery = 5'000;
 constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace is over
+
+/// Where Redis listens: nobody may send it requests through us. A name is what it is only to Redis' own connection.
+std::vector<Endpoint> places_of(const std::optional<RedisConfig>& redis) {
+  if (!redis || !redis->path.empty()) return {};
+  if (redis->host == "localhost") return {{"127.0.0.1", redis->port}, {"::1", redis->port}};
+  return {{redis->host, redis->port}};
+}
+
+RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
+  RedisSnapshot now{.up = office.up(), .degraded = office.degraded(), .calls = office.counts().calls};
+  for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i) {
+    now.errors.emplace_back(redis::kFailureLabels[i], office.counts().errors[i]);
+  }
+  return now;
+}
 }  // namespace
 
 Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers, NoticeSink notices)
@@ -27,6 +43,7 @@ Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSi
 Engine::~Engine() {
   say_drained(false);
   dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
+  office_.reset();
   clients_.reset();
   multi_.reset();
 }
@@ -54,21 +71,37 @@ std::expected<void, Error> Engine::open() {
 }
 
 void Engine::make_proxy() {
-  verdict_ = std::make_unique<access::Verdict>(config_.access, std::vector{listener_->bound(), admin_->bound()});
+  verdict_ = std::make_unique<access::Verdict>(config_.access, std::vector{listener_->bound(), admin_->bound()},
+                                               places_of(config_.redis));
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
   multi_ = std::make_unique<transfer::Multi>(loop_, [this](std::string_view text, std::uint16_t port) {
     const auto address = access::parse_address(text);
     return address && verdict_->destination(*address, port) == access::Destination::allowed;
   });
-  const proxy::Services services{.loop = loop_,
-                                 .resolver = *resolver_,
-                                 .multi = *multi_,
-                                 .verdict = *verdict_,
-                                 .config = config_,
-                                 .events = [this](const Event& event) { tell(event); },
-                                 .make_booker = proxy::local_bookers(loop_)};
+  proxy::Services services{.loop = loop_,
+                           .resolver = *resolver_,
+                           .multi = *multi_,
+                           .verdict = *verdict_,
+                           .config = config_,
+                           .events = [this](const Event& event) { tell(event); },
+                           .make_booker = proxy::local_bookers(loop_)};
+  make_bookers(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
+}
+
+/// Upstreams with shared limits book through Redis, where there is one; the others need not wait for it.
+void Engine::make_bookers(proxy::Services& services) {
+  if (!config_.redis) return;
+  office_ = std::make_unique<redis::BookingOffice>(
+      loop_, *resolver_, *config_.redis,
+      redis::OfficeWatch{.on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
+      [this](const Notice& notice) { notices_(notice); });
+  services.make_booker = [this](const std::string& name, const UpstreamSettings& settings, flow::BookerEvents& events) {
+    const bool shares = std::ranges::any_of(settings.limits, &LimitConfig::shared);
+    return shares ? office_->make_booker(name, settings.limits, events)
+                  : office_->make_pausing_booker(name, settings.limits);
+  };
 }
 
 void Engine::tell(const Event& event) {
@@ -96,6 +129,7 @@ Snapshot Engine::snapshot() const {
   Snapshot now;
   dispatcher_->snapshot(now);
   now.connections = clients_->count();
+  if (office_) now.redis = redis_snapshot(*office_);
   return now;
 }
 

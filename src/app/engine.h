@@ -27,6 +27,7 @@
 #include "proxy/clients.h"
 #include "proxy/dispatcher.h"
 #include "proxy/local_requester.h"
+#include "redis/booking_office.h"
 #include "transfer/multi.h"
 
 namespace penstock::app {
@@ -55,6 +56,7 @@ class Engine {
 
  private:
   void make_proxy();
+  void make_bookers(proxy::Services& services);
   void tell(const Event& event);
   void measure_lag();
   void watch_log(std::int64_t now);
@@ -75,6 +77,7 @@ class Engine {
   std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<transfer::Multi> multi_;
+  std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;
   std::int64_t lag_due_ = 0;

@@ -2,12 +2,14 @@
 // `penstock explain`: says in words what routing, limits and access rules would do with a URL, by asking the very
 // functions that do it.
 #include <iostream>
+#include <tuple>
 
 #include "access/verdict.h"
 #include "app/commands.h"
 #include "app/settings.h"
 #include "config/units.h"
 #include "http/target.h"
+#include "proxy/grouping.h"
 #include "proxy/router.h"
 
 namespace penstock::app {
@@ -15,6 +17,7 @@ namespace penstock::app {
 namespace {
 
 using config::write_duration;
+using config::write_rate;
 
 void line(std::string_view label, const std::string& text) {
   std::cout << "  " << label << std::string(12 - label.size(), ' ') << text << '\n';
@@ -46,9 +49,58 @@ void print_route(const Config& config, const proxy::Router& router, const http::
 
 std::string in_words(Duration duration) { return duration == Duration{0} ? "none" : write_duration(duration); }
 
-void print_limits(const UpstreamSettings& settings) {
-  const auto& [max_concurrent, queue, timeouts] = settings;
-  line("limits", "maxConcurrent " + std::to_string(max_concurrent));
+struct InWords {
+  std::string operator()(const PacerConfig& pacer) const {
+    const auto burst = pacer.max_burst == 0 ? "" : ", after a burst of " + std::to_string(pacer.max_burst);
+    return write_rate(pacer.qps) + " evenly spread" + burst;
+  }
+  std::string operator()(const WindowConfig& window) const {
+    const auto spread = window.spread ? ", spread over it" : "";
+    return std::to_string(window.reservoir) + " in each window of " + write_duration(window.interval) + spread;
+  }
+  std::string operator()(const SlidingWindowConfig& window) const {
+    return std::to_string(window.max) + " in any " + write_duration(window.interval);
+  }
+  std::string operator()(const TokenBucketConfig& bucket) const {
+    return std::to_string(bucket.capacity) + " at once, then " + std::to_string(bucket.refill_amount) + " every " +
+           write_duration(bucket.refill_frequency);
+  }
+  std::string operator()(const SemaphoreConfig& semaphore) const {
+    return std::to_string(semaphore.capacity) + " in flight, lease " + write_duration(semaphore.lease);
+  }
+  std::string operator()(const CounterConfig& counter) const {
+    return std::to_string(counter.max) + " between resets, " + write_duration(counter.period) + " apart";
+  }
+};
+
+std::string in_words(const LimitConfig& limit, bool redis) {
+  std::string text{limit_name(limit)};
+  if (text != limit_key(limit.kind)) text.append(" (").append(limit_key(limit.kind)).append(")");
+  text += ": " + std::visit(InWords{}, limit.kind);
+  if (limit.per == LimitConfig::Per::group) text += ", per group";
+  text += redis && limit.shared ? ", shared" : ", this process";
+  if (limit.mode == LimitConfig::Mode::refuse) text += ", refuses with 429";
+  return text;
+}
+
+void print_group(const UpstreamSettings& settings, const http::Target& target) {
+  if (!settings.group) return;
+  const auto& rule = *settings.group;
+  const auto by = " (" + to_string(rule) + ")";
+  if (rule.by == GroupRule::By::header) return line("group", "the value of " + rule.pattern + by);
+  std::string room;
+  const std::string name{proxy::Grouping{rule, "", ""}.name(target, {}, room)};
+  line("group", name + by + (name == proxy::kNoGroup ? ": does not fit" : ""));
+}
+
+void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis) {
+  const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
+  line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
+  for (const auto& limit : settings.limits) line("", in_words(limit, redis.has_value()));
+  if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
+  line("pauses", settings.obey == Obey::off
+                     ? "none"
+                     : "429 and 503 with Retry-After, up to " + write_duration(settings.max_pause));
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
   line("timeouts", "connect " + in_words(timeouts.connect) + ", firstByte " + in_words(timeouts.first_byte) +
                        ", idle " + in_words(timeouts.idle) + ", total " + in_words(timeouts.total));
@@ -84,7 +136,9 @@ int explain(const std::string& config_file, const std::string& url) {
   std::cout << url << '\n';
   print_route(*config, router, *target);
   if (route.denied) return 0;
-  print_limits(settings_of(*config, route.entry));
+  const auto& held_to = settings_of(*config, route.entry);
+  print_group(held_to, *target);
+  print_limits(held_to, config->redis);
   print_travel(*config, *target);
   return 0;
 }

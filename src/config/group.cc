@@ -77,13 +77,4 @@ std::expected<GroupRule, std::string> parse_group(std::string_view text) {
   return Wrong("it must be path:/a/{name}, header:NAME or host");
 }
 
-std::string to_string(const GroupRule& rule) {
-  switch (rule.by) {
-    case GroupRule::By::path: return "path:" + rule.pattern;
-    case GroupRule::By::header: return "header:" + rule.pattern;
-    case GroupRule::By::host: break;
-  }
-  return "host";
-}
-
 }  // namespace penstock

@@ -65,8 +65,12 @@ void complain_unknown_kind(Reading& reading, const Spot& spot, const Node& key) 
 
 // What cannot be read takes no place in the list, so that the numbering of the paths keeps in step.
 void read_limit(Reading& reading, const Spot& item, std::vector<LimitConfig>& into) {
-  const auto entries =
-      unique_entries(reading, item, " must hold kinds of limits, as in '- window: { reservoir: 10, interval: 1s }'");
+  constexpr std::string_view kExpected =
+      " must hold kinds of limits, as in '- window: { reservoir: 10, interval: 1s }'";
+  const auto entries = unique_entries(reading, item, kExpected);
+  const bool empty =
+      item.node.entries.empty() && (item.node.kind == Node::Kind::map || item.node.kind == Node::Kind::null);
+  if (empty) reading.complain(item.node, named(item.path) + std::string(kExpected));
   if (entries.empty()) return;
   const auto* kind = find_kind(entries[0]->key.text);
   if (!kind) return complain_unknown_kind(reading, item, entries[0]->key);

@@ -123,10 +123,4 @@ std::expected<RedisConfig, std::string> parse_redis_url(std::string_view text) {
   return redis;
 }
 
-std::string to_string(const RedisConfig& redis) {
-  const auto database = std::to_string(redis.database);
-  if (!redis.path.empty()) return "unix://" + redis.path + "?db=" + database;
-  return "redis://" + to_string(Endpoint{redis.host, redis.port}) + "/" + database;
-}
-
 }  // namespace penstock

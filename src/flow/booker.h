@@ -76,6 +76,8 @@ class Booker {
   /// An estimate: when a request would leave that has `units` units before it in its lane and those of the other lanes
   /// besides (`others`). Never before `now`.
   virtual Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const = 0;
+  /// How many processes share the limits, as far as known: each has about as much waiting as this one.
+  virtual int processes() const { return 1; }
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
   /// A request of this lane landed. True: a permit has become free by it, and lanes that wait for one may ask again.
@@ -86,12 +88,14 @@ class Booker {
   virtual void pause(Time now, std::string_view group, Time until) = 0;
 };
 
-/// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names. Never from
-/// within a call of Booker.
+/// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names, or ends
+/// flights. Never from within a call of Booker.
 class BookerEvents {
  public:
   virtual void answer(std::string_view group, const Booking& booking) = 0;
   virtual void may_ask(Booking::Scope scope, std::string_view group) = 0;
+  /// So many requests in flight hold permits that are lost, and must be ended: of the upstream, or of that group.
+  virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
 
  protected:
   ~BookerEvents() = default;

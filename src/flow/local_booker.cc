@@ -159,18 +159,20 @@ void LocalBooker::tell_turn(Time now, const Group* group, int weight, Moment mom
   booking.not_before = time(estimate(now, group, weight, moment));
   booking.ask_again = booking.not_before - reach;
   if (moment.at != kNever) return;
-  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
-    if (index == moment.by) booking.ask_again = time(limit.reset_at());
+  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex) {
+    if (limit.frontier(weight) == kNever) booking.ask_again = std::max(booking.ask_again, time(limit.reset_at()));
   });
 }
 
-/// The moment, or what is expected where nothing but a reset will tell.
+/// The moment, or what is to be expected where only a reset will tell.
 Instant LocalBooker::estimate(Time now, const Group* group, int weight, Moment moment) const {
   if (moment.at != kNever) return moment.at;
+  Moment latest{instant(now)};
   each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
-    if (index == moment.by) moment.at = limit.ahead(instant(now), weight - 1);
+    const Instant frontier = limit.frontier(weight);
+    latest.raise(frontier == kNever ? limit.ahead(instant(now), weight - 1) : frontier, index);
   });
-  return moment.at;
+  return latest.at;
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ void Pacer::commit(Instant at, int weight) {
   next_ = from + time_of(filled - level_);
 }
 
-// Only the newest: a slot in the middle could be taken at exactly its own time alone.
+// Only the newest, if all of it was paced: a slot in the middle could be taken at exactly its own time alone.
 void Pacer::give_back(Instant at, int weight) {
   const Instant before = next_ - time_of(weight);
-  if (level_ == 0 && rounded_up(before) == at) next_ = before;
+  if (rounded_up(before) == at) next_ = before;
 }
 
 Instant Pacer::ahead(Instant now, std::int64_t units) const {

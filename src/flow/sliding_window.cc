@@ -16,18 +16,16 @@ Instant SlidingWindow::frontier(int weight) const {
 void SlidingWindow::commit(Instant at, int weight) {
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
-  while (size() > config_.max && time(0) + interval() <= t) drop_first();
 }
 
-// Only the newest. A full list has forgotten what was before its oldest: something as late as that could have been, and
-// no later than an interval before the departure that is taken back.
+// Only what no departure from now on could come too near to: it may be that the newest are given back, or `max` is
+// raised.
+void SlidingWindow::refresh(Instant now) {
+  while (size() > config_.max && time(0) + interval() <= now) drop_first();
+}
+
 void SlidingWindow::give_back(Instant at, int weight) {
-  for (; weight > 0 && size() > 0 && times_.back() == at; --weight) {
-    const bool full = size() >= config_.max;
-    const Instant forgotten = std::min(time(0), at - interval());
-    times_.pop_back();
-    if (full) put_first(forgotten);
-  }
+  for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
 Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
@@ -48,14 +46,6 @@ void SlidingWindow::drop_first() {
   if (2 * ++first_ < times_.size()) return;
   times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(first_));
   first_ = 0;
-}
-
-void SlidingWindow::put_first(Instant t) {
-  if (first_ > 0) {
-    times_[--first_] = t;
-  } else {
-    times_.insert(times_.begin(), t);
-  }
 }
 
 }  // namespace penstock::flow

@@ -16,6 +16,7 @@ class SlidingWindow final : public Limit {
   explicit SlidingWindow(const SlidingWindowConfig& config) : config_(config) {}
 
   bool admits(int weight) const override { return weight <= config_.max; }
+  void refresh(Instant now) override;
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
@@ -29,7 +30,6 @@ class SlidingWindow final : public Limit {
   std::int64_t size() const { return static_cast<std::int64_t>(times_.size() - first_); }
   Instant time(std::int64_t n) const { return times_[first_ + static_cast<std::size_t>(n)]; }
   void drop_first();
-  void put_first(Instant t);
 
   const SlidingWindowConfig& config_;
   std::vector<Instant> times_;  // whole, ascending

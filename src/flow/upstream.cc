@@ -118,7 +118,8 @@ std::int64_t Upstream::retry_after(Time now, std::string_view group) const {
   const Time by_slots = ahead / static_cast<std::int64_t>(slots_);
   const Lane* lane = find_lane(group);
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
-  const Time by_limits = booker_.ahead(now, group, units, unbooked_units_ - units) - now;
+  const std::int64_t everywhere = booker_.processes();
+  const Time by_limits = booker_.ahead(now, group, everywhere * units, everywhere * (unbooked_units_ - units)) - now;
   return std::clamp<std::int64_t>((std::max(by_slots, by_limits) + 999'999) / 1'000'000, 1, 3600);
 }
 

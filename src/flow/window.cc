@@ -9,10 +9,6 @@
 
 namespace penstock::flow {
 
-namespace {
-constexpr std::int64_t k2025 = 1'735'689'600'000'000;  // in microseconds since 1970
-}
-
 // What is known to have left in the old window may all have left in the new one that is furthest on.
 void Window::refresh(Instant now) {
   if (start_ == kAlways || interval_ == interval()) return;
@@ -60,7 +56,7 @@ std::string Window::state() const {
 
 Instant Window::window_of(Instant t) const {
   const auto whole = static_cast<std::int64_t>(std::floor(t));
-  return static_cast<Instant>(whole - (whole + k2025) % config_.interval.count());
+  return static_cast<Instant>(whole - (whole + kInstantZero) % config_.interval.count());
 }
 
 Instant Window::place(std::int64_t count) const {

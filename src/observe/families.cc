@@ -26,12 +26,15 @@ Families::Families(prometheus::Registry& r)
       responses(counters(r, "responses_total", "Answers by the status that the client got.")),
       refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
       busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
+      limit_waits(counters(r, "limit_waits_total", "Requests that a limit made wait.")),
       pending(gauges(r, "pending_requests", "Requests that wait in the queue.")),
       max_pending(gauges(r, "max_pending", "Setting queue.maxPending; for * it holds per host.")),
       fullest_queue(gauges(r, "fullest_queue_ratio", "Pending / maxPending of the fullest upstream of this label.")),
       max_wait(gauges(r, "max_wait_seconds", "Setting queue.maxWait.")),
       in_flight(gauges(r, "in_flight_requests", "Requests dispatched and not yet landed.")),
       max_concurrent(gauges(r, "max_concurrent", "Setting maxConcurrent; for * it holds per host.")),
+      limit_rate(gauges(r, "limit_rate", "Units a second that the limit allows in the long run.")),
+      holds(gauges(r, "holds", "Pauses that the upstream asked for, for itself or a group, and that are not over.")),
       rps(gauges(r, "rps", "Successes per busy second, over the last minute.")),
       mean_latency(gauges(r, "mean_latency_seconds", "Mean flight of successes, over the last minute.")),
       wait(histograms(r, "wait_seconds", "From arrival to take-off, or to leaving the queue.")),
@@ -40,6 +43,11 @@ Families::Families(prometheus::Registry& r)
       loop_lag(histograms(r, "loop_lag_seconds", "How late a 10 ms timer of the event loop came.")),
       events_dropped(counters(r, "events_dropped_total", "Lines of the event log that were lost.")),
       connections(gauges(r, "connections", "Clients connected.")),
+      redis_calls(counters(r, "redis_calls_total", "Calls to Redis.")),
+      redis_errors(counters(r, "redis_errors_total", "Calls to Redis that brought no answer of use, by kind.")),
+      redis_round_trip(histograms(r, "redis_round_trip_seconds", "From a call to Redis to its answer.")),
+      redis_up(gauges(r, "redis_up", "1 while Redis answers.")),
+      degraded(gauges(r, "degraded", "1 while limits go on without Redis, as whenDown says.")),
       build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
 
 prometheus::Histogram::BucketBoundaries request_bounds() {

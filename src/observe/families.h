@@ -23,12 +23,15 @@ struct Families {
   Counters& responses;
   Counters& refusals;
   Counters& busy;
+  Counters& limit_waits;
   Gauges& pending;
   Gauges& max_pending;
   Gauges& fullest_queue;
   Gauges& max_wait;
   Gauges& in_flight;
   Gauges& max_concurrent;
+  Gauges& limit_rate;
+  Gauges& holds;
   Gauges& rps;
   Gauges& mean_latency;
   Histograms& wait;
@@ -38,12 +41,17 @@ struct Families {
   Histograms& loop_lag;
   Counters& events_dropped;
   Gauges& connections;
+  Counters& redis_calls;
+  Counters& redis_errors;
+  Histograms& redis_round_trip;
+  Gauges& redis_up;
+  Gauges& degraded;
   Gauges& build_info;
 };
 
 /// Bounds in seconds, from half a millisecond to two minutes.
 prometheus::Histogram::BucketBoundaries request_bounds();
-/// Bounds in seconds, from a tenth of a millisecond to one second.
+/// Bounds in seconds, from a tenth of a millisecond to one second: of the loop's lag and of round trips to Redis.
 prometheus::Histogram::BucketBoundaries lag_bounds();
 
 }  // namespace penstock::observe

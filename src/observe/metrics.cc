@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "observe/families.h"
 #include "observe/process_metrics.h"
+#include "observe/redis_metrics.h"
 #include "observe/upstream_metrics.h"
 
 namespace penstock::observe {
@@ -25,6 +27,7 @@ struct Metrics::Inside {
   prometheus::Histogram& loop_lag = families.loop_lag.Add({}, lag_bounds());
   prometheus::Counter& events_dropped = families.events_dropped.Add({});
   prometheus::Gauge& connections = families.connections.Add({});
+  std::optional<RedisMetrics> redis;  // where one is configured
   std::uint64_t dropped_counted = 0;
 };
 
@@ -32,6 +35,7 @@ Metrics::Inside::Inside(const Config& config) {
   upstreams.reserve(config.upstreams.size() + 1);
   upstreams.emplace_back(families, "*", config.unmatched);
   for (const UpstreamConfig& one : config.upstreams) upstreams.emplace_back(families, one.name, one.settings);
+  if (config.redis) redis.emplace(families);
   families.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
 }
 
@@ -43,6 +47,10 @@ void Metrics::record(const Event& event) { inside_->labelled(event.upstream.empt
 
 void Metrics::loop_lag(Duration late) { inside_->loop_lag.Observe(std::chrono::duration<double>(late).count()); }
 
+void Metrics::redis_round_trip(Duration took) {
+  if (inside_->redis) inside_->redis->round_trip(took);
+}
+
 void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at) {
   std::vector<Occupancy> occupancies(inside_->upstreams.size());
   for (const UpstreamSnapshot& one : snapshot.upstreams) {
@@ -50,9 +58,11 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     sum.pending += one.pending;
     sum.in_flight += one.in_flight;
     sum.fullest = std::max(sum.fullest, one.pending);
+    sum.holds += one.holds;
   }
   for (std::size_t entry = 0; entry < occupancies.size(); ++entry)
     inside_->upstreams[entry].set(occupancies[entry], at);
+  if (inside_->redis && snapshot.redis) inside_->redis->set(*snapshot.redis);
   inside_->connections.Set(static_cast<double>(snapshot.connections));
   const std::uint64_t before = std::exchange(inside_->dropped_counted, events_dropped);
   inside_->events_dropped.Increment(static_cast<double>(events_dropped - before));

@@ -25,6 +25,8 @@ class Metrics {
   void set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at);
   /// How late a 10 ms timer of the loop came.
   void loop_lag(Duration late);
+  /// Of one call to Redis that was answered.
+  void redis_round_trip(Duration took);
   /// Prometheus text format 0.0.4, with process_* read from /proc. May take milliseconds: call it off the loop.
   std::string text() const;
 

@@ -41,10 +41,63 @@ Json settings_json(const UpstreamSettings& settings) {
             {"total", text_of(total)}}}};
 }
 
+struct ParametersJson {
+  Json operator()(const PacerConfig& pacer) const {
+    return {{"qps", pacer.qps}, {"maxBurst", pacer.max_burst}, {"burstAllowanceFactor", pacer.burst_allowance_factor}};
+  }
+  Json operator()(const WindowConfig& window) const {
+    return {{"reservoir", window.reservoir}, {"interval", text_of(window.interval)}, {"spread", window.spread}};
+  }
+  Json operator()(const SlidingWindowConfig& window) const {
+    return {{"max", window.max}, {"interval", text_of(window.interval)}};
+  }
+  Json operator()(const TokenBucketConfig& bucket) const {
+    return {{"capacity", bucket.capacity},
+            {"refillAmount", bucket.refill_amount},
+            {"refillFrequency", text_of(bucket.refill_frequency)}};
+  }
+  Json operator()(const SemaphoreConfig& semaphore) const {
+    return {{"capacity", semaphore.capacity}, {"lease", text_of(semaphore.lease)}};
+  }
+  Json operator()(const CounterConfig& counter) const {
+    return {{"max", counter.max}, {"period", text_of(counter.period)}};
+  }
+};
+
+Json limit_json(const LimitConfig& limit) {
+  Json parameters = std::visit(ParametersJson{}, limit.kind);
+  parameters["name"] = limit_name(limit);
+  parameters["per"] = limit.per == LimitConfig::Per::group ? "group" : "upstream";
+  parameters["shared"] = limit.shared;
+  parameters["mode"] = limit.mode == LimitConfig::Mode::refuse ? "refuse" : "delay";
+  return {{std::string(limit_key(limit.kind)), std::move(parameters)}};
+}
+
+Json limits_json(const UpstreamSettings& settings) {
+  Json limits = Json::array();
+  for (const LimitConfig& limit : settings.limits) limits.push_back(limit_json(limit));
+  Json json{{"limits", std::move(limits)},
+            {"obey", settings.obey == Obey::off ? "off" : "retryAfter"},
+            {"maxPause", text_of(settings.max_pause)}};
+  if (settings.group) json["group"] = to_string(*settings.group);
+  return json;
+}
+
+/// Without user and password.
+Json redis_json(const std::optional<RedisConfig>& redis) {
+  if (!redis) return nullptr;
+  constexpr std::array kWhenDown{"share", "hold", "open", "refuse"};
+  return {{"url", to_string(*redis)},
+          {"prefix", redis->prefix},
+          {"timeout", text_of(redis->timeout)},
+          {"whenDown", kWhenDown[static_cast<std::size_t>(redis->when_down)]}};
+}
+
 Json entry_json(const std::string& name, const std::vector<Match>& match, const UpstreamSettings& settings) {
   Json entry{{"name", name}, {"match", Json::array()}};
   for (const Match& one : match) entry["match"].push_back(text_of(one));
   entry.update(settings_json(settings));
+  entry.update(limits_json(settings));
   return entry;
 }
 
@@ -59,6 +112,7 @@ Json configuration_json(const Config& config) {
        {{"listen", to_string(config.proxy.listen)}, {"via", config.proxy.via}, {"grace", text_of(config.proxy.grace)}}},
       {"admin", {{"listen", to_string(config.admin.listen)}}},
       {"log", {{"level", name_of(config.log.level)}, {"events", config.log.events}}},
+      {"redis", redis_json(config.redis)},
       {"defaults", settings_json(config.defaults)},
       {"unmatched", config.pass_unmatched ? "pass" : "deny"},
       {"upstreams", std::move(entries)}};
@@ -76,8 +130,14 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
           {"pending", upstream.pending},
           {"inFlight", upstream.in_flight},
           {"maxConcurrent", upstream.max_concurrent},
+          {"holds", upstream.holds},
           {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
           {"totals", totals_json(upstream.totals)}};
+}
+
+Json redis_state_json(const std::optional<RedisSnapshot>& redis) {
+  if (!redis) return nullptr;
+  return {{"up", redis->up}, {"degraded", redis->degraded}};
 }
 
 }  // namespace
@@ -85,9 +145,13 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
 std::string status_json(const Snapshot& snapshot, const Config& config) {
   Json upstreams = Json::array();
   for (const UpstreamSnapshot& one : snapshot.upstreams) upstreams.push_back(upstream_json(one));
-  const Json status{{"version", PENSTOCK_VERSION},         {"draining", snapshot.draining},
-                    {"connections", snapshot.connections}, {"pendingBytes", snapshot.pending_bytes},
-                    {"upstreams", std::move(upstreams)},   {"configuration", configuration_json(config)}};
+  const Json status{{"version", PENSTOCK_VERSION},
+                    {"draining", snapshot.draining},
+                    {"connections", snapshot.connections},
+                    {"pendingBytes", snapshot.pending_bytes},
+                    {"redis", redis_state_json(snapshot.redis)},
+                    {"upstreams", std::move(upstreams)},
+                    {"configuration", configuration_json(config)}};
   return status.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

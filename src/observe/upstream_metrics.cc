@@ -22,6 +22,18 @@ void observe(prometheus::Histogram& histogram, std::optional<Duration> duration)
   if (duration) histogram.Observe(seconds(*duration));
 }
 
+/// Units a second in the long run; nothing for what bounds requests in flight.
+struct Rate {
+  std::optional<double> operator()(const PacerConfig& pacer) const { return pacer.qps; }
+  std::optional<double> operator()(const WindowConfig& w) const { return w.reservoir / seconds(w.interval); }
+  std::optional<double> operator()(const SlidingWindowConfig& w) const { return w.max / seconds(w.interval); }
+  std::optional<double> operator()(const TokenBucketConfig& bucket) const {
+    return std::min(bucket.refill_amount, bucket.capacity) / seconds(bucket.refill_frequency);
+  }
+  std::optional<double> operator()(const SemaphoreConfig&) const { return std::nullopt; }
+  std::optional<double> operator()(const CounterConfig& counter) const { return counter.max / seconds(counter.period); }
+};
+
 std::size_t place_of(Outcome outcome) { return static_cast<std::size_t>(outcome) - 1; }
 
 }  // namespace
@@ -34,6 +46,7 @@ UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const Up
       pending_(families.pending.Add({{"upstream", label_}})),
       in_flight_(families.in_flight.Add({{"upstream", label_}})),
       fullest_queue_(families.fullest_queue.Add({{"upstream", label_}})),
+      holds_(families.holds.Add({{"upstream", label_}})),
       rps_(families.rps.Add({{"upstream", label_}})),
       mean_latency_(families.mean_latency.Add({{"upstream", label_}})),
       wait_(families.wait.Add({{"upstream", label_}}, request_bounds())),
@@ -43,12 +56,28 @@ UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const Up
   for (const auto& [outcome, name] : kOutcomeNames) {
     requests_[place_of(outcome)] = &families.requests.Add({{"upstream", label_}, {"outcome", name}});
   }
+  add_limits(settings.limits);
   families.max_pending.Add({{"upstream", label_}}).Set(static_cast<double>(max_pending_));
   families.max_wait.Add({{"upstream", label_}}).Set(seconds(settings.queue.max_wait));
   families.max_concurrent.Add({{"upstream", label_}}).Set(settings.max_concurrent);
 }
 
+void UpstreamMetrics::add_limits(const std::vector<LimitConfig>& limits) {
+  const auto add = [this](std::string name) {
+    limit_waits_.emplace_back(name, &families_.limit_waits.Add({{"upstream", label_}, {"limit", name}}));
+  };
+  for (const LimitConfig& limit : limits) {
+    const std::string name{limit_name(limit)};
+    add(name);
+    const auto rate = std::visit(Rate{}, limit.kind);
+    if (rate && limit.per == LimitConfig::Per::upstream)
+      families_.limit_rate.Add({{"upstream", label_}, {"limit", name}}).Set(*rate);
+  }
+  for (const char* of_nobody : {"hold", "redis"}) add(of_nobody);
+}
+
 void UpstreamMetrics::record(const Event& event) {
+  waited(event);
   switch (event.kind) {
     case EventKind::dispatch: return took_off(event);
     case EventKind::complete:
@@ -57,6 +86,16 @@ void UpstreamMetrics::record(const Event& event) {
     case EventKind::refused: refusal(event.refusal).Increment(); break;
   }
   ended(event);
+}
+
+/// Once for each request: where it leaves the queue. A refusal on arrival never waited.
+void UpstreamMetrics::waited(const Event& event) {
+  const bool left_queue = event.kind == EventKind::dispatch || event.kind == EventKind::gone ||
+                          (event.kind == EventKind::refused && event.wait > Duration{0});
+  if (!left_queue || event.limited_by.empty()) return;
+  const auto limit =
+      std::ranges::find(limit_waits_, event.limited_by, [](const auto& one) -> std::string_view { return one.first; });
+  if (limit != limit_waits_.end()) limit->second->Increment();
 }
 
 void UpstreamMetrics::took_off(const Event& event) {
@@ -95,6 +134,7 @@ prometheus::Counter& UpstreamMetrics::refusal(std::string_view kind) {
 void UpstreamMetrics::set(const Occupancy& occupancy, std::int64_t at) {
   pending_.Set(static_cast<double>(occupancy.pending));
   in_flight_.Set(static_cast<double>(occupancy.in_flight));
+  holds_.Set(static_cast<double>(occupancy.holds));
   fullest_queue_.Set(max_pending_ == 0 ? 0
                                        : static_cast<double>(occupancy.fullest) / static_cast<double>(max_pending_));
   const Duration busy = stopwatch_.busy(at);

@@ -21,6 +21,7 @@ struct Occupancy {
   std::size_t pending = 0;
   std::size_t in_flight = 0;
   std::size_t fullest = 0;  ///< the longest of their queues
+  std::size_t holds = 0;
 };
 
 class UpstreamMetrics {
@@ -38,6 +39,8 @@ class UpstreamMetrics {
   void took_off(const Event& event);
   void landed(const Event& event);
   void ended(const Event& event);
+  void waited(const Event& event);
+  void add_limits(const std::vector<LimitConfig>& limits);
   prometheus::Counter& response(int code);
   prometheus::Counter& refusal(std::string_view kind);
 
@@ -48,10 +51,12 @@ class UpstreamMetrics {
   std::array<prometheus::Counter*, kOutcomes> requests_{};
   std::array<prometheus::Counter*, kCodes> responses_{};                // made when a code is first seen
   std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // likewise; a handful
+  std::vector<std::pair<std::string, prometheus::Counter*>> limit_waits_;
   prometheus::Counter& busy_;
   prometheus::Gauge& pending_;
   prometheus::Gauge& in_flight_;
   prometheus::Gauge& fullest_queue_;
+  prometheus::Gauge& holds_;
   prometheus::Gauge& rps_;
   prometheus::Gauge& mean_latency_;
   prometheus::Histogram& wait_;

@@ -3,6 +3,7 @@
 // and its totals. Moves nothing by itself; the dispatcher does.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "flow/upstream.h"
@@ -21,14 +23,24 @@
 
 namespace penstock::proxy {
 
+class Destination;
+
+class DestinationOwner {
+ public:
+  using Change = std::function<void(flow::Time now, flow::Commands&)>;
+  /// Something is to be done to its heart at this moment, and the commands to be carried out.
+  virtual void move(Destination& destination, const Change& change) = 0;
+  /// So many of its flights are to be ended: of the upstream, or of that group.
+  virtual void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) = 0;
+
+ protected:
+  ~DestinationOwner() = default;
+};
+
 class Destination final : public flow::BookerEvents {
  public:
-  /// Something to be done to its heart at this moment, and the commands carried out.
-  using Change = std::function<void(flow::Time now, flow::Commands&)>;
-  using Move = std::function<void(Destination&, const Change&)>;
-
   Destination(const Services& services, std::string its_name, std::size_t its_entry,
-              const UpstreamSettings& its_settings, Move move)
+              const UpstreamSettings& its_settings, DestinationOwner& owner)
       : name(std::move(its_name)),
         entry(its_entry),
         settings(its_settings),
@@ -37,7 +49,7 @@ class Destination final : public flow::BookerEvents {
                .max_pending = settings.queue.max_pending,
                .max_wait = settings.queue.max_wait.count()},
               *booker),
-        move_(std::move(move)),
+        owner_(owner),
         wake_(services.loop, [this] { change(&flow::Upstream::advance); }) {
     const auto& redis = services.config.redis;
     if (settings.group) grouping.emplace(*settings.group, redis ? redis->prefix : "", name);
@@ -52,7 +64,7 @@ class Destination final : public flow::BookerEvents {
 
   /// What people call a limit; empty: none.
   std::string_view limit_name(flow::LimitIndex index) const {
-    if (index >= 0) return settings.limits[static_cast<std::size_t>(index)].name;
+    if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
     return index == flow::kHold ? "hold" : index == flow::kRedis ? "redis" : "";
   }
 
@@ -61,6 +73,22 @@ class Destination final : public flow::BookerEvents {
   }
   void may_ask(flow::Booking::Scope scope, std::string_view group) override {
     change([&](auto& its_heart, auto now, auto& into) { its_heart.may_ask(now, scope, group, into); });
+  }
+
+  void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override {
+    owner_.cut(*this, scope, group, count);
+  }
+
+  /// An answer asked for a pause: of the group, or of all where there are no groups.
+  void pause(flow::Time now, const std::string& group, flow::Time until) {
+    booker->pause(now, group, until);
+    std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
+    auto& its_end = pauses_[group];
+    its_end = std::max(its_end, until);
+  }
+  /// Pauses that this process was asked for, and that are not over.
+  std::size_t holds(flow::Time now) const {
+    return static_cast<std::size_t>(std::ranges::count_if(pauses_, [now](auto& pause) { return pause.second > now; }));
   }
 
   const std::string name;   ///< of the entry, or host:port
@@ -77,10 +105,11 @@ class Destination final : public flow::BookerEvents {
  private:
   template <typename Call>
   void change(Call call) {
-    move_(*this, [&](flow::Time now, flow::Commands& into) { std::invoke(call, heart, now, into); });
+    owner_.move(*this, [&](flow::Time now, flow::Commands& into) { std::invoke(call, heart, now, into); });
   }
 
-  Move move_;
+  DestinationOwner& owner_;
+  std::unordered_map<std::string, flow::Time> pauses_;  // until when; by group
   loop::Timer wake_;
 };
 

@@ -13,8 +13,8 @@ constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
 }  // namespace
 
-Destinations::Destinations(const Services& services, Destination::Move move)
-    : services_(services), move_(std::move(move)), sweeper_(services.loop, [this] { sweep(); }) {
+Destinations::Destinations(const Services& services, DestinationOwner& owner)
+    : services_(services), owner_(owner), sweeper_(services.loop, [this] { sweep(); }) {
   std::size_t entry = 0;
   for (const auto& upstream : services_.config.upstreams) {
     named_.push_back(make(upstream.name, ++entry, upstream.settings));
@@ -23,7 +23,7 @@ Destinations::Destinations(const Services& services, Destination::Move move)
 }
 
 std::unique_ptr<Destination> Destinations::make(std::string name, std::size_t entry, const UpstreamSettings& settings) {
-  return std::make_unique<Destination>(services_, std::move(name), entry, settings, move_);
+  return std::make_unique<Destination>(services_, std::move(name), entry, settings, owner_);
 }
 
 Destination* Destinations::find_or_make(const http::Target& target, std::size_t entry) {

@@ -19,8 +19,7 @@ namespace penstock::proxy {
 
 class Destinations {
  public:
-  /// `move` is called when something is to be done to a destination's heart.
-  Destinations(const Services& services, Destination::Move move);
+  Destinations(const Services& services, DestinationOwner& owner);
 
   /// That of the entry, or of the target's host:port where the entry is 0. Nothing: too many of these at once.
   Destination* find_or_make(const http::Target& target, std::size_t entry);
@@ -36,7 +35,7 @@ class Destinations {
   void sweep();
 
   const Services& services_;
-  const Destination::Move move_;
+  DestinationOwner& owner_;
   std::vector<std::unique_ptr<Destination>> named_;                          // by entry - 1
   std::unordered_map<std::string, std::unique_ptr<Destination>> unmatched_;  // by host:port
   loop::Timer sweeper_;

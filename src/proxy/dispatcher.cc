@@ -2,8 +2,10 @@
 // Judge, queue, start, end.
 #include "proxy/dispatcher.h"
 
+#include <algorithm>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "http/forwarding.h"
 #include "http/retry_after.h"
@@ -42,10 +44,7 @@ http::Refusal word(const flow::Commands::Refuse& command, const std::string& ups
 Dispatcher::Dispatcher(Services services)
     : services_(std::move(services)),
       admission_(services_),
-      destinations_(services_,
-                    [this](Destination& one, const Destination::Change& change) {
-                      move(one, [&](flow::Commands& commands) { change(services_.loop.now(), commands); });
-                    }),
+      destinations_(services_, *this),
       serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
 
 Dispatcher::~Dispatcher() = default;
@@ -70,7 +69,7 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head) {
 
 void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
   Destination& destination = *exchange.destination;
-  move(destination, [&](flow::Commands& commands) {
+  moved_by(destination, [&](flow::Time, flow::Commands& commands) {
     const auto& max_wait = steering.max_wait;
     const flow::Newcomer newcomer{.id = exchange.number,
                                   .weight = steering.weight,
@@ -122,10 +121,27 @@ void Dispatcher::report_refused(const http::Refusal& why_not) {
 // What the heart commands.
 
 template <typename Call>
-void Dispatcher::move(Destination& destination, Call call) {
+void Dispatcher::moved_by(Destination& destination, Call call) {
   destination.last_used = services_.loop.now();
-  call(destination.commands);
+  call(destination.last_used, destination.commands);
   if (!destination.being_served) carry_out(destination);
+}
+
+// The youngest first: they have done the least.
+void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+  std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
+  for (const auto number : exchanges_.ids()) {
+    const Exchange& exchange = *exchanges_.find(number);
+    const bool meant = exchange.destination == &destination && exchange.flight &&
+                       (scope == flow::Booking::Scope::upstream || exchange.group == group);
+    if (meant) flying.emplace_back(exchange.took_off, number);
+  }
+  std::sort(flying.rbegin(), flying.rend());
+  flying.resize(std::min(count, flying.size()));
+  const http::Refusal lost{.why = http::Why::lease_lost, .details = destination.name + " permit lost (redis)"};
+  for (const auto& [took_off, number] : flying) {
+    if (Exchange* exchange = exchanges_.find(number)) exchange->flight->break_off(lost);
+  }
 }
 
 void Dispatcher::carry_out(Destination& destination) {
@@ -169,11 +185,11 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
 
 void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
   Destination& destination = *exchange.destination;
-  const bool asks = (head.status == 429 || head.status == 503) && destination.settings.obey == Obey::retry_after;
-  const auto pause = asks ? http::retry_after(head, loop::Loop::wall()) : std::nullopt;
+  if (destination.settings.obey != Obey::retry_after) return;
+  const auto pause = http::retry_after(head, loop::Loop::wall());
   if (!pause || *pause <= Duration{0}) return;
   const auto now = services_.loop.now();
-  destination.booker->pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
+  destination.pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
 }
 
 // The ends.
@@ -237,8 +253,8 @@ void Dispatcher::again(Exchange& exchange) {
   Destination& destination = *exchange.destination;
   exchange.sent_again = true;
   exchange.flight.reset();
-  move(destination,
-       [&](flow::Commands& commands) { destination.heart.again(services_.loop.now(), exchange.ticket, commands); });
+  moved_by(destination,
+           [&](flow::Time now, flow::Commands& commands) { destination.heart.again(now, exchange.ticket, commands); });
 }
 
 /// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
@@ -251,8 +267,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   exchanges_.remove(exchange.number);  // and with it the transfer
   if (destination) {
     count(destination->totals, ending.outcome);
-    move(*destination, [&](flow::Commands& commands) {
-      const auto now = services_.loop.now();
+    moved_by(*destination, [&](flow::Time now, flow::Commands& commands) {
       // The heart knows nothing of one that it has refused itself, or has never seen: such a ticket is dead.
       if (landing) return destination->heart.land(now, ticket, commands);
       destination->heart.leave(now, ticket, commands);
@@ -355,6 +370,7 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .in_flight = heart.in_flight(),
                               .max_concurrent = destination.settings.max_concurrent,
                               .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
+                              .holds = destination.holds(services_.loop.now()),
                               .totals = destination.totals});
   };
   destinations_.visit(add);

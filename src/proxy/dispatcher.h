@@ -24,7 +24,7 @@
 
 namespace penstock::proxy {
 
-class Dispatcher {
+class Dispatcher final : DestinationOwner {
  public:
   explicit Dispatcher(Services services);
   ~Dispatcher();
@@ -74,7 +74,9 @@ class Dispatcher {
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 
   template <typename Call>
-  void move(Destination& destination, Call call);
+  void moved_by(Destination& destination, Call call);
+  void move(Destination& destination, const Change& change) override { moved_by(destination, change); }
+  void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
   void enter(Exchange& exchange, const http::Steering& steering);
   void carry_out(Destination& destination);
   void start(const flow::Commands::Start& command);

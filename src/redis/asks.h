@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flow/booker.h"
 #include "loop/loop.h"
@@ -23,7 +24,8 @@ struct Asking {
   std::size_t ahead = 0;
   flow::Time base = 0;  ///< limits that are not shared allow nothing before
   flow::Time until = 0;
-  bool late = false;  ///< it was answered without Redis
+  bool late = false;                      ///< it was answered without Redis
+  std::vector<std::int64_t> claims = {};  ///< of spare permits
 
   flow::Ask ask() const { return {.group = group, .count = count, .weight = weight, .ahead = ahead}; }
 };
@@ -35,6 +37,7 @@ class Asks {
 
   using Id = std::uint64_t;
   Id add(flow::Time now, const flow::Ask& ask, flow::Time base);
+  Asking& find(Id id) { return *asks_[id - first_]; }
   /// Its answer came. Once for each.
   Asking take(Id id);
 

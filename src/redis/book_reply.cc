@@ -61,7 +61,8 @@ bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
   into.limit = elements.next().integer();
   into.ask_again = elements.next().integer();
   into.not_before = elements.next().integer();
-  elements.next();  // permits: there are no shared semaphores yet
+  into.permits.clear();
+  for (auto permits = elements.next().elements(); permits.left() > 0;) into.permits.push_back(permits.next().integer());
   return status_known && stop_known && !into.generation.empty() && into.now > 0 &&
          plausible(into.ask_again, into.now) && plausible(into.not_before, into.now) &&
          read_departures(elements.next().elements(), into, count, into.departures);

@@ -27,8 +27,9 @@ struct BookReply {
   std::optional<flow::Booking::Stop> stop;  ///< nothing: all were granted
   flow::Booking::Scope scope = flow::Booking::Scope::upstream;
   std::int64_t limit = flow::kNoLimit;
-  std::int64_t ask_again = 0;   ///< 0: it does not say
-  std::int64_t not_before = 0;  ///< 0: it does not say
+  std::int64_t ask_again = 0;         ///< 0: it does not say
+  std::int64_t not_before = 0;        ///< 0: it does not say
+  std::vector<std::int64_t> permits;  ///< of each semaphore: granted in total, and lost
   std::vector<Departure> departures;
 };
 

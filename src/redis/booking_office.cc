@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "redis/pausing_booker.h"
 #include "redis/redis_booker.h"
 #include "redis/scripts.h"
 
@@ -18,8 +19,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000;
 
 /// In the order of Script.
-constexpr std::array<std::string_view, 6> kScripts{kBookScript,  kUndoScript,  kLeaveScript,
-                                                   kPauseScript, kResetScript, kHandInScript};
+constexpr std::array<std::string_view, 7> kScripts{kBookScript,  kUndoScript,   kLeaveScript,  kPauseScript,
+                                                   kResetScript, kHandInScript, kPermitsScript};
 
 std::string new_name() {
   std::random_device random;
@@ -54,7 +55,15 @@ std::unique_ptr<flow::Booker> BookingOffice::make_booker(const std::string& name
   return booker;
 }
 
+std::unique_ptr<flow::Booker> BookingOffice::make_pausing_booker(const std::string& name,
+                                                                 const std::vector<LimitConfig>& limits) {
+  auto booker = std::make_unique<PausingBooker>(*this, name, limits);
+  pausing_[name] = booker.get();
+  return booker;
+}
+
 void BookingOffice::leave(const std::string& name) {
+  pausing_.erase(name);
   bookers_.erase(name);
   standing_changed();
 }
@@ -81,10 +90,11 @@ void BookingOffice::on_down() {
 
 /// "<upstream> <what> …"
 void BookingOffice::on_message(std::string_view payload) {
-  const auto name = payload.substr(0, payload.find(' '));
-  const auto known = bookers_.find(std::string(name));
-  if (known == bookers_.end() || name.size() == payload.size()) return;
-  known->second->message(payload.substr(name.size() + 1));
+  const std::string name(payload.substr(0, payload.find(' ')));
+  if (name.size() == payload.size()) return;
+  const auto words = payload.substr(name.size() + 1);
+  if (const auto known = bookers_.find(name); known != bookers_.end()) known->second->message(words);
+  if (const auto known = pausing_.find(name); known != pausing_.end()) known->second->message(words);
 }
 
 void BookingOffice::on_round_trip(std::int64_t microseconds) {

@@ -21,6 +21,7 @@
 
 namespace penstock::redis {
 
+class PausingBooker;
 class RedisBooker;
 
 /// Who watches, for metrics; each may be left out.
@@ -31,7 +32,7 @@ struct OfficeWatch {
   std::function<void(std::string_view kind)> on_error;
 };
 
-enum class Script : std::size_t { book, undo, leave, pause, reset, hand_in };
+enum class Script : std::size_t { book, undo, leave, pause, reset, hand_in, permits };
 
 class BookingOffice final : RedisEvents {
  public:
@@ -44,6 +45,8 @@ class BookingOffice final : RedisEvents {
   /// `name` is unique among those that live. `limits` and `events` outlive the booker, and the office does.
   std::unique_ptr<flow::Booker> make_booker(const std::string& name, const std::vector<LimitConfig>& limits,
                                             flow::BookerEvents& events);
+  /// For an upstream of whose limits none is shared: only pauses are. The same holds.
+  std::unique_ptr<flow::Booker> make_pausing_booker(const std::string& name, const std::vector<LimitConfig>& limits);
   bool up() const { return redis_->up(); }
   bool degraded() const { return degraded_; }
   const Counts& counts() const { return redis_->counts(); }
@@ -75,6 +78,7 @@ class BookingOffice final : RedisEvents {
   std::uint64_t generations_ = 0;
   std::string fresh_;
   std::unordered_map<std::string, RedisBooker*> bookers_;
+  std::unordered_map<std::string, PausingBooker*> pausing_;
   bool degraded_ = false;
   loop::Timer ticker_;
   std::unique_ptr<Redis> redis_;  // last: it tells the rest

@@ -3,8 +3,11 @@
 #include "redis/redis_booker.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <utility>
+
+#include "redis/share.h"
 
 namespace penstock::redis {
 
@@ -44,10 +47,15 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       asks_(office.loop(), office.config().timeout.count() + kGrace,
             [this](const Asking& late) { answer_alone(late); }),
       resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
+      semaphores_(
+          office.loop(), limits, events, [this](std::string_view group) { return hash_of(group); },
+          [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
       look_again_(office.loop(), [this] { look(office_.loop().now()); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
-      complained_(kLongAgo) {}
+      complained_(kLongAgo) {
+  semaphores_.set_allowance([this](flow::LimitIndex semaphore) { return allowed_alone(semaphore); });
+}
 
 RedisBooker::~RedisBooker() {
   *life_ = nullptr;
@@ -69,10 +77,13 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
     auto done = [life = life_, id](const Outcome& outcome, Time sent) {
       if (*life) (*life)->answered(id, outcome, sent);
     };
-    if (send_ask(now, shared, now - last_touch_ >= kSecond, std::move(done))) return false;
-    asks_.take(id);
+    told_.clear();
+    asks_.find(id).claims = semaphores_.claim(ask.group, told_);
+    if (send_ask(now, shared, now - last_touch_ >= kSecond, told_, std::move(done))) return false;
+    semaphores_.failed(ask.group, asks_.take(id).claims);
   }
   shadow_.answer(now, ask, rule(), booking);
+  semaphores_.began_alone(ask.group, booking.departures.size());
   remember_turn(ask.group, booking);
   return true;
 }
@@ -95,7 +106,8 @@ bool RedisBooker::own_limits_allow(Time now, const flow::Ask& ask, Booking& book
   return false;
 }
 
-bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, Call::Done done) {
+bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+                           Call::Done done) {
   call_.clear();
   spelling_.book(call_, {.generation = generation_,
                          .fresh_generation = office_.fresh_generation(),
@@ -104,7 +116,8 @@ bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, Call::Don
                          .group = hash_of(ask.group),
                          .count = ask.count,
                          .weight = ask.weight,
-                         .ahead = ask.ahead});
+                         .ahead = ask.ahead,
+                         .permits = permits});
   if (touch) last_touch_ = now;
   return call(Script::book, std::move(done));
 }
@@ -116,8 +129,10 @@ void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
   const bool understood = read(outcome, asking.count, sent);
   if (understood && reply_.status == Status::ok) {
     generation_ = reply_.generation;
+    take_permits(asking, sent);
     return asking.late ? take_all_back(asking) : deliver(asking);
   }
+  semaphores_.failed(asking.group, asking.claims);
   const bool together = standing_ == Standing::together;
   if (!understood) {
     shadow_.go_alone(alive_);
@@ -159,6 +174,16 @@ void RedisBooker::deliver(const Asking& asking) {
   events_.answer(asking.group, booking_);
 }
 
+/// Of one that comes too late all permits are spare.
+void RedisBooker::take_permits(const Asking& asking, Time sent) {
+  if (asking.claims.empty()) return;
+  const std::size_t departures = asking.late ? 0 : reply_.departures.size();
+  const bool awaits = reply_.stop == Stop::permit && !asking.late;
+  const auto semaphore = awaits ? spelling_.place_of(reply_.limit) : flow::kNoLimit;
+  semaphores_.answered(asking.group, asking.claims, reply_.permits, sent, departures, semaphore,
+                       asking.count - departures);
+}
+
 void RedisBooker::fill(const Asking& asking) {
   booking_.clear();
   Time last = asking.base;
@@ -177,6 +202,7 @@ void RedisBooker::fill(const Asking& asking) {
 void RedisBooker::answer_alone(const Asking& asking) {
   booking_.clear();
   shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
+  semaphores_.began_alone(asking.group, booking_.departures.size());
   remember_turn(asking.group, booking_);
   events_.answer(asking.group, booking_);
 }
@@ -254,10 +280,18 @@ Time RedisBooker::ahead(Time now, std::string_view group, std::int64_t units, st
 void RedisBooker::give_back(Time now, std::string_view group, const flow::Departure& departure) {
   const bool redis_knows = !shadow_.granted_alone(departure.at);
   shadow_.give_back(now, group, departure);
+  semaphores_.ended(group);
   if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight);
 }
 
+bool RedisBooker::landed(Time now, std::string_view group) {
+  semaphores_.ended(group);
+  const bool freed = shadow_.all().landed(now, group);
+  return freed && (alone() || own_limits_);  // Redis itself tells whose turn it is
+}
+
 void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
+  semaphores_.gave_up(group);
   const auto hash = hash_of(group);
   const bool held =
       scope == Scope::upstream ? std::exchange(wide_turn_, false) : told_groups_.erase(std::string(hash)) > 0;
@@ -278,7 +312,8 @@ void RedisBooker::pause(Time now, std::string_view group, Time until) {
 
 /// "turns", "turns <group's hash>", "lost"
 void RedisBooker::message(std::string_view words) {
-  constexpr std::string_view kTurns = "turns";
+  constexpr std::string_view kTurns = "turns", kPermits = "permits ";
+  if (words.starts_with(kPermits)) return permits_granted(words.substr(kPermits.size()));
   if (alone()) return;
   if (words == kLost && !generation_.empty()) look(office_.loop().now());
   if (!words.starts_with(kTurns)) return;
@@ -338,6 +373,40 @@ void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, 
   const auto next = elements.next().integer();
   const bool needed = group.empty() ? in_use(now) : told_groups_.contains(std::string(hash_of(group)));
   if (next > 0 && needed) resets_.want(counter, group, std::max(clock_.to_loop(next), now + kEdge));
+}
+
+void RedisBooker::renew(const Semaphores::Named& which, const std::string& told) {
+  call_.clear();
+  spelling_.permits(call_, office_.fresh_generation(), alive_, which.group, which.limit, told);
+  call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
+    if (!*life || !outcome) return;
+    auto elements = outcome->elements();
+    elements.next();  // the time there
+    const auto granted = elements.next().integer();
+    (*life)->semaphores_.renewed(which, sent, granted, elements.next().integer());
+  });
+}
+
+/// "<key> <granted in total>"
+void RedisBooker::permits_granted(std::string_view words) {
+  const auto gap = words.rfind(' ');
+  const auto limit = spelling_.limit_of(words.substr(0, gap));
+  std::int64_t total = 0;
+  const bool number = gap != words.npos &&
+                      std::from_chars(words.data() + gap + 1, words.data() + words.size(), total).ec == std::errc{};
+  if (limit && number) semaphores_.granted({limit->first, std::string(limit->second)}, total);
+}
+
+/// Without Redis a semaphore goes on as `whenDown` says.
+std::int64_t RedisBooker::allowed_alone(flow::LimitIndex semaphore) const {
+  const auto& limit = limits_[static_cast<std::size_t>(semaphore)];
+  switch (office_.config().when_down) {
+    case WhenDown::open: return std::numeric_limits<std::int64_t>::max();
+    case WhenDown::share: return std::get<SemaphoreConfig>(shares_of({limit}, alive_).front().kind).capacity;
+    case WhenDown::hold:
+    case WhenDown::refuse: break;
+  }
+  return 0;
 }
 
 std::string_view RedisBooker::hash_of(std::string_view group) const {

@@ -22,6 +22,7 @@
 #include "redis/booking_office.h"
 #include "redis/clock_map.h"
 #include "redis/resets.h"
+#include "redis/semaphores.h"
 #include "redis/shadow.h"
 #include "redis/spelling.h"
 
@@ -41,7 +42,8 @@ class RedisBooker final : public flow::Booker {
   flow::LimitIndex forbids(int weight) const override;
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
-  bool landed(flow::Time now, std::string_view group) override { return shadow_.all().landed(now, group); }
+  bool landed(flow::Time now, std::string_view group) override;
+  int processes() const override { return alone() ? 1 : alive_; }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
 
@@ -56,10 +58,12 @@ class RedisBooker final : public flow::Booker {
   enum class Standing : std::uint8_t { together, settling, down };
   // An ask, and its answer.
   bool own_limits_allow(flow::Time now, const flow::Ask& ask, flow::Booking& booking, flow::Time& base);
-  bool send_ask(flow::Time now, const flow::Ask& ask, bool touch, Call::Done done);
+  bool send_ask(flow::Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+                Call::Done done);
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
+  void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
   WhenDown rule() const;
@@ -86,6 +90,9 @@ class RedisBooker final : public flow::Booker {
       Script script, Call::Done done = [](const Outcome&, flow::Time) {});
   void send_undo(std::string_view group, std::int64_t at, int weight);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
+  void renew(const Semaphores::Named& which, const std::string& told);
+  void permits_granted(std::string_view words);
+  std::int64_t allowed_alone(flow::LimitIndex semaphore) const;
   void reset(flow::LimitIndex counter, const std::string& group);
   void was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome);
 
@@ -110,6 +117,7 @@ class RedisBooker final : public flow::Booker {
   Shadow shadow_;
   Asks asks_;
   Resets resets_;
+  Semaphores semaphores_;
   loop::Timer look_again_;
 
   flow::Time last_asked_;
@@ -130,6 +138,7 @@ class RedisBooker final : public flow::Booker {
 
   // For their memory.
   ScriptCall call_;
+  std::vector<std::string> told_;
   BookReply reply_;
   flow::Booking booking_;
   mutable flow::GroupHash::Digits digits_{};

@@ -40,6 +40,7 @@ void RedisBooker::join() {
   standing_ = Standing::together;
   look_again_.stop();
   shadow_.come_back();
+  semaphores_.redis_back();
   const Time now = office_.loop().now();
   for (const auto& [group, until] : std::exchange(pauses_, {})) send_pause(now, group, until);
   office_.standing_changed();
@@ -101,7 +102,9 @@ void RedisBooker::handed_in(const Outcome& outcome) {
 
 /// Asks for nothing: says that this process is alive, and learns how things stand.
 void RedisBooker::look(Time now) {
-  send_ask(now, {.count = 0}, true, [life = life_](const Outcome& outcome, Time sent) {
+  told_.clear();
+  semaphores_.tell(told_);
+  send_ask(now, {.count = 0}, true, told_, [life = life_](const Outcome& outcome, Time sent) {
     if (*life) (*life)->looked(outcome, sent);
   });
 }

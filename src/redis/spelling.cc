@@ -13,6 +13,8 @@ namespace {
 
 using Numbers = std::array<std::string, 3>;
 
+const std::string_view kSemaphore = limit_key(SemaphoreConfig{});
+
 std::string spelt(Duration time) { return std::to_string(time.count()); }
 
 Numbers numbers_of(const PacerConfig& pacer) {
@@ -50,8 +52,7 @@ Spelling::Spelling(std::string_view prefix, std::string_view upstream, std::stri
       turns_(std::string(prefix) + ":{" + upstream_ + "}:turns:") {
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const LimitConfig& limit = limits[i];
-    // The leases of shared semaphores are not here yet.
-    if (!limit.shared || std::holds_alternative<SemaphoreConfig>(limit.kind)) continue;
+    if (!limit.shared) continue;
     const bool of_group = limit.per == LimitConfig::Per::group;
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back(
@@ -80,7 +81,7 @@ void Spelling::book(ScriptCall& call, const Asked& asked) const {
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
   words.number(static_cast<std::int64_t>(asked.ahead));
-  add_limits(call, asked.group);
+  add_limits(call, asked.group, asked.permits);
 }
 
 void Spelling::undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
@@ -131,6 +132,29 @@ void Spelling::reset(ScriptCall& call, std::string_view generation, std::string_
   call.arguments.keep(counter->of_group ? group : std::string_view());
 }
 
+void Spelling::permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
+                       flow::LimitIndex limit, std::string_view told) const {
+  const Limit* semaphore = find(limit);
+  if (!semaphore) return;
+  call.keys.add(head_);
+  add_key(call.keys, *semaphore, group);
+  call.arguments.add(who_);
+  call.arguments.add(fresh_generation);
+  call.arguments.number(alive);
+  call.arguments.add(semaphore->arguments[3]);
+  call.arguments.add(semaphore->arguments[4]);
+  call.arguments.keep(told);
+}
+
+std::optional<std::pair<flow::LimitIndex, std::string_view>> Spelling::limit_of(std::string_view key) const {
+  for (const Limit& limit : limits_) {
+    if (limit.of_group ? key.starts_with(limit.key) : key == limit.key) {
+      return std::pair(limit.place, key.substr(limit.key.size()));
+    }
+  }
+  return std::nullopt;
+}
+
 void Spelling::begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what) const {
   call.keys.add(head_);
   call.keys.add(alive_);
@@ -168,11 +192,15 @@ void Spelling::add_key(Words& keys, const Limit& limit, std::string_view group) 
   }
 }
 
-void Spelling::add_limits(ScriptCall& call, std::string_view group) const {
+void Spelling::add_limits(ScriptCall& call, std::string_view group, std::span<const std::string> permits) const {
   for (const Limit& limit : limits_) {
     if (limit.of_group && group.empty()) continue;
     add_key(call.keys, limit, group);
-    for (const auto& word : limit.arguments) call.arguments.add(word);
+    const bool tells = !permits.empty() && limit.arguments[0] == kSemaphore;
+    for (std::size_t i = 0; i < limit.arguments.size() - (tells ? 1 : 0); ++i) call.arguments.add(limit.arguments[i]);
+    if (!tells) continue;
+    call.arguments.keep(permits.front());
+    permits = permits.subspan(1);
   }
 }
 

@@ -6,9 +6,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flow/booker.h"
@@ -36,11 +38,16 @@ class Spelling {
     std::size_t count = 0;
     int weight = 1;
     std::size_t ahead = 0;
+    std::span<const std::string> permits = {};  ///< what is told of each semaphore that counts, in order
   };
   void book(ScriptCall& call, const Asked& asked) const;
   void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight) const;
   void leave(ScriptCall& call, std::string_view generation, std::string_view group, flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
+  void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
+               flow::LimitIndex limit, std::string_view told) const;
+  /// The limit to which a key belongs, and the hash of its group; nothing: none of ours.
+  std::optional<std::pair<flow::LimitIndex, std::string_view>> limit_of(std::string_view key) const;
   void reset(ScriptCall& call, std::string_view generation, std::string_view group, flow::LimitIndex limit) const;
 
   /// What is handed in comes in several calls if it is much.
@@ -63,7 +70,7 @@ class Spelling {
 
   const Limit* find(flow::LimitIndex limit) const;
   void add_key(Words& keys, const Limit& limit, std::string_view group) const;
-  void add_limits(ScriptCall& call, std::string_view group) const;
+  void add_limits(ScriptCall& call, std::string_view group, std::span<const std::string> permits = {}) const;
   void add_turns(Words& keys, std::string_view group) const { keys.join({turns_, group}); }
 
   const std::string upstream_, who_, channel_;

@@ -46,6 +46,64 @@ TEST(Explain, shows_the_limits_of_the_entry) {
   EXPECT_THAT(text, HasSubstr("connect 3s, firstByte 60s, idle 60s, total none\n"));
 }
 
+constexpr const char* kLimits = R"(
+version: 1
+redis: { url: "redis://me:s3cret@127.0.0.1:6380/2", prefix: staging }
+upstreams:
+  chat:
+    match: chat.example
+    group: "path:/guilds/{guild}"
+    rate: 30/m
+    limits:
+      - pacer: { qps: 50, maxBurst: 10, name: burst }
+      - window: { reservoir: 10, interval: 10s, per: group, mode: refuse, spread: true }
+      - slidingWindow: { max: 7, interval: 1s }
+      - tokenBucket: { capacity: 40, refillAmount: 2, refillFrequency: 1s, shared: false }
+      - semaphore: { capacity: 5 }
+      - counter: { max: 9, period: 2m }
+  tenants: { match: tenants.example, group: "header:X-Tenant", obey: off }
+)";
+
+std::string explained_limits(const std::string& url) {
+  const TemporaryFile file(kLimits);
+  const auto ended = penstock({"explain", "--config", file.path(), url});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return ended.out;
+}
+
+TEST(Explain, puts_every_kind_of_limit_into_words) {
+  EXPECT_THAT(explained_limits("http://chat.example/"), HasSubstr(R"(
+  limits      maxConcurrent 64
+              pacer: 30/m evenly spread, shared
+              burst (pacer): 50/s evenly spread, after a burst of 10, shared
+              window: 10 in each window of 10s, spread over it, per group, shared, refuses with 429
+              slidingWindow: 7 in any 1s, shared
+              tokenBucket: 40 at once, then 2 every 1s, this process
+              semaphore: 5 in flight, lease 30s, shared
+              counter: 9 between resets, 2m apart, shared
+  redis       redis://127.0.0.1:6380/2, prefix staging
+  pauses      429 and 503 with Retry-After, up to 5m
+)"));
+}
+
+TEST(Explain, names_the_group) {
+  EXPECT_THAT(explained_limits("http://chat.example/guilds/42/x"),
+              HasSubstr("group       42 (path:/guilds/{guild})\n"));
+  EXPECT_THAT(explained_limits("http://chat.example/users"),
+              HasSubstr("group       - (path:/guilds/{guild}): does not fit\n"));
+  EXPECT_THAT(explained_limits("http://tenants.example/"),
+              HasSubstr("group       the value of X-Tenant (header:X-Tenant)\n"));
+  EXPECT_THAT(explained("http://api.github.com/"), Not(HasSubstr("group ")));
+}
+
+TEST(Explain, says_where_no_pause_is_obeyed) {
+  EXPECT_THAT(explained_limits("http://tenants.example/"), HasSubstr("pauses      none\n"));
+}
+
+TEST(Explain, never_shows_a_password) {
+  EXPECT_THAT(explained_limits("http://chat.example/"), Not(HasSubstr("s3cret")));
+}
+
 TEST(Explain, says_that_an_unmatched_host_is_an_upstream_of_its_own) {
   const auto text = explained("http://Example.com:8080/");
   EXPECT_THAT(text, HasSubstr("upstream    example.com:8080\n"));

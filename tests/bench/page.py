@@ -3,8 +3,8 @@
 
 import dataclasses
 
-BEGIN = "<!-- figures: begin (script/bench writes what stands between) -->"
-END = "<!-- figures: end -->"
+BEGIN = "<!-- {}: begin (script/bench writes what stands between) -->"
+END = "<!-- {}: end -->"
 OURS = "Penstock"
 
 
@@ -106,10 +106,11 @@ def text_of(figures):
     return "\n\n".join(sections(figures)) + "\n"
 
 
-def put(text, page):
-    """The page with `text` between its markers."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+def put(text, page, name="figures"):
+    """The page with `text` between the markers of that name."""
+    first, last = BEGIN.format(name), END.format(name)
+    before, begin, rest = page.partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        raise ValueError("the page lacks its markers: " + BEGIN + " and " + END)
-    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
+        raise ValueError(f"the page lacks its markers: {first} and {last}")
+    return f"{before}{first}\n\n{text}\n{last}{after}"

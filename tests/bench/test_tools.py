@@ -72,7 +72,9 @@ class Accounting(unittest.TestCase):
             self.assertGreater(resident_bytes(parent.pid), resident_bytes(tree_of(parent.pid)[1]))
 
     def test_a_page_keeps_everything_but_what_stands_between_its_markers(self):
-        self.assertEqual(put("new\n", f"above {BEGIN} old {END} below"), f"above {BEGIN}\n\nnew\n\n{END} below")
+        begin, end = BEGIN.format("limits"), END.format("limits")
+        page = f"above {begin} old {end} below {BEGIN.format('figures')}"
+        self.assertEqual(put("new\n", page, "limits"), page.replace(" old ", "\n\nnew\n\n"))
         self.assertRaises(ValueError, put, "new", "a page without markers")
 
 

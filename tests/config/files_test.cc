@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <set>
 
 #include "config/keys.h"
 #include "config/schema_check.h"
@@ -21,13 +22,17 @@ Config shipped(const std::string& name) {
 
 // The reference with its settings that are not in force put in force: `#key` has no blank, prose has.
 std::string reference_in_full() {
-  return std::regex_replace(file_text("reference.yaml"), std::regex("(\n *)#([a-z])"), "$1$2");
+  return std::regex_replace(file_text("reference.yaml"), std::regex("(\n *)#([a-z-])"), "$1$2");
 }
 
 void collect(const Json& json, const std::string& path, std::vector<std::string>& keys) {
   for (const auto& [key, value] : json.items()) {
     keys.push_back(path + key);
     if (value.is_object()) collect(value, path + key + ".", keys);
+    if (!value.is_array()) continue;
+    for (const auto& item : value) {
+      if (item.is_object()) collect(item, path + key + ".", keys);
+    }
   }
 }
 
@@ -39,11 +44,15 @@ std::vector<std::string> keys_in(const std::string& text) {
 
 TEST(ReferenceFile, is_the_defaults) { EXPECT_EQ(shipped("reference.yaml"), Config{}); }
 
+// What is not among the defaults is shown by an example; what all limits have in common by the first of them.
 TEST(ReferenceFile, shows_every_key) {
   auto wanted = known_keys();
+  const std::set<std::string> known(wanted.begin(), wanted.end());
+  const std::regex repeated(R"(.*\.limits\.(?!pacer).*\.(per|shared|mode|name))");
+  std::erase_if(wanted, [&](const std::string& key) { return std::regex_match(key, repeated); });
   for (auto& key : wanted) {
-    const bool of_example = key == "upstreams.NAME.match";
-    key = std::regex_replace(key, std::regex("NAME"), of_example ? "github" : "*");
+    const bool has_default = known.contains(std::regex_replace(key, std::regex("upstreams\\.NAME"), "defaults"));
+    key = std::regex_replace(key, std::regex("NAME"), has_default ? "*" : "github");
   }
   EXPECT_THAT(keys_in(reference_in_full()), testing::IsSupersetOf(wanted));
 }
@@ -53,6 +62,8 @@ TEST(ReferenceFile, is_sound_with_its_examples_in_force) {
   ASSERT_TRUE(config) << to_string(config.error().at(0));
   ASSERT_EQ(config->upstreams.size(), 1U);
   EXPECT_EQ(config->upstreams[0].settings.max_concurrent, 20);
+  EXPECT_EQ(config->upstreams[0].settings.limits.size(), 7U);
+  EXPECT_EQ(config->redis, RedisConfig{});
   EXPECT_EQ(config->access.allow, std::vector<std::string>{"loopback"});
 }
 
@@ -80,8 +91,22 @@ TEST(ContainerFile, listens_everywhere_for_private_clients) {
   EXPECT_EQ(config.access.allow, std::nullopt);
 }
 
+TEST(LimitsFile, has_an_entry_for_each_kind) {
+  std::set<std::string_view> kinds;
+  for (const auto& upstream : shipped("limits.yaml").upstreams) {
+    for (const auto& limit : upstream.settings.limits) kinds.insert(limit_key(limit.kind));
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<LimitConfig::Kind>);
+}
+
+TEST(LimitsFile, explains_each_of_its_upstreams) {
+  const auto text = file_text("limits.yaml");
+  for (const auto& upstream : shipped("limits.yaml").upstreams)
+    EXPECT_TRUE(std::regex_search(text, std::regex("\n  # [^\n]+\n  " + upstream.name + ":\n"))) << upstream.name;
+}
+
 TEST(ShippedFiles, name_the_schema_in_their_first_line) {
-  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml"}) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "limits.yaml"}) {
     EXPECT_TRUE(file_text(name).starts_with("# yaml-language-server: $schema=penstock.schema.json\n")) << name;
   }
 }

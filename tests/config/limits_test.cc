@@ -133,7 +133,10 @@ TEST(FaultyLimits, keep_their_places_behind_a_rate_and_behind_what_cannot_be_rea
 TEST(FaultyLimits, are_a_list_of_single_kinds) {
   EXPECT_THAT(faults("    limits: { pacer: { qps: 1 } }\n"),
               ElementsAre(HasSubstr("limits in upstreams.a must be a list")));
-  EXPECT_THAT(faults("    limits: [ pacer ]\n"), ElementsAre(HasSubstr("must hold kinds of limits")));
+  for (const char* limits : {"[ pacer ]", "[ {} ]", "[ 5 ]", "[ [] ]", "\n      -"})
+    EXPECT_THAT(faults("    limits: " + std::string(limits) + "\n"),
+                ElementsAre(HasSubstr("must hold kinds of limits")))
+        << limits;
   EXPECT_THAT(faults("    limits:\n      - pacer: { qps: 1 }\n        window: { reservoir: 1, interval: 1s }\n"),
               ElementsAre(StartsWith("f:7:9: one limit is one kind; begin the next with '- window:'")));
   EXPECT_THAT(faults("    limits:\n"), IsEmpty());
@@ -181,14 +184,14 @@ TEST(FaultyLimits, cannot_work) {
 TEST(FaultyLimits, have_a_lease_too_short_to_renew) {
   EXPECT_THAT(
       faults_of("semaphore: { capacity: 5, lease: 500ms }"),
-      ElementsAre("f:5:49: lease in upstreams.a.limits.semaphore is 500ms; it must be between 1s and 24h: it is "
+      ElementsAre("f:5:50: lease in upstreams.a.limits.semaphore is 500ms; it must be between 1s and 24h: it is "
                   "renewed six times over, and a shorter one could not be"));
 }
 
 TEST(FaultyLimits, are_shared_without_redis) {
   EXPECT_THAT(
       faults_of("pacer: { qps: 1, shared: true }"),
-      ElementsAre("f:5:40: shared in upstreams.a.limits.pacer needs Redis to share the limit through; set redis.url"));
+      ElementsAre("f:5:42: shared in upstreams.a.limits.pacer needs Redis to share the limit through; set redis.url"));
   EXPECT_THAT(faults("    limits: [ { pacer: { qps: 1, shared: true } } ]\nredis: { url: 'redis://r1' }\n"), IsEmpty());
   EXPECT_THAT(faults_of("pacer: { qps: 1, shared: false }"), IsEmpty());
   EXPECT_THAT(faults_of("pacer: { qps: 1 }"), IsEmpty());
@@ -216,7 +219,7 @@ TEST(FaultyLimits, have_a_name_that_is_none) {
 TEST(FaultyLimits, are_per_group_without_groups) {
   EXPECT_THAT(
       faults_of("pacer: { qps: 1, per: group }"),
-      ElementsAre("f:5:37: per in upstreams.a.limits.pacer is group, but the upstream has no groups; say what makes "
+      ElementsAre("f:5:39: per in upstreams.a.limits.pacer is group, but the upstream has no groups; say what makes "
                   "them with group"));
 }
 
@@ -244,11 +247,11 @@ TEST(FaultyRedis, is_told_where_and_why) {
   EXPECT_THAT(faults_of_redis("url: 'rediss://r1'"),
               StartsWith("f:2:15: url in redis: TLS to Redis is not supported yet"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', prefix: 'a{b}'"),
-              StartsWith("f:2:36: prefix in redis must be at most 64"));
+              StartsWith("f:2:37: prefix in redis must be at most 64"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', timeout: 0s"),
-              StartsWith("f:2:37: timeout in redis is 0s; it must be"));
+              StartsWith("f:2:38: timeout in redis is 0s; it must be"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', whenDown: panic"),
-              "f:2:38: whenDown in redis must be share, hold, open or refuse");
+              "f:2:39: whenDown in redis must be share, hold, open or refuse");
 }
 
 // Limits that no file gives.

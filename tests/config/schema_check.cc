@@ -18,10 +18,20 @@ bool is_integer(const Node& node) {
   return !node.quoted && !node.text.empty() && std::all_of(node.text.begin(), node.text.end(), ::isdigit);
 }
 
+bool is_decimal(const Node& node) { return !node.quoted && std::regex_match(node.text, std::regex("[0-9]+\\.[0-9]+")); }
+
+Json scalar(const Node& node) {
+  if (is_integer(node)) return std::stoll(node.text);
+  if (is_decimal(node)) return std::stod(node.text);
+  const bool truth = node.text == "true" || node.text == "false";
+  return truth && !node.quoted ? Json(node.text == "true") : Json(node.text);
+}
+
 bool has_type(const Json& value, const std::string& type) {
   if (type == "object") return value.is_object();
   if (type == "array") return value.is_array();
   if (type == "string") return value.is_string();
+  if (type == "number") return value.is_number();
   if (type == "integer") return value.is_number_integer();
   return type == "null" && value.is_null();
 }
@@ -53,6 +63,8 @@ Found in_members(const Json& value, const Json& part, const Json& root, const st
     const bool named = !part.contains("propertyNames") || matches(key, part["propertyNames"]["pattern"]);
     if (!named) found.push_back(here + ": name");
   }
+  if (value.size() < part.value("minProperties", 0U)) found.push_back(path + ": minProperties");
+  if (value.size() > part.value("maxProperties", value.size())) found.push_back(path + ": maxProperties");
   for (const auto& key : part.value("required", Json::array())) {
     if (!value.contains(key)) found.push_back(path + ": lacks " + key.get<std::string>());
   }
@@ -74,10 +86,10 @@ bool any_fits(const Json& value, const Json& choices, const Json& root) {
 
 void check_known(const Json& part) {
   static const std::set<std::string> known{
-      "$schema",     "$comment", "$ref",          "title",      "description", "default",
-      "definitions", "type",     "required",      "properties", "items",       "minItems",
-      "minimum",     "pattern",  "propertyNames", "const",      "enum",        "additionalProperties",
-      "anyOf"};
+      "$schema",     "$comment",      "$ref",          "title",      "description", "default",
+      "definitions", "type",          "required",      "properties", "items",       "minItems",
+      "minimum",     "pattern",       "propertyNames", "const",      "enum",        "additionalProperties",
+      "anyOf",       "minProperties", "maxProperties"};
   for (const auto& [keyword, unused] : part.items()) {
     if (!known.contains(keyword)) throw std::runtime_error("unknown schema keyword " + keyword);
   }
@@ -95,7 +107,7 @@ std::string file_text(const std::string& name) {
 Json schema() { return Json::parse(file_text("penstock.schema.json")); }
 
 Json to_json(const Node& node) {
-  if (node.kind == Node::Kind::scalar) return is_integer(node) ? Json(std::stoll(node.text)) : Json(node.text);
+  if (node.kind == Node::Kind::scalar) return scalar(node);
   if (node.kind == Node::Kind::null) return nullptr;
   Json json = node.kind == Node::Kind::list ? Json::array() : Json::object();
   for (const auto& item : node.items) json.push_back(to_json(item));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
 
 #include "config/keys.h"
 #include "config/schema_check.h"
@@ -30,6 +31,7 @@ void walk(const Json& unresolved, const Json& root, const std::vector<std::strin
   if (part.contains("additionalProperties") && part["additionalProperties"].is_object()) {
     walk(part["additionalProperties"], root, below("NAME"), each);
   }
+  if (part.contains("items")) walk(part["items"], root, path, each);
 }
 
 std::string joined(const std::vector<std::string>& path) {
@@ -38,26 +40,53 @@ std::string joined(const std::vector<std::string>& path) {
   return text;
 }
 
-// The path as a file that sets it to `value`, in JSON, which is YAML.
-std::string file_with(const std::vector<std::string>& path, const Json& value) {
-  Json file{{"version", 1}};
-  std::string pointer;
-  for (const auto& key : path) pointer += "/" + key;
-  if (path.at(0) == "upstreams" && path.size() > 1 && path[1] == "NAME") file["upstreams"]["NAME"]["match"] = "a.com";
-  file[Json::json_pointer(pointer)] = value;
-  return file.dump();
-}
-
-Json another_value(const std::vector<std::string>& path, const Json& part) {
+Json another_value(const std::vector<std::string>& path, const Json& part, const Json& root) {
   if (path.back() == "servers") return {"9.9.9.9"};
-  if (part.contains("enum")) return part["enum"].back();
+  if (path.back() == "url") return "redis://r1";
+  for (const auto& word : resolved(part, root).value("enum", Json::array())) {
+    if (word != part.value("default", Json())) return word;
+  }
   const std::string kind = part.value("$ref", "");
   if (kind.ends_with("/endpoint")) return "127.0.0.9:7";
-  if (kind.ends_with("/duration")) return "7s";
+  if (kind.ends_with("/duration") || kind.ends_with("/maxPause")) return "7s";
   if (kind.ends_with("/size")) return "5KiB";
   if (kind.ends_with("/networks")) return {"10.0.0.0/8"};
   if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent")) return 7;
+  if (kind.ends_with("/number")) return 1;
+  if (kind.ends_with("/limits")) return Json::parse(R"([{"counter": {"max": 1, "period": "1s"}}])");
   return "other";
+}
+
+// What must stand in a section.
+Json least(const std::string& section, const Json& part, const Json& root) {
+  Json keys = Json::object();
+  for (const auto& key : part.value("required", Json::array()))
+    keys[key.get<std::string>()] = another_value({section, key}, part["properties"][key.get<std::string>()], root);
+  return keys;
+}
+
+// The smallest file, in JSON, which is YAML, in which the path may be set.
+Json file_for(const std::vector<std::string>& path, const Json& root) {
+  Json file{{"version", 1}};
+  if (path[0] == "redis") file["redis"] = least("redis", root["properties"]["redis"], root);
+  if (path[0] != "upstreams" || path.size() < 3) return file;
+  auto& upstream = file["upstreams"][path[1]] = Json::object();
+  if (path[1] == "NAME") upstream["match"] = "a.com";
+  if (path[2] != "limits" || path.size() < 4) return file;
+  upstream["group"] = "host";
+  file["redis"]["url"] = "redis://r1";
+  const auto& kind = root["definitions"]["limits"]["items"]["properties"][path[3]];
+  upstream["limits"] = Json::array({{{path[3], least(path[3], kind, root)}}});
+  return file;
+}
+
+Config read_with(Json file, const std::vector<std::string>& path, const Json& value) {
+  std::string pointer;
+  for (const auto& key : path) pointer += "/" + key + (key == "limits" && path.back() != key ? "/0" : "");
+  file[Json::json_pointer(pointer)] = value;
+  const auto config = read_config(file.dump(), "with");
+  if (!config) ADD_FAILURE() << file.dump() << ": " << to_string(config.error().at(0));
+  return config.value_or(Config{});
 }
 
 bool is_section(const Json& part, const Json& root) { return resolved(part, root).contains("properties"); }
@@ -84,10 +113,10 @@ TEST(Schema, has_the_defaults_of_the_settings_themselves) {
   const Json root = schema();
   walk(root, root, {}, [&](const std::vector<std::string>& path, const Json& part) {
     if (!part.contains("default")) return;
-    const Config plain = read_config(file_with(path, another_value(path, part)), "other").value();
-    const Config at_default = read_config(file_with(path, part["default"]), "default").value();
-    Config wanted;
-    if (path[0] == "upstreams" && path[1] == "NAME") wanted.upstreams = {{"NAME", {parse_match("a.com").value()}, {}}};
+    const Json file = file_for(path, root);
+    const Config plain = read_with(file, path, another_value(path, part, root));
+    const Config at_default = read_with(file, path, part["default"]);
+    const Config wanted = read_config(file.dump(), "wanted").value();
     EXPECT_EQ(at_default, wanted) << joined(path);
     EXPECT_NE(plain, wanted) << joined(path) << " sets nothing";
   });
@@ -95,17 +124,22 @@ TEST(Schema, has_the_defaults_of_the_settings_themselves) {
 
 TEST(Schema, has_a_default_for_every_value_that_has_one) {
   const Json root = schema();
+  const std::set<std::string> of_limits{"qps",    "reservoir",    "interval",        "max", "capacity",
+                                        "period", "refillAmount", "refillFrequency", "name"};
   std::vector<std::string> without;
   walk(root, root, {}, [&](const std::vector<std::string>& path, const Json& part) {
-    const bool plain = !is_section(part, root) && joined(path) != "upstreams";
-    if (plain && !part.contains("default")) without.push_back(joined(path));
+    const auto key = joined(path);
+    const bool plain = !is_section(part, root) && key != "upstreams" && !key.starts_with("upstreams.*");
+    const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
+    if (plain && !of_limit && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(without, testing::UnorderedElementsAre("version", "access.allow", "upstreams.NAME.match"));
+  EXPECT_THAT(without, testing::UnorderedElementsAre("version", "access.allow", "redis.url", "upstreams.NAME.match",
+                                                     "upstreams.NAME.rate", "upstreams.NAME.group"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
   const Json root = schema();
-  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml"}) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "limits.yaml"}) {
     const auto document = parse_document(file_text(name)).value();
     EXPECT_THAT(violations(to_json(document.root), root, root), testing::ElementsAre()) << name;
   }
@@ -114,12 +148,30 @@ TEST(Schema, accepts_the_files_that_come_with_penstock) {
 TEST(Schema, refuses_what_the_reader_refuses) {
   const Json root = schema();
   for (const auto* text :
-       {"{}", "{version: 2}", "{version: 1, proxi: {}}", "{version: 1, proxy: {grace: 30}}",
-        "{version: 1, caps: {headerBytes: 64KB}}", "{version: 1, caps: {pipelined: many}}",
-        "{version: 1, log: {level: loud}}", "{version: 1, unmatched: maybe}", "{version: 1, access: {deny: 10.0.0.1}}",
-        "{version: 1, upstreams: {a: {maxConcurrent: 3}}}", "{version: 1, upstreams: {a b: {match: a.com}}}",
-        "{version: 1, upstreams: {'*': {match: a}}}", "{version: 1, proxy: {listen: 'localhost:80'}}",
-        "{version: 1, upstreams: {a: {match: []}}}"}) {
+       {"{}",
+        "{version: 2}",
+        "{version: 1, proxi: {}}",
+        "{version: 1, proxy: {grace: 30}}",
+        "{version: 1, caps: {headerBytes: 64KB}}",
+        "{version: 1, caps: {pipelined: many}}",
+        "{version: 1, log: {level: loud}}",
+        "{version: 1, unmatched: maybe}",
+        "{version: 1, access: {deny: 10.0.0.1}}",
+        "{version: 1, upstreams: {a: {maxConcurrent: 3}}}",
+        "{version: 1, upstreams: {a b: {match: a.com}}}",
+        "{version: 1, upstreams: {'*': {match: a}}}",
+        "{version: 1, proxy: {listen: 'localhost:80'}}",
+        "{version: 1, upstreams: {a: {match: []}}}",
+        "{version: 1, redis: {}}",
+        "{version: 1, redis: {url: 'rediss://r1'}}",
+        "{version: 1, upstreams: {a: {match: a, rate: 15}}}",
+        "{version: 1, upstreams: {a: {match: a, group: x}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: {}}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{}]}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {}}]}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1}, counter: {max: 1, period: 1s}}]}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, mode: drop}}]}}}",
+        "{version: 1, upstreams: {a: {match: a, limits: [{pacer: {qps: 1, name: 'a b'}}]}}}"}) {
     EXPECT_FALSE(violations(to_json(parse_document(text).value().root), root, root).empty()) << text;
     EXPECT_FALSE(read_config(text, "text")) << text;
   }

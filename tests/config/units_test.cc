@@ -44,6 +44,30 @@ TEST(Size, is_written_in_the_largest_unit_that_takes_a_whole_number) {
   EXPECT_EQ(write_size(1023), "1023B");
 }
 
+TEST(Number, is_plain_decimal_digits_with_or_without_a_point) {
+  EXPECT_EQ(parse_number("50"), 50.0);
+  EXPECT_EQ(parse_number("0.25"), 0.25);
+  for (const auto* text :
+       {"", "-1", "+1", "1e3", ".5", "5.", "1.2.3", "inf", "nan", "0x10", " 1", "1 ", "1000000000000001"})
+    EXPECT_EQ(parse_number(text), std::nullopt) << text;
+}
+
+TEST(Rate, is_so_many_a_second_a_minute_or_an_hour) {
+  EXPECT_EQ(parse_rate("15/s"), 15.0);
+  EXPECT_EQ(parse_rate("0.5/s"), 0.5);
+  EXPECT_EQ(parse_rate("900/m"), 15.0);
+  EXPECT_EQ(parse_rate("1800/h"), 0.5);
+  for (const auto* text : {"", "15", "/s", "15/", "15/d", "15/sec", "15 /s", "15/s/s", "-15/s", "nan/s"})
+    EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+}
+
+TEST(Rate, is_written_in_the_first_unit_that_leaves_one_or_more) {
+  EXPECT_EQ(write_rate(15), "15/s");
+  EXPECT_EQ(write_rate(0.5), "30/m");
+  EXPECT_EQ(write_rate(0.01), "36/h");
+  EXPECT_EQ(write_rate(0.0001), "0.36/h");
+}
+
 TEST(DurationText, is_written_in_the_largest_unit_that_takes_a_whole_number) {
   EXPECT_EQ(write_duration(0s), "0s");
   EXPECT_EQ(write_duration(30s), "30s");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live test needs around it: an origin, the program, a Prometheus. Everything on loopback, on free ports,
+"""What the live test needs around it: an origin, a Redis, the program, a Prometheus. Everything on loopback, on free ports,
 in a temporary folder, and ended with the test."""
 
 import http.client
@@ -97,6 +97,16 @@ class Program:
             self.child.wait()
 
 
+class Redis(Program):
+    """On a Unix socket, and only in memory."""
+
+    def __init__(self, folder):
+        self.url = f"unix://{folder / 'redis.sock'}"
+        settings = {"port": "0", "unixsocket": "redis.sock", "save": "", "logfile": "/dev/stderr"}
+        options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+        super().__init__(["redis-server", *options], "ready to accept connections at redis.sock", folder)
+
+
 class Penstock(Program):
     """The program under test, with one named upstream that is easily filled; everything else falls under `*`."""
 
@@ -105,16 +115,18 @@ version: 1
 proxy: {{ listen: "127.0.0.1:0", grace: 1s }}
 admin: {{ listen: "127.0.0.1:0" }}
 log: {{ events: "{events}" }}
+redis: {{ url: "{redis}" }}
 upstreams:
   origin:
     match: "{origin}"
     maxConcurrent: 2
     queue: {{ maxPending: 4, maxWait: 10s }}
+    rate: 1000/s
 """
 
-    def __init__(self, binary, origin, folder):
+    def __init__(self, binary, origin, redis, folder):
         config = folder / "penstock.yaml"
-        config.write_text(self.CONFIG.format(origin=origin, events=folder / "events.log"))
+        config.write_text(self.CONFIG.format(origin=origin, redis=redis, events=folder / "events.log"))
         ready = r"listening on http://127\.0\.0\.1:(\d+), admin on http://127\.0\.0\.1:(\d+)"
         super().__init__([binary, "run", "--config", str(config)], ready, folder)
         self.port, self.admin_port = (int(port) for port in self.ready.groups())

@@ -290,6 +290,54 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   EXPECT_EQ(configuration["upstreams"][1]["name"], "*");
 }
 
+TEST(StatusJson, shows_groups_limits_and_pauses) {
+  Config config;
+  config.upstreams.push_back({.name = "github", .match = {}, .settings = {}});
+  auto& settings = config.upstreams[0].settings;
+  settings.group = GroupRule{GroupRule::By::header, "X-Org"};
+  settings.limits = {{PacerConfig{12.5, 3}},
+                     {WindowConfig{10, 1h, true}, "slow", LimitConfig::Per::group, false, LimitConfig::Mode::refuse},
+                     {SlidingWindowConfig{9, 1s}},
+                     {TokenBucketConfig{4, 2, 1s}},
+                     {SemaphoreConfig{5}},
+                     {CounterConfig{7, 1min}}};
+  const auto github = nlohmann::json::parse(status_json({}, config))["configuration"]["upstreams"][0];
+  EXPECT_EQ(github["group"], "header:X-Org");
+  EXPECT_EQ(github["obey"], "retryAfter");
+  EXPECT_EQ(github["maxPause"], "5m");
+  EXPECT_EQ(github["limits"], nlohmann::json::parse(R"([
+    {"pacer": {"qps": 12.5, "maxBurst": 3, "burstAllowanceFactor": 0.5,
+               "name": "pacer", "per": "upstream", "shared": true, "mode": "delay"}},
+    {"window": {"reservoir": 10, "interval": "1h", "spread": true,
+                "name": "slow", "per": "group", "shared": false, "mode": "refuse"}},
+    {"slidingWindow": {"max": 9, "interval": "1s",
+                       "name": "slidingWindow", "per": "upstream", "shared": true, "mode": "delay"}},
+    {"tokenBucket": {"capacity": 4, "refillAmount": 2, "refillFrequency": "1s",
+                     "name": "tokenBucket", "per": "upstream", "shared": true, "mode": "delay"}},
+    {"semaphore": {"capacity": 5, "lease": "30s",
+                   "name": "semaphore", "per": "upstream", "shared": true, "mode": "delay"}},
+    {"counter": {"max": 7, "period": "1m",
+                 "name": "counter", "per": "upstream", "shared": true, "mode": "delay"}}])"));
+}
+
+TEST(StatusJson, shows_redis_without_user_and_password) {
+  Config config;
+  config.redis.emplace();
+  config.redis->user = config.redis->password = "s3cret";
+  const Snapshot snapshot{.upstreams = {{.name = "a", .holds = 2}}, .redis = RedisSnapshot{.up = true}};
+  const auto text = status_json(snapshot, config);
+  EXPECT_THAT(text, testing::Not(HasSubstr("s3cret")));
+  const auto status = nlohmann::json::parse(text);
+  EXPECT_EQ(status["redis"], nlohmann::json::parse(R"({"up": true, "degraded": false})"));
+  EXPECT_EQ(status["upstreams"][0]["holds"], 2);
+  EXPECT_EQ(status["configuration"]["redis"],
+            nlohmann::json::parse(R"({"url": "redis://127.0.0.1:6379/0", "prefix": "penstock", "timeout": "50ms",
+                                      "whenDown": "share"})"));
+  const auto without = nlohmann::json::parse(status_json({}, {}));
+  EXPECT_EQ(without["redis"], nullptr);
+  EXPECT_EQ(without["configuration"]["redis"], nullptr);
+}
+
 TEST(StatusJson, is_json_whatever_stands_in_a_name) {
   const auto status = nlohmann::json::parse(status_json({.upstreams = {{.name = "a\xFF\"b"}}}, {}));
   EXPECT_EQ(status["upstreams"][0]["name"], "a\uFFFD\"b");

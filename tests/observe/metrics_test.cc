@@ -183,6 +183,103 @@ TEST(Metrics, a_wait_is_observed_once_and_not_for_a_refusal_on_arrival) {
   EXPECT_EQ(value_of(text, R"(penstock_first_byte_seconds_sum{upstream="github"})"), 0.03);
 }
 
+Config with_limits() {
+  Config config = two_upstreams();
+  config.upstreams[0].settings.group = GroupRule{};
+  config.upstreams[0].settings.limits = {{PacerConfig{.qps = 12.5}},
+                                         {WindowConfig{.reservoir = 30, .interval = 1min}, "slow"},
+                                         {TokenBucketConfig{4, 8, 2s}, "bucket"},
+                                         {SemaphoreConfig{5}},
+                                         {WindowConfig{10, 1s}, "each", LimitConfig::Per::group}};
+  return config;
+}
+
+std::string waits(const char* limit, const char* upstream = "github") {
+  return std::string("penstock_limit_waits_total{limit=\"") + limit + "\",upstream=\"" + upstream + "\"}";
+}
+
+TEST(Metrics, limits_are_labels_from_the_start_and_so_are_hold_and_redis) {
+  const std::string text = Metrics{with_limits()}.text();
+  for (const char* limit : {"pacer", "slow", "bucket", "semaphore", "each", "hold", "redis"})
+    EXPECT_EQ(value_of(text, waits(limit)), 0) << limit;
+  EXPECT_EQ(value_of(text, waits("hold", "*")), 0);
+  EXPECT_EQ(value_of(text, waits("pacer", "discord")), std::nullopt);
+}
+
+TEST(Metrics, a_wait_for_a_limit_is_counted_once_for_each_request_where_it_leaves_the_queue) {
+  Metrics metrics{with_limits()};
+  for (const EventKind kind : {EventKind::dispatch, EventKind::complete, EventKind::gone, EventKind::refused}) {
+    Event one = event(kind, Outcome::none);
+    one.limited_by = "slow";
+    one.wait = 1s;
+    metrics.record(one);
+  }
+  EXPECT_EQ(value_of(metrics.text(), waits("slow")), 3);
+  EXPECT_EQ(value_of(metrics.text(), waits("pacer")), 0);
+}
+
+TEST(Metrics, a_refusal_on_arrival_waited_for_no_limit) {
+  Metrics metrics{with_limits()};
+  Event refused = event(EventKind::refused, Outcome::refused);
+  refused.limited_by = "slow";
+  metrics.record(refused);
+  refused.wait = 0s;
+  metrics.record(refused);
+  EXPECT_EQ(value_of(metrics.text(), waits("slow")), 0);
+}
+
+TEST(Metrics, a_limit_that_nobody_configured_becomes_no_label) {
+  Metrics metrics{with_limits()};
+  Event one = event(EventKind::dispatch, Outcome::none);
+  one.limited_by = "forged";
+  metrics.record(one);
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("forged")));
+}
+
+TEST(Metrics, the_rate_of_a_limit_is_what_it_allows_in_the_long_run) {
+  const std::string text = Metrics{with_limits()}.text();
+  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="pacer",upstream="github"})"), 12.5);
+  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="slow",upstream="github"})"), 0.5);
+  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="bucket",upstream="github"})"), 2);
+  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="semaphore",upstream="github"})"), std::nullopt);
+  EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="each",upstream="github"})"), std::nullopt);
+}
+
+TEST(Metrics, holds_are_sums_over_the_upstreams_of_a_label) {
+  Metrics metrics{two_upstreams()};
+  Snapshot snapshot;
+  snapshot.upstreams = {{.name = "a.example:80", .holds = 2}, {.name = "b.example:80", .holds = 1}};
+  metrics.set(snapshot, 0, 0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_holds{upstream="*"})"), 3);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_holds{upstream="github"})"), 0);
+}
+
+TEST(Metrics, redis_has_none_where_none_is_configured) {
+  Metrics metrics{two_upstreams()};
+  metrics.redis_round_trip(1ms);
+  metrics.set({.redis = RedisSnapshot{.up = true}}, 0, 0);
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("redis_up")));
+  EXPECT_THAT(metrics.text(), Not(HasSubstr("degraded")));
+}
+
+TEST(Metrics, redis_is_followed_by_state_calls_errors_and_round_trips) {
+  Config config;
+  config.redis.emplace();
+  Metrics metrics{config};
+  EXPECT_EQ(value_of(metrics.text(), "penstock_redis_up"), 0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_redis_errors_total{kind="timeout"})"), 0);
+  metrics.redis_round_trip(200us);
+  metrics.set({.redis = RedisSnapshot{.up = true, .calls = 5, .errors = {{"timeout", 1}, {"corrupt", 2}}}}, 0, 0);
+  metrics.set({.redis = RedisSnapshot{.degraded = true, .calls = 7, .errors = {{"timeout", 1}, {"corrupt", 3}}}}, 0, 1);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, "penstock_redis_up"), 0);
+  EXPECT_EQ(value_of(text, "penstock_degraded"), 1);
+  EXPECT_EQ(value_of(text, "penstock_redis_calls_total"), 7);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="timeout"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_errors_total{kind="corrupt"})"), 3);
+  EXPECT_EQ(value_of(text, R"(penstock_redis_round_trip_seconds_bucket{le="0.0005"})"), 1);
+}
+
 TEST(Metrics, loop_lag_is_a_histogram) {
   Metrics metrics{two_upstreams()};
   metrics.loop_lag(200us);

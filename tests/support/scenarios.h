@@ -23,8 +23,9 @@ namespace penstock::scenarios {
 //   does. A request that was told to wait, and whose departure names nothing, waited for what it had been told.
 // - Where no limit is `per: upstream`, a group may commit up to the horizon; otherwise no further than 5 ms beyond the
 //   moment that the upstream's own limits allow.
-// - Taken back: pacer, if the bucket is empty and N - w/qps rounds up to the departure: N becomes that. slidingWindow,
-//   the newest: where the list is full, the lesser of its oldest and t - interval takes its place, else nothing.
+// - Taken back: pacer, if N - w/qps rounds up to the departure (all of it was paced): N becomes that. slidingWindow,
+// the
+//   newest alone, and exactly: times over `max` are kept until they are an interval before now, not before the newest.
 
 inline std::vector<Scenario> pacers() {
   return {
@@ -45,6 +46,27 @@ inline std::vector<Scenario> pacers() {
        {pacer(100)},
        {Arrive{0}, Arrive{ms(4)}, Arrive{ms(20)}},
        {at(0), at(ms(10), 0), at(ms(20))}},
+      {"a_weight_is_paced_as_that_many",
+       {pacer(100)},
+       {Arrive{0, 1, 3}, Arrive{0}, Arrive{0, 1, 2}, Arrive{0}},
+       {at(0), at(ms(30), 0), at(ms(40), 0), at(ms(60), 0)}},
+      {"a_changed_rate_applies_from_the_next_departure_on",
+       {pacer(10)},
+       {Arrive{0}, Change{ms(50), {pacer(100)}}, Arrive{ms(60), 3}},
+       {at(0), at(ms(100), 0), at(ms(110), 0), at(ms(120), 0)}},
+      {"a_pacer_takes_back_the_newest",
+       {pacer(100)},
+       {Arrive{0, 3}, GiveBack{ms(5), 2}, Arrive{ms(12)}},
+       {at(0), at(ms(10), 0), at(ms(20), 0), at(ms(20), 0)}},
+      {"a_pacer_does_not_take_back_one_in_the_middle",
+       {pacer(100)},
+       {Arrive{0, 3}, GiveBack{ms(5), 1}, Arrive{ms(6)}},
+       {at(0), at(ms(10), 0), at(ms(20), 0), at(ms(30), 0)}},
+  };
+}
+
+inline std::vector<Scenario> bursts() {
+  return {
       {"a_burst_leaves_at_once_and_one_more_since_the_pacer_was_idle",
        {pacer(10, 3)},
        {Arrive{0, 6}},
@@ -69,26 +91,14 @@ inline std::vector<Scenario> pacers() {
        {pacer(10, 3)},  // 3 of 5 fill the bucket, 2 are paced
        {Arrive{0, 1, 5}, Arrive{0}},
        {at(0), at(ms(200), 0)}},
-      {"a_weight_is_paced_as_that_many",
-       {pacer(100)},
-       {Arrive{0, 1, 3}, Arrive{0}, Arrive{0, 1, 2}, Arrive{0}},
-       {at(0), at(ms(30), 0), at(ms(40), 0), at(ms(60), 0)}},
-      {"a_changed_rate_applies_from_the_next_departure_on",
-       {pacer(10)},
-       {Arrive{0}, Change{ms(50), {pacer(100)}}, Arrive{ms(60), 3}},
-       {at(0), at(ms(100), 0), at(ms(110), 0), at(ms(120), 0)}},
       {"a_lowered_burst_is_no_debt",
        {pacer(10, 5)},  // 3 in the bucket become 2; a millisecond leaks 0.005; one more pays 0.995 over the line
        {Arrive{0, 3}, Change{ms(0.5), {pacer(10, 2)}}, Arrive{ms(1), 2}},
        times(3, at(0)) + std::vector{at(ms(1)), at(ms(100.5), 0)}},
-      {"a_pacer_takes_back_the_newest",
-       {pacer(100)},
-       {Arrive{0, 3}, GiveBack{ms(5), 2}, Arrive{ms(12)}},
-       {at(0), at(ms(10), 0), at(ms(20), 0), at(ms(20), 0)}},
-      {"a_pacer_does_not_take_back_one_in_the_middle",
-       {pacer(100)},
-       {Arrive{0, 3}, GiveBack{ms(5), 1}, Arrive{ms(6)}},
-       {at(0), at(ms(10), 0), at(ms(20), 0), at(ms(30), 0)}},
+      {"a_pacer_takes_back_the_newest_when_its_burst_is_used_up",
+       {pacer(100, 2)},
+       {Arrive{0, 5}, GiveBack{ms(5), 4}, Arrive{ms(12)}},
+       times(3, at(0)) + std::vector{at(ms(10), 0), at(ms(20), 0), at(ms(20), 0)}},
   };
 }
 
@@ -394,8 +404,8 @@ inline std::vector<Scenario> refusals() {
 
 inline std::vector<Scenario> all() {
   std::vector<Scenario> table;
-  for (auto part : {pacers(), windows(), sliding_windows(), token_buckets(), counters(), several_limits(), holds(),
-                    groups(), refusals()}) {
+  for (auto part : {pacers(), bursts(), windows(), sliding_windows(), token_buckets(), counters(), several_limits(),
+                    holds(), groups(), refusals()}) {
     table.insert(table.end(), part.begin(), part.end());
   }
   return table;

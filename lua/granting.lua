@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- One departure after another for the ask `a` of a lane, until it has what it asked for or something stops it. Its
+-- limits: `wide` are the upstream's, `narrow` its group's, if both have any; only of wide ones are turns made.
+local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
+
+local function stop_at(a, why, letter, limit, t)
+  a.stop, a.letter, a.by, a.not_before = why, letter, limit, whole(t)
+end
+
+-- Permits are looked at last, when the time is known.
+local function no_permit(a)
+  for i = 1, a.semaphores and #a.semaphores or 0 do
+    local l = a.semaphores[i]
+    if l.kind.free(l) <= a.granted then
+      stop_at(a, l.refuses and 'refused' or 'permit', l.letter, l, 0)
+      return true
+    end
+  end
+end
+
+-- Who leaves with the one before waited for what that one did.
+local function grant(a, t, limit)
+  local departures, last = a.departures, 2 * a.granted
+  if t == a.base and limit == -1 and last > 0 then limit = departures[last] end
+  departures[last + 1], departures[last + 2] = whole(t), limit
+  a.granted, a.base = a.granted + 1, t
+end
+
+-- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane.
+local function group_allows(a, t, limit)
+  local others = a.line and a.line.units_before(a.group_turns, a.me) or 0
+  local g, blamed = earliest(a.narrow, t, a.w, limit)
+  if others > 0 or g == kNever then g, blamed = ahead_of(a.narrow, t, others, a.w, limit) end
+  if g > t + kGroupSlack + kNoise then stop_at(a, 'turn', 'g', blamed, g) end
+  return g, blamed
+end
+
+-- The next departure and the limit that is to blame; or a stop, because it is too far, or turns are before it.
+local function next_departure(a)
+  local others = a.line and a.line.units_before(a.turns, a.me) or 0
+  local t, limit = earliest(a.wide, a.base, a.w)
+  local far = others > 0 or t == kNever
+  if far then t, limit = ahead_of(a.wide, a.base, others, a.w) end
+  if a.narrow then
+    t, limit = group_allows(a, t, limit)
+    if a.stop ~= '' then return end
+  end
+  if a.windows then t, limit = off_edges(a.windows, t, limit) end
+  if far then t = math.max(t, a.now + kHorizon) end
+  if far or whole(t) > a.now + kHorizon then stop_at(a, 'turn', limit and limit.letter or 'u', limit, t) end
+  return t, limit
+end
+
+-- A limit in refuse mode that is later than now, and than all those that only delay.
+local function refused(a)
+  local t, limit, delayed = a.now, nil, a.now
+  for _, scope in ipairs({ a.wide, a.narrow }) do
+    for i = 1, #scope do
+      local l = scope[i]
+      local front = l.kind.front(l, a.w)
+      if not l.refuses then
+        delayed = math.max(delayed, front)
+      elseif front > t or limit and front == t and l.rank < limit.rank then
+        t, limit = front, l
+      end
+    end
+  end
+  if not limit or t <= delayed then return false end
+  stop_at(a, 'refused', limit.letter, limit, t < kNever and t or limit.kind.ahead(limit, a.now, a.w - 1))
+  a.again = a.not_before
+  return true
+end

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What turns become. Made only where somebody waits.
+local function waiting_part(line)
+  -- Turns that came within the horizon become bookings, in order, whoever asks: so nobody jumps ahead, and nobody's
+  -- late message costs a departure.
+  local function convert(a)
+    for i = 1, #a.turns do
+      local turn = a.turns[i]
+      while #turn < turn.n do
+        local t, limit = earliest(a.wide, a.now, turn.w)
+        if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
+        if whole(t) > a.now + kHorizon then return end
+        commit(a.wide, t, turn.w)
+        turn[#turn + 1] = { at = whole(t), limit = limit and limit.index or -1 }
+      end
+    end
+  end
+
+  -- When the group allows it too.
+  local function with_group(a, t, limit)
+    if not a.narrow then return t, limit end
+    local g, blamed = group_allows(a, t)
+    if a.stop ~= '' then return end
+    if a.windows then g, blamed = off_edges(a.windows, g, blamed) end
+    commit(a.narrow, g, a.w)
+    return g, blamed and blamed.index or limit
+  end
+
+  -- Takes the bookings that my turn became. Those for a lesser weight, and those long past, are lost.
+  local function collect(a)
+    local turn = line.find(a.turns, a.me)
+    if not turn or #turn == 0 then return end
+    while turn[1] and (turn.w < a.w or turn[1].at < a.now - kHorizon) do table.remove(turn, 1) end
+    while turn[1] and a.granted < a.n and not no_permit(a) do
+      local t, limit = with_group(a, math.max(a.base, turn[1].at), turn[1].limit)
+      if a.stop ~= '' then break end
+      grant(a, t, limit)
+      table.remove(turn, 1)
+    end
+    if a.granted > 0 then turn.n = #turn end
+    if turn.n == 0 or turn.w < a.w then line.drop(a.turns, a.me) end
+  end
+
+  -- Whoever was granted a departure needs no turn; another gets one, when it comes to that.
+  local function settle(a, share)
+    local of_group = a.narrow and a.stop == 'turn' and a.letter == 'g'
+    if a.granted > 0 then
+      if a.narrow then line.drop(a.group_turns, a.me) end
+      local turn = line.find(a.turns, a.me)
+      if turn and #turn == 0 then line.drop(a.turns, a.me) end
+    elseif a.stop == 'turn' and a.not_before > 0 then
+      line.take(of_group and a.group_turns or a.turns, a.me, a.not_before, math.min(a.n, share), a.w)
+      local reset = a.by and a.by.kind.front(a.by, a.w) == kNever   -- to ask before that is in vain
+      local earlier = reset and 0 or of_group and kGroupSlack - 1000 or kHorizon / 2
+      a.again = a.not_before - earlier
+    end
+  end
+
+  return { convert = convert, collect = collect, settle = settle }
+end

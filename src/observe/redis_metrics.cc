@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// See redis_metrics.h.
+#include "observe/redis_metrics.h"
+
+#include <algorithm>
+
+namespace penstock::observe {
+namespace {
+// The others are rare enough to begin with their first.
+constexpr const char* kUsualErrors[] = {"unreachable", "timeout", "lost", "error"};
+}  // namespace
+
+RedisMetrics::RedisMetrics(Families& families)
+    : families_(families),
+      round_trip_(families.redis_round_trip.Add({}, lag_bounds())),
+      up_(families.redis_up.Add({})),
+      degraded_(families.degraded.Add({})),
+      calls_{&families.redis_calls.Add({})} {
+  for (const char* kind : kUsualErrors) errors(kind);
+}
+
+void RedisMetrics::round_trip(Duration took) { round_trip_.Observe(std::chrono::duration<double>(took).count()); }
+
+void RedisMetrics::set(const RedisSnapshot& redis) {
+  up_.Set(redis.up);
+  degraded_.Set(redis.degraded);
+  calls_.follow(redis.calls);
+  for (const auto& [kind, total] : redis.errors) errors(kind).follow(total);
+}
+
+void RedisMetrics::Followed::follow(std::uint64_t total) {
+  counter->Increment(static_cast<double>(total - std::exchange(counted, total)));
+}
+
+RedisMetrics::Followed& RedisMetrics::errors(const std::string& kind) {
+  const auto known = std::ranges::find(errors_, kind, [](const auto& one) -> const std::string& { return one.first; });
+  if (known != errors_.end()) return known->second;
+  return errors_.emplace_back(kind, Followed{&families_.redis_errors.Add({{"kind", kind}})}).second;
+}
+
+}  // namespace penstock::observe

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The booker of an upstream whose limits, if it has any, are all kept in this process: it asks Redis for nothing, so
+// that nobody waits for it. Only pauses that an upstream asks for are shared: whoever is asked for one tells all
+// processes. Made by booking_office.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "flow/booker.h"
+#include "flow/group_hash.h"
+#include "flow/local_booker.h"
+
+namespace penstock::redis {
+
+class BookingOffice;
+
+class PausingBooker final : public flow::Booker {
+ public:
+  PausingBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits);
+  ~PausingBooker() override;
+  PausingBooker(const PausingBooker&) = delete;
+  PausingBooker& operator=(const PausingBooker&) = delete;
+
+  bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
+  flow::LimitIndex forbids(int weight) const override { return local_.forbids(weight); }
+  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
+    local_.give_back(now, group, departure);
+  }
+  bool landed(flow::Time now, std::string_view group) override { return local_.landed(now, group); }
+  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    local_.nobody_waits(now, scope, group);
+  }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override;
+
+  /// "pause <group's hash, or -> <microseconds>", from any process, this one too.
+  void message(std::string_view words);
+
+ private:
+  std::string hash_of(std::string_view group) const;
+  std::optional<flow::Time> paused_until(std::string_view hash) const;
+  void forget_past(flow::Time now);
+
+  BookingOffice& office_;
+  const std::string name_;
+  const flow::GroupHash hash_;
+  flow::LocalBooker local_;
+  std::unordered_map<std::string, flow::Time> pauses_;  // until when; by the group's hash, "-" for the upstream
+};
+
+}  // namespace penstock::redis

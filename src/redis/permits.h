@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this process has of one semaphore in Redis. Both sides count what was ever granted and ever returned, and tell
+// each other the totals: a message lost, late or heard twice changes nothing. Pure: no I/O, no clock. For redis_booker.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "flow/limit.h"
+
+namespace penstock::redis {
+
+class Permits {
+ public:
+  explicit Permits(flow::Time lease) : lease_(lease) {}
+
+  /// Permits that nobody uses, and no ask under way has claimed.
+  std::int64_t spare() const { return std::max<std::int64_t>(0, granted_ - returned_ - in_use_ - claimed_); }
+  std::int64_t in_use() const { return in_use_; }
+
+  /// What a script is told: "returned:claimed:spare:others". `spare` is what an ask has claimed of the spare ones.
+  std::string told(std::int64_t spare, std::int64_t waiting_besides) const {
+    return std::to_string(returned_) + ":" + std::to_string(granted_ - returned_) + ":" + std::to_string(spare) + ":" +
+           std::to_string(waiting_besides);
+  }
+
+  /// An ask takes all spare ones with it; they are free again when it is answered, or fails.
+  std::int64_t claim() {
+    const std::int64_t mine = spare();
+    claimed_ += mine;
+    return mine;
+  }
+  void unclaim(std::int64_t count) { claimed_ -= count; }
+
+  /// Redis told how many it ever granted.
+  void granted(std::int64_t total) { granted_ = std::max(granted_, total); }
+  /// A call that was sent at `sent` has renewed the lease. Of the permits told then, `lost` are another's now.
+  void renewed(flow::Time sent, std::int64_t lost) {
+    renewed_ = std::max(renewed_, sent);
+    granted_ -= lost;
+  }
+
+  void use(std::int64_t count) { in_use_ += count; }
+  /// Flights that began without Redis: it shall hear of them as if it had granted them.
+  void use_ungranted(std::int64_t count) {
+    in_use_ += count;
+    granted_ = std::max(granted_, returned_ + in_use_);
+  }
+  /// A flight ended, or will not take place.
+  void ended() {
+    --in_use_;
+    if (granted_ > returned_) ++returned_;
+  }
+  void return_spare() { returned_ += spare(); }
+
+  /// More are in use than were granted: so many flights must be cut. Not those that began without Redis, if these may
+  /// go on.
+  std::int64_t excess(std::int64_t allowed_without) const {
+    return std::max<std::int64_t>(0, in_use_ - std::max(granted_ - returned_, allowed_without));
+  }
+  /// From this moment on others may be granted what this process thinks it holds.
+  flow::Time fence() const { return renewed_ + lease_ / 2; }
+  flow::Time renew_at() const { return renewed_ + lease_ / 6; }
+  /// The lease is over: nothing that was granted holds any more.
+  void forget() { granted_ = returned_; }
+
+ private:
+  flow::Time lease_;
+  std::int64_t granted_ = 0, returned_ = 0;
+  std::int64_t in_use_ = 0;
+  std::int64_t claimed_ = 0;  // of the spare ones, by asks under way
+  flow::Time renewed_ = 0;
+};
+
+}  // namespace penstock::redis

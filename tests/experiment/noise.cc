@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// experiment_noise: how late does this machine wake somebody up who has asked for it? A thread on each core sleeps
+// until each next millisecond. At the end of standard input says `worst_us N p99_us N`, of the core where it is worse.
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "bench/sockets.h"
+
+namespace penstock::experiment {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Lateness = std::vector<double>;
+
+std::vector<int> own_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) bench::die_of_errno("sched_getaffinity");
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+void stay_on(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) bench::die("a core cannot be chosen");
+}
+
+Lateness watch_core(int core, const std::atomic<bool>& over) {
+  stay_on(core);
+  Lateness late;
+  for (auto next = Clock::now(); !over; next = std::max(next, Clock::now())) {
+    next += std::chrono::milliseconds(1);
+    std::this_thread::sleep_until(next);
+    late.push_back(std::chrono::duration<double, std::micro>(Clock::now() - next).count());
+  }
+  std::ranges::sort(late);
+  return late;
+}
+
+void wait_for_the_end_of_input() {
+  char byte;
+  while (read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+}
+
+void run() {
+  const std::vector<int> cores = own_cores();
+  std::vector<Lateness> found(cores.size());
+  std::atomic<bool> over = false;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t at = 0; at < cores.size(); ++at) {
+      threads.emplace_back([&, at] { found[at] = watch_core(cores[at], over); });
+    }
+    wait_for_the_end_of_input();
+    over = true;
+  }
+  double worst = 0, p99 = 0;
+  for (const Lateness& late : found) {
+    worst = std::max(worst, late.back());
+    p99 = std::max(p99, late[late.size() * 99 / 100]);
+  }
+  std::printf("worst_us %.0f p99_us %.0f\n", worst, p99);
+}
+
+}  // namespace
+}  // namespace penstock::experiment
+
+int main() { penstock::experiment::run(); }

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the arrivals at the origin tell: pure arithmetic over their times, in nanoseconds since 1970. Judges nothing.
+For the programs of this folder only."""
+
+import bisect
+import collections
+import typing
+
+MS = 1_000_000
+SECOND = 1000 * MS
+
+
+class Arrival(typing.NamedTuple):
+    at: int
+    process: int
+    group: int
+
+
+def parsed(lines):
+    """As experiment_origin says them; they come ascending."""
+    return [Arrival(*map(int, line.split())) for line in lines.splitlines()]
+
+
+def from_the_first(arrivals, length):
+    """Those of the half-open stretch that the first arrival begins."""
+    return [arrival for arrival in arrivals if arrival.at < arrivals[0].at + length]
+
+
+def fullest(times, length):
+    """The most that any half-open stretch of this length holds; one that is fullest can begin with an arrival."""
+    return max((bisect.bisect_left(times, begin + length) - at for at, begin in enumerate(times)), default=0)
+
+
+def whole_windows(times, length, count):
+    """How many came in each of `count` windows aligned to 1970, from the first that began after the first arrival."""
+    first = times[0] // length + 1
+    seen = collections.Counter(at // length for at in times)
+    return [seen[first + at] for at in range(count)]
+
+
+def bursts(times, silence):
+    """How many came between two silences, each burst with the time of its first."""
+    found = []
+    for at, before in zip(times, [times[0] - silence, *times]):
+        if at - before >= silence:
+            found.append([at, 0])
+        found[-1][1] += 1
+    return [tuple(burst) for burst in found]
+
+
+def gaps(times):
+    return sorted(after - before for before, after in zip(times, times[1:]))
+
+
+def quantile(ascending, share):
+    return ascending[min(int(share * len(ascending)), len(ascending) - 1)]
+
+
+def shares(arrivals, processes):
+    counts = collections.Counter(arrival.process for arrival in arrivals)
+    return [counts[process] for process in range(processes)]
+
+
+def groups(arrivals, count):
+    """Of groups 1 to `count`."""
+    counts = collections.Counter(arrival.group for arrival in arrivals)
+    return [counts[group] for group in range(1, count + 1)]

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups in their masses: forgotten little by little, in bounded memory, and never all at once.
+#include "flow/groups.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "flow/local_booker.h"
+#include "support/scenario.h"
+
+namespace penstock::flow {
+namespace {
+
+using namespace scenarios;
+
+std::string name(int n) { return "/guilds/" + std::to_string(700'000'000'000'000'000 + n); }
+
+TEST(Groups, finds_what_was_added) {
+  Groups<int> groups;
+  EXPECT_EQ(groups.find("a"), nullptr);
+  for (int n = 0; n < 5'000; ++n) groups.add(name(n), n);
+  EXPECT_EQ(groups.size(), 5'000u);
+  for (int n = 0; n < 5'000; ++n) ASSERT_EQ(*groups.find(name(n)), n);
+  EXPECT_EQ(groups.find(name(5'000)), nullptr);
+}
+
+TEST(Groups, forgets_what_may_be_forgotten_and_nothing_else) {
+  Groups<int> groups;
+  for (int n = 0; n < 5'000; ++n) groups.add(name(n), n);
+  for (int i = 0; i < 5'000; ++i) groups.sweep([](int n) { return n % 2 == 1; });
+  EXPECT_EQ(groups.size(), 2'500u);
+  for (int n = 0; n < 5'000; ++n) ASSERT_EQ(groups.find(name(n)) != nullptr, n % 2 == 0) << n;
+}
+
+TEST(Groups, a_sweep_looks_at_a_few) {
+  Groups<int> groups;
+  for (int n = 0; n < 20'000; ++n) groups.add(name(n), n);
+  int most = 0;
+  std::set<int> seen;
+  for (int i = 0; i < 20'000; ++i) {
+    int looks = 0;
+    groups.sweep([&](int n) { return ++looks, seen.insert(n), false; });
+    most = std::max(most, looks);
+  }
+  EXPECT_LE(most, 40) << "of 20 000";
+  EXPECT_EQ(seen.size(), 20'000u) << "and in the end at all";
+}
+
+TEST(Groups, a_few_are_kept_whatever_may_be_forgotten) {
+  Groups<int> groups;
+  for (std::size_t n = 0; n < Groups<int>::kFew; ++n) groups.add(name(static_cast<int>(n)), 0);
+  for (int i = 0; i < 10'000; ++i) groups.sweep([](int) { return true; });
+  EXPECT_EQ(groups.size(), Groups<int>::kFew);
+}
+
+/// One departure of each of so many groups, `apart` µs after each other.
+void visit(LocalBooker& booker, int first, int count, Time apart) {
+  Booking booking;
+  for (int n = first; n < first + count; ++n) {
+    booking.clear();
+    ASSERT_TRUE(booker.ask(n * apart, {.group = name(n)}, booking));
+    ASSERT_EQ(booking.departures.size(), 1u);
+  }
+}
+
+TEST(ManyGroups, those_that_nobody_uses_are_never_more_than_those_in_use) {
+  LocalBooker booker({per_group(bucket(1, 1, sec(1)))}, kStart);
+  for (int part = 0; part < 8; ++part) {
+    visit(booker, part * 20'000, 20'000, 100);  // 10 000 are in use: those of the last second
+    ASSERT_LE(booker.groups(), 20'000u);
+  }
+}
+
+TEST(ManyGroups, are_forgotten_by_the_use_of_others) {
+  LocalBooker booker({per_group(bucket(1, 1, sec(1)))}, kStart);
+  visit(booker, 0, 50'000, 1);
+  ASSERT_EQ(booker.groups(), 50'000u);
+  Booking booking;
+  for (int i = 0; i < 100'000; ++i) booking.clear(), booker.ask(sec(10 + i), {.group = "one"}, booking);
+  EXPECT_LE(booker.groups(), Groups<int>::kFew);
+}
+
+TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
+  LocalBooker booker({per_group(limit(SemaphoreConfig{.capacity = 1}))}, kStart);
+  visit(booker, 0, 3'000, 1);
+  Booking booking;
+  for (int i = 0; i < 3'000; ++i) booking.clear(), booker.ask(sec(3'600), {.group = name(i)}, booking);
+  EXPECT_EQ(booker.groups(), 3'000u);
+  for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(booker.landed(sec(3'600), name(i)));
+}
+
+TEST(ManyGroups, take_up_little_memory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "counts the memory of malloc";
+#endif
+  LocalBooker booker({per_group(window(10, sec(3'600))), pacer(1e9)}, kStart);
+  const auto before = mallinfo2().uordblks;
+  visit(booker, 0, 200'000, 1);
+  ASSERT_EQ(booker.groups(), 200'000u);
+  const auto bytes = (mallinfo2().uordblks - before) / 200'000;
+  RecordProperty("bytes_per_group", static_cast<int>(bytes));
+  EXPECT_LE(bytes, 250u);
+}
+
+}  // namespace
+}  // namespace penstock::flow

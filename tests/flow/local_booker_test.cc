@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// How limits compose in one process: the latest frontier decides, all commit or none, nothing beyond the horizon. What
+// each kind does, and which limit is named, is in the table of scenarios.
+#include "flow/local_booker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/scenario.h"
+
+namespace penstock::flow {
+namespace {
+
+using namespace scenarios;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Stop = Booking::Stop;
+using Scope = Booking::Scope;
+
+Booking ask(LocalBooker& booker, Time now, std::size_t count = 1, std::string_view group = {}, int weight = 1) {
+  Booking booking;
+  EXPECT_TRUE(booker.ask(now, {.group = group, .count = count, .weight = weight}, booking));
+  return booking;
+}
+
+std::vector<Time> leave(LocalBooker& booker, Time now, std::size_t count = 1, std::string_view group = {}) {
+  std::vector<Time> times;
+  for (const Departure& departure : ask(booker, now, count, group).departures) times.push_back(departure.at);
+  return times;
+}
+
+LocalBooker local(std::vector<LimitConfig> limits) { return LocalBooker(std::move(limits), kStart); }
+
+LimitConfig semaphore(int capacity) { return limit(SemaphoreConfig{.capacity = capacity}); }
+
+// ---- times ----------------------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, without_limits_grants_everything_now) {
+  LocalBooker booker;
+  const Booking booking = ask(booker, 77, 3);
+  EXPECT_THAT(booking.departures, ElementsAre(Departure{77}, Departure{77}, Departure{77}));
+  EXPECT_EQ(booker.ahead(77, "", 1'000, 1'000), 77);
+  EXPECT_EQ(booker.forbids(1'000'000), kNoLimit);
+}
+
+TEST(LocalBooker, commits_up_to_the_horizon_and_not_beyond) {
+  LocalBooker booker = local({pacer(40)});
+  const Booking booking = ask(booker, sec(1), 9);
+  EXPECT_THAT(booking.departures,
+              ElementsAre(Departure{sec(1)}, Departure{ms(1'025), 1, 0}, Departure{ms(1'050), 1, 0}));
+  EXPECT_EQ(booking.stop, Stop::turn);
+  EXPECT_EQ(booking.scope, Scope::upstream);
+  EXPECT_EQ(booking.limited_by, 0);
+  EXPECT_EQ(booking.not_before, ms(1'075));
+  EXPECT_EQ(booking.ask_again, ms(1'025));
+  EXPECT_THAT(leave(booker, ms(1'025)), ElementsAre(ms(1'075))) << "nothing beyond it was committed";
+}
+
+TEST(LocalBooker, books_at_the_moment_that_it_named_and_not_sooner) {
+  LocalBooker booker = local({pacer(3)});
+  leave(booker, 0);
+  const Booking told = ask(booker, 1);
+  EXPECT_EQ(told.not_before, 333'334);
+  EXPECT_THAT(leave(booker, told.ask_again - 1), IsEmpty());
+  EXPECT_THAT(leave(booker, told.ask_again), ElementsAre(told.not_before));
+}
+
+TEST(LocalBooker, maps_the_clock_of_its_caller) {
+  // The caller's 0 is 0.4 s into a second.
+  LocalBooker booker({window(1, sec(1))}, kStart + 400'000.25);
+  EXPECT_THAT(leave(booker, 0), ElementsAre(0));
+  EXPECT_EQ(ask(booker, 0).not_before, ms(601));
+}
+
+// The model estimated: newcomers overtook those who had been told a time.
+TEST(LocalBooker, asking_again_and_again_neither_costs_nor_gains_anything) {
+  LocalBooker booker =
+      local({window(2, sec(1)), pacer(100), bucket(50, 1, sec(1)), sliding(40, sec(60)), counter(30, sec(60))});
+  for (int second = 0; second < 5; ++second) {
+    const Time now = sec(second) + ms(100);
+    EXPECT_THAT(leave(booker, now, 2), ElementsAre(now, now + ms(10))) << second;
+    for (int i = 0; i < 1'000; ++i) ASSERT_THAT(leave(booker, now + ms(20) + i), IsEmpty());
+  }
+}
+
+TEST(LocalBooker, names_a_reset_as_the_moment_to_ask_again) {
+  LocalBooker booker = local({counter(1, sec(1))});
+  leave(booker, ms(100));
+  const Booking told = ask(booker, ms(200));
+  EXPECT_EQ(told.ask_again, ms(1'099));
+  EXPECT_EQ(told.not_before, ms(1'100));
+  EXPECT_THAT(leave(booker, told.ask_again - 1), IsEmpty());
+  EXPECT_THAT(leave(booker, told.ask_again), ElementsAre(ms(1'100)));
+}
+
+// ---- groups ---------------------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, stops_only_the_group_where_the_limit_of_the_group_is_further_than_its_reach) {
+  LocalBooker booker = local({pacer(1'000), per_group(bucket(1, 1, sec(1)))});
+  const Booking booking = ask(booker, 0, 2, "a");
+  EXPECT_THAT(booking.departures, ElementsAre(Departure{0}));
+  EXPECT_EQ(booking.scope, Scope::group);
+  EXPECT_EQ(booking.limited_by, 1);
+  EXPECT_EQ(booking.not_before, sec(1));
+  EXPECT_EQ(booking.ask_again, sec(1) - kGroupReach);
+  EXPECT_THAT(leave(booker, booking.ask_again - 1, 1, "a"), IsEmpty());
+  EXPECT_THAT(leave(booker, booking.ask_again, 1, "a"), ElementsAre(sec(1)));
+}
+
+TEST(LocalBooker, a_group_never_commits_the_upstream_beyond_its_reach) {
+  LocalBooker near = local({pacer(1'000), per_group(bucket(1, 1, ms(6)))});
+  EXPECT_THAT(leave(near, 0, 2, "a"), ElementsAre(0, ms(6))) << "the upstream would have allowed it at 1 ms";
+  EXPECT_THAT(leave(near, 0, 1, "b"), ElementsAre(ms(7)));
+  LocalBooker far = local({pacer(1'000), per_group(bucket(1, 1, 6'001))});
+  EXPECT_THAT(leave(far, 0, 2, "a"), ElementsAre(0));
+  EXPECT_THAT(leave(far, 0, 1, "b"), ElementsAre(ms(1))) << "no hole";
+}
+
+TEST(LocalBooker, where_only_groups_have_limits_stops_only_the_group) {
+  LocalBooker booker = local({per_group(pacer(10))});
+  const Booking booking = ask(booker, 0, 2, "a");
+  EXPECT_EQ(booking.scope, Scope::group);
+  EXPECT_EQ(booking.not_before, ms(100));
+  EXPECT_EQ(booking.ask_again, ms(50));
+  EXPECT_THAT(leave(booker, ms(50), 1, "a"), ElementsAre(ms(100)));
+}
+
+TEST(LocalBooker, where_only_groups_have_limits_stops_only_the_group_after_departures_too) {
+  LocalBooker booker = local({per_group(pacer(50))});
+  const Booking booking = ask(booker, 0, 9, "a");
+  EXPECT_EQ(booking.departures.size(), 3u);
+  EXPECT_EQ(booking.scope, Scope::group);
+  EXPECT_EQ(booking.ask_again, ms(10));
+}
+
+TEST(LocalBooker, where_only_groups_have_limits_a_pause_stops_every_lane_all_the_same) {
+  LocalBooker booker = local({per_group(pacer(50))});
+  booker.pause(0, {}, sec(1));
+  EXPECT_EQ(ask(booker, 0, 1, "a").scope, Scope::upstream);
+  EXPECT_EQ(ask(booker, 0, 1, "a").ask_again, ms(950));
+}
+
+TEST(LocalBooker, remembers_no_group_without_limits_of_its_own) {
+  LocalBooker booker = local({pacer(1'000)});
+  leave(booker, 0, 1, "a");
+  EXPECT_EQ(booker.groups(), 0u);
+}
+
+TEST(LocalBooker, remembers_no_group_that_was_refused) {
+  LocalBooker booker = local({refusing(per_group(window(1, sec(1)))), pacer(1)});
+  leave(booker, ms(100), 1, "a");
+  leave(booker, ms(100), 1, "b");
+  EXPECT_EQ(booker.groups(), 1u);
+}
+
+// ---- weights --------------------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, forbids_a_weight_that_a_limit_can_never_admit) {
+  const std::vector<LimitConfig> limits{
+      pacer(10, 2), window(9, sec(1)), sliding(8, sec(1)), bucket(7, 1, sec(1)), per_group(counter(6, sec(1))),
+      semaphore(1)};
+  LocalBooker booker = local(limits);
+  EXPECT_EQ(booker.forbids(6), kNoLimit) << "a pacer paces, and a permit is one request's";
+  EXPECT_EQ(booker.forbids(7), 4);
+  EXPECT_EQ(local({limits[0], limits[3]}).forbids(8), 1);
+  EXPECT_EQ(local({limits[2]}).forbids(9), 0);
+  EXPECT_EQ(local({limits[1]}).forbids(10), 0);
+}
+
+TEST(LocalBooker, who_became_too_heavy_while_waiting_does_not_stop_the_others) {
+  LocalBooker booker = local({window(9, sec(1))});
+  booker.set_limits({window(2, sec(1))});
+  const Booking booking = ask(booker, ms(100), 1, "a", 3);
+  EXPECT_THAT(booking.departures, IsEmpty());
+  EXPECT_EQ(booking.scope, Scope::group);
+  EXPECT_EQ(booking.limited_by, 0);
+  EXPECT_GT(booking.ask_again, ms(100));
+}
+
+// ---- permits --------------------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, a_semaphore_lets_so_many_fly) {
+  LocalBooker booker = local({semaphore(2)});
+  const Booking booking = ask(booker, 0, 3);
+  EXPECT_EQ(booking.departures.size(), 2u);
+  EXPECT_EQ(booking.stop, Stop::permit);
+  EXPECT_EQ(booking.scope, Scope::upstream);
+  EXPECT_EQ(booking.limited_by, 0);
+  EXPECT_TRUE(booker.landed(sec(1), {})) << "lanes may ask again";
+  EXPECT_FALSE(booker.landed(sec(1), {})) << "nobody waited";
+  EXPECT_THAT(leave(booker, sec(1), 3), ElementsAre(sec(1), sec(1)));
+}
+
+TEST(LocalBooker, who_finds_no_permit_has_spent_nothing) {
+  LocalBooker booker = local({semaphore(1), pacer(10)});
+  leave(booker, 0);
+  for (int i = 1; i < 10; ++i) EXPECT_EQ(ask(booker, ms(100) * i).stop, Stop::permit);
+  booker.landed(ms(950), {});
+  EXPECT_THAT(leave(booker, ms(960)), ElementsAre(ms(960)));
+}
+
+TEST(LocalBooker, names_the_first_limit_without_a_permit) {
+  LocalBooker booker = local({pacer(1'000), semaphore(2), named("other", semaphore(2))});
+  EXPECT_EQ(ask(booker, 0, 3).limited_by, 1);
+}
+
+TEST(LocalBooker, looks_at_times_before_permits) {
+  LocalBooker booker = local({semaphore(1), pacer(10)});
+  leave(booker, 0);
+  EXPECT_EQ(ask(booker, ms(1)).stop, Stop::turn);
+}
+
+TEST(LocalBooker, a_departure_given_back_frees_its_permit) {
+  LocalBooker booker = local({semaphore(1)});
+  const Booking booking = ask(booker, 0);
+  booker.give_back(0, {}, booking.departures.front());
+  EXPECT_THAT(leave(booker, 0), ElementsAre(0));
+}
+
+TEST(LocalBooker, a_semaphore_of_a_group_stops_that_group) {
+  LocalBooker booker = local({per_group(semaphore(1))});
+  leave(booker, 0, 1, "a");
+  const Booking booking = ask(booker, 0, 1, "a");
+  EXPECT_EQ(booking.stop, Stop::permit);
+  EXPECT_EQ(booking.scope, Scope::group);
+  EXPECT_THAT(leave(booker, 0, 1, "b"), ElementsAre(0));
+  EXPECT_TRUE(booker.landed(0, "b"));
+  EXPECT_EQ(ask(booker, 0, 1, "a").stop, Stop::permit);
+  EXPECT_TRUE(booker.landed(0, "a"));
+  EXPECT_THAT(leave(booker, 0, 1, "a"), ElementsAre(0));
+}
+
+TEST(LocalBooker, a_changed_capacity_cuts_nobody_and_holds_from_the_next_on) {
+  LocalBooker booker = local({semaphore(3)});
+  leave(booker, 0, 3);
+  booker.set_limits({semaphore(2)});
+  EXPECT_FALSE(booker.landed(0, {})) << "two still fly";
+  EXPECT_EQ(ask(booker, 0).stop, Stop::permit);
+  EXPECT_TRUE(booker.landed(0, {}));
+  EXPECT_THAT(leave(booker, 0, 2), ElementsAre(0));
+  booker.set_limits({semaphore(4)});
+  EXPECT_THAT(leave(booker, 0, 9), ElementsAre(0, 0));
+}
+
+// ---- refusals, pauses, estimates ------------------------------------------------------------------------------------
+
+TEST(LocalBooker, a_refusal_says_until_when) {
+  LocalBooker booker = local({pacer(1'000), refusing(window(1, sec(1)))});
+  const Booking booking = ask(booker, ms(100), 2);
+  EXPECT_EQ(booking.departures.size(), 1u);
+  EXPECT_EQ(booking.stop, Stop::refused);
+  EXPECT_EQ(booking.limited_by, 1);
+  EXPECT_EQ(booking.ask_again, sec(1));
+}
+
+TEST(LocalBooker, a_refusal_before_a_reset_says_until_when_too) {
+  LocalBooker booker = local({refusing(counter(1, sec(1)))});
+  leave(booker, ms(100));
+  EXPECT_EQ(ask(booker, ms(200)).ask_again, ms(1'100));
+}
+
+TEST(LocalBooker, a_pause_stops_every_lane_and_that_of_a_group_only_its_own) {
+  LocalBooker booker = local({pacer(1'000)});
+  booker.pause(0, "a", sec(2));
+  EXPECT_EQ(ask(booker, 0, 1, "a").scope, Scope::group);
+  EXPECT_EQ(ask(booker, 0, 1, "a").limited_by, kHold);
+  EXPECT_THAT(leave(booker, 0, 1, "b"), ElementsAre(0));
+  booker.pause(0, "", sec(1));
+  EXPECT_EQ(ask(booker, 0, 1, "b").scope, Scope::upstream);
+  EXPECT_EQ(ask(booker, 0, 1, "b").not_before, sec(1));
+}
+
+TEST(LocalBooker, estimates_by_the_latest_limit_with_the_others_before_those_of_the_upstream) {
+  LocalBooker booker = local({pacer(10), per_group(pacer(2))});
+  EXPECT_EQ(booker.ahead(0, "a", 0, 0), 0);
+  EXPECT_EQ(booker.ahead(0, "a", 1, 0), ms(500));
+  EXPECT_EQ(booker.ahead(0, "a", 1, 30), ms(3'100));
+  leave(booker, 0, 1, "a");
+  EXPECT_EQ(booker.ahead(0, "a", 1, 0), ms(1'000));
+  EXPECT_EQ(booker.ahead(0, "b", 1, 0), ms(500));
+  booker.pause(0, "b", sec(9));
+  EXPECT_EQ(booker.ahead(0, "b", 1, 0), sec(9));
+  booker.pause(0, "", sec(5));
+  EXPECT_EQ(booker.ahead(0, "a", 1, 0), sec(5));
+}
+
+// ---- other limits ---------------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, limits_of_other_names_or_kinds_start_anew) {
+  LocalBooker booker = local({bucket(1, 1, sec(10))});
+  leave(booker, 0);
+  booker.set_limits({named("other", bucket(1, 1, sec(10)))});
+  EXPECT_THAT(leave(booker, 1), ElementsAre(1));
+  booker.set_limits({named("other", window(5, sec(1)))});
+  EXPECT_THAT(leave(booker, ms(2), 5).size(), 5u);
+  booker.set_limits({});
+  EXPECT_THAT(leave(booker, ms(2), 50).size(), 50u);
+}
+
+TEST(LocalBooker, what_was_booked_elsewhere_counts) {
+  LocalBooker booker = local({pacer(10), per_group(bucket(2, 1, sec(10)))});
+  booker.book(ms(40), "a", 1);
+  booker.book(ms(40), "a", 1);
+  EXPECT_EQ(ask(booker, ms(50), 1, "a").not_before, ms(10'040));
+  EXPECT_EQ(ask(booker, ms(50), 1, "b").not_before, ms(240));
+}
+
+TEST(LocalBooker, what_was_booked_elsewhere_against_the_limits_is_no_credit) {
+  LocalBooker booker = local({pacer(10), counter(1, sec(1)), sliding(1, sec(1))});
+  for (int i = 0; i < 5; ++i) booker.book(ms(100), {}, 1);
+  booker.book(ms(50), {}, 1);
+  EXPECT_EQ(ask(booker, ms(100)).not_before, ms(1'102));
+}
+
+}  // namespace
+}  // namespace penstock::flow

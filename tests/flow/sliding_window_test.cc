@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sliding window keeps, and what it must not do.
+#include "flow/sliding_window.h"
+
+#include <gtest/gtest.h>
+
+#include "flow/keeps.h"
+
+namespace penstock::flow {
+namespace {
+
+constexpr Instant kMs = 1'000;
+
+/// At most `max` in any half-open stretch as long as the interval and the guard.
+void expect_kept(const std::vector<Left>& left, const SlidingWindowConfig& config) {
+  const auto interval = static_cast<double>(config.interval.count()) + 2 * kGuard;
+  expect_at_most(left, [&](Instant length) { return length < interval ? config.max : 1e9; });
+}
+
+TEST(SlidingWindow, lets_no_more_than_its_max_pass_in_any_stretch_of_its_length) {
+  for (int seed = 0; seed < 400; ++seed) {
+    Chance chance(seed);
+    SlidingWindowConfig config{.max = 20, .interval = 500ms};
+    const auto change = [&] {
+      config.max = chance.from_to(5, 40);
+      config.interval = Duration(chance.from_to(1'000, 800'000));
+    };
+    SlidingWindow window(config);
+    std::vector<SlidingWindowConfig> in_force{config};
+    const auto stretches =
+        drive(window, chance, {.heaviest = 5, .change = [&] { change(), in_force.push_back(config); }});
+    for (std::size_t i = 0; i < stretches.size(); ++i) expect_kept(stretches[i], in_force[i]);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST(SlidingWindow, keeps_that_across_a_change_of_its_max_by_the_looser_one) {
+  for (int seed = 0; seed < 200; ++seed) {
+    Chance chance(seed);
+    SlidingWindowConfig config{.max = 20, .interval = 500ms};
+    SlidingWindow window(config);
+    const auto stretches =
+        drive(window, chance, {.steps = 400, .heaviest = 5, .change = [&] { config.max = chance.from_to(5, 20); }});
+    expect_kept(joined(stretches), {.max = 20, .interval = 500ms});
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST(SlidingWindow, a_crowd_uses_all_but_the_guard) {
+  const SlidingWindowConfig config{.max = 200, .interval = 500ms};
+  SlidingWindow window(config);
+  Instant now = kThisYear;
+  for (int n = 0; n < 4'000; ++n) leave_as_soon_as_may_be(window, now);
+  EXPECT_EQ(window.frontier(1) - kThisYear, 20 * 502 * kMs);
+}
+
+TEST(SlidingWindow, a_departure_before_the_newest_counts_as_late_as_that) {
+  const SlidingWindowConfig config{.max = 3, .interval = 100ms};
+  SlidingWindow window(config);
+  window.commit(kThisYear + 40 * kMs, 2);  // booked ahead, by one lane
+  window.commit(kThisYear, 1);             // and now by another
+  EXPECT_EQ(window.frontier(3), kThisYear + 142 * kMs);
+}
+
+// Plain removal forgets what the trim has dropped: 0, 10, 20, 30 (dropped), 15 make four within 30.
+TEST(SlidingWindow, taking_back_the_newest_makes_no_room_for_one_too_many) {
+  const SlidingWindowConfig config{.max = 3, .interval = 28ms};
+  SlidingWindow window(config);
+  for (const double at : {0.0, 10.0, 20.0, 30.0}) window.commit(kThisYear + at * kMs, 1);
+  window.give_back(kThisYear + 30 * kMs, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 30 * kMs);
+}
+
+TEST(SlidingWindow, takes_back_a_weight_whole) {
+  const SlidingWindowConfig config{.max = 4, .interval = 100ms};
+  SlidingWindow window(config);
+  window.commit(kThisYear, 1);
+  window.commit(kThisYear + 10 * kMs, 3);
+  window.give_back(kThisYear + 10 * kMs, 3);
+  EXPECT_LE(window.frontier(3), kThisYear + 10 * kMs);
+  EXPECT_EQ(window.frontier(4), kThisYear + 102 * kMs);
+}
+
+TEST(SlidingWindow, takes_back_the_newest_only) {
+  const SlidingWindowConfig config{.max = 2, .interval = 100ms};
+  SlidingWindow window(config);
+  window.commit(kThisYear, 1);
+  window.commit(kThisYear + 10 * kMs, 1);
+  window.give_back(kThisYear, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 102 * kMs);
+}
+
+TEST(SlidingWindow, estimates_come_true) {
+  const SlidingWindowConfig config{.max = 4, .interval = 100ms};
+  SlidingWindow window(config);
+  expect_estimates_come_true(window, kThisYear, 13, 0);
+  window.commit(kThisYear + 700 * kMs, 2);
+  expect_estimates_come_true(window, kThisYear + 750 * kMs, 13, 0);
+}
+
+TEST(SlidingWindow, may_be_forgotten_an_interval_after_the_newest) {
+  const SlidingWindowConfig config{.max = 4, .interval = 100ms};
+  SlidingWindow window(config);
+  EXPECT_EQ(window.forgettable_at(), kAlways);
+  window.commit(kThisYear, 1);
+  EXPECT_EQ(window.forgettable_at(), kThisYear + 102 * kMs);
+}
+
+}  // namespace
+}  // namespace penstock::flow

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts words in order, and takes answers apart.
+#include "lua/asker.h"
+
+#include <cstdio>
+namespace penstock::lua {
+
+namespace {
+
+std::string text(auto number) { return std::to_string(number); }
+std::string text(Duration duration) { return std::to_string(duration.count()); }
+std::string text(double number) {
+  char digits[40];
+  std::snprintf(digits, sizeof digits, "%.17g", number);
+  return digits;
+}
+
+Texts numbers_of(const PacerConfig& pacer) {
+  return {text(pacer.qps), text(pacer.max_burst), text(pacer.burst_allowance_factor)};
+}
+Texts numbers_of(const WindowConfig& window) {
+  return {text(window.reservoir), text(window.interval), window.spread ? "1" : "0"};
+}
+Texts numbers_of(const SlidingWindowConfig& window) { return {text(window.max), text(window.interval), "0"}; }
+Texts numbers_of(const TokenBucketConfig& bucket) {
+  return {text(bucket.capacity), text(bucket.refill_amount), text(bucket.refill_frequency)};
+}
+Texts numbers_of(const SemaphoreConfig& semaphore) { return {text(semaphore.capacity), text(semaphore.lease), "0"}; }
+Texts numbers_of(const CounterConfig& counter) { return {text(counter.max), text(counter.period), "0"}; }
+
+bool of_group(const LimitConfig& limit) { return limit.per == LimitConfig::Per::group; }
+
+}  // namespace
+
+Texts words_of(const LimitConfig::Kind& kind) {
+  Texts words{std::string(limit_key(kind))};
+  for (auto& number : std::visit([](const auto& config) { return numbers_of(config); }, kind)) words.push_back(number);
+  return words;
+}
+
+Asker::Asker(Scripts& scripts, std::string upstream, std::string who, std::vector<LimitConfig> limits, double start)
+    : scripts_(scripts),
+      upstream_(std::move(upstream)),
+      who_(std::move(who)),
+      limits_(std::move(limits)),
+      start_(static_cast<std::int64_t>(start)) {}
+
+std::string Asker::key(std::string_view name, std::string_view group) const {
+  std::string key = "penstock:{" + upstream_ + "}:" + std::string(name);
+  return group.empty() ? key : key + ":" + std::string(group);
+}
+
+std::string Asker::key_of(std::size_t limit, std::string_view group) const {
+  return key(limits_[limit].name, of_group(limits_[limit]) ? group : std::string_view());
+}
+
+Texts Asker::keys_of_limits(std::string_view group) const {
+  Texts keys;
+  for (std::size_t i = 0; i < limits_.size(); ++i) keys.push_back(key_of(i, group));
+  return keys;
+}
+
+void Asker::add_limits(Texts& arguments) const {
+  for (const LimitConfig& limit : limits_) {
+    const Texts words = words_of(limit.kind);
+    const bool refuses = limit.mode == LimitConfig::Mode::refuse;
+    arguments.insert(arguments.end(), {words[0], of_group(limit) ? "g" : "u", refuses ? "r" : "d"});
+    arguments.insert(arguments.end(), words.begin() + 1, words.end());
+  }
+}
+
+Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
+  Texts keys{key("head"), key("alive"), key("hold")};
+  if (!ask.group.empty()) keys.insert(keys.end(), {key("hold", ask.group), key("turns", ask.group)});
+  for (auto& limit : keys_of_limits(ask.group)) keys.push_back(limit);
+  Texts arguments{who_,
+                  generation_,
+                  "by-" + who_ + "-at-" + text(now),
+                  text(alive_),
+                  touch ? "1" : "0",
+                  std::string(ask.group),
+                  text(ask.count),
+                  text(ask.weight),
+                  text(ask.ahead)};
+  add_limits(arguments);
+  const auto reply = scripts_.call(Script::book, instant(now), keys, std::move(arguments));
+  if (reply.items.size() != 11) return {.status = reply.text};
+  const auto& items = reply.items;
+  const auto when = [&](const test::RedisReply& item) { return item.integer == 0 ? 0 : here(item.integer); };
+  Answer answer{.status = items[1].text,
+                .now = here(items[2].integer),
+                .alive = static_cast<int>(items[3].integer),
+                .granted_all = items[4].text.empty()};
+  generation_ = items[0].text;
+  alive_ = answer.alive;
+  auto& booking = answer.booking;
+  using Stop = flow::Booking::Stop;
+  booking.stop = items[4].text == "permit" ? Stop::permit : items[4].text == "refused" ? Stop::refused : Stop::turn;
+  booking.scope = items[5].text == "g" ? flow::Booking::Scope::group : flow::Booking::Scope::upstream;
+  booking.limited_by = static_cast<flow::LimitIndex>(items[6].integer);
+  booking.ask_again = when(items[7]), booking.not_before = when(items[8]);
+  for (std::size_t i = 0; i + 1 < items[10].items.size(); i += 2) {
+    booking.departures.push_back({.at = here(items[10].items[i].integer),
+                                  .weight = ask.weight,
+                                  .limited_by = static_cast<flow::LimitIndex>(items[10].items[i + 1].integer)});
+  }
+  return answer;
+}
+
+test::RedisReply Asker::undo(Time now, std::string_view group, const flow::Departure& departure) {
+  Texts keys{key("head")};
+  for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
+  Texts arguments{generation_, "1", text(instant(departure.at)), text(departure.weight)};
+  add_limits(arguments);
+  return scripts_.call(Script::undo, instant(now), keys, std::move(arguments));
+}
+
+test::RedisReply Asker::leave(Time now, std::string_view group, bool of_group) {
+  Texts keys{key("head")};
+  if (!group.empty()) keys.push_back(key("turns", group));
+  return scripts_.call(Script::leave, instant(now), keys,
+                       {who_, generation_, "penstock:to:", upstream_, std::string(group), of_group ? "g" : "u"});
+}
+
+test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {
+  return scripts_.call(Script::pause, instant(now), {key("head"), key("hold", group)}, {text(length)});
+}
+
+test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view group) {
+  Texts keys{key("head"), key_of(limit, group)};
+  const bool grouped = of_group(limits_[limit]);
+  if (grouped) keys.push_back(key("turns", group));
+  const Texts words = words_of(limits_[limit].kind);
+  return scripts_.call(
+      Script::reset, instant(now), keys,
+      {who_, generation_, words[1], words[2], "penstock:to:", upstream_, grouped ? std::string(group) : std::string()});
+}
+
+test::RedisReply Asker::hand_in(Time now, std::string_view group, const Texts& states) {
+  Texts keys{key("head"), key("alive")};
+  Texts arguments{who_, generation_, "1"};
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    keys.push_back(key_of(i, group));
+    for (auto& word : words_of(limits_[i].kind)) arguments.push_back(word);
+    arguments.push_back(states[i]);
+  }
+  return scripts_.call(Script::hand_in, instant(now), keys, std::move(arguments));
+}
+
+}  // namespace penstock::lua

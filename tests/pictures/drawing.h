@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A story as an SVG: above when requests arrive, below when they leave, and a line from the one to the other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pictures/stories.h"
+
+namespace penstock::pictures {
+
+/// The story's requests with the times at which they leave.
+std::string drawn(const Story& story, const std::vector<Request>& requests);
+
+/// What a drawing says under the mouse about each request, in their order: the test reads it back.
+std::string told(const Request& request);
+
+}  // namespace penstock::pictures
