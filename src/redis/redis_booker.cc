@@ -22,6 +22,7 @@ namespace {
 constexpr Time kSecond = 1'000'000;
 constexpr Time kInUse = 4 * kSecond;  // after the last ask
 constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
+constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
 flow::Instant wall_at_zero(const loop::Loop& loop) {
@@ -43,7 +44,8 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits),
       shadow_(limits, wall_at_zero(office.loop())),
-      asks_(office.loop(), office.config().timeout.count(), [this](const Asking& late) { answer_alone(late); }),
+      asks_(office.loop(), office.config().timeout.count() + kGrace,
+            [this](const Asking& late) { answer_alone(late); }),
       resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       semaphores_(
           office.loop(), limits, events, [this](std::string_view group) { return hash_of(group); },
@@ -346,7 +348,9 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   if (until <= now) return;
   call_.clear();
   spelling_.pause(call_, hash_of(group), until - now);
-  call(Script::pause);
+  call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
+    if (*life && !outcome) (*life)->pauses_.push_back({name, until});
+  });
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
