@@ -120,6 +120,7 @@ class Desk final : public flow::BookerEvents {
     heart_.may_ask(loop_.now(), scope, group, commands_);
     carry_out();
   }
+  void cut(flow::Booking::Scope, std::string_view, std::size_t count) override { cut_ += count; }
   void advance() {
     heart_.advance(loop_.now(), commands_);
     carry_out();
@@ -152,6 +153,7 @@ class Desk final : public flow::BookerEvents {
   std::unique_ptr<Recorder> booker_;
   flow::Upstream heart_;
   flow::Commands commands_;
+  std::size_t cut_ = 0;  // flights that were to be ended
   loop::Timer timer_;
   std::vector<flow::Ticket> tickets_;
   std::vector<std::string> groups_;
