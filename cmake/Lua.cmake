@@ -7,7 +7,7 @@
 # penstock_lua_header(TARGET FILE CLOCK NAMESPACE): an INTERFACE target whose users can include FILE. CLOCK is the file that
 # tells the time: production's, or that of the tests, so that both run the same scripts.
 
-set(_kinds pacer window sliding_window token_bucket counter messages semaphore)
+set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
 set(PENSTOCK_LUA_SCRIPTS book undo leave pause reset hand_in permits)
 set(_parts_book     store ${_kinds} hold turns head presence limits granting waiting)
 set(_parts_undo     store ${_kinds} head limits)

@@ -8,8 +8,8 @@
 --     tokenBucket capacity refillAmount refillFrequency · counter max period 0 ·
 --     semaphore capacity lease "returned:claimed:spare:others" (see semaphore.lua)
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the
---   limit that stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each
---   semaphore the permits granted in total, and how many of the claimed ones are lost · 11 departures: at, limit, at, limit, …
+--   limit that stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each semaphore
+--   the permits granted in total, and how many of the claimed ones are lost · 11 departures: at, limit, at, limit, …
 local alive, grouped = tonumber(ARGV[4]), ARGV[6] ~= ''
 local head = head_read(ARGV[3], alive)
 local now = head.now
@@ -41,8 +41,8 @@ for i = 0, #KEYS - first_key do
 end
 
 -- Where only the groups have limits, the group's scope plays the part of the wide one, with its list of turns.
-local only_groups = grouped and #wide == 0 and #narrow > 0
-if only_groups then wide, narrow, a.wide, a.narrow = narrow, nil, narrow, nil end
+a.only_groups = grouped and #wide == 0 and #narrow > 0
+if a.only_groups then wide, narrow, a.wide, a.narrow = narrow, nil, narrow, nil end
 if grouped then add_hold(narrow or wide, KEYS[4], 'g') end
 add_hold(wide, KEYS[3], 'u')
 a.wide_windows = a.windows
@@ -60,7 +60,7 @@ local function somebody_waits()
   waiting = waiting_part(a.line)
   head_turns = a.line.parse(head.turns, KEYS[1], now)
   a.group_turns = a.line.parse_group(group_text or '1t', KEYS[5], now)
-  a.turns = only_groups and a.group_turns or head_turns
+  a.turns = a.only_groups and a.group_turns or head_turns
 end
 if head.turns ~= '' or group_text then somebody_waits() end
 
@@ -69,14 +69,14 @@ alive = math.max(1, alive)
 
 -- What a lane may have ahead: what the wide limits pass within the horizon, divided by the processes.
 local share, share_by = kNever, nil
-for i = 1, #wide do
+for i = 1, alive > 1 and #wide or 0 do
   local passes = wide[i].kind.passes and wide[i].kind.passes(wide[i]) or kNever
   if passes < share then share, share_by = passes, wide[i] end
 end
 share = math.max(1, math.floor(share / alive / a.w))
 
 if waiting then
-  waiting.convert(a)
+  waiting.convert(a, share)
   waiting.collect(a)
 end
 local most = math.min(a.n, share - tonumber(ARGV[9]))
@@ -88,8 +88,14 @@ while a.stop == '' and a.granted < most do
   if narrow then commit(narrow, t, a.w) end
   grant(a, t, limit and limit.index or -1)
 end
+-- The share is used up. Who was granted nothing asks again when the next departure would be.
 if a.stop == '' and a.granted < a.n then
-  stop_at(a, 'turn', share_by and share_by.letter or 'u', share_by, 0)
+  local t, limit = 0, share_by
+  if a.granted == 0 then t, limit = next_departure(a) end
+  if a.stop == '' then
+    stop_at(a, 'turn', a.only_groups and limit and limit.letter or 'u', limit, t)
+    a.again = a.not_before
+  end
 end
 if not waiting and a.stop == 'turn' and a.granted == 0 then somebody_waits() end
 if waiting then waiting.settle(a, share) end

@@ -26,12 +26,15 @@ local function grant(a, t, limit)
   a.granted, a.base = a.granted + 1, t
 end
 
--- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane.
+-- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane. What waits for a reset
+-- is never expected within the horizon.
 local function group_allows(a, t, limit)
   local others = a.line and a.line.units_before(a.group_turns, a.me) or 0
   local g, blamed = earliest(a.narrow, t, a.w, limit)
-  if others > 0 or g == kNever then g, blamed = ahead_of(a.narrow, t, others, a.w, limit) end
-  if g > t + kGroupSlack + kNoise then stop_at(a, 'turn', 'g', blamed, g) end
+  local unreset = g == kNever
+  if others > 0 or unreset then g, blamed = ahead_of(a.narrow, t, others, a.w, limit) end
+  if unreset then g = math.max(g, a.now + kHorizon) end
+  if unreset or g > t + kGroupSlack + kNoise then stop_at(a, 'turn', 'g', blamed, g) end
   return g, blamed
 end
 
@@ -46,8 +49,9 @@ local function next_departure(a)
     if a.stop ~= '' then return end
   end
   if a.windows then t, limit = off_edges(a.windows, t, limit) end
-  if far then t = math.max(t, a.now + kHorizon) end
-  if far or whole(t) > a.now + kHorizon then stop_at(a, 'turn', limit and limit.letter or 'u', limit, t) end
+  if far or whole(t) > a.now + kHorizon then
+    stop_at(a, 'turn', a.only_groups and limit and limit.letter or 'u', limit, t)
+  end
   return t, limit
 end
 

@@ -3,9 +3,8 @@
 -- memory; and the turns of those who wait for the limits of the whole upstream.
 -- State "1 gen seen lead birth awaited handed turns…": seen is the latest time told, lead how far TIME was behind it,
 -- because it had been set back. A generation is closed while fewer than `awaited` processes stand in `handed` ("-":
--- none), at most for a second after its birth, which is soon forgotten (0).
-local kClosedFor, kRememberedFor = 1000000, 10000000
-local kYouth = 86400000000  -- half of the longest lease of a semaphore
+-- none), at most for a second after its birth, which is forgotten a day later (0).
+local kClosedFor, kHandedInFor, kYoungFor = 1000000, 10000000, 86400000000
 
 -- It is KEYS[1] of every script. `fresh` names the generation that begins if there is no head; as many as were `alive` shall hand in first.
 local function head_read(fresh, alive)
@@ -25,8 +24,10 @@ end
 
 -- A day is longer than any silence of those who use it.
 local function head_write(head)
-  if head.birth > 0 and head.now > head.birth + kRememberedFor then head.handed = '-' end
-  if head.now > head.birth + kYouth then head.birth = 0 end
+  if head.birth > 0 then
+    if head.now > head.birth + kHandedInFor then head.handed = '-' end
+    if head.now > head.birth + kYoungFor then head.birth = 0 end
+  end
   redis.call('SET', KEYS[1], string.format('1 %s %d %d %d %d %s%s', head.gen, head.now, head.lead, head.birth,
                                            head.awaited, head.handed, head.turns), 'PX', '86400000')
 end

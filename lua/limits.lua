@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The limits of a call, read from its arguments and keys, and what several of them decide together. A *scope* is a list
 -- of limits: the latest of their frontiers counts, the first in the file of those that are equal is to blame.
-local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three numbers (a semaphore's third is a text)
+local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three numbers
 
 -- What makes each kind; once it is made, the kind.
 local kinds = { pacer = pacer, window = window, slidingWindow = sliding_window, tokenBucket = token_bucket,
@@ -23,7 +23,8 @@ local function limit_read(n, key, first, now)
   local kind = kind_of(ARGV[a])
   local l = { kind = kind, key = key, index = n, rank = n, letter = ARGV[a + 1], refuses = ARGV[a + 2] == 'r' }
   local text = not kind.is_list and read(key)
-  kind.read(l, text, now, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]), tonumber(ARGV[a + 5]) or ARGV[a + 5])
+  kind.read(l, text, now, tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4]),
+            tonumber(ARGV[a + 5]) or ARGV[a + 5])
   return l
 end
 
@@ -51,21 +52,22 @@ local function off_edges(windows, t, by)
   return t, by
 end
 
--- An estimate: when the scope allows this weight once `units` others have gone, and the limit that is to blame. What
--- waits for a reset is never expected within the horizon.
+-- An estimate: when the scope allows this weight once `units` others have gone, and the limit that is to blame: one that
+-- waits for a reset before all others.
 local function ahead_of(scope, now, units, w, by)
-  local t = now
+  local t, unreset = now, nil
   for i = 1, #scope do
     local l = scope[i]
     local front = l.kind.front(l, w)
     if front == kNever then
-      front = math.max(now + kHorizon, l.kind.ahead(l, now, units + w - 1))
+      unreset = unreset or l
+      front = l.kind.ahead(l, now, units + w - 1)
     elseif units > 0 then
       front = math.max(front, l.kind.ahead(l, now, units))
     end
     if front > t then t, by = front, l end
   end
-  return t, by
+  return t, unreset or by
 end
 
 local function commit(scope, t, w)

@@ -47,42 +47,36 @@ local function sliding_window()
     return math.max(now, place < 0 and -kNever or at(l, place) + l.interval) + rounds * l.interval
   end
 
-  -- Times are dropped that are over `max` and past: while processes disagree about `max`, the larger one needs more.
-  local function trims(l)
-    local place = l.stored + #l.new - l.max - 1
-    if place < 0 then return false end
-    local time = l.new[place - l.stored + 1] or l.fetched[place] or redis.call('LINDEX', l.key, place)
-    return tonumber(time) + l.interval <= l.newest
+  -- How many of the oldest may be dropped: those over `max` that are past by now, and not only by the last departure's
+  -- time: it may be taken back, or `max` raised. All of them, or half; sooner or later that is enough.
+  local function past(l, now)
+    local over = l.stored + #l.new - l.max
+    for _, count in ipairs(over > 0 and { over, math.floor(over / 2) } or {}) do
+      local time = l.fetched[count - 1] or count > 0 and redis.call('LINDEX', l.key, count - 1)
+      if time and (tonumber(time) or 0) + l.interval <= now then return count end
+    end
+    return 0
   end
 
   local function write(l, now)
-    local new, trim = l.new, trims(l)
+    local new, dropped = l.new, l.anew and 0 or past(l, now)
     if l.anew then redis.call('DEL', l.key) end
     for i = 1, #new do new[i] = string.format('%d', new[i]) end
     for first = 1, #new, 1000 do
       redis.call('RPUSH', l.key, unpack(new, first, math.min(first + 999, #new)))
     end
-    if trim then redis.call('LTRIM', l.key, -l.max, -1) end
+    if dropped > 0 then redis.call('LTRIM', l.key, dropped, -1) end
     if #new > 0 then redis.call('PEXPIRE', l.key, milliseconds(l.newest + l.interval - now)) end
   end
 
-  local function passes(l) return l.max end
+  local function passes(l) return l.max * (1 + math.floor(kHorizon / l.interval)) end
 
-  -- Of the newest only. A full list has forgotten what was before its oldest: that was no later than an interval before
-  -- the departure that is taken back.
+  -- Of the newest only.
   local function undo(l, departure, w)
-    local stored = l.stored
-    while w > 0 and stored > 0 and element(l, -1) == departure do
-      local forgotten = math.min(element(l, 0), departure - l.interval)
+    while w > 0 and l.stored > 0 and element(l, -1) == departure do
       redis.call('RPOP', l.key)
-      if stored >= l.max then
-        redis.call('LPUSH', l.key, string.format('%d', forgotten))
-      else
-        stored = stored - 1
-      end
-      w = w - 1
+      w, l.stored = w - 1, l.stored - 1
     end
-    l.stored = stored
   end
 
   local function merge(l, other)

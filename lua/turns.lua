@@ -9,10 +9,10 @@ local function turns_part()
   local function parse(text, key, now)
     local turns = {}
     for word in string.gmatch(text, '%S+') do
-      local who, t, n, w, times = string.match(word, '^([^/]+)/(%d+)/(%d+)/(%d+)([%d/:%-]*)$')
+      local who, t, n, w, times = string.match(word, '^([^/]+)/(%d+)/(%d+)/(%d+)([%d/:.%-]*)$')
       if not who then corrupt(key) end
       local turn = { who = who, t = number(t, key), n = number(n, key), w = number(w, key) }
-      for at, limit in string.gmatch(times, '/(%d+):(%-?%d+)') do
+      for at, limit in string.gmatch(times, '/([%d.]+):(%-?%d+)') do
         turn[#turn + 1] = { at = number(at, key), limit = number(limit, key) }
       end
       local last = turn[#turn]
@@ -26,7 +26,7 @@ local function turns_part()
     for i = 1, #turns do
       local turn = turns[i]
       words[#words + 1] = string.format(' %s/%d/%d/%d', turn.who, turn.t, turn.n, turn.w)
-      for k = 1, #turn do words[#words + 1] = string.format('/%d:%d', turn[k].at, turn[k].limit) end
+      for k = 1, #turn do words[#words + 1] = string.format('/%.4f:%d', turn[k].at, turn[k].limit) end
     end
     return table.concat(words)
   end

@@ -1,17 +1,23 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What turns become. Made only where somebody waits.
 local function waiting_part(line)
+  -- What a group's limits hold back would be a hole in those of the upstream.
+  local function wants(a, share) return a.narrow and a.narrow[1] and 1 or math.min(a.n, share) end
+
   -- Turns that came within the horizon become bookings, in order, whoever asks: so nobody jumps ahead, and nobody's
   -- late message costs a departure.
-  local function convert(a)
+  local function convert(a, share)
+    local mine = line.find(a.turns, a.me)
+    if mine and #mine == 0 then mine.n, mine.w = wants(a, share), a.w end   -- whichever lane took the turn
     for i = 1, #a.turns do
-      local turn = a.turns[i]
+      local turn, base, before = a.turns[i], a.now, nil
       while #turn < turn.n do
-        local t, limit = earliest(a.wide, a.now, turn.w)
+        local t, limit = earliest(a.wide, base, turn.w)
         if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
         if whole(t) > a.now + kHorizon then return end
         commit(a.wide, t, turn.w)
-        turn[#turn + 1] = { at = whole(t), limit = limit and limit.index or -1 }
+        base, before = t, limit or before
+        turn[#turn + 1] = { at = t, limit = before and before.index or -1 }
       end
     end
   end
@@ -48,11 +54,11 @@ local function waiting_part(line)
       if a.narrow then line.drop(a.group_turns, a.me) end
       local turn = line.find(a.turns, a.me)
       if turn and #turn == 0 then line.drop(a.turns, a.me) end
-    elseif a.stop == 'turn' and a.not_before > 0 then
-      line.take(of_group and a.group_turns or a.turns, a.me, a.not_before, math.min(a.n, share), a.w)
+    elseif a.stop == 'turn' and a.again == 0 then
+      line.take(of_group and a.group_turns or a.turns, a.me, a.not_before, wants(a, share), a.w)
       local reset = a.by and a.by.kind.front(a.by, a.w) == kNever   -- to ask before that is in vain
       local earlier = reset and 0 or of_group and kGroupSlack - 1000 or kHorizon / 2
-      a.again = a.not_before - earlier
+      a.again = math.max(a.not_before - earlier, a.now + (reset and kHorizon or kHorizon / 10))
     end
   end
 

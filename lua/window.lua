@@ -48,7 +48,7 @@ local function window()
     store(l.key, string.format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
   end
 
-  local function passes(l) return l.reservoir end
+  local function passes(l) return l.reservoir * (1 + math.floor(kHorizon / l.interval)) end
 
   local function undo(l, at, w)
     if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end

@@ -97,10 +97,9 @@ bool LocalBooker::find_next(Time now, const Group* group, int weight, Moment& la
     booking.ask_again = booking.not_before = time(estimate(now, group, weight, found.refusing));
     return false;
   }
-  const Time reach = has_wide() ? kGroupReach : kHorizon;
-  if (found.group.at > found.wide.at + static_cast<Instant>(reach) + kImprecision) {
+  if (has_wide() && found.group.at > found.wide.at + static_cast<Instant>(kGroupReach) + kImprecision) {
     booking.scope = Scope::group;
-    tell_turn(now, group, weight, found.group, reach, booking);
+    tell_turn(now, group, weight, found.group, kGroupReach, booking);
     return false;
   }
   const Moment next = off_edges(found.all, group);

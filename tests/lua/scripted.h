@@ -19,11 +19,11 @@ class Scripted final : public scenarios::Asked {
 
   flow::Booking ask(Time now, const flow::Ask& ask) override {
     reset_until(now);
-    Answer answer = asker_.ask(now, ask);
+    const Answer answer = asker_.ask(now, {ask.group, ask.count, ask.weight, 0});
     EXPECT_EQ(answer.status, "ok");
     EXPECT_EQ(answer.granted_all, answer.booking.departures.size() == ask.count);
     if (!answer.booking.departures.empty()) asker_will_reset(now, ask.group);
-    return answered(now, answer.booking);
+    return answered(now, answer.booking, ask.group);
   }
   void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
     reset_until(now);
@@ -40,25 +40,32 @@ class Scripted final : public scenarios::Asked {
   Asker& asker() { return asker_; }
 
  private:
-  // Who was granted some asks for the rest before the last of them leaves. And where a script says "half a horizon
-  // before", the limits of this process say "a whole one": so as to book at the same moments.
-  static flow::Booking answered(Time now, flow::Booking booking) {
-    const bool early = booking.ask_again != 0 && booking.ask_again == booking.not_before - flow::kHorizon / 2;
-    if (early) booking.ask_again = std::max(now + 1, booking.not_before - flow::kHorizon);
-    if (booking.ask_again == 0 && !booking.departures.empty()) {
-      booking.ask_again = booking.departures.back().at - 1'000;
+  using Counter = std::pair<std::size_t, std::string>;  // which limit, of which group
+
+  /// What a process with a share of its own would do at other moments is done when the limits of one process do it: a
+  /// horizon, or the slack of a group, before the moment that was told, or when a reset is due.
+  flow::Booking answered(Time now, flow::Booking booking, std::string_view group) const {
+    if (booking.stop != flow::Booking::Stop::turn || booking.not_before == 0) return booking;
+    const auto& limits = asker_.limits();
+    const bool wide =
+        std::ranges::any_of(limits, [](const auto& limit) { return limit.per == LimitConfig::Per::upstream; });
+    const bool slack = booking.scope == flow::Booking::Scope::group && wide;
+    booking.ask_again = booking.not_before - (slack ? 5'000 : flow::kHorizon);
+    if (booking.limited_by >= 0) {
+      const auto due = resets_.find(counter(static_cast<std::size_t>(booking.limited_by), group));
+      if (due != resets_.end()) booking.ask_again = std::max(booking.ask_again, due->second);
     }
+    booking.ask_again = std::max(booking.ask_again, now + 1);
     return booking;
   }
 
-  using Counter = std::pair<std::size_t, std::string>;  // which limit, of which group
-
+  Counter counter(std::size_t limit, std::string_view group) const {
+    const bool of_group = asker_.limits()[limit].per == LimitConfig::Per::group;
+    return {limit, of_group ? std::string(group) : std::string()};
+  }
   void asker_will_reset(Time now, std::string_view group) {
     for (std::size_t i = 0; i < asker_.limits().size(); ++i) {
-      const LimitConfig& limit = asker_.limits()[i];
-      if (!std::holds_alternative<CounterConfig>(limit.kind)) continue;
-      const bool of_group = limit.per == LimitConfig::Per::group;
-      reset(now, {i, of_group ? std::string(group) : std::string()});
+      if (std::holds_alternative<CounterConfig>(asker_.limits()[i].kind)) reset(now, counter(i, group));
     }
   }
   void reset(Time now, const Counter& counter) {

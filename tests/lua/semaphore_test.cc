@@ -3,12 +3,11 @@
 // can go wrong goes wrong. Redis is real; the processes are a model around redis::Permits, as redis_booker drives it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hiredis/hiredis.h>
 
 #include <algorithm>
-#include <memory>
 #include <random>
 
+#include "lua/post.h"
 #include "lua/scripts.h"
 #include "redis/permits.h"
 
@@ -21,50 +20,6 @@ using redis::Permits;
 constexpr Time kMs = 1'000, kSecond = 1'000'000;
 constexpr Time kLease = 3 * kSecond;
 constexpr std::string_view kKey = "penstock:{api}:semaphore";
-
-/// What the scripts publish, and to whom; a process hears as long as it is subscribed.
-class Post {
- public:
-  explicit Post(test::RedisServer& server) : connection_(redisConnect("127.0.0.1", server.port())) {}
-  ~Post() { redisFree(connection_); }
-  Post(const Post&) = delete;
-  Post& operator=(const Post&) = delete;
-
-  void subscribe(const std::string& who, bool on) {
-    redisAppendCommand(connection_, "%s penstock:to:%s", on ? "SUBSCRIBE" : "UNSUBSCRIBE", who.c_str());
-    const std::string confirmed = on ? "subscribe" : "unsubscribe";
-    while (next() != confirmed) {
-    }
-  }
-
-  struct Message {
-    std::string who;
-    std::int64_t granted;
-  };
-  /// Everything published so far.
-  std::vector<Message> take() {
-    redisAppendCommand(connection_, "PING");
-    while (next() != "pong") {
-    }
-    return std::exchange(heard_, {});
-  }
-
- private:
-  std::string next() {
-    void* raw = nullptr;
-    if (redisGetReply(connection_, &raw) != REDIS_OK) throw std::runtime_error(connection_->errstr);
-    const std::unique_ptr<redisReply, void (*)(void*)> reply(static_cast<redisReply*>(raw), freeReplyObject);
-    const std::string kind = reply->elements > 0 ? reply->element[0]->str : reply->str;
-    if (kind == "message") {
-      const std::string channel = reply->element[1]->str, text = reply->element[2]->str;
-      heard_.push_back({channel.substr(channel.rfind(':') + 1), std::stoll(text.substr(text.rfind(' ')))});
-    }
-    return kind;
-  }
-
-  redisContext* connection_;
-  std::vector<Message> heard_;
-};
 
 /// One process: requests wait, fly and land; calls are made when there is something to say, and to renew.
 struct Process {
@@ -164,7 +119,7 @@ class Model {
       const auto found = std::ranges::find(processes_, message.who, &Process::who);
       const bool lost = random_() % 100 < faults_.lost_messages;
       if (found == processes_.end() || lost || now_ < found->cut_off_until) continue;
-      found->permits.granted(message.granted);
+      found->permits.granted(std::stoll(message.text.substr(message.text.rfind(' '))));
       found->start_waiting(random_, now_, starts);
     }
   }

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events in order of time; a call is carried out half a round trip after it was sent, and answered another half later.
+#include "lua/crowd.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/scenario.h"
+
+namespace penstock::lua {
+
+Crowd::Crowd(Scripts& scripts, Plan plan, unsigned seed)
+    : plan_(std::move(plan)), post_(scripts.server()), random_(seed) {
+  for (std::size_t i = 0; i < plan_.round_trips.size(); ++i) {
+    const std::string who = "p" + std::to_string(i);
+    processes_.push_back({.asker = Asker(scripts, "api", who, plan_.limits, scenarios::kStart),
+                          .round_trip = plan_.round_trips[i]});
+    for (const auto& group : plan_.groups) processes_.back().lanes.push_back({.group = group});
+    post_.subscribe(who);
+  }
+}
+
+void Crowd::run() {
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    const auto workers = static_cast<int>(std::lround(plan_.workers * eagerness(i)));
+    for (int k = 0; k < workers; ++k) {
+      plan_event(chance(1'000), [this, i] { arrive(processes_[i], processes_[i].lanes.front()); });
+    }
+  }
+  if (plan_.demand > 0) next_arrival();
+  while (!events_.empty() && events_.top().at < plan_.length) {
+    const Event event = events_.top();
+    events_.pop();
+    now_ = event.at;
+    event.what();
+  }
+  std::ranges::stable_sort(departures_, {}, &Departure::at);
+}
+
+void Crowd::next_arrival() {
+  plan_event(now_ + chance(1e6 / plan_.demand), [this] {
+    std::vector<double> eager;
+    for (std::size_t i = 0; i < processes_.size(); ++i) eager.push_back(eagerness(i));
+    Process& process = processes_[std::discrete_distribution<std::size_t>(eager.begin(), eager.end())(random_)];
+    arrive(process, process.lanes[random_() % process.lanes.size()]);
+    next_arrival();
+  });
+}
+
+void Crowd::arrive(Process& process, Lane& lane) {
+  const Time patience = plan_.patience > 0 ? now_ + chance(static_cast<double>(plan_.patience)) : plan_.length;
+  lane.waiting.push_back(patience);
+  if (plan_.patience > 0) plan_event(patience, [=, this, &process, &lane] { give_up(process, lane, patience); });
+  ask_where_due(process);
+}
+
+void Crowd::give_up(Process& process, Lane& lane, Time patience) {
+  const auto found = std::ranges::find(lane.waiting, patience);
+  if (found == lane.waiting.end()) return;
+  lane.waiting.erase(found);
+  if (lane.waiting.empty()) nobody_waits(process, lane);
+}
+
+void Crowd::nobody_waits(Process& process, Lane& lane) {
+  if (lane.has_turn) leave(process, lane, true);
+  const bool idle = std::ranges::all_of(process.lanes, [](const Lane& one) { return one.waiting.empty(); });
+  if (idle && process.has_turn) leave(process, lane, false);
+}
+
+void Crowd::leave(Process& process, Lane& lane, bool of_group) {
+  (of_group ? lane.has_turn : process.has_turn) = false;
+  (of_group ? lane.told_until : process.told_until) = 0;
+  ++calls_;
+  plan_event(now_ + process.round_trip / 2, [=, this, &process, &lane] {
+    EXPECT_EQ(process.asker.leave(now_, lane.group, of_group).text, "ok");
+    deliver_messages();
+  });
+}
+
+void Crowd::ask_where_due(Process& process) {
+  for (std::size_t i = 0; i < process.lanes.size(); ++i) {
+    const auto asking = [](const Lane& lane) { return lane.asking; };
+    if (process.told && std::ranges::any_of(process.lanes, asking)) return;
+    Lane& lane = process.lanes[(process.next_lane + i) % process.lanes.size()];
+    if (!may_ask(process, lane)) continue;
+    ask(process, lane);
+    if (process.told) process.next_lane = (process.next_lane + i + 1) % process.lanes.size();
+  }
+}
+
+bool Crowd::may_ask(const Process& process, const Lane& lane) const {
+  const bool soon = lane.booked == 0 || lane.last_departure - now_ < 2 * process.round_trip + 1'000;
+  return lane.waiting.size() > lane.booked && soon && !lane.asking && now_ >= lane.told_until &&
+         now_ >= process.told_until;
+}
+
+void Crowd::ask(Process& process, Lane& lane) {
+  lane.asking = true;
+  ++calls_;
+  plan_event(now_ + process.round_trip / 2, [this, &process, &lane] {
+    const bool touch = now_ - process.touched >= kTouchEvery;
+    if (touch) process.touched = now_;
+    // Those that gave up meanwhile are not asked for.
+    const std::size_t count = std::max<std::size_t>(1, lane.waiting.size() - std::min(lane.booked, lane.waiting.size()));
+    Answer answer = process.asker.ask(now_, {lane.group, count, 1, lane.booked}, touch);
+    EXPECT_EQ(answer.status, "ok");
+    deliver_messages();
+    plan_event(now_ + process.round_trip / 2,
+               [this, &process, &lane, answer = std::move(answer)] { answered(process, lane, answer); });
+  });
+}
+
+void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
+  lane.asking = false;
+  for (const flow::Departure& departure : answer.booking.departures) {
+    ++lane.booked;
+    lane.last_departure = std::max(departure.at, now_);
+    plan_event(lane.last_departure, [this, &process, &lane] { depart(process, lane); });
+  }
+  if (answer.granted_all) {
+    process.told = false;
+  } else {
+    tell(process, lane, answer.booking);
+  }
+  ask_where_due(process);
+}
+
+void Crowd::tell(Process& process, Lane& lane, const flow::Booking& booking) {
+  const bool of_group = booking.scope == flow::Booking::Scope::group;
+  const bool granted = !booking.departures.empty();
+  const Time again = booking.ask_again != 0 ? booking.ask_again : lane.last_departure - 2 * process.round_trip - 1'000;
+  (of_group ? lane.told_until : process.told_until) = std::max(again, now_ + 1);
+  if (!of_group) process.told = true;
+  (of_group ? lane.has_turn : process.has_turn) = !granted;
+  plan_event(std::max(again, now_ + 1), [this, &process] { ask_where_due(process); });
+  if (!granted && lane.waiting.empty()) nobody_waits(process, lane);
+}
+
+void Crowd::depart(Process& process, Lane& lane) {
+  --lane.booked;
+  if (!lane.waiting.empty()) {
+    lane.waiting.pop_front();
+    departures_.push_back({now_, static_cast<std::size_t>(&process - processes_.data()), lane.group});
+    if (plan_.workers > 0) plan_event(now_ + kFlight, [this, &process, &lane] { arrive(process, lane); });
+  }
+  ask_where_due(process);
+}
+
+/// A message takes half a round trip to whom it is for.
+void Crowd::deliver_messages() {
+  for (const auto& [who, text] : post_.take()) {
+    const std::string group = text.starts_with("api turns ") ? text.substr(10) : "";
+    for (Process& process : processes_) {
+      if (process.asker.who() != who) continue;
+      plan_event(now_ + process.round_trip / 2, [this, &process, group] {
+        for (Lane& lane : process.lanes) {
+          if (!group.empty() && lane.group == group) lane.told_until = 0;
+        }
+        if (group.empty()) process.told_until = 0;
+        ask_where_due(process);
+      });
+    }
+  }
+}
+
+std::vector<int> Crowd::by_process() const {
+  std::vector<int> counts(processes_.size());
+  for (const Departure& departure : departures_) ++counts[departure.process];
+  return counts;
+}
+
+std::map<std::string, int> Crowd::by_group() const {
+  std::map<std::string, int> counts;
+  for (const auto& group : plan_.groups) counts[group] = 0;
+  for (const Departure& departure : departures_) ++counts[departure.group];
+  return counts;
+}
+
+int Crowd::most_within(Time length) const {
+  std::ptrdiff_t most = 0;
+  auto first = departures_.begin();
+  for (auto last = departures_.begin(); last != departures_.end(); ++last) {
+    while (first->at <= last->at - length) ++first;
+    most = std::max(most, last - first + 1);
+  }
+  return static_cast<int>(most);
+}
+
+}  // namespace penstock::lua

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Local and Redis are twins: whatever happens to both, the same departures come of it, for the same reasons.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "flow/local_booker.h"
+#include "lua/scripted.h"
+
+namespace penstock::lua {
+namespace {
+
+using namespace scenarios;
+
+class Here final : public Asked {
+ public:
+  explicit Here(const std::vector<LimitConfig>& limits) : booker_(limits, kStart) {}
+  flow::Booking ask(Time now, const flow::Ask& ask) override {
+    flow::Booking booking;
+    EXPECT_TRUE(booker_.ask(now, ask, booking));
+    return booking;
+  }
+  void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
+    booker_.give_back(now, group, departure);
+  }
+  void pause(Time now, std::string_view group, Time until) override { booker_.pause(now, group, until); }
+  void change(Time, const std::vector<LimitConfig>& limits) override { booker_.set_limits(limits); }
+
+ private:
+  flow::LocalBooker booker_;
+};
+
+/// Limits of chance, of the kinds that `kinds` names, and chance arrivals, idle times, pauses and changes.
+class Chance {
+ public:
+  Chance(unsigned seed, std::vector<int> kinds, bool grouped, bool uniform)
+      : random_(seed),
+        kinds_(std::move(kinds)),
+        grouped_(grouped),
+        uniform_(uniform),
+        interval_(one_of<Time>({ms(7), ms(100), ms(250), sec(1)})) {}
+
+  Scenario scenario() {
+    Scenario made{.name = "chance", .limits = limits()};
+    Time now = 0;
+    for (int i = 0; i < 60; ++i) {
+      now += one_of<Time>({0, 7, 900, ms(2), ms(13), ms(49), ms(51), ms(180), sec(1.3)}) + up_to(3);
+      made.events.push_back(event(now));
+    }
+    return made;
+  }
+
+ private:
+  Event event(Time now) {
+    const int what = up_to(40);
+    if (what == 0) return Change{now, limits()};
+    if (what == 1 && !uniform_) return Pause{now, now + ms(1) * up_to(400), up_to(1) ? group() : std::string_view()};
+    return uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
+  }
+  std::string_view group() { return grouped_ ? one_of<std::string_view>({"a", "a", "b"}) : std::string_view(); }
+
+  std::vector<LimitConfig> limits() {
+    std::vector<LimitConfig> made;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      LimitConfig limit = of_kind(kinds_[i]);
+      limit.name = "limit-" + std::to_string(i);
+      if (grouped_ && i % 2 == 0) limit.per = LimitConfig::Per::group;
+      made.push_back(limit);
+    }
+    return made;
+  }
+  LimitConfig of_kind(int kind) {
+    // A changed interval is noticed by whoever asks, and a period that was shortened ends now in Redis, and when it was
+    // due here: so these do not change.
+    const bool keeps = kind == 1 || kind == 2 || kind == 4;
+    const Time interval = keeps ? interval_ : one_of<Time>({ms(7), ms(100), ms(250), ms(333), sec(1)});
+    const int size = 3 + up_to(5);
+    switch (kind) {
+      case 0:
+        return pacer(one_of({17.0, 400.0, 3'000.0, 7'000.0, 30'000.0}), up_to(1) * up_to(9), one_of({0.25, 0.5, 1.0}));
+      case 1: return up_to(3) ? window(size, interval) : spread(size, interval);
+      case 2: return sliding(size, interval);
+      case 3: return bucket(size, 1 + up_to(size), interval);
+      default: return counter(size, interval);
+    }
+  }
+
+  int up_to(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
+  template <typename T>
+  T one_of(std::initializer_list<T> all) {
+    return all.begin()[up_to(static_cast<int>(all.size()) - 1)];
+  }
+
+  std::mt19937 random_;
+  const std::vector<int> kinds_;
+  const bool grouped_;
+  const bool uniform_;  // only single requests of weight 1, and no pauses
+  const Time interval_;
+};
+
+class Twins : public testing::Test {
+ protected:
+  void agree(const std::vector<int>& kinds, bool grouped, unsigned seeds, bool uniform = false) {
+    for (unsigned seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+      const Scenario scenario = Chance(seed, kinds, grouped, uniform).scenario();
+      Here here(scenario.limits);
+      Scripted there(scripts_, "seed" + std::to_string(seed), scenario.limits);
+      const auto expected = Course(here).of(scenario);
+      const auto seen = Course(there).of(scenario);
+      ASSERT_EQ(expected.size(), seen.size());
+      for (std::size_t i = 0; i < seen.size(); ++i) {
+        ASSERT_EQ(expected[i], seen[i]) << "the " << i << "th request, seed " << seed;
+      }
+      EXPECT_FALSE(scripts_.server().run({"FLUSHALL"}).is_error());
+    }
+  }
+
+  test::RedisServer server_;
+  Scripts scripts_{server_};
+};
+
+TEST_F(Twins, agree_on_pacers) { agree({0}, false, 40); }
+TEST_F(Twins, agree_on_windows) { agree({1}, false, 40); }
+TEST_F(Twins, agree_on_sliding_windows) { agree({2}, false, 40); }
+TEST_F(Twins, agree_on_token_buckets) { agree({3}, false, 40); }
+TEST_F(Twins, agree_on_counters) { agree({4}, false, 40); }
+TEST_F(Twins, agree_on_pacer_and_window) { agree({0, 1}, false, 40); }
+TEST_F(Twins, agree_on_pacer_and_bucket) { agree({3, 0}, false, 40); }
+TEST_F(Twins, agree_on_pacer_and_sliding_window) { agree({2, 0}, false, 40); }
+TEST_F(Twins, agree_on_all_kinds_together) { agree({0, 1, 2, 3, 4}, false, 40); }
+TEST_F(Twins, agree_on_pacers_of_groups) { agree({0}, true, 40); }
+TEST_F(Twins, agree_on_windows_of_groups) { agree({1}, true, 40); }
+TEST_F(Twins, agree_on_sliding_windows_of_groups) { agree({2}, true, 40); }
+TEST_F(Twins, agree_on_token_buckets_of_groups) { agree({3}, true, 40); }
+TEST_F(Twins, agree_on_counters_of_groups) { agree({4}, true, 40); }
+// Of a turn that one lane took another takes the booking: with weights, or while its group pauses, that is not the same
+// as taking none. So these are of one kind here.
+TEST_F(Twins, agree_on_limits_of_groups_and_of_their_upstream) { agree({1, 3}, true, 40, true); }
+
+}  // namespace
+}  // namespace penstock::lua
