@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The limits of a call, read from its arguments and keys, and what several of them decide together. A *scope* is a list
 -- of limits: the latest of their frontiers counts, the first in the file of those that are equal is to blame.
-local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three numbers (a semaphore's third is a text)
+local kArguments = 6       -- of each limit: kind, scope u|g, mode d|r, three numbers
 
 -- What makes each kind; once it is made, the kind.
 local kinds = { pacer = pacer, window = window, slidingWindow = sliding_window, tokenBucket = token_bucket,

@@ -94,6 +94,8 @@ class Lane {
   void forget_told() { ask_again_.reset(), awaits_.reset(); }
   bool told_to_wait() const { return ask_again_.has_value(); }
   std::optional<Booking::Scope> awaits() const { return awaits_; }
+  /// `limited` stands in its way, and in that of whoever joins it.
+  bool stopped() const { return awaits_ || (ask_again_ && departures_.empty()); }
 
   /// Before this moment nobody leaves; nothing: unknown.
   std::optional<Time> nobody_leaves_before() const;

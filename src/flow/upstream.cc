@@ -37,8 +37,8 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   } else if (!judged_later) {
     why = refusal(now, newcomer, lane, deadline);
   }
-  const Ticket ticket =
-      why ? turn_away(now, newcomer, *why, lane.limited.by, commands) : keep_waiting(now, newcomer, lane, deadline);
+  const Ticket ticket = why ? turn_away(now, newcomer, *why, limiting(now, lane, asked), commands)
+                            : keep_waiting(now, newcomer, lane, deadline);
   refresh(now, lane, commands);
   settle(now, commands);
   return ticket;
@@ -127,9 +127,11 @@ LimitIndex Upstream::limited_by(Ticket ticket) const {
   return requests_.stage(ticket) == Stage::released ? kNoLimit : limited_by(requests_[ticket.index]);
 }
 
+// What its lane was told, or else all lanes: since it came, or before, and it still stood then.
 LimitIndex Upstream::limited_by(const Request& request) const {
-  const LastLimit& last = request.lane->limited.at >= limited_.at ? request.lane->limited : limited_;
-  return last.at >= request.arrived ? last.by : kNoLimit;
+  const Lane& lane = *request.lane;
+  if (lane.stopped() || lane.limited.at >= request.arrived) return lane.limited.by;
+  return held_until_ > request.arrived || limited_.at >= request.arrived ? limited_.by : kNoLimit;
 }
 
 // ---- the course of a call -------------------------------------------------------------------------------------------
@@ -214,9 +216,9 @@ Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane
 
 // The limit because of which a newcomer would have to wait.
 LimitIndex Upstream::limiting(Time now, const Lane& lane, Asked asked) const {
-  if (asked == Asked::refused || lane.told_to_wait() || lane.awaits()) return lane.limited.by;
-  if (!lane.departures().empty()) return lane.departures().back().limited_by;
-  return held(now) ? limited_.by : kNoLimit;
+  if (asked == Asked::refused || lane.stopped()) return lane.limited.by;
+  if (held(now) || !awaiting_.empty()) return limited_.by;
+  return lane.departures().empty() ? kNoLimit : lane.departures().back().limited_by;
 }
 
 std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, const Lane& lane, Time deadline) const {
@@ -259,6 +261,8 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
   lane.join(requests_, index);
   ++pending_;
   deadlines_.add(deadline, requests_.ticket(index));
+  // Where other processes wait for the same permits, who comes now must stand in their line from now on.
+  if (lane.awaits() && booker_.patience() > 0) lane.forget_told();
   return requests_.ticket(index);
 }
 

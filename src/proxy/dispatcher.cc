@@ -221,7 +221,7 @@ void Dispatcher::stalled(Exchange& exchange, std::string_view details) {
 
 void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
   if (exchange.stage == Exchange::Stage::pending) {
-    exchange.waited = services_.loop.now() - exchange.arrived;
+    note_wait(exchange);
     refuse(exchange, why_not);
     return;
   }
@@ -240,13 +240,18 @@ void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
 
 void Dispatcher::abandon(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
-    exchange.waited = services_.loop.now() - exchange.arrived;
-    exchange.limited_by = exchange.destination->heart.limited_by(exchange.ticket);
+    note_wait(exchange);
     return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
   }
   const int status = exchange.flight ? exchange.flight->status() : 0;
   end(exchange,
       {.kind = EventKind::error, .outcome = Outcome::client_gone, .status = status, .detail = "the client left"});
+}
+
+/// It was pending until now: for how long, and because of what.
+void Dispatcher::note_wait(Exchange& exchange) const {
+  exchange.waited = services_.loop.now() - exchange.arrived;
+  exchange.limited_by = exchange.destination->heart.limited_by(exchange.ticket);
 }
 
 void Dispatcher::again(Exchange& exchange) {

@@ -82,6 +82,7 @@ class Dispatcher final : DestinationOwner {
   void start(const flow::Commands::Start& command);
   void refuse_pending(const flow::Commands::Refuse& command);
   void break_off(Exchange& exchange, const http::Refusal& why);
+  void note_wait(Exchange& exchange) const;
   void end(Exchange& exchange, const Ending& ending);
 
   void charge(Exchange& exchange, std::size_t bytes);

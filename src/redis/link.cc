@@ -172,7 +172,7 @@ void Link::send(Call call) {
 
 void Link::queue(Call call) {
   out_ += call.command;
-  call.sent = loop_.now();
+  call.asked = call.sent = loop_.now();
   waiting_.push_back(std::move(call));
   ++unsent_;
   turn_end_.ask();
@@ -221,7 +221,7 @@ void Link::take(const Reply& reply) {
 // Time.
 
 std::int64_t Link::due() const {
-  return ready_ ? waiting_.front().sent + config_.timeout.count() : began_ + kGreetingPatience;
+  return ready_ ? waiting_.front().asked + config_.timeout.count() : began_ + kGreetingPatience;
 }
 
 /// One timer for the oldest: it is not moved by each reply, but looks again. Where we ourselves were late, the reply

@@ -30,14 +30,14 @@ namespace penstock::redis {
 /// An error reply is a Failure here.
 using Outcome = std::expected<Reply, Failure>;
 
-/// A command under way. `sent` is when the kernel got it.
+/// A command under way. It is due from `asked` on; `sent` is when the kernel got it.
 struct Call {
   using Done = std::move_only_function<void(const Outcome&, std::int64_t sent)>;
   std::string command;
   Done done;
   std::optional<std::size_t> script;  ///< of an EVALSHA
   bool repeated = false;
-  std::int64_t sent = 0;
+  std::int64_t asked = 0, sent = 0;
 };
 
 /// A command as Redis reads it.

@@ -19,17 +19,13 @@ constexpr std::string_view kUpstream = "-";
 constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
 constexpr std::size_t kMostPauses = 10'000;  // of groups; whoever asks for more is waited for by itself only
 
-flow::Instant wall_at_zero(const loop::Loop& loop) {
-  return static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
-}
-
 }  // namespace
 
 PausingBooker::PausingBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits)
     : office_(office),
       name_(std::move(name)),
       hash_(office.config().prefix, name_),
-      local_(limits, wall_at_zero(office.loop())) {}
+      local_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())) {}
 
 PausingBooker::~PausingBooker() { office_.leave(name_); }
 

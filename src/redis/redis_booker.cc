@@ -22,6 +22,7 @@ namespace {
 constexpr Time kSecond = 1'000'000;
 constexpr Time kInUse = 4 * kSecond;  // after the last ask
 constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
+constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
 flow::Instant wall_at_zero(const loop::Loop& loop) {
@@ -43,7 +44,8 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits),
       shadow_(limits, wall_at_zero(office.loop())),
-      asks_(office.loop(), office.config().timeout.count(), [this](const Asking& late) { answer_alone(late); }),
+      asks_(office.loop(), office.config().timeout.count() + kGrace,
+            [this](const Asking& late) { answer_alone(late); }),
       resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       semaphores_(
           office.loop(), limits, events, [this](std::string_view group) { return hash_of(group); },
@@ -145,10 +147,7 @@ void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
 }
 
 bool RedisBooker::read(const Outcome& outcome, std::size_t count, Time sent) {
-  if (!outcome) {
-    if (!is_outage(outcome.error().kind)) complain(outcome.error().text);
-    return false;
-  }
+  if (!worked(outcome)) return false;
   if (!read_book_reply(*outcome, count, reply_)) {
     complain("Redis answers something else than was asked for");
     return false;
@@ -255,6 +254,11 @@ void RedisBooker::want_resets(const Asking& asking) {
   }
 }
 
+bool RedisBooker::worked(const Outcome& outcome) {
+  if (!outcome && !is_outage(outcome.error().kind)) complain(outcome.error().text);
+  return outcome.has_value();
+}
+
 void RedisBooker::complain(std::string_view why) {
   const Time now = office_.loop().now();
   if (now - complained_ < 60 * kSecond) return;
@@ -336,6 +340,12 @@ bool RedisBooker::call(Script script, Call::Done done) {
                               std::move(done));
 }
 
+bool RedisBooker::call(Script script) {
+  return call(script, [life = life_](const Outcome& outcome, Time) {
+    if (*life) (*life)->worked(outcome);
+  });
+}
+
 void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
   call_.clear();
   spelling_.undo(call_, generation_, hash_of(group), at, weight);
@@ -346,7 +356,9 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   if (until <= now) return;
   call_.clear();
   spelling_.pause(call_, hash_of(group), until - now);
-  call(Script::pause);
+  call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
+    if (*life && !(*life)->worked(outcome)) (*life)->pauses_.push_back({name, until});
+  });
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
@@ -361,7 +373,7 @@ void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
 }
 
 void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome) {
-  if (!outcome || alone()) return;
+  if (!worked(outcome) || alone()) return;
   const Time now = office_.loop().now();
   auto elements = outcome->elements();
   elements.next();  // whether it was reset, and by us
@@ -375,7 +387,7 @@ void RedisBooker::renew(const Semaphores::Named& which, const std::string& told)
   call_.clear();
   spelling_.permits(call_, office_.fresh_generation(), alive_, which.group, which.limit, told);
   call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
-    if (!*life || !outcome) return;
+    if (!*life || !(*life)->worked(outcome)) return;
     auto elements = outcome->elements();
     elements.next();  // the time there
     const auto granted = elements.next().integer();

@@ -71,11 +71,12 @@ class RedisBooker final : public flow::Booker {
   void take_all_back(const Asking& asking);
   void remember_turn(std::string_view group, const flow::Booking& booking);
   void want_resets(const Asking& asking);
+  bool worked(const Outcome& outcome);
   void complain(std::string_view why);
 
   // Settling.
   void hand_in(Spelling::HandIn what);
-  void handed_in(const Outcome& outcome);
+  void handed_in(const Reply& reply);
   void look(flow::Time now);
   void looked(const Outcome& outcome, flow::Time sent);
   void generation_lost();
@@ -86,8 +87,8 @@ class RedisBooker final : public flow::Booker {
   void wake_lanes();
 
   // Small calls.
-  bool call(
-      Script script, Call::Done done = [](const Outcome&, flow::Time) {});
+  bool call(Script script, Call::Done done);
+  bool call(Script script);
   void send_undo(std::string_view group, std::int64_t at, int weight);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);

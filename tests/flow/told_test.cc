@@ -95,6 +95,22 @@ TEST(Permit, of_a_group_is_awaited_by_its_lane_alone) {
   EXPECT_THAT(booker.asks.back(), (Asked{"a", 1}));
 }
 
+TEST(Permit, of_all_processes_is_waited_for_by_each_newcomer_from_its_arrival_on) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1);
+  yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
+  EXPECT_EQ(booker.asks.size(), 1u);
+  yard.arrive(2);
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 2}));
+  yard.arrive(3);
+  EXPECT_EQ(booker.asks.size(), 2u) << "one ask at a time";
+  yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
+  yard.arrive(4);
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 4}));
+}
+
 TEST(RefuseMode, turns_away_who_is_at_the_head_and_names_the_limit) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 4}, booker);

@@ -21,8 +21,9 @@ namespace penstock::proxy {
 struct Told {
   EventKind kind{};
   Outcome outcome{};
-  std::string id, upstream, method, host, path, error, detail, refusal;
+  std::string id, upstream, group, method, host, path, limited_by, error, detail, refusal;
   std::size_t entry = 0, pending = 0, in_flight = 0;
+  std::int64_t at = 0;
   int status = 0;
   std::optional<Duration> wait, flight, first_byte;
   std::uint64_t bytes_in = 0, bytes_out = 0;
@@ -32,15 +33,18 @@ struct Told {
         outcome(event.outcome),
         id(event.id),
         upstream(event.upstream),
+        group(event.group),
         method(event.method),
         host(event.host),
         path(event.path),
+        limited_by(event.limited_by),
         error(event.error),
         detail(event.detail),
         refusal(event.refusal),
         entry(event.entry),
         pending(event.pending),
         in_flight(event.in_flight),
+        at(event.at),
         status(event.status),
         wait(event.wait),
         flight(event.flight),
@@ -129,7 +133,7 @@ class DispatcherTest : public testing::Test {
                                  .verdict = *verdict_,
                                  .config = config_,
                                  .events = [this](const Event& event) { told_.emplace_back(event); },
-                                 .make_booker = local_bookers(run_.loop)});
+                                 .make_booker = make_booker_});
     return *dispatcher_;
   }
 
@@ -197,6 +201,7 @@ class DispatcherTest : public testing::Test {
 
   test::TestLoop run_;
   Config config_;
+  MakeBooker make_booker_ = local_bookers(run_.loop);
   std::vector<Endpoint> own_;
   std::vector<Told> told_;
   std::optional<access::Verdict> verdict_;

@@ -16,6 +16,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr flow::Time kSecond = 1'000'000;
+constexpr flow::Time kClocksDiffer = 10'000;  // on a busy machine, before a quick round trip was seen
 
 class BookerTest : public testing::Test {
  protected:
@@ -57,7 +58,7 @@ TEST_F(BookerTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
   a->arrive(20);
   ASSERT_TRUE(took_off(*a, 20));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - 500);
+  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - kClocksDiffer);
   EXPECT_LE(times.back() - times.front(), 19 * 10'000 + 20'000);
   EXPECT_EQ(a->took_off().front().limited_by, flow::kNoLimit);
   EXPECT_EQ(a->took_off().back().limited_by, 0);
@@ -111,8 +112,8 @@ TEST_F(BookerTest, gives_each_group_its_own_limit) {
     for (const auto& one : each->took_off()) (one.group == "one" ? ones : twos).push_back(one.at);
   }
   std::ranges::sort(ones);
-  EXPECT_GE(ones.back() - ones.front(), 9 * 100'000 - 1'000);
-  EXPECT_GE(twos.back() - twos.front(), 4 * 100'000 - 1'000);
+  EXPECT_GE(ones.back() - ones.front(), 9 * 100'000 - kClocksDiffer);
+  EXPECT_GE(twos.back() - twos.front(), 4 * 100'000 - kClocksDiffer);
   EXPECT_LE(twos.back() - twos.front(), 4 * 100'000 + 50'000);
 }
 
@@ -125,12 +126,11 @@ TEST_F(BookerTest, keeps_groups_out_of_sight) {
 
 TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   const auto a = desk({own(pacer(50)), window(1000, 1s)});
-  LimitConfig second = window(1000, 1s);
   a->arrive(15);
   ASSERT_TRUE(took_off(*a, 15));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - 500);
-  EXPECT_LE(times.back() - times.front(), 14 * 20'000 + 60'000);
+  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - kClocksDiffer);
+  EXPECT_LE(times.back() - times.front(), 2 * 14 * 20'000);
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
 
@@ -139,7 +139,7 @@ TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
   a->arrive(8), b->arrive(8);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 16; }));
   const auto times = all_times(*a, *b);
-  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - 2'000);
+  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - kClocksDiffer);
 }
 
 TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
@@ -192,7 +192,7 @@ TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
   a->arrive(4, "two");
   ASSERT_TRUE(took_off(*a, 13));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 400'000 - 2'000);
+  EXPECT_GE(times.back() - times.front(), 400'000 - kClocksDiffer);
   EXPECT_LE(times.back() - times.front(), 500'000);
 }
 
@@ -203,7 +203,7 @@ TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
   run_.run_for(50'000);
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
-  EXPECT_GE(b->took_off()[0].at, until - 2'000);
+  EXPECT_GE(b->took_off()[0].at, until - kClocksDiffer);
   EXPECT_LE(b->took_off()[0].at, until + 50'000);
   EXPECT_EQ(b->took_off()[0].limited_by, flow::kHold);
 }
@@ -217,12 +217,11 @@ TEST_F(BookerTest, pauses_a_group_alone) {
   b->arrive(1, "free");
   ASSERT_TRUE(took_off(*b, 2));
   EXPECT_EQ(b->took_off()[0].group, "free");
-  EXPECT_GE(b->took_off()[1].at, until - 2'000);
+  EXPECT_GE(b->took_off()[1].at, until - kClocksDiffer);
 }
 
 TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
   const auto a = desk({window(4, 10s)}), b = desk({window(4, 10s)});
-  std::vector<flow::Departure> granted;
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 4));
   for (int i = 0; i < 4; ++i) a->booker().give_back(run_.loop.now(), {}, {.at = a->took_off()[0].at});

@@ -1,1 +1,147 @@
-// x
+// SPDX-License-Identifier: Apache-2.0
+// Keys and arguments as the scripts want them.
+#include "redis/spelling.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <string>
+
+namespace penstock::redis {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Scope = flow::Booking::Scope;
+
+std::vector<std::string> texts(const Words& words) { return {words.all().begin(), words.all().end()}; }
+
+const std::vector<LimitConfig> kLimits{
+    {.kind = PacerConfig{.qps = 0.1, .max_burst = 2}, .name = "pacer"},
+    {.kind = WindowConfig{.reservoir = 5, .interval = 10s}, .name = "own", .shared = false},
+    {.kind = CounterConfig{.max = 7, .period = 1s},
+     .name = "daily",
+     .per = LimitConfig::Per::group,
+     .mode = LimitConfig::Mode::refuse},
+    {.kind = SemaphoreConfig{.capacity = 3}, .name = "semaphore"},
+    {.kind = TokenBucketConfig{.capacity = 9, .refill_amount = 2, .refill_frequency = 3ms}, .name = "bucket"},
+};
+
+class SpellingTest : public testing::Test {
+ protected:
+  Spelling spelling_{"p", "up", "me", kLimits};
+  ScriptCall call_;
+};
+
+TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
+  spelling_.book(call_, {.generation = "g1",
+                         .fresh_generation = "g2",
+                         .alive = 3,
+                         .touch = true,
+                         .group = "0123",
+                         .count = 4,
+                         .weight = 2,
+                         .ahead = 5});
+  EXPECT_THAT(texts(call_.keys),
+              ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:turns:0123",
+                          "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
+  EXPECT_THAT(texts(call_.arguments),
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "5",                                      //
+                          "pacer", "u", "d", "0.1", "2", "0.5",                                                   //
+                          "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "0",  //
+                          "tokenBucket", "u", "d", "9", "2", "3000"));
+}
+
+TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
+  spelling_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
+                                             "p:{up}:semaphore", "p:{up}:bucket"));
+  EXPECT_EQ(call_.arguments.size(), 9u + 3 * 6);
+}
+
+TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
+  spelling_.book(call_, {.fresh_generation = "g", .group = "0123"});
+  spelling_.leave(call_, "g", "0123", Scope::group);
+  spelling_.pause(call_, "0123", 7);
+  spelling_.reset(call_, "g", "0123", 2);
+  EXPECT_THAT(texts(call_.keys), Each(HasSubstr("{up}")));
+}
+
+TEST_F(SpellingTest, of_a_limit_leads_back_to_its_place_in_the_file) {
+  EXPECT_EQ(spelling_.place_of(0), 0);
+  EXPECT_EQ(spelling_.place_of(1), 2);
+  EXPECT_EQ(spelling_.place_of(2), 3);
+  EXPECT_EQ(spelling_.place_of(3), 4);
+  EXPECT_EQ(spelling_.place_of(-1), flow::kNoLimit);
+  EXPECT_EQ(spelling_.place_of(-2), flow::kHold);
+  EXPECT_EQ(spelling_.place_of(4), flow::kNoLimit);
+  EXPECT_EQ(spelling_.place_of(-7), flow::kNoLimit);
+  EXPECT_FALSE(spelling_.shares(1));
+  EXPECT_TRUE(spelling_.shares(2));
+}
+
+TEST_F(SpellingTest, of_what_is_taken_back) {
+  spelling_.undo(call_, "g", "0123", 5'000'000'000, 2);
+  EXPECT_THAT(texts(call_.keys),
+              ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
+  EXPECT_EQ(texts(call_.arguments)[2], "5000000000");
+  EXPECT_EQ(call_.arguments.size(), 4u + 4 * 6);
+}
+
+TEST_F(SpellingTest, of_a_turn_that_is_given_up) {
+  spelling_.leave(call_, "g", "0123", Scope::upstream);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head"));
+  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "p:to:", "up", "0123", "u"));
+  call_.clear();
+  spelling_.leave(call_, "g", "0123", Scope::group);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:turns:0123"));
+}
+
+TEST_F(SpellingTest, of_a_pause) {
+  spelling_.pause(call_, "", 1'000);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:hold"));
+  EXPECT_THAT(texts(call_.arguments), ElementsAre("1000"));
+  call_.clear();
+  spelling_.pause(call_, "0123", 1'000);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:hold:0123"));
+}
+
+TEST_F(SpellingTest, of_a_reset) {
+  spelling_.reset(call_, "g", "0123", 2);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:daily:0123", "p:{up}:turns:0123"));
+  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "7", "1000000", "p:to:", "up", "0123"));
+}
+
+TEST_F(SpellingTest, of_what_is_handed_in) {
+  spelling_.begin_hand_in(call_, "g", Spelling::HandIn::last);
+  spelling_.add_state(call_, 0, "", "1p 1 2");
+  spelling_.add_state(call_, 1, "", "not shared");
+  spelling_.add_state(call_, 2, "0123", "1c 1 2 3 0 - 0");
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pacer", "p:{up}:daily:0123"));
+  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "1", "pacer", "0.1", "2", "0.5", "1p 1 2",  //
+                                                  "counter", "7", "1000000", "0", "1c 1 2 3 0 - 0"));
+}
+
+TEST(Spelt, numbers_lose_nothing) {
+  EXPECT_EQ(spelt(0.1), "0.1");
+  EXPECT_EQ(spelt(400.0), "400");
+  EXPECT_EQ(spelt(100000.0), "1e+05");  // Lua reads that too
+  EXPECT_EQ(spelt(1.0 / 3), "0.3333333333333333");
+}
+
+TEST(Words, are_kept_while_more_come) {
+  Words words;
+  for (int round = 0; round < 2; ++round) {
+    words.clear();
+    for (int i = 0; i < 200; ++i) words.join({"number ", std::to_string(i)});
+    EXPECT_EQ(words.all()[0], "number 0");
+    EXPECT_EQ(words.all()[199], "number 199");
+  }
+}
+
+}  // namespace
+}  // namespace penstock::redis

@@ -12,6 +12,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr flow::Time kSecond = 1'000'000;
+constexpr flow::Time kClocksDiffer = 10'000;  // on a busy machine, before a quick round trip was seen
 
 class WhenDownTest : public testing::Test {
  protected:
@@ -187,7 +188,7 @@ TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
   run_.run_for(50'000);
   b->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return b->took_off().size() == 1; }));
-  EXPECT_GE(b->took_off()[0].at, until - 2'000);
+  EXPECT_GE(b->took_off()[0].at, until - kClocksDiffer);
 }
 
 TEST_F(WhenDownTest, lanes_that_wait_for_a_turn_go_on_by_their_share) {

@@ -166,6 +166,7 @@ bool Origin::serve_one(Connection& connection, Reader& reader, std::size_t nth) 
   Seen seen;
   seen.head = reader.head(Clock::now() + std::chrono::minutes(2));
   if (seen.head.empty()) return false;
+  seen.at = Clock::now();
   seen.connection = connection.number;
   seen.nth = nth;
   if (!understand(reader, seen)) return false;

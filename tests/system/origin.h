@@ -31,6 +31,7 @@ struct Seen {
   bool whole = false;          ///< the body came to its end
   std::size_t connection = 0;  ///< which of the origin's connections brought it, from 1
   std::size_t nth = 0;         ///< its place on that connection, from 1
+  Moment at{};                 ///< when its head was whole
 };
 
 class Origin;

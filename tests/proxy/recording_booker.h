@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A booker for tests: the limits of this process, with a record of what was booked through them and which pauses were
+// asked for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proxy/local_bookers.h"
+
+namespace penstock::proxy {
+
+struct Record {
+  struct Pause {
+    std::string group;
+    flow::Time length;
+    bool operator==(const Pause&) const = default;
+  };
+  std::vector<flow::Time> departures;  ///< in the order of booking
+  std::vector<Pause> pauses;
+  flow::BookerEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
+};
+
+class RecordingBooker final : public flow::Booker {
+ public:
+  RecordingBooker(std::unique_ptr<flow::Booker> limits, Record& record) : limits_(std::move(limits)), record_(record) {}
+
+  bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
+    const bool answered = limits_->ask(now, ask, booking);
+    for (const auto& departure : booking.departures) record_.departures.push_back(departure.at);
+    return answered;
+  }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override {
+    record_.pauses.push_back({std::string(group), until - now});
+    limits_->pause(now, group, until);
+  }
+  flow::LimitIndex forbids(int weight) const override { return limits_->forbids(weight); }
+  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
+    return limits_->ahead(now, group, units, others);
+  }
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
+    limits_->give_back(now, group, departure);
+  }
+  bool landed(flow::Time now, std::string_view group) override { return limits_->landed(now, group); }
+  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    limits_->nobody_waits(now, scope, group);
+  }
+
+ private:
+  const std::unique_ptr<flow::Booker> limits_;
+  Record& record_;
+};
+
+inline MakeBooker recording_bookers(const loop::Loop& loop, Record& record) {
+  return [make = local_bookers(loop), &record](const std::string& name, const UpstreamSettings& settings,
+                                               flow::BookerEvents& events) {
+    record.events = &events;
+    return std::make_unique<RecordingBooker>(make(name, settings, events), record);
+  };
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups: a lane for each, limits of their own, and what they share with the others of their upstream. What a header
+// says may be a credential: nobody gets to see it.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "system/limited.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+
+TEST(Group, of_a_path_is_held_to_a_limit_of_its_own) {
+  Limited stage("group: \"path:/api/v*/teams/{team}\", limits: [ pacer: { qps: 4, per: group } ]");
+  for (int i = 0; i < 4; ++i) {
+    stage.send(1, "/api/v1/teams/red/" + std::to_string(i));
+    stage.send(1, "/api/v2/teams/blue/" + std::to_string(i));
+    stage.send(1, "/something/else/" + std::to_string(i));
+  }
+  stage.expect_all_served();
+  const auto every = [](int k) { return k * 250ms; };
+  for (const char* path : {"/api/v1/teams/red", "/api/v2/teams/blue", "/something/else"})
+    stage.expect_arrivals(4, every, path);
+  std::multiset<std::string> groups;
+  for (const auto& event : stage.daemon.await_events(12, "dispatch")) groups.insert(event.at("group"));
+  EXPECT_EQ(groups.count("red"), 4u);
+  EXPECT_EQ(groups.count("blue"), 4u);
+  EXPECT_EQ(groups.count("-"), 4u) << "what the rule does not fit";
+}
+
+TEST(Group, of_a_host_is_held_to_a_limit_of_its_own) {
+  Limited stage("group: host, limits: [ pacer: { qps: 4, per: group } ]");
+  const std::string by_name = "http://localhost:" + std::to_string(stage.origin.port());
+  for (int i = 0; i < 4; ++i) {
+    stage.send(1, "/number");
+    stage.clients.emplace_back(stage.daemon.port()).send(get(by_name + "/name"));
+  }
+  stage.expect_all_served();
+  for (const char* path : {"/number", "/name"})
+    stage.expect_arrivals(
+        4, [](int k) { return k * 250ms; }, path);
+  for (const auto& event : stage.daemon.await_events(8, "complete"))
+    EXPECT_EQ(event.at("group"), event.at("path") == "/name" ? "localhost" : "127.0.0.1");
+}
+
+TEST(Group, of_a_header_is_held_to_a_limit_of_its_own) {
+  Limited stage("group: header:X-Api-Key, limits: [ pacer: { qps: 4, per: group } ]");
+  for (int i = 0; i < 4; ++i) {
+    stage.send(1, "/one", "X-Api-Key: key-of-one\r\n");
+    stage.send(1, "/two", "x-api-key: key-of-two\r\n");
+    stage.send(1, "/none");
+  }
+  stage.expect_all_served();
+  for (const char* path : {"/one", "/two", "/none"})
+    stage.expect_arrivals(
+        4, [](int k) { return k * 250ms; }, path);
+}
+
+TEST(HeaderValue, that_makes_a_group_is_forwarded_and_shown_to_nobody) {
+  Limited stage("group: header:Authorization, limits: [ counter: { max: 1, period: 1m, per: group, mode: refuse } ]");
+  const std::string secret = "Bearer c2VjcmV0LXRva2Vu", line = "Authorization: " + secret + "\r\n";
+  EXPECT_EQ(stage.fetch("/", line).status, 200);
+  const Reply refused = stage.fetch("/", line);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_EQ(stage.fetch("/", "Authorization: another\r\n").status, 200);
+  EXPECT_EQ(stage.origin.seen()[0].fields.find("authorization"), secret);
+
+  const auto events = stage.daemon.await_events(5, [](const Json&) { return true; });
+  ASSERT_EQ(events.size(), 5u);
+  std::set<std::string> groups;
+  for (const auto& event : events) {
+    EXPECT_THAT(event.dump(), Not(HasSubstr("c2VjcmV0")));
+    groups.insert(event.at("group"));
+  }
+  EXPECT_EQ(groups.size(), 2u) << "the same key, the same digits";
+  for (const auto& group : groups) EXPECT_THAT(group, MatchesRegex("[0-9a-f]{12}"));
+  EXPECT_THAT(refused.head + refused.body, Not(HasSubstr("c2VjcmV0")));
+  for (const char* page : {"/status", "/metrics"}) {
+    const std::string body = stage.daemon.admin(page).body;
+    EXPECT_THAT(body, Not(HasSubstr("c2VjcmV0")));
+    for (const auto& group : groups) EXPECT_THAT(body, Not(HasSubstr(group))) << "no label has a group";
+  }
+  EXPECT_THAT(stage.daemon.diagnostics(), Not(HasSubstr("c2VjcmV0")));
+}
+
+TEST(WaitingGroup, leaves_no_hole_in_what_all_groups_share) {
+  Limited stage(
+      "group: \"path:/{team}\", queue: { maxWait: 24h }, "
+      "limits: [ pacer: { qps: 10 }, counter: { max: 1, period: 1h, per: group } ]");
+  stage.origin.on("/full", scripts::answers(200, "the only one of this hour"));
+  EXPECT_EQ(stage.fetch("/full").status, 200);
+  std::deque<Client> waiting;
+  for (int i = 0; i < 10; ++i) {
+    waiting.emplace_back(stage.daemon.port()).send(get(stage.url("/full")));
+    ASSERT_TRUE(stage.daemon.await_pending("api", static_cast<std::size_t>(i) + 1));
+  }
+  stage.begin();
+  for (int i = 0; i < 10; ++i) stage.send(1, "/free-" + std::to_string(i));
+  for (auto& client : stage.clients) EXPECT_EQ(client.reply().status, 200);
+  // With a hole for each that waits the last would come a second later.
+  stage.expect_arrivals(
+      10, [](int k) { return std::max(0, k - 1) * 100ms; }, "/free", 600ms);
+  EXPECT_EQ(stage.daemon.status("api").at("pending"), 10);
+  for (auto& client : waiting) client.reset();
+  EXPECT_TRUE(stage.daemon.await_pending("api", 0));
+  for (const auto& name : stage.limited_by(10, "gone")) EXPECT_EQ(name, "counter");
+}
+
+TEST(BusyGroup, does_not_starve_a_quiet_one_of_what_they_share) {
+  Limited stage("group: \"path:/{team}\", rate: 10/s");
+  for (int i = 0; i < 15; ++i) stage.send(1, "/busy");
+  stage.send(3, "/quiet");
+  stage.expect_all_served();
+  stage.expect_arrivals(18, [](int k) { return k * 100ms; });
+  std::vector<std::ptrdiff_t> quiet;
+  const auto order = stage.daemon.await_events(18, "dispatch");
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (order[i].at("group") == "quiet") quiet.push_back(static_cast<std::ptrdiff_t>(i));
+  }
+  ASSERT_EQ(quiet.size(), 3u);
+  EXPECT_LE(quiet[2] - quiet[0], 5) << "in turn with the busy ones";
+  EXPECT_LT(quiet[2], 17) << "who came last does not leave last";
+}
+
+TEST(Groups, share_slots_in_turn) {
+  Limited stage("group: \"path:/{team}\", maxConcurrent: 1");
+  stage.origin.otherwise(scripts::held());
+  stage.send(1, "/busy");
+  ASSERT_TRUE(stage.origin.await(1));
+  for (int i = 0; i < 5; ++i) stage.send_one("/busy");
+  stage.send_one("/quiet");
+  stage.origin.release_all();
+  stage.expect_all_served();
+  std::vector<std::string> order;
+  for (const auto& seen : stage.origin.seen()) order.push_back(seen.target);
+  ASSERT_EQ(order.size(), 7u);
+  EXPECT_LE(std::find(order.begin(), order.end(), "/quiet") - order.begin(), 2) << testing::PrintToString(order);
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each kind of limit as the upstream sees it: nothing comes sooner than it allows, and what it allows is used.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "system/limited.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+TEST(Rate, spreads_a_crowd_evenly) {
+  Limited stage("rate: 20/s");
+  stage.send(16);
+  stage.expect_all_served();
+  stage.expect_arrivals(16, [](int k) { return k * 50ms; });
+}
+
+TEST(Rate, may_be_slower_than_one_a_second) {
+  Limited stage("rate: 90/m");
+  stage.send(3);
+  stage.expect_all_served();
+  stage.expect_arrivals(3, [](int k) { return k * 666'666us; });
+}
+
+TEST(Rate, counts_every_method) {
+  Limited stage("rate: 4/s");
+  const std::string lines = " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n\r\n";
+  EXPECT_EQ(stage.ask("HEAD " + stage.url() + lines, true).status, 200);
+  EXPECT_EQ(stage.ask("OPTIONS " + stage.url() + lines).status, 200);
+  EXPECT_EQ(stage.ask("TRACE " + stage.url() + lines).status, 200);
+  EXPECT_EQ(stage.ask(with_body("POST", stage.url(), "charge=1")).status, 200);
+  stage.expect_arrivals(4, [](int k) { return k * 250ms; });
+}
+
+TEST(Rate, is_kept_for_each_unmatched_host_by_itself) {
+  Stage stage({.yaml = "upstreams: { \"*\": { rate: 5/s } }\n"});
+  Origin another;
+  std::deque<Client> clients;
+  const auto start = Clock::now();
+  for (int i = 0; i < 8; ++i)
+    clients.emplace_back(stage.daemon.port()).send(get(i % 2 ? another.url() : stage.origin.url()));
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+  for (const Origin* origin : {&stage.origin, &another}) {
+    const auto seen = origin->seen();
+    ASSERT_EQ(seen.size(), 4u);
+    for (int k = 0; k < 4; ++k) {
+      EXPECT_GE(seen[k].at - start, k * 200ms) << k;
+      EXPECT_LE(seen[k].at - start, k * 200ms + kLate) << k;
+    }
+  }
+  const auto waited = stage.daemon.await_events(8, "dispatch");
+  EXPECT_EQ(std::ranges::count_if(waited, [](const Json& event) { return event.value("limitedBy", "") == "pacer"; }),
+            6);
+}
+
+TEST(Pacer, lets_a_burst_pass_and_paces_the_rest) {
+  Limited stage("limits: [ pacer: { qps: 20, maxBurst: 5 } ]");
+  stage.send(12);
+  stage.expect_all_served();
+  stage.expect_arrivals(12, [](int k) { return std::max(0, k - 5) * 50ms; });
+}
+
+TEST(Pacer, earns_its_burst_back_only_while_it_is_idle) {
+  Limited stage("limits: [ pacer: { qps: 10, maxBurst: 4, burstAllowanceFactor: 0.5 } ]");
+  stage.send(8);
+  stage.expect_all_served();
+  const auto idle_from = stage.start + 400ms;  // the first five left at once, and three were paced
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= idle_from + 500ms; }));
+  stage.begin();
+  stage.send(8);
+  stage.expect_all_served();
+  const std::chrono::duration<double> idle = stage.start + stage.arrivals().front() - idle_from;
+  const double earned = std::min(4.0, idle.count() * 10 * 0.5);
+  stage.expect_arrivals(
+      8, [&](int k) { return std::chrono::duration_cast<Clock::duration>(std::max(0.0, k - earned) * 100ms); });
+}
+
+/// The window of the wall clock in which a moment lies.
+struct Windows {
+  explicit Windows(Clock::duration length) : interval(length) {}
+  Clock::duration wall(Moment at) const { return at.time_since_epoch() + ahead; }
+  long index(Moment at) const { return wall(at) / interval; }
+  Moment begin(long index) const { return Moment(index * interval - ahead); }
+
+  const Clock::duration interval;
+  const Clock::duration ahead = std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
+};
+
+TEST(Window, carries_its_reservoir_and_the_rest_goes_to_the_next) {
+  Limited stage("limits: [ window: { reservoir: 5, interval: 500ms } ]");
+  const Windows windows(500ms);
+  const auto first = windows.index(stage.start);
+  stage.send(18);
+  stage.expect_all_served();
+  stage.expect_arrivals(
+      18, [&](int k) { return std::max(Clock::duration::zero(), windows.begin(first + k / 5) - stage.start); }, "/",
+      kLate + 500ms);
+  std::map<long, int> counts;
+  for (const auto& seen : stage.origin.seen()) ++counts[windows.index(seen.at)];
+  for (const auto& [window, count] : counts) EXPECT_LE(count, 5) << window;
+}
+
+TEST(Window, may_spread_its_reservoir) {
+  Limited stage("limits: [ window: { reservoir: 5, interval: 1s, spread: true } ]");
+  const Windows windows(1s);
+  stage.send(10);
+  stage.expect_all_served();
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 10u);
+  std::map<long, int> counts;
+  for (const auto& one : seen) {
+    const auto window = windows.index(one.at);
+    // The k-th of a window, from 0, is no earlier than k fifths into it.
+    EXPECT_GE(one.at - windows.begin(window), counts[window]++ * 200ms - 1ms);
+  }
+  for (const auto& [window, count] : counts) EXPECT_LE(count, 5) << window;
+  EXPECT_LE(seen[9].at - stage.start, 2s + kLate);
+}
+
+TEST(SlidingWindow, looks_back_an_interval_from_every_moment) {
+  Limited stage("limits: [ slidingWindow: { max: 4, interval: 300ms } ]");
+  stage.send(14);
+  stage.expect_all_served();
+  stage.expect_arrivals(14, [](int k) { return k / 4 * 300ms; });
+}
+
+TEST(TokenBucket, starts_full_and_is_refilled) {
+  Limited stage("limits: [ tokenBucket: { capacity: 5, refillAmount: 2, refillFrequency: 200ms } ]");
+  stage.send(12);
+  stage.expect_all_served();
+  stage.expect_arrivals(12, [](int k) { return k < 5 ? 0ms : ((k - 5) / 2 + 1) * 200ms; });
+}
+
+TEST(Counter, lets_pass_its_maximum_from_reset_to_reset) {
+  Limited stage("limits: [ counter: { max: 4, period: 300ms } ]");
+  stage.send(11);
+  stage.expect_all_served();
+  stage.expect_arrivals(11, [](int k) { return k / 4 * 300ms; });
+}
+
+TEST(Limits, of_two_kinds_decide_together_and_the_one_in_the_way_is_named) {
+  Limited stage(
+      "limits: [ pacer: { qps: 50 }, tokenBucket: { capacity: 3, refillAmount: 3, refillFrequency: 500ms, name: "
+      "credits } "
+      "]");
+  stage.send(9);
+  stage.expect_all_served();
+  stage.expect_arrivals(9, [](int k) { return k / 3 * 500ms + k % 3 * 20ms; });
+  const auto names = {"", "pacer", "pacer", "credits", "pacer", "pacer", "credits", "pacer", "pacer"};
+  EXPECT_THAT(stage.limited_by(9, "dispatch"), testing::ElementsAreArray(names));
+  EXPECT_THAT(stage.limited_by(9, "complete"), testing::UnorderedElementsAreArray(names)) << "told again at the end";
+}
+
+TEST(Limits, tell_the_client_how_long_it_waited) {
+  Limited stage("rate: 4/s");
+  stage.send(2);
+  std::vector<double> waits;
+  for (auto& client : stage.clients) {
+    const std::string timing = client.reply().field("server-timing");
+    ASSERT_TRUE(timing.starts_with("penstock-wait;dur=")) << timing;
+    waits.push_back(std::stod(timing.substr(18)));
+  }
+  std::sort(waits.begin(), waits.end());
+  EXPECT_LT(waits[0], 100) << "not at all";
+  EXPECT_GT(waits[1], 150);
+  EXPECT_LT(waits[1], 250 + static_cast<double>(kLate / 1ms));
+}
+
+TEST(Weight, costs_units_of_a_rate_and_is_not_forwarded) {
+  Limited stage("rate: 10/s");
+  EXPECT_EQ(stage.fetch("/1").status, 200);
+  EXPECT_EQ(stage.fetch("/2", "Penstock-Weight: 4\r\n").status, 200);
+  EXPECT_EQ(stage.fetch("/3").status, 200);
+  stage.expect_arrivals(3, [](int k) { return std::vector{0ms, 100ms, 500ms}[static_cast<std::size_t>(k)]; });
+  for (const auto& seen : stage.origin.seen()) EXPECT_FALSE(seen.fields.has("penstock-weight")) << seen.head;
+}
+
+TEST(Weight, takes_as_many_tokens) {
+  Limited stage("limits: [ tokenBucket: { capacity: 5, refillAmount: 5, refillFrequency: 600ms } ]");
+  EXPECT_EQ(stage.fetch("/1", "Penstock-Weight: 3\r\n").status, 200);
+  EXPECT_EQ(stage.fetch("/2", "Penstock-Weight: 2\r\n").status, 200);
+  EXPECT_EQ(stage.fetch("/3").status, 200);
+  stage.expect_arrivals(3, [](int k) { return k / 2 * 600ms; });
+}
+
+TEST(Weight, that_does_not_fit_is_not_overtaken) {
+  Limited stage("limits: [ slidingWindow: { max: 4, interval: 600ms } ]");
+  EXPECT_EQ(stage.fetch("/1").status, 200);
+  stage.send_one("/heavy", "Penstock-Weight: 4\r\n");
+  stage.send_one("/light");
+  stage.expect_all_served();
+  stage.expect_arrivals(
+      1, [](int) { return 600ms; }, "/heavy");
+  stage.expect_arrivals(
+      1, [](int) { return 1200ms; }, "/light");
+}
+
+TEST(Weight, of_a_request_is_one_permit) {
+  Limited stage("limits: [ semaphore: { capacity: 2 } ]");
+  stage.origin.otherwise(scripts::held());
+  stage.send(2, "/", "Penstock-Weight: 7\r\n");
+  EXPECT_TRUE(stage.origin.await(2));
+  stage.origin.release_all();
+  stage.expect_all_served();
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom a limit turns away: in refuse mode, for a weight it can never allow, for a wait that would be too long. The
+// limit is named, the time to come back is true, and nothing was spent.
+#include <gmock/gmock.h>
+
+#include "system/limited.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::HasSubstr;
+
+/// The one event of a refusal names the limit, and nothing came to the origin.
+void expect_refused_by(const Limited& stage, const std::string& path, const std::string& limit) {
+  const auto events = stage.daemon.await_events(1, [&](const Json& event) { return event.at("path") == path; });
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].at("event"), "refused");
+  EXPECT_EQ(events[0].value("limitedBy", ""), limit);
+  EXPECT_THAT(stage.arrivals(path), testing::IsEmpty());
+}
+
+TEST(RefuseMode, answers_429_and_says_when_to_come_back) {
+  Limited stage("limits: [ counter: { max: 2, period: 2s, mode: refuse } ]");
+  EXPECT_EQ(stage.fetch("/1").status, 200);
+  EXPECT_EQ(stage.fetch("/2").status, 200);
+  const Reply reply = stage.fetch("/refused");
+  const auto refused_at = Clock::now();
+  expect_limited(reply, 429, "counter");
+  EXPECT_THAT(reply.body, HasSubstr("api limited by counter"));
+  expect_refused_by(stage, "/refused", "counter");
+  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"limit_refused\""), 1);
+  ASSERT_LE(retry_after(reply), 2);
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + std::chrono::seconds(retry_after(reply)); }));
+  EXPECT_EQ(stage.fetch("/then").status, 200) << "the moment that it named was true";
+}
+
+TEST(RefuseMode, leaves_no_trace) {
+  Limited stage(
+      "maxConcurrent: 1, limits: [ counter: { max: 3, period: 1s, mode: refuse }, semaphore: { capacity: 1 } ]");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(stage.fetch("/served").status, 200);
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(stage.fetch("/refused").status, 429);
+  EXPECT_EQ(stage.daemon.status("api").at("inFlight"), 0);
+  EXPECT_EQ(stage.daemon.status("api").at("pending"), 0);
+  ASSERT_TRUE(eventually([&] { return Clock::now() > stage.start + 1s + kLate; }));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(stage.fetch("/served").status, 200) << "refusals do not count";
+  EXPECT_EQ(stage.arrivals().size(), 6u);
+}
+
+TEST(RefuseMode, of_a_group_refuses_this_group_alone) {
+  Limited stage("group: \"path:/{team}\", limits: [ counter: { max: 1, period: 1m, mode: refuse, per: group } ]");
+  EXPECT_EQ(stage.fetch("/red").status, 200);
+  expect_limited(stage.fetch("/red"), 429, "counter");
+  EXPECT_EQ(stage.fetch("/blue").status, 200);
+  expect_limited(stage.fetch("/red"), 429, "counter");
+  expect_limited(stage.fetch("/blue"), 429, "counter");
+}
+
+TEST(RefuseMode, refuses_whom_it_no_longer_allows_when_a_slot_comes_free) {
+  Limited stage("maxConcurrent: 1, queue: { maxWait: 1h }, limits: [ counter: { max: 2, period: 1m, mode: refuse } ]");
+  stage.origin.otherwise(scripts::held());
+  stage.send(1);
+  ASSERT_TRUE(stage.origin.await(1));
+  stage.send_one("/second");
+  Client& third = stage.send_one("/third");
+  stage.origin.release_all();
+  expect_limited(third.reply(), 429, "counter");
+  EXPECT_EQ(stage.clients[1].reply().status, 200);
+  expect_refused_by(stage, "/third", "counter");
+}
+
+TEST(TooHeavy, a_weight_is_400_and_names_the_limit) {
+  Limited stage(
+      "limits: [ pacer: { qps: 1000 }, window: { reservoir: 10, interval: 1s }, tokenBucket: { capacity: 3, "
+      "refillAmount: 1, "
+      "refillFrequency: 1m } ]");
+  const Reply reply = stage.fetch("/heavy", "Penstock-Weight: 4\r\n");
+  expect_own_answer(reply, {400});
+  EXPECT_THAT(reply.field("proxy-status"), HasSubstr("tokenBucket"));
+  EXPECT_FALSE(reply.fields.has("retry-after")) << "it will never be allowed";
+  expect_refused_by(stage, "/heavy", "tokenBucket");
+  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"limit_too_heavy\""), 1);
+  EXPECT_EQ(stage.fetch("/fits", "Penstock-Weight: 3\r\n").status, 200) << "nothing was spent";
+}
+
+TEST(HopelessWait, is_refused_at_once_and_spends_nothing) {
+  Limited stage("rate: 1/s");
+  EXPECT_EQ(stage.fetch("/1").status, 200);
+  for (int i = 0; i < 20; ++i) {
+    const auto asked = Clock::now();
+    const Reply reply = stage.fetch("/hurried", "Penstock-Max-Wait: 100ms\r\n");
+    if (asked > stage.start + 800ms) break;  // now it might be in time
+    expect_limited(reply, 503, "pacer");
+    EXPECT_EQ(retry_after(reply), 1);
+    EXPECT_LT(Clock::now() - asked, 90ms + kLate) << "not at the deadline";
+  }
+  expect_limited(stage.fetch("/refused", "Penstock-Max-Wait: 1ms\r\n"), 503, "pacer");
+  expect_refused_by(stage, "/refused", "pacer");
+  EXPECT_EQ(stage.fetch("/2").status, 200);
+  stage.expect_arrivals(
+      1, [](int) { return 1s; }, "/2");
+}
+
+TEST(HopelessWait, behind_others_counts_them) {
+  Limited stage("rate: 2/s");
+  stage.send(1);
+  for (int i = 0; i < 4; ++i) stage.send_one("/waits");
+  const Reply reply = stage.fetch("/hopeless", "Penstock-Max-Wait: 1s\r\n");
+  expect_limited(reply, 503, "pacer");
+  EXPECT_GE(retry_after(reply), 2) << "it would be served 2.5 s after the first";
+  EXPECT_LE(retry_after(reply), 3);
+  stage.expect_all_served();
+  stage.expect_arrivals(5, [](int k) { return k * 500ms; });
+}
+
+TEST(HopelessWait, of_a_lane_that_another_one_keeps_waiting_names_the_limit_too) {
+  Limited stage("group: \"path:/{team}\", rate: 1/s");
+  EXPECT_EQ(stage.fetch("/red").status, 200);
+  stage.send_one("/red");
+  expect_limited(stage.fetch("/blue", "Penstock-Max-Wait: 50ms\r\n"), 503, "pacer");
+  expect_refused_by(stage, "/blue", "pacer");
+  stage.expect_all_served();
+}
+
+TEST(HopelessWait, for_a_limit_of_the_group_names_it_and_is_the_group_s_alone) {
+  Limited stage(
+      "group: \"path:/{team}\", limits: [ pacer: { qps: 100 }, counter: { max: 1, period: 2s, per: group } ]");
+  EXPECT_EQ(stage.fetch("/red").status, 200);
+  const Reply reply = stage.fetch("/red", "Penstock-Max-Wait: 500ms\r\n");
+  const auto refused_at = Clock::now();
+  expect_limited(reply, 503, "counter");
+  EXPECT_EQ(stage.fetch("/blue", "Penstock-Max-Wait: 500ms\r\n").status, 200);
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + std::chrono::seconds(retry_after(reply)); }));
+  EXPECT_EQ(stage.fetch("/red", "Penstock-Max-Wait: 500ms\r\n").status, 200);
+}
+
+TEST(HopelessWait, for_a_slot_names_no_limit_that_made_others_wait_before) {
+  Limited stage("maxConcurrent: 1, rate: 4/s");
+  stage.send(2);
+  stage.expect_all_served();
+  EXPECT_THAT(stage.limited_by(2, "dispatch"), testing::ElementsAre("", "pacer"));
+  ASSERT_TRUE(eventually([&] { return Clock::now() > stage.start + 1s; })) << "the rate is in nobody's way";
+  stage.origin.otherwise(scripts::held());
+  stage.send(1);
+  ASSERT_TRUE(stage.origin.await(3));
+  const Reply reply = stage.fetch("/no-slot", "Penstock-Max-Wait: 0s\r\n");
+  expect_own_answer(reply, {503}, "connection_limit_reached");
+  EXPECT_THAT(reply.field("proxy-status"), testing::Not(HasSubstr("limited")));
+  expect_refused_by(stage, "/no-slot", "");
+  stage.origin.release_all();
+  stage.expect_all_served();
+}
+
+TEST(HopelessWait, for_a_permit_is_over_at_the_deadline_and_names_the_semaphore) {
+  Limited stage("limits: [ semaphore: { capacity: 1, name: seats } ]");
+  stage.origin.otherwise(scripts::held());
+  stage.send(1);
+  ASSERT_TRUE(stage.origin.await(1));
+  const auto asked = Clock::now();
+  expect_limited(stage.fetch("/hurried", "Penstock-Max-Wait: 200ms\r\n"), 503, "seats");
+  EXPECT_GE(Clock::now() - asked, 200ms) << "nobody knows when a permit comes free";
+  expect_limited(stage.fetch("/now", "Penstock-Max-Wait: 0s\r\n"), 503, "seats");
+  expect_refused_by(stage, "/hurried", "seats");
+  expect_refused_by(stage, "/now", "seats");
+  stage.origin.release_all();
+  stage.expect_all_served();
+}
+
+TEST(NobodyMayWait, so_a_limit_refuses_whom_it_does_not_allow_now) {
+  for (const std::string queue : {"maxPending: 0", "maxWait: 0s"}) {
+    SCOPED_TRACE(queue);
+    Limited stage("limits: [ tokenBucket: { capacity: 2, refillAmount: 2, refillFrequency: 1s } ], queue: { " + queue +
+                  " }");
+    EXPECT_EQ(stage.fetch("/1").status, 200);
+    EXPECT_EQ(stage.fetch("/2").status, 200);
+    for (int i = 0; i < 5; ++i) expect_limited(stage.fetch("/refused"), 503, "tokenBucket");
+    ASSERT_TRUE(eventually([&] { return Clock::now() > stage.start + 1s + kLate; }));
+    EXPECT_EQ(stage.fetch("/3").status, 200);
+    EXPECT_EQ(stage.fetch("/4").status, 200) << "refusals have spent nothing";
+    EXPECT_EQ(stage.arrivals().size(), 4u);
+  }
+}
+
+TEST(FullQueue, of_those_who_wait_for_a_limit_says_honestly_when_it_will_have_room) {
+  Limited stage("rate: 2/s, queue: { maxPending: 5 }");
+  stage.send(1);
+  for (int i = 0; i < 5; ++i) stage.send_one("/waits");
+  const Reply reply = stage.fetch("/sixth");
+  const auto asked = Clock::now();
+  expect_limited(reply, 503, "pacer");
+  const auto promised = asked + std::chrono::seconds(retry_after(reply));
+  stage.expect_all_served();
+  const auto last = stage.start + stage.arrivals().back();
+  EXPECT_GE(promised, last) << "whoever comes back then finds the others gone";
+  EXPECT_LE(promised, last + 500ms + 1s + kLate) << "and not much later";
+}
+
+TEST(ClientsThatLeave, while_a_limit_makes_them_wait_spend_nothing) {
+  Limited stage("rate: 2/s");
+  EXPECT_EQ(stage.fetch("/first").status, 200);
+  for (int i = 0; i < 3; ++i) stage.send_one("/leaver");
+  for (auto& leaver : stage.clients) leaver.reset();
+  stage.clients.clear();
+  EXPECT_THAT(stage.limited_by(3, "gone"), testing::ElementsAre("pacer", "pacer", "pacer"));
+  EXPECT_EQ(stage.fetch("/stayer").status, 200);
+  EXPECT_THAT(stage.arrivals("/leaver"), testing::IsEmpty());
+  stage.expect_arrivals(
+      1, [](int) { return 500ms; }, "/stayer", 450ms);
+}
+
+}  // namespace
+}  // namespace penstock::trial
