@@ -36,8 +36,9 @@ local function pacer()
     if whole(start) == at then l.free = start end
   end
 
+  -- What leaked in one process, while it was idle, did not where others were not: so the burst is earned anew.
   local function merge(l, other)
-    l.free, l.level = math.max(l.free, other.free), math.min(l.max_burst, l.level + other.level)
+    l.free, l.level = math.max(l.free, other.free), l.max_burst
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,

@@ -8,7 +8,7 @@ local function waiting_part(line)
   -- late message costs a departure.
   local function convert(a, share)
     local mine = line.find(a.turns, a.me)
-    if mine and #mine == 0 then mine.n, mine.w = wants(a, share), a.w end   -- whichever lane took the turn
+    if mine and #mine == 0 and a.n > 0 then mine.n, mine.w = wants(a, share), a.w end   -- whichever lane took the turn
     for i = 1, #a.turns do
       local turn, base, before = a.turns[i], a.now, nil
       while #turn < turn.n do

@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <queue>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "flow/local_booker.h"
 #include "lua/asker.h"
 #include "lua/post.h"
 
@@ -64,6 +66,7 @@ class Crowd {
   };
   struct Process {
     Asker asker;
+    std::unique_ptr<flow::LocalBooker> shadow;  // its own departures
     Time round_trip;
     std::vector<Lane> lanes;
     std::size_t next_lane = 0;
@@ -89,6 +92,7 @@ class Crowd {
   void ask(Process& process, Lane& lane);
   void answered(Process& process, Lane& lane, const Answer& answer);
   void tell(Process& process, Lane& lane, const flow::Booking& booking);
+  void hand_in(Process& process);
   void depart(Process& process, Lane& lane);
   void deliver_messages();
   /// Some are slower than others.
