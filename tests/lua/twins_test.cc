@@ -169,10 +169,10 @@ class Twins : public testing::Test {
   Scripts scripts_{server_};
 };
 
-// A counter that was forgotten begins a period with its first departure, and so others do.
+// A bucket or a counter that was forgotten begins its periods anew, with a departure: not these.
 TEST_F(Twins, agree_although_redis_forgets_what_is_over) {
   int forgotten = 0;
-  for (const std::vector<int>& kinds : std::vector<std::vector<int>>{{0}, {1}, {2}, {3}, {0, 1, 2}}) {
+  for (const std::vector<int>& kinds : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1, 2}}) {
     for (unsigned seed = 1; seed <= 10 && !HasFailure(); ++seed) {
       Scenario scenario = Chance(seed, kinds, seed % 2 == 0, false).scenario();
       std::erase_if(scenario.events, [](const Event& event) { return std::holds_alternative<Change>(event); });
