@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Assembles the scripts of lua/ at build time and embeds them: a generated header with one string_view for each, such as
-# penstock::redis::kBookScript. A script is the prelude, a clock, the parts that it needs in the order below (a part uses
-# only what stands before it), and its body, simply one behind the other: Redis has no `require`. Each part is a literal of
-# its own, and the compiler joins them, so that none is longer than a literal may be.
+# Assembles the scripts of lua/ at build time and embeds them: a generated header with one string_view for each, such
+# as penstock::redis::kBookScript. A script is the prelude, a clock, the parts that it needs in the order below (a
+# part uses only what stands before it), and its body, simply one behind the other: Redis has no `require`. Each part
+# is a literal of its own, and the compiler joins them, so that none is longer than a literal may be.
 #
-# penstock_lua_header(TARGET FILE CLOCK NAMESPACE): an INTERFACE target whose users can include FILE. CLOCK is the file that
-# tells the time: production's, or that of the tests, so that both run the same scripts.
+# penstock_lua_header(TARGET FILE CLOCK NAMESPACE): an INTERFACE target whose users can include FILE. CLOCK is the
+# file that tells the time: production's, or that of the tests, so that both run the same scripts.
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
 set(PENSTOCK_LUA_SCRIPTS book undo leave pause reset hand_in permits)

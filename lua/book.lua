@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Books departures for one lane: times within the horizon, or a turn for later. All limits commit, or none does.
--- KEYS: head, alive, hold; with a group its hold and its turns; then one for each limit, in the configuration's order.
+-- KEYS: head, alive, hold; with a group its hold and its turns; then one for each limit, in the configuration's
+--   order.
 -- ARGV: 1 me · 2 the generation that I know, '' none · 3 a fresh generation's name · 4 processes alive, as far as I
---   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 departures that this lane has ahead already
---   (not used: it asks when the last of them is about to leave) · from 10 on six for each limit: kind, scope u|g, mode d|r, and
---     pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 ·
---     tokenBucket capacity refillAmount refillFrequency · counter max period 0 ·
---     semaphore capacity lease "returned:claimed:spare:others" (see semaphore.lua)
+--   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 departures that this lane has ahead
+--   already (not used: it asks when the last of them is about to leave) · from 10 on six for each limit: kind, scope
+--   u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 ·
+--   tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
+--   "returned:claimed:spare:others" (see semaphore.lua)
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the
 --   limit that stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each semaphore
 --   the permits granted in total, and how many of the claimed ones are lost · 11 departures: at, limit, at, limit, …
@@ -22,36 +23,27 @@ if stale or head_closed(head) then
 end
 
 local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), now = now, base = now, granted = 0,
-            departures = {}, wide = {}, narrow = grouped and {} or nil, stop = '', letter = 'u', again = 0, not_before = 0 }
-local wide, narrow, may_refuse = a.wide, a.narrow, false
-local first_key = grouped and 6 or 4
+            departures = {}, wide = {}, narrow = grouped and {} or nil, stop = '', letter = 'u', again = 0,
+            not_before = 0 }
+local may_refuse, first_key = false, grouped and 6 or 4
 for i = 0, #KEYS - first_key do
   local l = limit_read(i, KEYS[first_key + i], 10, now)
   if l.kind.take then
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)
   end
-  local list = l.kind.take and a.semaphores or l.letter == 'g' and narrow or wide
+  local list = l.kind.take and a.semaphores or l.letter == 'g' and a.narrow or a.wide
   list[#list + 1] = l
   may_refuse = may_refuse or l.refuses
-  if l.kind.off_edge then
-    a.windows = a.windows or {}
-    a.windows[#a.windows + 1] = l
-  end
+  if l.kind.off_edge then add_window(a, l) end
 end
 
 -- Where only the groups have limits, the group's scope plays the part of the wide one, with its list of turns.
-a.only_groups = grouped and #wide == 0 and #narrow > 0
-if a.only_groups then wide, narrow, a.wide, a.narrow = narrow, nil, narrow, nil end
+a.only_groups = grouped and #a.wide == 0 and #a.narrow > 0
+if a.only_groups then a.wide, a.narrow, a.wide_windows = a.narrow, nil, a.windows end
+local wide, narrow = a.wide, a.narrow
 if grouped then add_hold(narrow or wide, KEYS[4], 'g') end
 add_hold(wide, KEYS[3], 'u')
-a.wide_windows = a.windows
-if narrow and a.windows then
-  a.wide_windows = {}
-  for i = 1, #a.windows do
-    if a.windows[i].letter == 'u' then table.insert(a.wide_windows, a.windows[i]) end
-  end
-end
 
 local group_text = grouped and read(KEYS[5])
 local waiting, head_turns
@@ -65,20 +57,15 @@ end
 if head.turns ~= '' or group_text then somebody_waits() end
 
 if ARGV[5] == '1' then alive = touch(KEYS[2], a.me, now) end
-alive = math.max(1, alive, a.line and #a.turns + (a.line.find(a.turns, a.me) and 0 or 1) or 0)
+alive = math.max(1, alive, a.line and a.line.processes(a.turns, a.me) or 0)
 
--- What a lane may take at once: what the wide limits pass within the horizon, divided by the processes.
-local share, share_by = kNever, nil
-for i = 1, #wide do
-  local passes = wide[i].kind.passes and wide[i].kind.passes(wide[i]) or kNever
-  if passes < share then share, share_by = passes, wide[i] end
-end
-share = math.max(1, math.floor(share / alive / a.w))
-
+local share, share_by = share_of(a, alive)
 if waiting then
   waiting.convert(a, share)
   waiting.collect(a)
 end
+-- Who took what its turn became takes no more of it now: so each has one share in a round, however early it asks. Who
+-- is alone has no share to keep to.
 local entitled = a.granted > 0 and a.granted or share
 local most = alive > 1 and math.min(a.n, entitled) or a.n
 while a.stop == '' and a.granted < most do

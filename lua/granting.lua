@@ -3,6 +3,24 @@
 -- limits: `wide` are the upstream's, `narrow` its group's, if both have any; only of wide ones are turns made.
 local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
 
+local function add_window(a, l)
+  a.windows, a.wide_windows = a.windows or {}, a.wide_windows or {}
+  table.insert(a.windows, l)
+  if l.letter == 'u' then table.insert(a.wide_windows, l) end
+end
+
+-- What a lane may take at once: what the wide limits pass within the horizon, divided by the processes; and whose it
+-- is.
+local function share_of(a, alive)
+  local share, by = kNever, nil
+  for i = 1, #a.wide do
+    local l = a.wide[i]
+    local passes = l.kind.passes and l.kind.passes(l) or kNever
+    if passes < share then share, by = passes, l end
+  end
+  return math.max(1, math.floor(share / alive / a.w)), by
+end
+
 local function stop_at(a, why, letter, limit, t)
   a.stop, a.letter, a.by, a.not_before = why, letter, limit, whole(t)
 end
@@ -26,8 +44,8 @@ local function grant(a, t, limit)
   a.granted, a.base = a.granted + 1, t
 end
 
--- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane. What waits for a reset
--- is never expected within the horizon.
+-- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane. What waits for a
+-- reset is never expected within the horizon.
 local function group_allows(a, t, limit)
   local others = a.line and a.line.units_before(a.group_turns, a.me) or 0
   local g, blamed = earliest(a.narrow, t, a.w, limit)

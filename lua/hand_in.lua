@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- After Redis lost its memory: a process hands in what it remembers, its own departures, as states in the form in which they
--- are stored ("1s t t …" for a sliding window). They are merged with what others handed in. A generation opens when as many
--- as were alive have done so, or a second after it began. What does not fit one call comes in several, `last` with the last.
+-- After Redis lost its memory: a process hands in what it remembers, its own departures, as states in the form in
+-- which they are stored ("1s t t …" for a sliding window). They are merged with what others handed in. A generation
+-- opens when as many as were alive have done so, or a second after it began. What does not fit one call comes in
+-- several, `last` with the last.
 -- KEYS: head, alive; then one for each state.
--- ARGV: 1 me · 2 the generation that is handed in to · 3 last 0|1, or + for what was departed without Redis by one who may
---   have handed in before · from 4 on five for each state: kind, its three numbers,
---   and the state; '' for nothing
+-- ARGV: 1 me · 2 the generation that is handed in to · 3 last 0|1, or + for what was departed without Redis by one
+--   who may have handed in before · from 4 on five for each state: kind, its three numbers, and the state; '' for
+--   nothing
 -- Answer: 1 open|closed|stale · 2 now · 3 when to ask again, 0: at once
 local kStateArguments = 5
 

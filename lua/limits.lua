@@ -52,8 +52,8 @@ local function off_edges(windows, t, by)
   return t, by
 end
 
--- An estimate: when the scope allows this weight once `units` others have gone, and the limit that is to blame: one that
--- waits for a reset before all others.
+-- An estimate: when the scope allows this weight once `units` others have gone, and the limit that is to blame: one
+-- that waits for a reset before all others.
 local function ahead_of(scope, now, units, w, by)
   local t, unreset = now, nil
   for i = 1, #scope do

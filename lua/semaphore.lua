@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- semaphore { capacity, lease }: at most `capacity` in flight over all processes, in the order of asking. What a process
--- holds is a lease: gone when it was not heard of for so long. Permits granted and returned are counted up for ever, each
--- side telling its total, so that a message lost, late or heard twice changes nothing.
--- State "1s|who:granted:returned:until …|who:n …": the processes, and who waits for how many, in order.
--- A process tells "returned:claimed:spare:others": what it has returned in total, holds (spare ones included), holds without
--- using, and wants besides for its other lanes. A young generation grants nothing for half a lease, while those who hold
--- permits register: Redis cannot tell that it never knew them from having forgotten them.
+-- semaphore { capacity, lease }: at most `capacity` in flight over all processes, in the order of asking. What a
+-- process holds is a lease: gone when it was not heard of for so long. Permits granted and returned are counted up
+-- for ever, each side telling its total, so that a message lost, late or heard twice changes nothing.
+-- State "1s|who:granted:returned:until …|who:n …": the processes, and who waits for how many, in order. A process
+-- tells "returned:claimed:spare:others": what it has returned in total, holds (spare ones included), holds without
+-- using, and wants besides for its other lanes. A young generation grants nothing for half a lease, while those who
+-- hold permits register: Redis cannot tell that it never knew them from having forgotten them.
 local function semaphore()
   local me = ARGV[1]
 
@@ -33,8 +33,8 @@ local function semaphore()
     end
   end
 
-  -- Takes up what I tell of myself. A permit that I hold and Redis does not know is registered as long as there is room, or
-  -- the generation is young; otherwise it is lost, and may be another's.
+  -- Takes up what I tell of myself. A permit that I hold and Redis does not know is registered as long as there is
+  -- room, or the generation is young; otherwise it is lost, and may be another's.
   local function enter(l, birth)
     l.open, l.lost = l.now >= birth + l.lease / 2, 0
     local mine = l.holders[me]

@@ -48,6 +48,9 @@ local function turns_part()
     return units
   end
 
+  -- How many processes are known to be at it: those that wait, and oneself.
+  local function processes(turns, who) return #turns + (find(turns, who) and 0 or 1) end
+
   local function take(turns, who, t, n, w)
     local turn = find(turns, who)
     if not turn then
@@ -75,6 +78,7 @@ local function turns_part()
     if #turns == 0 then redis.call('DEL', key) else store(key, '1t' .. text_of(turns), last + kDropAfter - now) end
   end
 
-  return { parse = parse, text_of = text_of, find = find, units_before = units_before, take = take, drop = drop,
+  return { parse = parse, text_of = text_of, find = find, units_before = units_before,
+           processes = processes, take = take, drop = drop,
            parse_group = parse_group, write_group = write_group }
 end

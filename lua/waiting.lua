@@ -37,8 +37,8 @@ local function waiting_part(line)
     return table.remove(turn, 1)
   end
 
-  -- Takes the bookings that my turn became. Those for a lesser weight, and those long past, are lost. What my turn still
-  -- wants keeps its place.
+  -- Takes the bookings that my turn became. Those for a lesser weight, and those long past, are lost. What my turn
+  -- still wants keeps its place.
   local function collect(a)
     local turn = line.find(a.turns, a.me)
     if not turn or #turn == 0 then return end
