@@ -54,7 +54,7 @@ local function turns_part()
       turn = { who = who }
       turns[#turns + 1] = turn
     end
-    turn.t, turn.n, turn.w = t, n, w
+    turn.t, turn.n, turn.w = t, #turn + n, w
   end
 
   local function drop(turns, who)
