@@ -20,6 +20,7 @@ using Status = BookReply::Status;
 namespace {
 
 constexpr Time kSecond = 1'000'000;
+constexpr Time kHeadKept = 3600 * kSecond;
 constexpr Time kInUse = 4 * kSecond;  // after the last ask
 constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
 constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
@@ -126,7 +127,7 @@ bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span
 
 void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
   const auto asking = asks_.take(id);
-  const bool understood = read(outcome, asking.count, sent);
+  const bool understood = read(outcome, asking.count, sent) && tells_of_permits(asking.group);
   if (understood && reply_.status == Status::ok) {
     generation_ = reply_.generation;
     take_permits(asking, sent);
@@ -169,6 +170,12 @@ void RedisBooker::deliver(const Asking& asking) {
     want_resets(asking);
   }
   events_.answer(asking.group, booking_);
+}
+
+bool RedisBooker::tells_of_permits(std::string_view group) {
+  if (reply_.status != Status::ok || semaphores_.plausible(group, reply_.permits)) return true;
+  complain("Redis answers something else than was asked for");
+  return false;
 }
 
 /// Of one that comes too late all permits are spare.
@@ -306,7 +313,7 @@ void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
 void RedisBooker::pause(Time now, std::string_view group, Time until) {
   shadow_.all().pause(now, group, until);
   if (alone()) {
-    pauses_.push_back({std::string(group), until});
+    untold_pause(group, until);
   } else {
     send_pause(now, group, until);
   }
@@ -328,7 +335,9 @@ void RedisBooker::message(std::string_view words) {
 }
 
 void RedisBooker::tick(Time now) {
-  if (!alone() && in_use(now) && now - last_touch_ >= kSecond / 2) look(now);
+  // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
+  const bool wanted = in_use(now) || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
+  if (!alone() && wanted && now - last_touch_ >= kSecond / 2) look(now);
 }
 
 bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || wide_turn_ || !told_groups_.empty(); }
@@ -357,8 +366,13 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   call_.clear();
   spelling_.pause(call_, hash_of(group), until - now);
   call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
-    if (*life && !(*life)->worked(outcome)) (*life)->pauses_.push_back({name, until});
+    if (*life && !(*life)->worked(outcome)) (*life)->untold_pause(name, until);
   });
+}
+
+void RedisBooker::untold_pause(std::string_view group, Time until) {
+  auto& its_end = pauses_[std::string(group)];
+  its_end = std::max(its_end, until);
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
@@ -389,9 +403,9 @@ void RedisBooker::renew(const Semaphores::Named& which, const std::string& told)
   call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
     if (!*life || !(*life)->worked(outcome)) return;
     auto elements = outcome->elements();
-    elements.next();  // the time there
-    const auto granted = elements.next().integer();
-    (*life)->semaphores_.renewed(which, sent, granted, elements.next().integer());
+    const auto at = elements.next().integer(), granted = elements.next().integer(), lost = elements.next().integer();
+    const auto opens = elements.next().integer();
+    (*life)->semaphores_.renewed(which, sent, granted, lost, std::max<Time>(0, opens - at));
   });
 }
 

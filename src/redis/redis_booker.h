@@ -63,6 +63,7 @@ class RedisBooker final : public flow::Booker {
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
+  bool tells_of_permits(std::string_view group);
   void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
@@ -90,6 +91,7 @@ class RedisBooker final : public flow::Booker {
   bool call(Script script, Call::Done done);
   bool call(Script script);
   void send_undo(std::string_view group, std::int64_t at, int weight);
+  void untold_pause(std::string_view group, flow::Time until);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);
   void permits_granted(std::string_view words);
@@ -129,12 +131,8 @@ class RedisBooker final : public flow::Booker {
     std::string group;
     flow::Time not_before;
   };
-  std::unordered_map<std::string, Told> told_groups_;  // by hash: whose lanes were told to wait on their own
-  struct Pause {
-    std::string group;
-    flow::Time until;
-  };
-  std::vector<Pause> pauses_;  // that Redis was not told of
+  std::unordered_map<std::string, Told> told_groups_;   // by hash: whose lanes were told to wait on their own
+  std::unordered_map<std::string, flow::Time> pauses_;  // that Redis was not told of: until when, by group
   flow::Time complained_;
 
   // For their memory.

@@ -111,7 +111,7 @@ void RedisBooker::look(Time now) {
 void RedisBooker::looked(const Outcome& outcome, Time sent) {
   if (standing_ == Standing::down) return;
   const bool settling = standing_ == Standing::settling;
-  const bool understood = read(outcome, 0, sent);
+  const bool understood = read(outcome, 0, sent) && tells_of_permits({});
   if (!understood || (settling && reply_.status == Status::closed)) {
     if (settling) look_again_.start(office_.loop().now() + kBetweenLooks);
   } else if (reply_.status == Status::closed) {
@@ -120,6 +120,7 @@ void RedisBooker::looked(const Outcome& outcome, Time sent) {
     if (reply_.generation != generation_) generation_lost();
   } else {
     generation_ = reply_.generation;
+    semaphores_.heard(reply_.permits, sent);
     if (settling) join();
   }
 }

@@ -156,7 +156,6 @@ class Desk final : public flow::BookerEvents {
   std::unique_ptr<Recorder> booker_;
   flow::Upstream heart_;
   flow::Commands commands_;
-  std::size_t cut_ = 0;  // flights that were to be ended
   loop::Timer timer_;
   std::vector<flow::Ticket> tickets_;
   std::vector<std::string> groups_;
