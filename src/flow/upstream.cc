@@ -99,7 +99,7 @@ std::optional<Time> Upstream::wake_at() const {
   std::optional<Time> next = due_.first_time();
   const auto at = [&next](Time moment) { next = next ? std::min(*next, moment) : moment; };
   if (!deadlines_.empty()) at(deadlines_.first_time());
-  const bool somebody_may_ask = !returning_.empty() || (free_slots() > 0 && !wanting_.empty());
+  const bool somebody_may_ask = !returning_.empty() || (free_slots() > 0 && !wanting_.empty() && !must_take_turns());
   if (somebody_may_ask) at(held_until_);
   return next;
 }
@@ -171,7 +171,8 @@ void Upstream::take_off_due(Time now, Commands& commands) {
 
 void Upstream::serve_lanes(Time now, Commands& commands) {
   while (!held(now) && !returning_.empty()) ask(now, returning_.front(), slots_, commands);
-  const auto may_go_on = [&] { return !held(now) && free_slots() > 0 && !wanting_.empty(); };
+  // After a wait for the upstream's own limits a single lane asks at a time: all would be told the same.
+  const auto may_go_on = [&] { return !held(now) && free_slots() > 0 && !wanting_.empty() && !must_take_turns(); };
   while (may_go_on()) {
     for (std::size_t lanes = wanting_.size(); lanes > 0 && may_go_on(); --lanes) {
       ask(now, wanting_.front(), (free_slots() + lanes - 1) / lanes, commands);
@@ -312,6 +313,7 @@ bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& 
     }
   }
   if (granted > 0) lane.last_served = ++turns_;
+  if (granted > 0 && booking.departures.front().at <= now) one_by_one_ = false;
   if (granted == asked_for) return true;
   lane.limited = {booking.limited_by, now};
   if (booking.scope == Booking::Scope::upstream) limited_ = lane.limited;
@@ -330,14 +332,17 @@ void Upstream::tell(Time now, Lane& lane, const Booking& booking) {
     lane.line = booking.scope;
     return lane.await_permit(booking.scope);
   }
-  if (booking.ask_again == 0 && !booking.departures.empty()) return;
+  if (booking.ask_again == 0 && !booking.departures.empty()) {  // it asks when its last departure is near
+    if (booking.not_before > now && booking.scope == Booking::Scope::upstream) in_line_ = true;
+    return;
+  }
   const Time named = booking.ask_again != 0 ? booking.ask_again : now + kHorizon;
   const Time ask_again = std::max(named, now + 1);  // time must pass in between
   if (booking.scope == Booking::Scope::group) {
     lane.line = booking.scope;
     return lane.ask_later(ask_again, std::max(booking.not_before, now));
   }
-  in_line_ = true;
+  in_line_ = one_by_one_ = true;
   held_until_ = ask_again;
   held_not_before_ = booking.not_before;
 }

@@ -147,6 +147,7 @@ class Upstream {
 
   // The upstream's own limits make every lane wait.
   bool held(Time now) const { return held_until_ > now; }
+  bool must_take_turns() const { return one_by_one_ && under_way_ > 0; }
   bool nobody_wants() const {
     return returning_.empty() && wanting_.empty() && told_.empty() && awaiting_.empty() && under_way_ == 0;
   }
@@ -187,6 +188,7 @@ class Upstream {
   Time held_not_before_ = 0;   // and nobody leaves before
   bool in_line_ = false;       // the upstream's turn may still stand with the booker
   std::size_t under_way_ = 0;  // asks
+  bool one_by_one_ = false;    // lanes ask, until a departure is granted at once
   LastRefusal forbidden_;      // of every lane
   LastLimit limited_;          // by which it is held
 };

@@ -234,7 +234,7 @@ void RedisBooker::take_all_back(const Asking& asking) {
 }
 
 void RedisBooker::remember_turn(std::string_view group, const Booking& booking) {
-  const bool told = booking.stop == Stop::turn && booking.departures.empty() && booking.ask_again != 0;
+  const bool told = booking.stop == Stop::turn && booking.not_before != 0;
   if (booking.scope == Scope::upstream || !told) {
     wide_turn_ = told;
     not_before_ = told ? booking.not_before : 0;

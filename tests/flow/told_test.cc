@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a booker may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from there.
+// What a booker may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from
+// there.
 #include "flow/yard.h"
 
 namespace penstock::flow {
@@ -22,6 +23,7 @@ TEST(Turn, of_the_upstream_holds_every_lane_and_the_one_that_asked_in_vain_comes
   EXPECT_EQ(booker.asks.size(), 1u) << "nobody asks while all are held";
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kSecond);
   yard.advance_to(yard.now + kSecond);
+  yard.answer({yard.now}, {}, "a");
   EXPECT_THAT(booker.asks, ElementsAre(Asked{"a", 1}, Asked{"a", 1}, Asked{"b", 1}));
 }
 
@@ -72,6 +74,24 @@ TEST(Turn, of_the_upstream_is_kept_while_an_ask_is_under_way) {
   EXPECT_THAT(booker.gave_up, IsEmpty()) << "b may have taken it over";
   yard.answer({yard.now}, {}, "b");
   EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Scope::upstream, "b")));
+}
+
+TEST(Turn, of_the_upstream_lets_lanes_ask_one_by_one_until_a_departure_is_granted_at_once) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 8}, booker);
+  yard.arrive(1, "a");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
+  yard.arrive(2, "b");
+  yard.arrive(3, "c");
+  yard.advance_to(yard.now + kSecond);
+  EXPECT_EQ(booker.asks.size(), 2u);
+  EXPECT_GT(yard.upstream.wake_at(), yard.now) << "nothing is to be done before the answer";
+  yard.answer({yard.now + 10 * kMs}, {}, "a");
+  EXPECT_THAT(booker.asks.back(), (Asked{"b", 1})) << "the next, not all";
+  EXPECT_EQ(booker.asks.size(), 3u);
+  yard.answer({yard.now}, {}, "b");
+  yard.arrive(4, "d");
+  EXPECT_EQ(booker.asks.size(), 5u) << "c and d together";
 }
 
 TEST(Turn, may_come_sooner_than_was_said) {
