@@ -47,10 +47,10 @@ class Permits {
     in_use_ += count;
     granted_ = std::max(granted_, returned_ + in_use_);
   }
-  /// A flight ended, or will not take place.
+  /// A flight ended, or will not take place. One in excess had no permit: what is held is another's.
   void ended() {
     --in_use_;
-    if (granted_ > returned_) ++returned_;
+    if (granted_ - returned_ > in_use_ + claimed_) ++returned_;
   }
   void return_spare() { returned_ += spare(); }
 
