@@ -23,7 +23,7 @@ namespace penstock::trial {
 bool throughout(Clock::duration time, const std::function<bool()>& condition);
 
 struct Shared {
-  std::string limits = "pacer: { qps: 1000 }";  ///< each with its `- ` but for the first, on lines of their own
+  std::string limits = "pacer: { qps: 1000 }";  ///< the first without its `- `, more on lines of their own
   std::string when_down = "share";
   std::string timeout = "500ms";  ///< of redis; generous, where it is not the test's subject
   std::string upstream{};         ///< more keys of the upstream, each on a line of its own

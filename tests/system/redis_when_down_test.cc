@@ -93,7 +93,7 @@ TEST(WhenDown, refuse_answers_503_at_once_and_says_why) {
   EXPECT_EQ(daemon.metric("penstock_refusals_total", "kind=\"limiter_down\""), 1);
   EXPECT_EQ(stage.arrivals.count(), before);
   expect_told_of_both_ways(stage, daemon);
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(eventually([&] { return stage.fetch(daemon).status == 200; })) << "not before it knows what is lost";
 }
 
 }  // namespace
