@@ -2,8 +2,8 @@
 -- Books departures for one lane: times within the horizon, or a turn for later. All limits commit, or none does.
 -- KEYS: head, alive, hold; with a group its hold and its turns; then one for each limit, in the configuration's order.
 -- ARGV: 1 me · 2 the generation that I know, '' none · 3 a fresh generation's name · 4 processes alive, as far as I
---   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 departures that this lane has ahead already ·
---   from 10 on six for each limit: kind, scope u|g, mode d|r, and
+--   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 departures that this lane has ahead already
+--   (not used: it asks when the last of them is about to leave) · from 10 on six for each limit: kind, scope u|g, mode d|r, and
 --     pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 ·
 --     tokenBucket capacity refillAmount refillFrequency · counter max period 0 ·
 --     semaphore capacity lease "returned:claimed:spare:others" (see semaphore.lua)
@@ -65,11 +65,11 @@ end
 if head.turns ~= '' or group_text then somebody_waits() end
 
 if ARGV[5] == '1' then alive = touch(KEYS[2], a.me, now) end
-alive = math.max(1, alive)
+alive = math.max(1, alive, a.line and #a.turns + (a.line.find(a.turns, a.me) and 0 or 1) or 0)
 
--- What a lane may have ahead: what the wide limits pass within the horizon, divided by the processes.
+-- What a lane may take at once: what the wide limits pass within the horizon, divided by the processes.
 local share, share_by = kNever, nil
-for i = 1, alive > 1 and #wide or 0 do
+for i = 1, #wide do
   local passes = wide[i].kind.passes and wide[i].kind.passes(wide[i]) or kNever
   if passes < share then share, share_by = passes, wide[i] end
 end
@@ -79,7 +79,8 @@ if waiting then
   waiting.convert(a, share)
   waiting.collect(a)
 end
-local most = math.min(a.n, share - tonumber(ARGV[9]))
+local entitled = a.granted > 0 and a.granted or share
+local most = alive > 1 and math.min(a.n, entitled) or a.n
 while a.stop == '' and a.granted < most do
   if may_refuse and refused(a) then break end
   local t, limit = next_departure(a)
@@ -88,17 +89,11 @@ while a.stop == '' and a.granted < most do
   if narrow then commit(narrow, t, a.w) end
   grant(a, t, limit and limit.index or -1)
 end
--- The share is used up. Who was granted nothing asks again when the next departure would be.
 if a.stop == '' and a.granted < a.n then
-  local t, limit = 0, share_by
-  if a.granted == 0 then t, limit = next_departure(a) end
-  if a.stop == '' then
-    stop_at(a, 'turn', a.only_groups and limit and limit.letter or 'u', limit, t)
-    a.again = a.not_before
-  end
+  stop_at(a, 'turn', a.only_groups and 'g' or 'u', share_by, 0)
 end
-if not waiting and a.stop == 'turn' and a.granted == 0 then somebody_waits() end
-if waiting then waiting.settle(a, share) end
+if not waiting and a.stop == 'turn' and a.not_before > 0 then somebody_waits() end
+if waiting then waiting.settle(a, entitled) end
 
 write_changed(wide, now)
 if narrow then write_changed(narrow, now) end

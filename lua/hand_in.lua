@@ -18,7 +18,8 @@ local function answer()
   if head_closed(head) then return { 'closed', now, head.birth + kClosedFor } end
   return { 'open', now, 0 }
 end
-if ARGV[3] ~= '+' and head_knows(head, me) then return answer() end
+local known = string.find(',' .. head.handed .. ',', ',' .. me .. ',', 1, true)
+if known and ARGV[3] ~= '+' then return answer() end
 
 local limits = {}
 for i = 0, #KEYS - 3 do

@@ -9,8 +9,9 @@ local head = head_read('', 0)
 if head.gen ~= ARGV[2] then return 'stale' end
 
 local of_group = ARGV[6] == 'g'
-local line, text = turns_part(), of_group and read(KEYS[2]) or head.turns
-if not text or text == '' then return 'ok' end
+local line, text = turns_part(), head.turns
+if of_group then text = read(KEYS[2]) end
+if not text then return 'ok' end
 local turns = of_group and line.parse_group(text, KEYS[2], head.now) or line.parse(text, KEYS[1], head.now)
 local place = line.drop(turns, me)
 if not place then return 'ok' end

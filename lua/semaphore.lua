@@ -10,10 +10,10 @@ local function semaphore()
   local me = ARGV[1]
 
   local function read_state(l, text, now, capacity, lease, told)
-    l.capacity, l.lease = capacity, lease
+    l.capacity, l.lease, l.now = capacity, lease, now
     local returned, claimed, spare, others = string.match(told, '^(%d+):(%d+):(%d+):(%d+)$')
     l.returned, l.claimed, l.spare, l.others = tonumber(returned), tonumber(claimed), tonumber(spare), tonumber(others)
-    l.holders, l.waiters, l.held, l.now = {}, {}, 0, now
+    l.holders, l.waiters, l.held = {}, {}, 0
     local holders, waiters = string.match(text or '1s||', '^1s|([^|]*)|([^|]*)$')
     if not holders then corrupt(l.key) end
     for word in string.gmatch(holders, '%S+') do
@@ -83,7 +83,7 @@ local function semaphore()
 
   local function tell_permits(l, who, granted)
     local prefix, upstream = string.match(l.key, '^(.-):{(.-)}:')
-    return tell(prefix .. ':to:', who, string.format('%s permits %s %d', upstream, l.key, granted))
+    return tell(prefix .. ':to:' .. who, string.format('%s permits %s %d', upstream, l.key, granted))
   end
 
   -- Gives what is free to whoever has waited longest. A process that does not hear of it has gone, or is cut off.

@@ -41,7 +41,7 @@ local function token_bucket()
     store(l.key, string.format('1b %.4f %d', l.refilled, l.used), full_at - now)
   end
 
-  local function passes(l) return l.capacity + math.floor(kHorizon / l.period) * l.amount end
+  local function passes(l) return l.capacity + math.floor(0.9 * kHorizon / l.period) * l.amount end
 
   local function undo(l, at, w)
     if l.refilled and at >= l.refilled then l.used = math.max(0, l.used - w) end

@@ -10,7 +10,7 @@ local function turns_part()
     local turns = {}
     for word in string.gmatch(text, '%S+') do
       local who, t, n, w, times = string.match(word, '^([^/]+)/(%d+)/(%d+)/(%d+)([%d/:.%-]*)$')
-      if not who then corrupt(key) end
+      if not who or string.gsub(times, '/[%d.]+:%-?%d+', '') ~= '' then corrupt(key) end
       local turn = { who = who, t = number(t, key), n = number(n, key), w = number(w, key) }
       for at, limit in string.gmatch(times, '/([%d.]+):(%-?%d+)') do
         turn[#turn + 1] = { at = number(at, key), limit = number(limit, key) }
@@ -54,7 +54,7 @@ local function turns_part()
       turn = { who = who }
       turns[#turns + 1] = turn
     end
-    turn.t, turn.n, turn.w = t, n, w
+    turn.t, turn.n, turn.w = t, #turn + n, w
   end
 
   local function drop(turns, who)

@@ -90,6 +90,8 @@ class Lane {
   // What it was told instead.
   void ask_later(Time ask_again, Time not_before) { ask_again_ = ask_again, not_before_ = not_before; }
   void await_permit(Booking::Scope scope) { awaits_ = scope; }
+  /// Where it still stands, as far as the booker knows: whoever asks again stands anew, whoever never does must say so.
+  std::optional<Booking::Scope> line;
   /// It may ask again at once.
   void forget_told() { ask_again_.reset(), awaits_.reset(); }
   bool told_to_wait() const { return ask_again_.has_value(); }

@@ -15,7 +15,9 @@ using Time = std::int64_t;
 /// Microseconds since 2025-01-01 00:00 UTC on the clock that a limit is kept by, with fractions: a rate of 30 000/s is
 /// not a whole number of microseconds apart. Never goes back either.
 using Instant = double;
-inline constexpr Time kInstantZero = 1'735'689'600'000'000;                    ///< its zero, in µs since 1970
+inline constexpr Time kInstantZero = 1'735'689'600'000'000;  ///< its zero, in µs since 1970
+/// The Instant at which a clock shows 0 that shows `now` while it is `wall` µs after 1970.
+constexpr Instant instant_at_zero(Time wall, Time now) { return static_cast<Instant>(wall - kInstantZero - now); }
 inline constexpr Instant kAlways = -std::numeric_limits<Instant>::infinity();  ///< a frontier that holds nobody
 inline constexpr Instant kNever = std::numeric_limits<Instant>::infinity();    ///< one that time alone will not move
 

@@ -110,7 +110,8 @@ bool LocalBooker::find_next(Time now, const Group* group, int weight, Moment& la
     return false;
   }
   if (found.full != kNoLimit) {
-    booking.stop = Stop::permit;
+    const bool refuses = rules_[found.full]->config.mode == LimitConfig::Mode::refuse;
+    booking.stop = refuses ? Stop::refused : Stop::permit;
     booking.scope = rules_[found.full]->of_group() ? Scope::group : Scope::upstream;
     booking.limited_by = found.full;
     booking.not_before = time(next.at);

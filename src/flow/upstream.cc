@@ -75,6 +75,7 @@ void Upstream::answer(Time now, std::string_view group, const Booking& booking, 
     for (const Departure& departure : booking.departures) booker_.give_back(now, group, departure);
     return;
   }
+  --under_way_;
   use(now, *lane, lane->answered(), booking, commands);
   settle(now, commands);
 }
@@ -197,16 +198,18 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
 
 // The usual way, with a slot free and nobody before it: no list, no heap. Any other answer stays in the lane.
 Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane) {
-  if (lane.forbidden.covers(now, newcomer.weight) && lane.wants() == 0) {
+  const LastRefusal& forbidden = forbidding(now, lane, newcomer.weight);
+  if (forbidden.covers(now, newcomer.weight) && lane.wants() == 0) {
     booking_.clear();
     booking_.stop = Booking::Stop::refused;
-    lane.limited = {lane.forbidden.by, now};
+    lane.limited = {forbidden.by, now};
     return Asked::refused;
   }
   if (free_slots() == 0 || held(now) || !lane.at_rest() || !awaiting_.empty()) return Asked::no;
   booking_.clear();
   if (!booker_.ask(now, {.group = newcomer.group, .weight = newcomer.weight}, booking_)) {
     lane.asked(1, newcomer.weight);
+    ++under_way_;
     return Asked::under_way;
   }
   if (booking_.departures.size() == 1 && booking_.departures.front().at <= now) return Asked::granted;
@@ -270,17 +273,20 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
 
 void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
   const Lane::Run run = lane.next_run(requests_);
-  if (lane.forbidden.covers(now, run.weight)) {
-    return refuse_next(now, lane, {.stop = Booking::Stop::refused, .limited_by = lane.forbidden.by}, commands);
+  if (const LastRefusal& forbidden = forbidding(now, lane, run.weight); forbidden.covers(now, run.weight)) {
+    return refuse_next(now, lane, {.stop = Booking::Stop::refused, .limited_by = forbidden.by}, commands);
   }
   const std::size_t count = std::min(share, run.count);
   LaneList::move(lane, nullptr);  // so that it comes last if it wants more
   booking_.clear();
+  lane.line.reset();
+  in_line_ = false;
   const Ask ask{lane.group(), count, run.weight, lane.departures().size()};
   lane.asked(count, run.weight);
   if (booker_.ask(now, ask, booking_)) {
     use(now, lane, lane.answered(), booking_, commands);
   } else {
+    ++under_way_;
     refresh(now, lane, commands);
   }
 }
@@ -309,19 +315,29 @@ bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& 
   if (granted == asked_for) return true;
   lane.limited = {booking.limited_by, now};
   if (booking.scope == Booking::Scope::upstream) limited_ = lane.limited;
-  if (booking.stop == Booking::Stop::refused)
-    lane.forbidden = {booking.limited_by, lane.asked_weight(), booking.ask_again};
-  if (booking.stop == Booking::Stop::refused || booking.stop == Booking::Stop::unavailable) return false;
+  if (booking.stop == Booking::Stop::refused) {
+    LastRefusal& last = booking.scope == Booking::Scope::upstream ? forbidden_ : lane.forbidden;
+    last = {booking.limited_by, lane.asked_weight(), booking.ask_again};
+    return false;
+  }
+  if (booking.stop == Booking::Stop::unavailable) return false;
   tell(now, lane, booking);
   return true;
 }
 
 void Upstream::tell(Time now, Lane& lane, const Booking& booking) {
-  if (booking.stop == Booking::Stop::permit) return lane.await_permit(booking.scope);
+  if (booking.stop == Booking::Stop::permit) {
+    lane.line = booking.scope;
+    return lane.await_permit(booking.scope);
+  }
   if (booking.ask_again == 0 && !booking.departures.empty()) return;
   const Time named = booking.ask_again != 0 ? booking.ask_again : now + kHorizon;
   const Time ask_again = std::max(named, now + 1);  // time must pass in between
-  if (booking.scope == Booking::Scope::group) return lane.ask_later(ask_again, std::max(booking.not_before, now));
+  if (booking.scope == Booking::Scope::group) {
+    lane.line = booking.scope;
+    return lane.ask_later(ask_again, std::max(booking.not_before, now));
+  }
+  in_line_ = true;
   held_until_ = ask_again;
   held_not_before_ = booking.not_before;
 }
@@ -379,18 +395,16 @@ void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
   refuse_hopeless(now, lane, commands);
   std::size_t given_back = 0;
   for (; lane.has_surplus(); ++given_back) booker_.give_back(now, lane.group(), lane.drop_latest_departure());
-  if (lane.empty() && (lane.told_to_wait() || lane.awaits())) {
-    booker_.nobody_waits(now, lane.awaits().value_or(Booking::Scope::group), lane.group());
-  }
+  if (lane.empty() && lane.line) booker_.nobody_waits(now, *std::exchange(lane.line, std::nullopt), lane.group());
   if (lane.empty()) lane.forget_told();
   place(now, lane);
-  if (held(now) && nobody_wants()) {
-    held_until_ = now;
+  if (in_line_ && nobody_wants()) {
+    in_line_ = false;
+    held_until_ = std::min(held_until_, now);
     booker_.nobody_waits(now, Booking::Scope::upstream, lane.group());
   }
   wake_told_lanes(now, given_back);
-  const bool gone =
-      lane.at_rest() && lane.flying == 0 && &lane != &nameless_ && !lane.forbidden.covers(now, lane.forbidden.weight);
+  const bool gone = lane.at_rest() && lane.flying == 0 && &lane != &nameless_;
   if (gone) lanes_.erase(lanes_.find(lane.group()));
 }
 

@@ -147,7 +147,12 @@ class Upstream {
 
   // The upstream's own limits make every lane wait.
   bool held(Time now) const { return held_until_ > now; }
-  bool nobody_wants() const { return returning_.empty() && wanting_.empty() && told_.empty() && awaiting_.empty(); }
+  bool nobody_wants() const {
+    return returning_.empty() && wanting_.empty() && told_.empty() && awaiting_.empty() && under_way_ == 0;
+  }
+  const LastRefusal& forbidding(Time now, const Lane& lane, int weight) const {
+    return lane.forbidden.covers(now, weight) ? lane.forbidden : forbidden_;
+  }
   std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const;
   LimitIndex limited_by(const Request& request) const;
 
@@ -178,9 +183,12 @@ class Upstream {
   LaneList told_;       // lanes that want either, and were told to wait on their own
   LaneList awaiting_;   // lanes that wait for a permit of the upstream's
   DueLanes due_;
-  Time held_until_ = 0;       // nobody asks before, because of the upstream's own limits
-  Time held_not_before_ = 0;  // and nobody leaves before
-  LastLimit limited_;         // by which it is held
+  Time held_until_ = 0;        // nobody asks before, because of the upstream's own limits
+  Time held_not_before_ = 0;   // and nobody leaves before
+  bool in_line_ = false;       // the upstream's turn may still stand with the booker
+  std::size_t under_way_ = 0;  // asks
+  LastRefusal forbidden_;      // of every lane
+  LastLimit limited_;          // by which it is held
 };
 
 }  // namespace penstock::flow

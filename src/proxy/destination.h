@@ -82,7 +82,10 @@ class Destination final : public flow::BookerEvents {
   /// An answer asked for a pause: of the group, or of all where there are no groups.
   void pause(flow::Time now, const std::string& group, flow::Time until) {
     booker->pause(now, group, until);
-    std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
+    if (pauses_.size() >= 2 * after_sweep_) {
+      std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
+      after_sweep_ = std::max<std::size_t>(32, pauses_.size());
+    }
     auto& its_end = pauses_[group];
     its_end = std::max(its_end, until);
   }
@@ -110,6 +113,7 @@ class Destination final : public flow::BookerEvents {
 
   DestinationOwner& owner_;
   std::unordered_map<std::string, flow::Time> pauses_;  // until when; by group
+  std::size_t after_sweep_ = 32;                        // so many were left
   loop::Timer wake_;
 };
 

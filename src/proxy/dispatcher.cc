@@ -140,7 +140,8 @@ void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::
   flying.resize(std::min(count, flying.size()));
   const http::Refusal lost{.why = http::Why::lease_lost, .details = destination.name + " permit lost (redis)"};
   for (const auto& [took_off, number] : flying) {
-    if (Exchange* exchange = exchanges_.find(number)) exchange->flight->break_off(lost);
+    Exchange* exchange = exchanges_.find(number);
+    if (exchange && exchange->flight) exchange->flight->break_off(lost);
   }
 }
 

@@ -10,8 +10,7 @@ namespace penstock::proxy {
 /// Windows are aligned to the wall clock as it is when a booker is made; later steps of it change nothing.
 inline MakeBooker local_bookers(const loop::Loop& loop) {
   return [&loop](const std::string&, const UpstreamSettings& settings, flow::BookerEvents&) {
-    const auto at_zero = static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
-    return std::make_unique<flow::LocalBooker>(settings.limits, at_zero);
+    return std::make_unique<flow::LocalBooker>(settings.limits, flow::instant_at_zero(loop::Loop::wall(), loop.now()));
   };
 }
 

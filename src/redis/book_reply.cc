@@ -63,7 +63,7 @@ bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
   into.not_before = elements.next().integer();
   into.permits.clear();
   for (auto permits = elements.next().elements(); permits.left() > 0;) into.permits.push_back(permits.next().integer());
-  return status_known && stop_known && !into.generation.empty() && into.now > 0 &&
+  return status_known && stop_known && !into.generation.empty() && into.now > 0 && into.now < kFurthest &&
          plausible(into.ask_again, into.now) && plausible(into.not_before, into.now) &&
          read_departures(elements.next().elements(), into, count, into.departures);
 }

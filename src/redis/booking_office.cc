@@ -38,6 +38,7 @@ BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const R
       watch_(std::move(watch)),
       notices_(std::move(notices)),
       who_(new_name()),
+      standing_(loop, [this] { count_standing(); }),
       ticker_(loop, [this] { tick(); }),
       redis_(
           std::make_unique<Redis>(loop, resolver, config, kScripts, who_, static_cast<RedisEvents&>(*this), notices_)) {
@@ -73,19 +74,29 @@ std::string_view BookingOffice::fresh_generation() {
   return fresh_;
 }
 
-void BookingOffice::standing_changed() {
+void BookingOffice::count_standing() {
   const bool degraded = std::ranges::any_of(bookers_, [](const auto& booker) { return booker.second->alone(); });
   if (std::exchange(degraded_, degraded) != degraded && watch_.on_degraded) watch_.on_degraded(degraded);
 }
 
+/// What one does may lead to others being made, or to their end.
+template <typename Use>
+void BookingOffice::for_each_booker(Use use) {
+  std::vector<std::string> names;
+  for (const auto& [name, booker] : bookers_) names.push_back(name);
+  for (const auto& name : names) {
+    if (const auto found = bookers_.find(name); found != bookers_.end()) use(*found->second);
+  }
+}
+
 void BookingOffice::on_up() {
   if (watch_.on_up) watch_.on_up(true);
-  for (auto& [name, booker] : bookers_) booker->redis_up();
+  for_each_booker([](RedisBooker& booker) { booker.redis_up(); });
 }
 
 void BookingOffice::on_down() {
   if (watch_.on_up) watch_.on_up(false);
-  for (auto& [name, booker] : bookers_) booker->redis_down();
+  for_each_booker([](RedisBooker& booker) { booker.redis_down(); });
 }
 
 /// "<upstream> <what> …"

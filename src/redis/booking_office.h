@@ -15,6 +15,7 @@
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
+#include "loop/turn_end.h"
 #include "penstock/config.h"
 #include "penstock/event.h"
 #include "redis/redis.h"
@@ -60,7 +61,7 @@ class BookingOffice final : RedisEvents {
   std::string_view fresh_generation();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
   void leave(const std::string& name);
-  void standing_changed();
+  void standing_changed() { standing_.ask(); }
 
  private:
   void on_up() override;
@@ -68,6 +69,9 @@ class BookingOffice final : RedisEvents {
   void on_message(std::string_view payload) override;
   void on_round_trip(std::int64_t microseconds) override;
   void on_failure(FailureKind kind) override;
+  template <typename Use>
+  void for_each_booker(Use use);
+  void count_standing();
   void tick();
 
   loop::Loop& loop_;
@@ -80,6 +84,7 @@ class BookingOffice final : RedisEvents {
   std::unordered_map<std::string, RedisBooker*> bookers_;
   std::unordered_map<std::string, PausingBooker*> pausing_;
   bool degraded_ = false;
+  loop::TurnEnd standing_;  // of all, looked at once a turn
   loop::Timer ticker_;
   std::unique_ptr<Redis> redis_;  // last: it tells the rest
 };

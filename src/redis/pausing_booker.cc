@@ -17,11 +17,6 @@ namespace {
 constexpr std::string_view kPause = "pause ";
 constexpr std::string_view kUpstream = "-";
 constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
-constexpr std::size_t kMostPauses = 10'000;  // of groups; whoever asks for more is waited for by itself only
-
-flow::Instant wall_at_zero(const loop::Loop& loop) {
-  return static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
-}
 
 }  // namespace
 
@@ -29,34 +24,27 @@ PausingBooker::PausingBooker(BookingOffice& office, std::string name, const std:
     : office_(office),
       name_(std::move(name)),
       hash_(office.config().prefix, name_),
-      local_(limits, wall_at_zero(office.loop())) {}
+      local_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())) {}
 
 PausingBooker::~PausingBooker() { office_.leave(name_); }
 
 bool PausingBooker::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
-  if (!pauses_.empty()) {
-    forget_past(now);
-    const auto whole = paused_until(kUpstream), own = paused_until(hash_of(ask.group));
-    if (whole || own) {
-      booking.scope = whole >= own ? Scope::upstream : Scope::group;
-      booking.limited_by = flow::kHold;
-      booking.ask_again = booking.not_before = whole >= own ? *whole : *own;
-      return true;
-    }
-  }
-  return local_.ask(now, ask, booking);
+  const Time own = paused_until(ask.group);
+  const Time until = std::max(own, whole_);
+  if (until <= now) return local_.ask(now, ask, booking);
+  booking.scope = whole_ >= own ? Scope::upstream : Scope::group;
+  booking.limited_by = flow::kHold;
+  booking.ask_again = booking.not_before = until;
+  return true;
 }
 
 Time PausingBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  const Time limits = local_.ahead(now, group, units, others);
-  if (pauses_.empty()) return limits;
-  return std::max({limits, paused_until(kUpstream).value_or(now), paused_until(hash_of(group)).value_or(now)});
+  return std::max({local_.ahead(now, group, units, others), whole_, paused_until(group)});
 }
 
 void PausingBooker::pause(Time now, std::string_view group, Time until) {
-  const std::string hash = hash_of(group);
-  auto& its_end = pauses_[hash];
-  its_end = std::max(its_end, until);
+  const std::string hash = group.empty() ? std::string(kUpstream) : hash_of(group);
+  remember(now, hash, until);
   office_.redis().publish_to_all(name_ + " " + std::string(kPause) + hash + " " + std::to_string(until - now));
 }
 
@@ -65,28 +53,34 @@ void PausingBooker::message(std::string_view words) {
   words.remove_prefix(kPause.size());
   const auto gap = words.find(' ');
   if (gap == words.npos) return;
-  const Time now = office_.loop().now();
   Time length = 0;
   std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
-  if (pauses_.size() >= kMostPauses) forget_past(now);
-  if (length <= 0 || pauses_.size() >= kMostPauses) return;
-  auto& its_end = pauses_[std::string(words.substr(0, gap))];
-  its_end = std::max(its_end, now + std::min(length, kLongestPause));
+  const Time now = office_.loop().now();
+  if (length > 0) remember(now, words.substr(0, gap), now + std::min(length, kLongestPause));
+}
+
+void PausingBooker::remember(Time now, std::string_view hash, Time until) {
+  if (hash == kUpstream) {
+    whole_ = std::max(whole_, until);
+    return;
+  }
+  if (groups_.size() >= 2 * after_sweep_) {
+    std::erase_if(groups_, [now](const auto& pause) { return pause.second <= now; });
+    after_sweep_ = std::max(kFewPauses, groups_.size());
+  }
+  auto& its_end = groups_[std::string(hash)];
+  its_end = std::max(its_end, until);
 }
 
 std::string PausingBooker::hash_of(std::string_view group) const {
-  if (group.empty()) return std::string(kUpstream);
   const auto digits = hash_(group);
   return {digits.data(), digits.size()};
 }
 
-std::optional<Time> PausingBooker::paused_until(std::string_view hash) const {
-  const auto found = pauses_.find(std::string(hash));
-  return found == pauses_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void PausingBooker::forget_past(Time now) {
-  std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
+Time PausingBooker::paused_until(std::string_view group) const {
+  if (groups_.empty() || group.empty()) return 0;
+  const auto found = groups_.find(hash_of(group));
+  return found == groups_.end() ? 0 : found->second;
 }
 
 }  // namespace penstock::redis

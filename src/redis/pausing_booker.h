@@ -4,7 +4,7 @@
 // processes. Made by booking_office.
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,19 +36,24 @@ class PausingBooker final : public flow::Booker {
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
 
-  /// "pause <group's hash, or -> <microseconds>", from any process, this one too.
+  /// "pause <group's hash, or -> <microseconds>", from any process, this one too. A process that is not connected when
+  /// it is told learns of the pause by being refused itself.
   void message(std::string_view words);
 
  private:
   std::string hash_of(std::string_view group) const;
-  std::optional<flow::Time> paused_until(std::string_view hash) const;
-  void forget_past(flow::Time now);
+  flow::Time paused_until(std::string_view group) const;
+  void remember(flow::Time now, std::string_view hash, flow::Time until);
+
+  static constexpr std::size_t kFewPauses = 32;
 
   BookingOffice& office_;
   const std::string name_;
   const flow::GroupHash hash_;
   flow::LocalBooker local_;
-  std::unordered_map<std::string, flow::Time> pauses_;  // until when; by the group's hash, "-" for the upstream
+  flow::Time whole_ = 0;                                // until when the upstream is paused
+  std::unordered_map<std::string, flow::Time> groups_;  // and its groups, by their hashes
+  std::size_t after_sweep_ = kFewPauses;                // so many groups were left
 };
 
 }  // namespace penstock::redis

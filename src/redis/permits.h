@@ -13,7 +13,8 @@ namespace penstock::redis {
 
 class Permits {
  public:
-  explicit Permits(flow::Time lease) : lease_(lease) {}
+  /// What begins without Redis, from `now` on, may go on for as long as if it had been granted then.
+  explicit Permits(flow::Time lease, flow::Time now = 0) : lease_(lease), renewed_(now) {}
 
   /// Permits that nobody uses, and no ask under way has claimed.
   std::int64_t spare() const { return std::max<std::int64_t>(0, granted_ - returned_ - in_use_ - claimed_); }
@@ -35,10 +36,13 @@ class Permits {
 
   /// Redis told how many it ever granted.
   void granted(std::int64_t total) { granted_ = std::max(granted_, total); }
-  /// A call that was sent at `sent` has renewed the lease. Of the permits told then, `lost` are another's now.
-  void renewed(flow::Time sent, std::int64_t lost) {
+  /// A call that was sent at `sent` has renewed the lease, as is known at `now`. Of the permits told then, `lost` are
+  /// another's; two calls under way together tell of the same ones.
+  void renewed(flow::Time sent, flow::Time now, std::int64_t lost) {
     renewed_ = std::max(renewed_, sent);
-    granted_ -= lost;
+    if (lost == 0 || sent <= lost_at_) return;
+    lost_at_ = now;
+    granted_ = std::max(returned_, granted_ - lost);
   }
 
   void use(std::int64_t count) { in_use_ += count; }
@@ -54,23 +58,23 @@ class Permits {
   }
   void return_spare() { returned_ += spare(); }
 
-  /// More are in use than were granted: so many flights must be cut. Not those that began without Redis, if these may
-  /// go on.
-  std::int64_t excess(std::int64_t allowed_without) const {
-    return std::max<std::int64_t>(0, in_use_ - std::max(granted_ - returned_, allowed_without));
-  }
+  /// More are in use than were granted: so many flights must be cut.
+  std::int64_t excess() const { return std::max<std::int64_t>(0, in_use_ - (granted_ - returned_)); }
   /// From this moment on others may be granted what this process thinks it holds.
   flow::Time fence() const { return renewed_ + lease_ / 2; }
   flow::Time renew_at() const { return renewed_ + lease_ / 6; }
-  /// The lease is over: nothing that was granted holds any more.
-  void forget() { granted_ = returned_; }
+  /// Nothing is held or claimed, and Redis has forgotten this process: from here on it may count from 0 again.
+  bool forgettable(flow::Time now) const {
+    return in_use_ == 0 && claimed_ == 0 && granted_ == returned_ && now > renewed_ + 2 * lease_;
+  }
 
  private:
   flow::Time lease_;
   std::int64_t granted_ = 0, returned_ = 0;
   std::int64_t in_use_ = 0;
   std::int64_t claimed_ = 0;  // of the spare ones, by asks under way
-  flow::Time renewed_ = 0;
+  flow::Time renewed_;
+  flow::Time lost_at_ = 0;
 };
 
 }  // namespace penstock::redis

@@ -20,6 +20,7 @@ using Status = BookReply::Status;
 namespace {
 
 constexpr Time kSecond = 1'000'000;
+constexpr Time kHeadKept = 3600 * kSecond;
 constexpr Time kInUse = 4 * kSecond;  // after the last ask
 constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
 constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
@@ -126,7 +127,7 @@ bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span
 
 void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
   const auto asking = asks_.take(id);
-  const bool understood = read(outcome, asking.count, sent);
+  const bool understood = read(outcome, asking.count, sent) && tells_of_permits(asking.group);
   if (understood && reply_.status == Status::ok) {
     generation_ = reply_.generation;
     take_permits(asking, sent);
@@ -147,10 +148,7 @@ void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
 }
 
 bool RedisBooker::read(const Outcome& outcome, std::size_t count, Time sent) {
-  if (!outcome) {
-    if (!is_outage(outcome.error().kind)) complain(outcome.error().text);
-    return false;
-  }
+  if (!worked(outcome)) return false;
   if (!read_book_reply(*outcome, count, reply_)) {
     complain("Redis answers something else than was asked for");
     return false;
@@ -172,6 +170,12 @@ void RedisBooker::deliver(const Asking& asking) {
     want_resets(asking);
   }
   events_.answer(asking.group, booking_);
+}
+
+bool RedisBooker::tells_of_permits(std::string_view group) {
+  if (reply_.status != Status::ok || semaphores_.plausible(group, reply_.permits)) return true;
+  complain("Redis answers something else than was asked for");
+  return false;
 }
 
 /// Of one that comes too late all permits are spare.
@@ -257,6 +261,11 @@ void RedisBooker::want_resets(const Asking& asking) {
   }
 }
 
+bool RedisBooker::worked(const Outcome& outcome) {
+  if (!outcome && !is_outage(outcome.error().kind)) complain(outcome.error().text);
+  return outcome.has_value();
+}
+
 void RedisBooker::complain(std::string_view why) {
   const Time now = office_.loop().now();
   if (now - complained_ < 60 * kSecond) return;
@@ -304,7 +313,7 @@ void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
 void RedisBooker::pause(Time now, std::string_view group, Time until) {
   shadow_.all().pause(now, group, until);
   if (alone()) {
-    pauses_.push_back({std::string(group), until});
+    untold_pause(group, until);
   } else {
     send_pause(now, group, until);
   }
@@ -326,7 +335,9 @@ void RedisBooker::message(std::string_view words) {
 }
 
 void RedisBooker::tick(Time now) {
-  if (!alone() && in_use(now) && now - last_touch_ >= kSecond / 2) look(now);
+  // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
+  const bool wanted = in_use(now) || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
+  if (!alone() && wanted && now - last_touch_ >= kSecond / 2) look(now);
 }
 
 bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || wide_turn_ || !told_groups_.empty(); }
@@ -336,6 +347,12 @@ bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || 
 bool RedisBooker::call(Script script, Call::Done done) {
   return office_.redis().call(static_cast<std::size_t>(script), call_.keys.all(), call_.arguments.all(),
                               std::move(done));
+}
+
+bool RedisBooker::call(Script script) {
+  return call(script, [life = life_](const Outcome& outcome, Time) {
+    if (*life) (*life)->worked(outcome);
+  });
 }
 
 void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
@@ -349,8 +366,13 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   call_.clear();
   spelling_.pause(call_, hash_of(group), until - now);
   call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
-    if (*life && !outcome) (*life)->pauses_.push_back({name, until});
+    if (*life && !(*life)->worked(outcome)) (*life)->untold_pause(name, until);
   });
+}
+
+void RedisBooker::untold_pause(std::string_view group, Time until) {
+  auto& its_end = pauses_[std::string(group)];
+  its_end = std::max(its_end, until);
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
@@ -365,7 +387,7 @@ void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
 }
 
 void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome) {
-  if (!outcome || alone()) return;
+  if (!worked(outcome) || alone()) return;
   const Time now = office_.loop().now();
   auto elements = outcome->elements();
   elements.next();  // whether it was reset, and by us
@@ -379,11 +401,11 @@ void RedisBooker::renew(const Semaphores::Named& which, const std::string& told)
   call_.clear();
   spelling_.permits(call_, office_.fresh_generation(), alive_, which.group, which.limit, told);
   call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
-    if (!*life || !outcome) return;
+    if (!*life || !(*life)->worked(outcome)) return;
     auto elements = outcome->elements();
-    elements.next();  // the time there
-    const auto granted = elements.next().integer();
-    (*life)->semaphores_.renewed(which, sent, granted, elements.next().integer());
+    const auto at = elements.next().integer(), granted = elements.next().integer(), lost = elements.next().integer();
+    const auto opens = elements.next().integer();
+    (*life)->semaphores_.renewed(which, sent, granted, lost, std::max<Time>(0, opens - at));
   });
 }
 

@@ -63,6 +63,7 @@ class RedisBooker final : public flow::Booker {
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
+  bool tells_of_permits(std::string_view group);
   void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
@@ -71,11 +72,12 @@ class RedisBooker final : public flow::Booker {
   void take_all_back(const Asking& asking);
   void remember_turn(std::string_view group, const flow::Booking& booking);
   void want_resets(const Asking& asking);
+  bool worked(const Outcome& outcome);
   void complain(std::string_view why);
 
   // Settling.
   void hand_in(Spelling::HandIn what);
-  void handed_in(const Outcome& outcome);
+  void handed_in(const Reply& reply);
   void look(flow::Time now);
   void looked(const Outcome& outcome, flow::Time sent);
   void generation_lost();
@@ -86,9 +88,10 @@ class RedisBooker final : public flow::Booker {
   void wake_lanes();
 
   // Small calls.
-  bool call(
-      Script script, Call::Done done = [](const Outcome&, flow::Time) {});
+  bool call(Script script, Call::Done done);
+  bool call(Script script);
   void send_undo(std::string_view group, std::int64_t at, int weight);
+  void untold_pause(std::string_view group, flow::Time until);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);
   void permits_granted(std::string_view words);
@@ -128,12 +131,8 @@ class RedisBooker final : public flow::Booker {
     std::string group;
     flow::Time not_before;
   };
-  std::unordered_map<std::string, Told> told_groups_;  // by hash: whose lanes were told to wait on their own
-  struct Pause {
-    std::string group;
-    flow::Time until;
-  };
-  std::vector<Pause> pauses_;  // that Redis was not told of
+  std::unordered_map<std::string, Told> told_groups_;   // by hash: whose lanes were told to wait on their own
+  std::unordered_map<std::string, flow::Time> pauses_;  // that Redis was not told of: until when, by group
   flow::Time complained_;
 
   // For their memory.

@@ -12,8 +12,9 @@ using flow::Time;
 using Scope = flow::Booking::Scope;
 
 namespace {
-constexpr Time kLooksInALease = 24;  // the fence is noticed so soon after
-}
+constexpr Time kLooksInALease = 24;                       // the fence is noticed so soon after
+constexpr std::int64_t kMostPermits = 1'000'000'000'000;  // that Redis can have granted: no process lives so long
+}  // namespace
 
 Semaphores::Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events,
                        HashOf hash_of, Renew renew)
@@ -42,141 +43,168 @@ Time Semaphores::lease(LimitIndex place) const {
   return std::get<SemaphoreConfig>(limits_[static_cast<std::size_t>(place)].kind).lease.count();
 }
 
-Semaphores::One& Semaphores::one(LimitIndex place, std::string_view group) {
+Semaphores::Entry& Semaphores::entry(LimitIndex place, std::string_view group) {
   if (!of_group(place)) group = {};
   if (!timer_.running()) timer_.start(loop_.now() + shortest_ / kLooksInALease);
-  return all_.try_emplace({place, std::string(hash_of_(group))}, lease(place), group).first->second;
+  return *all_.try_emplace({place, std::string(hash_of_(group))}, lease(place), loop_.now(), group).first;
 }
 
 template <typename Use>
 void Semaphores::each_of(std::string_view group, Use use) {
   for (const LimitIndex place : places_) {
-    if (!of_group(place) || !group.empty()) use(one(place, group), place);
+    if (!of_group(place) || !group.empty()) use(entry(place, group));
   }
+}
+
+bool Semaphores::plausible(std::string_view group, const std::vector<std::int64_t>& permits) const {
+  const auto count = std::ranges::count_if(places_, [&](LimitIndex p) { return !of_group(p) || !group.empty(); });
+  return permits.size() == 2 * static_cast<std::size_t>(count) &&
+         std::ranges::all_of(permits, [](std::int64_t each) { return each >= 0 && each <= kMostPermits; });
 }
 
 // ---- asks -----------------------------------------------------------------------------------------------------------
 
 Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::string>& told) {
   Claims claims;
-  each_of(group, [&](One& of, LimitIndex) {
+  each_of(group, [&](Entry& entry) {
+    One& of = entry.second;
     const auto lane = of.awaited.find(group);
     const auto mine = lane == of.awaited.end() ? 0 : static_cast<std::int64_t>(lane->second);
     claims.push_back(of.permits.claim());
     told.push_back(of.permits.told(claims.back(), of.waiting() - mine));
-    of.news = false;
   });
   return claims;
-}
-
-void Semaphores::tell(std::vector<std::string>& told) {
-  each_of({}, [&](One& of, LimitIndex) { told.push_back(of.permits.told(0, of.waiting())); });
 }
 
 void Semaphores::answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits,
                           Time sent, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
   std::size_t i = 0;
-  each_of(group, [&](One& of, LimitIndex place) {
+  each_of(group, [&](Entry& entry) {
+    One& of = entry.second;
     of.permits.unclaim(claims[i]);
     of.permits.granted(permits[2 * i]);
-    of.permits.renewed(sent, permits[2 * i + 1]);
+    of.permits.renewed(sent, loop_.now(), permits[2 * i + 1]);
     of.permits.use(static_cast<std::int64_t>(departures));
     of.awaited.erase(std::string(group));
-    if (place == awaits && awaited > 0) of.awaited.emplace(group, awaited);
-    if (of.permits.spare() > 0) tell_later(of);
-    cut_excess(place, of, 0);
+    if (entry.first.limit == awaits && awaited > 0) of.awaited.emplace(group, awaited);
+    if (of.permits.spare() > 0) tell_later(entry);
+    cut(entry, of.permits.excess());
     ++i;
   });
 }
 
 void Semaphores::failed(std::string_view group, const Claims& claims) {
   std::size_t i = 0;
-  each_of(group, [&](One& of, LimitIndex) {
-    of.permits.unclaim(claims[i++]);
-    of.awaited.erase(std::string(group));
-    tell_later(of);
+  each_of(group, [&](Entry& entry) {
+    entry.second.permits.unclaim(claims[i++]);
+    entry.second.awaited.erase(std::string(group));
+    tell_later(entry);
+  });
+}
+
+void Semaphores::tell(std::vector<std::string>& told) {
+  each_of({}, [&](Entry& entry) { told.push_back(entry.second.permits.told(0, entry.second.waiting())); });
+}
+
+void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
+  std::size_t i = 0;
+  each_of({}, [&](Entry& entry) {
+    renewed(entry.first, sent, permits[2 * i], permits[2 * i + 1], 0);
+    ++i;
   });
 }
 
 // ---- flights --------------------------------------------------------------------------------------------------------
 
 void Semaphores::began_alone(std::string_view group, std::size_t departures) {
-  each_of(group, [&](One& of, LimitIndex) { of.permits.use_ungranted(static_cast<std::int64_t>(departures)); });
+  if (departures == 0) return;
+  each_of(group, [&](Entry& entry) { entry.second.permits.use_ungranted(static_cast<std::int64_t>(departures)); });
 }
 
 void Semaphores::ended(std::string_view group) {
-  each_of(group, [&](One& of, LimitIndex) {
-    of.permits.ended();
-    tell_later(of);
+  each_of(group, [&](Entry& entry) {
+    entry.second.permits.ended();
+    tell_later(entry);
   });
 }
 
 void Semaphores::gave_up(std::string_view group) {
-  each_of(group, [&](One& of, LimitIndex) {
-    if (of.awaited.erase(std::string(group)) > 0) tell_later(of);
+  each_of(group, [&](Entry& entry) {
+    if (entry.second.awaited.erase(std::string(group)) > 0) tell_later(entry);
   });
 }
 
 // ---- leases ---------------------------------------------------------------------------------------------------------
 
-void Semaphores::renewed(const Named& which, Time sent, std::int64_t granted, std::int64_t lost) {
+void Semaphores::renewed(const Named& which, Time sent, std::int64_t granted, std::int64_t lost, Time opens_in) {
   const auto found = all_.find(which);
-  if (found == all_.end()) return;
+  const bool plausible = granted >= 0 && granted <= kMostPermits && lost >= 0 && lost <= kMostPermits;
+  if (found == all_.end() || !plausible) return;
   One& of = found->second;
   of.permits.granted(granted);
-  of.permits.renewed(sent, lost);
-  cut_excess(which.limit, of, 0);
-  offer_spare(which, of);
+  of.permits.renewed(sent, loop_.now(), lost);
+  of.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, lease(which.limit)) : 0;
+  cut(*found, of.permits.excess());
+  offer_spare(*found);
 }
 
 void Semaphores::granted(const Named& which, std::int64_t total) {
   const auto found = all_.find(which);
-  if (found == all_.end()) return;
+  if (found == all_.end() || total > kMostPermits) return;
   found->second.permits.granted(total);
-  offer_spare(which, found->second);
+  offer_spare(*found);
 }
 
-/// To the lanes that wait; what they do not claim goes back at the turn's end.
-void Semaphores::offer_spare(const Named& which, One& of) {
+/// To the lanes that wait. They stand in line no longer: those that have a slot ask at once, the others when they have
+/// one. What nobody claims goes back at the turn's end.
+void Semaphores::offer_spare(Entry& entry) {
+  One& of = entry.second;
   if (of.permits.spare() == 0) return;
-  tell_later(of);
+  tell_later(entry);
   if (of.awaited.empty()) return;
-  const bool group = of_group(which.limit);
-  events_.may_ask(group ? Scope::group : Scope::upstream, of.group);
+  of.awaited.clear();
+  events_.may_ask(of_group(entry.first.limit) ? Scope::group : Scope::upstream, of.group);
+}
+
+void Semaphores::tell_later(Entry& entry) {
+  if (!std::exchange(entry.second.news, true)) news_.push_back(&entry);
+  turn_end_.ask();
 }
 
 void Semaphores::tell_news() {
-  for (auto& [which, of] : all_) {
-    if (!std::exchange(of.news, false)) continue;
+  for (Entry* entry : std::exchange(news_, {})) {
+    One& of = entry->second;
+    of.news = false;
     of.permits.return_spare();
-    renew_(which, of.permits.told(0, of.waiting()));
+    renew_(entry->first, of.permits.told(0, of.waiting()));
   }
 }
 
 void Semaphores::redis_back() {
-  for (auto& [which, of] : all_) tell_later(of);
+  for (auto& entry : all_) tell_later(entry);
 }
 
-void Semaphores::cut_excess(LimitIndex place, One& of, std::int64_t allowed) {
-  const std::int64_t excess = of.permits.excess(allowed);
-  if (excess == 0) return;
-  events_.cut(of_group(place) ? Scope::group : Scope::upstream, of.group, static_cast<std::size_t>(excess));
+void Semaphores::cut(const Entry& entry, std::int64_t count) {
+  if (count <= 0) return;
+  events_.cut(of_group(entry.first.limit) ? Scope::group : Scope::upstream, entry.second.group,
+              static_cast<std::size_t>(count));
 }
 
 void Semaphores::look_at_clock() {
   const Time now = loop_.now();
-  std::vector<Named> fenced;
-  for (auto& [which, of] : all_) {
+  std::vector<Entry*> fenced;
+  for (auto& entry : all_) {
+    auto& [which, of] = entry;
     const bool busy = of.permits.in_use() > 0 || !of.awaited.empty();
-    if (busy && now >= of.permits.renew_at()) tell_later(of);
-    if (of.permits.in_use() > 0 && now >= of.permits.fence()) fenced.push_back(which);
+    const bool opens = of.opens_at != 0 && now >= of.opens_at;
+    if (busy && (opens || now >= of.permits.renew_at())) tell_later(entry);
+    if (of.permits.in_use() > 0 && now >= of.permits.fence()) fenced.push_back(&entry);
   }
-  for (const Named& which : fenced) {
-    One& of = all_.at(which);
-    of.permits.forget();
-    cut_excess(which.limit, of, allowance_(which.limit));
-  }
-  std::erase_if(all_, [](const auto& entry) { return entry.second.at_rest(); });
+  for (Entry* entry : fenced) cut(*entry, entry->second.permits.in_use() - allowance_(entry->first.limit));
+  std::erase_if(all_, [now](const auto& entry) {
+    const One& of = entry.second;
+    return !of.news && of.awaited.empty() && of.permits.forgettable(now);
+  });
   if (!all_.empty()) timer_.start(now + shortest_ / kLooksInALease);
 }
 

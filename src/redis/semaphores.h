@@ -39,12 +39,16 @@ class Semaphores {
              Renew renew);
 
   bool any() const { return !places_.empty(); }
+  /// Whether an answer tells of as many semaphores as the ask for this group did.
+  bool plausible(std::string_view group, const std::vector<std::int64_t>& permits) const;
   /// What one ask has claimed of the spare permits, for each of its semaphores in order.
   using Claims = std::vector<std::int64_t>;
   /// An ask is sent: what it tells of each, in the order of the configuration.
   Claims claim(std::string_view group, std::vector<std::string>& told);
   /// The same without claiming any, of the upstream's own.
   void tell(std::vector<std::string>& told);
+  /// The answer to that.
+  void heard(const std::vector<std::int64_t>& permits, flow::Time sent);
   /// Its answer: of each what was granted in total, and what was lost; departures; and whether the lane now waits for
   /// `awaited` permits of the one named.
   void answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits, flow::Time sent,
@@ -59,7 +63,8 @@ class Semaphores {
   /// The lane waits for no permit any more.
   void gave_up(std::string_view group);
 
-  void renewed(const Named& which, flow::Time sent, std::int64_t granted, std::int64_t lost);
+  /// A renewal was answered; `opens_in`: how long a young generation still grants nothing, 0: it does.
+  void renewed(const Named& which, flow::Time sent, std::int64_t granted, std::int64_t lost, flow::Time opens_in);
   /// Another process's script granted so many in total.
   void granted(const Named& which, std::int64_t total);
 
@@ -71,24 +76,25 @@ class Semaphores {
 
  private:
   struct One {
-    One(flow::Time lease, std::string_view its_group) : group(its_group), permits(lease) {}
+    One(flow::Time lease, flow::Time now, std::string_view its_group) : group(its_group), permits(lease, now) {}
     const std::string group;
     Permits permits;
     std::map<std::string, std::size_t, std::less<>> awaited;  // by lane
     bool news = false;                                        // to be told at the turn's end
+    flow::Time opens_at = 0;                                  // of a young generation; 0: it grants already
     std::int64_t waiting() const;
-    bool at_rest() const { return permits.in_use() == 0 && awaited.empty() && permits.spare() == 0 && !news; }
   };
 
   template <typename Use>
   void each_of(std::string_view group, Use use);
-  One& one(flow::LimitIndex place, std::string_view group);
+  using Entry = std::pair<const Named, One>;
+  Entry& entry(flow::LimitIndex place, std::string_view group);
   bool of_group(flow::LimitIndex place) const { return limits_[static_cast<std::size_t>(place)].per == kPerGroup; }
   flow::Time lease(flow::LimitIndex place) const;
-  void tell_later(One& of) { of.news = true, turn_end_.ask(); }
+  void tell_later(Entry& entry);
   void tell_news();
-  void offer_spare(const Named& which, One& of);
-  void cut_excess(flow::LimitIndex place, One& of, std::int64_t allowed);
+  void offer_spare(Entry& entry);
+  void cut(const Entry& entry, std::int64_t count);
   void look_at_clock();
 
   static constexpr LimitConfig::Per kPerGroup = LimitConfig::Per::group;
@@ -102,6 +108,7 @@ class Semaphores {
   std::vector<flow::LimitIndex> places_;  // of the shared semaphores, in order
   flow::Time shortest_ = 0;               // lease
   std::map<Named, One> all_;
+  std::vector<Entry*> news_;  // whose `news` is set
   loop::TurnEnd turn_end_;
   loop::Timer timer_;
 };

@@ -62,6 +62,7 @@ void RedisBooker::generation_lost() {
   hand_in(Spelling::HandIn::last);
   office_.redis().publish_to_all(name_ + " " + std::string(kLost));
   go_alone(Standing::settling);
+  look_again_.start(office_.loop().now() + kBetweenLooks);
 }
 
 void RedisBooker::wait_until_open() {
@@ -89,15 +90,13 @@ void RedisBooker::hand_in(Spelling::HandIn what) {
     for (; at < end; ++at) spelling_.add_state(call_, states[at].limit, hash_of(states[at].group), states[at].text);
     call(Script::hand_in,
          [life = life_, matters = last && what == Spelling::HandIn::last](const Outcome& outcome, Time) {
-           if (*life && matters) (*life)->handed_in(outcome);
+           if (*life && (*life)->worked(outcome) && matters) (*life)->handed_in(*outcome);
          });
   } while (at < states.size());
 }
 
-void RedisBooker::handed_in(const Outcome& outcome) {
-  if (standing_ != Standing::settling) return;
-  if (outcome && outcome->elements().next().text() == "open") return join();
-  look_again_.start(office_.loop().now() + kBetweenLooks);
+void RedisBooker::handed_in(const Reply& reply) {
+  if (standing_ == Standing::settling && reply.elements().next().text() == "open") join();
 }
 
 /// Asks for nothing: says that this process is alive, and learns how things stand.
@@ -112,7 +111,7 @@ void RedisBooker::look(Time now) {
 void RedisBooker::looked(const Outcome& outcome, Time sent) {
   if (standing_ == Standing::down) return;
   const bool settling = standing_ == Standing::settling;
-  const bool understood = read(outcome, 0, sent);
+  const bool understood = read(outcome, 0, sent) && tells_of_permits({});
   if (!understood || (settling && reply_.status == Status::closed)) {
     if (settling) look_again_.start(office_.loop().now() + kBetweenLooks);
   } else if (reply_.status == Status::closed) {
@@ -121,6 +120,7 @@ void RedisBooker::looked(const Outcome& outcome, Time sent) {
     if (reply_.generation != generation_) generation_lost();
   } else {
     generation_ = reply_.generation;
+    semaphores_.heard(reply_.permits, sent);
     if (settling) join();
   }
 }

@@ -217,6 +217,16 @@ TEST(LocalBooker, a_departure_given_back_frees_its_permit) {
   EXPECT_THAT(leave(booker, 0), ElementsAre(0));
 }
 
+TEST(LocalBooker, a_full_semaphore_in_refuse_mode_refuses) {
+  LimitConfig one = semaphore(1);
+  one.mode = LimitConfig::Mode::refuse;
+  LocalBooker booker = local({pacer(1'000), one});
+  const Booking booking = ask(booker, 0, 2);
+  EXPECT_EQ(booking.departures.size(), 1u);
+  EXPECT_EQ(booking.stop, Stop::refused);
+  EXPECT_EQ(booking.limited_by, 1);
+  EXPECT_EQ(booking.ask_again, 0) << "no moment is sure";
+}
 TEST(LocalBooker, a_semaphore_of_a_group_stops_that_group) {
   LocalBooker booker = local({per_group(semaphore(1))});
   leave(booker, 0, 1, "a");

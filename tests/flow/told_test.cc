@@ -49,6 +49,31 @@ TEST(Turn, is_given_up_when_nobody_is_left_to_take_it) {
   EXPECT_THAT(booker.asks.back(), (Asked{"c", 1})) << "whoever comes now asks anew";
 }
 
+TEST(Turn, whose_time_came_without_a_slot_is_given_up_too_when_nobody_is_left) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive(1, "a");
+  yard.answer(turn(Scope::group, yard.now + kSecond), "a");
+  yard.arrive(2, "b");
+  yard.answer({yard.now}, {}, "b");
+  yard.advance_to(yard.now + 2 * kSecond);
+  EXPECT_EQ(booker.asks.size(), 2u) << "no slot is free";
+  yard.leave(1);
+  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Scope::group, "a")));
+}
+
+TEST(Turn, of_the_upstream_is_kept_while_an_ask_is_under_way) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a");
+  yard.arrive(2, "b");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
+  yard.leave(1);
+  EXPECT_THAT(booker.gave_up, IsEmpty()) << "b may have taken it over";
+  yard.answer({yard.now}, {}, "b");
+  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Scope::upstream, "b")));
+}
+
 TEST(Turn, may_come_sooner_than_was_said) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 4}, booker);

@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <queue>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "flow/local_booker.h"
 #include "lua/asker.h"
 #include "lua/post.h"
 
@@ -41,6 +43,9 @@ class Crowd {
   /// Something happens to all of it at that time.
   void happens(Time time, std::function<void()> what) { plan_event(time, std::move(what)); }
 
+  /// Nothing is heard of that process any more.
+  void kill(std::size_t process) { processes_[process].dead = true; }
+
   const std::vector<Departure>& departures() const { return departures_; }  ///< in order of time
   int calls() const { return calls_; }
   double calls_per_request() const { return static_cast<double>(calls_) / static_cast<double>(departures_.size()); }
@@ -61,11 +66,12 @@ class Crowd {
   };
   struct Process {
     Asker asker;
+    std::unique_ptr<flow::LocalBooker> shadow;  // its own departures
     Time round_trip;
     std::vector<Lane> lanes;
     std::size_t next_lane = 0;
     Time told_until = 0;  // all lanes; they ask in turn then
-    bool told = false, has_turn = false;
+    bool told = false, has_turn = false, dead = false;
     Time touched = -kTouchEvery;
   };
   struct Event {
@@ -86,8 +92,13 @@ class Crowd {
   void ask(Process& process, Lane& lane);
   void answered(Process& process, Lane& lane, const Answer& answer);
   void tell(Process& process, Lane& lane, const flow::Booking& booking);
+  void hand_in(Process& process);
   void depart(Process& process, Lane& lane);
   void deliver_messages();
+  /// Some are slower than others.
+  Time half_trip(const Process& process) {
+    return process.round_trip * std::uniform_int_distribution<Time>(45, 65)(random_) / 100;
+  }
   double eagerness(std::size_t process) const { return plan_.eagerness.empty() ? 1 : plan_.eagerness[process]; }
   Time chance(double mean) { return 1 + static_cast<Time>(std::exponential_distribution<double>(1 / mean)(random_)); }
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <memory>
 
 #include "support/scenario.h"
 
@@ -18,66 +18,117 @@ using testing::Each;
 using testing::Ge;
 using testing::Le;
 
-constexpr Time kNear = 200, kFar = 1'000, kFarther = 5'000;
+const std::vector<Time> kNear{200, 200, 200};
+const std::vector<Time> kFar{200, 1'000, 5'000};
 
-class CrowdTest : public testing::Test {
+class Sharing : public testing::Test {
  protected:
   const Crowd& run(Plan plan) {
     crowd_ = std::make_unique<Crowd>(scripts_, std::move(plan));
     crowd_->run();
     return *crowd_;
   }
-  static std::vector<Time> sixteen() {
-    std::vector<Time> trips;
-    for (int i = 0; i < 16; ++i) trips.push_back(200 + i * 320);
-    return trips;
-  }
+  int sent() const { return static_cast<int>(crowd_->departures().size()); }
 
   test::RedisServer server_;
   Scripts scripts_{server_};
   std::unique_ptr<Crowd> crowd_;
 };
 
-std::size_t sent(const Crowd& crowd) { return crowd.departures().size(); }
-void print(const char* name, const Crowd& crowd) {
-  std::string line;
-  for (int n : crowd.by_process()) line += " " + std::to_string(n);
-  printf("%s: sent %zu calls %.3f most500 %d shares%s\n", name, sent(crowd), crowd.calls_per_request(), crowd.most_within(500'000), line.c_str());
-}
+testing::Matcher<std::vector<int>> each_between(int least, int most) { return Each(AllOf(Ge(least), Le(most))); }
 
-TEST_F(CrowdTest, three_near_processes_share_a_pacer) {
-  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = {kNear, kNear, kNear}, .workers = 50});
-  print("near", crowd);
-  EXPECT_NEAR(sent(crowd), 4'000, 4);
-  EXPECT_THAT(crowd.by_process(), Each(AllOf(Ge(1'267), Le(1'400))));
-  EXPECT_LE(crowd.most_within(sec(0.5)), 201);
+TEST_F(Sharing, three_processes_have_equal_shares_of_a_pacer) {
+  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = kNear, .workers = 50});
+  EXPECT_NEAR(sent(), 4'000, 4);
+  EXPECT_THAT(crowd.by_process(), each_between(1'267, 1'400));
+  EXPECT_LE(crowd.most_within(ms(500)), 202);
   EXPECT_LE(crowd.calls_per_request(), 0.2);
 }
-TEST_F(CrowdTest, a_process_far_from_redis_is_not_starved) {
-  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = {kNear, kFar, kFarther}, .workers = 50});
-  print("far", crowd);
-  EXPECT_NEAR(sent(crowd), 4'000, 4);
-  EXPECT_THAT(crowd.by_process(), Each(AllOf(Ge(1'267), Le(1'400))));
+TEST_F(Sharing, those_far_from_redis_have_equal_shares_too) {
+  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = kFar, .workers = 50});
+  EXPECT_NEAR(sent(), 4'000, 4);
+  EXPECT_THAT(crowd.by_process(), each_between(1'267, 1'400));
+  EXPECT_LE(crowd.calls_per_request(), 0.3);
 }
-TEST_F(CrowdTest, s16) { print("16", run({.limits = {pacer(400)}, .round_trips = sixteen(), .workers = 50})); }
-TEST_F(CrowdTest, window) { print("window", run({.limits = {window(200, ms(500))}, .round_trips = {kNear, kNear, kNear}, .workers = 50})); }
-TEST_F(CrowdTest, windowfar) { print("windowfar", run({.limits = {window(200, ms(500))}, .round_trips = {kNear, kFar, kFarther}, .workers = 50})); }
-TEST_F(CrowdTest, window16) { print("window16", run({.limits = {window(200, ms(500))}, .round_trips = sixteen(), .workers = 50})); }
-TEST_F(CrowdTest, sliding) { print("sliding", run({.limits = {sliding(200, ms(500))}, .round_trips = {kNear, kNear, kNear}, .workers = 50})); }
-TEST_F(CrowdTest, bucket) { print("bucket", run({.limits = {bucket(1, 1, 2500)}, .round_trips = {kNear, kNear, kNear}, .workers = 50})); }
-TEST_F(CrowdTest, eager) { print("eager", run({.limits = {pacer(400)}, .round_trips = {kNear, kFar, kFarther}, .workers = 50, .eagerness = {10, 1, 1}})); }
-TEST_F(CrowdTest, alone) { print("alone", run({.limits = {pacer(400)}, .round_trips = {kNear}, .workers = 50})); }
-TEST_F(CrowdTest, groups) {
-  std::vector<std::string> names;
-  for (int i = 0; i < 100; ++i) names.push_back("g" + std::to_string(i));
-  const Crowd& crowd = run({.limits = {per_group(window(10, sec(10))), pacer(50)}, .round_trips = {kNear, kNear, kNear, kNear}, .groups = names, .demand = 120, .length = sec(60)});
-  print("groups", crowd);
-  int lo = 1000, hi = 0; for (auto& [g, n] : crowd.by_group()) lo = std::min(lo, n), hi = std::max(hi, n);
-  printf(" groups %d..%d\n", lo, hi);
+TEST_F(Sharing, ten_times_the_workers_are_no_larger_share) {
+  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = kFar, .workers = 50, .eagerness = {10, 1, 1}});
+  EXPECT_NEAR(sent(), 4'000, 4);
+  EXPECT_THAT(crowd.by_process(), each_between(1'267, 1'400));
 }
-TEST_F(CrowdTest, group_pacer) { print("group pacer 1", run({.limits = {per_group(pacer(1)), pacer(100000)}, .round_trips = {200,500,2000,5000}, .groups = {"g"}, .workers = 20, .length = sec(300)})); }
-TEST_F(CrowdTest, group_pacer20) { print("group pacer 20", run({.limits = {per_group(pacer(20)), pacer(100000)}, .round_trips = {200,500,2000,5000}, .groups = {"g"}, .workers = 20, .length = sec(300)})); }
-TEST_F(CrowdTest, minute) { print("1/min", run({.limits = {pacer(1.0/60)}, .round_trips = {kNear, kFar, kFarther}, .demand = 3.0/60, .patience = sec(120), .length = sec(60*1000)})); }
+TEST_F(Sharing, sixteen_processes_have_equal_shares_however_far) {
+  std::vector<Time> trips;
+  for (int i = 0; i < 16; ++i) trips.push_back(200 + i * 320);
+  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = trips, .workers = 50});
+  EXPECT_NEAR(sent(), 4'000, 4);
+  EXPECT_THAT(crowd.by_process(), each_between(225, 275));
+}
+TEST_F(Sharing, a_token_bucket_of_one_is_shared_like_a_pacer) {
+  const Crowd& crowd = run({.limits = {bucket(1, 1, 2'500)}, .round_trips = kNear, .workers = 50});
+  EXPECT_NEAR(sent(), 4'000, 4);
+  EXPECT_THAT(crowd.by_process(), each_between(1'267, 1'400));
+  EXPECT_LE(crowd.calls_per_request(), 0.2);
+}
+TEST_F(Sharing, one_process_alone_has_all_of_it_for_few_calls) {
+  const Crowd& crowd = run({.limits = {pacer(400)}, .round_trips = {200}, .workers = 50});
+  EXPECT_NEAR(sent(), 4'000, 4);
+  EXPECT_LE(crowd.calls_per_request(), 0.06);
+}
+TEST_F(Sharing, every_window_is_full) {
+  const Crowd& crowd = run({.limits = {window(200, ms(500))}, .round_trips = kNear, .workers = 50});
+  std::map<Time, int> windows;
+  for (const auto& departure : crowd.departures()) ++windows[departure.at / ms(500)];
+  EXPECT_EQ(windows.size(), 20U);
+  for (const auto& [window, count] : windows) EXPECT_EQ(count, 200) << "window " << window;
+  EXPECT_LE(crowd.calls_per_request(), 0.1);
+  EXPECT_THAT(crowd.by_process(), Each(Ge(1'000)));
+}
+TEST_F(Sharing, a_sliding_window_is_never_over_and_used) {
+  const Crowd& crowd = run({.limits = {sliding(200, ms(500))}, .round_trips = kNear, .workers = 50});
+  EXPECT_LE(crowd.most_within(ms(500)), 200);
+  EXPECT_GE(sent(), 3'980);
+  EXPECT_THAT(crowd.by_process(), Each(Ge(800)));
+}
+
+TEST_F(Sharing, a_hundred_groups_use_the_limit_of_their_upstream) {
+  std::vector<std::string> groups;
+  for (int i = 0; i < 100; ++i) groups.push_back("g" + std::to_string(i));
+  const Crowd& crowd = run({.limits = {per_group(window(10, sec(10))), pacer(50)},
+                            .round_trips = {200, 200, 200, 200},
+                            .groups = groups,
+                            .demand = 120,
+                            .length = sec(60)});
+  EXPECT_NEAR(sent(), 3'000, 15);  // no hole for a group that waits
+  EXPECT_LE(crowd.calls_per_request(), 2.3);
+  EXPECT_THAT(crowd.by_process(), each_between(700, 800));
+  for (const auto& [group, count] : crowd.by_group()) EXPECT_GE(count, 15) << group;
+}
+TEST_F(Sharing, one_group_is_shared_fairly_while_its_upstream_is_idle) {
+  const Crowd& crowd = run({.limits = {per_group(pacer(20)), pacer(100'000)},
+                            .round_trips = {200, 500, 2'000, 5'000},
+                            .groups = {"g"},
+                            .workers = 20,
+                            .length = sec(60)});
+  EXPECT_NEAR(sent(), 1'200, 6);
+  EXPECT_THAT(crowd.by_process(), each_between(290, 310));
+  EXPECT_LE(crowd.calls_per_request(), 2.3);
+}
+TEST_F(Sharing, minutes_are_used_although_clients_give_up) {
+  const Crowd& crowd = run({.limits = {pacer(1.0 / 60)},
+                            .round_trips = kFar,
+                            .demand = 3.0 / 60,
+                            .patience = sec(120),
+                            .length = sec(60 * 1'000)});
+  EXPECT_GE(sent(), 950);
+  EXPECT_THAT(crowd.by_process(), Each(Ge(250)));
+}
+TEST_F(Sharing, the_turns_of_a_process_that_died_are_dropped) {
+  Plan plan{.limits = {pacer(400)}, .round_trips = kNear, .workers = 50};
+  crowd_ = std::make_unique<Crowd>(scripts_, plan);
+  crowd_->happens(sec(4), [this] { crowd_->kill(2); });
+  crowd_->run();
+  EXPECT_GE(sent(), 4'000 - 20);  // what it had booked, once
+  EXPECT_LE(crowd_->most_within(ms(500)), 202);
+}
 
 }  // namespace
 }  // namespace penstock::lua

@@ -46,8 +46,8 @@ class Post {
   std::string next() {
     void* raw = nullptr;
     if (redisGetReply(connection_, &raw) != REDIS_OK) throw std::runtime_error(connection_->errstr);
-    const std::unique_ptr<redisReply, void (*)(void*)> reply(
-        static_cast<redisReply*>(raw), [](void* object) { freeReplyObject(object); });
+    const std::unique_ptr<redisReply, void (*)(void*)> reply(static_cast<redisReply*>(raw),
+                                                             [](void* object) { freeReplyObject(object); });
     const std::string kind = reply->elements > 0 ? reply->element[0]->str : reply->str;
     if (kind == "message") {
       const std::string channel = reply->element[1]->str;

@@ -91,9 +91,9 @@ class Model {
     const bool busy = process.permits.in_use() > 0 || process.waiting > 0;
     const bool due = busy && now_ >= process.permits.renew_at();
     if (process.permits.in_use() > 0 && now_ >= process.permits.fence()) {
-      process.permits.forget();
-      process.cut(process.permits.excess(0));
+      process.cut(process.permits.in_use());
     }
+    if (process.permits.forgettable(now_)) process.permits = Permits(kLease, now_);
     process.start_waiting(random_, now_, starts);
     const bool news = landed || process.waiting != process.asked_for;
     if ((news || due) && now_ >= process.cut_off_until) call(process);
@@ -109,8 +109,8 @@ class Model {
     if (random_() % 100 < faults_.lost_replies) return;
     process.asked_for = process.waiting;
     process.permits.granted(reply.items[1].integer);
-    process.permits.renewed(now_, reply.items[2].integer);
-    process.cut(process.permits.excess(0));
+    process.permits.renewed(now_, now_, reply.items[2].integer);
+    process.cut(process.permits.excess());
     process.start_waiting(random_, now_, starts);
   }
 

@@ -104,12 +104,12 @@ TEST_F(LimitsTest, are_named_by_all_whose_wait_for_a_permit_is_over) {
 
 TEST_F(LimitsTest, are_not_named_by_those_who_wait_for_a_slot) {
   settings().max_concurrent = 1;
-  limit(PacerConfig{.qps = 200});
+  limit(PacerConfig{.qps = 5});
   Asker one, two, holder, waiting;
   get(one);
   get(two);
   ASSERT_TRUE(finish(two));
-  run_.run_for(10'000);  // the pacer is free again
+  run_.run_for(200'000);  // the pacer is free again
   get(holder, "/silent");
   get(waiting);
   leave(waiting);

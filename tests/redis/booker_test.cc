@@ -126,12 +126,11 @@ TEST_F(BookerTest, keeps_groups_out_of_sight) {
 
 TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   const auto a = desk({own(pacer(50)), window(1000, 1s)});
-  LimitConfig second = window(1000, 1s);
   a->arrive(15);
   ASSERT_TRUE(took_off(*a, 15));
   const auto times = all_times(*a);
   EXPECT_GE(times.back() - times.front(), 14 * 20'000 - kClocksDiffer);
-  EXPECT_LE(times.back() - times.front(), 14 * 20'000 + 60'000);
+  EXPECT_LE(times.back() - times.front(), 2 * 14 * 20'000);
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
 
@@ -223,7 +222,6 @@ TEST_F(BookerTest, pauses_a_group_alone) {
 
 TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
   const auto a = desk({window(4, 10s)}), b = desk({window(4, 10s)});
-  std::vector<flow::Departure> granted;
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 4));
   for (int i = 0; i < 4; ++i) a->booker().give_back(run_.loop.now(), {}, {.at = a->took_off()[0].at});

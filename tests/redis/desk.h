@@ -39,6 +39,7 @@ class Recorder final : public flow::Booker {
     booker_->give_back(now, group, departure);
   }
   bool landed(flow::Time now, std::string_view group) override { return booker_->landed(now, group); }
+  int processes() const override { return booker_->processes(); }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
     booker_->nobody_waits(now, scope, group);
   }
@@ -82,6 +83,8 @@ class Desk final : public flow::BookerEvents {
   const std::vector<flow::Time>& booked() const { return booker_->booked; }
   const std::vector<flow::Commands::Refuse>& refused() const { return refused_; }
   std::size_t pending() const { return heart_.pending(); }
+  /// How many flights had to be ended, because their permits were lost.
+  std::size_t cut() const { return cut_; }
 
   void arrive(int count = 1, std::string_view group = {}, int weight = 1) {
     for (int i = 0; i < count; ++i) {
@@ -153,12 +156,12 @@ class Desk final : public flow::BookerEvents {
   std::unique_ptr<Recorder> booker_;
   flow::Upstream heart_;
   flow::Commands commands_;
-  std::size_t cut_ = 0;  // flights that were to be ended
   loop::Timer timer_;
   std::vector<flow::Ticket> tickets_;
   std::vector<std::string> groups_;
   std::vector<TookOff> took_off_;
   std::vector<flow::Commands::Refuse> refused_;
+  std::size_t cut_ = 0;
   bool endless_ = false;
   bool land_at_once_ = true;
   bool carrying_out_ = false;

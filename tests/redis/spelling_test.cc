@@ -48,18 +48,19 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                          .ahead = 5});
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:turns:0123",
-                          "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:bucket"));
-  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "5",  //
-                                                  "pacer", "u", "d", "0.1", "2", "0.5",               //
-                                                  "counter", "g", "r", "7", "1000000", "0",           //
-                                                  "tokenBucket", "u", "d", "9", "2", "3000"));
+                          "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
+  EXPECT_THAT(texts(call_.arguments),
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "5",                                      //
+                          "pacer", "u", "d", "0.1", "2", "0.5",                                                   //
+                          "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "0",  //
+                          "tokenBucket", "u", "d", "9", "2", "3000"));
 }
 
 TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   spelling_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
-  EXPECT_THAT(texts(call_.keys),
-              ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer", "p:{up}:bucket"));
-  EXPECT_EQ(call_.arguments.size(), 9u + 2 * 6);
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
+                                             "p:{up}:semaphore", "p:{up}:bucket"));
+  EXPECT_EQ(call_.arguments.size(), 9u + 3 * 6);
 }
 
 TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
@@ -73,10 +74,11 @@ TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
 TEST_F(SpellingTest, of_a_limit_leads_back_to_its_place_in_the_file) {
   EXPECT_EQ(spelling_.place_of(0), 0);
   EXPECT_EQ(spelling_.place_of(1), 2);
-  EXPECT_EQ(spelling_.place_of(2), 4);
+  EXPECT_EQ(spelling_.place_of(2), 3);
+  EXPECT_EQ(spelling_.place_of(3), 4);
   EXPECT_EQ(spelling_.place_of(-1), flow::kNoLimit);
   EXPECT_EQ(spelling_.place_of(-2), flow::kHold);
-  EXPECT_EQ(spelling_.place_of(3), flow::kNoLimit);
+  EXPECT_EQ(spelling_.place_of(4), flow::kNoLimit);
   EXPECT_EQ(spelling_.place_of(-7), flow::kNoLimit);
   EXPECT_FALSE(spelling_.shares(1));
   EXPECT_TRUE(spelling_.shares(2));
@@ -84,9 +86,10 @@ TEST_F(SpellingTest, of_a_limit_leads_back_to_its_place_in_the_file) {
 
 TEST_F(SpellingTest, of_what_is_taken_back) {
   spelling_.undo(call_, "g", "0123", 5'000'000'000, 2);
-  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:bucket"));
+  EXPECT_THAT(texts(call_.keys),
+              ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_EQ(texts(call_.arguments)[2], "5000000000");
-  EXPECT_EQ(call_.arguments.size(), 4u + 3 * 6);
+  EXPECT_EQ(call_.arguments.size(), 4u + 4 * 6);
 }
 
 TEST_F(SpellingTest, of_a_turn_that_is_given_up) {

@@ -53,7 +53,7 @@ class WhenDownTest : public testing::Test {
 TEST_F(WhenDownTest, from_the_start_a_process_goes_on_alone_at_once) {
   server_.stop();
   const auto a = desk({pacer(100)});
-  EXPECT_TRUE(a->degraded());
+  EXPECT_TRUE(run_.run_until([&] { return a->degraded(); }));
   const auto since = run_.loop.now();
   a->arrive(5);
   EXPECT_THAT(a->took_off(), SizeIs(1));

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the scripts store: under one hash tag, never for ever, and never on top of what is not theirs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lua/asker.h"
+#include "support/scenario.h"
+
+namespace penstock::lua {
+namespace {
+
+using namespace scenarios;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::vector<LimitConfig> every_kind() {
+  return {pacer(100, 5),
+          window(5, sec(1)),
+          per_group(sliding(5, sec(1))),
+          per_group(bucket(5, 1, sec(1))),
+          counter(5, sec(1)),
+          named("other", per_group(counter(50, sec(9))))};
+}
+
+class Stored : public testing::Test {
+ protected:
+  std::vector<std::string> keys() {
+    std::vector<std::string> names;
+    for (const auto& item : server_.run({"KEYS", "*"}).items) names.push_back(item.text);
+    return names;
+  }
+  std::int64_t ttl(const std::string& key) { return server_.run({"PTTL", key}).integer; }
+  Asker asker(std::vector<LimitConfig> limits, const std::string& who = "me") {
+    return {scripts_, "api", who, std::move(limits), kStart};
+  }
+
+  test::RedisServer server_;
+  Scripts scripts_{server_};
+};
+
+TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
+  Asker me = asker(every_kind()), other = asker(every_kind(), "other");
+  const auto check = [&](const char* after) {
+    for (const auto& key : keys()) {
+      EXPECT_GT(ttl(key), 0) << key << " after " << after;
+      EXPECT_THAT(key, StartsWith("penstock:{api}:"));
+    }
+  };
+  for (int i = 0; i < 50; ++i) {
+    const Time now = i * ms(70);
+    const std::string group = i % 3 ? "a" : "b";
+    const Answer answer = me.ask(now, {.group = group, .count = 4, .weight = 1 + i % 2}, i % 5 == 0);
+    ASSERT_EQ(answer.status, "ok");
+    check("book");
+    EXPECT_EQ(other.ask(now, {.group = group, .count = 2}, true).status, "ok");
+    check("another's book");
+    if (!answer.booking.departures.empty()) me.undo(now, group, answer.booking.departures.back());
+    check("undo");
+    me.pause(now, i % 2 ? group : "", ms(30));
+    check("pause");
+    EXPECT_EQ(me.reset(now, 4, "").items.size(), 4U);
+    EXPECT_EQ(me.reset(now, 5, group).items.size(), 4U);
+    check("reset");
+    EXPECT_EQ(me.hand_in(now, group, {"1p 5 1", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 3U);
+    check("hand-in");
+    EXPECT_EQ(other.leave(now, group, i % 2 != 0).text, "ok");
+    check("leave");
+  }
+  EXPECT_GT(keys().size(), 8U);
+}
+
+TEST_F(Stored, a_state_goes_a_second_after_it_has_become_meaningless) {
+  constexpr std::int64_t stretched = 1'000;  // see clock.lua of the tests
+  const auto lifetime = [&](const LimitConfig& limit, std::size_t count) {
+    Asker me = asker({limit});
+    me.ask(ms(1), {.count = count});
+    const std::int64_t left = ttl(me.key_of(0, ""));
+    server_.run({"FLUSHALL"});
+    return (left + stretched - 1) / stretched;
+  };
+  EXPECT_EQ(lifetime(pacer(100), 1), 10 + 1'000);
+  EXPECT_EQ(lifetime(pacer(100, 4, 0.5), 5), 10 + 80 + 1'000) << "and the burst earned back";
+  EXPECT_EQ(lifetime(window(5, ms(500)), 3), 499 + 1'000);
+  EXPECT_EQ(lifetime(sliding(5, ms(500)), 3), 502 + 1'000);
+  EXPECT_EQ(lifetime(bucket(5, 2, ms(100)), 5), 300 + 1'000);
+  EXPECT_EQ(lifetime(counter(5, ms(500)), 5), 1'000 + 1'000);
+}
+
+class Foreign : public Stored, public testing::WithParamInterface<std::vector<std::string>> {};
+
+TEST_P(Foreign, values_are_reported_and_changed_by_nobody) {
+  Asker me = asker(every_kind());
+  ASSERT_EQ(me.ask(0, {.group = "g"}).status, "ok");
+  for (const std::string name : {"head", "hold", "hold:g", "turns:g", "pacer", "window", "slidingWindow-of-group:g",
+                                 "tokenBucket-of-group:g", "counter"}) {
+    const std::string key = "penstock:{api}:" + name;
+    const std::string kept = server_.run({"DUMP", key}).text;
+    const auto& command = GetParam();
+    server_.run({"DEL", key});
+    std::vector<std::string_view> words{command[0], key};
+    words.insert(words.end(), command.begin() + 1, command.end());
+    ASSERT_FALSE(server_.run(words).is_error());
+    std::map<std::string, std::string> before;
+    for (const auto& each : keys()) before[each] = server_.run({"DUMP", each}).text;
+
+    EXPECT_THAT(me.ask(ms(1), {.group = "g", .count = 2}).status, StartsWith("CORRUPT " + key));
+    std::map<std::string, std::string> after;
+    for (const auto& each : keys()) after[each] = server_.run({"DUMP", each}).text;
+    EXPECT_EQ(before, after);
+    EXPECT_GT(ttl(key), 0) << "not for ever";
+    EXPECT_LE(ttl(key), 60'000);
+
+    server_.run({"DEL", key});
+    if (!kept.empty()) server_.run({"RESTORE", key, "0", kept});
+    EXPECT_EQ(me.ask(ms(1), {.group = "g"}).status, "ok") << "and then it goes on";
+  }
+}
+
+using Words = std::vector<std::string>;
+INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
+                         testing::Values(Words{"SET", ""}, Words{"SET", "hello"}, Words{"SET", "2p 1 2"},
+                                         Words{"SET", "1x 1 2 3"}, Words{"SET", "1p nan 0"}, Words{"SET", "1p 1e300 0"},
+                                         Words{"SET", "1p -inf 0"}, Words{"SET", "1w 1 2"}, Words{"SET", "1b x 1"},
+                                         Words{"SET", std::string("\0\xff\n", 3)}, Words{"RPUSH", "five"},
+                                         Words{"HSET", "a", "1"}, Words{"SADD", "a"}, Words{"ZADD", "1", "a"}));
+
+TEST_F(Stored, a_kind_that_is_not_known_is_an_error_and_writes_nothing) {
+  Asker me = asker({pacer(10)});
+  const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("hold"), me.key("x")},
+                                   {"me", "", "g", "1", "0", "", "1", "1", "0", "magic", "u", "d", "1", "2", "3"});
+  EXPECT_THAT(reply.text, HasSubstr("no limit of the kind magic"));
+  EXPECT_TRUE(keys().empty());
+}
+
+}  // namespace
+}  // namespace penstock::lua

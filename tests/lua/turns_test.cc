@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns, one by one: who waits stands in line, is remembered in absence, forgotten when it does not come, and told when
+// those before it have left. And what several processes may do to one upstream: pause it, reset it, disagree about it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lua/asker.h"
+#include "lua/post.h"
+#include "support/scenario.h"
+
+namespace penstock::lua {
+namespace {
+
+using namespace scenarios;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class Turns : public testing::Test {
+ protected:
+  Asker process(const std::string& who, std::vector<LimitConfig> limits) {
+    return {scripts_, "api", who, std::move(limits), kStart};
+  }
+  static std::vector<Time> times(const Answer& answer) {
+    EXPECT_EQ(answer.status, "ok");
+    std::vector<Time> all;
+    for (const auto& departure : answer.booking.departures) all.push_back(departure.at);
+    return all;
+  }
+  std::string value(const std::string& key) { return server_.run({"GET", key}).text; }
+
+  test::RedisServer server_;
+  Scripts scripts_{server_};
+};
+
+TEST_F(Turns, stand_in_line_as_the_limit_spaces_them) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)}), c = process("c", {pacer(10)});
+  EXPECT_THAT(times(a.ask(0, {}, true)), ElementsAre(0));
+  EXPECT_EQ(a.ask(ms(1), {}, true).booking.not_before, ms(100));
+  EXPECT_EQ(b.ask(ms(2), {}, true).booking.not_before, ms(200));
+  const Answer third = c.ask(ms(3), {}, true);
+  EXPECT_EQ(third.booking.not_before, ms(300));
+  EXPECT_EQ(third.booking.ask_again, ms(275));
+  EXPECT_EQ(b.ask(ms(40), {}).booking.not_before, ms(200)) << "who asks again keeps its place";
+}
+TEST_F(Turns, become_bookings_in_absence_and_are_collected) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
+  a.ask(0, {}, true);
+  a.ask(ms(1), {}, true);
+  EXPECT_THAT(times(b.ask(ms(60), {}, true)), IsEmpty()) << "a's turn comes first, though a is not here";
+  EXPECT_THAT(times(a.ask(ms(80), {})), ElementsAre(ms(100)));
+  EXPECT_THAT(times(b.ask(ms(155), {})), ElementsAre(ms(200)));
+}
+TEST_F(Turns, of_a_process_that_does_not_come_are_dropped_after_a_second) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
+  a.ask(0, {}, true);
+  a.ask(ms(1), {}, true);  // for 100 ms
+  EXPECT_EQ(b.ask(ms(2), {}, true).booking.not_before, ms(200));
+  EXPECT_THAT(value(a.key("head")), testing::HasSubstr(" a/"));
+  EXPECT_THAT(times(b.ask(ms(1'101), {})), ElementsAre(ms(1'101)));
+  EXPECT_THAT(value(a.key("head")), testing::Not(testing::HasSubstr(" a/")));
+}
+TEST_F(Turns, that_are_given_up_move_the_others_up_and_tell_them) {
+  Post post(server_);
+  for (const auto* who : {"a", "b", "c"}) post.subscribe(who);
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)}), c = process("c", {pacer(10)});
+  a.ask(0, {}, true);
+  b.ask(ms(1), {}, true);
+  a.ask(ms(2), {}, true);
+  c.ask(ms(3), {}, true);
+  EXPECT_EQ(a.leave(ms(4), "", false).text, "ok");
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"c", "api turns"})) << "b is before it";
+  EXPECT_EQ(c.ask(ms(5), {}).booking.not_before, ms(200));
+  EXPECT_EQ(a.leave(ms(6), "", false).text, "ok") << "twice is once";
+  EXPECT_THAT(post.take(), IsEmpty());
+}
+TEST_F(Turns, of_a_group_touch_nothing_of_the_upstream) {
+  Post post(server_);
+  post.subscribe("b");
+  const std::vector<LimitConfig> limits{per_group(bucket(1, 1, sec(1))), pacer(100)};
+  Asker a = process("a", limits), b = process("b", limits);
+  EXPECT_THAT(times(a.ask(0, {.group = "g"}, true)), ElementsAre(0));
+  const std::string before = value(a.key("pacer"));
+  const Answer first = a.ask(ms(20), {.group = "g"}, true);
+  EXPECT_EQ(first.booking.scope, flow::Booking::Scope::group);
+  EXPECT_EQ(first.booking.not_before, sec(1));
+  EXPECT_EQ(first.booking.ask_again, sec(1) - ms(4));
+  EXPECT_EQ(b.ask(ms(21), {.group = "g"}, true).booking.not_before, sec(2));
+  EXPECT_EQ(value(a.key("pacer")), before);
+  EXPECT_THAT(times(b.ask(ms(22), {.group = "other"})), ElementsAre(ms(22))) << "others go on";
+  EXPECT_EQ(a.leave(ms(23), "g", true).text, "ok");
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api turns g"}));
+  EXPECT_THAT(times(b.ask(sec(1) - ms(4), {.group = "g"})), ElementsAre(sec(1)));
+  EXPECT_TRUE(server_.run({"GET", a.key("turns", "g")}).kind == test::RedisReply::Kind::none) << "nobody waits";
+}
+
+TEST_F(Turns, a_pause_that_one_process_learns_holds_all_of_them) {
+  Asker a = process("a", {pacer(100)}), b = process("b", {pacer(100)});
+  a.ask(0, {});
+  a.pause(ms(5), "", sec(2));
+  const Answer told = b.ask(ms(6), {});
+  EXPECT_EQ(told.booking.limited_by, kHold);
+  EXPECT_EQ(told.booking.not_before, sec(2) + ms(5));
+  EXPECT_THAT(times(b.ask(sec(2), {.count = 2})), ElementsAre(sec(2) + ms(5), sec(2) + ms(15)));
+}
+
+TEST_F(Turns, a_counter_is_reset_by_one_leader_and_no_deposed_one) {
+  Post post(server_);
+  post.subscribe("b");
+  Asker a = process("a", {counter(2, sec(4))}), b = process("b", {counter(2, sec(4))});
+  const auto reset = [&](Asker& who, Time now) { return who.reset(now, 0, "").items.at(0).text; };
+  a.ask(ms(1), {.count = 2}, true);  // the period began at 0
+  EXPECT_EQ(reset(a, ms(10)), "early");
+  EXPECT_THAT(times(b.ask(ms(20), {}, true)), IsEmpty());
+  EXPECT_EQ(reset(b, sec(4)), "deposed") << "a leads";
+  EXPECT_EQ(reset(a, sec(4)), "ok");
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api turns"}));
+  EXPECT_THAT(times(b.ask(sec(4), {.count = 2})), ElementsAre(sec(4) + ms(1))) << "its share";
+  EXPECT_EQ(reset(a, sec(8) - 1), "early") << "never sooner than a period after the one before";
+  EXPECT_EQ(reset(b, sec(8) + ms(500)), "deposed");
+  EXPECT_EQ(reset(b, sec(9) + ms(1)), "ok") << "a has not come: another takes over within a period";
+  EXPECT_EQ(reset(a, sec(9) + ms(2)), "deposed");
+  EXPECT_EQ(reset(a, sec(13) + ms(2)), "deposed");
+}
+TEST_F(Turns, a_reset_takes_effect_after_the_last_departure_that_is_booked) {
+  Asker a = process("a", {counter(2, ms(100)), pacer(25)});
+  EXPECT_THAT(times(a.ask(0, {.count = 2})), ElementsAre(0, ms(40)));
+  EXPECT_EQ(a.reset(ms(99), 0, "").items.at(0).text, "ok");
+  EXPECT_THAT(times(a.ask(ms(99), {.count = 2})), ElementsAre(ms(100), ms(140)));
+  EXPECT_EQ(a.reset(ms(199), 0, "").items.at(2).integer, static_cast<std::int64_t>(kStart) + ms(299));
+  EXPECT_THAT(times(a.ask(ms(199), {.count = 2})), ElementsAre(ms(200), ms(240)));
+  EXPECT_EQ(a.reset(ms(230), 0, "").items.at(0).text, "early");
+}
+TEST_F(Turns, a_dead_leaders_counter_does_not_stand_still) {
+  Asker a = process("a", {counter(1, sec(1))}), b = process("b", {counter(1, sec(1))});
+  a.ask(ms(1), {});
+  a.reset(ms(2), 0, "");  // leads, and is heard of no more
+  EXPECT_THAT(times(b.ask(ms(1'100), {})), IsEmpty());
+  const auto reply = b.reset(ms(1'100), 0, "");
+  EXPECT_EQ(reply.items.at(0).text, "deposed");
+  const Time again = b.here(reply.items.at(2).integer);
+  EXPECT_LE(again, sec(2)) << "within a period of when the reset was due";
+  EXPECT_EQ(b.reset(again, 0, "").items.at(0).text, "ok");
+  EXPECT_THAT(times(b.ask(again, {})), ElementsAre(again + ms(1)));
+}
+
+TEST_F(Turns, two_configurations_at_once_are_as_loose_as_the_looser) {
+  Asker strict = process("strict", {sliding(3, sec(1))}), loose = process("loose", {sliding(6, sec(1))});
+  std::vector<Time> all;
+  for (Time now = 0; now < sec(6); now += ms(2)) {
+    for (Asker* who : {&strict, &loose}) {
+      for (Time at : times(who->ask(now, {.count = 2}))) all.push_back(at);
+    }
+  }
+  std::ranges::sort(all);
+  for (std::size_t i = 6; i < all.size(); ++i) EXPECT_GE(all[i] - all[i - 6], sec(1)) << "the " << i << "th";
+  EXPECT_GE(all.size(), 33U);
+}
+TEST_F(Turns, a_line_that_is_not_ours_is_reported) {
+  Asker a = process("a", {pacer(10)});
+  a.ask(0, {});
+  const std::string head = value(a.key("head"));
+  for (const char* garbage : {" who", " a/1/2", " a/1/2/3/4", " a/1/2/x", " //1/1/1"}) {
+    server_.run({"SET", a.key("head"), head + garbage});
+    EXPECT_THAT(a.ask(ms(1), {}).status, testing::StartsWith("CORRUPT " + a.key("head"))) << garbage;
+  }
+}
+TEST_F(Turns, a_weight_is_charged_once_whoever_collects_it) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
+  a.ask(0, {}, true);
+  a.ask(ms(1), {.weight = 3}, true);  // at 100 ms
+  b.ask(ms(60), {}, true);            // books it in absence
+  EXPECT_THAT(times(a.ask(ms(80), {.weight = 3})), ElementsAre(ms(100)));
+  EXPECT_THAT(times(b.ask(ms(360), {})), ElementsAre(ms(400)));
+}
+
+}  // namespace
+}  // namespace penstock::lua
