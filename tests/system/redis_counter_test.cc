@@ -29,7 +29,7 @@ struct LedByTheFirst : SharedStage {
     EXPECT_TRUE(eventually([&] { return leader(*this).size() > 1; })) << value("counter");
     led_by = leader(*this);
     load.emplace_back(std::vector{add().port()}, origin.url(), 12);
-    EXPECT_TRUE(arrivals.await(3 * kMax + 1));
+    EXPECT_TRUE(arrivals.await(2 * kMax + 1));
     EXPECT_EQ(leader(*this), led_by);
   }
   std::vector<std::size_t> periods() const { return bursts(arrivals.times(), kLull); }
@@ -45,7 +45,7 @@ TEST(Resetter, that_is_killed_is_replaced_within_a_period) {
   const auto since = Clock::now();
   ASSERT_TRUE(eventually([&] { return leader(stage) != stage.led_by; }));
   EXPECT_LT(Clock::now() - since, 2s + 300ms) << "a reset is due within a period, and late by no more than one";
-  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 4; }));
+  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 3; }));
   stage.load.clear();
   const auto counts = stage.periods();
   EXPECT_THAT(counts, Each(Le(20u)));
@@ -59,7 +59,7 @@ TEST(Resetter, that_was_deposed_does_no_harm) {
   ASSERT_TRUE(eventually([&] { return leader(stage) != stage.led_by; }));
   const auto before = stage.periods().size();
   stage.daemons[0].signal(SIGCONT);
-  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 4; }));
+  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 3; }));
   stage.load.clear();
   const auto counts = stage.periods();
   // What the first had booked before it froze left when it woke up, with what left in that period.

@@ -199,7 +199,8 @@ TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_
 }
 
 TEST(SharedSemaphore, per_group_is_kept_by_each_group) {
-  SharedStage stage({.limits = "semaphore: { capacity: 1, lease: 2s, per: group }", .upstream = "group: \"path:/{team}\""});
+  SharedStage stage(
+      {.limits = "semaphore: { capacity: 1, lease: 2s, per: group }", .upstream = "group: \"path:/{team}\""});
   const Daemon &a = stage.add(), &b = stage.add();
   stage.origin.otherwise(scripts::held());
   Client reds(a.port()), blues(b.port()), more_reds(b.port());
