@@ -19,8 +19,7 @@ struct ThreeAtWork : SharedStage {
   explicit ThreeAtWork(Shared given) : SharedStage(std::move(given)) {
     for (int i = 0; i < 3; ++i) add();
     load = std::make_unique<Load>(ports(), origin.url(), 12);
-    EXPECT_TRUE(eventually([&] { return redis.run({"ZCARD", key("alive")}).integer == 3; }));
-    EXPECT_TRUE(throughout(1s + 200ms, [&] { return daemons.size() == 3; }));  // each has touched, and was told
+    expect_acquainted();
   }
   /// A window has begun, and is spent.
   void await_spent(std::size_t most) {

@@ -156,7 +156,7 @@ TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
   EXPECT_TRUE(throughout(3s, [&] { return stage.origin.count() == 2; })) << "for three leases";
   streams = false;
   const Reply reply = streaming.reply();
-  EXPECT_TRUE(reply.whole) << "and was not cut";
+  EXPECT_TRUE(reply.whole) << "and was not cut" << a.diagnostics();
   EXPECT_EQ(waits.reply().status, 200);
 }
 
@@ -211,7 +211,10 @@ TEST(SharedSemaphore, per_group_is_kept_by_each_group) {
   EXPECT_TRUE(throughout(300ms, [&] { return stage.origin.count() == 2; }));
   EXPECT_EQ(b.events().back().at("event"), "dispatch");
   stage.origin.release_all();
-  for (auto* client : {&reds, &blues, &more_reds}) EXPECT_EQ(client->reply().status, 200);
+  for (auto* client : {&reds, &blues, &more_reds}) {
+    const Reply reply = client->reply();
+    EXPECT_EQ(reply.status, 200) << reply.head << a.diagnostics() << b.diagnostics();
+  }
   const auto dispatched = b.await_events(2, "dispatch");
   ASSERT_EQ(dispatched.size(), 2u);
   EXPECT_EQ(dispatched[1].at("limitedBy"), "semaphore");

@@ -115,6 +115,18 @@ Reply SharedStage::fetch(const Daemon& by, std::string_view path, std::string_vi
 
 std::string SharedStage::value(std::string_view name) { return redis.run({"GET", key(name)}).text; }
 
+/// Each tells of itself once a second, and hears of the others by that: all have, once the others were there.
+void SharedStage::expect_acquainted() {
+  const auto seen = [this](const char* nth) {
+    const auto found = redis.run({"ZRANGE", key("alive"), nth, nth, "WITHSCORES"});
+    return found.items.size() == 2 ? std::stod(found.items[1].text) : 0;
+  };
+  const auto all = static_cast<std::int64_t>(daemons.size());
+  ASSERT_TRUE(eventually([&] { return redis.run({"ZCARD", key("alive")}).integer == all; }));
+  const double last = seen("-1");
+  ASSERT_TRUE(eventually([&] { return seen("0") > last; }));
+}
+
 bool is_up(const Daemon& daemon) { return daemon.metric("penstock_redis_up") == 1; }
 bool is_degraded(const Daemon& daemon) { return daemon.metric("penstock_degraded") == 1; }
 

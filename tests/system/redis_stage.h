@@ -66,6 +66,8 @@ struct SharedStage {
   Reply fetch(const Daemon& by, std::string_view path = "/", std::string_view lines = "") const;
   /// The text under a key of the upstream; empty: none.
   std::string value(std::string_view key);
+  /// All daemons are at work, and each has come to know how many they are.
+  void expect_acquainted();
   std::string key(std::string_view key) const { return "penstock:{api}:" + std::string(key); }
 
   const Shared shared;

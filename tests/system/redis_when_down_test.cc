@@ -14,19 +14,16 @@ void expect_told_of_both_ways(SharedStage& stage, const Daemon& daemon) {
   stage.redis.start();
   EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
   EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
-  EXPECT_EQ(lines_with(daemon.diagnostics(), " is up again"), 1u) << daemon.diagnostics();
+  EXPECT_TRUE(eventually([&] { return lines_with(daemon.diagnostics(), " is up again") == 1; }))
+      << daemon.diagnostics();
 }
 
 /// Daemons that have worked together for long enough to know of each other, and then lose their Redis.
 void lose_redis(SharedStage& stage, std::size_t daemons) {
   for (std::size_t i = 0; i < daemons; ++i) stage.add();
-  EXPECT_TRUE(eventually([&] {
-    for (const auto& daemon : stage.daemons) stage.fetch(daemon);
-    return stage.redis.run({"ZCARD", stage.key("alive")}).integer == static_cast<std::int64_t>(daemons);
-  }));
-  const auto until = Clock::now() + 1100ms;  // each touches again within a second, and hears of the others
-  while (Clock::now() < until) {
-    for (const auto& daemon : stage.daemons) stage.fetch(daemon);
+  {
+    const Load load(stage.ports(), stage.origin.url(), 1);
+    stage.expect_acquainted();
   }
   stage.redis.stop(SIGKILL);
   for (const auto& daemon : stage.daemons) EXPECT_TRUE(eventually([&] { return is_degraded(daemon); }));
