@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one process reckons of its permits, by itself.
+#include "redis/permits.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::redis {
+namespace {
+
+constexpr flow::Time kLease = 6'000'000;
+
+/// Granted so many, so many of them in use.
+Permits with(std::int64_t granted, std::int64_t in_use) {
+  Permits permits(kLease);
+  permits.granted(granted);
+  permits.use(in_use);
+  return permits;
+}
+
+TEST(Permits, that_nobody_uses_are_spare) {
+  const Permits permits = with(5, 2);
+  EXPECT_EQ(permits.spare(), 3);
+  EXPECT_EQ(permits.in_use(), 2);
+  EXPECT_EQ(permits.told(0, 4), "0:5:0:4");
+}
+
+TEST(Permits, that_an_ask_has_claimed_are_not_offered_to_another) {
+  Permits permits = with(5, 2);
+  EXPECT_EQ(permits.claim(), 3);
+  EXPECT_EQ(permits.spare(), 0);
+  EXPECT_EQ(permits.claim(), 0);
+  EXPECT_EQ(permits.told(3, 0), "0:5:3:0");
+}
+
+TEST(Permits, that_are_claimed_are_not_returned) {
+  Permits permits = with(5, 2);
+  permits.claim();
+  permits.return_spare();
+  EXPECT_EQ(permits.told(0, 0), "0:5:0:0");
+  permits.unclaim(3);
+  permits.return_spare();
+  EXPECT_EQ(permits.told(0, 0), "3:2:0:0");
+}
+
+TEST(Permits, of_a_flight_that_ended_are_returned_once) {
+  Permits permits = with(2, 2);
+  permits.ended();
+  EXPECT_EQ(permits.in_use(), 1);
+  EXPECT_EQ(permits.spare(), 0);
+  EXPECT_EQ(permits.told(0, 0), "1:1:0:0");
+}
+
+TEST(Permits, that_are_told_of_late_or_twice_are_not_granted_twice) {
+  Permits permits = with(3, 3);
+  permits.granted(4);
+  permits.granted(4);
+  permits.granted(2);
+  EXPECT_EQ(permits.spare(), 1);
+}
+
+TEST(Permits, that_are_lost_leave_as_many_flights_to_cut_and_no_more) {
+  Permits permits = with(3, 3);
+  EXPECT_EQ(permits.excess(0), 0);
+  permits.renewed(1'000, 2);
+  EXPECT_EQ(permits.excess(0), 2);
+  permits.ended();
+  permits.ended();
+  EXPECT_EQ(permits.excess(0), 0) << "these were the flights without a permit";
+  EXPECT_EQ(permits.told(0, 0), "0:1:0:0") << "the third still has its own";
+  permits.ended();
+  EXPECT_EQ(permits.told(0, 0), "1:0:0:0");
+}
+
+TEST(Permits, that_are_lost_come_out_of_the_spare_ones_first) {
+  Permits permits = with(3, 1);
+  permits.renewed(1'000, 2);
+  EXPECT_EQ(permits.excess(0), 0);
+  EXPECT_EQ(permits.spare(), 0);
+}
+
+TEST(Permits, hold_from_the_last_call_that_was_answered) {
+  Permits permits(kLease);
+  permits.renewed(10'000'000, 0);
+  permits.renewed(9'000'000, 0);
+  EXPECT_EQ(permits.renew_at(), 11'000'000);
+  EXPECT_EQ(permits.fence(), 13'000'000);
+}
+
+TEST(Permits, after_the_fence_leave_only_what_may_fly_without) {
+  Permits permits = with(5, 4);
+  permits.forget();
+  EXPECT_EQ(permits.spare(), 0);
+  EXPECT_EQ(permits.excess(0), 4);
+  EXPECT_EQ(permits.excess(3), 1);
+  EXPECT_EQ(permits.excess(9), 0);
+}
+
+TEST(Permits, after_the_fence_are_not_returned_a_second_time_when_their_flights_end) {
+  Permits permits = with(2, 2);
+  permits.forget();
+  permits.ended();
+  permits.ended();
+  EXPECT_EQ(permits.told(0, 0), "0:0:0:0");
+}
+
+TEST(Permits, of_flights_that_began_without_redis_are_told_as_if_it_had_granted_them) {
+  Permits permits = with(2, 1);
+  permits.use_ungranted(3);
+  EXPECT_EQ(permits.in_use(), 4);
+  EXPECT_EQ(permits.told(0, 0), "0:4:0:0");
+  EXPECT_EQ(permits.excess(0), 0);
+}
+
+}  // namespace
+}  // namespace penstock::redis

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared semaphores of one process, with the test in Redis' place: what is told and when, who is asked to come, and
+// which flights are cut.
+#include "redis/semaphores.h"
+
+#include <gmock/gmock.h>
+
+#include "support/test_loop.h"
+
+namespace penstock::redis {
+namespace {
+
+using flow::LimitIndex;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Scope = flow::Booking::Scope;
+
+constexpr flow::Time kLease = 1'000'000;
+constexpr LimitIndex kOfUpstream = 0, kOfGroup = 2;  // a pacer stands between them
+
+LimitConfig semaphore(std::string name, LimitConfig::Per per) {
+  return {.kind = SemaphoreConfig{.capacity = 4, .lease = Duration{kLease}}, .name = std::move(name), .per = per};
+}
+
+class SemaphoresTest : public testing::Test, public flow::BookerEvents {
+ protected:
+  void answer(std::string_view, const flow::Booking&) override {}
+  void may_ask(Scope scope, std::string_view group) override {
+    called_.push_back((scope == Scope::group ? "group " : "upstream ") + std::string(group));
+  }
+  void cut(Scope, std::string_view group, std::size_t count) override {
+    cuts_.push_back(std::string(group) + std::to_string(count));
+  }
+
+  flow::Time now() const { return run_.loop.now(); }
+  /// An ask of a lane that is granted so much, and then waits for so many at `awaits`.
+  void ask(std::string_view group, std::vector<std::int64_t> permits, std::size_t departures,
+           LimitIndex awaits = flow::kNoLimit, std::size_t awaited = 0) {
+    std::vector<std::string> told;
+    const auto claims = semaphores_.claim(group, told);
+    semaphores_.answered(group, claims, permits, now(), departures, awaits, awaited);
+  }
+  /// Redis answers each renewal with what it granted before.
+  void keep_renewing(std::int64_t granted) {
+    on_renewal_ = [this, granted](const Semaphores::Named& which) { semaphores_.renewed(which, now(), granted, 0); };
+  }
+
+  test::TestLoop run_;
+  const std::vector<LimitConfig> limits_{semaphore("wide", LimitConfig::Per::upstream),
+                                         {.kind = PacerConfig{.qps = 1}, .name = "pacer"},
+                                         semaphore("narrow", LimitConfig::Per::group)};
+  std::vector<std::string> told_;  // of renewals: place, hash, words
+  std::vector<std::string> called_, cuts_;
+  std::function<void(const Semaphores::Named&)> on_renewal_ = [](const auto&) {};
+  Semaphores semaphores_{run_.loop, limits_, *this, [](std::string_view group) { return group; },
+                         [this](const Semaphores::Named& which, const std::string& words) {
+                           told_.push_back(std::to_string(which.limit) + which.group + " " + words);
+                           on_renewal_(which);
+                         }};
+};
+
+TEST_F(SemaphoresTest, are_those_that_are_shared) {
+  EXPECT_TRUE(semaphores_.any());
+  auto alone = limits_;
+  for (auto& limit : alone) limit.shared = false;
+  const Semaphores none(
+      run_.loop, alone, *this, [](std::string_view group) { return group; }, [](const auto&, const auto&) {});
+  EXPECT_FALSE(none.any());
+}
+
+TEST_F(SemaphoresTest, tell_in_an_ask_what_is_held_of_each) {
+  ask("reds", {3, 0, 2, 0}, 2);
+  std::vector<std::string> told;
+  const auto claims = semaphores_.claim("reds", told);
+  EXPECT_THAT(told, ElementsAre("0:3:1:0", "0:2:0:0"));
+  EXPECT_THAT(claims, ElementsAre(1, 0));
+  told.clear();
+  EXPECT_THAT(semaphores_.claim("blues", told), ElementsAre(0, 0)) << "what one has claimed another does not get";
+  EXPECT_THAT(told, ElementsAre("0:3:0:0", "0:0:0:0"));
+}
+
+TEST_F(SemaphoresTest, take_back_what_an_ask_that_failed_had_claimed) {
+  ask("", {2, 0}, 0);
+  std::vector<std::string> told;
+  const auto claims = semaphores_.claim("", told);
+  semaphores_.failed("", claims);
+  run_.run_for(0);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back(), "0 2:0:0:0") << "and give it back";
+}
+
+TEST_F(SemaphoresTest, return_a_permit_in_the_turn_in_which_its_flight_ended_once_for_all) {
+  ask("", {3, 0}, 3);
+  semaphores_.ended("");
+  semaphores_.ended("");
+  EXPECT_THAT(told_, IsEmpty());
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 2:1:0:0"));
+}
+
+TEST_F(SemaphoresTest, call_those_who_wait_when_a_permit_is_handed_over) {
+  ask("reds", {1, 0, 0, 0}, 0, kOfGroup, 2);
+  semaphores_.granted({kOfGroup, "reds"}, 1);
+  EXPECT_THAT(called_, ElementsAre("group reds"));
+  std::vector<std::string> told;
+  EXPECT_THAT(semaphores_.claim("reds", told), ElementsAre(1, 1)) << "and it finds it there";
+  EXPECT_EQ(told[1], "0:1:1:0") << "its own wish does not count besides";
+}
+
+TEST_F(SemaphoresTest, give_back_what_is_handed_over_and_nobody_takes) {
+  ask("", {0, 0}, 0, kOfUpstream, 1);
+  semaphores_.granted({kOfUpstream, ""}, 1);
+  run_.run_for(0);
+  EXPECT_EQ(told_.back(), "0 1:0:0:1") << "it still waits; the permit is another's";
+}
+
+TEST_F(SemaphoresTest, say_that_nobody_waits_any_more) {
+  ask("", {0, 0}, 0, kOfUpstream, 2);
+  semaphores_.gave_up("");
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 0:0:0:0"));
+  semaphores_.gave_up("");
+  run_.run_for(0);
+  EXPECT_THAT(told_, SizeIs(1)) << "and only once";
+}
+
+TEST_F(SemaphoresTest, tell_of_the_other_lanes_that_wait) {
+  ask("reds", {0, 0, 0, 0}, 0, kOfUpstream, 2);
+  ask("blues", {0, 0, 0, 0}, 0, kOfUpstream, 3);
+  std::vector<std::string> told;
+  semaphores_.claim("reds", told);
+  EXPECT_EQ(told[0], "0:0:0:3");
+}
+
+TEST_F(SemaphoresTest, are_renewed_as_long_as_a_flight_lasts) {
+  keep_renewing(1);
+  ask("", {1, 0}, 1);
+  run_.run_for(kLease + kLease / 2);
+  EXPECT_THAT(cuts_, IsEmpty()) << "beyond the fence of the first";
+  EXPECT_GE(told_.size(), 3u);
+  EXPECT_LE(told_.size(), 10u) << "a sixth of a lease apart";
+  semaphores_.ended("");
+  run_.run_for(0);
+  const auto calls = told_.size();
+  run_.run_for(kLease / 2);
+  EXPECT_THAT(told_, SizeIs(calls)) << "and no longer";
+}
+
+TEST_F(SemaphoresTest, cut_the_flights_half_a_lease_after_the_last_renewal_that_was_answered) {
+  const auto since = now();
+  ask("", {2, 0}, 2);
+  ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
+  EXPECT_GE(now() - since, kLease / 2);
+  EXPECT_LT(now() - since, kLease) << "before anybody else can have them";
+  EXPECT_THAT(cuts_, ElementsAre("2"));
+  EXPECT_GE(told_.size(), 2u) << "it had tried";
+}
+
+TEST_F(SemaphoresTest, leave_flying_what_whenDown_allows) {
+  semaphores_.set_allowance([](LimitIndex place) { return place == kOfUpstream ? 3 : 1; });
+  ask("reds", {2, 0, 2, 0}, 2);
+  ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
+  EXPECT_THAT(cuts_, ElementsAre("reds1"));
+}
+
+TEST_F(SemaphoresTest, cut_what_redis_says_is_lost) {
+  ask("reds", {3, 0, 3, 0}, 3);
+  semaphores_.renewed({kOfGroup, "reds"}, now(), 3, 2);
+  EXPECT_THAT(cuts_, ElementsAre("reds2"));
+}
+
+TEST_F(SemaphoresTest, that_came_to_be_without_redis_are_told_when_it_is_back) {
+  semaphores_.began_alone("", 2);
+  semaphores_.redis_back();
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
+  EXPECT_THAT(cuts_, IsEmpty());
+}
+
+TEST_F(SemaphoresTest, that_nobody_knows_of_are_nobodys_news) {
+  semaphores_.granted({kOfGroup, "forgotten"}, 5);
+  semaphores_.renewed({kOfGroup, "forgotten"}, now(), 5, 0);
+  run_.run_for(0);
+  EXPECT_THAT(told_, IsEmpty());
+  EXPECT_THAT(called_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace penstock::redis

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The counter's elected resetter, and pauses that one daemon learns and all keep.
+#include <gmock/gmock.h>
+
+#include "system/redis_stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::Each;
+using testing::Le;
+
+/// "1c R count last number leader until": who may reset now.
+std::string leader(SharedStage& stage) {
+  std::istringstream words(stage.value("counter"));
+  std::string word;
+  for (int i = 0; i < 6; ++i) words >> word;
+  return word;
+}
+
+constexpr int kMax = 20;
+constexpr auto kLull = 300ms;  // parts what leaves after one reset from what leaves after the next
+
+/// The first daemon is alone until it leads; then the other comes, and both work without end.
+struct LedByTheFirst : SharedStage {
+  LedByTheFirst() : SharedStage({.limits = "counter: { max: 20, period: 1s }", .is_killed = true}) {
+    Daemon& first = add();
+    load.emplace_back(std::vector{first.port()}, origin.url(), 12);
+    EXPECT_TRUE(eventually([&] { return leader(*this).size() > 1; })) << value("counter");
+    led_by = leader(*this);
+    load.emplace_back(std::vector{add().port()}, origin.url(), 12);
+    EXPECT_TRUE(arrivals.await(2 * kMax + 1));
+    EXPECT_EQ(leader(*this), led_by);
+  }
+  std::vector<std::size_t> periods() const { return bursts(arrivals.times(), kLull); }
+
+  std::string led_by;
+  std::deque<Load> load;
+};
+
+TEST(Resetter, that_is_killed_is_replaced_within_a_period) {
+  LedByTheFirst stage;
+  const auto before = stage.periods().size();
+  stage.daemons[0].signal(SIGKILL);
+  const auto since = Clock::now();
+  ASSERT_TRUE(eventually([&] { return leader(stage) != stage.led_by; }));
+  EXPECT_LT(Clock::now() - since, 2s + 300ms) << "a reset is due within a period, and late by no more than one";
+  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 3; }));
+  stage.load.clear();
+  const auto counts = stage.periods();
+  EXPECT_THAT(counts, Each(Le(20u)));
+  EXPECT_EQ(counts[counts.size() - 2], 20u) << "all of it is used again";
+  EXPECT_EQ(counts[counts.size() - 3], 20u);
+}
+
+TEST(Resetter, that_was_deposed_does_no_harm) {
+  LedByTheFirst stage;
+  stage.daemons[0].signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return leader(stage) != stage.led_by; }));
+  const auto before = stage.periods().size();
+  stage.daemons[0].signal(SIGCONT);
+  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 3; }));
+  stage.load.clear();
+  const auto counts = stage.periods();
+  // What the first had booked before it froze left when it woke up, with what left in that period.
+  EXPECT_LE(std::ranges::count_if(counts, [](auto count) { return count > 20; }), 1);
+  EXPECT_EQ(counts[counts.size() - 2], 20u);
+  EXPECT_EQ(counts[counts.size() - 3], 20u);
+}
+
+TEST(LearnedPause, of_one_daemon_delays_the_other) {
+  SharedStage stage({});
+  const Daemon &told = stage.add(), &other = stage.add();
+  stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 1\r\n"));
+  EXPECT_EQ(stage.fetch(other).status, 200);
+  const auto since = Clock::now();
+  const Reply busy = stage.fetch(told, "/busy");
+  EXPECT_EQ(busy.status, 429);
+  EXPECT_EQ(busy.field("retry-after"), "1") << "passed on untouched";
+  ASSERT_TRUE(eventually([&] { return !stage.value("hold").empty(); }));
+  EXPECT_EQ(stage.fetch(other).status, 200);
+  EXPECT_GE(Clock::now() - since, 1s);
+  const auto dispatched = other.await_events(2, "dispatch");
+  ASSERT_EQ(dispatched.size(), 2u);
+  EXPECT_EQ(dispatched[1].at("limitedBy"), "hold");
+}
+
+TEST(LearnedPause, of_a_group_delays_that_group_alone) {
+  SharedStage stage({.upstream = "group: \"path:/{team}\""});
+  const Daemon &told = stage.add(), &other = stage.add();
+  stage.origin.on("/reds/busy", scripts::answers(503, "later", "Retry-After: 2\r\n"));
+  const auto since = Clock::now();
+  EXPECT_EQ(stage.fetch(told, "/reds/busy").status, 503);
+  ASSERT_TRUE(eventually([&] { return stage.redis.run({"KEYS", stage.key("hold:*")}).items.size() == 1; }));
+  EXPECT_EQ(stage.fetch(other, "/blues").status, 200);
+  EXPECT_LT(Clock::now() - since, 2s) << "another group need not wait";
+  EXPECT_EQ(stage.fetch(other, "/reds").status, 200);
+  EXPECT_GE(Clock::now() - since, 2s);
+}
+
+}  // namespace
+}  // namespace penstock::trial

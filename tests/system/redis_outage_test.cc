@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Redis that is away: down at the start, killed, frozen, far, full of clients, read-only, refusing. Requests go on by
+// `whenDown`, none waits longer than `redis.timeout`, and the limits are shared again within a second of its return.
+#include <gmock/gmock.h>
+
+#include "system/redis_stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+void expect_only_successes(const Load::Answers& answers) {
+  EXPECT_EQ(answers.by_status.size(), 1u);
+  EXPECT_TRUE(answers.by_status.contains(200));
+}
+
+TEST(RedisOutage, from_the_start_delays_no_start_and_ends_when_redis_starts) {
+  SharedStage stage({});
+  stage.redis.stop();
+  const Daemon& daemon = stage.add(false);
+  EXPECT_EQ(daemon.admin("/readyz").status, 200);
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(is_degraded(daemon));
+  EXPECT_TRUE(eventually([&] { return errors(daemon, "unreachable") >= 3; })) << "it tries again and again";
+  stage.redis.start();
+  expect_back(daemon, Clock::now());
+  EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
+  EXPECT_TRUE(eventually([&] { return lines_with(daemon.diagnostics(), " is up again") == 1; }))
+      << daemon.diagnostics();
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_NE(stage.value("pacer"), "") << "booked in Redis";
+}
+
+TEST(RedisOutage, under_load_loses_no_request_and_its_end_brings_no_burst) {
+  SharedStage stage({.limits = "pacer: { qps: 100, maxBurst: 30 }"});
+  const Daemon &a = stage.add(), &b = stage.add();
+  Load load(stage.ports(), stage.origin.url());
+  stage.expect_acquainted();
+  const auto before = stage.arrivals.count();
+  stage.redis.stop(SIGKILL);
+  ASSERT_TRUE(eventually([&] { return is_degraded(a) && is_degraded(b); }));
+  ASSERT_TRUE(stage.arrivals.await(before + 80));
+  stage.redis.start();
+  const auto since = Clock::now();
+  expect_back(a, since), expect_back(b, since);
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 100));
+  const auto answers = load.stop();
+  expect_only_successes(answers);
+  EXPECT_LT(answers.longest, 2s);
+  auto times = stage.arrivals.times();
+  times.erase(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_LE(fullest(times, 500ms), 90u) << "50, one burst at most, and what arrives late";
+}
+
+TEST(RedisOutage, by_freezing_keeps_no_request_waiting_and_mixes_up_no_answers) {
+  SharedStage stage({.limits = "pacer: { qps: 200 }", .timeout = "50ms"});
+  const Daemon& daemon = stage.add();
+  Load load(stage.ports(), stage.origin.url());
+  ASSERT_TRUE(stage.arrivals.await(40));
+  stage.redis.pause();
+  ASSERT_TRUE(eventually([&] { return is_degraded(daemon); }));
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 150));
+  EXPECT_GE(errors(daemon, "timeout"), 1);
+  stage.redis.resume();
+  expect_back(daemon, Clock::now());
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 40));
+  const auto answers = load.stop();
+  expect_only_successes(answers);
+  EXPECT_LT(answers.longest, 500ms);
+  EXPECT_LE(fullest(stage.arrivals.times(), 500ms), 120u) << "200 a second all the time";
+  EXPECT_EQ(errors(daemon, "protocol"), 0);
+}
+
+TEST(RedisOutage, by_distance_keeps_no_request_waiting) {
+  SharedStage stage({.timeout = "20ms"});
+  Relay relay(stage.redis.port());
+  Shared far = stage.shared;
+  far.port = relay.port();
+  const Daemon& daemon = stage.add(far);
+  for (const auto distance : {200ms, 2000ms}) {
+    relay.delay(distance);
+    for (int i = 0; i < 5; ++i) {
+      const auto sent = Clock::now();
+      EXPECT_EQ(stage.fetch(daemon).status, 200);
+      EXPECT_LT(Clock::now() - sent, distance) << "it did not wait for Redis";
+    }
+    EXPECT_TRUE(eventually([&] { return is_degraded(daemon); }));
+    EXPECT_GE(errors(daemon, "timeout"), 1);
+  }
+  relay.pass();
+  EXPECT_TRUE(eventually([&] { return is_up(daemon); }));
+}
+
+TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once) {
+  SharedStage stage({.limits = "counter: { max: 2, period: 1h, mode: refuse }", .when_down = "refuse"});
+  Relay relay(stage.redis.port());
+  Shared far = stage.shared;
+  far.port = relay.port();
+  const Daemon& daemon = stage.add(far);
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("1c [0-9.]+ 1 .*"));
+  relay.lose_replies();
+  EXPECT_EQ(stage.fetch(daemon).status, 503);
+  EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("1c [0-9.]+ 2 .*"));
+  relay.pass();
+  ASSERT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
+  EXPECT_EQ(stage.fetch(daemon).status, 429) << "both are spent";
+  EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("1c [0-9.]+ 2 .*"));
+  EXPECT_EQ(stage.arrivals.count(), 1u);
+}
+
+TEST(RedisOutage, is_not_what_a_script_flush_is) {
+  SharedStage stage({.limits = "pacer: { qps: 200 }"});
+  const Daemon& daemon = stage.add();
+  Load load(stage.ports(), stage.origin.url());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 20));
+    stage.redis.run({"SCRIPT", "FLUSH"});
+  }
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 20));
+  expect_only_successes(load.stop());
+  EXPECT_EQ(daemon.metric("penstock_redis_errors_total"), 0);
+  EXPECT_THAT(daemon.diagnostics(), Not(HasSubstr("is down")));
+}
+
+/// What makes a real Redis refuse, and work again.
+struct Refusing {
+  std::string_view name, kind;
+  std::vector<std::vector<std::string_view>> begin, end;
+};
+void PrintTo(const Refusing& refusing, std::ostream* out) { *out << refusing.name; }
+
+class RedisRefusal : public testing::TestWithParam<Refusing> {};
+
+TEST_P(RedisRefusal, is_counted_under_its_name_and_whenDown_holds_until_it_ends) {
+  SharedStage stage({.limits = "pacer: { qps: 100 }"});
+  const Daemon& daemon = stage.add();
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  for (const auto& command : GetParam().begin) EXPECT_FALSE(stage.redis.run(command).is_error()) << command[0];
+  ASSERT_TRUE(eventually([&] {
+    EXPECT_EQ(stage.fetch(daemon).status, 200);
+    return errors(daemon, GetParam().kind) >= 1;
+  })) << daemon.admin("/metrics").body;
+  ASSERT_TRUE(eventually([&] { return is_degraded(daemon); }));
+  EXPECT_EQ(stage.fetch(daemon).status, 200) << "neither `allowed 0` nor `limit reached`";
+  for (const auto& command : GetParam().end) stage.redis.run(command);
+  expect_back(daemon, Clock::now());
+  EXPECT_LE(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Real, RedisRefusal,
+    testing::Values(Refusing{"replica", "readonly", {{"REPLICAOF", "127.0.0.1", "1"}}, {{"REPLICAOF", "NO", "ONE"}}},
+                    Refusing{
+                        "full", "oom", {{"CONFIG", "SET", "maxmemory", "1"}}, {{"CONFIG", "SET", "maxmemory", "0"}}},
+                    Refusing{"alone",
+                             "noreplicas",
+                             {{"CONFIG", "SET", "min-replicas-to-write", "1"}},
+                             {{"CONFIG", "SET", "min-replicas-to-write", "0"}}},
+                    Refusing{"denying",
+                             "noperm",
+                             {{"ACL", "SETUSER", "default", "-evalsha"}},
+                             {{"ACL", "SETUSER", "default", "+evalsha"}}},
+                    Refusing{"locked",
+                             "noauth",
+                             {{"CONFIG", "SET", "requirepass", "x"}, {"CLIENT", "KILL", "TYPE", "normal"}},
+                             {{"CONFIG", "SET", "requirepass", ""}}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(RedisErrorReply, of_each_kind_is_counted_under_its_name_and_whenDown_holds) {
+  SharedStage stage({});
+  Relay relay(stage.redis.port());
+  Shared far = stage.shared;
+  far.port = relay.port();
+  const Daemon& daemon = stage.add(far);
+  for (const std::string code : {"LOADING", "MASTERDOWN", "BUSY", "MISCONF", "CLUSTERDOWN", "TRYAGAIN", "WRONGTYPE",
+                                 "ERR", "MOVED", "ASK", "CROSSSLOT"}) {
+    SCOPED_TRACE(code);
+    std::string kind = code == "ERR" ? "error" : code;
+    if (code == "MOVED" || code == "ASK" || code == "CROSSSLOT") kind = "unsupported";
+    std::ranges::transform(kind, kind.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+    const double before = errors(daemon, kind);
+    relay.say("-" + code + " so says the test\r\n");
+    EXPECT_TRUE(eventually([&] {
+      EXPECT_EQ(stage.fetch(daemon).status, 200);
+      return errors(daemon, kind) > before;
+    })) << daemon.admin("/metrics").body;
+    relay.pass();
+    EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
+  }
+  EXPECT_THAT(daemon.diagnostics(), HasSubstr("is down: LOADING so says the test"));
+}
+
+TEST(RedisOutage, for_want_of_room_for_clients_is_named_and_ends) {
+  SharedStage stage({});
+  stage.redis.run({"CONFIG", "SET", "maxclients", "1"});
+  const Daemon& daemon = stage.add(false);
+  ASSERT_TRUE(eventually([&] { return daemon.diagnostics().find("max number of clients") != std::string::npos; }));
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(is_degraded(daemon));
+  stage.redis.run({"CONFIG", "SET", "maxclients", "100"});
+  expect_back(daemon, Clock::now());
+}
+
+TEST(RedisOutage, by_a_wrong_password_is_named_once_without_the_password) {
+  SharedStage stage({.login = ":guess1234@"}, {"--requirepass", "secret"});
+  const Daemon& daemon = stage.add(false);
+  ASSERT_TRUE(eventually([&] { return errors(daemon, "noauth") >= 3; })) << daemon.diagnostics();
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
+  EXPECT_THAT(daemon.diagnostics(), HasSubstr("WRONGPASS"));
+  EXPECT_THAT(daemon.diagnostics(), Not(HasSubstr("guess1234")));
+}
+
+TEST(RedisOutage, is_what_a_cluster_is_and_the_notice_says_so) {
+  std::uint16_t bus = 0;  // where it would talk to others: by itself it takes one that need not be there
+  Socket::listen(1, &bus).close();
+  SharedStage stage({}, {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus)});
+  const Daemon& daemon = stage.add(false);
+  ASSERT_TRUE(eventually([&] { return errors(daemon, "unsupported") >= 1; })) << daemon.diagnostics();
+  EXPECT_THAT(daemon.diagnostics(), HasSubstr("a Redis Cluster is not supported"));
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(is_degraded(daemon));
+}
+
+TEST(RedisOutage, brings_no_storm_of_connections_however_many_requests_come) {
+  SharedStage stage({.limits = "pacer: { qps: 100000 }"});
+  Relay relay(stage.redis.port());
+  Shared far = stage.shared;
+  far.port = relay.port();
+  const Daemon& daemon = stage.add(far);
+  Load load(stage.ports(), stage.origin.url());
+  ASSERT_TRUE(stage.arrivals.await(100));
+  const auto connections = relay.connections();
+  relay.cut();
+  const auto since = Clock::now();
+  ASSERT_TRUE(eventually([&] { return is_degraded(daemon); }));
+  const auto before = stage.arrivals.count();
+  EXPECT_TRUE(eventually([&] { return relay.connections() >= connections + 8; })) << "it goes on trying";
+  EXPECT_GT(Clock::now() - since, 800ms) << "but ever later";
+  EXPECT_GT(stage.arrivals.count(), before + 500) << "while requests go on";
+  relay.pass();
+  EXPECT_TRUE(eventually([&] { return is_up(daemon); }));
+  expect_only_successes(load.stop());
+}
+
+TEST(RedisOutage, of_one_of_three_adds_its_own_share_at_most) {
+  SharedStage stage({.limits = "pacer: { qps: 90 }"});
+  Relay relay(stage.redis.port());
+  Shared far = stage.shared;
+  far.port = relay.port();
+  stage.add(), stage.add();
+  const Daemon& cut_off = stage.add(far);
+  Load load(stage.ports(), stage.origin.url());
+  stage.expect_acquainted();
+  relay.cut();
+  ASSERT_TRUE(eventually([&] { return is_degraded(cut_off); }));
+  const auto before = stage.arrivals.count();
+  const auto since = Clock::now();
+  ASSERT_TRUE(stage.arrivals.await(before + 140));
+  EXPECT_GT(Clock::now() - since, 1100ms) << "90 a second, and 30 more";
+  EXPECT_LE(fullest(stage.arrivals.times(), 1s), 135u);
+  expect_only_successes(load.stop());
+}
+
+}  // namespace
+}  // namespace penstock::trial

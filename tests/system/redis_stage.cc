@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Daemons that share, clients without end, and a relay of two threads a connection.
+#include "system/redis_stage.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+
+namespace penstock::trial {
+
+bool throughout(Clock::duration time, const std::function<bool()>& condition) {
+  bool held = true;
+  eventually([&] { return !(held = condition()); }, time);
+  return held;
+}
+
+// ---- arrivals -------------------------------------------------------------------------------------------------------
+
+void Arrivals::note() {
+  const std::lock_guard lock(mutex_);
+  times_.push_back(std::chrono::system_clock::now());
+}
+
+std::vector<Arrivals::Time> Arrivals::times() const {
+  const std::lock_guard lock(mutex_);
+  return times_;
+}
+
+bool Arrivals::await(std::size_t count) const {
+  return eventually([&] { return this->count() >= count; });
+}
+
+std::size_t fullest(const std::vector<Arrivals::Time>& times, Clock::duration length) {
+  std::size_t most = 0;
+  for (std::size_t first = 0, last = 0; last < times.size(); ++last) {
+    while (times[last] - times[first] >= length) ++first;
+    most = std::max(most, last - first + 1);
+  }
+  return most;
+}
+
+std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Clock::duration length) {
+  std::vector<std::size_t> counts;
+  if (times.empty()) return counts;
+  const auto first = times.front().time_since_epoch() / length;
+  for (const auto at : times) {
+    const auto nth = static_cast<std::size_t>(at.time_since_epoch() / length - first);
+    if (nth >= counts.size()) counts.resize(nth + 1);
+    ++counts[nth];
+  }
+  return counts;
+}
+
+std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock::duration pause) {
+  std::vector<std::size_t> counts;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (i == 0 || times[i] - times[i - 1] > pause) counts.push_back(0);
+    ++counts.back();
+  }
+  return counts;
+}
+
+// ---- the stage ------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::string yaml_of(const Shared& shared, std::uint16_t port) {
+  std::string yaml = "redis: { url: \"redis://" + shared.login + "127.0.0.1:" + std::to_string(port) +
+                     "\", whenDown: " + shared.when_down + ", timeout: " + shared.timeout +
+                     " }\nupstreams:\n  api:\n    match: 127.0.0.1\n";
+  std::istringstream keys(shared.upstream);
+  for (std::string line; std::getline(keys, line);) yaml += "    " + line + "\n";
+  yaml += "    limits:\n";
+  std::istringstream limits("- " + shared.limits);
+  for (std::string line; std::getline(limits, line);) yaml += "      " + line + "\n";
+  return yaml;
+}
+
+}  // namespace
+
+SharedStage::SharedStage(Shared given, std::vector<std::string> options)
+    : shared(std::move(given)), redis(std::move(options)) {
+  origin.otherwise([this](Visit& visit) {
+    arrivals.note();
+    if (visit.read_body()) visit.answer(200, "hello");
+  });
+}
+
+SharedStage::~SharedStage() { EXPECT_EQ(origin.complaint(), ""); }
+
+Daemon& SharedStage::add(const Shared& changed, bool await_redis) {
+  Given given{.yaml = yaml_of(changed, changed.port == 0 ? redis.port() : changed.port)};
+  given.is_clean = !changed.is_killed;
+  Daemon& daemon = daemons.emplace_back(given);
+  if (await_redis) {
+    EXPECT_TRUE(eventually([&] { return is_up(daemon); })) << daemon.diagnostics();
+  }
+  return daemon;
+}
+
+std::vector<std::uint16_t> SharedStage::ports() const {
+  std::vector<std::uint16_t> ports;
+  for (const auto& daemon : daemons) ports.push_back(daemon.port());
+  return ports;
+}
+
+Reply SharedStage::fetch(const Daemon& by, std::string_view path, std::string_view lines) const {
+  Client client(by.port());
+  client.send(get(origin.url(path), lines));
+  return client.reply();
+}
+
+std::string SharedStage::value(std::string_view name) { return redis.run({"GET", key(name)}).text; }
+
+/// Each tells of itself once a second, and hears of the others by that: all have, once the others were there.
+void SharedStage::expect_acquainted() {
+  const auto seen = [this](const char* nth) {
+    const auto found = redis.run({"ZRANGE", key("alive"), nth, nth, "WITHSCORES"});
+    return found.items.size() == 2 ? std::stod(found.items[1].text) : 0;
+  };
+  const auto all = static_cast<std::int64_t>(daemons.size());
+  ASSERT_TRUE(eventually([&] { return redis.run({"ZCARD", key("alive")}).integer == all; }));
+  const double last = seen("-1");
+  ASSERT_TRUE(eventually([&] { return seen("0") > last; }));
+}
+
+bool is_up(const Daemon& daemon) { return daemon.metric("penstock_redis_up") == 1; }
+bool is_degraded(const Daemon& daemon) { return daemon.metric("penstock_degraded") == 1; }
+
+double errors(const Daemon& daemon, std::string_view kind) {
+  return daemon.metric("penstock_redis_errors_total", "kind=\"" + std::string(kind) + "\"");
+}
+
+void expect_back(const Daemon& daemon, Moment since) {
+  EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); })) << daemon.diagnostics();
+  EXPECT_LT(Clock::now() - since, 1s) << daemon.diagnostics();
+}
+
+std::size_t lines_with(const std::string& text, std::string_view words) {
+  std::size_t count = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+// ---- clients --------------------------------------------------------------------------------------------------------
+
+int Load::Answers::count() const {
+  int sum = 0;
+  for (const auto& [status, count] : by_status) sum += count;
+  return sum;
+}
+
+Load::Load(const std::vector<std::uint16_t>& ports, std::string url, int clients_each) {
+  for (const auto port : ports) {
+    for (int i = 0; i < clients_each; ++i) threads_.emplace_back([=, this] { work(port, url); });
+  }
+}
+
+Load::Answers Load::stop() {
+  stopping_ = true;
+  for (auto& thread : threads_) thread.join();
+  threads_.clear();
+  return answers_;
+}
+
+/// A daemon that was killed has no more clients.
+void Load::work(std::uint16_t port, const std::string& url) try {
+  for (std::unique_ptr<Client> client; !stopping_;) {
+    if (!client) client = std::make_unique<Client>(port);
+    const auto sent = Clock::now();
+    client->send(get(url));
+    const Reply reply = client->reply();
+    const std::lock_guard lock(mutex_);
+    ++answers_.by_status[reply.whole ? reply.status : 0];
+    answers_.longest = std::max(answers_.longest, Clock::now() - sent);
+    if (!reply.whole || reply.field("connection") == "close") client.reset();
+  }
+} catch (const std::runtime_error&) {
+}
+
+// ---- the relay ------------------------------------------------------------------------------------------------------
+
+Relay::Relay(std::uint16_t target) : target_(target), listener_(Socket::listen(64, &port_)) {
+  acceptor_ = std::thread([this] { accept(); });
+}
+
+Relay::~Relay() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    delay_ = {};
+    listener_.shut_down();
+    for (auto& link : links_) link.near.shut_down(), link.far.shut_down();
+  }
+  acceptor_.join();
+  for (auto& link : links_) link.asks.join(), link.replies.join();
+}
+
+void Relay::set(Mode mode) {
+  const std::lock_guard lock(mutex_);
+  mode_ = mode;
+  delay_ = {};
+}
+
+void Relay::delay(Clock::duration time) {
+  const std::lock_guard lock(mutex_);
+  mode_ = Mode::pass;
+  delay_ = time;
+}
+
+void Relay::cut() {
+  set(Mode::cut);
+  const std::lock_guard lock(mutex_);
+  for (auto& link : links_) link.near.shut_down(), link.far.shut_down();
+}
+
+void Relay::say(std::string bytes) {
+  set(Mode::say);
+  const std::lock_guard lock(mutex_);
+  words_ = std::move(bytes);
+}
+
+void Relay::accept() {
+  for (;;) {
+    Socket near(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    if (near.fd() < 0) continue;
+    ++connections_;
+    if (mode_ == Mode::cut) continue;
+    Link& link = links_.emplace_back();
+    link.near = std::move(near);
+    try {
+      link.far = Socket::connect(target_);
+    } catch (const std::runtime_error&) {
+      link.near.shut_down();
+    }
+    link.asks = std::thread([this, &link] { carry_asks(link); });
+    link.replies = std::thread([this, &link] { carry_replies(link); });
+  }
+}
+
+void Relay::carry_asks(Link& link) {
+  for (std::string bytes; link.near.receive(bytes, Clock::now() + 1h); bytes.clear()) {
+    std::string instead;
+    {
+      const std::lock_guard lock(mutex_);
+      if (mode_ == Mode::say) instead = words_;
+    }
+    if ((instead.empty() ? link.far : link.near).send(instead.empty() ? bytes : instead) == 0) break;
+  }
+  link.near.shut_down(), link.far.shut_down();
+}
+
+void Relay::carry_replies(Link& link) {
+  for (std::string bytes; link.far.receive(bytes, Clock::now() + 1h); bytes.clear()) {
+    Mode mode;
+    Moment due;
+    {
+      const std::lock_guard lock(mutex_);
+      mode = mode_, due = Clock::now() + delay_;
+    }
+    if (mode == Mode::lose) break;
+    std::this_thread::sleep_until(due);  // the distance to Redis, not a hope
+    if (link.near.send(bytes) == 0) break;
+  }
+  link.near.shut_down(), link.far.shut_down();
+}
+
+}  // namespace penstock::trial

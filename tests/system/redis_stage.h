@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage for limits that are shared: a real redis-server, one origin that notes when requests arrive, daemons that
+// all have the same upstream `api`, a relay for a Redis that is far, broken or mad, and clients without end.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "support/redis_server.h"
+#include "system/stage.h"
+
+namespace penstock::trial {
+
+/// Whether it holds all the time.
+bool throughout(Clock::duration time, const std::function<bool()>& condition);
+
+struct Shared {
+  std::string limits = "pacer: { qps: 1000 }";  ///< the first without its `- `, more on lines of their own
+  std::string when_down = "share";
+  std::string timeout = "500ms";  ///< of redis; generous, where it is not the test's subject
+  std::string upstream{};         ///< more keys of the upstream, each on a line of its own
+  std::uint16_t port = 0;         ///< of Redis; 0: the server's own
+  std::string login{};            ///< of Redis' URL, with its `@`
+  bool is_killed = false;         ///< the test ends a daemon in a way of its own
+};
+
+/// When requests arrived, in order, as the origin's clock says.
+class Arrivals {
+ public:
+  using Time = std::chrono::system_clock::time_point;
+  void note();
+  std::vector<Time> times() const;
+  std::size_t count() const { return times().size(); }
+  bool await(std::size_t count) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Time> times_;
+};
+
+/// The most of them in any stretch of that length.
+std::size_t fullest(const std::vector<Arrivals::Time>& times, Clock::duration length);
+/// How many fell into each stretch that begins at a multiple of `length` since 1970; none is left out.
+std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Clock::duration length);
+/// How many came together: those that no pause of that length parts.
+std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock::duration pause);
+
+struct SharedStage {
+  explicit SharedStage(Shared given, std::vector<std::string> options = {});
+  ~SharedStage();
+
+  /// Another daemon, by this configuration or a changed one. With `await_redis` it has come to know Redis.
+  Daemon& add(bool await_redis = true) { return add(shared, await_redis); }
+  Daemon& add(const Shared& changed, bool await_redis = true);
+  std::vector<std::uint16_t> ports() const;
+
+  /// One GET over a connection of its own.
+  Reply fetch(const Daemon& by, std::string_view path = "/", std::string_view lines = "") const;
+  /// The text under a key of the upstream; empty: none.
+  std::string value(std::string_view key);
+  /// All daemons are at work, and each has come to know how many they are.
+  void expect_acquainted();
+  std::string key(std::string_view key) const { return "penstock:{api}:" + std::string(key); }
+
+  const Shared shared;
+  test::RedisServer redis;
+  Origin origin;
+  Arrivals arrivals;  ///< of whatever has no script of its own
+  std::deque<Daemon> daemons;
+};
+
+/// Redis is up again and so are the limits, within a second of `since`.
+void expect_back(const Daemon& daemon, Moment since);
+bool is_up(const Daemon& daemon);
+bool is_degraded(const Daemon& daemon);
+double errors(const Daemon& daemon, std::string_view kind);
+std::size_t lines_with(const std::string& text, std::string_view words);
+
+/// Clients that ask again as soon as they are answered.
+class Load {
+ public:
+  Load(const std::vector<std::uint16_t>& ports, std::string url, int clients_each = 4);
+  ~Load() { stop(); }
+  Load(const Load&) = delete;
+
+  struct Answers {
+    std::map<int, int> by_status;  ///< 0: none
+    Clock::duration longest{};
+    int count() const;
+  };
+  Answers stop();
+
+ private:
+  void work(std::uint16_t port, const std::string& url);
+
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;
+  Answers answers_;
+  std::vector<std::thread> threads_;
+};
+
+/// Between the daemons and Redis: passes on, later, cuts, or answers in Redis' place.
+class Relay {
+ public:
+  explicit Relay(std::uint16_t target);
+  ~Relay();
+  Relay(const Relay&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  void pass() { set(Mode::pass); }
+  /// Replies come so much later.
+  void delay(Clock::duration time);
+  /// What is asked reaches Redis; instead of its next reply the connection ends, and so does each new one.
+  void lose_replies() { set(Mode::lose); }
+  /// Each new connection, and each that hears something, ends.
+  void cut();
+  /// Whatever is asked is answered so.
+  void say(std::string bytes);
+  /// How many connections there were.
+  std::size_t connections() const { return connections_; }
+
+ private:
+  enum class Mode { pass, lose, cut, say };
+  struct Link {
+    Socket near, far;
+    std::thread asks, replies;
+  };
+  void set(Mode mode);
+  void accept();
+  void carry_asks(Link& link);
+  void carry_replies(Link& link);
+
+  const std::uint16_t target_;
+  std::uint16_t port_ = 0;
+  Socket listener_;
+  std::mutex mutex_;
+  Mode mode_ = Mode::pass;
+  Clock::duration delay_{};
+  std::string words_;
+  std::atomic<std::size_t> connections_ = 0;
+  std::list<Link> links_;
+  bool stopping_ = false;
+  std::thread acceptor_;
+};
+
+}  // namespace penstock::trial

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What requests see in each mode of `whenDown`, and what operators are told.
+#include <gmock/gmock.h>
+
+#include "system/redis_stage.h"
+
+namespace penstock::trial {
+namespace {
+
+/// One line each way, and the metric while it lasts.
+void expect_told_of_both_ways(SharedStage& stage, const Daemon& daemon) {
+  EXPECT_TRUE(is_degraded(daemon));
+  EXPECT_FALSE(is_up(daemon));
+  stage.redis.start();
+  EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
+  EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
+  EXPECT_TRUE(eventually([&] { return lines_with(daemon.diagnostics(), " is up again") == 1; }))
+      << daemon.diagnostics();
+}
+
+/// Daemons that have worked together for long enough to know of each other, and then lose their Redis.
+void lose_redis(SharedStage& stage, std::size_t daemons) {
+  for (std::size_t i = 0; i < daemons; ++i) stage.add();
+  {
+    const Load load(stage.ports(), stage.origin.url(), 1);
+    stage.expect_acquainted();
+  }
+  stage.redis.stop(SIGKILL);
+  for (const auto& daemon : stage.daemons) EXPECT_TRUE(eventually([&] { return is_degraded(daemon); }));
+}
+
+TEST(WhenDown, share_leaves_each_its_part_of_the_rate) {
+  SharedStage stage({.limits = "pacer: { qps: 100 }", .when_down = "share"});
+  lose_redis(stage, 2);
+  const auto before = stage.arrivals.count();
+  Load load({stage.daemons[0].port()}, stage.origin.url());
+  const auto since = Clock::now();
+  ASSERT_TRUE(stage.arrivals.await(before + 60));
+  EXPECT_GT(Clock::now() - since, 1100ms) << "50 a second, not 100";
+  const auto answers = load.stop();
+  EXPECT_EQ(answers.by_status.size(), 1u);
+  EXPECT_TRUE(answers.by_status.contains(200));
+  expect_told_of_both_ways(stage, stage.daemons[0]);
+}
+
+TEST(WhenDown, hold_makes_requests_wait_for_redis) {
+  SharedStage stage({.when_down = "hold", .upstream = "queue: { maxWait: 15s }"});
+  lose_redis(stage, 1);
+  const auto before = stage.arrivals.count();
+  const Daemon& daemon = stage.daemons[0];
+  Client patient(daemon.port());
+  patient.send(get(stage.origin.url()));
+  ASSERT_TRUE(daemon.await_pending("api", 1));
+  const Reply over = stage.fetch(daemon, "/hurried", "Penstock-Max-Wait: 200ms\r\n");
+  EXPECT_EQ(over.status, 503);
+  EXPECT_EQ(over.error(), "connection_limit_reached");
+  const auto refused = daemon.await_events(1, "refused");
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].at("limitedBy"), "redis");
+  EXPECT_EQ(stage.arrivals.count(), before);
+  expect_told_of_both_ways(stage, daemon);
+  EXPECT_EQ(patient.reply().status, 200);
+}
+
+TEST(WhenDown, open_delays_nobody) {
+  SharedStage stage({.limits = "window: { reservoir: 1000, interval: 1h }", .when_down = "open"});
+  lose_redis(stage, 1);
+  Shared narrow = stage.shared;
+  narrow.limits = "window: { reservoir: 1, interval: 1h }";
+  const Daemon& daemon = stage.add(narrow, false);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.fetch(daemon).status, 200);
+  stage.daemons.pop_front();
+  expect_told_of_both_ways(stage, daemon);
+}
+
+TEST(WhenDown, refuse_answers_503_at_once_and_says_why) {
+  SharedStage stage({.when_down = "refuse"});
+  lose_redis(stage, 1);
+  const auto before = stage.arrivals.count();
+  const Daemon& daemon = stage.daemons[0];
+  const Reply refused = stage.fetch(daemon);
+  expect_own_answer(refused, {503}, "destination_unavailable");
+  EXPECT_EQ(refused.field("retry-after"), "1");
+  EXPECT_THAT(refused.field("proxy-status"), testing::HasSubstr("redis"));
+  EXPECT_THAT(refused.reason, testing::HasSubstr("redis"));
+  const auto events = daemon.await_events(1, "refused");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].at("limitedBy"), "redis");
+  EXPECT_EQ(events[0].at("status"), 503);
+  EXPECT_EQ(daemon.metric("penstock_refusals_total", "kind=\"limiter_down\""), 1);
+  EXPECT_EQ(stage.arrivals.count(), before);
+  expect_told_of_both_ways(stage, daemon);
+  EXPECT_TRUE(eventually([&] { return stage.fetch(daemon).status == 200; })) << "not before it knows what is lost";
+}
+
+}  // namespace
+}  // namespace penstock::trial
