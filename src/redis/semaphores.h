@@ -64,7 +64,7 @@ class Semaphores {
   void gave_up(std::string_view group);
 
   /// A renewal was answered; `opens_in`: how long a young generation still grants nothing, 0: it does.
-  void renewed(const Named& which, flow::Time sent, std::int64_t granted, std::int64_t lost, flow::Time opens_in);
+  void renewed(const Named& which, flow::Time sent, std::int64_t granted, std::int64_t lost, flow::Time opens_in = 0);
   /// Another process's script granted so many in total.
   void granted(const Named& which, std::int64_t total);
 

@@ -60,12 +60,12 @@ TEST(Permits, that_are_told_of_late_or_twice_are_not_granted_twice) {
 
 TEST(Permits, that_are_lost_leave_as_many_flights_to_cut_and_no_more) {
   Permits permits = with(3, 3);
-  EXPECT_EQ(permits.excess(0), 0);
-  permits.renewed(1'000, 2);
-  EXPECT_EQ(permits.excess(0), 2);
+  EXPECT_EQ(permits.excess(), 0);
+  permits.renewed(1'000, 1'000, 2);
+  EXPECT_EQ(permits.excess(), 2);
   permits.ended();
   permits.ended();
-  EXPECT_EQ(permits.excess(0), 0) << "these were the flights without a permit";
+  EXPECT_EQ(permits.excess(), 0) << "these were the flights without a permit";
   EXPECT_EQ(permits.told(0, 0), "0:1:0:0") << "the third still has its own";
   permits.ended();
   EXPECT_EQ(permits.told(0, 0), "1:0:0:0");
@@ -73,34 +73,37 @@ TEST(Permits, that_are_lost_leave_as_many_flights_to_cut_and_no_more) {
 
 TEST(Permits, that_are_lost_come_out_of_the_spare_ones_first) {
   Permits permits = with(3, 1);
-  permits.renewed(1'000, 2);
-  EXPECT_EQ(permits.excess(0), 0);
+  permits.renewed(1'000, 1'000, 2);
+  EXPECT_EQ(permits.excess(), 0);
   EXPECT_EQ(permits.spare(), 0);
 }
 
 TEST(Permits, hold_from_the_last_call_that_was_answered) {
   Permits permits(kLease);
-  permits.renewed(10'000'000, 0);
-  permits.renewed(9'000'000, 0);
+  permits.renewed(10'000'000, 10'000'000, 0);
+  permits.renewed(9'000'000, 10'000'001, 0);
   EXPECT_EQ(permits.renew_at(), 11'000'000);
   EXPECT_EQ(permits.fence(), 13'000'000);
 }
 
-TEST(Permits, after_the_fence_leave_only_what_may_fly_without) {
+TEST(Permits, of_which_two_calls_under_way_together_tell_are_lost_once) {
   Permits permits = with(5, 4);
-  permits.forget();
-  EXPECT_EQ(permits.spare(), 0);
-  EXPECT_EQ(permits.excess(0), 4);
-  EXPECT_EQ(permits.excess(3), 1);
-  EXPECT_EQ(permits.excess(9), 0);
+  permits.renewed(1'000, 3'000, 2);
+  permits.renewed(2'000, 4'000, 2);
+  EXPECT_EQ(permits.excess(), 1) << "three are held";
+  permits.renewed(5'000, 6'000, 1);
+  EXPECT_EQ(permits.excess(), 2) << "a later call tells of another";
 }
 
-TEST(Permits, after_the_fence_are_not_returned_a_second_time_when_their_flights_end) {
-  Permits permits = with(2, 2);
-  permits.forget();
+TEST(Permits, may_be_forgotten_when_redis_has_forgotten_them_and_not_before) {
+  Permits permits = with(2, 1);
+  permits.renewed(1'000, 1'000, 0);
+  EXPECT_FALSE(permits.forgettable(100 * kLease)) << "one is in use";
   permits.ended();
-  permits.ended();
-  EXPECT_EQ(permits.told(0, 0), "0:0:0:0");
+  EXPECT_FALSE(permits.forgettable(100 * kLease)) << "one is not returned";
+  permits.return_spare();
+  EXPECT_FALSE(permits.forgettable(1'000 + 2 * kLease)) << "Redis still counts on from here";
+  EXPECT_TRUE(permits.forgettable(1'001 + 2 * kLease));
 }
 
 TEST(Permits, of_flights_that_began_without_redis_are_told_as_if_it_had_granted_them) {
@@ -108,7 +111,7 @@ TEST(Permits, of_flights_that_began_without_redis_are_told_as_if_it_had_granted_
   permits.use_ungranted(3);
   EXPECT_EQ(permits.in_use(), 4);
   EXPECT_EQ(permits.told(0, 0), "0:4:0:0");
-  EXPECT_EQ(permits.excess(0), 0);
+  EXPECT_EQ(permits.excess(), 0);
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST_F(SemaphoresTest, give_back_what_is_handed_over_and_nobody_takes) {
   ask("", {0, 0}, 0, kOfUpstream, 1);
   semaphores_.granted({kOfUpstream, ""}, 1);
   run_.run_for(0);
-  EXPECT_EQ(told_.back(), "0 1:0:0:1") << "it still waits; the permit is another's";
+  EXPECT_EQ(told_.back(), "0 1:0:0:0") << "whoever had no slot for it asks anew when it has one";
 }
 
 TEST_F(SemaphoresTest, say_that_nobody_waits_any_more) {
