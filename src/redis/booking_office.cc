@@ -38,6 +38,7 @@ BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const R
       watch_(std::move(watch)),
       notices_(std::move(notices)),
       who_(new_name()),
+      started_(loop.now()),
       standing_(loop, [this] { count_standing(); }),
       ticker_(loop, [this] { tick(); }),
       redis_(
@@ -90,6 +91,7 @@ void BookingOffice::for_each_booker(Use use) {
 }
 
 void BookingOffice::on_up() {
+  starting_ = false;
   if (watch_.on_up) watch_.on_up(true);
   for_each_booker([](RedisBooker& booker) { booker.redis_up(); });
 }
@@ -113,6 +115,7 @@ void BookingOffice::on_round_trip(std::int64_t microseconds) {
 }
 
 void BookingOffice::on_failure(FailureKind kind) {
+  starting_ = false;
   if (watch_.on_error) watch_.on_error(label(kind));
 }
 

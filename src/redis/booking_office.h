@@ -49,6 +49,9 @@ class BookingOffice final : RedisEvents {
   /// For an upstream of whose limits none is shared: only pauses are. The same holds.
   std::unique_ptr<flow::Booker> make_pausing_booker(const std::string& name, const std::vector<LimitConfig>& limits);
   bool up() const { return redis_->up(); }
+  /// The first connection is being made: nobody has had the time to be late, and how many share the limits is not
+  /// known.
+  bool starting() const { return starting_ && loop_.now() < started_ + config_.timeout.count(); }
   bool degraded() const { return degraded_; }
   const Counts& counts() const { return redis_->counts(); }
 
@@ -84,6 +87,8 @@ class BookingOffice final : RedisEvents {
   std::unordered_map<std::string, RedisBooker*> bookers_;
   std::unordered_map<std::string, PausingBooker*> pausing_;
   bool degraded_ = false;
+  bool starting_ = true;
+  const std::int64_t started_;
   loop::TurnEnd standing_;  // of all, looked at once a turn
   loop::Timer ticker_;
   std::unique_ptr<Redis> redis_;  // last: it tells the rest

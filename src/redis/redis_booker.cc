@@ -215,6 +215,7 @@ void RedisBooker::answer_alone(const Asking& asking) {
 /// limit allows. Until all have handed in what they remember, for a second at most, lanes wait instead.
 WhenDown RedisBooker::rule() const {
   const WhenDown configured = office_.config().when_down;
+  if (office_.starting()) return WhenDown::hold;
   return standing_ == Standing::settling && configured == WhenDown::share ? WhenDown::hold : configured;
 }
 

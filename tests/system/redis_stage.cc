@@ -123,8 +123,10 @@ void SharedStage::expect_acquainted() {
   };
   const auto all = static_cast<std::int64_t>(daemons.size());
   ASSERT_TRUE(eventually([&] { return redis.run({"ZCARD", key("alive")}).integer == all; }));
-  const double last = seen("-1");
-  ASSERT_TRUE(eventually([&] { return seen("0") > last; }));
+  for (int i = 0; i < 2; ++i) {  // the answer to a touch may still be on its way, that to the one before it is not
+    const double last = seen("-1");
+    ASSERT_TRUE(eventually([&] { return seen("0") > last; }));
+  }
 }
 
 bool is_up(const Daemon& daemon) { return daemon.metric("penstock_redis_up") == 1; }
