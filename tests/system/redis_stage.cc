@@ -129,6 +129,9 @@ void SharedStage::expect_acquainted() {
   }
 }
 
+bool comes_to_say(const Daemon& daemon, const std::string& words) {
+  return eventually([&] { return daemon.diagnostics().find(words) != std::string::npos; });
+}
 bool is_up(const Daemon& daemon) { return daemon.metric("penstock_redis_up") == 1; }
 bool is_degraded(const Daemon& daemon) { return daemon.metric("penstock_degraded") == 1; }
 

@@ -79,6 +79,8 @@ struct SharedStage {
 
 /// Redis is up again and so are the limits, within a second of `since`.
 void expect_back(const Daemon& daemon, Moment since);
+/// In its diagnostics, sooner or later.
+bool comes_to_say(const Daemon& daemon, const std::string& words);
 bool is_up(const Daemon& daemon);
 bool is_degraded(const Daemon& daemon);
 double errors(const Daemon& daemon, std::string_view kind);
