@@ -26,10 +26,6 @@ constexpr Time kEdge = 1'000;         // what is expected after a reset comes so
 constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
-flow::Instant wall_at_zero(const loop::Loop& loop) {
-  return static_cast<flow::Instant>(loop::Loop::wall() - flow::kInstantZero - loop.now());
-}
-
 }  // namespace
 
 RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits,
@@ -44,7 +40,7 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits),
-      shadow_(limits, wall_at_zero(office.loop())),
+      shadow_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())),
       asks_(office.loop(), office.config().timeout.count() + kGrace,
             [this](const Asking& late) { answer_alone(late); }),
       resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
