@@ -4,31 +4,13 @@
 
 #include <random>
 
-#include "flow/local_booker.h"
 #include "lua/scripted.h"
+#include "support/scenario_here.h"
 
 namespace penstock::lua {
 namespace {
 
 using namespace scenarios;
-
-class Here final : public Asked {
- public:
-  explicit Here(const std::vector<LimitConfig>& limits) : booker_(limits, kStart) {}
-  flow::Booking ask(Time now, const flow::Ask& ask) override {
-    flow::Booking booking;
-    EXPECT_TRUE(booker_.ask(now, ask, booking));
-    return booking;
-  }
-  void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
-    booker_.give_back(now, group, departure);
-  }
-  void pause(Time now, std::string_view group, Time until) override { booker_.pause(now, group, until); }
-  void change(Time, const std::vector<LimitConfig>& limits) override { booker_.set_limits(limits); }
-
- private:
-  flow::LocalBooker booker_;
-};
 
 /// Where what a state's time to live has passed is gone, on the tests' clock too: see clock.lua of the tests, by which
 /// a value stays as many milliseconds as it otherwise would microseconds.
@@ -153,7 +135,7 @@ class Twins : public testing::Test {
   void agree(const std::vector<int>& kinds, bool grouped, unsigned seeds, bool uniform = false) {
     for (unsigned seed = 1; seed <= seeds && !HasFailure(); ++seed) {
       const Scenario scenario = Chance(seed, kinds, grouped, uniform).scenario();
-      Here here(scenario.limits);
+      AskedHere here(scenario.limits);
       Scripted there(scripts_, "seed" + std::to_string(seed), scenario.limits);
       const auto expected = Course(here).of(scenario);
       const auto seen = Course(there).of(scenario);
@@ -176,7 +158,7 @@ TEST_F(Twins, agree_although_redis_forgets_what_is_over) {
     for (unsigned seed = 1; seed <= 10 && !HasFailure(); ++seed) {
       Scenario scenario = Chance(seed, kinds, seed % 2 == 0, false).scenario();
       std::erase_if(scenario.events, [](const Event& event) { return std::holds_alternative<Change>(event); });
-      Here here(scenario.limits);
+      AskedHere here(scenario.limits);
       Scripted there(scripts_, "seed", scenario.limits);
       Forgetful forgetful(there, server_);
       const auto expected = Course(here).of(scenario);

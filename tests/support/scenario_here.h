@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits that are kept in this process, as scenarios ask them: what the shared ones are compared with, too.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "flow/local_booker.h"
+#include "support/scenario_run.h"
+
+namespace penstock::scenarios {
+
+class AskedHere final : public Asked {
+ public:
+  explicit AskedHere(const std::vector<LimitConfig>& limits) : booker_(limits, kStart) {}
+  flow::Booking ask(Time now, const flow::Ask& ask) override {
+    flow::Booking booking;
+    EXPECT_TRUE(booker_.ask(now, ask, booking));
+    return booking;
+  }
+  void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
+    booker_.give_back(now, group, departure);
+  }
+  void pause(Time now, std::string_view group, Time until) override { booker_.pause(now, group, until); }
+  void change(Time, const std::vector<LimitConfig>& limits) override { booker_.set_limits(limits); }
+
+ private:
+  flow::LocalBooker booker_;
+};
+
+}  // namespace penstock::scenarios
