@@ -24,7 +24,7 @@ local function sliding_window()
     if place >= l.stored then return l.new[place - l.stored + 1] end
     local time = l.fetched[place]
     if time then return time end
-    local times = redis.call('LRANGE', l.key, place, place + (l.wants or kChunk) - 1)
+    local times = redis.call('LRANGE', l.key, place, place + kChunk - 1)
     for i = 1, #times do l.fetched[place + i - 1] = number(times[i], l.key) end
     return l.fetched[place]
   end
