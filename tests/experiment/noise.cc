@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // experiment_noise: how late does this machine wake somebody up who has asked for it? A thread on each core sleeps
-// until each next millisecond. At the end of standard input says `worst_us N p99_us N`, of the core where it is worse.
+// until each next millisecond. At the end of standard input says `worst_us N p99_us N late_us N`, each of the core where
+// it is worse; `late_us` is the sum of what was late by more than a millisecond.
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -67,12 +69,13 @@ void run() {
     wait_for_the_end_of_input();
     over = true;
   }
-  double worst = 0, p99 = 0;
+  double worst = 0, p99 = 0, sum = 0;
   for (const Lateness& late : found) {
     worst = std::max(worst, late.back());
     p99 = std::max(p99, late[late.size() * 99 / 100]);
+    sum = std::max(sum, std::accumulate(std::ranges::upper_bound(late, 1000.0), late.end(), 0.0));
   }
-  std::printf("worst_us %.0f p99_us %.0f\n", worst, p99);
+  std::printf("worst_us %.0f p99_us %.0f late_us %.0f\n", worst, p99, sum);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ class Run:
     redis_us: float         # of its CPU, likewise
     process_us: float       # of the CPU of all processes that share the limit, likewise
     noise_ms: float         # how late this machine woke anybody meanwhile, at worst
+    lost_ms: float          # and all together, as far as it was late by more than 1 ms
 
 
 def config_of(setting, origin_port, redis_port):
@@ -125,13 +126,13 @@ def measure(tools, setting, redis, origin, sharing, work):
         before, own = redis.cost(), own_seconds()
         reports = work()
         after, own = redis.cost(), own_seconds() - own
-        noise_ms = float(noise.last_words().split()[1]) / 1000
+        worst, _, late = map(float, noise.last_words().split()[1::2])
     arrivals = origin.arrivals()
     check_that_all_arrived(arrivals, reports)
     count = len(arrivals)
     return Run(setting, arrivals, max(worst for report in reports for worst in listed(report["worst_ms"])),
                (after.calls - before.calls) / count, (after.seconds - before.seconds) / count * 1e6,
-               own / count * 1e6, noise_ms)
+               own / count * 1e6, worst / 1000, late / 1000)
 
 
 def listed(value):

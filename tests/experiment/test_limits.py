@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference experiment as a test: three processes, 50 workers each, ten seconds, one Redis. Called by CTest with
-the build directory and the program. What is correct is judged strictly, what a busy machine decides generously: it is
-allowed for how late that woke anybody (`noise_ms`)."""
+the build directory and the program. What is booked is strict, and tests/lua holds it so; here a departure is seen when
+it arrives, and may be as late as this machine woke anybody meanwhile. That is measured, and allowed for: on a quiet
+machine it is next to nothing."""
 
 import pathlib
 import sys
@@ -10,50 +11,65 @@ import unittest
 import readings
 from readings import MS
 from runs import Setting, run_penstock
-from scenarios import (HALF, PACER, SLIDING, WINDOW, counted, full_windows, hardly_unused, shares, times_of)
+from scenarios import (BUCKET, COUNTER, HALF, PACER, SILENCE, SLIDING, WINDOW, counted, full_resets, full_windows,
+                       shares, times_of)
 from stage import Tools
 
 PROGRAM = pathlib.Path(sys.argv.pop())
 TOOLS = Tools(pathlib.Path(sys.argv.pop()), PROGRAM)
-PERIOD_MS = 2.5
+RATE = 0.4     # departures in a millisecond
+LOAD = 3       # a process that has work to do waits longer for a core than one that sleeps, which is what is measured
+BURST_MS = 10  # in which a third of 200 requests are written that leave at one moment
+
+
+def late_ms(run):
+    """By how much one departure may arrive late, and another not."""
+    return BURST_MS + LOAD * run.noise_ms
 
 
 class ThreeProcesses(unittest.TestCase):
     def run_with(self, limit):
         run = run_penstock(TOOLS, Setting((limit,)))
         print(f"{limit}: {len(counted(run))} sent, shares {shares(run)}, {run.redis_calls:.3f} Redis calls a request, "
-              f"noise {run.noise_ms:.1f} ms", flush=True)
-        self.assertLess(run.redis_calls, 0.25)
+              f"noise {run.noise_ms:.1f} ms at worst, {run.lost_ms:.0f} ms in all", flush=True)
+        self.assertLess(run.redis_calls, 0.5)
+        self.assertGreaterEqual(len(counted(run)), 3960 - RATE * LOAD * run.lost_ms)
         return run
 
-    def assert_met(self, aims):
-        self.assertEqual([aim for aim in aims if not aim.met], [])
+    def assert_paced(self, run):
+        late = RATE * late_ms(run)
+        self.assertLessEqual(len(counted(run)), 4001 + late)
+        self.assertLessEqual(readings.fullest(times_of(run), HALF), 201 + late)
+        self.assert_fair(run, least=0.7)
+
+    def assert_full(self, run, aims):
+        self.assertLessEqual(len(counted(run)), 4200)
+        if late_ms(run) * MS < SILENCE / 2:
+            self.assertEqual([aim for aim in aims(run) if not aim.met], [])
+        self.assert_fair(run, least=0.5)
 
     def assert_fair(self, run, least):
-        counts = shares(run)
-        self.assertGreater(min(counts), least * len(counted(run)) / len(counts))
+        self.assertGreater(min(shares(run)), least * len(counted(run)) / 3)
 
     def test_pace_400_a_second_together(self):
         run = self.run_with(PACER)
-        late = run.noise_ms / PERIOD_MS
-        self.assertLessEqual(len(counted(run)), 4001 + late)
-        self.assertGreaterEqual(len(counted(run)), 3960 - late)
-        self.assertLessEqual(readings.fullest(times_of(run), HALF), 201 + late)
-        gap = readings.quantile(readings.gaps(times_of(run)), 0.5) / MS
-        self.assertAlmostEqual(gap, PERIOD_MS, delta=0.25)
-        self.assert_fair(run, least=0.85)
+        self.assert_paced(run)
+        gap = readings.quantile(readings.gaps([arrival.at for arrival in counted(run)]), 0.5) / MS
+        self.assertAlmostEqual(gap, 1 / RATE, delta=1)
+
+    def test_take_a_token_each(self):
+        self.assert_paced(self.run_with(BUCKET))
 
     def test_fill_every_window_and_never_more(self):
-        run = self.run_with(WINDOW)
-        self.assert_met(full_windows(run))
-        self.assert_fair(run, least=0.5)
+        self.assert_full(self.run_with(WINDOW), full_windows)
+
+    def test_fill_every_period_and_never_more(self):
+        self.assert_full(self.run_with(COUNTER), full_resets)
 
     def test_never_send_more_than_200_in_any_500_ms(self):
         run = self.run_with(SLIDING)
-        # 200 are booked, which tests/lua holds strictly; what was late here, when others were not, is the machine's.
-        warm = [at for at in times_of(run) if at >= run.arrivals[0].at + HALF / 2]
-        self.assertLessEqual(readings.fullest(warm, HALF), 240)
-        self.assert_met(hardly_unused(run))
+        self.assertLessEqual(len(counted(run)), 4200)
+        self.assertLessEqual(readings.fullest(times_of(run), max(0, HALF - round(late_ms(run) * MS))), 200)
         self.assert_fair(run, least=0.5)
 
 

@@ -39,7 +39,7 @@ class Readings(unittest.TestCase):
 def run_of(milliseconds, whose=lambda at: at % 3):
     """A run whose arrivals came at these times after the edge of a window."""
     arrivals = [Arrival(round(ms * MS), whose(at), 0) for at, ms in enumerate(milliseconds)]
-    return Run(Setting(), arrivals, worst_ms=0, redis_calls=0.1, redis_us=0, process_us=0, noise_ms=0)
+    return Run(Setting(), arrivals, worst_ms=0, redis_calls=0.1, redis_us=0, process_us=0, noise_ms=0, lost_ms=0)
 
 
 def bursts_of(sizes, apart):
