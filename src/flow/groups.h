@@ -59,6 +59,8 @@ class Groups {
   using Shard = std::unordered_map<std::string, Kept, Hash, std::equal_to<>>;
   static constexpr std::size_t kShards = 64;  // one grows at a time: of a million groups, 16 000 are rehashed at once
   static constexpr std::size_t kBucketsASweep = 4;
+  static constexpr std::size_t kEmptyEnough =
+      4;  // buckets for each: after a peak a round must not take as long as then
 
   Shard& shard_of(std::string_view name) { return shards_[(Hash{}(name) >> 48) % kShards]; }
 
@@ -72,7 +74,9 @@ class Groups {
     }
   }
   void next_bucket() {
-    if (++bucket_ < shards_[shard_].bucket_count()) return;
+    Shard& shard = shards_[shard_];
+    if (++bucket_ < shard.bucket_count()) return;
+    if (kEmptyEnough * shard.size() < shard.bucket_count()) shard.rehash(2 * shard.size());
     bucket_ = 0;
     shard_ = (shard_ + 1) % kShards;
   }

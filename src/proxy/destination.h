@@ -3,7 +3,6 @@
 // and its totals. Moves nothing by itself; the dispatcher does.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,9 +10,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
+#include "flow/pauses.h"
 #include "flow/upstream.h"
 #include "loop/timer.h"
 #include "penstock/config.h"
@@ -82,17 +81,10 @@ class Destination final : public flow::BookerEvents {
   /// An answer asked for a pause: of the group, or of all where there are no groups.
   void pause(flow::Time now, const std::string& group, flow::Time until) {
     booker->pause(now, group, until);
-    if (pauses_.size() >= 2 * after_sweep_) {
-      std::erase_if(pauses_, [now](const auto& pause) { return pause.second <= now; });
-      after_sweep_ = std::max<std::size_t>(32, pauses_.size());
-    }
-    auto& its_end = pauses_[group];
-    its_end = std::max(its_end, until);
+    pauses_.extend(now, group, until);
   }
   /// Pauses that this process was asked for, and that are not over.
-  std::size_t holds(flow::Time now) const {
-    return static_cast<std::size_t>(std::ranges::count_if(pauses_, [now](auto& pause) { return pause.second > now; }));
-  }
+  std::size_t holds(flow::Time now) const { return pauses_.count(now); }
 
   const std::string name;   ///< of the entry, or host:port
   const std::size_t entry;  ///< 0: made after "*"
@@ -112,8 +104,7 @@ class Destination final : public flow::BookerEvents {
   }
 
   DestinationOwner& owner_;
-  std::unordered_map<std::string, flow::Time> pauses_;  // until when; by group
-  std::size_t after_sweep_ = 32;                        // so many were left
+  flow::Pauses pauses_;
   loop::Timer wake_;
 };
 

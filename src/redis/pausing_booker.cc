@@ -43,9 +43,11 @@ Time PausingBooker::ahead(Time now, std::string_view group, std::int64_t units, 
 }
 
 void PausingBooker::pause(Time now, std::string_view group, Time until) {
-  const std::string hash = group.empty() ? std::string(kUpstream) : hash_of(group);
-  remember(now, hash, until);
-  office_.redis().publish_to_all(name_ + " " + std::string(kPause) + hash + " " + std::to_string(until - now));
+  const auto digits = hash_(group);
+  const std::string_view whom = group.empty() ? kUpstream : std::string_view(digits.data(), digits.size());
+  remember(now, whom, until);
+  office_.redis().publish_to_all(name_ + " " + std::string(kPause) + std::string(whom) + " " +
+                                 std::to_string(until - now));
 }
 
 void PausingBooker::message(std::string_view words) {
@@ -62,25 +64,15 @@ void PausingBooker::message(std::string_view words) {
 void PausingBooker::remember(Time now, std::string_view hash, Time until) {
   if (hash == kUpstream) {
     whole_ = std::max(whole_, until);
-    return;
+  } else {
+    groups_.extend(now, hash, until);
   }
-  if (groups_.size() >= 2 * after_sweep_) {
-    std::erase_if(groups_, [now](const auto& pause) { return pause.second <= now; });
-    after_sweep_ = std::max(kFewPauses, groups_.size());
-  }
-  auto& its_end = groups_[std::string(hash)];
-  its_end = std::max(its_end, until);
-}
-
-std::string PausingBooker::hash_of(std::string_view group) const {
-  const auto digits = hash_(group);
-  return {digits.data(), digits.size()};
 }
 
 Time PausingBooker::paused_until(std::string_view group) const {
   if (groups_.empty() || group.empty()) return 0;
-  const auto found = groups_.find(hash_of(group));
-  return found == groups_.end() ? 0 : found->second;
+  const auto digits = hash_(group);
+  return groups_.until({digits.data(), digits.size()});
 }
 
 }  // namespace penstock::redis

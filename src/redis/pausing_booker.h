@@ -4,14 +4,13 @@
 // processes. Made by booking_office.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "flow/booker.h"
 #include "flow/group_hash.h"
 #include "flow/local_booker.h"
+#include "flow/pauses.h"
 
 namespace penstock::redis {
 
@@ -41,19 +40,15 @@ class PausingBooker final : public flow::Booker {
   void message(std::string_view words);
 
  private:
-  std::string hash_of(std::string_view group) const;
   flow::Time paused_until(std::string_view group) const;
   void remember(flow::Time now, std::string_view hash, flow::Time until);
-
-  static constexpr std::size_t kFewPauses = 32;
 
   BookingOffice& office_;
   const std::string name_;
   const flow::GroupHash hash_;
   flow::LocalBooker local_;
-  flow::Time whole_ = 0;                                // until when the upstream is paused
-  std::unordered_map<std::string, flow::Time> groups_;  // and its groups, by their hashes
-  std::size_t after_sweep_ = kFewPauses;                // so many groups were left
+  flow::Time whole_ = 0;  // until when the upstream is paused
+  flow::Pauses groups_;   // by their hashes
 };
 
 }  // namespace penstock::redis

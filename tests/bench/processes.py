@@ -146,3 +146,23 @@ class Process:
             with contextlib.suppress(BrokenPipeError):
                 if pipe:
                     pipe.close()
+
+
+class Server(Process):
+    """Has a `port`, which it listens on when a constructor that ends with await_listening() returns."""
+
+    def await_listening(self):
+        try:
+            until(lambda: not self.runs() or accepts(self.port), f"{self.name} to listen")
+            self.check()
+        except BaseException:
+            self.end()
+            raise
+
+    def check(self):
+        if not self.runs():
+            raise Failed(f"{self.name} has ended with code {self.code()}\n{self.said()}")
+
+    def said(self):
+        """What it complained about, if it can be known."""
+        return ""

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from processes import Failed, Process, accepts, free_port, until
+from processes import Failed, Process, Server, free_port
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 ANSWER_BYTES = 1024
@@ -76,7 +76,7 @@ class Origin(Process):
         return dict(zip(words[::2], map(int, words[1::2])))
 
 
-class Proxy(Process):
+class Proxy(Server):
     """One of the proxies, with a directory of its own, listening when the constructor returns."""
 
     def __init__(self, bench, recipe, origin, max_concurrent):
@@ -92,16 +92,7 @@ class Proxy(Process):
         with open(f"{self.directory}/{'access.log' if recipe.name == 'HAProxy' else 'stdout'}", "a") as stdout, \
                 open(f"{self.directory}/stderr", "w") as stderr:
             super().__init__([bench.program_of(recipe.name), *arguments], bench.proxy_core, stdout, stderr)
-        try:
-            until(lambda: not self.runs() or accepts(self.port), f"{recipe.name} to listen")
-            self.check()
-        except BaseException:
-            self.end()
-            raise
-
-    def check(self):
-        if not self.runs():
-            raise Failed(f"{self.recipe.name} has ended:\n{self._complaints()}")
+        self.await_listening()
 
     def empty_log(self):
         os.truncate(f"{self.directory}/access.log", 0)
@@ -129,6 +120,6 @@ class Proxy(Process):
         if os.geteuid() == 0 and self.recipe.name == "Squid":
             shutil.chown(self.directory, pwd.getpwnam("proxy").pw_uid)
 
-    def _complaints(self):
+    def said(self):
         files = [pathlib.Path(self.directory, name) for name in ("stderr", "stdout", "error.log", "cache.log")]
         return "\n".join(file.read_text(errors="replace")[-2000:] for file in files if file.exists()).strip()

@@ -3,12 +3,6 @@
 // when it arrived, which process it came through and for which group. Says `port N` when it listens; at the end of its
 // standard input a line `NANOSECONDS PROCESS GROUP` for each arrival, in their order.
 // A request is `GET /GROUP` with a field `Experiment-Process`, both whole numbers; any other ends the program.
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -18,15 +12,11 @@
 #include <vector>
 
 #include "bench/answer.h"
-#include "bench/sockets.h"
+#include "bench/server.h"
 
 namespace penstock::experiment {
 namespace {
 
-using bench::die;
-using bench::die_of_errno;
-
-constexpr std::string_view kEndOfHead = "\r\n\r\n";
 constexpr std::string_view kProcess = "\r\nExperiment-Process: ";
 constexpr std::size_t kAnswerBytes = 64;
 
@@ -53,7 +43,9 @@ struct Arrival {
   int group;
 };
 
-[[noreturn]] void die_of(std::string_view head) { die("not a request of the experiment:\n" + std::string(head)); }
+[[noreturn]] void die_of(std::string_view head) {
+  bench::die("not a request of the experiment:\n" + std::string(head));
+}
 
 int number_at(std::string_view head, std::size_t place) {
   int value = 0;
@@ -70,72 +62,23 @@ int process_of(std::string_view head) {
 /// The target's last segment: it may be in absolute form.
 int group_of(std::string_view head) { return number_at(head, head.rfind('/', head.find(" HTTP/1.1")) + 1); }
 
-class Origin {
+class Origin final : public bench::Server {
  public:
-  void run() {
-    bench::watch(epoll_, STDIN_FILENO, STDIN_FILENO);
-    bench::watch(epoll_, listener_, static_cast<std::uint64_t>(listener_));
-    std::printf("port %d\n", bench::port_of(listener_));
-    std::fflush(stdout);
-    while (!over_) turn();
+  void tell() const {
     for (const Arrival& arrival : arrivals_) {
       std::printf("%lld %d %d\n", static_cast<long long>(arrival.at), arrival.process, arrival.group);
     }
   }
 
  private:
-  void turn() {
-    std::array<epoll_event, 256> events;
-    const int ready = epoll_wait(epoll_, events.data(), events.size(), -1);
-    if (ready < 0 && errno != EINTR) die_of_errno("epoll_wait");
-    for (int at = 0; at < ready; ++at) serve(static_cast<int>(events[at].data.u64));
-  }
-
-  void serve(int fd) {
-    if (fd == listener_) return accept_all();
-    if (fd == STDIN_FILENO) return obey();
-    receive(fd);
-  }
-
-  void accept_all() {
-    for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0;) {
-      if (partial_.size() <= static_cast<std::size_t>(fd)) partial_.resize(fd + 1);
-      bench::watch(epoll_, fd, static_cast<std::uint64_t>(fd));
-    }
-    if (errno != EAGAIN) die_of_errno("accept");
-  }
-
-  void obey() {
-    std::array<char, 256> line;
-    over_ = read(STDIN_FILENO, line.data(), line.size()) <= 0;
-  }
-
-  void receive(int fd) {
-    std::array<char, 16384> bytes;
-    const ssize_t size = recv(fd, bytes.data(), bytes.size(), 0);
-    const std::int64_t now = clock_.now();
-    if (size < 0 && errno == EAGAIN) return;
-    if (size <= 0) return forget(fd);
-    std::string& head = partial_[fd].append(bytes.data(), static_cast<std::size_t>(size));
-    for (std::size_t end; (end = head.find(kEndOfHead)) != head.npos; head.erase(0, end + kEndOfHead.size())) {
-      const std::string_view one(head.data(), end);
-      arrivals_.push_back({now, process_of(one), group_of(one)});
-      bench::send_whole(fd, answer_);
-    }
-  }
-
-  void forget(int fd) {
-    partial_[fd].clear();
-    close(fd);
+  void request(int fd, std::string_view head) override {
+    arrivals_.push_back({clock_.now(), process_of(head), group_of(head)});
+    bench::send_whole(fd, answer_);
   }
 
   const Clock clock_;
   const std::string answer_ = bench::whole_answer(kAnswerBytes);
-  const int epoll_ = bench::new_epoll();
-  const int listener_ = bench::listen_on_loopback();
-  std::vector<std::string> partial_;  ///< by file descriptor: the beginning of a head
   std::vector<Arrival> arrivals_;
-  bool over_ = false;
 };
 
 }  // namespace
@@ -143,5 +86,7 @@ class Origin {
 
 int main() {
   penstock::bench::allow_open_files(2048);
-  penstock::experiment::Origin().run();
+  penstock::experiment::Origin origin;
+  origin.run();
+  origin.tell();
 }

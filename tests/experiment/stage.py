@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 
-from processes import Failed, Process, accepts, free_port, until
+from processes import Failed, Process, Server, free_port
 from readings import parsed
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,25 +32,6 @@ def run_seconds(pid):
 class RedisCost:
     calls: int      # commands that clients sent: those within scripts cost no round trip
     seconds: float  # of its main thread, user and system
-
-
-class Server(Process):
-    """Has a port."""
-
-    def await_listening(self):
-        try:
-            until(lambda: not self.runs() or accepts(self.port), f"{self.name} to listen")
-            self.check()
-        except BaseException:
-            self.end()
-            raise
-
-    def check(self):
-        if not self.runs():
-            raise Failed(f"{self.name} has ended with code {self.code()}\n{self.said()}")
-
-    def said(self):
-        return ""
 
 
 class Redis(Server):

@@ -50,6 +50,16 @@ TEST(Groups, a_sweep_looks_at_a_few) {
   EXPECT_EQ(seen.size(), 20'000u) << "and in the end at all";
 }
 
+TEST(Groups, are_as_few_after_a_peak_as_before_it) {
+  Groups<int> groups;
+  for (int n = 0; n < 100'000; ++n) groups.add(name(n), 0);
+  for (int n = 1; n <= 200'000; ++n) {
+    groups.sweep([n](int added) { return added <= n - 1'000; });  // 1 000 are in use
+    groups.add(name(100'000 + n), n);
+  }
+  EXPECT_LE(groups.size(), 3'000u);
+}
+
 TEST(Groups, a_few_are_kept_whatever_may_be_forgotten) {
   Groups<int> groups;
   for (std::size_t n = 0; n < Groups<int>::kFew; ++n) groups.add(name(static_cast<int>(n)), 0);
