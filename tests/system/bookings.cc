@@ -110,8 +110,9 @@ void AtWork::await_window(Clock::duration length, std::size_t count) const {
   const auto now = std::chrono::system_clock::now().time_since_epoch() / length;
   ASSERT_TRUE(eventually([&] {
     const auto times = bookings.times();
-    return !times.empty() && times.back().time_since_epoch() / length > now &&
-           per_window(times, length).back() >= count;
+    const auto at = std::chrono::system_clock::now().time_since_epoch();
+    return at / length > now && at % length > kCollectedLate && !times.empty() &&
+           times.back().time_since_epoch() / length == at / length && trial::per_window(times, length).back() >= count;
   }));
 }
 

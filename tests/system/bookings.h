@@ -62,7 +62,7 @@ struct AtWork : SharedStage {
 
   /// One more, whose configuration may be another one.
   void join(Shared by);
-  /// A window has begun, and so many departures of it are granted.
+  /// A window has begun, kCollectedLate ago at least, and so many departures of it are granted.
   void await_window(Clock::duration length, std::size_t count) const;
   /// All requests were answered by the origin, and none left before its time: the k-th came no sooner than the k-th
   /// departure was granted.
