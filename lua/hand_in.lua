@@ -31,7 +31,7 @@ for i = 0, #KEYS - 3 do
     local l, mine = { key = key, kind = kind }, { key = key, kind = kind }
     kind.read(l, not kind.is_list and read(key), now, x, y, z)
     kind.read(mine, text, now, x, y, z)
-    kind.merge(l, mine)
+    kind.merge(l, mine, ARGV[3] ~= '+' and now)
     limits[#limits + 1] = l
   end
 end

@@ -47,13 +47,18 @@ local function token_bucket()
     if l.refilled and at >= l.refilled then l.used = math.max(0, l.used - w) end
   end
 
-  -- Counted at a common time.
-  local function merge(l, other)
+  -- Counted at a common time. Each knows of its own departures only, and takes all that came back for its own: several
+  -- that hand in what was `lost` by now cannot tell how full the bucket was, nor when it was refilled. So it counts as
+  -- empty, and as refilled when it can have been at the latest.
+  local function merge(l, other, lost)
+    local alone = not l.refilled
     l.refilled = l.refilled or other.refilled
     local time = math.max(l.refilled, other.refilled)
     refill(l, time)
     refill(other, time)
     l.used = l.used + other.used
+    if not lost or alone then return end
+    l.refilled, l.used = math.max(time, math.min(lost + kHorizon, time + l.period)), math.max(l.used, l.capacity)
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,

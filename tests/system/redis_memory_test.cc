@@ -3,7 +3,11 @@
 // foreign, answers that make no sense, two configurations at once.
 #include <gmock/gmock.h>
 
-#include "system/redis_stage.h"
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#include "system/bookings.h"
 
 namespace penstock::trial {
 namespace {
@@ -13,78 +17,140 @@ using testing::Le;
 
 constexpr auto kWindow = 500ms;
 
-/// Three daemons under full load, of which each knows of the others.
-struct ThreeAtWork : SharedStage {
-  explicit ThreeAtWork(Shared given) : SharedStage(std::move(given)) {
-    for (int i = 0; i < 3; ++i) add();
-    load = std::make_unique<Load>(ports(), origin.url(), 12);
-    expect_acquainted();
-  }
+/// Three daemons under full load, and a Redis that forgets.
+struct ThreeAtWork : AtWork {
+  explicit ThreeAtWork(Shared given, int clients_each = 12) : AtWork(std::move(given), {0, 0, 0}, clients_each) {}
+
   /// A window has begun, and is spent.
-  void await_spent(std::size_t most) {
-    const auto window = [] { return std::chrono::system_clock::now().time_since_epoch() / kWindow; };
-    const auto now = window();
-    ASSERT_TRUE(eventually([&] { return window() > now; }));
-    ASSERT_TRUE(eventually([&] {
-      const auto counts = per_window(arrivals.times(), kWindow);
-      return !counts.empty() && counts.back() >= most && arrivals.times().back().time_since_epoch() / kWindow > now;
-    }));
+  void await_spent(std::size_t most) { await_window(kWindow, most); }
+  /// "1 generation seen lead birth awaited handed …"
+  std::vector<std::string> head() {
+    std::istringstream words(value("head"));
+    return {std::istream_iterator<std::string>(words), {}};
   }
-  std::unique_ptr<Load> load;
+  /// Redis loses everything, and begins anew when all have handed in what they remember. What a key held last,
+  /// and the head.
+  std::string forget(std::string_view kept = "head") {
+    const std::string before = head().at(1);
+    constexpr auto kForget =
+        "local last = redis.call('MGET', KEYS[1], KEYS[2]) redis.call('FLUSHALL') return table.concat(last, ' ')";
+    const std::string last = redis.run({"EVAL", kForget, "2", key(kept), key("head")}).text;
+    await_open(before);
+    return last;
+  }
+  void await_open(const std::string& before) {
+    const auto since = Clock::now();
+    std::vector<std::string> words;
+    ASSERT_TRUE(eventually([&] { return (words = head()).size() > 6 && words[1] != before && words[5] == "0"; }));
+    EXPECT_LT(Clock::now() - since, kRecovered);
+    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(words[6], ',')) + 1, daemons.size()) << "all were heard";
+  }
 };
 
 TEST(LostMemory, of_a_window_under_full_load_lets_nothing_through_twice) {
-  ThreeAtWork stage({.limits = "window: { reservoir: 30, interval: 500ms }"});
-  for (int i = 0; i < 2; ++i) {
+  ThreeAtWork stage(patiently("window: { reservoir: 30, interval: 500ms }"));
+  for (int i = 0; i < 3; ++i) {
     stage.await_spent(30);
-    stage.redis.run({"FLUSHALL"});
+    stage.forget();
   }
   stage.await_spent(30);
-  stage.load->stop();
-  const auto counts = per_window(stage.arrivals.times(), kWindow);
-  EXPECT_THAT(counts, Each(Le(30u)));
-  EXPECT_GE(std::ranges::count(counts, 30u), static_cast<std::ptrdiff_t>(counts.size()) - 2) << "nor loses a window";
-  for (const auto& daemon : stage.daemons) EXPECT_EQ(errors(daemon, "corrupt"), 0);
+  stage.expect_all_served_in_their_time();
+  EXPECT_THAT(stage.bookings.per_window(kWindow), Each(Le(30u)));
+}
+
+TEST(LostMemory, of_a_sliding_window_under_full_load_lets_nothing_through_twice) {
+  ThreeAtWork stage(patiently("slidingWindow: { max: 30, interval: 500ms }"));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 31)) << "some of the last interval, whatever the moment";
+    stage.forget();
+  }
+  ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 61));
+  stage.expect_all_served_in_their_time();
+  EXPECT_LE(fullest(stage.bookings.times(), kWindow - kCollectedLate), 30u);
 }
 
 TEST(LostMemory, of_a_pacer_under_full_load_lets_no_burst_through) {
-  ThreeAtWork stage({.limits = "pacer: { qps: 200, maxBurst: 50 }"});
-  const auto before = stage.arrivals.count();
-  stage.redis.run({"FLUSHALL"});
-  ASSERT_TRUE(stage.arrivals.await(before + 200));
-  stage.load->stop();
-  auto times = stage.arrivals.times();
-  times.erase(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(before));
-  EXPECT_LE(fullest(times, 250ms), 75u) << "50 and what arrives late, but not another 50 at once";
+  ThreeAtWork stage(patiently("pacer: { qps: 200, maxBurst: 50 }"));
+  constexpr int kTimes = 2;
+  for (int i = 0; i < kTimes; ++i) {
+    ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 100));
+    stage.forget();
+  }
+  ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 200));
+  stage.expect_all_served_in_their_time();
+  // Of the last departure before, its process cannot tell whether it was of the burst, or paced: one more each time.
+  stage.bookings.expect_paced(200, 50 + 1 + kTimes);
 }
+
+struct Bucket {
+  int capacity, refill;
+  std::chrono::microseconds frequency;
+  std::ptrdiff_t over;  ///< so many more may leave after lost memory
+  int clients_each;     ///< so that all of a refill leaves at once
+};
+void PrintTo(const Bucket& bucket, std::ostream* out) { *out << bucket.capacity << "_and_" << bucket.refill; }
+
+class LostBucket : public testing::TestWithParam<Bucket> {};
+
+TEST_P(LostBucket, under_full_load_lets_a_handful_through_at_most) {
+  const auto& [capacity, refill, frequency, over, clients] = GetParam();
+  ThreeAtWork stage(
+      patiently("tokenBucket: { capacity: " + std::to_string(capacity) + ", refillAmount: " + std::to_string(refill) +
+                ", refillFrequency: " + std::to_string(frequency.count()) + "us }"),
+      clients);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 250));
+    const std::string lost = stage.forget("tokenBucket");
+    std::istringstream last(lost);  // "1b refilled used", then the head, with "at:limit" of what no turn's owner took
+    const auto never_left = std::ranges::count(lost, ':');
+    std::string version;
+    double refilled = 0;
+    int used = 0;
+    last >> version >> refilled >> used;
+    ASSERT_EQ(version, "1b");
+    ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 250));
+    const auto times = stage.bookings.times_of(stage.head().at(1));
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      const double since = Bookings::script_time(times[k]) - refilled;
+      const auto refills = std::max(0., std::floor(since / static_cast<double>(frequency.count())));
+      const auto allowed = capacity - used + static_cast<int>(refills) * refill;
+      EXPECT_LE(static_cast<int>(k) + 1, allowed + never_left + over) << "as if nothing had been lost";
+    }
+  }
+  stage.expect_all_served_in_their_time();
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, LostBucket,
+                         testing::Values(Bucket{1, 1, 2500us, 5, 12}, Bucket{200, 1, 2500us, 5, 12},
+                                         Bucket{200, 200, 500ms, 0, 70}),
+                         testing::PrintToStringParamName());
 
 TEST(LostMemory, by_a_restart_lets_nothing_through_twice) {
   // By `share` those who had left others a part of theirs would take it back while Redis is away.
-  ThreeAtWork stage({.limits = "window: { reservoir: 30, interval: 500ms }", .when_down = "hold"});
+  ThreeAtWork stage(patiently("window: { reservoir: 30, interval: 500ms }", "hold"));
   stage.await_spent(30);
+  const std::string before = stage.head().at(1);
   stage.redis.restart_empty();
   const auto since = Clock::now();
   for (const auto& daemon : stage.daemons) expect_back(daemon, since);
+  stage.await_open(before);
   stage.await_spent(30);
   stage.await_spent(30);
-  stage.load->stop();
-  EXPECT_THAT(per_window(stage.arrivals.times(), kWindow), Each(Le(30u)));
+  stage.expect_all_served_in_their_time();
+  EXPECT_THAT(stage.bookings.per_window(kWindow), Each(Le(30u)));
 }
 
 TEST(LostMemory, of_one_key_costs_one_burst_at_most) {
-  SharedStage stage({.limits = "window: { reservoir: 20, interval: 500ms }"});
-  const Daemon &a = stage.add(), &b = stage.add();
-  Load load(stage.ports(), stage.origin.url(), 8);
-  ASSERT_TRUE(stage.arrivals.await(41));
+  AtWork stage(patiently("window: { reservoir: 20, interval: 500ms }"), {0, 0}, 8);
+  stage.await_window(kWindow, 20);
   stage.redis.run({"DEL", stage.key("window")});
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 61));
-  const auto answers = load.stop();
-  EXPECT_EQ(answers.by_status.size(), 1u);
-  const auto counts = per_window(stage.arrivals.times(), kWindow);
+  for (int i = 0; i < 2; ++i) stage.await_window(kWindow, 20);
+  stage.expect_all_served_in_their_time();
+  const auto counts = stage.bookings.per_window(kWindow);
   EXPECT_THAT(counts, Each(Le(40u)));
   EXPECT_LE(std::ranges::count_if(counts, [](auto count) { return count > 20; }), 1);
   EXPECT_GT(stage.redis.run({"PTTL", stage.key("window")}).integer, 0) << "with a TTL as ever";
-  for (const auto* each : {&a, &b}) EXPECT_EQ(each->metric("penstock_redis_errors_total"), 0);
+  for (const auto& each : stage.daemons) EXPECT_EQ(each.metric("penstock_redis_errors_total"), 0);
 }
 
 struct Foreign {
@@ -170,18 +236,16 @@ TEST(MadRedis, is_dropped_and_nobody_notices) {
 }
 
 TEST(TwoConfigurations, of_one_limit_never_add_up) {
-  SharedStage stage({.limits = "window: { reservoir: 40, interval: 500ms }"});
-  Shared stricter = stage.shared;
-  stricter.limits = "window: { reservoir: 15, interval: 500ms }";
-  const Daemon& loose = stage.add();
-  const Daemon& strict = stage.add(stricter);
-  Load load(stage.ports(), stage.origin.url(), 12);
-  ASSERT_TRUE(stage.arrivals.await(130));
-  EXPECT_EQ(load.stop().by_status.size(), 1u);
-  const auto counts = per_window(stage.arrivals.times(), kWindow);
+  AtWork stage(patiently("window: { reservoir: 40, interval: 500ms }"), {0}, 12);
+  stage.join(patiently("window: { reservoir: 15, interval: 500ms }"));
+  Load strict({stage.daemons.back().port()}, stage.origin.url(), 12);
+  ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 130));
+  EXPECT_EQ(strict.stop().by_status.size(), 1u);
+  stage.expect_all_served_in_their_time();
+  const auto counts = stage.bookings.per_window(kWindow);
   EXPECT_THAT(counts, Each(Le(40u)));
   EXPECT_THAT(counts, testing::Contains(testing::Gt(15u))) << "the looser rules";
-  for (const auto* each : {&loose, &strict}) EXPECT_EQ(each->metric("penstock_redis_errors_total"), 0);
+  for (const auto& each : stage.daemons) EXPECT_EQ(each.metric("penstock_redis_errors_total"), 0);
 }
 
 }  // namespace

@@ -23,6 +23,24 @@ std::size_t waiting(SharedStage& stage) {
   return sum;
 }
 
+/// By Redis' clock, when what is held comes back unless it is renewed: the first of "1s|who:granted:returned:until …|".
+Arrivals::Time held_until(SharedStage& stage) {
+  std::string text = stage.value("semaphore");
+  std::ranges::replace(text, ':', ' ');
+  std::istringstream holders(text.substr(3, text.rfind('|') - 3));
+  auto first = std::chrono::microseconds::max();
+  long long granted = 0, returned = 0, until = 0;
+  for (std::string who; holders >> who >> granted >> returned >> until;) {
+    if (granted > returned) first = std::min(first, std::chrono::microseconds(until));
+  }
+  return k2025 + first;
+}
+/// When a request arrived, by the same clock.
+Arrivals::Time arrived(SharedStage& stage, std::size_t nth) {
+  const auto ago = Clock::now() - stage.origin.seen().at(nth).at;
+  return std::chrono::system_clock::now() - ago;
+}
+
 /// The first use of a semaphore waits for half a lease.
 void open_the_generation(SharedStage& stage) {
   stage.origin.on("/first", scripts::answers(200, "first"));
@@ -88,11 +106,11 @@ TEST(SharedSemaphore, of_a_killed_daemon_comes_back_within_a_lease_and_not_befor
   ASSERT_TRUE(other.await_pending("api", 2));
   ASSERT_TRUE(eventually([&] { return waiting(stage) > 0; }));
   killed.signal(SIGKILL);
-  const auto since = Clock::now();
-  ASSERT_TRUE(stage.origin.await(4));
-  EXPECT_GT(Clock::now() - since, 1500ms) << "a lease after its last renewal, a sixth of a lease ago at most";
+  ASSERT_EQ(killed.exit_code(), 128 + SIGKILL);
+  const auto until = held_until(stage);
   ASSERT_TRUE(stage.origin.await(5)) << "both permits";
-  EXPECT_LT(Clock::now() - since, 2800ms) << "and the renewal of those who wait";
+  EXPECT_GE(arrived(stage, 3), until) << "a lease after its last renewal";
+  EXPECT_LT(arrived(stage, 4), until + 2s / 6 + kRecovered) << "and the renewal of those who wait";
   stage.origin.release_all();
   for (std::size_t i = 2; i < 4; ++i) EXPECT_EQ(clients[i].reply().status, 200);
 }
@@ -139,7 +157,7 @@ TEST(SharedSemaphore, with_two_capacities_cuts_nobody_and_the_larger_rules) {
 }
 
 TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
-  SharedStage stage({.limits = semaphore(1, "1s")});
+  SharedStage stage({.limits = semaphore(1, "2s"), .timeout = "900ms"});
   const Daemon &a = stage.add(), &b = stage.add();
   open_the_generation(stage);
   std::atomic<bool> streams = true;
@@ -153,7 +171,7 @@ TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
   streaming.send(get(stage.origin.url("/stream")));
   ASSERT_TRUE(stage.origin.await(2));
   waits.send(get(stage.origin.url("/next")));
-  EXPECT_TRUE(throughout(3s, [&] { return stage.origin.count() == 2; })) << "for three leases";
+  EXPECT_TRUE(throughout(5s, [&] { return stage.origin.count() == 2; })) << "for more than two leases";
   streams = false;
   const Reply reply = streaming.reply();
   EXPECT_TRUE(reply.whole) << "and was not cut" << a.diagnostics();
@@ -184,8 +202,8 @@ TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_
   relay.cut();
   const auto since = Clock::now();
   const Reply told = silent.reply();
-  EXPECT_GT(Clock::now() - since, 500ms) << "half a lease after the last renewal";
-  EXPECT_LT(Clock::now() - since, 1400ms);
+  EXPECT_GT(Clock::now() - since, 300ms) << "half a lease after the last renewal";
+  EXPECT_LT(std::chrono::system_clock::now(), held_until(stage)) << "and before it may be another's";
   EXPECT_EQ(told.status, 503);
   EXPECT_THAT(told.field("proxy-status"), HasSubstr("permit lost (redis)"));
   streaming.rest();

@@ -19,6 +19,9 @@
 
 namespace penstock::trial {
 
+/// From which the scripts count microseconds.
+inline constexpr std::chrono::sys_seconds k2025{std::chrono::sys_days{std::chrono::year{2025} / 1 / 1}};
+
 /// Whether it holds all the time.
 bool throughout(Clock::duration time, const std::function<bool()>& condition);
 
@@ -30,6 +33,7 @@ struct Shared {
   std::uint16_t port = 0;         ///< of Redis; 0: the server's own
   std::string login{};            ///< of Redis' URL, with its `@`
   bool is_killed = false;         ///< the test ends a daemon in a way of its own
+  int clock = 0;                  ///< by how many seconds a daemon's system clock is wrong
 };
 
 /// When requests arrived, in order, as the origin's clock says.
@@ -77,7 +81,25 @@ struct SharedStage {
   std::deque<Daemon> daemons;
 };
 
-/// Redis is up again and so are the limits, within a second of `since`.
+/// How soon limits are shared again: within a second, seen a little later on a busy machine.
+inline const Clock::duration kRecovered = is_sanitized() ? 4s : 2s;
+
+/// How late this machine wakes a thread that asked to be woken, at worst, as long as it lives. It wakes no daemon
+/// sooner than that: what arrives late, or is answered late, is judged less strictly by so much.
+class Noise {
+ public:
+  Noise();
+  ~Noise();
+  Noise(const Noise&) = delete;
+  Clock::duration worst() const { return worst_; }
+
+ private:
+  std::atomic<Clock::duration> worst_{};
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+/// Redis is up again and so are the limits, soon after `since`.
 void expect_back(const Daemon& daemon, Moment since);
 /// In its diagnostics, sooner or later.
 bool comes_to_say(const Daemon& daemon, const std::string& words);
@@ -112,7 +134,9 @@ class Load {
 /// Between the daemons and Redis: passes on, later, cuts, or answers in Redis' place.
 class Relay {
  public:
-  explicit Relay(std::uint16_t target);
+  /// Hears what comes from Redis over one connection.
+  using Ear = std::function<void(std::string_view)>;
+  explicit Relay(std::uint16_t target, std::function<Ear()> new_ear = {});
   ~Relay();
   Relay(const Relay&) = delete;
 
@@ -133,6 +157,7 @@ class Relay {
   enum class Mode { pass, lose, cut, say };
   struct Link {
     Socket near, far;
+    Ear ear;
     std::thread asks, replies;
   };
   void set(Mode mode);
@@ -141,6 +166,7 @@ class Relay {
   void carry_replies(Link& link);
 
   const std::uint16_t target_;
+  const std::function<Ear()> new_ear_;
   std::uint16_t port_ = 0;
   Socket listener_;
   std::mutex mutex_;

@@ -33,8 +33,8 @@ TEST(WhenDown, share_leaves_each_its_part_of_the_rate) {
   SharedStage stage({.limits = "pacer: { qps: 100 }", .when_down = "share"});
   lose_redis(stage, 2);
   const auto before = stage.arrivals.count();
-  Load load({stage.daemons[0].port()}, stage.origin.url());
   const auto since = Clock::now();
+  Load load({stage.daemons[0].port()}, stage.origin.url());
   ASSERT_TRUE(stage.arrivals.await(before + 60));
   EXPECT_GT(Clock::now() - since, 1100ms) << "50 a second, not 100";
   const auto answers = load.stop();
