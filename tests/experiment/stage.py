@@ -3,7 +3,6 @@
 `with`, listens when its constructor returns, and is ended by its id. For the programs of this folder only."""
 
 import dataclasses
-import glob
 import os
 import pathlib
 import shutil
@@ -84,7 +83,7 @@ class Tools:
         return self._tool("workers", origin, workers, seconds, *ports)
 
     def daemon(self, config, clock=0):
-        return Daemon(self.penstock, config, clock)
+        return Daemon(self.penstock, config, wrong_clock(self.build / "tests/libwrong_clock.so", clock))
 
     def bottleneck(self, *words):
         return Process([program("node"), str(HERE / "node/bottleneck.mjs"), *map(str, words)], CORES)
@@ -118,9 +117,9 @@ class Relay(Wrapped):
 
 
 class Daemon(Server):
-    """A Penstock with a directory of its own. `clock`: by how many seconds its system clock is wrong."""
+    """A Penstock with a directory of its own. `clock`: of wrong_clock()."""
 
-    def __init__(self, binary, config, clock=0):
+    def __init__(self, binary, config, clock=()):
         self.port = free_port()
         self._directory = pathlib.Path(tempfile.mkdtemp(prefix="experiment-"))
         self._path("config.yaml").write_text(
@@ -128,7 +127,7 @@ class Daemon(Server):
             f'proxy: {{ listen: "127.0.0.1:{self.port}", grace: 1s }}\n'
             f'admin: {{ listen: "127.0.0.1:{free_port()}" }}\n'
             f'log: {{ level: warn, events: "{self._path("events")}" }}\n' + config, encoding="utf-8")
-        words = [*wrong_clock(clock), str(binary), "run", "--config", str(self._path("config.yaml"))]
+        words = [*clock, str(binary), "run", "--config", str(self._path("config.yaml"))]
         with open(self._path("said"), "w", encoding="utf-8") as said:
             super().__init__(words, CORES, said, said)
         self.await_listening()
@@ -147,11 +146,6 @@ class Daemon(Server):
         return self._directory / name
 
 
-def wrong_clock(seconds):
+def wrong_clock(library, seconds):
     """The beginning of a command that is to see a system clock so far off; its monotonic clock stays right."""
-    if not seconds:
-        return []
-    found = glob.glob("/usr/lib/*/faketime/libfaketime.so.1")
-    if not found:
-        raise Failed("libfaketime is not there; script/setup bench installs it")
-    return ["env", f"LD_PRELOAD={found[0]}", "FAKETIME_DONT_FAKE_MONOTONIC=1", f"FAKETIME={seconds:+d}s"]
+    return ["env", f"LD_PRELOAD={library}", f"WRONG_CLOCK={seconds}"] if seconds else []

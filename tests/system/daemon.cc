@@ -43,7 +43,8 @@ struct Launch {
 
 std::vector<std::string> environment_of(const std::map<std::string, std::string>& more) {
   // A small quarantine keeps AddressSanitizer from hiding how much memory the program itself holds.
-  std::vector<std::string> lines{"ASAN_OPTIONS=quarantine_size_mb=8", "UBSAN_OPTIONS=print_stacktrace=1"};
+  std::vector<std::string> lines{"ASAN_OPTIONS=quarantine_size_mb=8:verify_asan_link_order=0",
+                                 "UBSAN_OPTIONS=print_stacktrace=1"};
   for (const auto& [name, value] : more) lines.push_back(name + "=" + value);
   return lines;
 }

@@ -21,7 +21,6 @@ double seconds_ahead(const Daemon& daemon) {
 }
 
 TEST(WrongClocks, of_the_daemons_change_nothing_about_what_they_share) {
-  if (is_sanitized()) GTEST_SKIP() << "a sanitizer wants to be loaded first";
   const std::vector<int> clocks{-10, 0, 10};
   AtWork stage(patiently("pacer: { qps: 100 }\n- window: { reservoir: 30, interval: 500ms }"), clocks, 12);
   for (int i = 0; i < 4; ++i) stage.await_window(kWindow, 30);
