@@ -14,7 +14,6 @@ Asks::Id Asks::add(flow::Time now, const flow::Ask& ask, flow::Time base) {
   asks_.push_back(Asking{.group = std::string(ask.group),
                          .count = ask.count,
                          .weight = ask.weight,
-                         .ahead = ask.ahead,
                          .base = base,
                          .until = now + timeout_});
   if (!timer_.running()) sleep();

@@ -21,13 +21,12 @@ struct Asking {
   std::string group;
   std::size_t count = 1;
   int weight = 1;
-  std::size_t ahead = 0;
   flow::Time base = 0;  ///< limits that are not shared allow nothing before
   flow::Time until = 0;
   bool late = false;                      ///< it was answered without Redis
   std::vector<std::int64_t> claims = {};  ///< of spare permits
 
-  flow::Ask ask() const { return {.group = group, .count = count, .weight = weight, .ahead = ahead}; }
+  flow::Ask ask() const { return {.group = group, .count = count, .weight = weight}; }
 };
 
 class Asks {

@@ -113,7 +113,6 @@ bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span
                          .group = hash_of(ask.group),
                          .count = ask.count,
                          .weight = ask.weight,
-                         .ahead = ask.ahead,
                          .permits = permits});
   if (touch) last_touch_ = now;
   return call(Script::book, std::move(done));

@@ -80,7 +80,6 @@ void Spelling::book(ScriptCall& call, const Asked& asked) const {
   words.keep(asked.group);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
-  words.number(static_cast<std::int64_t>(asked.ahead));
   add_limits(call, asked.group, asked.permits);
 }
 

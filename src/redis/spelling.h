@@ -37,7 +37,6 @@ class Spelling {
     std::string_view group;  ///< its hash; empty: only the upstream's own limits count
     std::size_t count = 0;
     int weight = 1;
-    std::size_t ahead = 0;
     std::span<const std::string> permits = {};  ///< what is told of each semaphore that counts, in order
   };
   void book(ScriptCall& call, const Asked& asked) const;

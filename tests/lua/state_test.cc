@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
 TEST_F(Stored, a_kind_that_is_not_known_is_an_error_and_writes_nothing) {
   Asker me = asker({pacer(10)});
   const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("hold"), me.key("x")},
-                                   {"me", "", "g", "1", "0", "", "1", "1", "0", "magic", "u", "d", "1", "2", "3"});
+                                   {"me", "", "g", "1", "0", "", "1", "1", "magic", "u", "d", "1", "2", "3"});
   EXPECT_THAT(reply.text, HasSubstr("no limit of the kind magic"));
   EXPECT_TRUE(keys().empty());
 }

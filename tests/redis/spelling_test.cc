@@ -44,13 +44,12 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                          .touch = true,
                          .group = "0123",
                          .count = 4,
-                         .weight = 2,
-                         .ahead = 5});
+                         .weight = 2});
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:turns:0123",
                           "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "5",                                      //
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2",                                           //
                           "pacer", "u", "d", "0.1", "2", "0.5",                                                   //
                           "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "0",  //
                           "tokenBucket", "u", "d", "9", "2", "3000"));
@@ -60,7 +59,7 @@ TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   spelling_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
                                              "p:{up}:semaphore", "p:{up}:bucket"));
-  EXPECT_EQ(call_.arguments.size(), 9u + 3 * 6);
+  EXPECT_EQ(call_.arguments.size(), 8u + 3 * 6);
 }
 
 TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
