@@ -6,7 +6,7 @@
 --   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · from 9 on six for each limit:
 --   kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
 --   interval 0 · tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
---   "returned:claimed:spare:others" (see semaphore.lua)
+--   "returned:claimed:spare:others" (see semaphore.lua) · '-' instead of a kind leaves the limit out
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the
 --   limit that stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each semaphore
 --   the permits granted in total, and how many of the claimed ones are lost · 11 departures: at, limit, at, limit, …

@@ -33,7 +33,7 @@ http::Refusal word(const flow::Commands::Refuse& command, const std::string& ups
     case flow::Refused::limited:
       return busy(http::Why::limit_refused, upstream + " limited by " + by, command.retry_after);
     case flow::Refused::unavailable:
-      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (redis)", 1);
+      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (" + by + ")", 1);
     case flow::Refused::too_heavy: break;
   }
   return {.why = http::Why::limit_too_heavy,

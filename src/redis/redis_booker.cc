@@ -63,21 +63,12 @@ RedisBooker::~RedisBooker() {
 
 bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
   last_asked_ = now;
-  flow::Ask shared = ask;
-  Time base = now;
-  if (standing_ == Standing::together && own_limits_) {
-    if (!own_limits_allow(now, ask, booking, base)) return true;
-    shared.count = 1;
-  }
   if (standing_ == Standing::together) {
-    const auto id = asks_.add(now, shared, base);
-    auto done = [life = life_, id](const Outcome& outcome, Time sent) {
-      if (*life) (*life)->answered(id, outcome, sent);
-    };
-    told_.clear();
-    asks_.find(id).claims = semaphores_.claim(ask.group, told_);
-    if (send_ask(now, shared, now - last_touch_ >= kSecond, told_, std::move(done))) return false;
-    semaphores_.failed(ask.group, asks_.take(id).claims);
+    Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight};
+    if (!allowed_here(now, asking, booking)) return true;
+    const auto id = asks_.add(now, std::move(asking));
+    if (send(now, id)) return false;
+    asks_.take(id);
   }
   shadow_.answer(now, ask, rule(), booking);
   semaphores_.began_alone(ask.group, booking.departures.size());
@@ -85,35 +76,31 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
   return true;
 }
 
-/// Whether limits that are not shared allow a departure about when the answer comes, and from when on. One at a time:
-/// the next depends on when Redis lets this one go.
-bool RedisBooker::own_limits_allow(Time now, const flow::Ask& ask, Booking& booking, Time& base) {
-  shadow_.all().look(now, ask, booking);
-  if (booking.departures.empty()) return false;
-  const flow::Departure first = booking.departures.front();
-  booking.clear();
-  base = first.at;
-  if (base <= now + clock_.round_trip()) return true;
-  const bool upstreams =
-      first.limited_by >= 0 && limits_[static_cast<std::size_t>(first.limited_by)].per == LimitConfig::Per::upstream;
-  booking.scope = upstreams ? Scope::upstream : Scope::group;
-  booking.limited_by = first.limited_by;
-  booking.not_before = base;
-  booking.ask_again = base - clock_.round_trip();
+/// False: Redis is down.
+bool RedisBooker::send(Time now, Asks::Id id) {
+  Asking& asking = asks_.find(id);
+  told_.clear();
+  asking.claims = semaphores_.claim(asking.group, told_);
+  auto done = [life = life_, id](const Outcome& outcome, Time sent) {
+    if (*life) (*life)->answered(id, outcome, sent);
+  };
+  if (send_ask(now, asking, now - last_touch_ >= kSecond, told_, std::move(done))) return true;
+  semaphores_.failed(asking.group, asking.claims);
   return false;
 }
 
-bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+bool RedisBooker::send_ask(Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                            Call::Done done) {
   call_.clear();
   spelling_.book(call_, {.generation = generation_,
                          .fresh_generation = office_.fresh_generation(),
                          .alive = alive_,
                          .touch = touch,
-                         .group = hash_of(ask.group),
-                         .count = ask.count,
-                         .weight = ask.weight,
-                         .permits = permits});
+                         .group = hash_of(asking.group),
+                         .count = asking.count,
+                         .weight = asking.weight,
+                         .permits = permits,
+                         .without = asking.without});
   if (touch) last_touch_ = now;
   return call(Script::book, std::move(done));
 }
@@ -121,6 +108,7 @@ bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span
 // ---- its answer -----------------------------------------------------------------------------------------------------
 
 void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
+  if (!outcome && set_apart(asks_.find(id), outcome.error())) return ask_without(id);
   const auto asking = asks_.take(id);
   const bool understood = read(outcome, asking.count, sent) && tells_of_permits(asking.group);
   if (understood && reply_.status == Status::ok) {
@@ -332,8 +320,13 @@ void RedisBooker::message(std::string_view words) {
 
 void RedisBooker::tick(Time now) {
   // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
-  const bool wanted = in_use(now) || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
-  if (!alone() && wanted && now - last_touch_ >= kSecond / 2) look(now);
+  const bool wanted =
+      in_use(now) || !apart_.all().empty() || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
+  if (alone()) return;
+  if (wanted && now - last_touch_ >= kSecond / 2) look(now);
+  if (apart_.all().empty()) return;
+  share_apart();  // among as many as there are by now
+  for (const auto& one : apart_.all()) try_together(one);
 }
 
 bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || wide_turn_ || !told_groups_.empty(); }
@@ -353,7 +346,7 @@ bool RedisBooker::call(Script script) {
 
 void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
   call_.clear();
-  spelling_.undo(call_, generation_, hash_of(group), at, weight);
+  spelling_.undo(call_, generation_, hash_of(group), at, weight, apart_.of(group));
   call(Script::undo);
 }
 
@@ -372,7 +365,7 @@ void RedisBooker::untold_pause(std::string_view group, Time until) {
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
-  if (alone()) return;
+  if (alone() || apart_.contains(counter, group)) return;
   const auto& config = std::get<CounterConfig>(limits_[static_cast<std::size_t>(counter)].kind);
   if (group.empty()) resets_.want(counter, {}, office_.loop().now() + config.period.count());  // should no answer come
   call_.clear();

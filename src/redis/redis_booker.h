@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The booker of one upstream whose limits all processes share: one script call for each ask, answered through
 // BookerEvents within the time-out, whatever happens to Redis. While Redis does not answer, or has lost its memory and
-// waits for what the processes remember, `whenDown` rules. redis_booker.cc has asks and answers, settling.cc how the
-// booker comes to agree with Redis again. Made by booking_office.
+// waits for what the processes remember, `whenDown` rules; so it does for a single limit whose value there is not ours.
+// redis_booker.cc has asks and answers, setting_apart.cc the asks without such a limit, settling.cc how the booker
+// comes to agree with Redis again. Made by booking_office.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include "flow/group_hash.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
+#include "redis/apart.h"
 #include "redis/asks.h"
 #include "redis/book_reply.h"
 #include "redis/booking_office.h"
@@ -53,12 +55,14 @@ class RedisBooker final : public flow::Booker {
   void message(std::string_view words);
   void tick(flow::Time now);  ///< each second
   bool alone() const { return standing_ != Standing::together; }
+  /// Some limit goes by `whenDown`.
+  bool degraded() const { return alone() || !apart_.all().empty(); }
 
  private:
   enum class Standing : std::uint8_t { together, settling, down };
   // An ask, and its answer.
-  bool own_limits_allow(flow::Time now, const flow::Ask& ask, flow::Booking& booking, flow::Time& base);
-  bool send_ask(flow::Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+  bool send(flow::Time now, Asks::Id id);
+  bool send_ask(flow::Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                 Call::Done done);
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
@@ -74,6 +78,16 @@ class RedisBooker final : public flow::Booker {
   void want_resets(const Asking& asking);
   bool worked(const Outcome& outcome);
   void complain(std::string_view why);
+
+  // Setting apart.
+  bool set_apart(const Asking& asking, const Failure& why);
+  void ask_without(Asks::Id id);
+  bool allowed_here(flow::Time now, Asking& asking, flow::Booking& booking);
+  void try_together(const Apart::One& one);
+  void no_longer_apart(const Apart::One& one);
+  void share_apart();
+  std::string named(const Apart::One& one) const;
+  flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
 
   // Settling.
   void hand_in(Spelling::HandIn what);
@@ -118,6 +132,7 @@ class RedisBooker final : public flow::Booker {
   const flow::LocalBooker whole_;  // never used, for what is said of the limits themselves
   flow::Time round_trip_ = 0;      // smoothed
   Shadow shadow_;
+  Apart apart_;
   Asks asks_;
   Resets resets_;
   Semaphores semaphores_;

@@ -78,7 +78,8 @@ void RedisBooker::hand_in(Spelling::HandIn what) {
   };
   std::vector<State> states;
   shadow_.hand_in([&](flow::LimitIndex limit, std::string_view group, const std::string& text) {
-    if (spelling_.shares(limit) && states.size() < kMostStates) states.push_back({limit, std::string(group), text});
+    const bool told = spelling_.shares(limit) && !apart_.contains(limit, group);
+    if (told && states.size() < kMostStates) states.push_back({limit, std::string(group), text});
   });
   std::size_t at = 0;
   do {
@@ -103,7 +104,7 @@ void RedisBooker::handed_in(const Reply& reply) {
 void RedisBooker::look(Time now) {
   told_.clear();
   semaphores_.tell(told_);
-  send_ask(now, {.count = 0}, true, told_, [life = life_](const Outcome& outcome, Time sent) {
+  send_ask(now, {.count = 0, .without = apart_.of({})}, true, told_, [life = life_](const Outcome& outcome, Time sent) {
     if (*life) (*life)->looked(outcome, sent);
   });
 }

@@ -62,6 +62,15 @@ TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   EXPECT_EQ(call_.arguments.size(), 8u + 3 * 6);
 }
 
+TEST_F(SpellingTest, of_an_ask_without_a_limit_keeps_the_places_of_the_others) {
+  const std::vector<flow::LimitIndex> without{2};
+  spelling_.book(call_, {.fresh_generation = "g", .group = "0123", .without = without});
+  const auto arguments = texts(call_.arguments);
+  ASSERT_EQ(arguments.size(), 8u + 4 * 6);
+  EXPECT_THAT((std::vector{arguments[8], arguments[14], arguments[20], arguments[26]}),
+              ElementsAre("pacer", "-", "semaphore", "tokenBucket"));
+}
+
 TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
   spelling_.book(call_, {.fresh_generation = "g", .group = "0123"});
   spelling_.leave(call_, "g", "0123", Scope::group);
