@@ -23,10 +23,12 @@
 #include "redis/book_reply.h"
 #include "redis/booking_office.h"
 #include "redis/clock_map.h"
+#include "redis/group_key.h"
 #include "redis/resets.h"
 #include "redis/semaphores.h"
 #include "redis/shadow.h"
 #include "redis/spelling.h"
+#include "redis/told.h"
 
 namespace penstock::redis {
 
@@ -65,17 +67,14 @@ class RedisBooker final : public flow::Booker {
   bool send_ask(flow::Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                 Call::Done done);
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
-  bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
+  bool read(const Outcome& outcome, std::string_view group, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
-  bool tells_of_permits(std::string_view group);
   void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
   WhenDown rule() const;
   void answer_later(const Asking& asking);
   void take_all_back(const Asking& asking);
-  void remember_turn(std::string_view group, const flow::Booking& booking);
-  void want_resets(const Asking& asking);
   bool worked(const Outcome& outcome);
   void complain(std::string_view why);
 
@@ -109,11 +108,10 @@ class RedisBooker final : public flow::Booker {
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);
   void permits_granted(std::string_view words);
-  std::int64_t allowed_alone(flow::LimitIndex semaphore) const;
   void reset(flow::LimitIndex counter, const std::string& group);
   void was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome);
 
-  std::string_view hash_of(std::string_view group) const;
+  GroupKey key_of(std::string_view group) const { return {hash_, group}; }
   bool in_use(flow::Time now) const;
 
   BookingOffice& office_;
@@ -140,22 +138,15 @@ class RedisBooker final : public flow::Booker {
 
   flow::Time last_asked_;
   flow::Time last_touch_;
-  flow::Time not_before_ = 0;  // as last told of the upstream
-  bool wide_turn_ = false;
-  struct Told {
-    std::string group;
-    flow::Time not_before;
-  };
-  std::unordered_map<std::string, Told> told_groups_;   // by hash: whose lanes were told to wait on their own
+  Told told_;
   std::unordered_map<std::string, flow::Time> pauses_;  // that Redis was not told of: until when, by group
   flow::Time complained_;
 
   // For their memory.
   ScriptCall call_;
-  std::vector<std::string> told_;
+  std::vector<std::string> permits_;
   BookReply reply_;
   flow::Booking booking_;
-  mutable flow::GroupHash::Digits digits_{};
 };
 
 }  // namespace penstock::redis

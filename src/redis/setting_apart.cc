@@ -83,7 +83,7 @@ bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
 void RedisBooker::try_together(const Apart::One& one) {
   call_.clear();
   spelling_.begin_hand_in(call_, generation_, Spelling::HandIn::afterwards);
-  spelling_.add_state(call_, one.limit, hash_of(one.group), shadow_.all().state(one.limit, one.group));
+  spelling_.add_state(call_, one.limit, key_of(one.group), shadow_.all().state(one.limit, one.group));
   call(Script::hand_in, [life = life_, one](const Outcome& outcome, Time) {
     if (*life && outcome && outcome->elements().next().text() == "open") (*life)->no_longer_apart(one);
   });
