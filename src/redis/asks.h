@@ -21,7 +21,8 @@ struct Asking {
   std::string group;
   std::size_t count = 1;
   int weight = 1;
-  flow::Time base = 0;  ///< what this process keeps by itself allows nothing before
+  flow::Time base = 0;    ///< what this process keeps by itself allows nothing before
+  bool reserved = false;  ///< and has booked a departure for then
   flow::Time until = 0;
   bool late = false;                           ///< it was answered without Redis
   std::vector<std::int64_t> claims = {};       ///< of spare permits

@@ -72,7 +72,7 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
     if (!allowed_here(now, asking, booking)) return true;
     const auto id = asks_.add(now, std::move(asking));
     if (send(now, id)) return false;
-    asks_.take(id);
+    release(asks_.take(id));
   }
   shadow_.answer(now, ask, rule(), booking);
   semaphores_.began_alone(ask.group, booking.departures.size());
@@ -173,10 +173,13 @@ void RedisBooker::take_permits(const Asking& asking, Time sent) {
 void RedisBooker::fill(const Asking& asking) {
   booking_.clear();
   Time last = asking.base;
+  const bool reserved = asking.reserved && !reply_.departures.empty() &&
+                        clock_.to_loop(reply_.departures.front().at) <= asking.base + kEdge;
+  if (!reserved) release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
     booking_.departures.push_back({.at = last, .weight = asking.weight, .limited_by = spelling_.place_of(limit)});
-    shadow_.book(last, asking.group, asking.weight);
+    if (!reserved) shadow_.book(last, asking.group, asking.weight);
   }
   booking_.stop = reply_.stop.value_or(Stop::turn);
   booking_.scope = reply_.scope;
@@ -186,6 +189,7 @@ void RedisBooker::fill(const Asking& asking) {
 }
 
 void RedisBooker::answer_alone(const Asking& asking) {
+  release(asking);
   booking_.clear();
   shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
   semaphores_.began_alone(asking.group, booking_.departures.size());
@@ -203,6 +207,7 @@ WhenDown RedisBooker::rule() const {
 
 /// It may ask again at once.
 void RedisBooker::answer_later(const Asking& asking) {
+  release(asking);
   booking_.clear();
   booking_.scope = Scope::group;
   booking_.ask_again = office_.loop().now();

@@ -81,6 +81,7 @@ class RedisBooker final : public flow::Booker {
   // Setting apart.
   bool set_apart(const Asking& asking, const Failure& why);
   void ask_without(Asks::Id id);
+  void release(const Asking& asking);
   bool allowed_here(flow::Time now, Asking& asking, flow::Booking& booking);
   void try_together(const Apart::One& one);
   void no_longer_apart(const Apart::One& one);

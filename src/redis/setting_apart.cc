@@ -39,6 +39,7 @@ void RedisBooker::ask_without(Asks::Id id) {
   semaphores_.failed(asking.group, asking.claims);
   booking_.clear();
   const bool asks = standing_ == Standing::together && !asking.late;
+  if (asks) release(asking);
   const bool stopped = asks && !allowed_here(now, asking, booking_);
   if (!asks || stopped || !send(now, id)) {
     const Asking taken = asks_.take(id);
@@ -52,9 +53,11 @@ void RedisBooker::ask_without(Asks::Id id) {
 }
 
 /// Whether what this process keeps by itself, limits that are not shared or are apart, allows a departure about when
-/// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go.
+/// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go. It is booked for
+/// then, so that no other lane that asks meanwhile counts on it too.
 bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
   asking.base = now;
+  asking.reserved = false;
   asking.without = apart_.of(asking.group);
   const WhenDown rule = office_.config().when_down;
   if (!asking.without.empty() && (rule == WhenDown::hold || rule == WhenDown::refuse)) {
@@ -70,12 +73,21 @@ bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
   const flow::Departure first = booking.departures.front();
   booking.clear();
   asking.base = first.at;
-  if (first.at <= now + clock_.round_trip()) return true;
+  if (first.at <= now + clock_.round_trip()) {
+    shadow_.book(first.at, asking.group, asking.weight);
+    asking.reserved = true;
+    return true;
+  }
   booking.scope = first.limited_by >= 0 ? scope_of(first.limited_by) : Scope::group;
   booking.limited_by = first.limited_by;
   booking.not_before = first.at;
   booking.ask_again = first.at - clock_.round_trip();
   return false;
+}
+
+void RedisBooker::release(const Asking& asking) {
+  const flow::Departure departure{.at = asking.base, .weight = asking.weight};
+  if (asking.reserved) shadow_.all().give_back(office_.loop().now(), asking.group, departure);
 }
 
 /// What this process has let go is handed in where Redis knows nothing of that limit any more; it says if it still has
