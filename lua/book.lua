@@ -3,11 +3,10 @@
 -- KEYS: head, alive, hold; with a group its hold and its turns; then one for each limit, in the configuration's
 --   order.
 -- ARGV: 1 me · 2 the generation that I know, '' none · 3 a fresh generation's name · 4 processes alive, as far as I
---   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 departures that this lane has ahead
---   already (not used: it asks when the last of them is about to leave) · from 10 on six for each limit: kind, scope
---   u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max interval 0 ·
---   tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
---   "returned:claimed:spare:others" (see semaphore.lua)
+--   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · from 9 on six for each limit:
+--   kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
+--   interval 0 · tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
+--   "returned:claimed:spare:others" (see semaphore.lua) · '-' instead of a kind leaves the limit out
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the
 --   limit that stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each semaphore
 --   the permits granted in total, and how many of the claimed ones are lost · 11 departures: at, limit, at, limit, …
@@ -27,7 +26,7 @@ local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), now = no
             not_before = 0 }
 local may_refuse, first_key = false, grouped and 6 or 4
 for i = 0, #KEYS - first_key do
-  local l = limit_read(i, KEYS[first_key + i], 10, now)
+  local l = limit_read(i, KEYS[first_key + i], 9, now)
   if l.kind.take then
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)

@@ -6,7 +6,7 @@
 -- KEYS: head, alive; then one for each state.
 -- ARGV: 1 me · 2 the generation that is handed in to · 3 last 0|1, or + for what was departed without Redis by one
 --   who may have handed in before · from 4 on five for each state: kind, its three numbers, and the state; '' for
---   nothing
+--   nothing: then it is only seen to that what is stored is ours
 -- Answer: 1 open|closed|stale · 2 now · 3 when to ask again, 0: at once
 local kStateArguments = 5
 
@@ -26,10 +26,10 @@ local limits = {}
 for i = 0, #KEYS - 3 do
   local first, key = 4 + i * kStateArguments, KEYS[3 + i]
   local kind, text = kind_of(ARGV[first]), ARGV[first + 4]
+  local x, y, z = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
+  local l, mine = { key = key, kind = kind }, { key = key, kind = kind }
+  kind.read(l, not kind.is_list and read(key), now, x, y, z)
   if text ~= '' then
-    local x, y, z = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2]), tonumber(ARGV[first + 3])
-    local l, mine = { key = key, kind = kind }, { key = key, kind = kind }
-    kind.read(l, not kind.is_list and read(key), now, x, y, z)
     kind.read(mine, text, now, x, y, z)
     kind.merge(l, mine, ARGV[3] ~= '+' and now)
     limits[#limits + 1] = l

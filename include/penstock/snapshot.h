@@ -37,8 +37,8 @@ struct UpstreamSnapshot {
 
 struct RedisSnapshot {
   bool up = false;
-  bool degraded = false;    ///< the limits, or those of some upstreams, go on as `whenDown` says
-  std::uint64_t calls = 0;  ///< round trips asked for, since the start
+  bool degraded = false;                                      ///< the limits, or some of them, go on as `whenDown` says
+  std::uint64_t calls = 0;                                    ///< round trips asked for, since the start
   std::vector<std::pair<std::string, std::uint64_t>> errors;  ///< since the start, by kind
 };
 

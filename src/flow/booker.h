@@ -27,7 +27,6 @@ struct Ask {
   std::string_view group;
   std::size_t count = 1;
   int weight = 1;
-  std::size_t ahead = 0;  ///< departures that the lane has booked already and not taken
 };
 
 struct Departure {

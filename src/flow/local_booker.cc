@@ -237,6 +237,14 @@ void LocalBooker::states(const TellState& tell) const {
   });
 }
 
+std::string LocalBooker::state(LimitIndex wanted, std::string_view group) const {
+  std::string state;
+  each_limit(groups_.find(group), [&](const Limit& limit, const Rule&, LimitIndex index) {
+    if (index == wanted) state = limit.state();
+  });
+  return state;
+}
+
 LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight) {
   if (group_rules_ > 0 && !group) group = &remember(name);
   each_limit(group, [&](Limit& limit, const Rule&, LimitIndex) { limit.commit(at, weight); });

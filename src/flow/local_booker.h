@@ -46,6 +46,8 @@ class LocalBooker final : public Booker {
   /// Tells Limit::state() of every limit that has any; of the upstream's own first, with an empty group.
   using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
   void states(const TellState& tell) const;
+  /// Of one of them; empty: there is nothing to tell.
+  std::string state(LimitIndex limit, std::string_view group) const;
   /// Groups of which something is remembered.
   std::size_t groups() const { return groups_.size(); }
 

@@ -282,7 +282,7 @@ void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) 
   booking_.clear();
   lane.line.reset();
   in_line_ = false;
-  const Ask ask{lane.group(), count, run.weight, lane.departures().size()};
+  const Ask ask{lane.group(), count, run.weight};
   lane.asked(count, run.weight);
   if (booker_.ask(now, ask, booking_)) {
     use(now, lane, lane.answered(), booking_, commands);

@@ -33,7 +33,7 @@ http::Refusal word(const flow::Commands::Refuse& command, const std::string& ups
     case flow::Refused::limited:
       return busy(http::Why::limit_refused, upstream + " limited by " + by, command.retry_after);
     case flow::Refused::unavailable:
-      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (redis)", 1);
+      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (" + by + ")", 1);
     case flow::Refused::too_heavy: break;
   }
   return {.why = http::Why::limit_too_heavy,
@@ -127,7 +127,8 @@ void Dispatcher::moved_by(Destination& destination, Call call) {
   if (!destination.being_served) carry_out(destination);
 }
 
-// The youngest first: they have done the least.
+// The youngest first: they have done the least. What is booked and has not left holds a permit too, and cannot be cut:
+// where more are lost than fly, the rest is cut in flight, when the booker next looks, a part of a lease later.
 void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) {
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {

@@ -10,13 +10,9 @@ namespace penstock::redis {
 Asks::Asks(loop::Loop& loop, flow::Time timeout, std::function<void(const Asking&)> too_late)
     : loop_(loop), timeout_(timeout), too_late_(std::move(too_late)), timer_(loop, [this] { look_at_clock(); }) {}
 
-Asks::Id Asks::add(flow::Time now, const flow::Ask& ask, flow::Time base) {
-  asks_.push_back(Asking{.group = std::string(ask.group),
-                         .count = ask.count,
-                         .weight = ask.weight,
-                         .ahead = ask.ahead,
-                         .base = base,
-                         .until = now + timeout_});
+Asks::Id Asks::add(flow::Time now, Asking asking) {
+  asking.until = now + timeout_;
+  asks_.push_back(std::move(asking));
   if (!timer_.running()) sleep();
   return first_ + asks_.size() - 1;
 }

@@ -21,13 +21,14 @@ struct Asking {
   std::string group;
   std::size_t count = 1;
   int weight = 1;
-  std::size_t ahead = 0;
-  flow::Time base = 0;  ///< limits that are not shared allow nothing before
+  flow::Time base = 0;    ///< what this process keeps by itself allows nothing before
+  bool reserved = false;  ///< and has booked a departure for then
   flow::Time until = 0;
-  bool late = false;                      ///< it was answered without Redis
-  std::vector<std::int64_t> claims = {};  ///< of spare permits
+  bool late = false;                           ///< it was answered without Redis
+  std::vector<std::int64_t> claims = {};       ///< of spare permits
+  std::vector<flow::LimitIndex> without = {};  ///< limits that are apart
 
-  flow::Ask ask() const { return {.group = group, .count = count, .weight = weight, .ahead = ahead}; }
+  flow::Ask ask() const { return {.group = group, .count = count, .weight = weight}; }
 };
 
 class Asks {
@@ -36,7 +37,7 @@ class Asks {
   Asks(loop::Loop& loop, flow::Time timeout, std::function<void(const Asking&)> too_late);
 
   using Id = std::uint64_t;
-  Id add(flow::Time now, const flow::Ask& ask, flow::Time base);
+  Id add(flow::Time now, Asking asking);
   Asking& find(Id id) { return *asks_[id - first_]; }
   /// Its answer came. Once for each.
   Asking take(Id id);

@@ -76,7 +76,7 @@ std::string_view BookingOffice::fresh_generation() {
 }
 
 void BookingOffice::count_standing() {
-  const bool degraded = std::ranges::any_of(bookers_, [](const auto& booker) { return booker.second->alone(); });
+  const bool degraded = std::ranges::any_of(bookers_, [](const auto& booker) { return booker.second->degraded(); });
   if (std::exchange(degraded_, degraded) != degraded && watch_.on_degraded) watch_.on_degraded(degraded);
 }
 

@@ -28,7 +28,7 @@ class RedisBooker;
 /// Who watches, for metrics; each may be left out.
 struct OfficeWatch {
   std::function<void(bool up)> on_up;
-  std::function<void(bool degraded)> on_degraded;  ///< some upstream goes by `whenDown`
+  std::function<void(bool degraded)> on_degraded;  ///< some limit goes by `whenDown`
   std::function<void(Duration)> on_round_trip;     ///< of each call that was answered
   std::function<void(std::string_view kind)> on_error;
 };

@@ -30,7 +30,7 @@ constexpr std::pair<std::string_view, FailureKind> kCodes[] = {
     {"CROSSSLOT", FailureKind::unsupported},
 };
 
-constexpr std::size_t kLongestText = 200;
+constexpr std::size_t kLongestText = 500;  // longer than a key of ours
 
 }  // namespace
 

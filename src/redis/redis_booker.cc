@@ -43,15 +43,19 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       shadow_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())),
       asks_(office.loop(), office.config().timeout.count() + kGrace,
             [this](const Asking& late) { answer_alone(late); }),
-      resets_(office.loop(), [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
+      resets_(office.loop(), limits,
+              [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       semaphores_(
-          office.loop(), limits, events, [this](std::string_view group) { return hash_of(group); },
+          office.loop(), limits, events, [this](std::string_view group) { return std::string(key_of(group)); },
           [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
       look_again_(office.loop(), [this] { look(office_.loop().now()); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
       complained_(kLongAgo) {
-  semaphores_.set_allowance([this](flow::LimitIndex semaphore) { return allowed_alone(semaphore); });
+  semaphores_.set_allowance([this](flow::LimitIndex semaphore) {
+    const auto& limit = limits_[static_cast<std::size_t>(semaphore)];
+    return permits_alone(std::get<SemaphoreConfig>(limit.kind), office_.config().when_down, alive_);
+  });
 }
 
 RedisBooker::~RedisBooker() {
@@ -63,58 +67,44 @@ RedisBooker::~RedisBooker() {
 
 bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
   last_asked_ = now;
-  flow::Ask shared = ask;
-  Time base = now;
-  if (standing_ == Standing::together && own_limits_) {
-    if (!own_limits_allow(now, ask, booking, base)) return true;
-    shared.count = 1;
-  }
   if (standing_ == Standing::together) {
-    const auto id = asks_.add(now, shared, base);
-    auto done = [life = life_, id](const Outcome& outcome, Time sent) {
-      if (*life) (*life)->answered(id, outcome, sent);
-    };
-    told_.clear();
-    asks_.find(id).claims = semaphores_.claim(ask.group, told_);
-    if (send_ask(now, shared, now - last_touch_ >= kSecond, told_, std::move(done))) return false;
-    semaphores_.failed(ask.group, asks_.take(id).claims);
+    Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight};
+    if (!allowed_here(now, asking, booking)) return true;
+    const auto id = asks_.add(now, std::move(asking));
+    if (send(now, id)) return false;
+    release(asks_.take(id));
   }
   shadow_.answer(now, ask, rule(), booking);
   semaphores_.began_alone(ask.group, booking.departures.size());
-  remember_turn(ask.group, booking);
+  told_.answered(ask.group, key_of(ask.group), booking);
   return true;
 }
 
-/// Whether limits that are not shared allow a departure about when the answer comes, and from when on. One at a time:
-/// the next depends on when Redis lets this one go.
-bool RedisBooker::own_limits_allow(Time now, const flow::Ask& ask, Booking& booking, Time& base) {
-  shadow_.all().look(now, ask, booking);
-  if (booking.departures.empty()) return false;
-  const flow::Departure first = booking.departures.front();
-  booking.clear();
-  base = first.at;
-  if (base <= now + clock_.round_trip()) return true;
-  const bool upstreams =
-      first.limited_by >= 0 && limits_[static_cast<std::size_t>(first.limited_by)].per == LimitConfig::Per::upstream;
-  booking.scope = upstreams ? Scope::upstream : Scope::group;
-  booking.limited_by = first.limited_by;
-  booking.not_before = base;
-  booking.ask_again = base - clock_.round_trip();
+/// False: Redis is down.
+bool RedisBooker::send(Time now, Asks::Id id) {
+  Asking& asking = asks_.find(id);
+  permits_.clear();
+  asking.claims = semaphores_.claim(asking.group, permits_);
+  auto done = [life = life_, id](const Outcome& outcome, Time sent) {
+    if (*life) (*life)->answered(id, outcome, sent);
+  };
+  if (send_ask(now, asking, now - last_touch_ >= kSecond, permits_, std::move(done))) return true;
+  semaphores_.failed(asking.group, asking.claims);
   return false;
 }
 
-bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+bool RedisBooker::send_ask(Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                            Call::Done done) {
   call_.clear();
   spelling_.book(call_, {.generation = generation_,
                          .fresh_generation = office_.fresh_generation(),
                          .alive = alive_,
                          .touch = touch,
-                         .group = hash_of(ask.group),
-                         .count = ask.count,
-                         .weight = ask.weight,
-                         .ahead = ask.ahead,
-                         .permits = permits});
+                         .group = key_of(asking.group),
+                         .count = asking.count,
+                         .weight = asking.weight,
+                         .permits = permits,
+                         .without = asking.without});
   if (touch) last_touch_ = now;
   return call(Script::book, std::move(done));
 }
@@ -122,8 +112,9 @@ bool RedisBooker::send_ask(Time now, const flow::Ask& ask, bool touch, std::span
 // ---- its answer -----------------------------------------------------------------------------------------------------
 
 void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
+  if (!outcome && set_apart(asks_.find(id), outcome.error())) return ask_without(id);
   const auto asking = asks_.take(id);
-  const bool understood = read(outcome, asking.count, sent) && tells_of_permits(asking.group);
+  const bool understood = read(outcome, asking.group, asking.count, sent);
   if (understood && reply_.status == Status::ok) {
     generation_ = reply_.generation;
     take_permits(asking, sent);
@@ -143,9 +134,10 @@ void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
   if (!asking.late) answer_alone(asking);
 }
 
-bool RedisBooker::read(const Outcome& outcome, std::size_t count, Time sent) {
+bool RedisBooker::read(const Outcome& outcome, std::string_view group, std::size_t count, Time sent) {
   if (!worked(outcome)) return false;
-  if (!read_book_reply(*outcome, count, reply_)) {
+  const bool is_answer = read_book_reply(*outcome, count, reply_);
+  if (!is_answer || (reply_.status == Status::ok && !semaphores_.plausible(group, reply_.permits))) {
     complain("Redis answers something else than was asked for");
     return false;
   }
@@ -162,16 +154,10 @@ void RedisBooker::deliver(const Asking& asking) {
   if (standing_ == Standing::together) {
     if (shadow_.has_unknown()) hand_in(Spelling::HandIn::afterwards);
     shadow_.come_back();
-    remember_turn(asking.group, booking_);
-    want_resets(asking);
+    told_.answered(asking.group, key_of(asking.group), booking_);
+    resets_.answered(office_.loop().now(), asking.group, booking_);
   }
   events_.answer(asking.group, booking_);
-}
-
-bool RedisBooker::tells_of_permits(std::string_view group) {
-  if (reply_.status != Status::ok || semaphores_.plausible(group, reply_.permits)) return true;
-  complain("Redis answers something else than was asked for");
-  return false;
 }
 
 /// Of one that comes too late all permits are spare.
@@ -187,10 +173,13 @@ void RedisBooker::take_permits(const Asking& asking, Time sent) {
 void RedisBooker::fill(const Asking& asking) {
   booking_.clear();
   Time last = asking.base;
+  const bool reserved = asking.reserved && !reply_.departures.empty() &&
+                        clock_.to_loop(reply_.departures.front().at) <= asking.base + kEdge;
+  if (!reserved) release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
     booking_.departures.push_back({.at = last, .weight = asking.weight, .limited_by = spelling_.place_of(limit)});
-    shadow_.book(last, asking.group, asking.weight);
+    if (!reserved) shadow_.book(last, asking.group, asking.weight);
   }
   booking_.stop = reply_.stop.value_or(Stop::turn);
   booking_.scope = reply_.scope;
@@ -200,10 +189,11 @@ void RedisBooker::fill(const Asking& asking) {
 }
 
 void RedisBooker::answer_alone(const Asking& asking) {
+  release(asking);
   booking_.clear();
   shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
   semaphores_.began_alone(asking.group, booking_.departures.size());
-  remember_turn(asking.group, booking_);
+  told_.answered(asking.group, key_of(asking.group), booking_);
   events_.answer(asking.group, booking_);
 }
 
@@ -217,6 +207,7 @@ WhenDown RedisBooker::rule() const {
 
 /// It may ask again at once.
 void RedisBooker::answer_later(const Asking& asking) {
+  release(asking);
   booking_.clear();
   booking_.scope = Scope::group;
   booking_.ask_again = office_.loop().now();
@@ -227,34 +218,6 @@ void RedisBooker::answer_later(const Asking& asking) {
 void RedisBooker::take_all_back(const Asking& asking) {
   for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
     send_undo(asking.group, last->at, asking.weight);
-  }
-}
-
-void RedisBooker::remember_turn(std::string_view group, const Booking& booking) {
-  const bool told = booking.stop == Stop::turn && booking.not_before != 0;
-  if (booking.scope == Scope::upstream || !told) {
-    wide_turn_ = told;
-    not_before_ = told ? booking.not_before : 0;
-  }
-  const std::string hash(hash_of(group));
-  if (told && booking.scope == Scope::group) {
-    told_groups_[hash] = {std::string(group), booking.not_before};
-  } else {
-    told_groups_.erase(hash);
-  }
-}
-
-/// The upstream's own counters are reset as long as they are in use, those of groups when a lane waits for it.
-void RedisBooker::want_resets(const Asking& asking) {
-  const Time now = office_.loop().now();
-  for (std::size_t i = 0; i < limits_.size(); ++i) {
-    const auto index = static_cast<flow::LimitIndex>(i);
-    if (!std::holds_alternative<CounterConfig>(limits_[i].kind) || !spelling_.shares(index)) continue;
-    if (limits_[i].per == LimitConfig::Per::upstream) {
-      if (!resets_.wanted(index, {})) resets_.want(index, {}, now);
-    } else if (booking_.stop == Stop::turn && booking_.limited_by == index) {
-      resets_.want(index, asking.group, std::max(now, booking_.not_before - kEdge));
-    }
   }
 }
 
@@ -278,9 +241,7 @@ flow::LimitIndex RedisBooker::forbids(int weight) const { return whole_.forbids(
 
 /// What this process remembers of its own departures is a lower bound, and so is what Redis told last.
 Time RedisBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  const Time own = std::max(shadow_.all().ahead(now, group, units, others), not_before_);
-  const auto told = told_groups_.find(std::string(hash_of(group)));
-  return told == told_groups_.end() ? own : std::max(own, told->second.not_before);
+  return std::max(shadow_.all().ahead(now, group, units, others), told_.not_before(key_of(group)));
 }
 
 void RedisBooker::give_back(Time now, std::string_view group, const flow::Departure& departure) {
@@ -298,12 +259,10 @@ bool RedisBooker::landed(Time now, std::string_view group) {
 
 void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
   semaphores_.gave_up(group);
-  const auto hash = hash_of(group);
-  const bool held =
-      scope == Scope::upstream ? std::exchange(wide_turn_, false) : told_groups_.erase(std::string(hash)) > 0;
-  if (!held || alone()) return;
+  const GroupKey key = key_of(group);
+  if (!told_.give_up(scope, key) || alone()) return;
   call_.clear();
-  spelling_.leave(call_, generation_, hash, scope);
+  spelling_.leave(call_, generation_, key, scope);
   call(Script::leave);
 }
 
@@ -325,19 +284,24 @@ void RedisBooker::message(std::string_view words) {
   if (!words.starts_with(kTurns)) return;
   words.remove_prefix(kTurns.size());
   if (words.empty()) return events_.may_ask(Scope::upstream, {});
-  const auto told = told_groups_.find(std::string(words.substr(1)));
-  if (told == told_groups_.end()) return;
-  const std::string group = told->second.group;
+  const std::string* waiting = told_.group_of(words.substr(1));
+  if (!waiting) return;
+  const std::string group = *waiting;  // told_ changes meanwhile
   events_.may_ask(Scope::group, group);
 }
 
 void RedisBooker::tick(Time now) {
   // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
-  const bool wanted = in_use(now) || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
-  if (!alone() && wanted && now - last_touch_ >= kSecond / 2) look(now);
+  const bool wanted =
+      in_use(now) || !apart_.all().empty() || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
+  if (alone()) return;
+  if (wanted && now - last_touch_ >= kSecond / 2) look(now);
+  if (apart_.all().empty()) return;
+  share_apart();  // among as many as there are by now
+  for (const auto& one : apart_.all()) try_together(one);
 }
 
-bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || wide_turn_ || !told_groups_.empty(); }
+bool RedisBooker::in_use(Time now) const { return now - last_asked_ < kInUse || !told_.empty(); }
 
 // ---- small calls ----------------------------------------------------------------------------------------------------
 
@@ -354,14 +318,14 @@ bool RedisBooker::call(Script script) {
 
 void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
   call_.clear();
-  spelling_.undo(call_, generation_, hash_of(group), at, weight);
+  spelling_.undo(call_, generation_, key_of(group), at, weight, apart_.of(group));
   call(Script::undo);
 }
 
 void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   if (until <= now) return;
   call_.clear();
-  spelling_.pause(call_, hash_of(group), until - now);
+  spelling_.pause(call_, key_of(group), until - now);
   call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
     if (*life && !(*life)->worked(outcome)) (*life)->untold_pause(name, until);
   });
@@ -373,11 +337,11 @@ void RedisBooker::untold_pause(std::string_view group, Time until) {
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
-  if (alone()) return;
+  if (alone() || apart_.contains(counter, group)) return;
   const auto& config = std::get<CounterConfig>(limits_[static_cast<std::size_t>(counter)].kind);
   if (group.empty()) resets_.want(counter, {}, office_.loop().now() + config.period.count());  // should no answer come
   call_.clear();
-  spelling_.reset(call_, generation_, hash_of(group), counter);
+  spelling_.reset(call_, generation_, key_of(group), counter);
   call(Script::reset, [life = life_, counter, group](const Outcome& outcome, Time) {
     if (*life) (*life)->was_reset(counter, group, outcome);
   });
@@ -390,7 +354,7 @@ void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, 
   elements.next();  // whether it was reset, and by us
   elements.next();  // when
   const auto next = elements.next().integer();
-  const bool needed = group.empty() ? in_use(now) : told_groups_.contains(std::string(hash_of(group)));
+  const bool needed = group.empty() ? in_use(now) : told_.group_of(key_of(group)) != nullptr;
   if (next > 0 && needed) resets_.want(counter, group, std::max(clock_.to_loop(next), now + kEdge));
 }
 
@@ -414,24 +378,6 @@ void RedisBooker::permits_granted(std::string_view words) {
   const bool number = gap != words.npos &&
                       std::from_chars(words.data() + gap + 1, words.data() + words.size(), total).ec == std::errc{};
   if (limit && number) semaphores_.granted({limit->first, std::string(limit->second)}, total);
-}
-
-/// Without Redis a semaphore goes on as `whenDown` says.
-std::int64_t RedisBooker::allowed_alone(flow::LimitIndex semaphore) const {
-  const auto& limit = limits_[static_cast<std::size_t>(semaphore)];
-  switch (office_.config().when_down) {
-    case WhenDown::open: return std::numeric_limits<std::int64_t>::max();
-    case WhenDown::share: return std::get<SemaphoreConfig>(shares_of({limit}, alive_).front().kind).capacity;
-    case WhenDown::hold:
-    case WhenDown::refuse: break;
-  }
-  return 0;
-}
-
-std::string_view RedisBooker::hash_of(std::string_view group) const {
-  if (group.empty()) return {};
-  digits_ = hash_(group);
-  return {digits_.data(), digits_.size()};
 }
 
 }  // namespace penstock::redis

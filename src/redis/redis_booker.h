@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The booker of one upstream whose limits all processes share: one script call for each ask, answered through
 // BookerEvents within the time-out, whatever happens to Redis. While Redis does not answer, or has lost its memory and
-// waits for what the processes remember, `whenDown` rules. redis_booker.cc has asks and answers, settling.cc how the
-// booker comes to agree with Redis again. Made by booking_office.
+// waits for what the processes remember, `whenDown` rules; so it does for a single limit whose value there is not ours.
+// redis_booker.cc has asks and answers, setting_apart.cc the asks without such a limit, settling.cc how the booker
+// comes to agree with Redis again. Made by booking_office.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,17 @@
 #include "flow/group_hash.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
+#include "redis/apart.h"
 #include "redis/asks.h"
 #include "redis/book_reply.h"
 #include "redis/booking_office.h"
 #include "redis/clock_map.h"
+#include "redis/group_key.h"
 #include "redis/resets.h"
 #include "redis/semaphores.h"
 #include "redis/shadow.h"
 #include "redis/spelling.h"
+#include "redis/told.h"
 
 namespace penstock::redis {
 
@@ -53,27 +57,37 @@ class RedisBooker final : public flow::Booker {
   void message(std::string_view words);
   void tick(flow::Time now);  ///< each second
   bool alone() const { return standing_ != Standing::together; }
+  /// Some limit goes by `whenDown`.
+  bool degraded() const { return alone() || !apart_.all().empty(); }
 
  private:
   enum class Standing : std::uint8_t { together, settling, down };
   // An ask, and its answer.
-  bool own_limits_allow(flow::Time now, const flow::Ask& ask, flow::Booking& booking, flow::Time& base);
-  bool send_ask(flow::Time now, const flow::Ask& ask, bool touch, std::span<const std::string> permits,
+  bool send(flow::Time now, Asks::Id id);
+  bool send_ask(flow::Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                 Call::Done done);
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
-  bool read(const Outcome& outcome, std::size_t count, flow::Time sent);
+  bool read(const Outcome& outcome, std::string_view group, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
-  bool tells_of_permits(std::string_view group);
   void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
   WhenDown rule() const;
   void answer_later(const Asking& asking);
   void take_all_back(const Asking& asking);
-  void remember_turn(std::string_view group, const flow::Booking& booking);
-  void want_resets(const Asking& asking);
   bool worked(const Outcome& outcome);
   void complain(std::string_view why);
+
+  // Setting apart.
+  bool set_apart(const Asking& asking, const Failure& why);
+  void ask_without(Asks::Id id);
+  void release(const Asking& asking);
+  bool allowed_here(flow::Time now, Asking& asking, flow::Booking& booking);
+  void try_together(const Apart::One& one);
+  void no_longer_apart(const Apart::One& one);
+  void share_apart();
+  std::string named(const Apart::One& one) const;
+  flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
 
   // Settling.
   void hand_in(Spelling::HandIn what);
@@ -95,11 +109,10 @@ class RedisBooker final : public flow::Booker {
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);
   void permits_granted(std::string_view words);
-  std::int64_t allowed_alone(flow::LimitIndex semaphore) const;
   void reset(flow::LimitIndex counter, const std::string& group);
   void was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome);
 
-  std::string_view hash_of(std::string_view group) const;
+  GroupKey key_of(std::string_view group) const { return {hash_, group}; }
   bool in_use(flow::Time now) const;
 
   BookingOffice& office_;
@@ -118,6 +131,7 @@ class RedisBooker final : public flow::Booker {
   const flow::LocalBooker whole_;  // never used, for what is said of the limits themselves
   flow::Time round_trip_ = 0;      // smoothed
   Shadow shadow_;
+  Apart apart_;
   Asks asks_;
   Resets resets_;
   Semaphores semaphores_;
@@ -125,22 +139,15 @@ class RedisBooker final : public flow::Booker {
 
   flow::Time last_asked_;
   flow::Time last_touch_;
-  flow::Time not_before_ = 0;  // as last told of the upstream
-  bool wide_turn_ = false;
-  struct Told {
-    std::string group;
-    flow::Time not_before;
-  };
-  std::unordered_map<std::string, Told> told_groups_;   // by hash: whose lanes were told to wait on their own
+  Told told_;
   std::unordered_map<std::string, flow::Time> pauses_;  // that Redis was not told of: until when, by group
   flow::Time complained_;
 
   // For their memory.
   ScriptCall call_;
-  std::vector<std::string> told_;
+  std::vector<std::string> permits_;
   BookReply reply_;
   flow::Booking booking_;
-  mutable flow::GroupHash::Digits digits_{};
 };
 
 }  // namespace penstock::redis

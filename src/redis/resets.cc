@@ -3,21 +3,38 @@
 #include "redis/resets.h"
 
 #include <algorithm>
+#include <variant>
 #include <vector>
 
 namespace penstock::redis {
 
-Resets::Resets(loop::Loop& loop, Reset reset)
-    : loop_(loop), reset_(std::move(reset)), timer_(loop, [this] { fire(); }) {}
+namespace {
+constexpr flow::Time kEdge = 1'000;  // what is expected after a reset comes so long after it
+}
+
+Resets::Resets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset)
+    : loop_(loop), reset_(std::move(reset)), timer_(loop, [this] { fire(); }) {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!limits[i].shared || !std::holds_alternative<CounterConfig>(limits[i].kind)) continue;
+    counters_.push_back({static_cast<flow::LimitIndex>(i), limits[i].per == LimitConfig::Per::group});
+  }
+}
+
+void Resets::answered(flow::Time now, std::string_view group, const flow::Booking& booking) {
+  for (const Counter& counter : counters_) {
+    if (counter.of_group) {
+      const bool waits = booking.stop == flow::Booking::Stop::turn && booking.limited_by == counter.limit;
+      if (waits) want(counter.limit, group, std::max(now, booking.not_before - kEdge));
+    } else if (!wanted_.contains({counter.limit, std::string()})) {
+      want(counter.limit, {}, now);
+    }
+  }
+}
 
 void Resets::want(flow::LimitIndex counter, std::string_view group, flow::Time at) {
   const auto [known, is_new] = wanted_.try_emplace({counter, std::string(group)}, at);
   known->second = std::min(known->second, at);
   if (!timer_.running() || at < timer_.at()) timer_.start(at);
-}
-
-bool Resets::wanted(flow::LimitIndex counter, std::string_view group) const {
-  return wanted_.contains({counter, std::string(group)});
 }
 
 void Resets::clear() {

@@ -8,29 +8,39 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "flow/booker.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
+#include "penstock/limits.h"
 
 namespace penstock::redis {
 
 class Resets {
  public:
   using Reset = std::function<void(flow::LimitIndex counter, const std::string& group)>;
-  Resets(loop::Loop& loop, Reset reset);
+  Resets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset);
 
+  /// A lane was answered so. The upstream's own counters are reset as long as they are in use, those of groups when a
+  /// lane waits for it.
+  void answered(flow::Time now, std::string_view group, const flow::Booking& booking);
   /// Not before `at`; the sooner of two wishes counts. `group` is its name, empty for the upstream's own counter.
   void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
-  bool wanted(flow::LimitIndex counter, std::string_view group) const;
   void clear();
 
  private:
   void fire();
   void sleep();
 
+  struct Counter {
+    flow::LimitIndex limit;
+    bool of_group;
+  };
+
   loop::Loop& loop_;
   const Reset reset_;
+  std::vector<Counter> counters_;  // that are shared
   std::map<std::pair<flow::LimitIndex, std::string>, flow::Time> wanted_;
   loop::Timer timer_;
 };

@@ -17,11 +17,11 @@ constexpr std::int64_t kMostPermits = 1'000'000'000'000;  // that Redis can have
 }  // namespace
 
 Semaphores::Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events,
-                       HashOf hash_of, Renew renew)
+                       KeyOf key_of, Renew renew)
     : loop_(loop),
       limits_(limits),
       events_(events),
-      hash_of_(std::move(hash_of)),
+      key_of_(std::move(key_of)),
       renew_(std::move(renew)),
       turn_end_(loop, [this] { tell_news(); }),
       timer_(loop, [this] { look_at_clock(); }) {
@@ -46,7 +46,7 @@ Time Semaphores::lease(LimitIndex place) const {
 Semaphores::Entry& Semaphores::entry(LimitIndex place, std::string_view group) {
   if (!of_group(place)) group = {};
   if (!timer_.running()) timer_.start(loop_.now() + shortest_ / kLooksInALease);
-  return *all_.try_emplace({place, std::string(hash_of_(group))}, lease(place), loop_.now(), group).first;
+  return *all_.try_emplace({place, key_of_(group)}, lease(place), loop_.now(), group).first;
 }
 
 template <typename Use>

@@ -33,9 +33,9 @@ class Semaphores {
   };
   /// `renew` calls the script for one, telling these words, and sees to it that renewed() is called if it answers.
   using Renew = std::function<void(const Named& which, const std::string& told)>;
-  using HashOf = std::function<std::string_view(std::string_view group)>;
+  using KeyOf = std::function<std::string(std::string_view group)>;
 
-  Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events, HashOf hash_of,
+  Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events, KeyOf key_of,
              Renew renew);
 
   bool any() const { return !places_.empty(); }
@@ -102,7 +102,7 @@ class Semaphores {
   loop::Loop& loop_;
   const std::vector<LimitConfig>& limits_;
   flow::BookerEvents& events_;
-  const HashOf hash_of_;
+  const KeyOf key_of_;
   const Renew renew_;
   Allowance allowance_ = [](flow::LimitIndex) { return 0; };
   std::vector<flow::LimitIndex> places_;  // of the shared semaphores, in order

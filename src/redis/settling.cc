@@ -49,10 +49,9 @@ void RedisBooker::join() {
 
 /// What they were told to wait for does not count any more.
 void RedisBooker::wake_lanes() {
-  wide_turn_ = false;
-  not_before_ = 0;
+  const auto groups = told_.forget();
   events_.may_ask(Scope::upstream, {});
-  for (const auto& [hash, told] : std::exchange(told_groups_, {})) events_.may_ask(Scope::group, told.group);
+  for (const auto& group : groups) events_.may_ask(Scope::group, group);
 }
 
 /// Redis has lost its memory, as reply_ says.
@@ -78,7 +77,8 @@ void RedisBooker::hand_in(Spelling::HandIn what) {
   };
   std::vector<State> states;
   shadow_.hand_in([&](flow::LimitIndex limit, std::string_view group, const std::string& text) {
-    if (spelling_.shares(limit) && states.size() < kMostStates) states.push_back({limit, std::string(group), text});
+    const bool told = spelling_.shares(limit) && !apart_.contains(limit, group);
+    if (told && states.size() < kMostStates) states.push_back({limit, std::string(group), text});
   });
   std::size_t at = 0;
   do {
@@ -87,7 +87,7 @@ void RedisBooker::hand_in(Spelling::HandIn what) {
     call_.clear();
     spelling_.begin_hand_in(call_, generation_,
                             what == Spelling::HandIn::last && !last ? Spelling::HandIn::more_follows : what);
-    for (; at < end; ++at) spelling_.add_state(call_, states[at].limit, hash_of(states[at].group), states[at].text);
+    for (; at < end; ++at) spelling_.add_state(call_, states[at].limit, key_of(states[at].group), states[at].text);
     call(Script::hand_in,
          [life = life_, matters = last && what == Spelling::HandIn::last](const Outcome& outcome, Time) {
            if (*life && (*life)->worked(outcome) && matters) (*life)->handed_in(*outcome);
@@ -101,17 +101,18 @@ void RedisBooker::handed_in(const Reply& reply) {
 
 /// Asks for nothing: says that this process is alive, and learns how things stand.
 void RedisBooker::look(Time now) {
-  told_.clear();
-  semaphores_.tell(told_);
-  send_ask(now, {.count = 0}, true, told_, [life = life_](const Outcome& outcome, Time sent) {
-    if (*life) (*life)->looked(outcome, sent);
-  });
+  permits_.clear();
+  semaphores_.tell(permits_);
+  send_ask(now, {.count = 0, .without = apart_.of({})}, true, permits_,
+           [life = life_](const Outcome& outcome, Time sent) {
+             if (*life) (*life)->looked(outcome, sent);
+           });
 }
 
 void RedisBooker::looked(const Outcome& outcome, Time sent) {
   if (standing_ == Standing::down) return;
   const bool settling = standing_ == Standing::settling;
-  const bool understood = read(outcome, 0, sent) && tells_of_permits({});
+  const bool understood = read(outcome, {}, 0, sent);
   if (!understood || (settling && reply_.status == Status::closed)) {
     if (settling) look_again_.start(office_.loop().now() + kBetweenLooks);
   } else if (reply_.status == Status::closed) {

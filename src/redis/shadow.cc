@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "redis/share.h"
 
@@ -27,13 +28,30 @@ void Shadow::give_back(flow::Time now, std::string_view group, const flow::Depar
 
 void Shadow::go_alone(int processes) {
   alone_ = true;
-  all_.set_limits(shares_of(limits_, processes));
+  processes_ = processes;
+  divide();
 }
 
 void Shadow::come_back() {
   if (!alone_) return;
   alone_ = false;
-  all_.set_limits(limits_);
+  divide();
+}
+
+void Shadow::set_apart(const std::vector<Apart::One>& limits, int processes) {
+  apart_.clear();
+  for (const auto& one : limits) apart_.push_back(one.limit);
+  processes_ = processes;
+  divide();
+}
+
+void Shadow::divide() {
+  auto limits = shares_of(limits_, processes_);
+  for (std::size_t i = 0; i < limits.size() && !alone_; ++i) {
+    const bool apart = std::ranges::find(apart_, static_cast<flow::LimitIndex>(i)) != apart_.end();
+    if (!apart) limits[i] = limits_[i];
+  }
+  all_.set_limits(std::move(limits));
 }
 
 void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking) {

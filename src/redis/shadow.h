@@ -11,6 +11,7 @@
 #include "flow/local_booker.h"
 #include "penstock/config.h"
 #include "penstock/limits.h"
+#include "redis/apart.h"
 
 namespace penstock::redis {
 
@@ -29,6 +30,8 @@ class Shadow {
   /// From now on limits that are shared are divided by so many; from then on whole again.
   void go_alone(int processes);
   void come_back();
+  /// The same of these alone; of all others no more.
+  void set_apart(const std::vector<Apart::One>& limits, int processes);
   /// What is granted without Redis.
   void answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking);
 
@@ -42,6 +45,7 @@ class Shadow {
 
  private:
   void granted(const flow::Ask& ask, const flow::Departure& departure);
+  void divide();
 
   const std::vector<LimitConfig>& limits_;
   flow::Instant at_zero_;
@@ -49,6 +53,8 @@ class Shadow {
   std::unique_ptr<flow::LocalBooker> unknown_;  // granted alone since Redis was last told; none: nothing
   bool all_unknown_ = false;
   bool alone_ = false;
+  std::vector<flow::LimitIndex> apart_;
+  int processes_ = 1;
   flow::Time alone_until_;  // the latest departure granted alone
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <variant>
 
 namespace penstock::redis {
@@ -47,6 +48,16 @@ std::vector<LimitConfig> shares_of(std::vector<LimitConfig> limits, int processe
     if (limit.shared && processes > 1) std::visit([=](auto& kind) { divide(kind, processes); }, limit.kind);
   }
   return limits;
+}
+
+std::int64_t permits_alone(const SemaphoreConfig& semaphore, WhenDown rule, int processes) {
+  switch (rule) {
+    case WhenDown::share: return semaphore.capacity / std::max(1, processes);
+    case WhenDown::open: return std::numeric_limits<std::int64_t>::max();
+    case WhenDown::hold:
+    case WhenDown::refuse: break;
+  }
+  return 0;
 }
 
 }  // namespace penstock::redis

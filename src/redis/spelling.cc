@@ -14,6 +14,7 @@ namespace {
 using Numbers = std::array<std::string, 3>;
 
 const std::string_view kSemaphore = limit_key(SemaphoreConfig{});
+constexpr std::string_view kLeftOut = "-";
 
 std::string spelt(Duration time) { return std::to_string(time.count()); }
 
@@ -80,18 +81,17 @@ void Spelling::book(ScriptCall& call, const Asked& asked) const {
   words.keep(asked.group);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
-  words.number(static_cast<std::int64_t>(asked.ahead));
-  add_limits(call, asked.group, asked.permits);
+  add_limits(call, asked.group, asked.without, asked.permits);
 }
 
-void Spelling::undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
-                    int weight) const {
+void Spelling::undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
+                    std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.add("1");
   call.arguments.number(at);
   call.arguments.number(weight);
-  add_limits(call, group);
+  add_limits(call, group, without);
 }
 
 void Spelling::leave(ScriptCall& call, std::string_view generation, std::string_view group,
@@ -192,12 +192,15 @@ void Spelling::add_key(Words& keys, const Limit& limit, std::string_view group) 
   }
 }
 
-void Spelling::add_limits(ScriptCall& call, std::string_view group, std::span<const std::string> permits) const {
+void Spelling::add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
+                          std::span<const std::string> permits) const {
   for (const Limit& limit : limits_) {
     if (limit.of_group && group.empty()) continue;
     add_key(call.keys, limit, group);
     const bool tells = !permits.empty() && limit.arguments[0] == kSemaphore;
-    for (std::size_t i = 0; i < limit.arguments.size() - (tells ? 1 : 0); ++i) call.arguments.add(limit.arguments[i]);
+    const bool left_out = std::ranges::find(without, limit.place) != without.end();
+    call.arguments.add(left_out ? kLeftOut : limit.arguments[0]);
+    for (std::size_t i = 1; i < limit.arguments.size() - (tells ? 1 : 0); ++i) call.arguments.add(limit.arguments[i]);
     if (!tells) continue;
     call.arguments.keep(permits.front());
     permits = permits.subspan(1);

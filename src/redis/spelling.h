@@ -37,11 +37,12 @@ class Spelling {
     std::string_view group;  ///< its hash; empty: only the upstream's own limits count
     std::size_t count = 0;
     int weight = 1;
-    std::size_t ahead = 0;
-    std::span<const std::string> permits = {};  ///< what is told of each semaphore that counts, in order
+    std::span<const std::string> permits = {};       ///< what is told of each semaphore that counts, in order
+    std::span<const flow::LimitIndex> without = {};  ///< limits that are left out, but keep their places
   };
   void book(ScriptCall& call, const Asked& asked) const;
-  void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight) const;
+  void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
+            std::span<const flow::LimitIndex> without = {}) const;
   void leave(ScriptCall& call, std::string_view generation, std::string_view group, flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
@@ -70,7 +71,8 @@ class Spelling {
 
   const Limit* find(flow::LimitIndex limit) const;
   void add_key(Words& keys, const Limit& limit, std::string_view group) const;
-  void add_limits(ScriptCall& call, std::string_view group, std::span<const std::string> permits = {}) const;
+  void add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
+                  std::span<const std::string> permits = {}) const;
   void add_turns(Words& keys, std::string_view group) const { keys.join({turns_, group}); }
 
   const std::string upstream_, who_, channel_;

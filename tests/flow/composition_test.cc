@@ -88,7 +88,7 @@ class Trial {
   void ask(std::size_t group) {
     const auto count = static_cast<std::size_t>(chance_.from_to(1, 12));
     Booking booking;
-    booker_.ask(now_, {kGroups[group], count, chance_.from_to(1, kHeaviest), 0}, booking);
+    booker_.ask(now_, {kGroups[group], count, chance_.from_to(1, kHeaviest)}, booking);
     ASSERT_LE(booking.departures.size(), count);
     Time last = now_;
     for (const Departure& departure : booking.departures) {

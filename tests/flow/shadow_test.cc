@@ -52,6 +52,9 @@ TEST(Shadow, says_of_each_group_what_it_remembers_of_it) {
   EXPECT_THAT(states_of(booker),
               testing::UnorderedElementsAre("0  1w 50400000000000 3 1000000", "1 a 1w 50400000000000 1 1000000",
                                             "1 b 1w 50400000000000 2 1000000"));
+  EXPECT_EQ(booker.state(0, ""), "1w 50400000000000 3 1000000");
+  EXPECT_EQ(booker.state(1, "b"), "1w 50400000000000 2 1000000");
+  EXPECT_EQ(booker.state(1, "c"), "");
 }
 
 TEST(Shadow, looks_without_granting) {

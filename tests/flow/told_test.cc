@@ -270,7 +270,6 @@ TEST(Lead, is_how_near_the_last_departure_must_be_before_a_lane_asks_for_more) {
   EXPECT_EQ(booker.asks.size(), 1u);
   yard.advance_to(last - 2 * kMs);
   EXPECT_THAT(booker.asks.back(), (Asked{"", 2}));
-  EXPECT_EQ(booker.aheads.back(), 1u);
 }
 
 TEST(LimitedBy, is_the_limit_that_made_a_request_wait) {

@@ -32,7 +32,6 @@ class SlowBooker final : public Booker {
   };
   bool ask(Time, const Ask& ask, Booking&) override {
     asks.push_back({std::string(ask.group), ask.count, ask.weight});
-    aheads.push_back(ask.ahead);
     return false;
   }
   Time patience() const override { return its_patience; }
@@ -47,7 +46,6 @@ class SlowBooker final : public Booker {
   void pause(Time, std::string_view, Time) override {}
 
   std::vector<Asked> asks;
-  std::vector<std::size_t> aheads;
   std::vector<Time> given_back;
   std::vector<std::pair<Booking::Scope, std::string>> gave_up;
   Time its_patience = 0;

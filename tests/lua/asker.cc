@@ -80,8 +80,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                   touch ? "1" : "0",
                   std::string(ask.group),
                   text(ask.count),
-                  text(ask.weight),
-                  text(ask.ahead)};
+                  text(ask.weight)};
   add_limits(arguments);
   const auto reply = scripts_.call(Script::book, instant(now), keys, std::move(arguments));
   if (reply.items.size() != 11) return {.status = reply.text};

@@ -107,7 +107,7 @@ void Crowd::ask(Process& process, Lane& lane) {
     // Those that gave up meanwhile are not asked for.
     const std::size_t count =
         std::max<std::size_t>(1, lane.waiting.size() - std::min(lane.booked, lane.waiting.size()));
-    Answer answer = process.asker.ask(now_, {lane.group, count, 1, lane.booked}, touch);
+    Answer answer = process.asker.ask(now_, {lane.group, count, 1}, touch);
     EXPECT_THAT(answer.status, testing::AnyOf("ok", "stale", "closed"));
     deliver_messages();
     plan_event(now_ + half_trip(process),

@@ -19,7 +19,7 @@ class Scripted final : public scenarios::Asked {
 
   flow::Booking ask(Time now, const flow::Ask& ask) override {
     reset_until(now);
-    const Answer answer = asker_.ask(now, {ask.group, ask.count, ask.weight, 0});
+    const Answer answer = asker_.ask(now, ask);
     EXPECT_EQ(answer.status, "ok");
     EXPECT_EQ(answer.granted_all, answer.booking.departures.size() == ask.count);
     if (!answer.booking.departures.empty()) asker_will_reset(now, ask.group);

@@ -124,10 +124,35 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
                                          Words{"SET", std::string("\0\xff\n", 3)}, Words{"RPUSH", "five"},
                                          Words{"HSET", "a", "1"}, Words{"SADD", "a"}, Words{"ZADD", "1", "a"}));
 
+TEST_F(Stored, a_limit_that_is_left_out_is_neither_read_nor_written_and_the_others_keep_their_places) {
+  Asker me = asker({pacer(10), window(2, sec(1))});
+  server_.run({"SET", me.key("pacer"), "hello"});
+  const auto reply = scripts_.call(Script::book, 1,
+                                   {me.key("head"), me.key("alive"), me.key("hold"), me.key("pacer"), me.key("window")},
+                                   {"me", "",   "g", "1",   "0",      "",  "3", "1", "-",       "u",
+                                    "d",  "10", "0", "0.5", "window", "u", "d", "2", "1000000", "0"});
+  ASSERT_EQ(reply.items.size(), 11U) << reply.text;
+  EXPECT_EQ(reply.items[10].items.size(), 2U * 2) << "two of three";
+  EXPECT_EQ(reply.items[6].integer, 1) << "because of the window";
+  EXPECT_EQ(server_.run({"GET", me.key("pacer")}).text, "hello");
+  EXPECT_EQ(ttl(me.key("pacer")), -1);
+}
+
+TEST_F(Stored, a_hand_in_of_nothing_sees_to_it_that_the_value_is_ours) {
+  Asker me = asker({window(2, sec(1))}), other = asker({window(2, sec(1))}, "other");
+  ASSERT_EQ(me.ask(0, {}).status, "ok");
+  const std::string stored = server_.run({"GET", me.key("window")}).text;
+  EXPECT_EQ(me.hand_in(1, "", {""}).items.size(), 3U);
+  EXPECT_EQ(server_.run({"GET", me.key("window")}).text, stored);
+  server_.run({"SET", me.key("window"), "hello"});
+  other.know(me.generation(), 1);
+  EXPECT_THAT(other.hand_in(1, "", {""}).text, StartsWith("CORRUPT " + me.key("window")));
+}
+
 TEST_F(Stored, a_kind_that_is_not_known_is_an_error_and_writes_nothing) {
   Asker me = asker({pacer(10)});
   const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("hold"), me.key("x")},
-                                   {"me", "", "g", "1", "0", "", "1", "1", "0", "magic", "u", "d", "1", "2", "3"});
+                                   {"me", "", "g", "1", "0", "", "1", "1", "magic", "u", "d", "1", "2", "3"});
   EXPECT_THAT(reply.text, HasSubstr("no limit of the kind magic"));
   EXPECT_TRUE(keys().empty());
 }

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 class AsksTest : public testing::Test {
  protected:
-  Asks::Id add(const char* group) { return asks_.add(run_.loop.now(), {.group = group}, 0); }
+  Asks::Id add(const char* group) { return asks_.add(run_.loop.now(), {.group = group}); }
 
   test::TestLoop run_;
   std::vector<std::string> late_;

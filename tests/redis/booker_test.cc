@@ -134,6 +134,18 @@ TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
 
+TEST_F(BookerTest, keeps_to_limits_of_its_own_where_many_lanes_ask_at_once) {
+  for (const LimitConfig::Kind& kind : {LimitConfig::Kind(SlidingWindowConfig{.max = 3, .interval = 20s}),
+                                        LimitConfig::Kind(SemaphoreConfig{.capacity = 3})}) {
+    const auto a = desk({own({.kind = kind, .name = "own"}), window(1000, 1s)});
+    a->fly_on();
+    for (int i = 0; i < 9; ++i) a->arrive(1, "group " + std::to_string(i));
+    ASSERT_TRUE(took_off(*a, 3));
+    run_.run_for(kSecond / 10);
+    EXPECT_THAT(a->took_off(), SizeIs(3)) << limit_key(kind);
+  }
+}
+
 TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
   const auto a = desk({own(pacer(500)), pacer(50)}), b = desk({own(pacer(500)), pacer(50)});
   a->arrive(8), b->arrive(8);

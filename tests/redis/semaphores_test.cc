@@ -53,7 +53,7 @@ class SemaphoresTest : public testing::Test, public flow::BookerEvents {
   std::vector<std::string> told_;  // of renewals: place, hash, words
   std::vector<std::string> called_, cuts_;
   std::function<void(const Semaphores::Named&)> on_renewal_ = [](const auto&) {};
-  Semaphores semaphores_{run_.loop, limits_, *this, [](std::string_view group) { return group; },
+  Semaphores semaphores_{run_.loop, limits_, *this, [](std::string_view group) { return std::string(group); },
                          [this](const Semaphores::Named& which, const std::string& words) {
                            told_.push_back(std::to_string(which.limit) + which.group + " " + words);
                            on_renewal_(which);
@@ -65,7 +65,8 @@ TEST_F(SemaphoresTest, are_those_that_are_shared) {
   auto alone = limits_;
   for (auto& limit : alone) limit.shared = false;
   const Semaphores none(
-      run_.loop, alone, *this, [](std::string_view group) { return group; }, [](const auto&, const auto&) {});
+      run_.loop, alone, *this, [](std::string_view group) { return std::string(group); },
+      [](const auto&, const auto&) {});
   EXPECT_FALSE(none.any());
 }
 

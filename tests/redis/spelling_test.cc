@@ -44,13 +44,12 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                          .touch = true,
                          .group = "0123",
                          .count = 4,
-                         .weight = 2,
-                         .ahead = 5});
+                         .weight = 2});
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:turns:0123",
                           "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "5",                                      //
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2",                                           //
                           "pacer", "u", "d", "0.1", "2", "0.5",                                                   //
                           "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "0",  //
                           "tokenBucket", "u", "d", "9", "2", "3000"));
@@ -60,7 +59,16 @@ TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   spelling_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
                                              "p:{up}:semaphore", "p:{up}:bucket"));
-  EXPECT_EQ(call_.arguments.size(), 9u + 3 * 6);
+  EXPECT_EQ(call_.arguments.size(), 8u + 3 * 6);
+}
+
+TEST_F(SpellingTest, of_an_ask_without_a_limit_keeps_the_places_of_the_others) {
+  const std::vector<flow::LimitIndex> without{2};
+  spelling_.book(call_, {.fresh_generation = "g", .group = "0123", .without = without});
+  const auto arguments = texts(call_.arguments);
+  ASSERT_EQ(arguments.size(), 8u + 4 * 6);
+  EXPECT_THAT((std::vector{arguments[8], arguments[14], arguments[20], arguments[26]}),
+              ElementsAre("pacer", "-", "semaphore", "tokenBucket"));
 }
 
 TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {

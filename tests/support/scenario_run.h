@@ -64,7 +64,6 @@ class Course {
     Time ask_again = 0;
     int told = 0;  // when, among the others
     LimitIndex told_by = kNoLimit;
-    std::vector<Time> booked;
   };
 
   void happen(const Arrive& arrival) {
@@ -82,17 +81,15 @@ class Course {
   void happen(const GiveBack& back) {
     const Request& request = requests_.at(back.request);
     ASSERT_GT(request.departure.at, back.at) << "is not ahead";
-    std::erase(lanes_[request.group].booked, request.departure.at);
     asked_.give_back(back.at, request.group, request.departure);
   }
 
   /// Until nobody waits, or it is told to.
   void ask(Time now, const std::string& group, Lane& lane) {
     while (!lane.waiting.empty()) {
-      std::erase_if(lane.booked, [&](Time at) { return at <= now; });
       const std::size_t count = run_at_head(lane);
       const int weight = requests_[lane.waiting.front()].weight;
-      const flow::Booking booking = asked_.ask(now, {group, count, weight, lane.booked.size()});
+      const flow::Booking booking = asked_.ask(now, {group, count, weight});
       ASSERT_LE(booking.departures.size(), count);
       for (const flow::Departure& departure : booking.departures) grant(lane, departure);
       if (booking.departures.size() == count) continue;
@@ -114,7 +111,6 @@ class Course {
     request.departure = departure;
     request.outcome = {departure.at, departure.limited_by};
     if (departure.limited_by == kNoLimit && departure.at > request.arrived) request.outcome.by = lane.told_by;
-    lane.booked.push_back(departure.at);
   }
 
   std::size_t run_at_head(const Lane& lane) const {

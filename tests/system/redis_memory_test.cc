@@ -153,16 +153,33 @@ TEST(LostMemory, of_one_key_costs_one_burst_at_most) {
   for (const auto& each : stage.daemons) EXPECT_EQ(each.metric("penstock_redis_errors_total"), 0);
 }
 
+TEST(OneForeignValue, leaves_all_other_limits_shared) {
+  SharedStage stage({.limits = "pacer: { qps: 1000 }\n- window: { reservoir: 20, interval: 500ms }"});
+  const Daemon &a = stage.add(), &b = stage.add();
+  stage.redis.run({"SET", stage.key("pacer"), "hello"});
+  Load load(stage.ports(), stage.origin.url(), 8);
+  ASSERT_TRUE(eventually([&] { return is_degraded(a) && is_degraded(b); }));
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 61));
+  EXPECT_TRUE(is_degraded(a) && is_degraded(b)) << "as long as it is there";
+  stage.redis.run({"DEL", stage.key("pacer")});
+  EXPECT_TRUE(eventually([&] { return !is_degraded(a) && !is_degraded(b); }));
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 41));
+  EXPECT_EQ(load.stop().by_status.size(), 1u);
+  EXPECT_THAT(per_window(stage.arrivals.times(), kWindow), Each(Le(20u)));
+  for (const auto* each : {&a, &b}) EXPECT_EQ(lines_with(each->diagnostics(), "CORRUPT"), 1u) << each->diagnostics();
+}
+
 struct Foreign {
   std::string_view name, limit, key;
   std::vector<std::string> value;  ///< a command but for its key, which comes second
+  bool apart = true;               ///< the limit goes by `whenDown` alone
 };
 void PrintTo(const Foreign& foreign, std::ostream* out) { *out << foreign.name; }
 
 class ForeignValue : public testing::TestWithParam<Foreign> {};
 
 TEST_P(ForeignValue, is_reported_and_counted_and_whenDown_holds_until_it_is_gone) {
-  const auto& [name, limit, key, value] = GetParam();
+  const auto& [name, limit, key, value, apart] = GetParam();
   SharedStage stage({.limits = std::string(limit), .when_down = "refuse"});
   const Daemon& daemon = stage.add();
   EXPECT_EQ(stage.fetch(daemon).status, 200);
@@ -177,7 +194,10 @@ TEST_P(ForeignValue, is_reported_and_counted_and_whenDown_holds_until_it_is_gone
   EXPECT_EQ(refused.error(), "destination_unavailable");
   EXPECT_GE(errors(daemon, "corrupt"), 1) << daemon.admin("/metrics").body;
   EXPECT_TRUE(comes_to_say(daemon, "CORRUPT " + full)) << daemon.diagnostics();
-  EXPECT_TRUE(is_up(daemon)) << "it is this one limit that fails";
+  EXPECT_THAT(refused.field("proxy-status"),
+              testing::HasSubstr("limits cannot be asked (" + std::string(apart ? key : "redis") + ")"));
+  EXPECT_EQ(is_degraded(daemon), apart);
+  EXPECT_TRUE(is_up(daemon)) << "it is this one value that is wrong";
   const auto left = stage.redis.run({"PTTL", full}).integer;
   EXPECT_GT(left, 0) << "not poisoned for ever";
   EXPECT_LE(left, 60'000);
@@ -185,6 +205,7 @@ TEST_P(ForeignValue, is_reported_and_counted_and_whenDown_holds_until_it_is_gone
   stage.redis.run({"DEL", full});
   EXPECT_TRUE(eventually([&] { return stage.fetch(daemon).status == 200; }));
   EXPECT_FALSE(is_degraded(daemon));
+  EXPECT_TRUE(!apart || comes_to_say(daemon, "limit " + std::string(key) + " of api is shared again"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -203,9 +224,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "tokenBucket",
                 {"SET", "1b nan 0"}},
         Foreign{"counter_hash", "counter: { max: 9, period: 1s }", "counter", {"HSET", "a", "b"}},
-        Foreign{"semaphore_text", "semaphore: { capacity: 9, lease: 1s }", "semaphore", {"SET", "1s|x|"}},
-        Foreign{"head", "pacer: { qps: 1000 }", "head", {"SET", "0"}},
-        Foreign{"hold", "pacer: { qps: 1000 }", "hold", {"SET", "for ever"}}),
+        Foreign{"semaphore_text", "semaphore: { capacity: 9, lease: 1s }", "semaphore", {"SET", "1s|x|"}, false},
+        Foreign{"head", "pacer: { qps: 1000 }", "head", {"SET", "0"}, false},
+        Foreign{"hold", "pacer: { qps: 1000 }", "hold", {"SET", "for ever"}, false}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(MadRedis, is_dropped_and_nobody_notices) {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a limit under whose key Redis has something else: it goes by `whenDown` alone, without the others,
+// and once a second it is tried whether the value has gone.
+#include <algorithm>
+#include <utility>
+
+#include "redis/redis_booker.h"
+
+namespace penstock::redis {
+
+using flow::Booking;
+using flow::Time;
+using Scope = Booking::Scope;
+
+/// Whether an ask has failed because of a limit that can be kept apart, and now is.
+bool RedisBooker::set_apart(const Asking& asking, const Failure& why) {
+  constexpr std::string_view kCorrupt = "CORRUPT ";
+  if (why.kind != FailureKind::corrupt) return false;
+  std::string_view key = why.text;
+  key.remove_prefix(std::min(kCorrupt.size(), key.size()));
+  const auto found = spelling_.limit_of(key.substr(0, key.find(' ')));
+  if (!found || std::ranges::find(asking.without, found->first) != asking.without.end()) return false;
+  const LimitConfig& limit = limits_[static_cast<std::size_t>(found->first)];
+  if (std::holds_alternative<SemaphoreConfig>(limit.kind)) return false;  // what is held of it hangs on each ask
+  const Apart::One one{found->first, found->second.empty() ? "" : asking.group};
+  if (apart_.add(one)) {
+    office_.notice(LogLevel::error, named(one) + " goes on without Redis: " + why.text);
+    share_apart();
+    office_.standing_changed();
+  }
+  return apart_.contains(one.limit, one.group);
+}
+
+/// The same ask once more, without the limits that are apart, within the time that it has. Those that were told to wait
+/// may have been told so by one of them.
+void RedisBooker::ask_without(Asks::Id id) {
+  const Time now = office_.loop().now();
+  Asking& asking = asks_.find(id);
+  semaphores_.failed(asking.group, asking.claims);
+  booking_.clear();
+  const bool asks = standing_ == Standing::together && !asking.late;
+  if (asks) release(asking);
+  const bool stopped = asks && !allowed_here(now, asking, booking_);
+  if (!asks || stopped || !send(now, id)) {
+    const Asking taken = asks_.take(id);
+    if (stopped) {
+      events_.answer(taken.group, booking_);
+    } else if (!taken.late) {
+      answer_alone(taken);
+    }
+  }
+  wake_lanes();
+}
+
+/// Whether what this process keeps by itself, limits that are not shared or are apart, allows a departure about when
+/// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go. It is booked for
+/// then, so that no other lane that asks meanwhile counts on it too.
+bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
+  asking.base = now;
+  asking.reserved = false;
+  asking.without = apart_.of(asking.group);
+  const WhenDown rule = office_.config().when_down;
+  if (!asking.without.empty() && (rule == WhenDown::hold || rule == WhenDown::refuse)) {
+    shadow_.answer(now, asking.ask(), rule, booking);
+    booking.limited_by = asking.without.front();
+    booking.scope = scope_of(booking.limited_by);
+    return false;
+  }
+  if (!own_limits_ && (asking.without.empty() || rule == WhenDown::open)) return true;
+  asking.count = 1;
+  shadow_.all().look(now, asking.ask(), booking);
+  if (booking.departures.empty()) return false;
+  const flow::Departure first = booking.departures.front();
+  booking.clear();
+  asking.base = first.at;
+  if (first.at <= now + clock_.round_trip()) {
+    shadow_.book(first.at, asking.group, asking.weight);
+    asking.reserved = true;
+    return true;
+  }
+  booking.scope = first.limited_by >= 0 ? scope_of(first.limited_by) : Scope::group;
+  booking.limited_by = first.limited_by;
+  booking.not_before = first.at;
+  booking.ask_again = first.at - clock_.round_trip();
+  return false;
+}
+
+void RedisBooker::release(const Asking& asking) {
+  const flow::Departure departure{.at = asking.base, .weight = asking.weight};
+  if (asking.reserved) shadow_.all().give_back(office_.loop().now(), asking.group, departure);
+}
+
+/// What this process has let go is handed in where Redis knows nothing of that limit any more; it says if it still has
+/// something else.
+void RedisBooker::try_together(const Apart::One& one) {
+  call_.clear();
+  spelling_.begin_hand_in(call_, generation_, Spelling::HandIn::afterwards);
+  spelling_.add_state(call_, one.limit, key_of(one.group), shadow_.all().state(one.limit, one.group));
+  call(Script::hand_in, [life = life_, one](const Outcome& outcome, Time) {
+    if (*life && outcome && outcome->elements().next().text() == "open") (*life)->no_longer_apart(one);
+  });
+}
+
+void RedisBooker::no_longer_apart(const Apart::One& one) {
+  if (!apart_.remove(one)) return;
+  share_apart();
+  office_.standing_changed();
+  office_.notice(LogLevel::info, named(one) + " is shared again");
+  wake_lanes();
+}
+
+void RedisBooker::share_apart() {
+  if (office_.config().when_down == WhenDown::share) shadow_.set_apart(apart_.all(), alive_);
+}
+
+std::string RedisBooker::named(const Apart::One& one) const {
+  const auto& limit = limits_[static_cast<std::size_t>(one.limit)];
+  return "limit " + std::string(limit_name(limit)) + " of " + name_ + (one.group.empty() ? "" : " for one group");
+}
+
+Scope RedisBooker::scope_of(flow::LimitIndex limit) const {
+  const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
+  return of_group ? Scope::group : Scope::upstream;
+}
+
+}  // namespace penstock::redis
