@@ -8,9 +8,10 @@
 # file that tells the time: production's, or that of the tests, so that both run the same scripts.
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
-set(PENSTOCK_LUA_SCRIPTS book undo leave pause reset hand_in permits)
+set(PENSTOCK_LUA_SCRIPTS book undo moved leave pause reset hand_in permits)
 set(_parts_book     store ${_kinds} hold turns head presence limits granting waiting)
 set(_parts_undo     store ${_kinds} head limits)
+set(_parts_moved    store ${_kinds} head limits)
 set(_parts_leave    store turns head messages)
 set(_parts_pause    store hold head)
 set(_parts_reset    store counter turns head messages)

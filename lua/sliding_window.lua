@@ -60,7 +60,8 @@ local function sliding_window()
 
   local function write(l, now)
     local new, dropped = l.new, l.anew and 0 or past(l, now)
-    if l.anew then redis.call('DEL', l.key) end
+    if l.anew and l.stored == 0 then redis.call('DEL', l.key) end
+    if l.anew and l.stored > 0 then redis.call('LTRIM', l.key, 0, l.stored - 1) end
     for i = 1, #new do new[i] = string.format('%d', new[i]) end
     for first = 1, #new, 1000 do
       redis.call('RPUSH', l.key, unpack(new, first, math.min(first + 999, #new)))
@@ -79,6 +80,28 @@ local function sliding_window()
     end
   end
 
+  -- The first that are no earlier than `from` give way, a little before it already: clocks are mapped anew now and then,
+  -- and what was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
+  local function moved(l, moves)
+    local kept, new, i = l.stored, l.new, 1
+    while kept > 0 and element(l, kept - 1) >= moves[1].from - kEdge do kept = math.max(0, kept - kChunk) end
+    local times = redis.call('LRANGE', l.key, kept, -1)
+    local count = #times
+    for n = 1, count do new[n] = number(times[n], l.key) end
+    for _, move in ipairs(moves) do
+      while i <= count and new[i] < move.from - kEdge do i = i + 1 end
+      for _ = 1, move.w do
+        if move.to - move.from >= l.interval then
+          new[#new + 1] = move.to
+        elseif i <= count and new[i] < move.to then
+          new[i], i = move.to, i + 1
+        end
+      end
+    end
+    table.sort(new)
+    l.stored, l.newest, l.anew = kept, new[#new] or l.newest, true
+  end
+
   local function merge(l, other)
     local times = redis.call('LRANGE', l.key, 0, -1)
     for i = 1, #times do times[i] = number(times[i], l.key) end
@@ -88,5 +111,5 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           undo = undo, merge = merge, is_list = true }
+           undo = undo, moved = moved, merge = merge, is_list = true }
 end

@@ -54,11 +54,19 @@ local function window()
     if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end
   end
 
+  -- Over an edge it counts in both windows.
+  local function moved(l, moves)
+    for _, move in ipairs(moves) do
+      local start = start_of(l, move.to)
+      if start > start_of(l, move.from) and start >= l.start then commit(l, move.to, move.w) end
+    end
+  end
+
   local function merge(l, other)
     if other.start > l.start then l.start, l.count = other.start, 0 end
     if other.start == l.start then l.count = l.count + other.count end
   end
 
   return { read = read_state, front = front, off_edge = off_edge, commit = commit, ahead = ahead, write = write,
-           passes = passes, undo = undo, merge = merge }
+           passes = passes, undo = undo, moved = moved, merge = merge }
 end

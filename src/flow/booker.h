@@ -16,6 +16,9 @@ namespace penstock::flow {
 /// Only departures this near are committed; who must wait longer asks again.
 inline constexpr Time kHorizon = 50'000;
 
+/// Who leaves later than booked by no more than this is on time.
+inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard);
+
 /// Which limit made somebody wait: the n-th of UpstreamSettings::limits, from 0, or one of these.
 using LimitIndex = std::int32_t;
 inline constexpr LimitIndex kNoLimit = -1;
@@ -79,6 +82,8 @@ class Booker {
   virtual int processes() const { return 1; }
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
+  /// A request of this lane took that departure and left at `at`, not on time. Answers nothing, and calls nobody.
+  virtual void left(std::string_view /*group*/, const Departure& /*departure*/, Time /*at*/) {}
   /// A request of this lane landed. True: a permit has become free by it, and lanes that wait for one may ask again.
   virtual bool landed(Time now, std::string_view group) = 0;
   /// Who was told to wait needs no departure any more: a lane of its group, or none of the upstream's.

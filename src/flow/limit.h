@@ -49,6 +49,8 @@ class Limit {
   virtual void commit(Instant at, int weight) = 0;
   /// Takes back a departure that was not used, where that is exact; otherwise nothing happens.
   virtual void give_back(Instant at, int weight) = 0;
+  /// A departure committed for `from` left at `to`, later than that: it counts from then on.
+  virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// What left has landed.
   virtual void landed() {}
   /// An estimate made at `now`: the frontier of one more unit, once `units` others have left as soon as they may.

@@ -201,6 +201,12 @@ void LocalBooker::give_back(Time now, std::string_view group, const Departure& d
              [&](Limit& limit, const Rule&, LimitIndex) { limit.give_back(instant(departure.at), departure.weight); });
 }
 
+void LocalBooker::left(std::string_view group, const Departure& departure, Time at) {
+  each_limit(refreshed(at, group), [&](Limit& limit, const Rule&, LimitIndex) {
+    limit.moved(instant(departure.at), instant(at), departure.weight);
+  });
+}
+
 bool LocalBooker::landed(Time, std::string_view group) {
   bool freed = false;
   each_limit(groups_.find(group), [&](Limit& limit, const Rule&, LimitIndex) {

@@ -30,6 +30,7 @@ class LocalBooker final : public Booker {
   LimitIndex forbids(int weight) const override;
   Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(Time now, std::string_view group, const Departure& departure) override;
+  void left(std::string_view group, const Departure& departure, Time at) override;
   bool landed(Time now, std::string_view group) override;
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;

@@ -28,6 +28,20 @@ void SlidingWindow::give_back(Instant at, int weight) {
   for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
+// The first that are no earlier give way, a little before `from` already: clocks are mapped anew now and then, and what
+// was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
+void SlidingWindow::moved(Instant from, Instant to, int weight) {
+  const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto last = std::lower_bound(begin, times_.end(), to);
+  if (to - from >= interval()) {
+    times_.insert(last, static_cast<std::size_t>(weight), to);
+    return;
+  }
+  const auto first = std::lower_bound(begin, last, from - kGuard);
+  const auto units = std::min<std::ptrdiff_t>(weight, last - first);
+  std::fill(std::move(first + units, last, first), last, to);
+}
+
 Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
   const auto rounds = static_cast<Instant>(units / config_.max);
   const std::int64_t in_the_way = size() - config_.max + units % config_.max;

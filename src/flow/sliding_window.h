@@ -20,6 +20,7 @@ class SlidingWindow final : public Limit {
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void moved(Instant from, Instant to, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   Instant forgettable_at() const override;
   std::string state() const override;

@@ -249,7 +249,7 @@ Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, 
   lane.last_served = ++turns_;
   ++lane.flying;
   ++in_flight_;
-  commands.start.push_back({newcomer.id, 0, kNoLimit});
+  commands.start.push_back({newcomer.id, 0, kNoLimit, booking_.departures.front()});
   return requests_.ticket(index);
 }
 
@@ -373,7 +373,7 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   request.stage = Stage::flying;
   ++lane.flying;
   const Time waited = now - request.arrived;
-  commands.start.push_back({request.id, waited, waited > 0 ? by : kNoLimit});
+  commands.start.push_back({request.id, waited, waited > 0 ? by : kNoLimit, departure});
 }
 
 // The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,

@@ -34,6 +34,7 @@ struct Commands {
     RequestId id;
     Time waited;            ///< arrival to take-off
     LimitIndex limited_by;  ///< the limit that made it wait
+    Departure departure;    ///< that it takes
   };
   struct Refuse {
     RequestId id;

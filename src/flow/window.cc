@@ -38,6 +38,12 @@ void Window::give_back(Instant at, int weight) {
   if (at >= start_ && at < start_ + interval()) count_ = std::max<std::int64_t>(0, count_ - weight);
 }
 
+// Over an edge it counts in both windows.
+void Window::moved(Instant from, Instant to, int weight) {
+  const Instant start = window_of(to);
+  if (start > window_of(from) && start >= start_) commit(to, weight);
+}
+
 Instant Window::ahead(Instant now, std::int64_t units) const {
   const Instant current = window_of(now);
   const Instant start = std::max(start_, current);

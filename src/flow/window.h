@@ -18,6 +18,7 @@ class Window final : public Limit {
   Instant off_edges(Instant t) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
+  void moved(Instant from, Instant to, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   Instant forgettable_at() const override;
   std::string state() const override;

@@ -170,6 +170,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     ++exchange->destination->totals.dispatched;
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
+  exchange->departure = command.departure;
   exchange->flight = std::make_unique<Flight>(services_, *this, *exchange);
   exchange->requester.body_wanted();
   exchange->flight->take_off();

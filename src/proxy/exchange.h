@@ -55,6 +55,7 @@ struct Exchange {
   std::string group_label;  ///< as people may see it
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
+  flow::Departure departure;                     ///< that it takes, or took last
   Stage stage = Stage::pending;
   bool sent_again = false;
   std::int64_t arrived = 0;

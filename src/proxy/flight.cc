@@ -153,6 +153,8 @@ void Flight::send() {
 void Flight::on_connected() {
   connected_ = true;
   moved_ = services_.loop.now();
+  const auto& departure = exchange_.departure;
+  if (moved_ > departure.at + flow::kOnTime) exchange_.destination->booker->left(exchange_.group, departure, moved_);
   if (body_kind(exchange_.head) == transfer::BodyKind::none || exchange_.head.content_length == bytes_out_) {
     if (exchange_.head.body != http::BodyKind::chunked) body_sent();
   }

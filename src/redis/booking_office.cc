@@ -19,8 +19,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000;
 
 /// In the order of Script.
-constexpr std::array<std::string_view, 7> kScripts{kBookScript,  kUndoScript,   kLeaveScript,  kPauseScript,
-                                                   kResetScript, kHandInScript, kPermitsScript};
+constexpr std::array<std::string_view, 8> kScripts{kBookScript,  kUndoScript,  kMovedScript,  kLeaveScript,
+                                                   kPauseScript, kResetScript, kHandInScript, kPermitsScript};
 
 std::string new_name() {
   std::random_device random;

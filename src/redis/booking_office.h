@@ -33,7 +33,7 @@ struct OfficeWatch {
   std::function<void(std::string_view kind)> on_error;
 };
 
-enum class Script : std::size_t { book, undo, leave, pause, reset, hand_in, permits };
+enum class Script : std::size_t { book, undo, moved, leave, pause, reset, hand_in, permits };
 
 class BookingOffice final : RedisEvents {
  public:

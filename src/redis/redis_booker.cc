@@ -26,6 +26,12 @@ constexpr Time kEdge = 1'000;         // what is expected after a reset comes so
 constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
+bool looks_back(const LimitConfig& limit) {
+  const bool by_times =
+      std::holds_alternative<SlidingWindowConfig>(limit.kind) || std::holds_alternative<WindowConfig>(limit.kind);
+  return limit.shared && by_times;
+}
+
 }  // namespace
 
 RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits,
@@ -37,12 +43,14 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       hash_(office.config().prefix, name_),
       spelling_(office.config().prefix, name_, office.who(), limits),
       own_limits_(spelling_.shared() < limits.size()),
+      looks_back_(std::ranges::any_of(limits, looks_back)),
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits),
       shadow_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())),
       asks_(office.loop(), office.config().timeout.count() + kGrace,
             [this](const Asking& late) { answer_alone(late); }),
+      late_(office.loop(), [this](std::string_view group, const auto& moves) { send_moves(group, moves); }),
       resets_(office.loop(), limits,
               [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       semaphores_(
@@ -251,6 +259,15 @@ void RedisBooker::give_back(Time now, std::string_view group, const flow::Depart
   if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight);
 }
 
+/// The shadow is told at once, and hands it in with the rest where Redis is not.
+void RedisBooker::left(std::string_view group, const flow::Departure& departure, Time at) {
+  const bool redis_knows = !shadow_.granted_alone(departure.at);
+  shadow_.left(group, departure, at);
+  if (!looks_back_ || !redis_knows || alone()) return;
+  late_.add(spelling_.groups_count() ? group : std::string_view(),
+            {clock_.to_script(departure.at), clock_.to_script(at), departure.weight});
+}
+
 bool RedisBooker::landed(Time now, std::string_view group) {
   semaphores_.ended(group);
   const bool freed = shadow_.all().landed(now, group);
@@ -314,6 +331,13 @@ bool RedisBooker::call(Script script) {
   return call(script, [life = life_](const Outcome& outcome, Time) {
     if (*life) (*life)->worked(outcome);
   });
+}
+
+void RedisBooker::send_moves(std::string_view group, const LateDepartures::Moves& moves) {
+  if (alone()) return;
+  call_.clear();
+  spelling_.moved(call_, generation_, key_of(group), moves, apart_.of(group));
+  call(Script::moved);
 }
 
 void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {

@@ -24,6 +24,7 @@
 #include "redis/booking_office.h"
 #include "redis/clock_map.h"
 #include "redis/group_key.h"
+#include "redis/late_departures.h"
 #include "redis/resets.h"
 #include "redis/semaphores.h"
 #include "redis/shadow.h"
@@ -46,6 +47,7 @@ class RedisBooker final : public flow::Booker {
   flow::LimitIndex forbids(int weight) const override;
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
+  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override;
   bool landed(flow::Time now, std::string_view group) override;
   int processes() const override { return alone() ? 1 : alive_; }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
@@ -104,6 +106,7 @@ class RedisBooker final : public flow::Booker {
   // Small calls.
   bool call(Script script, Call::Done done);
   bool call(Script script);
+  void send_moves(std::string_view group, const LateDepartures::Moves& moves);
   void send_undo(std::string_view group, std::int64_t at, int weight);
   void untold_pause(std::string_view group, flow::Time until);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
@@ -122,6 +125,7 @@ class RedisBooker final : public flow::Booker {
   const flow::GroupHash hash_;
   const Spelling spelling_;
   const bool own_limits_;                     // some are not shared
+  const bool looks_back_;                     // some that are shared count by the times of departures
   const std::shared_ptr<RedisBooker*> life_;  // what it points to is null once this is gone
 
   Standing standing_;
@@ -133,6 +137,7 @@ class RedisBooker final : public flow::Booker {
   Shadow shadow_;
   Apart apart_;
   Asks asks_;
+  LateDepartures late_;
   Resets resets_;
   Semaphores semaphores_;
   loop::Timer look_again_;

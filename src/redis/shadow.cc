@@ -26,6 +26,11 @@ void Shadow::give_back(flow::Time now, std::string_view group, const flow::Depar
   if (unknown_ && granted_alone(departure.at)) unknown_->give_back(now, group, departure);
 }
 
+void Shadow::left(std::string_view group, const flow::Departure& departure, flow::Time at) {
+  all_.left(group, departure, at);
+  if (unknown_ && granted_alone(departure.at)) unknown_->left(group, departure, at);
+}
+
 void Shadow::go_alone(int processes) {
   alone_ = true;
   processes_ = processes;

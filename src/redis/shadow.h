@@ -23,6 +23,7 @@ class Shadow {
   /// Granted by Redis.
   void book(flow::Time at, std::string_view group, int weight) { all_.book(at, group, weight); }
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
+  void left(std::string_view group, const flow::Departure& departure, flow::Time at);
   /// All departures, and the limits as they are in force: undivided, or the share of one process.
   flow::LocalBooker& all() { return all_; }
   const flow::LocalBooker& all() const { return all_; }

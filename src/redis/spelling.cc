@@ -94,6 +94,19 @@ void Spelling::undo(ScriptCall& call, std::string_view generation, std::string_v
   add_limits(call, group, without);
 }
 
+void Spelling::moved(ScriptCall& call, std::string_view generation, std::string_view group,
+                     std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
+  call.keys.add(head_);
+  call.arguments.add(generation);
+  call.arguments.number(static_cast<std::int64_t>(moves.size()));
+  for (const Move& move : moves) {
+    call.arguments.number(move.from);
+    call.arguments.number(move.to);
+    call.arguments.number(move.weight);
+  }
+  add_limits(call, group, without);
+}
+
 void Spelling::leave(ScriptCall& call, std::string_view generation, std::string_view group,
                      flow::Booking::Scope scope) const {
   const bool of_group = scope == flow::Booking::Scope::group;

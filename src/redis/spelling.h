@@ -3,6 +3,7 @@
 // at its top. Only limits that are shared appear; a limit's place among them is its number there. Pure.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,13 @@ class Spelling {
   void book(ScriptCall& call, const Asked& asked) const;
   void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
             std::span<const flow::LimitIndex> without = {}) const;
+  /// A departure booked for `from` that left at `to`, on the script clock.
+  struct Move {
+    std::int64_t from, to;
+    int weight;
+  };
+  void moved(ScriptCall& call, std::string_view generation, std::string_view group, std::span<const Move> moves,
+             std::span<const flow::LimitIndex> without = {}) const;
   void leave(ScriptCall& call, std::string_view generation, std::string_view group, flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
@@ -60,6 +68,7 @@ class Spelling {
   flow::LimitIndex place_of(std::int64_t number) const;
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
+  bool groups_count() const { return std::ranges::any_of(limits_, &Limit::of_group); }
 
  private:
   struct Limit {

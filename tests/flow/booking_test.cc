@@ -19,6 +19,27 @@ TEST(Booking, departures_leave_at_their_times) {
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
 }
 
+TEST(Booking, who_starts_is_told_which_departure_it_takes) {
+  SlowBooker slow;
+  Upstream upstream({.max_concurrent = 10}, slow);
+  Commands commands;
+  upstream.arrive(0, {.id = 1}, commands);
+  upstream.answer(kMs, {}, {.departures = {{.at = 5 * kMs, .weight = 2}}}, commands);
+  ASSERT_THAT(commands.start, IsEmpty());
+  upstream.advance(9 * kMs, commands);
+  ASSERT_THAT(commands.start, testing::SizeIs(1));
+  EXPECT_EQ(commands.start[0].departure, (Departure{.at = 5 * kMs, .weight = 2}));
+}
+
+TEST(Booking, who_starts_at_once_takes_the_departure_that_was_granted) {
+  PlainBooker plain(limits(Spacing(10 * kMs)));
+  Upstream upstream({.max_concurrent = 10}, plain);
+  Commands commands;
+  upstream.arrive(kSecond, {.id = 1}, commands);
+  ASSERT_THAT(commands.start, testing::SizeIs(1));
+  EXPECT_EQ(commands.start[0].departure, Departure{kSecond});
+}
+
 TEST(Booking, a_booked_departure_holds_a_slot) {
   Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2, 3});

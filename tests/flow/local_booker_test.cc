@@ -33,6 +33,16 @@ LocalBooker local(std::vector<LimitConfig> limits) { return LocalBooker(std::mov
 
 LimitConfig semaphore(int capacity) { return limit(SemaphoreConfig{.capacity = capacity}); }
 
+// ---- who leaves late ------------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, lets_all_limits_that_look_back_count_from_when_it_left) {
+  LocalBooker booker = local({sliding(1, ms(100)), per_group(sliding(1, ms(200)))});
+  leave(booker, 0, 1, "a");
+  booker.left("a", Departure{0}, ms(30));
+  EXPECT_EQ(ask(booker, ms(40), 1, "b").not_before, ms(132)) << "the upstream's";
+  EXPECT_EQ(ask(booker, ms(40), 1, "a").not_before, ms(232)) << "the group's";
+}
+
 // ---- times ----------------------------------------------------------------------------------------------------------
 
 TEST(LocalBooker, without_limits_grants_everything_now) {

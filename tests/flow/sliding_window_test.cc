@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "flow/keeps.h"
 
 namespace penstock::flow {
@@ -89,6 +91,68 @@ TEST(SlidingWindow, takes_back_the_newest_only) {
   window.give_back(kThisYear, 1);
   EXPECT_EQ(window.frontier(1), kThisYear + 102 * kMs);
 }
+
+// ---- who leaves late ------------------------------------------------------------------------------------------------
+
+TEST(SlidingWindow, keeps_its_promise_by_the_times_at_which_they_left) {
+  constexpr int kLatest = 400'000;  // told by then, the place of who left so late is not needed yet
+  for (int seed = 0; seed < 200; ++seed) {
+    Chance chance(seed);
+    const SlidingWindowConfig config{.max = 20, .interval = 500ms};
+    SlidingWindow window(config);
+    std::vector<Left> left;
+    std::multimap<Instant, Left> untold;  // by the time at which it leaves
+    Instant now = kThisYear;
+    for (int step = 0; step < 400; ++step) {
+      const int weight = chance.from_to(1, 5);
+      now = std::max(now + chance.from_to(0, 20'000), window.frontier(weight) - static_cast<Instant>(kHorizon));
+      for (; !untold.empty() && untold.begin()->first <= now; untold.erase(untold.begin())) {
+        const auto& [to, booked] = *untold.begin();
+        window.moved(booked.at, to, booked.weight);
+      }
+      window.refresh(now);
+      const Instant at = std::max(now, window.frontier(weight));
+      if (at > now + static_cast<Instant>(kHorizon)) continue;
+      window.commit(at, weight);
+      const Instant to = at + (chance.one_in(2) ? 0 : chance.from_to(0, kLatest));
+      left.push_back({to, weight});
+      untold.emplace(to, Left{at, weight});
+    }
+    std::ranges::stable_sort(left, {}, &Left::at);
+    expect_kept(left, config);
+    EXPECT_GT(left.size(), 100u);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST(SlidingWindow, who_leaves_late_costs_no_more_than_that) {
+  const SlidingWindowConfig config{.max = 3, .interval = 100ms};
+  SlidingWindow window(config);
+  window.commit(kThisYear, 3);
+  window.moved(kThisYear, kThisYear + 30 * kMs, 1);
+  EXPECT_EQ(window.frontier(2), kThisYear + 102 * kMs);
+  EXPECT_EQ(window.frontier(3), kThisYear + 132 * kMs);
+}
+
+TEST(SlidingWindow, who_was_stored_as_late_as_the_newest_is_found) {
+  const SlidingWindowConfig config{.max = 2, .interval = 100ms};
+  SlidingWindow window(config);
+  window.commit(kThisYear + 4 * kMs, 1);
+  window.commit(kThisYear, 1);  // as if at 4 ms
+  window.moved(kThisYear, kThisYear + 30 * kMs, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 106 * kMs);
+  EXPECT_EQ(window.frontier(2), kThisYear + 132 * kMs);
+}
+
+TEST(SlidingWindow, who_was_stored_later_than_it_left_stays) {
+  const SlidingWindowConfig config{.max = 1, .interval = 100ms};
+  SlidingWindow window(config);
+  window.commit(kThisYear + 40 * kMs, 1);
+  window.moved(kThisYear, kThisYear + 30 * kMs, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 142 * kMs);
+}
+
+// ---- estimates, and the end -----------------------------------------------------------------------------------------
 
 TEST(SlidingWindow, estimates_come_true) {
   const SlidingWindowConfig config{.max = 4, .interval = 100ms};

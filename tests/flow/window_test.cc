@@ -111,6 +111,32 @@ TEST(Window, does_not_take_back_what_left_in_another_window) {
   EXPECT_EQ(window.frontier(1), kThisYear + 2'000'000);
 }
 
+TEST(Window, who_leaves_over_the_edge_counts_in_the_window_beyond_too) {
+  const WindowConfig config{.reservoir = 2, .interval = 1s};
+  Window window(config);
+  window.commit(kThisYear + 998'000, 1);
+  window.moved(kThisYear + 998'000, kThisYear + 1'005'000, 1);
+  EXPECT_LE(window.frontier(1), kThisYear + 1'005'000);
+  EXPECT_EQ(window.frontier(2), kThisYear + 2'000'000);
+}
+
+TEST(Window, who_leaves_late_in_its_window_counts_once) {
+  const WindowConfig config{.reservoir = 2, .interval = 1s};
+  Window window(config);
+  window.commit(kThisYear + 100'000, 1);
+  window.moved(kThisYear + 100'000, kThisYear + 900'000, 1);
+  EXPECT_LE(window.frontier(1), kThisYear + 900'000);
+}
+
+TEST(Window, who_left_in_a_window_that_is_over_is_forgotten) {
+  const WindowConfig config{.reservoir = 2, .interval = 1s};
+  Window window(config);
+  window.commit(kThisYear + 998'000, 1);
+  window.commit(kThisYear + 2'100'000, 1);
+  window.moved(kThisYear + 998'000, kThisYear + 1'005'000, 1);
+  EXPECT_LE(window.frontier(1), kThisYear + 2'100'000);
+}
+
 TEST(Window, may_be_forgotten_when_it_has_closed) {
   const WindowConfig config{.reservoir = 2, .interval = 1s};
   Window window(config);

@@ -114,6 +114,18 @@ test::RedisReply Asker::undo(Time now, std::string_view group, const flow::Depar
   return scripts_.call(Script::undo, instant(now), keys, std::move(arguments));
 }
 
+test::RedisReply Asker::moved(Time now, std::string_view group, const std::vector<flow::Departure>& departures,
+                              Time at) {
+  Texts keys{key("head")};
+  for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
+  Texts arguments{generation_, text(departures.size())};
+  for (const auto& departure : departures) {
+    arguments.insert(arguments.end(), {text(instant(departure.at)), text(instant(at)), text(departure.weight)});
+  }
+  add_limits(arguments);
+  return scripts_.call(Script::moved, instant(now), keys, std::move(arguments));
+}
+
 test::RedisReply Asker::leave(Time now, std::string_view group, bool of_group) {
   Texts keys{key("head")};
   if (!group.empty()) keys.push_back(key("turns", group));

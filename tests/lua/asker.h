@@ -30,6 +30,8 @@ class Asker {
 
   Answer ask(Time now, const flow::Ask& ask, bool touch = false);
   test::RedisReply undo(Time now, std::string_view group, const flow::Departure& departure);
+  /// The departures left only at `at`.
+  test::RedisReply moved(Time now, std::string_view group, const std::vector<flow::Departure>& departures, Time at);
   test::RedisReply leave(Time now, std::string_view group, bool of_group);
   test::RedisReply pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.

@@ -123,7 +123,8 @@ void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
     ++lane.booked;
     lane.last_departure = std::max(departure.at, now_);
     process.shadow->book(departure.at, lane.group, 1);
-    plan_event(lane.last_departure, [this, &process, &lane] { depart(process, lane); });
+    const Time late = plan_.lateness > 0 ? std::uniform_int_distribution<Time>(0, plan_.lateness)(random_) : 0;
+    plan_event(lane.last_departure + late, [=, this, &process, &lane] { depart(process, lane, departure); });
   }
   if (!answer.granted_all) tell(process, lane, answer.booking);
   if (answer.granted_all && lane.last_departure <= now_) process.told = false;
@@ -153,9 +154,14 @@ void Crowd::hand_in(Process& process) {
   });
 }
 
-void Crowd::depart(Process& process, Lane& lane) {
+void Crowd::depart(Process& process, Lane& lane, const flow::Departure& booked) {
   --lane.booked;
   if (process.dead) return;
+  if (plan_.lateness > 0 && now_ > booked.at + flow::kOnTime) {
+    plan_event(now_ + half_trip(process), [=, this, &process, &lane, at = now_] {
+      EXPECT_EQ(process.asker.moved(now_, lane.group, {booked}, at).text, "ok");
+    });
+  }
   if (!lane.waiting.empty()) {
     lane.waiting.pop_front();
     departures_.push_back({now_, static_cast<std::size_t>(&process - processes_.data()), lane.group});

@@ -25,6 +25,7 @@ struct Plan {
   std::vector<std::string> groups{""};  ///< each a lane of every process
   int workers = 0;                      ///< of each process: each sends, waits for the answer, sends again
   double demand = 0;                    ///< or: requests a second of all processes together, by chance
+  Time lateness = 0;                    ///< a departure leaves so much later than booked at most, and says so
   Time patience = 0;                    ///< after which a client gives up, on average; 0: never
   std::vector<double> eagerness;        ///< how much of the demand, or how many times the workers, each process has
   Time length = 10'000'000;
@@ -93,7 +94,7 @@ class Crowd {
   void answered(Process& process, Lane& lane, const Answer& answer);
   void tell(Process& process, Lane& lane, const flow::Booking& booking);
   void hand_in(Process& process);
-  void depart(Process& process, Lane& lane);
+  void depart(Process& process, Lane& lane, const flow::Departure& booked);
   void deliver_messages();
   /// Some are slower than others.
   Time half_trip(const Process& process) {

@@ -89,6 +89,12 @@ TEST_F(Sharing, a_sliding_window_is_never_over_and_used) {
   EXPECT_THAT(crowd.by_process(), Each(Ge(800)));
 }
 
+TEST_F(Sharing, a_sliding_window_is_never_over_and_used_although_departures_are_late) {
+  const Crowd& crowd = run({.limits = {sliding(200, ms(500))}, .round_trips = kFar, .workers = 50, .lateness = ms(15)});
+  EXPECT_LE(crowd.most_within(ms(500)), 200);
+  EXPECT_GE(sent(), 3'900) << "a place loses as much as it was late";
+}
+
 TEST_F(Sharing, a_hundred_groups_use_the_limit_of_their_upstream) {
   std::vector<std::string> groups;
   for (int i = 0; i < 100; ++i) groups.push_back("g" + std::to_string(i));

@@ -29,6 +29,10 @@ class Scripted final : public scenarios::Asked {
     reset_until(now);
     EXPECT_EQ(asker_.undo(now, group, departure).text, "ok");
   }
+  void left(Time now, std::string_view group, const flow::Departure& departure) override {
+    reset_until(now);
+    EXPECT_EQ(asker_.moved(now, group, {departure}, now).text, "ok");
+  }
   void pause(Time now, std::string_view group, Time until) override {
     EXPECT_FALSE(asker_.pause(now, group, until - now).is_error());
   }

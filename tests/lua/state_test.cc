@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "lua/asker.h"
 #include "support/scenario.h"
 
@@ -56,6 +59,8 @@ TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
     check("another's book");
     if (!answer.booking.departures.empty()) me.undo(now, group, answer.booking.departures.back());
     check("undo");
+    if (!answer.booking.departures.empty()) me.moved(now, group, {answer.booking.departures.front()}, now + ms(60));
+    check("moved");
     me.pause(now, i % 2 ? group : "", ms(30));
     check("pause");
     EXPECT_EQ(me.reset(now, 4, "").items.size(), 4U);
@@ -67,6 +72,31 @@ TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
     check("leave");
   }
   EXPECT_GT(keys().size(), 8U);
+}
+
+TEST_F(Stored, departures_that_left_late_are_moved_together) {
+  Asker me = asker({sliding(300, sec(60))});
+  ASSERT_EQ(me.ask(0, {.count = 100}).booking.departures.size(), 100U);
+  ASSERT_EQ(me.ask(ms(5), {.count = 100}).booking.departures.size(), 100U);
+  std::vector<flow::Departure> late(70, {.at = 0});
+  late.insert(late.end(), 80, {.at = ms(5)});
+  EXPECT_EQ(me.moved(ms(40), "", late, ms(30)).text, "ok");
+  std::map<Time, int> stored;
+  for (const auto& time : server_.run({"LRANGE", me.key_of(0, ""), "0", "-1"}).items) {
+    ++stored[me.here(std::stoll(time.text))];
+  }
+  EXPECT_THAT(stored, testing::ElementsAre(testing::Pair(0, 30), testing::Pair(ms(5), 20), testing::Pair(ms(30), 150)));
+  EXPECT_TRUE(
+      std::ranges::is_sorted(server_.run({"LRANGE", me.key_of(0, ""), "0", "-1"}).items, {}, &test::RedisReply::text));
+}
+
+TEST_F(Stored, another_generation_does_not_hear_of_late_departures) {
+  Asker me = asker({sliding(3, sec(60))});
+  const auto departures = me.ask(0, {.count = 3}).booking.departures;
+  const std::string before = server_.run({"DUMP", me.key_of(0, "")}).text;
+  me.know("another", 1);
+  EXPECT_EQ(me.moved(ms(40), "", departures, ms(30)).text, "stale");
+  EXPECT_EQ(server_.run({"DUMP", me.key_of(0, "")}).text, before);
 }
 
 TEST_F(Stored, a_state_goes_a_second_after_it_has_become_meaningless) {

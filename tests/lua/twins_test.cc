@@ -28,6 +28,11 @@ class Forgetful final : public Asked {
     of_.give_back(now, group, departure);
     note(now);
   }
+  void left(Time now, std::string_view group, const flow::Departure& departure) override {
+    forget(now);
+    of_.left(now, group, departure);
+    note(now);
+  }
   void pause(Time now, std::string_view group, Time until) override {
     forget(now);
     of_.pause(now, group, until);
@@ -65,11 +70,12 @@ class Forgetful final : public Asked {
 /// Limits of chance, of the kinds that `kinds` names, and chance arrivals, idle times, pauses and changes.
 class Chance {
  public:
-  Chance(unsigned seed, std::vector<int> kinds, bool grouped, bool uniform)
+  Chance(unsigned seed, std::vector<int> kinds, bool grouped, bool uniform, bool late)
       : random_(seed),
         kinds_(std::move(kinds)),
         grouped_(grouped),
         uniform_(uniform),
+        late_(late),
         interval_(one_of<Time>({ms(7), ms(100), ms(250), sec(1)})) {}
 
   Scenario scenario() {
@@ -87,7 +93,11 @@ class Chance {
     const int what = up_to(40);
     if (what == 0) return Change{now, limits()};
     if (what == 1 && !uniform_) return Pause{now, now + ms(1) * up_to(400), up_to(1) ? group() : std::string_view()};
-    return uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
+    if (late_ && what < 12 && arrived_ > 0) return LeaveLate{now, arrived_ - 1 - up_to(std::min(4, arrived_ - 1))};
+    const Arrive arrival =
+        uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
+    arrived_ += arrival.count;
+    return arrival;
   }
   std::string_view group() { return grouped_ ? one_of<std::string_view>({"a", "a", "b"}) : std::string_view(); }
 
@@ -127,14 +137,16 @@ class Chance {
   const std::vector<int> kinds_;
   const bool grouped_;
   const bool uniform_;  // only single requests of weight 1, and no pauses
+  const bool late_;     // some leave later than booked
   const Time interval_;
+  int arrived_ = 0;
 };
 
 class Twins : public testing::Test {
  protected:
-  void agree(const std::vector<int>& kinds, bool grouped, unsigned seeds, bool uniform = false) {
+  void agree(const std::vector<int>& kinds, bool grouped, unsigned seeds, bool uniform = false, bool late = false) {
     for (unsigned seed = 1; seed <= seeds && !HasFailure(); ++seed) {
-      const Scenario scenario = Chance(seed, kinds, grouped, uniform).scenario();
+      const Scenario scenario = Chance(seed, kinds, grouped, uniform, late).scenario();
       AskedHere here(scenario.limits);
       Scripted there(scripts_, "seed" + std::to_string(seed), scenario.limits);
       const auto expected = Course(here).of(scenario);
@@ -156,7 +168,7 @@ TEST_F(Twins, agree_although_redis_forgets_what_is_over) {
   int forgotten = 0;
   for (const std::vector<int>& kinds : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1, 2}}) {
     for (unsigned seed = 1; seed <= 10 && !HasFailure(); ++seed) {
-      Scenario scenario = Chance(seed, kinds, seed % 2 == 0, false).scenario();
+      Scenario scenario = Chance(seed, kinds, seed % 2 == 0, false, true).scenario();
       std::erase_if(scenario.events, [](const Event& event) { return std::holds_alternative<Change>(event); });
       AskedHere here(scenario.limits);
       Scripted there(scripts_, "seed", scenario.limits);
@@ -182,6 +194,12 @@ TEST_F(Twins, agree_on_pacer_and_window) { agree({0, 1}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_bucket) { agree({3, 0}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_sliding_window) { agree({2, 0}, false, 40); }
 TEST_F(Twins, agree_on_all_kinds_together) { agree({0, 1, 2, 3, 4}, false, 40); }
+TEST_F(Twins, agree_on_who_leaves_late) {
+  for (const std::vector<int>& kinds : std::vector<std::vector<int>>{{1}, {2}, {2, 0}, {2, 1}, {2, 2}}) {
+    agree(kinds, false, 40, false, true);
+  }
+  for (const int kind : {1, 2}) agree({kind}, true, 40, false, true);
+}
 TEST_F(Twins, agree_on_pacers_of_groups) { agree({0}, true, 40); }
 TEST_F(Twins, agree_on_windows_of_groups) { agree({1}, true, 40); }
 TEST_F(Twins, agree_on_sliding_windows_of_groups) { agree({2}, true, 40); }

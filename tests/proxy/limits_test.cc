@@ -164,6 +164,49 @@ TEST_F(LimitsTest, count_a_request_that_is_sent_again_as_two_departures) {
   EXPECT_EQ(course(), "dispatch complete dispatch complete");
 }
 
+// ---- who leaves late ------------------------------------------------------------------------------------------------
+
+TEST_F(LimitsTest, hear_of_who_leaves_later_than_booked_and_when) {
+  settings().group = parse_group("path:/{kind}").value();
+  record_.backdated = 10'000;
+  Asker asker;
+  get(asker, "/late");
+  ASSERT_TRUE(finish(asker));
+  ASSERT_EQ(record_.late.size(), 1u);
+  EXPECT_EQ(record_.late[0].group, "late");
+  EXPECT_EQ(record_.late[0].booked, record_.departures.at(0));
+  EXPECT_GE(record_.late[0].left, record_.departures[0] + record_.backdated);
+  EXPECT_LE(record_.late[0].left, run_.loop.now());
+}
+
+TEST_F(LimitsTest, hear_of_both_departures_of_a_request_that_is_sent_again) {
+  test::Origin dying([](test::Origin&, test::Socket& peer, int number) {
+    for (int request = 1; !peer.read_until("\r\n\r\n").empty(); ++request) {
+      if (request > 1 && number == 1) return;
+      peer.send(kOk);
+    }
+  });
+  Asker warm, again;
+  DispatcherTest::get(warm, dying.host(), "/warm");
+  ASSERT_TRUE(finish(warm));
+  record_.late.clear();
+  record_.backdated = 10'000;
+  DispatcherTest::get(again, dying.host(), "/again");
+  ASSERT_TRUE(finish(again));
+  ASSERT_EQ(record_.late.size(), 2u);
+  EXPECT_EQ(record_.late[0].booked, record_.departures.at(1));
+  EXPECT_EQ(record_.late[1].booked, record_.departures.at(2));
+}
+
+TEST_F(LimitsTest, do_not_hear_of_who_is_on_time) {
+  for (int tries = 0; tries < 1'000 && record_.late.size() == record_.departures.size(); ++tries) {
+    Asker asker;
+    get(asker);
+    ASSERT_TRUE(finish(asker));
+  }
+  EXPECT_LT(record_.late.size(), record_.departures.size());
+}
+
 // ---- permits that are lost ------------------------------------------------------------------------------------------
 
 class CutTest : public LimitsTest {

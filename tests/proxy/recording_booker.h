@@ -20,6 +20,12 @@ struct Record {
   };
   std::vector<flow::Time> departures;  ///< in the order of booking
   std::vector<Pause> pauses;
+  struct Late {
+    std::string group;
+    flow::Time booked, left;
+  };
+  std::vector<Late> late;
+  flow::Time backdated = 0;              ///< so much earlier than they were granted are departures told
   flow::BookerEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
 };
 
@@ -29,8 +35,11 @@ class RecordingBooker final : public flow::Booker {
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
     const bool answered = limits_->ask(now, ask, booking);
-    for (const auto& departure : booking.departures) record_.departures.push_back(departure.at);
+    for (auto& departure : booking.departures) record_.departures.push_back(departure.at -= record_.backdated);
     return answered;
+  }
+  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override {
+    record_.late.push_back({std::string(group), departure.at, at});
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});

@@ -44,6 +44,9 @@ LimitConfig pacer(double qps, int max_burst = 0) {
 LimitConfig window(int reservoir, Duration interval) {
   return {.kind = WindowConfig{.reservoir = reservoir, .interval = interval}, .name = "window"};
 }
+LimitConfig sliding(int max, Duration interval) {
+  return {.kind = SlidingWindowConfig{.max = max, .interval = interval}, .name = "sliding"};
+}
 LimitConfig of_group(LimitConfig limit) {
   limit.per = LimitConfig::Per::group;
   return limit;
@@ -206,6 +209,22 @@ TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
   const auto times = all_times(*a);
   EXPECT_GE(times.back() - times.front(), 400'000 - kClocksDiffer);
   EXPECT_LE(times.back() - times.front(), 500'000);
+}
+
+TEST_F(BookerTest, says_what_left_late_and_it_counts_from_then_in_every_process) {
+  const auto a = desk({sliding(20, 10s)}), b = desk({sliding(20, 10s)});
+  a->arrive(20);
+  ASSERT_TRUE(took_off(*a, 20));
+  for (std::size_t i = 0; i < 20; ++i) a->booker().left({}, {.at = a->booked()[i]}, a->booked()[i] + 3 * kSecond);
+  const std::string key = "penstock:{github}:sliding";
+  const auto stored = [&](const char* place) { return std::stoll(server_.run({"LINDEX", key, place}).text); };
+  const auto first = stored("0");
+  ASSERT_TRUE(run_.run_until([&] { return stored("0") > first + 2 * kSecond; }));
+  EXPECT_EQ(server_.run({"LLEN", key}).integer, 20);
+  b->arrive(1);
+  const auto expected = a->booked()[0] + 13 * kSecond;
+  ASSERT_TRUE(run_.run_until([&] { return b->booker().ahead(run_.loop.now(), {}, 0, 0) > expected - kClocksDiffer; }));
+  EXPECT_GE(a->booker().ahead(run_.loop.now(), {}, 0, 0), expected) << "its own memory";
 }
 
 TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {

@@ -38,6 +38,9 @@ class Recorder final : public flow::Booker {
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
     booker_->give_back(now, group, departure);
   }
+  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override {
+    booker_->left(group, departure, at);
+  }
   bool landed(flow::Time now, std::string_view group) override { return booker_->landed(now, group); }
   int processes() const override { return booker_->processes(); }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {

@@ -100,6 +100,16 @@ TEST_F(SpellingTest, of_what_is_taken_back) {
   EXPECT_EQ(call_.arguments.size(), 4u + 4 * 6);
 }
 
+TEST_F(SpellingTest, of_departures_that_left_late) {
+  spelling_.moved(call_, "g", "0123", std::vector<Spelling::Move>{{5'000'000'000, 5'000'020'000, 2}, {6, 7, 1}});
+  EXPECT_THAT(texts(call_.keys),
+              ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
+  auto arguments = texts(call_.arguments);
+  EXPECT_EQ(arguments.size(), 8u + 4 * 6);
+  arguments.resize(8);
+  EXPECT_THAT(arguments, ElementsAre("g", "2", "5000000000", "5000020000", "2", "6", "7", "1"));
+}
+
 TEST_F(SpellingTest, of_a_turn_that_is_given_up) {
   spelling_.leave(call_, "g", "0123", Scope::upstream);
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head"));

@@ -48,7 +48,12 @@ struct GiveBack {
   Time at;
   std::size_t request;
 };
-using Event = std::variant<Arrive, Change, Pause, GiveBack>;
+/// The n-th request, whose departure has come, leaves only now. One that was refused, or waits, does not.
+struct LeaveLate {
+  Time at;
+  std::size_t request;
+};
+using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate>;
 
 // ---- what comes of each request -------------------------------------------------------------------------------------
 

@@ -23,6 +23,9 @@ class AskedHere final : public Asked {
   void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
     booker_.give_back(now, group, departure);
   }
+  void left(Time now, std::string_view group, const flow::Departure& departure) override {
+    booker_.left(group, departure, now);
+  }
   void pause(Time now, std::string_view group, Time until) override { booker_.pause(now, group, until); }
   void change(Time, const std::vector<LimitConfig>& limits) override { booker_.set_limits(limits); }
 

@@ -25,6 +25,7 @@ class Asked {
   /// by `now` and have not been are asked for first, each at its own moment.
   virtual flow::Booking ask(Time now, const flow::Ask& ask) = 0;
   virtual void give_back(Time now, std::string_view group, const flow::Departure& departure) = 0;
+  virtual void left(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void pause(Time now, std::string_view group, Time until) = 0;
   virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
 };
@@ -56,7 +57,7 @@ class Course {
     Time arrived;
     int weight;
     std::string group;
-    flow::Departure departure = {};
+    flow::Departure departure = {.weight = 0};  // none yet
     Outcome outcome = {};
   };
   struct Lane {
@@ -82,6 +83,13 @@ class Course {
     const Request& request = requests_.at(back.request);
     ASSERT_GT(request.departure.at, back.at) << "is not ahead";
     asked_.give_back(back.at, request.group, request.departure);
+  }
+
+  void happen(const LeaveLate& late) {
+    Request& request = requests_.at(late.request);
+    if (request.departure.weight == 0 || request.departure.at > late.at) return;
+    asked_.left(late.at, request.group, request.departure);
+    request.departure.at = late.at;
   }
 
   /// Until nobody waits, or it is told to.

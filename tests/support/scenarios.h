@@ -205,6 +205,31 @@ inline std::vector<Scenario> sliding_windows() {
   };
 }
 
+inline std::vector<Scenario> late_leavers() {
+  return {
+      {"who_leaves_late_counts_from_when_it_left",
+       {sliding(3, sec(1))},
+       {Arrive{0, 3}, LeaveLate{ms(30), 2}, LeaveLate{ms(40), 0}, Arrive{ms(100), 3}},
+       times(3, at(0)) + std::vector{at(ms(1'002), 0), at(ms(1'032), 0), at(ms(1'042), 0)}},
+      {"a_weight_that_leaves_late_does_so_whole",
+       {sliding(4, sec(1))},
+       {Arrive{0}, Arrive{ms(5), 1, 3}, LeaveLate{ms(30), 1}, Arrive{ms(100)}, Arrive{ms(100), 1, 2}},
+       {at(0), at(ms(5)), at(ms(1'002), 0), at(ms(1'032), 0)}},
+      {"who_leaves_when_its_place_is_long_forgotten_counts_all_the_same",
+       {sliding(2, ms(100))},
+       {Arrive{0, 2}, LeaveLate{sec(3), 1}, Arrive{ms(3'010), 2}},
+       {at(0), at(0), at(ms(3'010)), at(ms(3'102), 0)}},
+      {"who_leaves_over_the_edge_counts_in_the_window_beyond",
+       {window(2, sec(1))},
+       {Arrive{ms(990), 2}, LeaveLate{ms(1'005), 1}, Arrive{ms(1'100), 2}},
+       {at(ms(990)), at(ms(990)), at(ms(1'100)), at(ms(2'001), 0)}},
+      {"who_leaves_late_does_so_for_the_group_and_for_the_upstream",
+       {sliding(2, ms(100)), per_group(sliding(1, ms(200)))},
+       {Arrive{0, 2, 1, "a"}, LeaveLate{ms(30), 0}, Arrive{ms(40), 2, 1, "b"}},
+       {at(0), at(ms(232), 1), at(ms(40)), at(ms(242), 1)}},
+  };
+}
+
 inline std::vector<Scenario> token_buckets() {
   return {
       {"a_bucket_starts_full",
@@ -404,8 +429,8 @@ inline std::vector<Scenario> refusals() {
 
 inline std::vector<Scenario> all() {
   std::vector<Scenario> table;
-  for (auto part : {pacers(), bursts(), windows(), sliding_windows(), token_buckets(), counters(), several_limits(),
-                    holds(), groups(), refusals()}) {
+  for (auto part : {pacers(), bursts(), windows(), sliding_windows(), late_leavers(), token_buckets(), counters(),
+                    several_limits(), holds(), groups(), refusals()}) {
     table.insert(table.end(), part.begin(), part.end());
   }
   return table;

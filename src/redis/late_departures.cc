@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathered for a millisecond.
+#include "redis/late_departures.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::redis {
+
+namespace {
+constexpr flow::Time kGathered = 1'000;
+}  // namespace
+
+LateDepartures::LateDepartures(loop::Loop& loop, Tell tell)
+    : loop_(loop), tell_(std::move(tell)), timer_(loop, [this] { fire(); }) {}
+
+void LateDepartures::add(std::string_view group, const Spelling::Move& move) {
+  if (moves_.empty()) timer_.start(loop_.now() + kGathered);
+  auto known = moves_.find(group);
+  if (known == moves_.end()) known = moves_.try_emplace(std::string(group)).first;
+  known->second.push_back(move);
+}
+
+void LateDepartures::fire() {
+  for (auto& [group, moves] : std::exchange(moves_, {})) {
+    std::ranges::sort(moves, {}, &Spelling::Move::from);
+    tell_(group, moves);
+  }
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The departures of one upstream that left later than they were booked, until Redis is told: those of a moment
+// together, since it is bursts that are late.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "flow/booker.h"
+#include "loop/loop.h"
+#include "loop/timer.h"
+#include "redis/spelling.h"
+
+namespace penstock::redis {
+
+class LateDepartures {
+ public:
+  using Moves = std::vector<Spelling::Move>;
+  /// `tell` is given those of one group, the earliest first, a millisecond after the first of them.
+  using Tell = std::function<void(std::string_view group, const Moves& moves)>;
+  LateDepartures(loop::Loop& loop, Tell tell);
+
+  void add(std::string_view group, const Spelling::Move& move);
+
+ private:
+  void fire();
+
+  loop::Loop& loop_;
+  const Tell tell_;
+  std::map<std::string, Moves, std::less<>> moves_;
+  loop::Timer timer_;
+};
+
+}  // namespace penstock::redis
