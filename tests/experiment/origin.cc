@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // experiment_origin: the upstream of the reference experiment, one thread. Answers every request at once, and keeps
-// when it arrived, which process it came through and for which group. Says `port N` when it listens; at the end of its
-// standard input a line `NANOSECONDS PROCESS GROUP` for each arrival, in their order.
+// when it arrived in the kernel, which process it came through and for which group. Says `port N` when it listens; at
+// the end of its standard input a line `NANOSECONDS PROCESS GROUP` for each arrival, in their order.
 // A request is `GET /GROUP` with a field `Experiment-Process`, both whole numbers; any other ends the program.
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,11 +76,14 @@ int group_of(std::string_view head) { return number_at(head, head.rfind('/', hea
 class Origin {
  public:
   void run() {
+    const int on = 1;  // for those that it will accept, too
+    if (setsockopt(listener_, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0) die_of_errno("SO_TIMESTAMPNS");
     bench::watch(epoll_, STDIN_FILENO, STDIN_FILENO);
     bench::watch(epoll_, listener_, static_cast<std::uint64_t>(listener_));
     std::printf("port %d\n", bench::port_of(listener_));
     std::fflush(stdout);
     while (!over_) turn();
+    std::ranges::sort(arrivals_, {}, &Arrival::at);
     for (const Arrival& arrival : arrivals_) {
       std::printf("%lld %d %d\n", static_cast<long long>(arrival.at), arrival.process, arrival.group);
     }
@@ -112,8 +118,13 @@ class Origin {
 
   void receive(int fd) {
     std::array<char, 16384> bytes;
-    const ssize_t size = recv(fd, bytes.data(), bytes.size(), 0);
-    const std::int64_t now = clock_.now();
+    alignas(cmsghdr) std::array<char, 256> stamps;
+    iovec room{bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &room, message.msg_iovlen = 1;
+    message.msg_control = stamps.data(), message.msg_controllen = stamps.size();
+    const ssize_t size = recvmsg(fd, &message, 0);
+    const std::int64_t now = clock_.now() - age_of(message);
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) return forget(fd);
     std::string& head = partial_[fd].append(bytes.data(), static_cast<std::size_t>(size));
@@ -122,6 +133,18 @@ class Origin {
       arrivals_.push_back({now, process_of(one), group_of(one)});
       bench::send_whole(fd, answer_);
     }
+  }
+
+  /// How long ago the kernel had what was received: this program is one of many on a few cores, and is late itself.
+  static std::int64_t age_of(msghdr& message) {
+    for (cmsghdr* one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
+      if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_TIMESTAMPNS) continue;
+      timespec came, now;
+      std::memcpy(&came, CMSG_DATA(one), sizeof came);
+      clock_gettime(CLOCK_REALTIME, &now);
+      if (came.tv_sec > 0) return (now.tv_sec - came.tv_sec) * 1'000'000'000LL + now.tv_nsec - came.tv_nsec;
+    }
+    return 0;
   }
 
   void forget(int fd) {
