@@ -49,14 +49,16 @@ void Server::accept_all() {
 
 void Server::listen_to_orders() {
   std::array<char, 256> line;
-  const ssize_t size = read(STDIN_FILENO, line.data(), line.size());
+  const ssize_t size = ::read(STDIN_FILENO, line.data(), line.size());
   over_ = size <= 0;
   if (!over_) obey({line.data(), static_cast<std::size_t>(size)});
 }
 
+ssize_t Server::read(int fd, std::span<char> bytes) { return recv(fd, bytes.data(), bytes.size(), 0); }
+
 void Server::receive(int fd) {
   std::array<char, 16384> bytes;
-  const ssize_t size = recv(fd, bytes.data(), bytes.size(), 0);
+  const ssize_t size = read(fd, bytes);
   if (size < 0 && errno == EAGAIN) return;
   std::string& before = partial_[fd];
   if (size <= 0) {

@@ -3,7 +3,10 @@
 // standard input ends, and leaves to the derived class what to do with them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,11 +24,14 @@ class Server {
  protected:
   /// A whole head has come, given without the empty line that ends it.
   virtual void request(int fd, std::string_view head) = 0;
+  /// As recv(2).
+  virtual ssize_t read(int fd, std::span<char> bytes);
   /// What stands on the standard input.
   virtual void obey(std::string_view /*order*/) {}
   /// This connection is about to be closed: its client went.
   virtual void gone(int /*fd*/) {}
 
+  int listener() const { return listener_; }
   std::size_t connections() const { return connections_; }  ///< accepted so far
 
  private:

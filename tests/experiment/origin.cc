@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // experiment_origin: the upstream of the reference experiment, one thread. Answers every request at once, and keeps
-// when it arrived, which process it came through and for which group. Says `port N` when it listens; at the end of its
-// standard input a line `NANOSECONDS PROCESS GROUP` for each arrival, in their order.
+// when it arrived in the kernel, which process it came through and for which group. Says `port N` when it listens; at
+// the end of its standard input a line `NANOSECONDS PROCESS GROUP` for each arrival, in their order.
 // A request is `GET /GROUP` with a field `Experiment-Process`, both whole numbers; any other ends the program.
+#include <sys/socket.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,21 +71,51 @@ int group_of(std::string_view head) { return number_at(head, head.rfind('/', hea
 
 class Origin final : public bench::Server {
  public:
-  void tell() const {
+  Origin() {
+    const int on = 1;  // for those that it will accept, too
+    if (setsockopt(listener(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0) bench::die_of_errno("SO_TIMESTAMPNS");
+  }
+
+  void tell() {
+    std::ranges::sort(arrivals_, {}, &Arrival::at);
     for (const Arrival& arrival : arrivals_) {
       std::printf("%lld %d %d\n", static_cast<long long>(arrival.at), arrival.process, arrival.group);
     }
   }
 
  private:
+  ssize_t read(int fd, std::span<char> bytes) override {
+    alignas(cmsghdr) std::array<char, 256> stamps;
+    iovec room{bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &room, message.msg_iovlen = 1;
+    message.msg_control = stamps.data(), message.msg_controllen = stamps.size();
+    const ssize_t size = recvmsg(fd, &message, 0);
+    came_ = clock_.now() - age_of(message);
+    return size;
+  }
+
   void request(int fd, std::string_view head) override {
-    arrivals_.push_back({clock_.now(), process_of(head), group_of(head)});
+    arrivals_.push_back({came_, process_of(head), group_of(head)});
     bench::send_whole(fd, answer_);
+  }
+
+  /// How long ago the kernel had what was received: this program is one of many on a few cores, and is late itself.
+  static std::int64_t age_of(msghdr& message) {
+    for (cmsghdr* one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
+      if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_TIMESTAMPNS) continue;
+      timespec came, now;
+      std::memcpy(&came, CMSG_DATA(one), sizeof came);
+      clock_gettime(CLOCK_REALTIME, &now);
+      if (came.tv_sec > 0) return (now.tv_sec - came.tv_sec) * 1'000'000'000LL + now.tv_nsec - came.tv_nsec;
+    }
+    return 0;
   }
 
   const Clock clock_;
   const std::string answer_ = bench::whole_answer(kAnswerBytes);
   std::vector<Arrival> arrivals_;
+  std::int64_t came_ = 0;  // what was read last
 };
 
 }  // namespace
