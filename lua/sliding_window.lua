@@ -3,13 +3,13 @@
 -- times, whole and ascending, one for each unit; only what is looked at is read. The interval is kept 2 ms longer,
 -- because processes are late by different amounts.
 local function sliding_window()
-  local kGuard, kChunk = 2000, 64
+  local kLonger, kChunk = 2 * kEdge, 64
 
   local function element(l, place) return number(redis.call('LINDEX', l.key, place), l.key) end
 
   -- `text` is what a process hands in: "1s t t …".
   local function read_state(l, text, now, most, interval)
-    l.max, l.interval, l.fetched, l.new = most, interval + kGuard, {}, {}
+    l.max, l.interval, l.fetched, l.new = most, interval + kLonger, {}, {}
     if text then
       if not string.match(text, '^1s[%d %-]*$') then corrupt(l.key) end
       for time in string.gmatch(text, ' (%S+)') do l.new[#l.new + 1] = number(time, l.key) end

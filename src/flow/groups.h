@@ -59,8 +59,7 @@ class Groups {
   using Shard = std::unordered_map<std::string, Kept, Hash, std::equal_to<>>;
   static constexpr std::size_t kShards = 64;  // one grows at a time: of a million groups, 16 000 are rehashed at once
   static constexpr std::size_t kBucketsASweep = 4;
-  static constexpr std::size_t kEmptyEnough =
-      4;  // buckets for each: after a peak a round must not take as long as then
+  static constexpr std::size_t kEmptyEnough = 4;  // buckets for each: a round after a peak must not take as long
 
   Shard& shard_of(std::string_view name) { return shards_[(Hash{}(name) >> 48) % kShards]; }
 

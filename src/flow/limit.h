@@ -44,7 +44,7 @@ class Limit {
   /// The first moment at or after `t` that is not too near to an edge.
   virtual Instant off_edges(Instant t) const { return t; }
   /// No permit is free, whatever the time; one will be when something lands.
-  virtual bool full() const { return false; }
+  virtual bool full(std::int64_t /*others*/ = 0) const { return false; }
   /// A departure of this weight took place at `at`, which is no earlier than frontier(weight).
   virtual void commit(Instant at, int weight) = 0;
   /// Takes back a departure that was not used, where that is exact; otherwise nothing happens.

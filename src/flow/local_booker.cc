@@ -64,12 +64,18 @@ bool LocalBooker::ask(Time now, const Ask& ask, Booking& booking) {
   return true;
 }
 
-void LocalBooker::look(Time now, const Ask& ask, Booking& booking) {
+void LocalBooker::look(Time now, const Ask& ask, Booking& booking, const Look& look) {
   if (hopeless(now, ask.weight, booking)) return;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    rules_[i]->looked_at = !look.counts || look.counts(static_cast<LimitIndex>(i));
+  }
+  others_ = look.departures, others_units_ = look.units;
   Moment first{instant(now)};
   if (find_next(now, refreshed(now, ask.group), ask.weight, first, booking)) {
     booking.departures.push_back(departure(now, first, ask.weight));
   }
+  for (const auto& rule : rules_) rule->looked_at = true;
+  others_ = others_units_ = 0;
 }
 
 /// Whom no limit can admit waits until they have changed again.
@@ -124,11 +130,13 @@ bool LocalBooker::find_next(Time now, const Group* group, int weight, Moment& la
 LocalBooker::Frontiers LocalBooker::frontiers(Moment base, const Group* group, int weight) const {
   Frontiers found{.all = base, .wide = base};
   each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
-    const Instant frontier = limit.frontier(weight);
+    if (!rule.looked_at) return;
+    Instant frontier = limit.frontier(weight);
+    if (others_units_ > 0 && !rule.of_group()) frontier = std::max(frontier, limit.ahead(base.at, others_units_));
     found.all.raise(frontier, index);
     (rule.of_group() ? found.group : found.wide).raise(frontier, index);
     (rule.config.mode == LimitConfig::Mode::refuse ? found.refusing : found.delaying).raise(frontier, index);
-    if (found.full == kNoLimit && limit.full()) found.full = index;
+    if (found.full == kNoLimit && limit.full(rule.of_group() ? 0 : others_)) found.full = index;
   });
   for (const Hold* hold : {&hold_, group ? &group->hold : nullptr}) {
     if (!hold) continue;
@@ -146,8 +154,8 @@ LocalBooker::Moment LocalBooker::off_edges(Moment moment, const Group* group) co
   Instant before = kAlways;
   for (int rounds = 8; rounds > 0 && moment.at > before; --rounds) {
     before = moment.at;
-    each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
-      moment.raise(limit.off_edges(moment.at), index);
+    each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+      if (rule.looked_at) moment.raise(limit.off_edges(moment.at), index);
     });
   }
   return moment;
@@ -159,8 +167,9 @@ void LocalBooker::tell_turn(Time now, const Group* group, int weight, Moment mom
   booking.not_before = time(estimate(now, group, weight, moment));
   booking.ask_again = booking.not_before - reach;
   if (moment.at != kNever) return;
-  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex) {
-    if (limit.frontier(weight) == kNever) booking.ask_again = std::max(booking.ask_again, time(limit.reset_at()));
+  each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex) {
+    if (rule.looked_at && limit.frontier(weight) == kNever)
+      booking.ask_again = std::max(booking.ask_again, time(limit.reset_at()));
   });
 }
 
@@ -168,7 +177,8 @@ void LocalBooker::tell_turn(Time now, const Group* group, int weight, Moment mom
 Instant LocalBooker::estimate(Time now, const Group* group, int weight, Moment moment) const {
   if (moment.at != kNever) return moment.at;
   Moment latest{instant(now)};
-  each_limit(group, [&](const Limit& limit, const Rule&, LimitIndex index) {
+  each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+    if (!rule.looked_at) return;
     const Instant frontier = limit.frontier(weight);
     latest.raise(frontier == kNever ? limit.ahead(instant(now), weight - 1) : frontier, index);
   });
@@ -196,13 +206,14 @@ Time LocalBooker::ahead(Time now, std::string_view group, std::int64_t units, st
 }
 
 void LocalBooker::give_back(Time now, std::string_view group, const Departure& departure) {
-  const Group* known = refreshed(now, group);
-  each_limit(known,
+  each_limit(refreshed(now, group),
              [&](Limit& limit, const Rule&, LimitIndex) { limit.give_back(instant(departure.at), departure.weight); });
 }
 
 void LocalBooker::left(std::string_view group, const Departure& departure, Time at) {
-  each_limit(refreshed(at, group), [&](Limit& limit, const Rule&, LimitIndex) {
+  const Group* known = refreshed(at, group);
+  if (group_rules_ > 0 && !known) known = &remember(group);
+  each_limit(known, [&](Limit& limit, const Rule&, LimitIndex) {
     limit.moved(instant(departure.at), instant(at), departure.weight);
   });
 }

@@ -40,8 +40,12 @@ class LocalBooker final : public Booker {
   void set_limits(std::vector<LimitConfig> limits);
   /// A departure that was granted elsewhere: all limits commit it, whether or not they would have allowed it.
   void book(Time at, std::string_view group, int weight);
+  struct Look {
+    std::function<bool(LimitIndex limit)> counts;  ///< which limits are looked at; empty: all
+    std::int64_t departures = 0, units = 0;        ///< those that other groups are about to take
+  };
   /// Says what ask() would grant first, or why it would grant nothing; grants nothing.
-  void look(Time now, const Ask& ask, Booking& booking);
+  void look(Time now, const Ask& ask, Booking& booking, const Look& look);
   /// The other clock has moved. What is remembered stays where it was on that one.
   void set_clock(Instant at_zero) { at_zero_ = std::floor(at_zero); }
   /// Tells Limit::state() of every limit that has any; of the upstream's own first, with an empty group.
@@ -56,6 +60,7 @@ class LocalBooker final : public Booker {
   struct Rule {
     LimitConfig config;
     std::unique_ptr<Limit> limit;  // of a group: one that is never committed, for all groups that are not remembered
+    bool looked_at = true;         // false only within look()
     bool of_group() const { return config.per == LimitConfig::Per::group; }
   };
   struct Group {
@@ -96,6 +101,7 @@ class LocalBooker final : public Booker {
   std::vector<std::unique_ptr<Rule>> rules_;  // in the order of the file; where they are, limits refer to them
   std::size_t group_rules_ = 0;
   Instant at_zero_;
+  std::int64_t others_ = 0, others_units_ = 0;  // not 0 only within look()
   Hold hold_;
   Groups<Group> groups_;
 };

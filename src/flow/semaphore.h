@@ -13,7 +13,7 @@ class Semaphore final : public Limit {
   explicit Semaphore(const SemaphoreConfig& config) : config_(config) {}
 
   Instant frontier(int) const override { return kAlways; }
-  bool full() const override { return held_ >= config_.capacity; }
+  bool full(std::int64_t others) const override { return held_ + others >= config_.capacity; }
   void commit(Instant, int) override { ++held_; }
   void give_back(Instant, int) override { landed(); }
   void landed() override { held_ -= held_ > 0 ? 1 : 0; }

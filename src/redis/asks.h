@@ -22,7 +22,7 @@ struct Asking {
   std::size_t count = 1;
   int weight = 1;
   flow::Time base = 0;    ///< what this process keeps by itself allows nothing before
-  bool reserved = false;  ///< and has booked a departure for then
+  bool reserved = false;  ///< and keep a departure for it meanwhile
   flow::Time until = 0;
   bool late = false;                           ///< it was answered without Redis
   std::vector<std::int64_t> claims = {};       ///< of spare permits

@@ -22,7 +22,6 @@ namespace {
 constexpr Time kSecond = 1'000'000;
 constexpr Time kHeadKept = 3600 * kSecond;
 constexpr Time kInUse = 4 * kSecond;  // after the last ask
-constexpr Time kEdge = 1'000;         // what is expected after a reset comes so long after it
 constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
@@ -30,6 +29,14 @@ bool looks_back(const LimitConfig& limit) {
   const bool by_times =
       std::holds_alternative<SlidingWindowConfig>(limit.kind) || std::holds_alternative<WindowConfig>(limit.kind);
   return limit.shared && by_times;
+}
+
+bool is_own_semaphore(const LimitConfig& limit) {
+  return !limit.shared && std::holds_alternative<SemaphoreConfig>(limit.kind);
+}
+
+bool looks_back_on_groups(const LimitConfig& limit) {
+  return looks_back(limit) && limit.per == LimitConfig::Per::group;
 }
 
 }  // namespace
@@ -43,7 +50,9 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       hash_(office.config().prefix, name_),
       spelling_(office.config().prefix, name_, office.who(), limits),
       own_limits_(spelling_.shared() < limits.size()),
+      own_semaphore_(std::ranges::any_of(limits, is_own_semaphore)),
       looks_back_(std::ranges::any_of(limits, looks_back)),
+      looks_back_on_groups_(std::ranges::any_of(limits, looks_back_on_groups)),
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits),
@@ -165,7 +174,7 @@ void RedisBooker::deliver(const Asking& asking) {
     told_.answered(asking.group, key_of(asking.group), booking_);
     resets_.answered(office_.loop().now(), asking.group, booking_);
   }
-  events_.answer(asking.group, booking_);
+  answer(asking.group);
 }
 
 /// Of one that comes too late all permits are spare.
@@ -181,13 +190,11 @@ void RedisBooker::take_permits(const Asking& asking, Time sent) {
 void RedisBooker::fill(const Asking& asking) {
   booking_.clear();
   Time last = asking.base;
-  const bool reserved = asking.reserved && !reply_.departures.empty() &&
-                        clock_.to_loop(reply_.departures.front().at) <= asking.base + kEdge;
-  if (!reserved) release(asking);
+  release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
     booking_.departures.push_back({.at = last, .weight = asking.weight, .limited_by = spelling_.place_of(limit)});
-    if (!reserved) shadow_.book(last, asking.group, asking.weight);
+    shadow_.book(last, asking.group, asking.weight);
   }
   booking_.stop = reply_.stop.value_or(Stop::turn);
   booking_.scope = reply_.scope;
@@ -202,7 +209,13 @@ void RedisBooker::answer_alone(const Asking& asking) {
   shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
   semaphores_.began_alone(asking.group, booking_.departures.size());
   told_.answered(asking.group, key_of(asking.group), booking_);
-  events_.answer(asking.group, booking_);
+  answer(asking.group);
+}
+
+/// With booking_. Whom a permit waits for that has been set free meanwhile may ask again.
+void RedisBooker::answer(const std::string& group) {
+  events_.answer(group, booking_);
+  if (std::exchange(permit_freed_, false)) wake_lanes();
 }
 
 /// By shares alone, those who had left others a part of theirs would now take it back, and more would leave than the
@@ -219,7 +232,7 @@ void RedisBooker::answer_later(const Asking& asking) {
   booking_.clear();
   booking_.scope = Scope::group;
   booking_.ask_again = office_.loop().now();
-  events_.answer(asking.group, booking_);
+  answer(asking.group);
 }
 
 /// Nobody waits for this answer any more.
@@ -247,8 +260,10 @@ Time RedisBooker::lead() const { return alone() ? flow::kHorizon : 2 * round_tri
 
 flow::LimitIndex RedisBooker::forbids(int weight) const { return whole_.forbids(weight); }
 
-/// What this process remembers of its own departures is a lower bound, and so is what Redis told last.
+/// What this process remembers of its own departures is a lower bound, and so is what Redis told last. While some
+/// limits are apart the memory has them divided, for groups too that share theirs.
 Time RedisBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  if (!alone() && !apart_.all().empty()) return std::max(now, told_.not_before(key_of(group)));
   return std::max(shadow_.all().ahead(now, group, units, others), told_.not_before(key_of(group)));
 }
 
@@ -259,12 +274,12 @@ void RedisBooker::give_back(Time now, std::string_view group, const flow::Depart
   if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight);
 }
 
-/// The shadow is told at once, and hands it in with the rest where Redis is not.
+/// The shadow is told at once. Redis is not if it goes within the millisecond: there it is as if it had left on time.
 void RedisBooker::left(std::string_view group, const flow::Departure& departure, Time at) {
   const bool redis_knows = !shadow_.granted_alone(departure.at);
   shadow_.left(group, departure, at);
   if (!looks_back_ || !redis_knows || alone()) return;
-  late_.add(spelling_.groups_count() ? group : std::string_view(),
+  late_.add(looks_back_on_groups_ ? group : std::string_view(),
             {clock_.to_script(departure.at), clock_.to_script(at), departure.weight});
 }
 

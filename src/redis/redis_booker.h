@@ -71,6 +71,7 @@ class RedisBooker final : public flow::Booker {
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::string_view group, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
+  void answer(const std::string& group);
   void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);
   void answer_alone(const Asking& asking);
@@ -86,6 +87,7 @@ class RedisBooker final : public flow::Booker {
   void release(const Asking& asking);
   bool allowed_here(flow::Time now, Asking& asking, flow::Booking& booking);
   void try_together(const Apart::One& one);
+  void hand_in_apart(const Apart::One& one, std::string_view state, std::function<void()> taken);
   void no_longer_apart(const Apart::One& one);
   void share_apart();
   std::string named(const Apart::One& one) const;
@@ -96,6 +98,7 @@ class RedisBooker final : public flow::Booker {
   void handed_in(const Reply& reply);
   void look(flow::Time now);
   void looked(const Outcome& outcome, flow::Time sent);
+  void looked_in_vain(const Failure& why);
   void generation_lost();
   static constexpr std::string_view kLost = "lost";  // told to all processes
   void wait_until_open();
@@ -125,7 +128,9 @@ class RedisBooker final : public flow::Booker {
   const flow::GroupHash hash_;
   const Spelling spelling_;
   const bool own_limits_;                     // some are not shared
+  const bool own_semaphore_;                  // a semaphore is one of these
   const bool looks_back_;                     // some that are shared count by the times of departures
+  const bool looks_back_on_groups_;           // of each group
   const std::shared_ptr<RedisBooker*> life_;  // what it points to is null once this is gone
 
   Standing standing_;
@@ -147,6 +152,8 @@ class RedisBooker final : public flow::Booker {
   Told told_;
   std::unordered_map<std::string, flow::Time> pauses_;  // that Redis was not told of: until when, by group
   flow::Time complained_;
+  std::int64_t reserved_ = 0, reserved_units_ = 0;  // of asks under way
+  bool permit_freed_ = false;
 
   // For their memory.
   ScriptCall call_;

@@ -8,10 +8,6 @@
 
 namespace penstock::redis {
 
-namespace {
-constexpr flow::Time kEdge = 1'000;  // what is expected after a reset comes so long after it
-}
-
 Resets::Resets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset)
     : loop_(loop), reset_(std::move(reset)), timer_(loop, [this] { fire(); }) {
   for (std::size_t i = 0; i < limits.size(); ++i) {

@@ -17,6 +17,9 @@
 
 namespace penstock::redis {
 
+/// What is expected after a reset comes so long after it.
+inline constexpr flow::Time kEdge = 1'000;
+
 class Resets {
  public:
   using Reset = std::function<void(flow::LimitIndex counter, const std::string& group)>;

@@ -38,23 +38,21 @@ void RedisBooker::ask_without(Asks::Id id) {
   Asking& asking = asks_.find(id);
   semaphores_.failed(asking.group, asking.claims);
   booking_.clear();
-  const bool asks = standing_ == Standing::together && !asking.late;
-  if (asks) release(asking);
-  const bool stopped = asks && !allowed_here(now, asking, booking_);
-  if (!asks || stopped || !send(now, id)) {
-    const Asking taken = asks_.take(id);
-    if (stopped) {
-      events_.answer(taken.group, booking_);
-    } else if (!taken.late) {
-      answer_alone(taken);
-    }
+  if (asking.late) {
+    asks_.take(id);
+  } else if (standing_ != Standing::together) {
+    answer_alone(asks_.take(id));
+  } else if (release(asking); !allowed_here(now, asking, booking_)) {
+    answer(asks_.take(id).group);
+  } else if (!send(now, id)) {
+    answer_alone(asks_.take(id));
   }
   wake_lanes();
 }
 
 /// Whether what this process keeps by itself, limits that are not shared or are apart, allows a departure about when
-/// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go. It is booked for
-/// then, so that no other lane that asks meanwhile counts on it too.
+/// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go. It counts
+/// from now on, so that no other lane that asks meanwhile takes its place.
 bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
   asking.base = now;
   asking.reserved = false;
@@ -66,16 +64,21 @@ bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
     booking.scope = scope_of(booking.limited_by);
     return false;
   }
-  if (!own_limits_ && (asking.without.empty() || rule == WhenDown::open)) return true;
+  const bool some_apart = !asking.without.empty() && rule == WhenDown::share;
+  if (!own_limits_ && !some_apart) return true;
   asking.count = 1;
-  shadow_.all().look(now, asking.ask(), booking);
+  const auto kept_here = [&](flow::LimitIndex limit) {
+    return !spelling_.shares(limit) || (some_apart && std::ranges::find(asking.without, limit) != asking.without.end());
+  };
+  shadow_.all().look(now, asking.ask(), booking,
+                     {.counts = kept_here, .departures = reserved_, .units = reserved_units_});
   if (booking.departures.empty()) return false;
   const flow::Departure first = booking.departures.front();
   booking.clear();
   asking.base = first.at;
   if (first.at <= now + clock_.round_trip()) {
-    shadow_.book(first.at, asking.group, asking.weight);
     asking.reserved = true;
+    ++reserved_, reserved_units_ += asking.weight;
     return true;
   }
   booking.scope = first.limited_by >= 0 ? scope_of(first.limited_by) : Scope::group;
@@ -86,18 +89,30 @@ bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
 }
 
 void RedisBooker::release(const Asking& asking) {
-  const flow::Departure departure{.at = asking.base, .weight = asking.weight};
-  if (asking.reserved) shadow_.all().give_back(office_.loop().now(), asking.group, departure);
+  if (!asking.reserved) return;
+  --reserved_, reserved_units_ -= asking.weight;
+  permit_freed_ = own_semaphore_;
 }
 
-/// What this process has let go is handed in where Redis knows nothing of that limit any more; it says if it still has
-/// something else.
+/// Redis says whether it still has something else; once it knows nothing of that limit any more, it is told what this
+/// process has let go.
 void RedisBooker::try_together(const Apart::One& one) {
+  hand_in_apart(one, {}, [this, one] {
+    hand_in_apart(one, shadow_.all().state(one.limit, one.group), [this, one] { no_longer_apart(one); });
+  });
+}
+
+void RedisBooker::hand_in_apart(const Apart::One& one, std::string_view state, std::function<void()> taken) {
+  if (generation_.empty()) return;
   call_.clear();
   spelling_.begin_hand_in(call_, generation_, Spelling::HandIn::afterwards);
-  spelling_.add_state(call_, one.limit, key_of(one.group), shadow_.all().state(one.limit, one.group));
-  call(Script::hand_in, [life = life_, one](const Outcome& outcome, Time) {
-    if (*life && outcome && outcome->elements().next().text() == "open") (*life)->no_longer_apart(one);
+  spelling_.add_state(call_, one.limit, key_of(one.group), state);
+  call(Script::hand_in, [life = life_, taken = std::move(taken)](const Outcome& outcome, Time) {
+    if (!*life || !outcome) return;
+    auto elements = outcome->elements();
+    const bool open = elements.next().text() == "open";
+    elements.next(), elements.next();  // now, and when to ask again
+    if (open && elements.next().integer() == 0) taken();
   });
 }
 

@@ -112,6 +112,7 @@ void RedisBooker::look(Time now) {
 void RedisBooker::looked(const Outcome& outcome, Time sent) {
   if (standing_ == Standing::down) return;
   const bool settling = standing_ == Standing::settling;
+  if (!outcome && outcome.error().kind == FailureKind::corrupt) return looked_in_vain(outcome.error());
   const bool understood = read(outcome, {}, 0, sent);
   if (!understood || (settling && reply_.status == Status::closed)) {
     if (settling) look_again_.start(office_.loop().now() + kBetweenLooks);
@@ -124,6 +125,14 @@ void RedisBooker::looked(const Outcome& outcome, Time sent) {
     semaphores_.heard(reply_.permits, sent);
     if (settling) join();
   }
+}
+
+/// A limit whose value is not ours is left out of the next look; any other such value is met by those who ask.
+void RedisBooker::looked_in_vain(const Failure& why) {
+  const bool found = set_apart({.without = apart_.of({})}, why);
+  if (standing_ != Standing::settling) return;
+  if (!found) return join();
+  look_again_.start(office_.loop().now() + kBetweenLooks);
 }
 
 }  // namespace penstock::redis

@@ -94,8 +94,8 @@ void Spelling::undo(ScriptCall& call, std::string_view generation, std::string_v
   add_limits(call, group, without);
 }
 
-void Spelling::moved(ScriptCall& call, std::string_view generation, std::string_view group,
-                     std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
+void Spelling::moved(ScriptCall& call, std::string_view generation, std::string_view group, std::span<const Move> moves,
+                     std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.number(static_cast<std::int64_t>(moves.size()));

@@ -68,7 +68,6 @@ class Spelling {
   flow::LimitIndex place_of(std::int64_t number) const;
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
-  bool groups_count() const { return std::ranges::any_of(limits_, &Limit::of_group); }
 
  private:
   struct Limit {

@@ -325,6 +325,13 @@ TEST(LocalBooker, what_was_booked_elsewhere_counts) {
   EXPECT_EQ(ask(booker, ms(50), 1, "b").not_before, ms(240));
 }
 
+TEST(LocalBooker, who_left_late_counts_in_its_own_group_though_that_was_forgotten) {
+  LocalBooker booker = local({per_group(sliding(1, sec(1)))});
+  booker.left("a", {.at = 0}, ms(1500));
+  EXPECT_EQ(ask(booker, ms(1600), 1, "b").departures.size(), 1u);
+  EXPECT_EQ(ask(booker, ms(1600), 1, "a").not_before, ms(2502));
+}
+
 TEST(LocalBooker, what_was_booked_elsewhere_against_the_limits_is_no_credit) {
   LocalBooker booker = local({pacer(10), counter(1, sec(1)), sliding(1, sec(1))});
   for (int i = 0; i < 5; ++i) booker.book(ms(100), {}, 1);

@@ -61,12 +61,12 @@ TEST(Shadow, looks_without_granting) {
   LocalBooker booker({{.kind = PacerConfig{.qps = 100}, .name = "p"}});
   for (int i = 0; i < 3; ++i) {
     Booking booking;
-    booker.look(7, {.count = 5}, booking);
+    booker.look(7, {.count = 5}, booking, {});
     EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 7}));
   }
   booker.book(7, "", 1);
   Booking booking;
-  booker.look(8, {.count = 5}, booking);
+  booker.look(8, {.count = 5}, booking, {});
   EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 10'007, .limited_by = 0}));
 }
 
@@ -74,7 +74,7 @@ TEST(Shadow, looks_at_permits_too) {
   LocalBooker booker({{.kind = SemaphoreConfig{.capacity = 1}, .name = "s"}});
   booker.book(0, "", 1);
   Booking booking;
-  booker.look(1, {}, booking);
+  booker.look(1, {}, booking, {});
   EXPECT_THAT(booking.departures, IsEmpty());
   EXPECT_EQ(booking.stop, Booking::Stop::permit);
 }
@@ -84,7 +84,7 @@ TEST(Shadow, keeps_the_edges_of_windows_where_the_other_clock_has_them) {
   booker.set_clock(kStart + 980'000);  // now an edge comes at 20 ms
   booker.book(5'000, "", 1);
   Booking booking;
-  booker.look(6'000, {}, booking);
+  booker.look(6'000, {}, booking, {});
   EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 21'000, .limited_by = 0}));
 }
 

@@ -55,7 +55,7 @@ TEST_F(Forgetting, costs_a_large_bucket_one_refill_at_most) {
   const auto allowed = [](Time length) { return 400 + 200 * static_cast<int>(length / ms(500)); };
   EXPECT_LE(excess(bucket(200, 200, ms(500)), allowed, 1'150 - 200), 0);
 }
-TEST_F(Forgetting, costs_a_large_bucket_that_is_refilled_bit_by_bit_nothing) {
+TEST_F(Forgetting, costs_a_large_bucket_that_is_refilled_bit_by_bit_at_most_five) {
   const auto allowed = [](Time length) { return 201 + static_cast<int>(length / 2'500); };
   EXPECT_LE(excess(bucket(200, 1, 2'500), allowed), 5);
 }

@@ -93,7 +93,8 @@ class Chance {
     const int what = up_to(40);
     if (what == 0) return Change{now, limits()};
     if (what == 1 && !uniform_) return Pause{now, now + ms(1) * up_to(400), up_to(1) ? group() : std::string_view()};
-    if (late_ && what < 12 && arrived_ > 0) return LeaveLate{now, arrived_ - 1 - up_to(std::min(4, arrived_ - 1))};
+    if (late_ && what < 12 && arrived_ > 0)
+      return LeaveLate{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(4, arrived_ - 1)))};
     const Arrive arrival =
         uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
     arrived_ += arrival.count;

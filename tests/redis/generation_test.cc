@@ -31,11 +31,15 @@ class GenerationTest : public testing::Test {
 
 TEST_F(GenerationTest, opens_as_soon_as_all_have_handed_in) {
   three_at_work({.kind = PacerConfig{.qps = 400}, .name = "limit"});
-  server_.run({"FLUSHALL"});
-  const auto since = run_.loop.now();
-  ASSERT_TRUE(run_.run_until([&] { return !nobody_degraded(); }));
-  ASSERT_TRUE(run_.run_until([&] { return nobody_degraded(); }));
-  EXPECT_LT(run_.loop.now() - since, kSecond) << "and not because a second is over";
+  flow::Time soonest = kSecond;
+  for (int i = 0; i < 5 && soonest == kSecond; ++i) {  // a busy machine may take a second, too
+    server_.run({"FLUSHALL"});
+    const auto since = run_.loop.now();
+    ASSERT_TRUE(run_.run_until([&] { return !nobody_degraded(); }));
+    ASSERT_TRUE(run_.run_until([&] { return nobody_degraded(); }));
+    soonest = std::min(soonest, run_.loop.now() - since);
+  }
+  EXPECT_LT(soonest, kSecond) << "and not because a second is over";
 }
 
 TEST_F(GenerationTest, opens_after_a_second_where_one_has_died) {

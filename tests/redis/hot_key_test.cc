@@ -42,8 +42,8 @@ TEST(HotKey, is_decided_on_for_many_at_a_time_within_milliseconds) {
   ASSERT_TRUE(run.run_until([&] { return desk.up(); }));
   desk.work_without_end(kWorkers);
   Round best = play(run, desk);
-  for (int i = 1; i < 4 || (i < 20 && best.decided_within >= kWithin);
-       ++i) {  // others leave the machine alone at times
+  // Others leave the machine alone at times.
+  for (int i = 1; i < 4 || (i < 20 && best.decided_within >= kWithin); ++i) {
     const Round round = play(run, desk);
     EXPECT_LT(round.calls, kRound / 8);
     if (round.decided_within < best.decided_within) best = round;

@@ -154,18 +154,18 @@ TEST(LostMemory, of_one_key_costs_one_burst_at_most) {
 }
 
 TEST(OneForeignValue, leaves_all_other_limits_shared) {
-  SharedStage stage({.limits = "pacer: { qps: 1000 }\n- window: { reservoir: 20, interval: 500ms }"});
-  const Daemon &a = stage.add(), &b = stage.add();
+  AtWork stage(patiently("pacer: { qps: 1000 }\n- window: { reservoir: 20, interval: 500ms }"), {0, 0}, 8);
+  const Daemon &a = stage.daemons[0], &b = stage.daemons[1];
+  stage.redis.run({"DEL", stage.key("pacer")});
   stage.redis.run({"SET", stage.key("pacer"), "hello"});
-  Load load(stage.ports(), stage.origin.url(), 8);
   ASSERT_TRUE(eventually([&] { return is_degraded(a) && is_degraded(b); }));
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 61));
+  for (int i = 0; i < 3; ++i) stage.await_window(kWindow, 20);
   EXPECT_TRUE(is_degraded(a) && is_degraded(b)) << "as long as it is there";
   stage.redis.run({"DEL", stage.key("pacer")});
   EXPECT_TRUE(eventually([&] { return !is_degraded(a) && !is_degraded(b); }));
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 41));
-  EXPECT_EQ(load.stop().by_status.size(), 1u);
-  EXPECT_THAT(per_window(stage.arrivals.times(), kWindow), Each(Le(20u)));
+  for (int i = 0; i < 2; ++i) stage.await_window(kWindow, 20);
+  stage.expect_all_served_in_their_time();
+  EXPECT_THAT(stage.bookings.per_window(kWindow), Each(Le(20u)));
   for (const auto* each : {&a, &b}) EXPECT_EQ(lines_with(each->diagnostics(), "CORRUPT"), 1u) << each->diagnostics();
 }
 
