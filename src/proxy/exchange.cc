@@ -6,8 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "proxy/flight.h"
-
 namespace penstock::proxy {
 
 void BodyBuffer::append(std::string_view bytes) {

@@ -30,6 +30,8 @@ namespace {
 
 http::Target target(std::string_view url) { return http::parse_target("GET", url).value(); }
 
+http::Target tunnel(std::string_view to) { return http::parse_target("CONNECT", to).value(); }
+
 // One upstream for each list of patterns, in order.
 Config config_of(std::initializer_list<std::initializer_list<std::string_view>> upstreams) {
   Config config;
@@ -157,6 +159,13 @@ TEST(Router, routes_without_allocating) {
   EXPECT_EQ(allocations, before);
   EXPECT_EQ(first, 3U);
   EXPECT_EQ(second, 1U);
+}
+
+TEST(Router, gives_a_tunnel_to_entries_without_a_path_only) {
+  const Router router(config_of({{"a.com/v1", "a.com:443"}, {"a.com"}, {"*.b.com/x"}}));
+  EXPECT_EQ(router.route(tunnel("a.com:443")).entry, 1u);
+  EXPECT_EQ(router.route(tunnel("a.com:80")).entry, 2u);
+  EXPECT_EQ(router.route(tunnel("c.b.com:443")).entry, 0u);
 }
 
 }  // namespace
