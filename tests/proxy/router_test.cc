@@ -5,25 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size);
-}
-void* operator new(std::size_t size) {
-  if (void* memory = operator new(size, std::nothrow)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "allocations.h"
 
 namespace penstock::proxy {
 namespace {
@@ -153,10 +135,10 @@ TEST(Router, routes_without_allocating) {
   const auto matched =
       target("http://a-very-long-host-name-that-fits-no-small-string.b.com/some/long/path/of/no/interest");
   const auto below = target("http://another-very-long-host-name.with.many.labels.a.com/v1");
-  const auto before = allocations;
+  const auto before = allocations_so_far();
   const auto first = router.route(matched).entry;
   const auto second = router.route(below).entry;
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(allocations_so_far(), before);
   EXPECT_EQ(first, 3U);
   EXPECT_EQ(second, 1U);
 }

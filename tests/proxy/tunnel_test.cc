@@ -2,6 +2,10 @@
 // Tunnels to names: which of their addresses are dialled, in which order, and what is said when none will do.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <thread>
+
+#include "allocations.h"
 #include "proxy/local_requester.h"
 #include "support/name_server.h"
 #include "visiting.h"
@@ -82,6 +86,33 @@ TEST_F(TunnelTest, to_a_name_that_is_not_there_is_502) {
 TEST_F(TunnelTest, to_this_proxy_by_name_is_a_loop) {
   own_ = {{"127.0.0.1", far_.port()}};
   expect_refused("502", "proxy_loop_detected");
+}
+
+TEST_F(TunnelTest, allocates_nothing_for_what_it_passes_on) {
+  constexpr std::size_t kMuch = 32 * 1024 * 1024;  // at least 512 reads
+  test::Origin pouring([](test::Origin&, test::Socket& peer, int) {
+    const std::string piece(256 * 1024, 'p');
+    peer.read(4);
+    for (std::size_t sent = 0; sent < kMuch; sent += piece.size()) peer.send(piece);
+  });
+  config_.access.connect_ports = {pouring.port()};
+  test::Socket client = connect();
+  client.send("CONNECT " + pouring.host() + " HTTP/1.1\r\n\r\n");
+  const auto answered = [&] { return !client.peek().empty(); };
+  ASSERT_TRUE(run_.run_until(answered));
+  client.read_until("\r\n\r\n");
+  std::atomic<bool> done = false;
+  std::size_t read = 0;
+  std::thread reading([&] {
+    client.send("pour");
+    while (read < kMuch) read += client.read_some(256 * 1024).size();
+    done = true;
+  });
+  const auto before = allocations_so_far();
+  EXPECT_TRUE(run_.run_until([&] { return done.load(); }));
+  EXPECT_LT(allocations_so_far() - before, 100u);
+  reading.join();
+  EXPECT_EQ(read, kMuch);
 }
 
 TEST_F(TunnelTest, ends_when_everything_is_ended) {

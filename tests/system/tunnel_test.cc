@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CONNECT: who may have a tunnel, and when.
 #include <gmock/gmock.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <deque>
 
@@ -200,40 +198,20 @@ TEST(RefusedTunnel, explains_itself_in_the_reason) {
   EXPECT_EQ(reply.reason, "Penstock: " + stage.far.host() + " queue full, retry in " + after + "s");
 }
 
-/// A socket of this family that connects to nothing, or nothing to it, by itself.
-Socket tcp_socket() { return Socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
-sockaddr_in loopback(std::uint16_t port) {
-  return {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-}
-
 TEST(RefusedTunnel, to_nobody_is_502_and_to_silence_504) {
-  const Socket bound = tcp_socket();  // but not listening: whoever connects is refused
-  sockaddr_in place = loopback(0);
-  socklen_t size = sizeof place;
-  ASSERT_EQ(::bind(bound.fd(), reinterpret_cast<const sockaddr*>(&place), size), 0);
-  ASSERT_EQ(::getsockname(bound.fd(), reinterpret_cast<sockaddr*>(&place), &size), 0);
-  const std::uint16_t closed = ntohs(place.sin_port);
-  std::uint16_t silent = 0;
-  const Socket listener = Socket::listen(0, &silent);
-  std::deque<Socket> fillers;  // of its backlog
-  for (int i = 0; i < 8; ++i) {
-    const sockaddr_in there = loopback(silent);
-    fillers.push_back(tcp_socket());
-    ::connect(fillers.back().fd(), reinterpret_cast<const sockaddr*>(&there), sizeof there);
-  }
-  Stage stage({.yaml = "access: { connectPorts: [" + std::to_string(closed) + ", " + std::to_string(silent) +
+  const Closed closed;
+  const Silent silent;
+  Stage stage({.yaml = "access: { connectPorts: [" + std::to_string(closed.port) + ", " + std::to_string(silent.port) +
                        "] }\ndefaults: { maxConcurrent: 1, timeouts: { connect: 400ms } }\n"});
-  const auto to = [](std::uint16_t port) {
-    return "CONNECT 127.0.0.1:" + std::to_string(port) + " HTTP/1.1\r\nHost: a\r\n\r\n";
-  };
-  for (int i = 0; i < 3; ++i) expect_own_answer(stage.ask(to(closed)), {502}, "connection_refused");
+  const auto to = [](const std::string& host) { return "CONNECT " + host + " HTTP/1.1\r\nHost: a\r\n\r\n"; };
+  for (int i = 0; i < 3; ++i) expect_own_answer(stage.ask(to(closed.host())), {502}, "connection_refused");
   const auto start = Clock::now();
-  expect_own_answer(stage.ask(to(silent)), {504}, "connection_timeout");
+  expect_own_answer(stage.ask(to(silent.host())), {504}, "connection_timeout");
   EXPECT_GE(Clock::now() - start, 390ms);
   const auto errors = stage.daemon.await_events(4, "error");
   ASSERT_EQ(errors.size(), 4u);
   EXPECT_EQ(errors[3].at("error"), "connection_timeout");
-  EXPECT_TRUE(stage.daemon.await_in_flight("127.0.0.1:" + std::to_string(silent), 0));
+  EXPECT_TRUE(stage.daemon.await_in_flight(silent.host(), 0));
 }
 
 TEST(TunnelLimit, on_how_many_at_once_holds_until_they_close) {
