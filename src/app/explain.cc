@@ -113,14 +113,18 @@ void print_timeouts(const TimeoutConfig& timeouts, bool tunnel) {
        "connect " + in_words(timeouts.connect) + ", " + while_moving + ", total " + in_words(timeouts.total));
 }
 
-void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis) {
+std::string pauses_of(const UpstreamSettings& settings, bool tunnel) {
+  if (tunnel) return "none: what is answered in a tunnel is not seen";
+  if (settings.obey == Obey::off) return "none";
+  return "429 and 503 with Retry-After, up to " + write_duration(settings.max_pause);
+}
+
+void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis, bool tunnel) {
   const auto& queue = settings.queue;
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
   for (const auto& limit : settings.limits) line("", in_words(limit, redis.has_value()));
   if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
-  line("pauses", settings.obey == Obey::off
-                     ? "none"
-                     : "429 and 503 with Retry-After, up to " + write_duration(settings.max_pause));
+  line("pauses", pauses_of(settings, tunnel));
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
 }
 
@@ -161,7 +165,7 @@ int explain(const std::string& config_file, const std::string& url) {
   if (route.denied) return 0;
   const auto& held_to = settings_of(*config, route.entry);
   print_group(held_to, *target);
-  print_limits(held_to, config->redis);
+  print_limits(held_to, config->redis, target->tunnel);
   print_timeouts(held_to.timeouts, target->tunnel);
   print_travel(*config, *target);
   return 0;
