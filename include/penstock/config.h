@@ -70,6 +70,8 @@ struct TimeoutConfig {
   Duration first_byte = 60s;  ///< from the request's last byte to the final response head
   Duration idle = 60s;        ///< while a body should move: without a byte of it in either direction
   Duration total = 0s;        ///< from take-off to landing
+  Duration tunnel_idle =
+      10min;  ///< of a tunnel: without a byte in either direction; idle and first_byte are not for it
   bool operator==(const TimeoutConfig&) const = default;
 };
 
@@ -148,7 +150,8 @@ struct AccessConfig {
   /// Special addresses (loopback, private, link-local, …) that may be dialled. Nothing said: loopback, as long as
   /// every listener is on loopback; otherwise none.
   std::optional<std::vector<std::string>> allow;
-  std::vector<std::string> deny;  ///< wins over `allow`
+  std::vector<std::string> deny;                      ///< wins over `allow`
+  std::vector<std::uint16_t> connect_ports{80, 443};  ///< where a CONNECT may go
   bool operator==(const AccessConfig&) const = default;
 };
 

@@ -44,15 +44,18 @@ struct Event {
   std::string_view group;     ///< empty: the upstream has no groups
   std::string_view method;
   std::string_view host;
-  std::string_view path;               ///< no query, no userinfo
+  std::string_view path;               ///< no query, no userinfo; empty for a tunnel
+  bool tunnel = false;                 ///< a CONNECT: in flight from its 200 to the end of both sides
   std::size_t pending = 0;             ///< of this upstream, after what happened
   std::size_t in_flight = 0;           ///< of this upstream, after what happened
   int status = 0;                      ///< as the client got it; 0: none
   std::optional<Duration> wait;        ///< arrival to take-off, or to leaving the queue
   std::optional<Duration> flight;      ///< take-off to landing
   std::optional<Duration> first_byte;  ///< take-off to the final response head
-  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream
-  std::uint64_t bytes_out = 0;         ///< body bytes to the upstream
+  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream; all of a tunnel's
+  std::uint64_t bytes_out = 0;         ///< body bytes to the upstream; likewise
+  std::string_view sni;                ///< of a tunnel that has landed: the name in the client's TLS hello, if any
+  std::string_view alpn;               ///< likewise: the protocols offered in it, `h2,http/1.1`
   std::string_view limited_by;         ///< the limit that made it wait
   std::string_view error;              ///< an RFC 9209 token
   std::string_view detail;             ///< a sentence for people

@@ -42,11 +42,18 @@ struct RedisSnapshot {
   std::vector<std::pair<std::string, std::uint64_t>> errors;  ///< since the start, by kind
 };
 
+struct TunnelTotals {
+  std::size_t open = 0;         ///< now
+  std::uint64_t bytes_in = 0;   ///< from upstreams, since the start
+  std::uint64_t bytes_out = 0;  ///< to upstreams, likewise
+};
+
 struct Snapshot {
   bool draining = false;
-  std::size_t connections = 0;    ///< clients connected
+  std::size_t connections = 0;    ///< clients connected, those of tunnels included
   std::size_t pending_bytes = 0;  ///< heads and bodies kept for pending requests
   std::vector<UpstreamSnapshot> upstreams;
+  TunnelTotals tunnels;
   std::optional<RedisSnapshot> redis;  ///< nothing: none is configured
 };
 

@@ -128,7 +128,7 @@ void Engine::watch_log(std::int64_t now) {
 Snapshot Engine::snapshot() const {
   Snapshot now;
   dispatcher_->snapshot(now);
-  now.connections = clients_->count();
+  now.connections = clients_->count() + now.tunnels.open;
   if (office_) now.redis = redis_snapshot(*office_);
   return now;
 }

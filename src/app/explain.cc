@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `penstock explain`: says in words what routing, limits and access rules would do with a URL, by asking the very
 // functions that do it.
+#include <algorithm>
 #include <iostream>
-#include <tuple>
 
 #include "access/verdict.h"
 #include "app/commands.h"
@@ -83,27 +83,49 @@ std::string in_words(const LimitConfig& limit, bool redis) {
   return text;
 }
 
+/// What the proxy is asked for: of an https URL its host and port, by CONNECT.
+std::expected<http::Target, http::Refusal> asked_for(const std::string& url) {
+  constexpr std::string_view kHttps = "https://";
+  if (!url.starts_with(kHttps)) return http::parse_target("GET", url);
+  const std::string rest = url.substr(kHttps.size());
+  const auto as_http = http::parse_target("GET", "http://" + rest);
+  if (!as_http) return as_http;
+  const auto authority = http::parse_authority(rest.substr(0, rest.find_first_of("/?")));
+  const auto port = authority->port != 0 ? authority->port : std::uint16_t{443};
+  return http::Target{.host = as_http->host, .port = port, .literal = as_http->literal, .tunnel = true};
+}
+
 void print_group(const UpstreamSettings& settings, const http::Target& target) {
   if (!settings.group) return;
   const auto& rule = *settings.group;
   const auto by = " (" + to_string(rule) + ")";
-  if (rule.by == GroupRule::By::header) return line("group", "the value of " + rule.pattern + by);
+  if (rule.by == GroupRule::By::header && !target.tunnel) return line("group", "the value of " + rule.pattern + by);
   std::string room;
   const std::string name{proxy::Grouping{rule, "", ""}.name(target, {}, room)};
-  line("group", name + by + (name == proxy::kNoGroup ? ": does not fit" : ""));
+  const auto* why = target.tunnel ? ": a tunnel shows neither path nor fields" : ": does not fit";
+  line("group", name + by + (name == proxy::kNoGroup ? why : ""));
 }
 
-void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis) {
-  const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
+void print_timeouts(const TimeoutConfig& timeouts, bool tunnel) {
+  const auto while_moving = tunnel ? "tunnelIdle " + in_words(timeouts.tunnel_idle)
+                                   : "firstByte " + in_words(timeouts.first_byte) + ", idle " + in_words(timeouts.idle);
+  line("timeouts",
+       "connect " + in_words(timeouts.connect) + ", " + while_moving + ", total " + in_words(timeouts.total));
+}
+
+std::string pauses_of(const UpstreamSettings& settings, bool tunnel) {
+  if (tunnel) return "none: what is answered in a tunnel is not seen";
+  if (settings.obey == Obey::off) return "none";
+  return "429 and 503 with Retry-After, up to " + write_duration(settings.max_pause);
+}
+
+void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis, bool tunnel) {
+  const auto& queue = settings.queue;
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
   for (const auto& limit : settings.limits) line("", in_words(limit, redis.has_value()));
   if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
-  line("pauses", settings.obey == Obey::off
-                     ? "none"
-                     : "429 and 503 with Retry-After, up to " + write_duration(settings.max_pause));
+  line("pauses", pauses_of(settings, tunnel));
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
-  line("timeouts", "connect " + in_words(timeouts.connect) + ", firstByte " + in_words(timeouts.first_byte) +
-                       ", idle " + in_words(timeouts.idle) + ", total " + in_words(timeouts.total));
 }
 
 std::string verdict_on(const Config& config, const access::Address& address, std::uint16_t port) {
@@ -118,7 +140,12 @@ std::string verdict_on(const Config& config, const access::Address& address, std
 }
 
 void print_travel(const Config& config, const http::Target& target) {
-  line("travels", "plain http to " + target.authority() + ", each request on its own");
+  const bool closed = target.tunnel && std::ranges::count(config.access.connect_ports, target.port) == 0;
+  if (closed) return line("travels", "not at all: its port is not in access.connectPorts, refused with 403");
+  line("travels", target.tunnel
+                      ? "as a tunnel to " + target.authority() + ", which is governed as a whole: one departure,"
+                      : "plain http to " + target.authority() + ", each request on its own");
+  if (target.tunnel) line("", "and a slot until it closes, however many requests it carries (https.md)");
   const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
   line("address", address ? verdict_on(config, *address, target.port)
                           : "resolved at take-off; each address is judged then, by access.allow and access.deny");
@@ -129,7 +156,7 @@ void print_travel(const Config& config, const http::Target& target) {
 int explain(const std::string& config_file, const std::string& url) {
   const auto config = settings(config_file);
   if (!config) return 1;
-  const auto target = http::parse_target("GET", url);
+  const auto target = asked_for(url);
   if (!target) return complain(url + ": " + target.error().details);
   const proxy::Router router{*config};
   const auto route = router.route(*target);
@@ -138,7 +165,8 @@ int explain(const std::string& config_file, const std::string& url) {
   if (route.denied) return 0;
   const auto& held_to = settings_of(*config, route.entry);
   print_group(held_to, *target);
-  print_limits(held_to, config->redis);
+  print_limits(held_to, config->redis, target->tunnel);
+  print_timeouts(held_to.timeouts, target->tunnel);
   print_travel(*config, *target);
   return 0;
 }

@@ -13,7 +13,7 @@ namespace penstock::app {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// For a proxy that listens there: http_proxy, HTTP_PROXY, no_proxy, NO_PROXY.
+/// For a proxy that listens there: http_proxy, https_proxy and no_proxy in both cases.
 Variables proxy_variables(const Endpoint& listener);
 
 }  // namespace penstock::app

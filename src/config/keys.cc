@@ -21,7 +21,8 @@ constexpr Key<QueueConfig> kQueue[] = {value<&QueueConfig::max_pending>("maxPend
                                        value<&QueueConfig::max_wait>("maxWait")};
 constexpr Key<TimeoutConfig> kTimeouts[] = {value<&TimeoutConfig::connect>("connect"),
                                             value<&TimeoutConfig::first_byte>("firstByte"),
-                                            value<&TimeoutConfig::idle>("idle"), value<&TimeoutConfig::total>("total")};
+                                            value<&TimeoutConfig::idle>("idle"), value<&TimeoutConfig::total>("total"),
+                                            value<&TimeoutConfig::tunnel_idle>("tunnelIdle")};
 constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_concurrent>("maxConcurrent"),
                                                section<&UpstreamSettings::queue, kQueue>("queue"),
                                                section<&UpstreamSettings::timeouts, kTimeouts>("timeouts")};
@@ -40,7 +41,8 @@ constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerByte
                                      size<&CapsConfig::pending_body_bytes>("pendingBodyBytes"),
                                      size<&CapsConfig::pending_memory>("pendingMemory")};
 constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"), value<&AccessConfig::allow>("allow"),
-                                         value<&AccessConfig::deny>("deny")};
+                                         value<&AccessConfig::deny>("deny"),
+                                         value<&AccessConfig::connect_ports>("connectPorts")};
 
 constexpr auto kPatternEntry = [] {
   std::array<Key<UpstreamSettings>, std::size(kSettings) + std::size(kLimits)> keys{};

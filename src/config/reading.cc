@@ -68,6 +68,21 @@ void read_word(Reading& reading, const Spot& spot, std::initializer_list<std::pa
 
 std::string item_path(const Spot& spot, std::size_t index) { return spot.path + "[" + std::to_string(index) + "]"; }
 
+template <typename Value, typename Read>
+void read_list(Reading& reading, const Spot& spot, std::vector<Value>& into, Read read_item) {
+  if (spot.node.kind == Node::Kind::broken) return;
+  if (spot.node.kind != Node::Kind::list) {
+    reading.complain(spot.node, named(spot.path) + " must be a list; write [] for an empty one");
+    return;
+  }
+  into.clear();
+  for (std::size_t i = 0; i < spot.node.items.size(); ++i) {
+    const Spot item{spot.node.items[i], item_path(spot, i)};
+    reading.met(item.path, item.node);
+    into.push_back(read_item(item));
+  }
+}
+
 }  // namespace
 
 std::string shown(std::string_view path) {
@@ -235,17 +250,13 @@ void read(Reading& reading, const Spot& spot, std::optional<GroupRule>& into) {
 }
 
 void read(Reading& reading, const Spot& spot, std::vector<std::string>& into) {
-  if (spot.node.kind == Node::Kind::broken) return;
-  if (spot.node.kind != Node::Kind::list) {
-    reading.complain(spot.node, named(spot.path) + " must be a list; write [] for an empty one");
-    return;
-  }
-  into.clear();
-  for (std::size_t i = 0; i < spot.node.items.size(); ++i) {
-    const Spot item{spot.node.items[i], item_path(spot, i)};
-    reading.met(item.path, item.node);
-    into.push_back(reading.text(item, "a text").value_or(""));
-  }
+  read_list(reading, spot, into, [&](const Spot& item) { return reading.text(item, "a text").value_or(""); });
+}
+
+void read(Reading& reading, const Spot& spot, std::vector<std::uint16_t>& into) {
+  constexpr auto kMost = std::numeric_limits<std::uint16_t>::max();
+  read_list(reading, spot, into,
+            [&](const Spot& item) { return static_cast<std::uint16_t>(read_count(reading, item, kMost).value_or(0)); });
 }
 
 void read(Reading& reading, const Spot& spot, std::optional<std::vector<std::string>>& into) {

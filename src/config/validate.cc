@@ -57,6 +57,12 @@ void check_networks(Issues& issues, const std::string& path, const std::vector<s
   }
 }
 
+void check_ports(Issues& issues, const std::vector<std::uint16_t>& ports) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    check_count(issues, "access.connectPorts[" + std::to_string(i) + "]", ports[i], 1, 65535);
+  }
+}
+
 void check_caps(Issues& issues, const CapsConfig& caps) {
   constexpr std::size_t kKib = 1024, kMib = 1024 * kKib, kGib = 1024 * kMib;
   check_size(issues, "caps.headerBytes", caps.header_bytes, 256, 16 * kMib);
@@ -79,6 +85,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_timeout(issues, path + ".timeouts.firstByte", timeouts.first_byte);
   check_timeout(issues, path + ".timeouts.idle", timeouts.idle);
   check_timeout(issues, path + ".timeouts.total", timeouts.total);
+  check_timeout(issues, path + ".timeouts.tunnelIdle", timeouts.tunnel_idle);
   check_limits(issues, path, settings);
   return issues;
 }
@@ -137,6 +144,7 @@ std::vector<Issue> find_issues(const Config& config) {
   check_networks(issues, "access.clients", config.access.clients);
   check_networks(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
   check_networks(issues, "access.deny", config.access.deny);
+  check_ports(issues, config.access.connect_ports);
   if (config.redis) check_redis(issues, *config.redis);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
   check_upstreams(issues, config);

@@ -26,6 +26,7 @@ enum class Why : std::uint8_t {
   client_denied,
   destination_denied,   // special or denied address
   destination_unnamed,  // `unmatched: deny`
+  port_denied,          // CONNECT beyond access.connectPorts
   // Malformed (4xx, 5xx, http_request_error)
   malformed,            // 400
   target_too_long,      // 414

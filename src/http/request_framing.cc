@@ -103,7 +103,10 @@ std::optional<Refusal> judge_framing(RequestHead& head) {
   if (!wrong && seen.nominations > kMostNominations) wrong = "Connection nominates more than 32 fields";
   if (wrong) return Refusal{.why = Why::malformed, .details = wrong};
 
-  head.keep_alive = !seen.close && (head.minor_version == 1 || seen.keep_alive) && head.method != "CONNECT";
+  // After a refused CONNECT the connection may go on only for a client that waits, and says so: what another sends
+  // behind it, meant for a tunnel, must never be read as a request.
+  const bool stays_by_itself = head.minor_version == 1 && head.method != "CONNECT";
+  head.keep_alive = !seen.close && (stays_by_itself || seen.keep_alive);
   head.expect_continue = seen.continue_expected && head.minor_version == 1 && head.has_body();
   return std::nullopt;
 }

@@ -148,11 +148,13 @@ std::expected<Authority, const char*> judge_authority(std::string_view text) {
   return authority;
 }
 
-std::unexpected<Refusal> refuse_connect(std::string_view raw) {
-  const auto authority = judge_authority(raw);
+std::expected<Target, Refusal> tunnel_to(std::string_view raw) {
+  auto authority = judge_authority(raw);
   if (!authority) return malformed(authority.error());
   if (authority->port == 0) return malformed("CONNECT needs host:port");
-  return not_implemented("CONNECT is not supported yet, so https:// URLs do not pass; http:// URLs do");
+  Target target{.host = std::move(authority->host), .port = authority->port, .literal = authority->literal};
+  target.tunnel = true;
+  return target;
 }
 
 /// What is wrong with a target that is not absolute-form; nothing where it may be.
@@ -194,7 +196,7 @@ std::string Target::host_field() const { return port == 80 ? bracketed(host) : a
 std::string_view Target::path() const { return std::string_view(resource).substr(0, resource.find('?')); }
 
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw) {
-  if (method == "CONNECT") return refuse_connect(raw);
+  if (method == "CONNECT") return tunnel_to(raw);
   if (const char* wrong = judge_form(raw)) return malformed(wrong);
 
   const std::size_t colon = raw.find(':');
@@ -206,7 +208,7 @@ std::expected<Target, Refusal> parse_target(std::string_view method, std::string
   auto authority = judge_authority(rest.substr(0, end));
   if (!authority) return malformed(authority.error());
   if (equal_ignoring_case(scheme, "https"))
-    return not_implemented("https:// URLs are not supported yet, only http:// ones");
+    return not_implemented("https:// URLs go through CONNECT: set https_proxy, and the client asks for a tunnel");
   if (!equal_ignoring_case(scheme, "http")) return not_implemented("only http:// URLs are forwarded");
 
   const std::uint16_t port = authority->port ? authority->port : 80;

@@ -13,11 +13,12 @@
 namespace penstock::http {
 
 struct Target {
-  std::string scheme;  ///< "http", lower case
+  std::string scheme;  ///< "http", lower case; empty for a tunnel
   std::string host;    ///< lower case, no brackets, one trailing dot dropped
   std::uint16_t port = 0;
   bool literal = false;  ///< the host is an IPv4 or IPv6 address
-  std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"
+  std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"; empty for a tunnel
+  bool tunnel = false;   ///< of a CONNECT: bytes to host and port, whatever they mean
 
   /// `host:port`, IPv6 in brackets: the key of an upstream.
   std::string authority() const;
@@ -27,8 +28,8 @@ struct Target {
   std::string_view path() const;
 };
 
-/// An absolute-form target. `Why::malformed` with a sentence for whatever is not; origin-form and authority-form too.
-/// Well-formed, but `Why::not_implemented`: CONNECT with host and port, and schemes other than http (https among them).
+/// An absolute-form target, or for CONNECT host and port. `Why::malformed` with a sentence for whatever is not.
+/// Well-formed, but `Why::not_implemented`: schemes other than http (https among them).
 /// Sentences never repeat the target: it may hold a password.
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
 

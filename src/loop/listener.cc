@@ -20,11 +20,8 @@ void close_and_free(uv_tcp_t* tcp) {
 
 int bind(uv_tcp_t* tcp, const Endpoint& endpoint) {
   sockaddr_storage address{};
-  auto* any = reinterpret_cast<sockaddr*>(&address);
-  const int port = endpoint.port;
-  int error = uv_ip4_addr(endpoint.address.c_str(), port, reinterpret_cast<sockaddr_in*>(&address));
-  if (error != 0) error = uv_ip6_addr(endpoint.address.c_str(), port, reinterpret_cast<sockaddr_in6*>(&address));
-  return error != 0 ? error : uv_tcp_bind(tcp, any, 0);
+  const int error = socket_address_of(endpoint, address);
+  return error != 0 ? error : uv_tcp_bind(tcp, reinterpret_cast<const sockaddr*>(&address), 0);
 }
 }  // namespace
 

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// inet_ntop, both families.
+// Both families, one after the other.
 #include "loop/socket_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <uv.h>
 
 namespace penstock::loop {
+
+int socket_address_of(const Endpoint& endpoint, sockaddr_storage& into) {
+  const char* text = endpoint.address.c_str();
+  const int port = endpoint.port;
+  if (uv_ip4_addr(text, port, reinterpret_cast<sockaddr_in*>(&into)) == 0) return 0;
+  return uv_ip6_addr(text, port, reinterpret_cast<sockaddr_in6*>(&into));
+}
 
 Endpoint endpoint_of(const sockaddr* address) {
   char text[INET6_ADDRSTRLEN] = "";

@@ -8,6 +8,8 @@
 
 namespace penstock::loop {
 
+/// Of a literal address. 0, or libuv's error.
+int socket_address_of(const Endpoint& endpoint, sockaddr_storage& into);
 /// An IPv4-mapped IPv6 address is told as IPv4. Empty for any other family.
 Endpoint endpoint_of(const sockaddr* address);
 

@@ -33,6 +33,7 @@ struct Stream::Socket {
   uv_tcp_t tcp;
   Stream* stream = nullptr;  // nothing once closing
   Watch* watch = nullptr;
+  uv_connect_t connecting;
   uv_write_t writing;
   std::string rest;  // in the kernel's way
 
@@ -78,10 +79,32 @@ std::unique_ptr<Stream> Stream::accept(Loop& loop, uv_stream_s* listening) {
   return std::unique_ptr<Stream>(new Stream(loop, socket));
 }
 
+std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
+  auto* socket = new Socket;
+  uv_tcp_init(loop.uv(), &socket->tcp);
+  socket->tcp.data = socket;
+  std::unique_ptr<Stream> stream(new Stream(loop, socket));
+  stream->listen_to(events);
+  sockaddr_storage address{};
+  stream->dial_error_ = socket_address_of(there, address);
+  const auto done = [](uv_connect_t* connecting, int status) {
+    auto* dialled = static_cast<Socket*>(connecting->handle->data)->stream;
+    if (!dialled) return;
+    dialled->dial_error_ = status;
+    status == 0 ? dialled->events_->on_connected() : dialled->gone();
+  };
+  if (stream->dial_error_ == 0) {
+    const auto* any = reinterpret_cast<const sockaddr*>(&address);
+    stream->dial_error_ = uv_tcp_connect(&socket->connecting, &socket->tcp, any, done);
+  }
+  if (stream->dial_error_ != 0) stream->fail();
+  return stream;
+}
+
 void Stream::listen_to(StreamEvents& events) { events_ = &events; }
 
 void Stream::read_on() {
-  if (reading_ || gone_) return;
+  if (reading_ || gone_ || failed_ || peer_ended_) return;
   reading_ = true;
   const auto lend = [](uv_handle_t* tcp, std::size_t, uv_buf_t* buffer) {
     auto* stream = static_cast<Socket*>(tcp->data)->stream;
@@ -114,16 +137,29 @@ void Stream::watch_for_leaving() {
   }
   watch->poll.data = watch;
   socket_->watch = watch;
-  uv_poll_start(&watch->poll, UV_DISCONNECT, [](uv_poll_t* poll, int, int) {
+  uv_poll_start(&watch->poll, UV_DISCONNECT, [](uv_poll_t* poll, int status, int) {
     Socket* socket = static_cast<Watch*>(poll->data)->socket;
-    if (socket->stream) socket->stream->gone();
+    if (socket->stream) socket->stream->left_unread(status < 0);
   });
+}
+
+void Stream::left_unread(bool by_reset) {
+  if (!half_open_ || by_reset) return gone();
+  end_seen_ = true;  // it is read in its turn, behind the bytes before it
+  socket_->end_watch();
 }
 
 void Stream::read(std::ptrdiff_t size) {
   if (size == 0) return;
+  if (size == UV_EOF && half_open_) return ended();
   if (size < 0) return gone();
   events_->on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
+}
+
+void Stream::ended() {
+  reading_ = false;
+  peer_ended_ = end_seen_ = true;
+  events_->on_end();
 }
 
 void Stream::gone() {
@@ -158,24 +194,47 @@ void Stream::touch() {
 
 void Stream::end_turn() {
   if (failed_) return gone();
-  if (!reading_ && !gone_ && !socket_->watch) watch_for_leaving();
+  if (!reading_ && !gone_ && !end_seen_ && !socket_->watch) watch_for_leaving();
   flush();
+}
+
+/// How many bytes the kernel takes at once.
+std::size_t Stream::try_send(std::string_view bytes) {
+  const uv_buf_t buffer = uv_buf_init(const_cast<char*>(bytes.data()), static_cast<unsigned>(bytes.size()));
+  const int sent = uv_try_write(reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1);
+  if (sent < 0 && sent != UV_EAGAIN) fail();
+  return sent < 0 ? 0 : static_cast<std::size_t>(sent);
 }
 
 void Stream::flush() {
   if (out_.empty() || sending_ || gone_ || failed_) return;
-  const uv_buf_t buffer = uv_buf_init(out_.data(), static_cast<unsigned>(out_.size()));
-  const int sent = uv_try_write(reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1);
-  if (sent < 0 && sent != UV_EAGAIN) return fail();
-  const auto taken = static_cast<std::size_t>(sent < 0 ? 0 : sent);
-  if (taken < out_.size()) return send_rest(taken);
+  const std::size_t taken = try_send(out_);
+  if (failed_) return;
+  if (taken < out_.size()) {
+    out_.erase(0, taken);
+    socket_->rest = std::exchange(out_, {});
+    return send_rest();
+  }
   out_.clear();
   if (out_.capacity() > kKeptCapacity) out_.shrink_to_fit();
 }
 
-void Stream::send_rest(std::size_t already_sent) {
-  out_.erase(0, already_sent);
-  socket_->rest = std::exchange(out_, {});
+bool Stream::send(std::string_view bytes) {
+  if (gone_ || failed_) return true;
+  if (!out_.empty() || sending_) {
+    out_.append(bytes);
+    flush();
+    return !sending_;
+  }
+  const std::size_t taken = try_send(bytes);
+  if (taken == bytes.size()) socket_->rest = {};  // kept only from one wait to the next
+  if (taken == bytes.size() || failed_) return true;
+  socket_->rest.assign(bytes.substr(taken));
+  send_rest();
+  return !sending_;
+}
+
+void Stream::send_rest() {
   const uv_buf_t buffer = uv_buf_init(socket_->rest.data(), static_cast<unsigned>(socket_->rest.size()));
   const int asked = uv_write(&socket_->writing, reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1,
                              [](uv_write_t* writing, int status) {
@@ -188,11 +247,25 @@ void Stream::send_rest(std::size_t already_sent) {
 
 void Stream::sent(int status) {
   sending_ = false;
-  socket_->rest = {};
+  socket_->rest.clear();
+  if (!half_open_) socket_->rest = {};  // otherwise more may have to wait soon
   if (status != 0) return gone();
   flush();
   if (failed_) return gone();
-  if (!sending_) events_->on_drained();
+  if (sending_) return;
+  if (writing_ended_) shut_down();
+  events_->on_drained();
+}
+
+void Stream::end_writing() {
+  writing_ended_ = true;
+  flush();
+  if (!sending_) shut_down();
+}
+
+void Stream::shut_down() {
+  uv_os_fd_t fd = -1;
+  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
 }
 
 /// A stream whose last bytes are on their way: sends them for as long as the peer takes some, says that no more will
@@ -217,6 +290,9 @@ class Stream::Lingering final : public Resident, public StreamEvents {
   }
   void on_gone() override { loop_.dismiss(this); }
   void on_drained() override { shut_down(); }
+  void on_end() override {
+    if (stream_->queued() == 0) loop_.dismiss(this);
+  }
 
  private:
   static constexpr std::int64_t kPatience = 2'000'000;
@@ -228,8 +304,8 @@ class Stream::Lingering final : public Resident, public StreamEvents {
     left_ = 0;
     give_up_at_ = loop_.now() + kPatienceWithTalkers;
     patience_.start(loop_.now() + kPatience);
-    uv_os_fd_t fd = -1;
-    if (uv_fileno(reinterpret_cast<uv_handle_t*>(&stream_->socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
+    stream_->end_writing();
+    if (stream_->peer_ended_) loop_.dismiss(this);
   }
 
   void look() {
@@ -250,6 +326,7 @@ class Stream::Lingering final : public Resident, public StreamEvents {
 void Stream::close_gently(std::unique_ptr<Stream> stream) {
   stream->flush();
   Loop& loop = stream->loop_;
+  if (stream->peer_ended_ && stream->queued() == 0) return;
   if (!stream->gone_ && !stream->failed_) loop.adopt(std::make_unique<Lingering>(std::move(stream)));
 }
 
@@ -257,6 +334,21 @@ void Stream::close_with_reset(std::unique_ptr<Stream> stream) {
   stream->flush();
   stream->socket_->close(true);
   stream->socket_ = nullptr;
+}
+
+DialFailure Stream::dial_failure() const {
+  switch (dial_error_) {
+    case 0: return DialFailure::none;
+    case UV_ECONNREFUSED:
+    case UV_ECONNRESET: return DialFailure::refused;
+    case UV_ENETUNREACH:
+    case UV_EHOSTUNREACH:
+    case UV_EADDRNOTAVAIL: return DialFailure::unroutable;
+    case UV_ETIMEDOUT: return DialFailure::timed_out;
+    case UV_EMFILE:
+    case UV_ENFILE: return DialFailure::no_descriptors;
+    default: return DialFailure::other;
+  }
 }
 
 Endpoint Stream::peer() const {

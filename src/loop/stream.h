@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TCP connection: reads handed on as views, writes gathered and sent at the end of the loop's turn, back-pressure
-// both ways, and word of a peer that has gone even while nothing is read. Dropping a Stream closes the connection.
+// One TCP connection, accepted or dialled: reads handed on as views, writes gathered and sent at the end of the loop's
+// turn or at once, back-pressure both ways, and word of a peer that has gone even while nothing is read. Dropping a
+// Stream closes the connection.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,10 +28,16 @@ class StreamEvents {
   virtual void on_gone() = 0;
   /// Everything written has been taken by the kernel, after some of it had to wait.
   virtual void on_drained() = 0;
+  /// What dial() began is connected. If it cannot be, on_gone() is said, and Stream::dial_failure() knows why.
+  virtual void on_connected() {}
+  /// The peer will send no more, and may still read: said instead of on_gone() after keep_half_open().
+  virtual void on_end() {}
 
  protected:
   ~StreamEvents() = default;
 };
+
+enum class DialFailure : std::uint8_t { none, refused, unroutable, timed_out, no_descriptors, other };
 
 class Stream {
  public:
@@ -38,6 +46,8 @@ class Stream {
 
   /// Takes the next connection from a listening socket; nothing if there is none to take.
   static std::unique_ptr<Stream> accept(Loop& loop, uv_stream_s* listening);
+  /// Connects to a literal address; no name is looked up, and no time kept.
+  static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -47,11 +57,18 @@ class Stream {
   void read_on();
   /// Stops reading; a peer that leaves is still noticed.
   void read_off();
+  /// From now on each direction ends by itself: a peer that has ended its side hears us to our own end.
+  void keep_half_open() { half_open_ = true; }
 
   /// The bytes of this turn: append to it, then call touch(). Sent at the end of the turn, or sooner where much has
   /// gathered.
   std::string& out();
   void touch();
+  /// Writes at once, from where the bytes are, behind what was appended before. False: some of it has to wait, which is
+  /// kept, and on_drained() will come.
+  bool send(std::string_view bytes);
+  /// The peer reads our end behind what is queued. Nothing may be written any more.
+  void end_writing();
   /// Bytes not yet taken by the kernel, this turn's included.
   std::size_t queued() const;
   /// queued(), and what the kernel has taken and the peer has not: a system call.
@@ -64,6 +81,7 @@ class Stream {
   static void close_with_reset(std::unique_ptr<Stream> stream);
 
   Endpoint peer() const;
+  DialFailure dial_failure() const;
 
  private:
   struct Socket;
@@ -72,12 +90,16 @@ class Stream {
   Stream(Loop& loop, Socket* socket);
   void end_turn();
   void flush();
-  void send_rest(std::size_t already_sent);
+  std::size_t try_send(std::string_view bytes);
+  void send_rest();
   void sent(int status);
+  void shut_down();
   void read(std::ptrdiff_t size);
+  void ended();
   void gone();
   void fail();
   void watch_for_leaving();
+  void left_unread(bool by_reset);
 
   Loop& loop_;
   Socket* socket_;  // closed, then freed by libuv's close callback
@@ -88,6 +110,11 @@ class Stream {
   bool reading_ = false;
   bool failed_ = false;  // a write failed: said at the turn's end
   bool gone_ = false;
+  bool half_open_ = false;
+  bool end_seen_ = false;       // the peer's, perhaps beyond bytes that are still to be read
+  bool peer_ended_ = false;     // and read
+  bool writing_ended_ = false;  // shut down once all is sent
+  int dial_error_ = 0;
 };
 
 }  // namespace penstock::loop

@@ -55,6 +55,7 @@ void append_what_every_event_has(std::string& out, const Event& event) {
 }
 
 void append_what_is_known(std::string& out, const Event& event) {
+  if (event.tunnel) out += R"(,"tunnel":true)";
   if (event.status > 0) number(out, R"(,"status":)", static_cast<std::uint64_t>(event.status));
   milliseconds_if_known(out, R"(,"waitMs":)", event.wait);
   milliseconds_if_known(out, R"(,"flightMs":)", event.flight);
@@ -62,6 +63,8 @@ void append_what_is_known(std::string& out, const Event& event) {
     number(out, R"(,"bytesIn":)", event.bytes_in);
     number(out, R"(,"bytesOut":)", event.bytes_out);
   }
+  text_if_any(out, R"(,"sni":)", event.sni);
+  text_if_any(out, R"(,"alpn":)", event.alpn);
   text_if_any(out, R"(,"limitedBy":)", event.limited_by);
   text_if_any(out, R"(,"error":)", event.error);
   text_if_any(out, R"(,"detail":)", event.detail);

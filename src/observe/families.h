@@ -41,6 +41,8 @@ struct Families {
   Histograms& loop_lag;
   Counters& events_dropped;
   Gauges& connections;
+  Gauges& tunnels;
+  Counters& tunnel_bytes;
   Counters& redis_calls;
   Counters& redis_errors;
   Histograms& redis_round_trip;

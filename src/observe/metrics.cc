@@ -19,6 +19,7 @@ namespace penstock::observe {
 
 struct Metrics::Inside {
   explicit Inside(const Config& config);
+  void set_tunnels(const TunnelTotals& now);
   UpstreamMetrics& labelled(std::size_t entry) { return upstreams[entry < upstreams.size() ? entry : 0]; }
 
   prometheus::Registry registry;
@@ -27,8 +28,12 @@ struct Metrics::Inside {
   prometheus::Histogram& loop_lag = families.loop_lag.Add({}, lag_bounds());
   prometheus::Counter& events_dropped = families.events_dropped.Add({});
   prometheus::Gauge& connections = families.connections.Add({});
+  prometheus::Gauge& tunnels = families.tunnels.Add({});
+  prometheus::Counter& tunnel_bytes_in = families.tunnel_bytes.Add({{"direction", "in"}});
+  prometheus::Counter& tunnel_bytes_out = families.tunnel_bytes.Add({{"direction", "out"}});
   std::optional<RedisMetrics> redis;  // where one is configured
   std::uint64_t dropped_counted = 0;
+  TunnelTotals tunnels_counted;
 };
 
 Metrics::Inside::Inside(const Config& config) {
@@ -51,6 +56,13 @@ void Metrics::redis_round_trip(Duration took) {
   if (inside_->redis) inside_->redis->round_trip(took);
 }
 
+void Metrics::Inside::set_tunnels(const TunnelTotals& now) {
+  const TunnelTotals before = std::exchange(tunnels_counted, now);
+  tunnels.Set(static_cast<double>(now.open));
+  tunnel_bytes_in.Increment(static_cast<double>(now.bytes_in - before.bytes_in));
+  tunnel_bytes_out.Increment(static_cast<double>(now.bytes_out - before.bytes_out));
+}
+
 void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at) {
   std::vector<Occupancy> occupancies(inside_->upstreams.size());
   for (const UpstreamSnapshot& one : snapshot.upstreams) {
@@ -64,6 +76,7 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     inside_->upstreams[entry].set(occupancies[entry], at);
   if (inside_->redis && snapshot.redis) inside_->redis->set(*snapshot.redis);
   inside_->connections.Set(static_cast<double>(snapshot.connections));
+  inside_->set_tunnels(snapshot.tunnels);
   const std::uint64_t before = std::exchange(inside_->dropped_counted, events_dropped);
   inside_->events_dropped.Increment(static_cast<double>(events_dropped - before));
 }

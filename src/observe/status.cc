@@ -31,14 +31,15 @@ std::string text_of(const Match& match) {
 double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
 Json settings_json(const UpstreamSettings& settings) {
-  const auto& [connect, first_byte, idle, total] = settings.timeouts;
+  const auto& [connect, first_byte, idle, total, tunnel_idle] = settings.timeouts;
   return {{"maxConcurrent", settings.max_concurrent},
           {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
           {"timeouts",
            {{"connect", text_of(connect)},
             {"firstByte", text_of(first_byte)},
             {"idle", text_of(idle)},
-            {"total", text_of(total)}}}};
+            {"total", text_of(total)},
+            {"tunnelIdle", text_of(tunnel_idle)}}}};
 }
 
 struct ParametersJson {

@@ -99,11 +99,13 @@ void UpstreamMetrics::waited(const Event& event) {
 }
 
 void UpstreamMetrics::took_off(const Event& event) {
-  stopwatch_.took_off(event.at);
+  if (!event.tunnel) stopwatch_.took_off(event.at);
   observe(wait_, event.wait);
 }
 
+/// How long a tunnel stays open says nothing of how fast the upstream works.
 void UpstreamMetrics::landed(const Event& event) {
+  if (event.tunnel) return;
   stopwatch_.landed(event.at);
   observe(flight_, event.flight);
   observe(first_byte_, event.first_byte);

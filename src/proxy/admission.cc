@@ -3,6 +3,7 @@
 // it would go.
 #include "proxy/admission.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,7 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(Exchange& exc
     return std::unexpected(refusal(http::Why::loop, "this request has been here before (Via)"));
   }
   if (auto answer = http::answer_here(head)) return std::unexpected(*answer);
+  if (auto forbidden = judge_port(exchange.target)) return std::unexpected(*forbidden);
   auto steering = http::read_steering(head.fields);
   if (!steering) return std::unexpected(std::move(steering.error()));
   if (auto forbidden = judge_address(exchange.target)) return std::unexpected(*forbidden);
@@ -29,6 +31,12 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(Exchange& exc
   if (!route.denied) return Admitted{route.entry, *steering};
   return std::unexpected(
       refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host));
+}
+
+std::optional<http::Refusal> Admission::judge_port(const http::Target& target) const {
+  if (!target.tunnel || std::ranges::count(services_.config.access.connect_ports, target.port) > 0) return std::nullopt;
+  return refusal(http::Why::port_denied,
+                 "CONNECT to port " + std::to_string(target.port) + " is not allowed (access.connectPorts)");
 }
 
 std::optional<http::Refusal> Admission::judge_address(const http::Target& target) const {

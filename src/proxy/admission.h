@@ -25,6 +25,7 @@ class Admission {
   std::expected<Admitted, http::Refusal> judge(Exchange& exchange) const;
 
  private:
+  std::optional<http::Refusal> judge_port(const http::Target& target) const;
   std::optional<http::Refusal> judge_address(const http::Target& target) const;
 
   const Services& services_;

@@ -66,13 +66,13 @@ bool ClientConnection::wants_bytes() const {
 }
 
 bool ClientConnection::may_parse() const {
-  if (failed_ || closing_) return false;
+  if (failed_ || closing_ || connecting_) return false;
   if (serving_ && !body_whole_) return exchange_ && dispatcher_.wants_body(*exchange_);
   if (serving_ && !answering_.keep_alive) return false;
   if (!serving_ && ahead_.empty()) return has_room();
   const auto& caps = services_.config.caps;
-  const bool next_has_body = !ahead_.empty() && ahead_.back().has_body();
-  return !next_has_body && ahead_.size() < caps.pipelined && ahead_bytes_ < caps.header_bytes;
+  const bool may_not_pass = !ahead_.empty() && (ahead_.back().has_body() || ahead_.back().method == "CONNECT");
+  return !may_not_pass && ahead_.size() < caps.pipelined && ahead_bytes_ < caps.header_bytes;
 }
 
 void ClientConnection::on_head(http::RequestHead&& head) {
@@ -85,6 +85,7 @@ void ClientConnection::on_head(http::RequestHead&& head) {
 void ClientConnection::begin(http::RequestHead&& head) {
   serving_ = true;
   body_whole_ = !head.has_body();
+  connecting_ = head.method == "CONNECT";
   answering_ = {.head_method = head.method == "HEAD",
                 .minor_version = head.minor_version,
                 .keep_alive = head.keep_alive && !winding_down_};
@@ -148,6 +149,15 @@ void ClientConnection::body_wanted() {
   if (!reading_ || !unread_.empty()) going_on_.ask();
 }
 
+std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
+  exchange_ = nullptr;
+  early = std::exchange(unread_, {});
+  out().append("HTTP/1.1 200 Connection established\r\n\r\n");
+  stream_->touch();
+  leave();
+  return std::move(stream_);
+}
+
 void ClientConnection::answer_end(const http::Fields& trailers) {
   writer_.end(out(), trailers);
   stream_->touch();
@@ -155,7 +165,9 @@ void ClientConnection::answer_end(const http::Fields& trailers) {
 }
 
 void ClientConnection::answer_refusal(const http::Refusal& refusal) {
-  if (!body_whole_ || failed_ || winding_down_ || dispatcher_.draining()) answering_.keep_alive = false;
+  const bool bytes_for_a_tunnel = connecting_ && !unread_.empty();
+  const bool last = !body_whole_ || failed_ || winding_down_ || dispatcher_.draining() || bytes_for_a_tunnel;
+  if (last) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   http::write_refusal(out(), refusal, services_.config.proxy.via, answering_);
   if (!answering_.keep_alive) closing_ = true;
@@ -179,6 +191,10 @@ void ClientConnection::answered() {
 // At the end of a turn: the next request, more of a body, or good-bye.
 
 void ClientConnection::go_on() {
+  if (connecting_ && !serving_) {
+    connecting_ = false;
+    if (!unread_.empty()) closing_ = true;  // meant for the tunnel that was refused: never read as requests
+  }
   if (failed_ && exchange_ && !body_whole_) dispatcher_.reject(*std::exchange(exchange_, nullptr), parser_.refusal());
   if (!serving_ && !closing_ && has_room()) serve_next();
   if (!closing_) parse(std::exchange(unread_, {}));

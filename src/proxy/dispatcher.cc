@@ -10,6 +10,7 @@
 #include "http/forwarding.h"
 #include "http/retry_after.h"
 #include "proxy/flight.h"
+#include "proxy/tunnel.h"
 
 namespace penstock::proxy {
 
@@ -171,7 +172,11 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
   exchange->departure = command.departure;
-  exchange->flight = std::make_unique<Flight>(services_, *this, *exchange);
+  if (exchange->target.tunnel) {
+    exchange->flight = std::make_unique<Tunnel>(services_, *this, *exchange, tunnels_);
+  } else {
+    exchange->flight = std::make_unique<Flight>(services_, *this, *exchange);
+  }
   exchange->requester.body_wanted();
   exchange->flight->take_off();
 }
@@ -204,11 +209,11 @@ void Dispatcher::completed(Exchange& exchange) {
                  .status = status});
 }
 
-void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view details) {
+void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome) {
   const auto wording = http::wording(why);
   const bool answered = exchange.flight && exchange.flight->answered();
   end(exchange, {.kind = EventKind::error,
-                 .outcome = Outcome::upstream_error,
+                 .outcome = outcome,
                  .status = answered ? exchange.flight->status() : wording.status,
                  .error = wording.token,
                  .detail = details});
@@ -328,6 +333,7 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   event.method = exchange.head.method;
   event.host = exchange.target.host;
   event.path = exchange.target.path();
+  event.tunnel = exchange.target.tunnel;
   if (const auto* destination = exchange.destination) {
     event.entry = destination->entry;
     event.upstream = destination->name;
@@ -341,11 +347,7 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
     event.wait = Duration{exchange.waited};
   }
   if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
-  if (const auto* flight = exchange.flight.get()) {
-    if (const auto first = flight->first_byte()) event.first_byte = Duration{*first};
-    event.bytes_in = flight->bytes_in();
-    event.bytes_out = flight->bytes_out();
-  }
+  if (exchange.flight) exchange.flight->describe(event);
   return event;
 }
 
@@ -370,6 +372,7 @@ std::array<char, 11> Dispatcher::next_name() {
 void Dispatcher::snapshot(Snapshot& into) const {
   into.draining = draining_;
   into.pending_bytes = pending_bytes_;
+  into.tunnels = tunnels_;
   const auto add = [&](const Destination& destination) {
     const auto& heart = destination.heart;
     into.upstreams.push_back({.name = destination.name,

@@ -48,7 +48,7 @@ class Dispatcher final : DestinationOwner {
 
   // From flights. The exchange is gone when these return.
   void completed(Exchange& exchange);
-  void failed(Exchange& exchange, http::Why why, std::string_view details);
+  void failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome = Outcome::upstream_error);
   /// The head of an answer came: it may ask for a pause.
   void heed(const Exchange& exchange, const http::ResponseHead& head);
   void stalled(Exchange& exchange, std::string_view details);
@@ -95,6 +95,7 @@ class Dispatcher final : DestinationOwner {
   Services services_;
   const Admission admission_;
   Destinations destinations_;
+  TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;
   std::size_t pending_bytes_ = 0;
   std::uint64_t serial_;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "proxy/flight.h"
+#include "proxy/destination.h"
 
 namespace penstock::proxy {
 
@@ -32,6 +32,10 @@ Exchange::~Exchange() = default;
 
 std::size_t Exchange::bytes() const {
   return sizeof(Exchange) + head.fields.bytes() + head.target.size() + target.resource.size() + body.size();
+}
+
+void Exchange::leaves(std::int64_t now) const {
+  if (now > departure.at + flow::kOnTime) destination->booker->left(group, departure, now);
 }
 
 bool Exchange::repeatable() const {

@@ -14,12 +14,12 @@
 #include "http/request_parser.h"
 #include "http/target.h"
 #include "proxy/exchange_table.h"
+#include "proxy/journey.h"
 #include "proxy/requester.h"
 
 namespace penstock::proxy {
 
 class Destination;
-class Flight;
 
 /// Body bytes on their way from the client to the upstream.
 class BodyBuffer {
@@ -62,11 +62,13 @@ struct Exchange {
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
   std::size_t charged = 0;  ///< of caps.pendingMemory
-  std::unique_ptr<Flight> flight;
+  std::unique_ptr<Journey> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }
   /// The memory that it holds while pending.
   std::size_t bytes() const;
+  /// Its bytes leave now: the limits hear of it if that is later than its departure.
+  void leaves(std::int64_t now) const;
   /// Whether it may be sent twice: nothing but a look, and nothing to repeat.
   bool repeatable() const;
 };

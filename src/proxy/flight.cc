@@ -8,6 +8,7 @@
 
 #include "http/forwarding.h"
 #include "proxy/dispatcher.h"
+#include "proxy/judging.h"
 
 namespace penstock::proxy {
 
@@ -79,11 +80,6 @@ transfer::BodyKind body_kind(const http::RequestHead& head) {
 std::string in_brackets(const std::string& address) {
   return address.find(':') == std::string::npos ? address : "[" + address + "]";
 }
-
-std::string seconds(Duration duration) {
-  const auto ms = duration.count() / 1000;
-  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
-}
 }  // namespace
 
 Flight::Flight(const Services& services, Dispatcher& dispatcher, Exchange& exchange)
@@ -108,27 +104,17 @@ void Flight::look_up() {
   question_ = services_.resolver.ask(exchange_.target.host, [this](const loop::Lookup& lookup) {
     question_.reset();
     if (lookup) return dial(*lookup);
-    const auto& host = exchange_.target.host;
-    if (lookup.error().timed_out) return fail(http::Why::dns_timeout, "no answer from the name servers about " + host);
-    fail(http::Why::dns_error, "cannot resolve " + host + ": " + lookup.error().rcode);
+    fail(unresolved(exchange_.target.host, lookup.error()));
   });
 }
 
 void Flight::dial(const loop::Addresses& addresses) {
   const auto& target = exchange_.target;
-  bool own = false;
-  for (const auto& text : addresses) {
-    const auto address = access::parse_address(text);
-    if (!address) continue;
-    const auto verdict = services_.verdict.destination(*address, target.port);
-    own = own || verdict == access::Destination::own;
-    if (verdict != access::Destination::allowed) continue;
+  const auto none = judge(services_, target, addresses, [&](const std::string& address) {
     pin_ += pin_.empty() ? target.host + ":" + std::to_string(target.port) + ":" : ",";
-    pin_ += in_brackets(text);
-  }
-  if (!pin_.empty()) return send();
-  if (own) return fail(http::Why::loop, target.host + " is this proxy itself");
-  fail(http::Why::destination_denied, target.host + " has no address that may be dialled (access.allow)");
+    pin_ += in_brackets(address);
+  });
+  none ? fail(*none) : send();
 }
 
 void Flight::send() {
@@ -153,8 +139,7 @@ void Flight::send() {
 void Flight::on_connected() {
   connected_ = true;
   moved_ = services_.loop.now();
-  const auto& departure = exchange_.departure;
-  if (moved_ > departure.at + flow::kOnTime) exchange_.destination->booker->left(exchange_.group, departure, moved_);
+  exchange_.leaves(moved_);
   if (body_kind(exchange_.head) == transfer::BodyKind::none || exchange_.head.content_length == bytes_out_) {
     if (exchange_.head.body != http::BodyKind::chunked) body_sent();
   }
@@ -298,6 +283,12 @@ void Flight::break_off(const http::Refusal& refusal) {
     exchange_.requester.answer_refusal(refusal);
   }
   dispatcher_.failed(exchange_, refusal.why, refusal.details);
+}
+
+void Flight::describe(Event& event) const {
+  if (first_byte_) event.first_byte = Duration{*first_byte_};
+  event.bytes_in = bytes_in_;
+  event.bytes_out = bytes_out_;
 }
 
 void Flight::keep_time() {

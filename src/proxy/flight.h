@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of an exchange's life between take-off and landing: look up the name, judge the addresses, dial, send, pass
-// the answer on as it comes, and keep the time-outs. It says how it ended once, to the dispatcher, who then drops it.
+// A request's life between take-off and landing: look up the name, judge the addresses, dial, send, pass the answer on
+// as it comes, and keep the time-outs.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "loop/timer.h"
 #include "loop/turn_end.h"
 #include "proxy/exchange.h"
+#include "proxy/journey.h"
 #include "proxy/services.h"
 #include "transfer/transfer.h"
 
@@ -21,24 +22,18 @@ namespace penstock::proxy {
 
 class Dispatcher;
 
-class Flight final : public transfer::TransferEvents {
+class Flight final : public Journey, public transfer::TransferEvents {
  public:
   Flight(const Services& services, Dispatcher& dispatcher, Exchange& exchange);
-  ~Flight();
+  ~Flight() override;
 
-  void take_off();
-  /// More of the request's body has come, or its end.
-  void body_came();
-  /// The requester has room again.
-  void resume();
-  /// Ends it at once: the requester gets the refusal, or half an answer.
-  void break_off(const http::Refusal& refusal);
-
-  int status() const { return answered_ ? reader_.head().status : 0; }
-  bool answered() const { return answered_; }  ///< the final head was passed on
-  std::uint64_t bytes_in() const { return bytes_in_; }
-  std::uint64_t bytes_out() const { return bytes_out_; }
-  std::optional<std::int64_t> first_byte() const { return first_byte_; }
+  void take_off() override;
+  void body_came() override;
+  void resume() override;
+  void break_off(const http::Refusal& refusal) override;
+  bool answered() const override { return answered_; }
+  int status() const override { return answered_ ? reader_.head().status : 0; }
+  void describe(Event& event) const override;
 
   void on_connected() override;
   bool on_line(std::string_view line) override;
@@ -65,6 +60,7 @@ class Flight final : public transfer::TransferEvents {
   bool client_stalls() const;
   void note_slow_reader(std::int64_t now);
   void fail(http::Why why, const std::string& details);
+  void fail(const http::Refusal& refusal) { fail(refusal.why, refusal.details); }
   void failed(const transfer::Result& result);
 
   const Services& services_;

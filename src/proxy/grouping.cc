@@ -47,7 +47,7 @@ std::string_view Grouping::name(const http::Target& target, const http::Fields& 
   room.clear();
   switch (by_) {
     case GroupRule::By::path: return shortened(by_path(target.path(), room), room);
-    case GroupRule::By::header: return shortened(fields.find(header_).value_or(""), room);
+    case GroupRule::By::header: return shortened(target.tunnel ? "" : fields.find(header_).value_or(""), room);
     case GroupRule::By::host: return shortened(target.host, room);
   }
   return kNoGroup;

@@ -15,7 +15,8 @@
 
 namespace penstock::proxy {
 
-/// The group of every request that the rule does not fit.
+/// The group of every request that the rule does not fit, and of tunnels, of whose requests neither path nor fields are
+/// seen, unless the rule is `host`.
 inline constexpr std::string_view kNoGroup = "-";
 
 /// Longer names end in a hash of the whole: a million groups must fit into memory.

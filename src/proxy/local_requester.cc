@@ -9,9 +9,10 @@
 namespace penstock::proxy {
 
 namespace {
-/// What would split the message is refused; what would frame or route it is dropped later, like any client's.
+/// What would split the message is refused, and a tunnel needs a connection; what would frame or route a message is
+/// dropped later, like any client's.
 bool acceptable(const Request& request) {
-  if (!http::is_token(request.method)) return false;
+  if (!http::is_token(request.method) || request.method == "CONNECT") return false;
   for (const auto& field : request.fields) {
     if (!http::is_token(field.name) || !http::is_field_value(field.value)) return false;
   }
@@ -44,7 +45,8 @@ void LocalRequester::submit(loop::Loop& loop, Dispatcher& dispatcher, const std:
   auto& requester = *made;
   loop.adopt(std::move(made));
   if (!acceptable(request)) {
-    const http::Refusal refusal{.why = http::Why::malformed, .details = "the method or a field is not valid HTTP"};
+    const http::Refusal refusal{.why = http::Why::malformed,
+                                .details = "the method (CONNECT has none here) or a field is not valid HTTP"};
     dispatcher.report_refused(refusal);
     return requester.answer_refusal(refusal);
   }

@@ -5,11 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "http/fields.h"
 #include "http/refusal.h"
+#include "loop/stream.h"
 
 namespace penstock::proxy {
 
@@ -29,6 +32,10 @@ class Requester {
 
   /// The request's body is wanted on: more of it was passed on, or the request took off.
   virtual void body_wanted() = 0;
+
+  /// Says 200 to a CONNECT and gives its connection away, with the bytes that came behind the CONNECT in `early`.
+  /// Like answer_end, the last call. Nothing: there is no connection.
+  virtual std::unique_ptr<loop::Stream> hand_over(std::string& early) = 0;
 
   virtual void answer_end(const http::Fields& trailers) = 0;
   /// The answer breaks off in the middle.

@@ -40,5 +40,20 @@ TEST(Check, fills_in_variables_as_run_would) {
   EXPECT_EQ(penstock({"check", file.path()}).code, 1);
 }
 
+TEST(Check, warns_of_rules_that_https_passes_by) {
+  const TemporaryFile file(
+      "version: 1\nupstreams:\n  search: { match: [a.example/search, a.example:80/x, b.example] }\n"
+      "  teams: { match: c.example, group: \"header:X-Team\" }\n  hosts: { match: \"*.d.example\", group: host }\n");
+  const auto ended = penstock({"check", file.path()});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out, file.path() + ": ok\n");
+  EXPECT_EQ(ended.err, file.path() +
+                           ": warning: upstreams.search: https:// goes through tunnels, which show no path: "
+                           "a.example/search is for http:// only\n" +
+                           file.path() +
+                           ": warning: upstreams.teams: https:// goes through tunnels, which show neither path nor "
+                           "fields: they are all in group '-' of header:X-Team\n");
+}
+
 }  // namespace
 }  // namespace penstock::app

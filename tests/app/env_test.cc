@@ -25,8 +25,9 @@ TEST(Env, gives_a_shell_the_variables_in_both_cases) {
             "http://127.0.0.1:3128 http://127.0.0.1:3128 127.0.0.1 127.0.0.1\n");
 }
 
-TEST(Env, leaves_the_variables_for_https_alone) {
-  EXPECT_THAT(penstock({"env"}).out, testing::Not(testing::ContainsRegex("https|HTTPS|ALL|all")));
+TEST(Env, names_the_proxy_for_https_too) {
+  EXPECT_EQ(shell("eval \"$(" PENSTOCK_BINARY " env)\"; echo $https_proxy $HTTPS_PROXY"),
+            "http://127.0.0.1:3128 http://127.0.0.1:3128\n");
 }
 
 TEST(Env, uses_the_address_of_the_configuration) {
@@ -35,6 +36,7 @@ TEST(Env, uses_the_address_of_the_configuration) {
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out,
             "export http_proxy='http://[::1]:8080'\nexport HTTP_PROXY='http://[::1]:8080'\n"
+            "export https_proxy='http://[::1]:8080'\nexport HTTPS_PROXY='http://[::1]:8080'\n"
             "export no_proxy='::1'\nexport NO_PROXY='::1'\n");
 }
 

@@ -175,5 +175,14 @@ TEST(FaultyFile, with_a_faulty_listener_from_a_variable_is_shown_the_text_of_the
               testing::AllOf(HasSubstr("${PASSWORD}"), testing::Not(HasSubstr("hunter2"))));
 }
 
+TEST(FaultyFile, with_ports_that_are_none_is_told_which) {
+  EXPECT_THAT(errors_below_version("access: { connectPorts: [443, 0, 65536, https] }\n"),
+              ElementsAre(HasSubstr("p.yaml:2:31: connectPorts in access is 0; it must be"),
+                          StartsWith("p.yaml:2:34: connectPorts in access: '65536' is too large"),
+                          StartsWith("p.yaml:2:41: connectPorts in access: 'https' is not a plain number")));
+  EXPECT_THAT(errors_below_version("access: { connectPorts: 443 }\n"),
+              ElementsAre(HasSubstr("connectPorts in access must be a list")));
+}
+
 }  // namespace
 }  // namespace penstock

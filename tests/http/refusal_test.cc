@@ -27,6 +27,7 @@ constexpr Expected kExpected[] = {
     {Why::client_denied, 403, "http_request_denied"},
     {Why::destination_denied, 403, "destination_ip_prohibited"},
     {Why::destination_unnamed, 403, "http_request_denied"},
+    {Why::port_denied, 403, "http_request_denied"},
     {Why::malformed, 400, "http_request_error"},
     {Why::target_too_long, 414, "http_request_error"},
     {Why::expectation_unknown, 417, "http_request_error"},

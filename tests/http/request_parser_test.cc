@@ -111,6 +111,16 @@ TEST(RequestParser, takes_connect_as_a_head_that_ends_the_connection) {
   EXPECT_EQ(read("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n").complete(), 1u);
 }
 
+TEST(RequestParser, lets_connect_keep_the_connection_only_where_it_says_so) {
+  const auto keeps = [](const std::string& version, const std::string& line) {
+    return head_of("CONNECT a.test:443 HTTP/" + version + "\r\nHost: a\r\n" + line + "\r\n").keep_alive;
+  };
+  EXPECT_TRUE(keeps("1.1", "Proxy-Connection: Keep-Alive\r\n"));
+  EXPECT_TRUE(keeps("1.0", "Connection: keep-alive\r\n"));
+  EXPECT_FALSE(keeps("1.1", ""));
+  EXPECT_FALSE(keeps("1.1", "Connection: keep-alive, close\r\n"));
+}
+
 TEST(RequestParser, reads_pipelined_requests_one_by_one) {
   std::string stream;
   for (int i = 0; i < 100; ++i) stream += kGet;

@@ -183,13 +183,18 @@ TEST(Target, does_not_implement_other_schemes) {
   EXPECT_EQ(refused("https://user@h/"), Why::malformed);
 }
 
-TEST(Target, of_connect_is_not_implemented_yet_and_says_what_works) {
-  for (const char* raw : {"h:443", "H.example:80", "[::1]:443", "127.0.0.1:1"}) {
-    const auto target = parse_target("CONNECT", raw);
-    ASSERT_FALSE(target.has_value()) << raw;
-    EXPECT_EQ(target.error().why, Why::not_implemented);
-    EXPECT_NE(target.error().details.find("CONNECT is not supported yet"), std::string::npos);
-  }
+TEST(Target, of_connect_is_a_host_and_a_port_and_nothing_else) {
+  const auto to = [](const char* raw) { return parse_target("CONNECT", raw).value(); };
+  const Target target = to("H.example.:443");
+  EXPECT_TRUE(target.tunnel);
+  EXPECT_EQ(target.authority(), "h.example:443");
+  EXPECT_EQ(target.scheme + target.resource, "");
+  EXPECT_EQ(target.path(), "");
+  EXPECT_FALSE(target.literal);
+  EXPECT_EQ(to("[0::1]:8443").authority(), "[::1]:8443");
+  EXPECT_TRUE(to("[::1]:443").literal);
+  EXPECT_TRUE(to("127.0.0.1:1").literal);
+  EXPECT_FALSE(parse_target("GET", "http://h/").value().tunnel);
 }
 
 TEST(Target, of_connect_must_be_host_and_port) {

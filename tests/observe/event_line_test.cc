@@ -160,5 +160,22 @@ TEST(LineText, milliseconds_have_three_decimals) {
   EXPECT_EQ(text(-1us), "0.000");
 }
 
+TEST(EventLine, a_tunnel_says_so_and_at_its_end_what_its_client_said_in_the_clear) {
+  Event event = sample(EventKind::complete);
+  event.method = "CONNECT";
+  event.path = "";
+  event.tunnel = true;
+  event.status = 200;
+  event.bytes_in = 5208;
+  event.bytes_out = 722;
+  event.sni = "api.github.com";
+  event.alpn = "h2,http/1.1";
+  EXPECT_EQ(line_of(event),
+            R"({"ts":"2026-11-21T01:35:12.123456Z","event":"complete","id":"a1-7","upstream":"github","group":"",)"
+            R"("method":"CONNECT","host":"api.github.com","path":"","pending":3,"inFlight":20,"tunnel":true,)"
+            R"("status":200,"bytesIn":5208,"bytesOut":722,"sni":"api.github.com","alpn":"h2,http/1.1"})"
+            "\n");
+}
+
 }  // namespace
 }  // namespace penstock::observe

@@ -307,5 +307,30 @@ TEST(Metrics, open_descriptors_are_counted_exactly) {
   ::close(one_more);
 }
 
+TEST(Metrics, tunnels_count_as_requests_but_say_nothing_of_the_upstreams_speed) {
+  Metrics metrics{two_upstreams()};
+  Event off = event(EventKind::dispatch, Outcome::none);
+  off.tunnel = true;
+  off.wait = 1ms;
+  metrics.record(off);
+  Event landed = event(EventKind::complete, Outcome::success);
+  landed.tunnel = true;
+  landed.at = 60'000'000;
+  landed.flight = 60s;
+  landed.status = 200;
+  metrics.record(landed);
+  metrics.set({.tunnels = {.open = 2, .bytes_in = 70, .bytes_out = 30}}, 0, 60'000'000);
+  metrics.set({.tunnels = {.open = 1, .bytes_in = 100, .bytes_out = 30}}, 0, 60'000'000);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_requests_total{outcome="success",upstream="github"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_wait_seconds_count{upstream="github"})"), 1);
+  for (const char* none :
+       {"flight_seconds_count", "first_byte_seconds_count", "busy_seconds_total", "rps", "mean_latency_seconds"})
+    EXPECT_EQ(value_of(text, "penstock_" + std::string(none) + "{upstream=\"github\"}"), 0) << none;
+  EXPECT_EQ(value_of(text, "penstock_tunnels"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_tunnel_bytes_total{direction="in"})"), 100);
+  EXPECT_EQ(value_of(text, R"(penstock_tunnel_bytes_total{direction="out"})"), 30);
+}
+
 }  // namespace
 }  // namespace penstock::observe

@@ -123,8 +123,16 @@ TEST_F(AcceptingTest, userinfo_is_refused_and_not_repeated) {
   EXPECT_THAT(refused.details, Not(HasSubstr("secret")));
 }
 
-TEST_F(AcceptingTest, connect_is_not_implemented) {
-  EXPECT_EQ(refusal_of(head("CONNECT", origin_.host())).status_code(), 501);
+TEST_F(AcceptingTest, connect_goes_to_its_ports_only) {
+  const auto refused = refusal_of(head("CONNECT", "example.test:25"));
+  EXPECT_EQ(refused.why, http::Why::port_denied);
+  EXPECT_EQ(refused.status_code(), 403);
+}
+
+TEST_F(AcceptingTest, connect_to_this_proxy_itself_is_a_loop) {
+  config_.access.connect_ports = {3128};
+  own_ = {{"127.0.0.1", 3128}};
+  EXPECT_EQ(refusal_of(head("CONNECT", "127.0.0.1:3128")).why, http::Why::loop);
 }
 
 TEST_F(AcceptingTest, an_unknown_expectation_is_refused) {

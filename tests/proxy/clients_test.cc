@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients over real sockets: requests in, answers out in order, and what a client may not do to others.
-#include "proxy/clients.h"
-
 #include <gmock/gmock.h>
 
-#include <chrono>
-#include <future>
-
-#include "dispatching.h"
-#include "loop/listener.h"
+#include "visiting.h"
 
 namespace penstock::proxy {
 namespace {
@@ -17,47 +11,6 @@ using namespace std::chrono_literals;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-class ClientsTest : public DispatcherTest {
- protected:
-  ~ClientsTest() override {
-    dispatcher_.reset();
-    clients_.reset();
-  }
-
-  test::Socket connect() {
-    if (!clients_) {
-      dispatcher();
-      clients_ = std::make_unique<Clients>(*dispatcher_, Services{.loop = run_.loop,
-                                                                  .resolver = *resolver_,
-                                                                  .multi = *multi_,
-                                                                  .verdict = *verdict_,
-                                                                  .config = config_,
-                                                                  .events = [](const Event&) {},
-                                                                  .make_booker = {}});
-      listener_ =
-          std::move(*loop::Listener::listen(run_.loop, {"127.0.0.1", 0}, [this](std::unique_ptr<loop::Stream> stream) {
-            clients_->admit(std::move(stream));
-          }));
-    }
-    return test::connect_to(listener_->bound().port);
-  }
-  /// What the client gets until the other side closes.
-  std::string conversation(const std::string& says) {
-    test::Socket client = connect();
-    client.send(says);
-    auto heard = std::async(std::launch::async, [&] { return client.read_to_end(); });
-    EXPECT_TRUE(run_.run_until([&] { return heard.wait_for(0s) == std::future_status::ready; }));
-    return heard.get();
-  }
-  static std::string request(const std::string& method, const std::string& host, const std::string& path,
-                             const std::string& lines = "") {
-    return method + " http://" + host + path + " HTTP/1.1\r\nHost: " + host + "\r\n" + lines + "\r\n";
-  }
-
-  std::unique_ptr<Clients> clients_;
-  std::unique_ptr<loop::Listener> listener_;
-};
 
 /// Answers with the path as the body.
 void echo_path(test::Origin&, test::Socket& peer, int) {

@@ -99,6 +99,10 @@ class Asker final : public Requester {
   std::size_t untaken() const override { return left; }
   void answer_body(std::string_view bytes) override { body.append(bytes); }
   void body_wanted() override { ++wanted; }
+  std::unique_ptr<loop::Stream> hand_over(std::string&) override {
+    ADD_FAILURE() << "an asker has no connection to give away";
+    return nullptr;
+  }
   void answer_end(const http::Fields& lines) override {
     ++ends;
     trailers = text_of(lines);

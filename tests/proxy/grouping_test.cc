@@ -107,5 +107,15 @@ TEST(Grouping, shows_of_a_headers_value_only_twelve_digits_of_its_key_in_redis) 
   EXPECT_EQ(tenants.label("-"), "-");
 }
 
+TEST(Grouping, knows_of_a_tunnel_its_host_only) {
+  const auto tunnel = http::parse_target("CONNECT", "a.com:443").value();
+  http::Fields fields;
+  fields.add("X-Tenant", "acme");  // of the CONNECT, not of what goes through it
+  std::string room;
+  EXPECT_EQ(grouping("header:X-Tenant").name(tunnel, fields, room), kNoGroup);
+  EXPECT_EQ(grouping("path:/a/{b}").name(tunnel, fields, room), kNoGroup);
+  EXPECT_EQ(grouping("host").name(tunnel, fields, room), "a.com");
+}
+
 }  // namespace
 }  // namespace penstock::proxy

@@ -5,30 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size);
-}
-void* operator new(std::size_t size) {
-  if (void* memory = operator new(size, std::nothrow)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "allocations.h"
 
 namespace penstock::proxy {
 namespace {
 
 http::Target target(std::string_view url) { return http::parse_target("GET", url).value(); }
+
+http::Target tunnel(std::string_view to) { return http::parse_target("CONNECT", to).value(); }
 
 // One upstream for each list of patterns, in order.
 Config config_of(std::initializer_list<std::initializer_list<std::string_view>> upstreams) {
@@ -151,12 +135,19 @@ TEST(Router, routes_without_allocating) {
   const auto matched =
       target("http://a-very-long-host-name-that-fits-no-small-string.b.com/some/long/path/of/no/interest");
   const auto below = target("http://another-very-long-host-name.with.many.labels.a.com/v1");
-  const auto before = allocations;
+  const auto before = allocations_so_far();
   const auto first = router.route(matched).entry;
   const auto second = router.route(below).entry;
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(allocations_so_far(), before);
   EXPECT_EQ(first, 3U);
   EXPECT_EQ(second, 1U);
+}
+
+TEST(Router, gives_a_tunnel_to_entries_without_a_path_only) {
+  const Router router(config_of({{"a.com/v1", "a.com:443"}, {"a.com"}, {"*.b.com/x"}}));
+  EXPECT_EQ(router.route(tunnel("a.com:443")).entry, 1u);
+  EXPECT_EQ(router.route(tunnel("a.com:80")).entry, 2u);
+  EXPECT_EQ(router.route(tunnel("c.b.com:443")).entry, 0u);
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ inline const std::vector<Room> kRooms{
     {"config",   {"penstock", "access"}},
     {"loop",     {"penstock"},                                         {"*"}},
     {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
+    {"tls",      {}},
     {"transfer", {"penstock", "loop"},                                 {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
-    {"proxy",    {"penstock", "access", "flow", "http", "loop", "transfer"}},
-    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "transfer"}, {"*"}},
+    {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
+    {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "tls", "transfer"}, {"*"}},
     // clang-format on
 };
 

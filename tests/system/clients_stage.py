@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import re
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -20,14 +21,25 @@ class Origin(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, folder):
+    def __init__(self, folder, tls=None):
+        """`tls`: an ssl.SSLContext to speak it with."""
         super().__init__(("127.0.0.1", 0), Answers)
         self.folder = folder
         self.seen = []  # (method, path, headers)
+        self.tls = tls
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def url(self, path="/"):
+        if self.tls:
+            return f"https://localhost:{self.server_address[1]}{path}"
         return f"http://127.0.0.1:{self.server_address[1]}{path}"
+
+    def finish_request(self, request, client_address):
+        """In the connection's own thread: a handshake must not keep the others waiting."""
+        if not self.tls:
+            return super().finish_request(request, client_address)
+        with self.tls.wrap_socket(request, server_side=True) as wrapped:
+            super().finish_request(wrapped, client_address)
 
     def handle_error(self, request, client_address):
         pass  # a client that goes away is not this origin's concern
@@ -107,15 +119,33 @@ class Answers(http.server.BaseHTTPRequestHandler):
         self.answer(status, body, [field for field in fields if field[0] not in ("Status", "Content-Length")])
 
 
+def identity(folder):
+    """A certificate for localhost by a CA of its own: a server's SSLContext, and the file that a client must trust."""
+    def openssl(*words):
+        subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+            "-subj", "/CN=Penstock's tests")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "request.pem", "-subj", "/CN=localhost")
+    with open(os.path.join(folder, "names"), "w", encoding="ascii") as file:
+        file.write("subjectAltName=DNS:localhost\n")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "names", "-out", "cert.pem")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem"))
+    tls.set_alpn_protocols(["http/1.1"])
+    return tls, os.path.join(folder, "ca.pem")
+
+
 class Proxy:
     """The program under test."""
 
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, more=""):
+        """`more`: further lines of its configuration."""
         self.events_file = os.path.join(folder, "events")
         config = os.path.join(folder, "penstock.yaml")
         with open(config, "w", encoding="utf-8") as file:
             file.write("version: 1\nproxy: { listen: 127.0.0.1:0, grace: 1s }\nadmin: { listen: 127.0.0.1:0 }\n"
-                       f"log: {{ events: {self.events_file} }}\n")
+                       f"log: {{ events: {self.events_file} }}\n{more}")
         self.process = subprocess.Popen([binary, "run", "--config", config], stderr=subprocess.PIPE, text=True, env={})
         self.said = []
         self.url = None

@@ -13,7 +13,7 @@ import unittest
 
 import requests
 
-from clients_stage import PATIENCE, Folder, Origin, Proxy
+from clients_stage import PATIENCE, Folder, Origin, Proxy, identity
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ARGUMENTS = argparse.Namespace()
@@ -98,6 +98,84 @@ class Curl(Client):
         said = self.run_client("curl", "--silent", "--include", "http://10.1.2.3/")
         self.assertIn(b"403 Penstock: ", said)
         self.assertIn(b"destination_ip_prohibited", said)
+
+
+class Https(Client):
+    """Each through tunnels, with real TLS, two at once at most and ten a second."""
+
+    def setUp(self):
+        self.folder = Folder()
+        tls, self.ca = identity(self.folder.name)
+        self.origin = Origin(self.folder.name, tls)
+        port = self.origin.server_address[1]
+        self.proxy = Proxy(ARGUMENTS.program, self.folder.name,
+                           f"access: {{ connectPorts: [{port}] }}\n"
+                           "upstreams: { local: { match: localhost, maxConcurrent: 2, rate: 10/s } }\n")
+
+    def run_https(self, *command, **variables):
+        environment = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C.UTF-8",
+                       "https_proxy": self.proxy.url, "HTTPS_PROXY": self.proxy.url} | variables
+        done = subprocess.run(command, env=environment, cwd=self.folder.name, capture_output=True, timeout=PATIENCE,
+                              stdin=subprocess.DEVNULL, check=False)
+        return done
+
+    def assert_all_went_through(self, least=1):
+        """Nothing reached the origin but by tunnels that the limits let pass."""
+        self.assertGreaterEqual(len(self.origin.seen), least)
+        taken_off = self.proxy.wait_for(1, "dispatch")
+        ended = self.proxy.wait_for(len(taken_off), "complete")
+        self.assertEqual(len(ended), len(taken_off))
+        for event in ended:
+            self.assertEqual((event["method"], event["sni"], event["tunnel"]), ("CONNECT", "localhost", True))
+        self.assertLessEqual(max(event["inFlight"] for event in taken_off), 2)
+        return ended
+
+    def test_curl(self):
+        urls = [self.origin.url("/files/big.bin")] * 3
+        done = self.run_https("curl", "--silent", "--show-error", "--cacert", self.ca, *urls)
+        self.assertEqual(done.stdout, self.folder.read("big.bin") * 3, done.stderr)
+        self.assertEqual(len(self.assert_all_went_through(3)), 1, "one connection, one tunnel")
+
+    def test_curl_many_at_once(self):
+        pairs = [word for _ in range(12) for word in ("--output", "/dev/null", self.origin.url("/files/big.bin"))]
+        # It would keep its connections, and with them the slots that its own other connections wait for.
+        done = self.run_https("curl", "--silent", "--show-error", "--cacert", self.ca, "--parallel",
+                              "--parallel-immediate", "--header", "Connection: close", *pairs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_all_went_through(12)
+
+    def test_curl_is_told_why_not(self):
+        done = self.run_https("curl", "--silent", "--include", "https://localhost:25/")
+        self.assertIn(b"403 Penstock: CONNECT to port 25 is not allowed (access.connectPorts)", done.stdout)
+
+    def test_wget(self):
+        done = self.run_https("wget", "--quiet", "--output-document=-", "--ca-certificate=" + self.ca,
+                              self.origin.url("/redirect"))
+        self.assertEqual(done.stdout, b"hello\n", done.stderr)
+        self.assert_all_went_through(2)
+
+    def test_requests(self):
+        with requests.Session() as session:
+            session.trust_env = False
+            session.proxies, session.verify = {"https": self.proxy.url}, self.ca
+            big = self.folder.read("big.bin")
+            for _ in range(5):
+                self.assertEqual(session.post(self.origin.url("/echo"), data=big, timeout=PATIENCE).content, big)
+            with self.assertRaisesRegex(requests.exceptions.ProxyError, "Penstock: CONNECT to port 25 is not allowed"):
+                session.get("https://localhost:25/", timeout=PATIENCE)
+        self.assertEqual(len(self.assert_all_went_through(5)), 1)
+
+    def test_git(self):
+        git = ("git", "-c", "user.name=t", "-c", "user.email=t@t.test", "-c", "safe.directory=*")
+        for words in (("init", "--quiet", "--bare", "--initial-branch=main", "git/project.git"),
+                      ("init", "--quiet", "--initial-branch=main", "work"),
+                      ("-C", "work", "commit", "--quiet", "--allow-empty", "--message=first"),
+                      ("-C", "work", "push", "--quiet", "../git/project.git", "main")):
+            self.run_client(*git, *words, variables=False)
+        done = self.run_https(*git, "clone", "--quiet", self.origin.url("/git/project.git"), "clone",
+                              GIT_SSL_CAINFO=self.ca)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assert_all_went_through(2)
 
 
 class Wget(Client):

@@ -107,14 +107,8 @@ TEST(Target, of_another_form_than_the_method_asks_for_is_refused) {
   expect_declined(stage, with_target(stage, "http:"));
   expect_declined(stage, with_target(stage, "http:/x"));
   expect_declined(stage, with_target(stage, "http:" + stage.origin.host() + "/x"));
-  expect_declined(stage, with_line(stage, "CONNECT / HTTP/1.1"), {400, 501});
-  expect_declined(stage, with_line(stage, "CONNECT " + stage.url() + " HTTP/1.1"), {400, 501});
-}
-
-TEST(Target, of_a_tunnel_is_not_implemented) {
-  Stage stage;
-  expect_declined(stage, with_line(stage, "CONNECT " + stage.origin.host() + " HTTP/1.1"), {501});
-  expect_declined(stage, "CONNECT " + stage.origin.host() + " HTTP/1.0\r\n\r\n", {501});
+  expect_declined(stage, with_line(stage, "CONNECT / HTTP/1.1"), {400});
+  expect_declined(stage, with_line(stage, "CONNECT " + stage.url() + " HTTP/1.1"), {400});
 }
 
 TEST(Target, with_another_scheme_opens_no_connection) {

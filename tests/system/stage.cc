@@ -3,6 +3,8 @@
 #include "system/stage.h"
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -12,6 +14,30 @@ Reply Stage::ask(std::string_view bytes, bool bodyless) const {
   Client client(daemon.port());
   client.send(bytes);
   return client.reply(bodyless);
+}
+
+namespace {
+
+sockaddr_in loopback(std::uint16_t port) {
+  return {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+}
+
+}  // namespace
+
+Silent::Silent() : listener(Socket::listen(0, &port)) {
+  for (int i = 0; i < 8; ++i) {
+    const sockaddr_in there = loopback(port);
+    fillers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ::connect(fillers.back().fd(), reinterpret_cast<const sockaddr*>(&there), sizeof there);
+  }
+}
+
+Closed::Closed() : bound(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  sockaddr_in place = loopback(0);
+  socklen_t size = sizeof place;
+  EXPECT_EQ(::bind(bound.fd(), reinterpret_cast<const sockaddr*>(&place), size), 0);
+  EXPECT_EQ(::getsockname(bound.fd(), reinterpret_cast<sockaddr*>(&place), &size), 0);
+  port = ntohs(place.sin_port);
 }
 
 Given with_defaults(std::string_view settings) { return {.yaml = "defaults: { " + std::string(settings) + " }\n"}; }

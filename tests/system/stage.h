@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "system/client.h"
 #include "system/daemon.h"
@@ -29,6 +30,25 @@ struct Stage {
 
   Origin origin;
   Daemon daemon;
+};
+
+/// A listening socket whose backlog is full: whoever connects now hears nothing.
+struct Silent {
+  Silent();
+  std::string host() const { return "127.0.0.1:" + std::to_string(port); }
+
+  std::uint16_t port = 0;
+  Socket listener;
+  std::vector<Socket> fillers;
+};
+
+/// A port at which nobody listens, and nobody will: whoever connects is refused.
+struct Closed {
+  Closed();
+  std::string host() const { return "127.0.0.1:" + std::to_string(port); }
+
+  std::uint16_t port = 0;
+  Socket bound;
 };
 
 /// A file of settings for every upstream.

@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time-outs of a flight, each with its answer: connect, firstByte, idle, total.
 #include <gmock/gmock.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "system/stage.h"
 
 namespace penstock::trial {
 namespace {
-
-/// A listening socket whose backlog is full: whoever connects now hears nothing.
-struct Silent {
-  Silent() : listener(Socket::listen(0, &port)) {
-    for (int i = 0; i < 8; ++i) {
-      Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-      sockaddr_in there{};
-      socklen_t size = sizeof there;
-      getsockname(listener.fd(), reinterpret_cast<sockaddr*>(&there), &size);
-      ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&there), size);
-      fillers.push_back(std::move(socket));
-    }
-  }
-  std::uint16_t port = 0;
-  Socket listener;
-  std::vector<Socket> fillers;
-};
 
 void expect_timeout(const Reply& reply, const std::string& error, Moment start, Clock::duration least) {
   EXPECT_EQ(reply.status, 504);
@@ -38,13 +20,12 @@ void expect_timeout(const Reply& reply, const std::string& error, Moment start, 
 TEST(ConnectTimeout, is_504_and_frees_the_slot) {
   Stage stage(with_defaults("maxConcurrent: 1, timeouts: { connect: 400ms }"));
   const Silent silent;
-  const std::string host = "127.0.0.1:" + std::to_string(silent.port);
   const auto start = Clock::now();
-  expect_timeout(stage.ask(get("http://" + host + "/")), "connection_timeout", start, 390ms);
+  expect_timeout(stage.ask(get("http://" + silent.host() + "/")), "connection_timeout", start, 390ms);
   const auto errors = stage.daemon.await_events(1, "error");
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_EQ(errors[0].at("error"), "connection_timeout");
-  EXPECT_TRUE(stage.daemon.await_in_flight(host, 0));
+  EXPECT_TRUE(stage.daemon.await_in_flight(silent.host(), 0));
 }
 
 TEST(FirstByteTimeout, is_504) {

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams that are dialled, and each direction of a stream by itself: half-open connections, and writes at once.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <future>
+
+#include "connected.h"
+
+namespace penstock::loop {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Caller final : StreamEvents {
+  void on_read(std::string_view bytes) override { read.append(bytes); }
+  void on_gone() override { ++gone; }
+  void on_drained() override { ++drained; }
+  void on_connected() override { ++connected; }
+  void on_end() override { ++ends; }
+  std::string read;
+  int gone = 0, drained = 0, connected = 0, ends = 0;
+};
+
+class DiallingTest : public testing::Test {
+ protected:
+  void dial(const Endpoint& there) {
+    stream_ = Stream::dial(run_.loop, there, caller_);
+    EXPECT_EQ(caller_.connected + caller_.gone, 0) << "never from inside the call";
+  }
+  bool tells() {
+    return run_.run_until([this] { return caller_.connected + caller_.gone > 0; });
+  }
+  test::TestLoop run_;
+  Caller caller_;
+  std::unique_ptr<Stream> stream_;
+};
+
+TEST_F(DiallingTest, connects_and_then_is_like_any_other) {
+  test::ListeningSocket listening;
+  dial({"127.0.0.1", listening.port()});
+  ASSERT_TRUE(tells());
+  EXPECT_EQ(caller_.connected, 1);
+  EXPECT_EQ(stream_->dial_failure(), DialFailure::none);
+  test::Socket peer = listening.accept();
+  stream_->read_on();
+  EXPECT_TRUE(stream_->send("ping"));
+  EXPECT_EQ(peer.read(4), "ping");
+  peer.send("pong");
+  EXPECT_TRUE(run_.run_until([this] { return caller_.read == "pong"; }));
+  peer.close();
+  EXPECT_TRUE(run_.run_until([this] { return caller_.gone == 1; }));
+}
+
+TEST_F(DiallingTest, tells_that_nobody_listens) {
+  std::uint16_t port = 0;
+  {
+    test::ListeningSocket listening;
+    port = listening.port();
+  }
+  dial({"127.0.0.1", port});
+  ASSERT_TRUE(tells());
+  EXPECT_EQ(caller_.gone, 1);
+  EXPECT_EQ(stream_->dial_failure(), DialFailure::refused);
+}
+
+TEST_F(DiallingTest, tells_later_what_the_kernel_says_at_once) {
+  dial({"no address", 80});
+  ASSERT_TRUE(tells());
+  EXPECT_EQ(caller_.gone, 1);
+  EXPECT_EQ(stream_->dial_failure(), DialFailure::other);
+}
+
+TEST_F(DiallingTest, may_be_dropped_while_it_dials) {
+  test::ListeningSocket listening;
+  dial({"127.0.0.1", listening.port()});
+  stream_.reset();
+  run_.run_for(1);
+  const auto before = test::open_descriptors();  // with what a loop's first stream opens for all of them
+  dial({"127.0.0.1", listening.port()});
+  stream_.reset();
+  EXPECT_TRUE(run_.run_until([&] { return test::open_descriptors() == before; }));
+  EXPECT_EQ(caller_.connected + caller_.gone, 0);
+}
+
+class HalfOpenTest : public ConnectedTest {
+ protected:
+  HalfOpenTest() {
+    stream_->keep_half_open();
+    stream_->read_on();
+  }
+  void on_end() override { ++ends_; }
+  int ends_ = 0;
+};
+
+TEST_F(HalfOpenTest, the_peers_end_is_told_once_and_writing_goes_on) {
+  peer_.send("last words");
+  peer_.shut_down();
+  ASSERT_TRUE(run_.run_until([this] { return ends_ == 1; }));
+  EXPECT_EQ(read_, "last words");
+  stream_->read_on();  // there is nothing more to read
+  EXPECT_TRUE(stream_->send("still here"));
+  EXPECT_EQ(peer_.read(10), "still here");
+  run_.run_for(20'000);
+  EXPECT_EQ(ends_, 1);
+  EXPECT_EQ(gone_, 0);
+}
+
+TEST_F(HalfOpenTest, our_end_comes_behind_what_had_to_wait_and_reading_goes_on) {
+  const std::string much = pattern(8 * 1024 * 1024);
+  in_a_turn([&] {
+    write("first ");
+    EXPECT_FALSE(stream_->send(much));
+    stream_->end_writing();
+  });
+  auto heard = std::async(std::launch::async, [&] { return peer_.read_to_end(); });
+  EXPECT_TRUE(run_.run_until([&] { return heard.wait_for(0s) == std::future_status::ready; }));
+  EXPECT_EQ(heard.get(), "first " + much);
+  EXPECT_EQ(drained_, 1);
+  peer_.send("an answer");
+  EXPECT_TRUE(run_.run_until([this] { return read_ == "an answer"; }));
+}
+
+TEST_F(HalfOpenTest, bytes_before_the_end_are_read_first_however_long_reading_was_off) {
+  in_a_turn([this] { stream_->read_off(); });
+  peer_.send("bytes");
+  peer_.shut_down();
+  run_.run_for(50'000);  // what would be told wrongly is told by now, or the test cannot see it
+  EXPECT_EQ(ends_ + gone_, 0);
+  in_a_turn([this] { stream_->read_on(); });
+  ASSERT_TRUE(run_.run_until([this] { return ends_ == 1; }));
+  EXPECT_EQ(read_, "bytes");
+}
+
+TEST_F(HalfOpenTest, a_reset_is_heard_while_reading_is_off) {
+  in_a_turn([this] { stream_->read_off(); });
+  peer_.reset();
+  EXPECT_TRUE(run_.run_until([this] { return gone_ == 1; }));
+  EXPECT_EQ(ends_, 0);
+}
+
+TEST_F(HalfOpenTest, sending_to_a_peer_that_was_reset_is_told_later) {
+  in_a_turn([this] { stream_->read_off(); });
+  peer_.reset();
+  const auto until_it_fails = [this] {
+    const int before = gone_;
+    for (int i = 0; i < 10; ++i) stream_->send("x");
+    EXPECT_EQ(gone_, before) << "never from inside the call";
+  };
+  in_a_turn(until_it_fails);
+  EXPECT_TRUE(run_.run_until([this] { return gone_ == 1; }));
+}
+
+TEST_F(HalfOpenTest, closes_gently_behind_its_last_bytes_once_the_peer_has_ended) {
+  const std::string much = pattern(8 * 1024 * 1024);
+  peer_.shut_down();
+  ASSERT_TRUE(run_.run_until([this] { return ends_ == 1; }));
+  EXPECT_FALSE(stream_->send(much));
+  stream_->end_writing();
+  Stream::close_gently(std::move(stream_));
+  EXPECT_EQ(run_.loop.residents(), 1u);
+  auto heard = std::async(std::launch::async, [&] { return peer_.read_to_end(); });
+  EXPECT_TRUE(run_.run_until([&] { return heard.wait_for(0s) == std::future_status::ready; }));
+  EXPECT_EQ(heard.get().size(), much.size());
+  EXPECT_TRUE(run_.run_until([this] { return run_.loop.residents() == 0; }));
+}
+
+}  // namespace
+}  // namespace penstock::loop

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// CONNECT: who may have a tunnel, and when.
+#include <gmock/gmock.h>
+
+#include <deque>
+
+#include "system/tunnels.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Tunnel, carries_bytes_both_ways_and_is_one_request) {
+  Tunnels stage;
+  auto [client, upstream] = stage.open();
+  client->send("ping");
+  EXPECT_EQ(upstream->take(4), "ping");
+  upstream->send("pongpong");
+  EXPECT_EQ(client->take(8), "pongpong");
+  EXPECT_TRUE(stage.daemon.await_in_flight(stage.far.host(), 1));
+  EXPECT_EQ(stage.daemon.metric("penstock_tunnels"), 1);
+  client->socket.close();
+  EXPECT_EQ(upstream->rest(), "");
+  upstream->socket.close();
+
+  const auto ended = stage.daemon.await_events(1, "complete");
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].at("method"), "CONNECT");
+  EXPECT_EQ(ended[0].at("upstream"), stage.far.host());
+  EXPECT_EQ(ended[0].at("path"), "");
+  EXPECT_EQ(ended[0].at("tunnel"), true);
+  EXPECT_EQ(ended[0].at("status"), 200);
+  EXPECT_EQ(ended[0].at("bytesOut"), 4);
+  EXPECT_EQ(ended[0].at("bytesIn"), 8);
+  EXPECT_FALSE(ended[0].contains("sni"));
+  const auto all = stage.daemon.events();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].at("event"), "dispatch");
+  EXPECT_EQ(all[0].at("tunnel"), true);
+}
+
+TEST(Tunnel, counts_in_flight_but_not_in_latency_rps_or_busy_time) {
+  Tunnels stage;
+  {
+    auto [client, upstream] = stage.open();
+    client->send("12345");
+    EXPECT_EQ(upstream->take(5), "12345");
+    upstream->send("123");
+    EXPECT_EQ(client->take(3), "123");
+    EXPECT_EQ(stage.daemon.metric("penstock_in_flight_requests"), 1);
+    EXPECT_EQ(stage.daemon.metric("penstock_connections"), 1);
+  }
+  ASSERT_TRUE(stage.await_rest());
+  EXPECT_EQ(stage.daemon.metric("penstock_tunnels"), 0);
+  EXPECT_EQ(stage.daemon.metric("penstock_tunnel_bytes_total", "direction=\"out\""), 5);
+  EXPECT_EQ(stage.daemon.metric("penstock_tunnel_bytes_total", "direction=\"in\""), 3);
+  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\""), 1);
+  EXPECT_EQ(stage.daemon.metric("penstock_responses_total", "code=\"200\""), 1);
+  EXPECT_EQ(stage.daemon.metric("penstock_wait_seconds_count"), 1);
+  for (const char* name : {"flight_seconds_count", "first_byte_seconds_count", "rps", "mean_latency_seconds",
+                           "busy_seconds_total", "in_flight_requests", "connections"})
+    EXPECT_EQ(stage.daemon.metric("penstock_" + std::string(name)), 0) << name;
+}
+
+TEST(Tunnel, is_said_yes_to_without_framing) {
+  Tunnels stage;
+  auto client = stage.ask();
+  const Socket upstream = stage.far.accept();
+  const std::string head = client->reader.head();
+  EXPECT_THAT(head, StartsWith("HTTP/1.1 200 "));
+  std::string first;
+  Lines fields;
+  client->reader.split(head, first, fields);
+  EXPECT_FALSE(fields.has("content-length") || fields.has("transfer-encoding") || fields.has("connection"));
+}
+
+TEST(Tunnel, is_asked_for_in_all_the_ways_that_clients_have) {
+  Tunnels stage;
+  const std::string host = stage.far.host();
+  for (const auto& lines : {" HTTP/1.0\r\n\r\n"s,                                  // urllib, requests
+                            " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"s,               // aiohttp
+                            " HTTP/1.1\r\nHost: somewhere.else:1\r\n\r\n"s,        // the authority decides
+                            " HTTP/1.1\r\nProxy-Connection: Keep-Alive\r\n\r\n"s,  // no Host, of whatever version
+                            " HTTP/1.1\r\nHost: " + host + "\r\nProxy-Authorization: Basic eDp5\r\n\r\n"}) {
+    SCOPED_TRACE(lines);
+    Near client(Socket::connect(stage.daemon.port()));
+    client.send("CONNECT " + host + lines);
+    Near upstream(stage.far.accept());
+    EXPECT_EQ(client.reply().status, 200);
+    client.send("x");
+    EXPECT_EQ(upstream.take(1), "x") << "nothing before it, no header least of all";
+  }
+}
+
+TEST(Tunnel, needs_a_host_and_a_port) {
+  Tunnels stage;
+  const std::string port = std::to_string(stage.far.port());
+  for (const std::string& target :
+       {"127.0.0.1"s, "127.0.0.1:"s, "127.0.0.1:0"s, "127.0.0.1:65536"s, "127.0.0.1:https"s, ":" + port,
+        "user@127.0.0.1:" + port, "u:p@127.0.0.1:" + port, "http://127.0.0.1:" + port, "127.0.0.1:" + port + "/", "/"s,
+        "*"s, "[::1:" + port, "127.1:" + port}) {
+    SCOPED_TRACE(target);
+    expect_own_answer(stage.answer_to("CONNECT " + target + " HTTP/1.1\r\nHost: a\r\n\r\n"), {400});
+  }
+  for (const char* lines :
+       {"Content-Length: 3\r\n\r\nabc", "Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"})
+    expect_own_answer(stage.answer_to("CONNECT " + stage.far.host() + " HTTP/1.1\r\nHost: a\r\n" + lines), {400});
+  EXPECT_FALSE(stage.far.has_caller());
+}
+
+TEST(Tunnel, goes_to_ports_for_the_web_unless_told_otherwise) {
+  Stage stage;
+  for (const int port :
+       {22, 25, 3306, 6379, 8443, static_cast<int>(stage.daemon.port()), static_cast<int>(stage.daemon.admin_port())}) {
+    const Reply reply = stage.ask("CONNECT 127.0.0.1:" + std::to_string(port) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect_own_answer(reply, {403}, "http_request_denied");
+    EXPECT_THAT(reply.reason, HasSubstr("(access.connectPorts)"));
+  }
+  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"port_denied\""), 7);
+  expect_own_answer(stage.ask("CONNECT 10.1.2.3:443 HTTP/1.0\r\n\r\n"), {403}, "destination_ip_prohibited");
+}
+
+TEST(Tunnel, brings_what_was_sent_before_the_answer_exactly_once) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{64 * 1024}}) {
+    SCOPED_TRACE(size);
+    Tunnels stage("maxConcurrent: 1");
+    auto busy = stage.open();
+    const std::string early = pattern(0, size);
+    auto client = stage.ask(early);
+    ASSERT_TRUE(stage.daemon.await_pending(stage.far.host(), 1));
+    EXPECT_FALSE(stage.far.has_caller());
+    busy.client->socket.close(), busy.upstream->socket.close();
+    Near upstream(stage.far.accept());
+    EXPECT_EQ(client->reply().status, 200);
+    client->send("and then");
+    EXPECT_EQ(upstream.take(size + 8), early + "and then");
+    client->socket.half_close();
+    EXPECT_EQ(upstream.rest(), "");
+  }
+}
+
+TEST(Tunnel, may_follow_a_request_on_its_connection) {
+  Origin origin;
+  Tunnels stage;
+  Near client(Socket::connect(stage.daemon.port()));
+  client.send(get(origin.url("/first")) + stage.connect() + "early");
+  EXPECT_EQ(client.reply().body, "hello");
+  Near upstream(stage.far.accept());
+  EXPECT_EQ(client.reply().status, 200);
+  EXPECT_EQ(upstream.take(5), "early");
+  EXPECT_EQ(origin.count(), 1u);
+}
+
+TEST(RefusedTunnel, leaves_what_came_behind_it_unread) {
+  Origin origin;
+  Tunnels stage;
+  const std::string refused = "CONNECT 127.0.0.1:25 HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\n";
+  Client client(stage.daemon.port());
+  client.send(refused + get(origin.url("/smuggled")));
+  EXPECT_EQ(client.reply().status, 403);
+  EXPECT_TRUE(client.closed());
+  Client behind(stage.daemon.port());
+  behind.send(get(origin.url("/first")) + refused + get(origin.url("/smuggled")));
+  EXPECT_EQ(behind.reply().status, 200);
+  EXPECT_EQ(behind.reply().status, 403);
+  EXPECT_TRUE(behind.closed());
+  EXPECT_EQ(origin.count(), 1u);
+}
+
+TEST(RefusedTunnel, leaves_the_connection_to_a_client_that_waits_and_says_so) {
+  Tunnels stage;
+  Near client(Socket::connect(stage.daemon.port()));
+  client.send("CONNECT 127.0.0.1:25 HTTP/1.1\r\nHost: a\r\nProxy-Connection: Keep-Alive\r\n\r\n");
+  EXPECT_EQ(client.reply().status, 403);
+  client.send(stage.connect());
+  Near upstream(stage.far.accept());
+  EXPECT_EQ(client.reply().status, 200);
+  client.send("x");
+  EXPECT_EQ(upstream.take(1), "x");
+
+  Client other(stage.daemon.port());
+  other.send("CONNECT 127.0.0.1:25 HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect_refusal(other, {403}, "http_request_denied");
+}
+
+TEST(RefusedTunnel, explains_itself_in_the_reason) {
+  Tunnels stage("maxConcurrent: 1, queue: { maxPending: 1 }");
+  const auto busy = stage.open();
+  const auto waiting = stage.ask();
+  ASSERT_TRUE(stage.daemon.await_pending(stage.far.host(), 1));
+  const Reply reply = stage.answer_to(stage.connect());
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.error(), "connection_limit_reached");
+  const std::string after = reply.field("retry-after");
+  EXPECT_NE(after, "");
+  EXPECT_EQ(reply.reason, "Penstock: " + stage.far.host() + " queue full, retry in " + after + "s");
+}
+
+TEST(RefusedTunnel, to_nobody_is_502_and_to_silence_504) {
+  const Closed closed;
+  const Silent silent;
+  Stage stage({.yaml = "access: { connectPorts: [" + std::to_string(closed.port) + ", " + std::to_string(silent.port) +
+                       "] }\ndefaults: { maxConcurrent: 1, timeouts: { connect: 400ms } }\n"});
+  const auto to = [](const std::string& host) { return "CONNECT " + host + " HTTP/1.1\r\nHost: a\r\n\r\n"; };
+  for (int i = 0; i < 3; ++i) expect_own_answer(stage.ask(to(closed.host())), {502}, "connection_refused");
+  const auto start = Clock::now();
+  expect_own_answer(stage.ask(to(silent.host())), {504}, "connection_timeout");
+  EXPECT_GE(Clock::now() - start, 390ms);
+  const auto errors = stage.daemon.await_events(4, "error");
+  ASSERT_EQ(errors.size(), 4u);
+  EXPECT_EQ(errors[3].at("error"), "connection_timeout");
+  EXPECT_TRUE(stage.daemon.await_in_flight(silent.host(), 0));
+}
+
+TEST(TunnelLimit, on_how_many_at_once_holds_until_they_close) {
+  Tunnels stage("maxConcurrent: 2");
+  std::deque<Tunnels::Pair> open;
+  open.push_back(stage.open());
+  open.push_back(stage.open());
+  for (int i = 0; i < 6; ++i) {
+    auto next = stage.ask();
+    ASSERT_TRUE(stage.daemon.await_pending(stage.far.host(), 1));
+    EXPECT_FALSE(stage.far.has_caller());
+    open.front().client->socket.half_close();
+    EXPECT_EQ(open.front().upstream->rest(), "");
+    EXPECT_FALSE(stage.far.has_caller()) << "half of it is still open";
+    open.pop_front();
+    open.push_back({.client = std::move(next), .upstream = std::make_unique<Near>(stage.far.accept())});
+    EXPECT_EQ(open.back().client->reply().status, 200);
+  }
+}
+
+TEST(TunnelLimit, on_the_rate_spreads_them) {
+  FarEnd far;
+  const Daemon daemon({.yaml = "access: { connectPorts: [" + std::to_string(far.port()) +
+                               "] }\nupstreams: { far: { match: 127.0.0.1, rate: 10/s } }\n"});
+  const std::string connect = "CONNECT " + far.host() + " HTTP/1.1\r\nHost: a\r\n\r\n";
+  std::deque<Client> clients;
+  std::deque<Socket> seen;
+  const auto start = Clock::now();
+  for (int i = 0; i < 8; ++i) clients.emplace_back(daemon.port()).send(connect);
+  for (int i = 0; i < 8; ++i) {
+    seen.push_back(far.accept());
+    EXPECT_GE(Clock::now() - start, i * 100ms) << i;
+  }
+  for (auto& client : clients) EXPECT_EQ(client.head().status, 200);
+  EXPECT_EQ(daemon.await_events(8, [](const Json& event) { return event.at("event") == "dispatch"; }).size(), 8u);
+  EXPECT_EQ(daemon.metric("penstock_limit_waits_total", "limit=\"pacer\""), 7);
+}
+
+TEST(TunnelLimit, of_an_entry_with_a_path_is_not_for_tunnels) {
+  FarEnd far;
+  const Daemon daemon({.yaml = "access: { connectPorts: [" + std::to_string(far.port()) +
+                               "] }\nupstreams:\n  search: { match: 127.0.0.1/search, maxConcurrent: 1 }\n"
+                               "  all: { match: 127.0.0.1, group: \"header:Host\" }\n"});
+  Near client(Socket::connect(daemon.port()));
+  client.send("CONNECT " + far.host() + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  const Socket upstream = far.accept();
+  EXPECT_EQ(client.reply().status, 200);
+  const auto taken_off = daemon.await_events(1, "dispatch");
+  ASSERT_EQ(taken_off.size(), 1u);
+  EXPECT_EQ(taken_off[0].at("upstream"), "all");
+  EXPECT_EQ(taken_off[0].at("group"), "-");
+}
+
+}  // namespace
+}  // namespace penstock::trial
