@@ -37,7 +37,7 @@ class Tunnel final : public Journey {
  private:
   struct Side final : loop::StreamEvents {
     explicit Side(Tunnel& its_tunnel) : tunnel(its_tunnel) {}
-    void on_read(std::string_view bytes) override { tunnel.pass(*this, bytes); }
+    void on_read(std::string_view more) override { tunnel.pass(*this, more); }
     void on_gone() override { tunnel.gone(*this); }
     void on_drained() override { tunnel.drained(*this); }
     void on_connected() override { tunnel.open(); }
