@@ -227,7 +227,7 @@ bool Stream::send(std::string_view bytes) {
     return !sending_;
   }
   const std::size_t taken = try_send(bytes);
-  if (taken == bytes.size()) socket_->rest = {};  // kept only from one wait to the next
+  if (taken == bytes.size() && !half_open_) socket_->rest = {};  // kept only from one wait to the next
   if (taken == bytes.size() || failed_) return true;
   socket_->rest.assign(bytes.substr(taken));
   send_rest();
@@ -311,8 +311,14 @@ class Stream::Lingering final : public Resident, public StreamEvents {
   void look() {
     const std::size_t before = left_;
     left_ = stream_->unread_by_peer();
-    if (before == 0 || left_ >= before) return loop_.dismiss(this);
+    if (before == 0 || left_ >= before) return give_up();
     patience_.start(loop_.now() + kPatienceWithReaders);
+  }
+
+  /// To who has not got all of it a mere end would say that it was all.
+  void give_up() {
+    if (stream_->queued() > 0) close_with_reset(std::move(stream_));
+    loop_.dismiss(this);
   }
 
   Loop& loop_;

@@ -130,11 +130,12 @@ void Tunnel::ended(Side& side) {
   keep_time();
 }
 
-/// A side that resets has closed too. If the other one had not, something was cut off, which it must see.
+/// A client that resets when the upstream has said all has closed too. Otherwise something was cut off, which the other
+/// side must see.
 void Tunnel::gone(Side& side) {
   if (!open_) return not_connected(side.stream->dial_failure());
   const bool client = &side == &client_;
-  if (other(side).has_ended) return end(!client);
+  if (client && upstream_.has_ended) return end(false);
   cut();
   dispatcher_.failed(exchange_, http::Why::connection_terminated,
                      client ? "the client left" : exchange_.destination->name + ": the connection was reset",
@@ -207,10 +208,14 @@ void Tunnel::on_time() {
     return fail(http::Why::read_timeout, "not done after " + seconds(timeouts.total) + " (timeouts.total)");
   }
   if (!open_) return not_connected(loop::DialFailure::timed_out);
-  if (upstream_.has_ended) return end(false);
+  if (upstream_.has_ended && upstream_.stream->unread_by_peer() == 0) return end(false);
   if (!stalls()) {
     moved_ = now;
     return keep_time();
+  }
+  const std::int64_t idle = timeouts.tunnel_idle.count();
+  if (upstream_.has_ended && (idle == 0 || now < moved_ + idle)) {
+    return timer_.start(now + kPatienceAfterUpstream);  // it has not read all that the client sent
   }
   cut();
   dispatcher_.failed(exchange_, http::Why::read_timeout,
