@@ -33,6 +33,13 @@ class Pauses {
   std::size_t count(Time now) const {
     return static_cast<std::size_t>(std::ranges::count_if(ends_, [now](auto& pause) { return pause.second > now; }));
   }
+  /// use(group, until) for each that is not over.
+  template <typename Use>
+  void each(Time now, Use use) const {
+    for (const auto& [group, until] : ends_) {
+      if (until > now) use(group, until);
+    }
+  }
   /// How many are remembered: those that are not over at most twice, or a few.
   std::size_t remembered() const { return ends_.size(); }
 

@@ -301,7 +301,7 @@ void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
 void RedisBooker::pause(Time now, std::string_view group, Time until) {
   shadow_.all().pause(now, group, until);
   if (alone()) {
-    untold_pause(group, until);
+    pauses_.extend(now, group, until);
   } else {
     send_pause(now, group, until);
   }
@@ -366,13 +366,9 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   call_.clear();
   spelling_.pause(call_, key_of(group), until - now);
   call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
-    if (*life && !(*life)->worked(outcome)) (*life)->untold_pause(name, until);
+    if (!*life || (*life)->worked(outcome)) return;
+    (*life)->pauses_.extend((*life)->office_.loop().now(), name, until);
   });
-}
-
-void RedisBooker::untold_pause(std::string_view group, Time until) {
-  auto& its_end = pauses_[std::string(group)];
-  its_end = std::max(its_end, until);
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {

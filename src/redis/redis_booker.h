@@ -11,11 +11,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "flow/booker.h"
 #include "flow/group_hash.h"
+#include "flow/pauses.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
 #include "redis/apart.h"
@@ -111,7 +111,6 @@ class RedisBooker final : public flow::Booker {
   bool call(Script script);
   void send_moves(std::string_view group, const LateDepartures::Moves& moves);
   void send_undo(std::string_view group, std::int64_t at, int weight);
-  void untold_pause(std::string_view group, flow::Time until);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);
   void permits_granted(std::string_view words);
@@ -150,7 +149,7 @@ class RedisBooker final : public flow::Booker {
   flow::Time last_asked_;
   flow::Time last_touch_;
   Told told_;
-  std::unordered_map<std::string, flow::Time> pauses_;  // that Redis was not told of: until when, by group
+  flow::Pauses pauses_;  // that Redis was not told of, by group
   flow::Time complained_;
   std::int64_t reserved_ = 0, reserved_units_ = 0;  // of asks under way
   bool permit_freed_ = false;

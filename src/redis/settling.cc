@@ -42,7 +42,7 @@ void RedisBooker::join() {
   shadow_.come_back();
   semaphores_.redis_back();
   const Time now = office_.loop().now();
-  for (const auto& [group, until] : std::exchange(pauses_, {})) send_pause(now, group, until);
+  std::exchange(pauses_, {}).each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
   office_.standing_changed();
   wake_lanes();
 }

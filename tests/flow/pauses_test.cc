@@ -50,5 +50,14 @@ TEST(Pauses, what_is_not_over_is_never_forgotten) {
   for (int n = 1; n < 10'000; n += 2) ASSERT_EQ(pauses.until(std::to_string(n)), sec(1)) << n;
 }
 
+TEST(Pauses, are_told_as_long_as_they_are_not_over) {
+  Pauses pauses;
+  pauses.extend(0, "over", 10);
+  pauses.extend(0, "lasting", 20);
+  std::string told;
+  pauses.each(10, [&](const std::string& group, Time until) { told += group + std::to_string(until); });
+  EXPECT_EQ(told, "lasting20");
+}
+
 }  // namespace
 }  // namespace penstock::flow
