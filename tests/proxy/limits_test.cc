@@ -145,14 +145,17 @@ TEST_F(LimitsTest, get_back_the_departure_of_one_who_leaves_before_it) {
   EXPECT_EQ(record_.departures[2], record_.departures[0] + 200'000);
 }
 
+/// Its first connection is dead when it is used again.
+void keep_then_drop(test::Origin&, test::Socket& peer, int number) {
+  for (int request = 1; !peer.read_until("\r\n\r\n").empty(); ++request) {
+    if (request > 1 && number == 1) return;
+    peer.send(kOk);
+  }
+}
+
 TEST_F(LimitsTest, count_a_request_that_is_sent_again_as_two_departures) {
   limit(PacerConfig{.qps = 20});
-  test::Origin dying([](test::Origin&, test::Socket& peer, int number) {
-    for (int request = 1; !peer.read_until("\r\n\r\n").empty(); ++request) {
-      if (request > 1 && number == 1) return;
-      peer.send(kOk);
-    }
-  });
+  test::Origin dying(keep_then_drop);
   Asker warm, again;
   DispatcherTest::get(warm, dying.host(), "/warm");
   ASSERT_TRUE(finish(warm));
@@ -180,12 +183,7 @@ TEST_F(LimitsTest, hear_of_who_leaves_later_than_booked_and_when) {
 }
 
 TEST_F(LimitsTest, hear_of_both_departures_of_a_request_that_is_sent_again) {
-  test::Origin dying([](test::Origin&, test::Socket& peer, int number) {
-    for (int request = 1; !peer.read_until("\r\n\r\n").empty(); ++request) {
-      if (request > 1 && number == 1) return;
-      peer.send(kOk);
-    }
-  });
+  test::Origin dying(keep_then_drop);
   Asker warm, again;
   DispatcherTest::get(warm, dying.host(), "/warm");
   ASSERT_TRUE(finish(warm));

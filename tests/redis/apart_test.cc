@@ -26,28 +26,16 @@ LimitConfig own(double qps) { return {.kind = PacerConfig{.qps = qps}, .name = "
 LimitConfig permits(int count) { return {.kind = SemaphoreConfig{.capacity = count, .lease = 1s}, .name = "permits"}; }
 LimitConfig sliding(int max) { return {.kind = SlidingWindowConfig{.max = max, .interval = 20s}, .name = "sliding"}; }
 
-class ApartTest : public testing::Test {
+class ApartTest : public DeskTest {
  protected:
-  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
-    config_.port = server_.port();
-    auto made = std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
-    EXPECT_TRUE(run_.run_until([&] { return made->up(); }));
-    return made;
-  }
-  bool took_off(const Desk& desk, std::size_t count) {
-    return run_.run_until([&] { return desk.took_off().size() >= count; });
-  }
+  ApartTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
+
   static std::string key(std::string_view limit) { return "penstock:{github}:" + std::string(limit); }
   void spoil(const std::string& key) {
     server_.run({"DEL", key});
     server_.run({"SET", key, "something else"});
   }
   std::int64_t length(const std::string& key) { return server_.run({"LLEN", key}).integer; }
-
-  test::TestLoop run_;
-  loop::Resolver resolver_{run_.loop, DnsConfig{}};
-  RedisConfig config_{.timeout = 2s};  // nothing here is about a Redis that is late
-  test::RedisServer server_;
 };
 
 TEST_F(ApartTest, the_others_are_kept_exactly_over_all_processes) {

@@ -19,25 +19,7 @@ constexpr flow::Time kSecond = 1'000'000;
 constexpr flow::Time kBusy = 500'000;         // what a busy machine may take longer
 constexpr flow::Time kClocksDiffer = 10'000;  // on a busy machine, before a quick round trip was seen
 
-class BookerTest : public testing::Test {
- protected:
-  using Limits = std::vector<LimitConfig>;
-
-  std::unique_ptr<Desk> desk(Limits limits) {
-    config_.port = server_.port();
-    auto made = std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
-    EXPECT_TRUE(run_.run_until([&] { return made->up(); }));
-    return made;
-  }
-  bool took_off(const Desk& desk, std::size_t count) {
-    return run_.run_until([&] { return desk.took_off().size() >= count; });
-  }
-
-  test::TestLoop run_;
-  loop::Resolver resolver_{run_.loop, DnsConfig{}};
-  RedisConfig config_;
-  test::RedisServer server_;
-};
+class BookerTest : public DeskTest {};
 
 LimitConfig pacer(double qps, int max_burst = 0) {
   return {.kind = PacerConfig{.qps = qps, .max_burst = max_burst}, .name = "pacer"};

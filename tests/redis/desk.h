@@ -3,6 +3,8 @@
 // and requests that land as soon as they take off. Several of them on one loop are several processes to Redis.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "redis/booking_office.h"
+#include "support/redis_server.h"
 #include "support/test_loop.h"
 
 namespace penstock::redis {
@@ -168,6 +171,25 @@ class Desk final : public flow::BookerEvents {
   bool endless_ = false;
   bool land_at_once_ = true;
   bool carrying_out_ = false;
+};
+
+/// Desks at a real redis-server.
+class DeskTest : public testing::Test {
+ protected:
+  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
+    config_.port = server_.port();
+    auto made = std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
+    EXPECT_TRUE(run_.run_until([&] { return made->up(); }));
+    return made;
+  }
+  bool took_off(const Desk& desk, std::size_t count) {
+    return run_.run_until([&] { return desk.took_off().size() >= count; });
+  }
+
+  test::TestLoop run_;
+  loop::Resolver resolver_{run_.loop, DnsConfig{}};
+  RedisConfig config_;
+  test::RedisServer server_;
 };
 
 /// The times for which any of them was granted a departure, in order.
