@@ -99,11 +99,26 @@ enum class Obey {
   retry_after,  ///< a 429 or 503 with Retry-After pauses the upstream, or the group where there are groups
 };
 
-/// What one upstream is held to. What stands below `timeouts` cannot be set in `defaults` of a file.
+/// How https to an upstream travels, and so what is governed.
+enum class Https {
+  tunnel,     ///< a CONNECT passes as it is: one departure and one slot for each tunnel
+  originate,  ///< `http://` requests leave as https, each governed by itself; a CONNECT is a tunnel here too
+};
+
+/// Whom an upstream's TLS trusts, and as whom it speaks: PEM files.
+struct TlsConfig {
+  std::string ca;                       ///< empty: the system's
+  std::string client_cert, client_key;  ///< both or neither
+  bool operator==(const TlsConfig&) const = default;
+};
+
+/// What one upstream is held to. What stands below `https` cannot be set in `defaults` of a file.
 struct UpstreamSettings {
   int max_concurrent = 64;  ///< in flight from this process, at least 1
   QueueConfig queue;
   TimeoutConfig timeouts;
+  Https https = Https::tunnel;
+  TlsConfig tls;
   std::optional<GroupRule> group;
   std::vector<LimitConfig> limits;  ///< all must agree; `rate: 15/s` of a file has become a pacer, the first of them
   Obey obey = Obey::retry_after;
@@ -124,10 +139,24 @@ struct Match {
 std::expected<Match, std::string> parse_match(std::string_view text);
 std::string to_string(const Match&);
 
+/// `https://api.openai.com/v1`: where `http://PROXY/@NAME/…` goes, with everything behind the name put behind `path`.
+struct BaseUrl {
+  bool secure = true;  ///< https
+  std::string host;    ///< as in http::Target
+  std::uint16_t port = 443;
+  std::string path;  ///< begins with a slash and ends without one; or empty
+  bool operator==(const BaseUrl&) const = default;
+};
+
+/// The URL, or what is wrong with it.
+std::expected<BaseUrl, std::string> parse_base_url(std::string_view text);
+std::string to_string(const BaseUrl&);
+
 struct UpstreamConfig {
-  std::string name;  ///< a label in metrics: [A-Za-z0-9_.-]+
-  std::vector<Match> match;
+  std::string name;          ///< a label in metrics: [A-Za-z0-9_.-]+
+  std::vector<Match> match;  ///< of a file without it: the host of `base_url`
   UpstreamSettings settings;
+  std::optional<BaseUrl> base_url;  ///< nothing: no gateway
   bool operator==(const UpstreamConfig&) const = default;
 };
 
@@ -152,6 +181,8 @@ struct AccessConfig {
   std::optional<std::vector<std::string>> allow;
   std::vector<std::string> deny;                      ///< wins over `allow`
   std::vector<std::uint16_t> connect_ports{80, 443};  ///< where a CONNECT may go
+  /// Where a CONNECT is expected to carry plain HTTP: its 200 comes at once, and each request in it is governed.
+  std::vector<std::uint16_t> plain_ports{80};
   bool operator==(const AccessConfig&) const = default;
 };
 

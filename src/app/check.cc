@@ -22,7 +22,7 @@ void warn_of_group(const std::string& file, const std::string& upstream, const s
 
 /// What nobody could tell from the file: rules that https, which goes through tunnels, passes by.
 void warn_of_tunnels(const std::string& file, const Config& config) {
-  for (const auto& [name, match, settings] : config.upstreams) {
+  for (const auto& [name, match, settings, base_url] : config.upstreams) {
     for (const auto& pattern : match) {
       if (pattern.path.empty() || pattern.port == 80) continue;
       warn(file, name,

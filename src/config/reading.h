@@ -68,7 +68,7 @@ void read(Reading&, const Spot&, std::optional<GroupRule>& into);
 void read(Reading&, const Spot&, std::vector<std::string>& into);
 void read(Reading&, const Spot&, std::optional<std::vector<std::string>>& into);
 void read(Reading&, const Spot&, std::vector<std::uint16_t>& into);  ///< counts
-void read(Reading&, const Spot&, std::vector<Match>& into);  ///< one pattern or a list
+void read(Reading&, const Spot&, std::vector<Match>& into);          ///< one pattern or a list
 void read_size(Reading&, const Spot&, std::size_t& into);
 
 }  // namespace penstock::config

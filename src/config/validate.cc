@@ -116,7 +116,7 @@ void check_match(Issues& issues, const std::string& path, const std::string& nam
 void check_upstreams(Issues& issues, const Config& config) {
   Taken taken;
   std::set<std::string> names;
-  for (const auto& [name, match, settings] : config.upstreams) {
+  for (const auto& [name, match, settings, base_url] : config.upstreams) {
     const std::string path = "upstreams." + name;
     if (!all_of(name, "_.-"))
       issues.push_back({path, "the name '" + name + "' may have only letters, digits and _.-", false});

@@ -185,13 +185,15 @@ std::string resource_of(std::string_view method, std::string_view rest) {
   return resource.append(rest);
 }
 
+std::uint16_t default_port(bool secure) { return secure ? 443 : 80; }
+
 std::string bracketed(const std::string& host) { return host.contains(':') ? "[" + host + "]" : host; }
 
 }  // namespace
 
 std::string Target::authority() const { return bracketed(host) + ":" + std::to_string(port); }
 
-std::string Target::host_field() const { return port == 80 ? bracketed(host) : authority(); }
+std::string Target::host_field() const { return port == default_port(secure()) ? bracketed(host) : authority(); }
 
 std::string_view Target::path() const { return std::string_view(resource).substr(0, resource.find('?')); }
 
@@ -207,12 +209,13 @@ std::expected<Target, Refusal> parse_target(std::string_view method, std::string
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
   auto authority = judge_authority(rest.substr(0, end));
   if (!authority) return malformed(authority.error());
-  if (equal_ignoring_case(scheme, "https"))
-    return not_implemented("https:// URLs go through CONNECT: set https_proxy, and the client asks for a tunnel");
-  if (!equal_ignoring_case(scheme, "http")) return not_implemented("only http:// URLs are forwarded");
+  const bool secure = equal_ignoring_case(scheme, "https");
+  if (!secure && !equal_ignoring_case(scheme, "http"))
+    return not_implemented("only http:// and https:// URLs are forwarded");
 
-  const std::uint16_t port = authority->port ? authority->port : 80;
-  return Target{"http", std::move(authority->host), port, authority->literal, resource_of(method, rest.substr(end))};
+  const std::uint16_t port = authority->port ? authority->port : default_port(secure);
+  return Target{secure ? "https" : "http", std::move(authority->host), port, authority->literal,
+                resource_of(method, rest.substr(end))};
 }
 
 std::expected<Authority, std::string> parse_authority(std::string_view text) {

@@ -13,7 +13,7 @@
 namespace penstock::http {
 
 struct Target {
-  std::string scheme;  ///< "http", lower case; empty for a tunnel
+  std::string scheme;  ///< "http" or "https"; empty for a tunnel
   std::string host;    ///< lower case, no brackets, one trailing dot dropped
   std::uint16_t port = 0;
   bool literal = false;  ///< the host is an IPv4 or IPv6 address
@@ -24,12 +24,13 @@ struct Target {
   std::string authority() const;
   /// What `Host` must say: no port where it is the scheme's default.
   std::string host_field() const;
+  bool secure() const { return scheme == "https"; }
   /// `resource` without its query.
   std::string_view path() const;
 };
 
 /// An absolute-form target, or for CONNECT host and port. `Why::malformed` with a sentence for whatever is not.
-/// Well-formed, but `Why::not_implemented`: schemes other than http (https among them).
+/// Well-formed, but `Why::not_implemented`: schemes other than http and https.
 /// Sentences never repeat the target: it may hold a password.
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
 

@@ -122,7 +122,7 @@ void Flight::send() {
   const auto& head = exchange_.head;
   transfer::Order order;
   order.method = head.method;
-  order.origin = "http://" + target.authority() + "/";
+  order.origin = target.scheme + "://" + target.authority() + "/";
   order.resource = target.resource;
   order.pin = std::exchange(pin_, {});
   order.body = body_kind(head);

@@ -90,7 +90,7 @@ TEST(Requests, a_refusal_is_an_answer_that_says_why) {
     EXPECT_THAT(answer.body, Not(testing::IsEmpty())) << what;
   };
   expect({.url = "/no/host"}, 400, "http_request_error");
-  expect({.url = "https://example.com/"}, 501, "http_request_error");
+  expect({.url = "ftp://example.com/"}, 501, "http_request_error");
   expect({.method = "BAD METHOD", .url = origin.url("/")}, 400, "http_request_error");
   expect({.url = origin.url("/"), .fields = {{"X", "a\r\nInjected: b"}}}, 400, "http_request_error");
   expect({.url = "http://192.168.0.1/"}, 403, "destination_ip_prohibited");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // experiment_noise: how late does this machine wake somebody up who has asked for it? A thread on each core sleeps
-// until each next millisecond. At the end of standard input says `worst_us N p99_us N late_us N`, each of the core where
-// it is worse; `late_us` is the sum of what was late by more than a millisecond.
+// until each next millisecond. At the end of standard input says `worst_us N p99_us N late_us N`, each of the core
+// where it is worse; `late_us` is the sum of what was late by more than a millisecond.
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>

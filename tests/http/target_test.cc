@@ -174,13 +174,28 @@ TEST(Target, refuses_the_other_forms) {
 }
 
 TEST(Target, does_not_implement_other_schemes) {
-  for (const char* raw : {"https://h/", "HTTPS://h:443/x", "ftp://h/", "gopher://h/", "dict://h/", "ldap://h/",
-                          "smb://h/x", "tftp://h/x", "ws://h/"}) {
+  for (const char* raw :
+       {"ftp://h/", "gopher://h/", "dict://h/", "ldap://h/", "smb://h/x", "tftp://h/x", "ws://h/", "wss://h/"}) {
     EXPECT_EQ(refused(raw), Why::not_implemented) << raw;
   }
   EXPECT_EQ(refused("file:///etc/passwd"), Why::malformed);
   EXPECT_EQ(refused("javascript:alert(1)"), Why::malformed);
   EXPECT_EQ(refused("https://user@h/"), Why::malformed);
+}
+
+TEST(Target, with_https_has_its_own_default_port) {
+  const auto at = [](const char* raw) { return parse_target("GET", raw).value(); };
+  const Target plain = at("HTTPS://H.example/x?y");
+  EXPECT_TRUE(plain.secure());
+  EXPECT_EQ(plain.scheme, "https");
+  EXPECT_EQ(plain.authority(), "h.example:443");
+  EXPECT_EQ(plain.host_field(), "h.example");
+  EXPECT_EQ(plain.resource, "/x?y");
+  EXPECT_EQ(at("https://h:443/").host_field(), "h");
+  EXPECT_EQ(at("https://h:80/").host_field(), "h:80");
+  EXPECT_EQ(at("https://h:8443/").authority(), "h:8443");
+  EXPECT_EQ(at("http://h:443/").host_field(), "h:443");
+  EXPECT_FALSE(at("http://h:443/").secure());
 }
 
 TEST(Target, of_connect_is_a_host_and_a_port_and_nothing_else) {

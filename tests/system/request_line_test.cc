@@ -113,7 +113,7 @@ TEST(Target, of_another_form_than_the_method_asks_for_is_refused) {
 
 TEST(Target, with_another_scheme_opens_no_connection) {
   Stage stage;
-  for (const char* scheme : {"ftp", "file", "gopher", "dict", "ldap", "smb", "tftp", "ws", "https"}) {
+  for (const char* scheme : {"ftp", "file", "gopher", "dict", "ldap", "smb", "tftp", "ws", "wss"}) {
     SCOPED_TRACE(scheme);
     Client client(stage.daemon.port());
     client.send(with_target(stage, std::string(scheme) + "://" + stage.origin.host() + "/x"));
