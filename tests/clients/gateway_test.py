@@ -28,8 +28,9 @@ class Gateway(EveryClient):
 
     def test_openai_prints_each_event_of_a_stream_before_the_next_is_sent(self):
         self.origin.say_next = threading.Semaphore(0)
-        environment = self.environment(self.variables() | {"OPENAI_BASE_URL": self.base() + "/v1", "OPENAI_API_KEY": "sk"})
-        with subprocess.Popen([*program("openai.mjs"), "1"], env=environment, stdout=subprocess.PIPE, text=True) as client:
+        said = self.variables() | {"OPENAI_BASE_URL": self.base() + "/v1", "OPENAI_API_KEY": "sk-of-the-tests"}
+        with subprocess.Popen([*program("openai.mjs"), "1"], env=self.environment(said), stdout=subprocess.PIPE,
+                              text=True) as client:
             bound = threading.Timer(PATIENCE, client.kill)
             bound.start()
             for piece in PIECES:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Clients under limits: two requests at once at most, four in any second; and what the origin saw of that.
 """Shared by the tests of all ways to an upstream."""
-import os
-
 from case import Case, program
 from origin import PIECES, Origin
-from stage import NAME, Identity, NameServer, Proxy
+from stage import NAME, Identity, NameServer
 
 AT_ONCE, IN_INTERVAL, INTERVAL = 2, 4, 1.0
 LATE = 0.4  # seconds by which a busy machine may have delayed what came first, and with it shortened what lies between

@@ -115,7 +115,9 @@ class Answers(http.server.BaseHTTPRequestHandler):
         self.server.book.enter()
         self.server.seen.append((self.command, self.path, self.headers))
         path = urllib.parse.urlsplit(self.path).path
-        if path == "/echo":
+        if path == "/":
+            self.answer(200, b"hello\n")
+        elif path == "/echo":
             self.answer(200, self.body(), [("Content-Type", "application/octet-stream")])
         elif path == "/redirect":
             self.answer(302, fields=[("Location", "/files/hello.txt")])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `https: originate`: clients ask for http, the proxy speaks TLS to the origin and governs each request.
 """The origin speaks nothing but TLS, so what arrives there has come encrypted."""
-from limited import EveryClient, Limited
+from limited import EveryClient
 from stage import NAME
 
 

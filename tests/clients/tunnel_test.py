@@ -3,9 +3,7 @@
 """The origin ends each connection after one answer, so that connections are as many as requests."""
 import requests
 
-from case import program
 from limited import EveryClient, Limited
-from origin import PIECES
 from stage import NAME, PATIENCE
 
 
