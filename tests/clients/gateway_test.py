@@ -19,8 +19,8 @@ class Gateway(EveryClient):
     def variables(self):
         return {}
 
-    def assert_held(self, count, book=None):
-        super().assert_held(count, book)
+    def assert_held(self, count):
+        super().assert_held(count)
         self.assertEqual({fields["Host"] for _, _, fields in self.origin.seen}, {f"{NAME}:{self.origin.port}"})
 
     def test_openai(self):
