@@ -50,7 +50,8 @@ class Case(unittest.TestCase):
 
     def environment(self, variables=None):
         plain = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C.UTF-8"}
-        return plain | (self.variables() if variables is None else variables)
+        more = self.variables() if variables is None else variables
+        return plain | {name: value for name, value in more.items() if value is not None}
 
     def try_client(self, *command, variables=None, stdin=b""):
         return subprocess.run(command, input=stdin, env=self.environment(variables), cwd=self.folder.name,

@@ -17,7 +17,8 @@ HOLD = 0.1  # seconds that a request of /held/ stays, so that others could be th
 
 
 class Book:
-    """When requests came, and how many of them were here at once."""
+    """When requests came, and how many of them were here at once. Of an origin that serves one request a connection:
+    when connections did, for what comes through a tunnel may come long after it was opened."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -63,6 +64,11 @@ class Origin(http.server.ThreadingHTTPServer):
     def stop(self):
         self.shutdown()
         self.server_close()
+
+    def process_request(self, request, client_address):
+        if not self.keep:
+            self.book.enter()
+        super().process_request(request, client_address)
 
     def finish_request(self, request, client_address):
         """In the connection's own thread: a handshake must not keep the others waiting."""
@@ -112,7 +118,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
         self.server.book.leave()
 
     def serve(self):
-        self.server.book.enter()
+        if self.server.keep:
+            self.server.book.enter()
         self.server.seen.append((self.command, self.path, self.headers))
         path = urllib.parse.urlsplit(self.path).path
         if path == "/":
@@ -162,6 +169,8 @@ class Answers(http.server.BaseHTTPRequestHandler):
         for piece in PIECES:
             if self.server.say_next:
                 assert self.server.say_next.acquire(timeout=PATIENCE)
+            else:
+                time.sleep(HOLD / len(PIECES))
             self.say({"object": "chat.completion.chunk", "model": asked["model"],
                       "choices": [{"index": 0, "delta": {"role": "assistant", "content": piece}}]})
         self.server.book.leave()

@@ -19,7 +19,7 @@ class Originate(EveryClient):
 
     def test_java_by_its_properties(self):
         host, port = self.proxy.url.removeprefix("http://").split(":")
-        self.ask("Client.java", **self.java(f"-Dhttp.proxyHost={host}", f"-Dhttp.proxyPort={port}"), http_proxy="")
+        self.ask("Client.java", **self.java(f"-Dhttp.proxyHost={host}", f"-Dhttp.proxyPort={port}"), http_proxy=None)
 
     def test_openai_with_undici(self):
         self.chat("undici")

@@ -27,7 +27,7 @@ class Tunnel(EveryClient):
     def test_java_by_its_properties(self):
         host, port = self.proxy.url.removeprefix("http://").split(":")
         self.ask("Client.java", **self.java(self.identity.trust_store(), f"-Dhttps.proxyHost={host}",
-                                            f"-Dhttps.proxyPort={port}"), http_proxy="")
+                                            f"-Dhttps.proxyPort={port}"), http_proxy=None)
 
     def test_openai_with_undici(self):
         self.chat("undici")
