@@ -116,6 +116,13 @@ class Requests(Client):
 
 
 class Node(Client):
+    def setUp(self):
+        super().setUp()
+        self.proxy.stop()
+        port = self.origin.server_address[1]
+        self.proxy = Proxy(ARGUMENTS.program, self.folder.name,
+                           f"access: {{ connectPorts: [{port}], plainPorts: [{port}] }}\n")
+
     def node(self, client):
         said = self.run_client(*program("client.mjs"), client, self.proxy.url, self.origin.url())
         self.assertEqual(said.decode().strip(), "all well")
@@ -123,6 +130,10 @@ class Node(Client):
 
     def test_undici(self):
         self.node("undici")
+
+    def test_undici_by_connect(self):
+        self.node("tunnelling")
+        self.assertEqual([event for event in self.proxy.events() if event["method"] == "CONNECT"], [])
 
     def test_axios(self):
         self.node("axios")
