@@ -182,6 +182,7 @@ bool Flight::on_line(std::string_view line) {
     case Verdict::more: return true;
     case Verdict::interim: pass_interim(); return true;
     case Verdict::final: pass_head(); return true;
+    case Verdict::switched:
     case Verdict::bad: break;
   }
   bad_head_ = true;
