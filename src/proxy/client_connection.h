@@ -49,6 +49,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void answer_body(std::string_view bytes) override;
   void body_wanted() override;
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
+  std::unique_ptr<loop::Stream> give_away(std::string& early) override;
   void answer_end(const http::Fields& trailers) override;
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;
@@ -79,6 +80,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   bool serving_ = false;          // a request's turn has begun and its answer has not ended
   bool body_whole_ = true;        // of the request being served
   bool connecting_ = false;       // it is a CONNECT, or was until this turn: what comes behind it is not HTTP
+  bool upgrading_ = false;        // it may become a tunnel: what comes behind it may not be HTTP
   bool reading_ = false;
   bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;
