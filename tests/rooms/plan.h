@@ -24,7 +24,7 @@ inline const std::vector<Room> kRooms{
     {"loop",     {"penstock"},                                         {"*"}},
     {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
     {"tls",      {"penstock", "loop"},                                 {"sys/socket.h"}},
-    {"transfer", {"penstock", "loop"},                                 {"*"}},
+    {"transfer", {"penstock", "loop", "tls"},                          {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
     {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
     {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "tls", "transfer"}, {"*"}},
