@@ -36,7 +36,16 @@ class StreamEvents {
   ~StreamEvents() = default;
 };
 
-enum class DialFailure : std::uint8_t { none, refused, unroutable, timed_out, no_descriptors, other };
+enum class DialFailure : std::uint8_t {
+  none,
+  refused,
+  unroutable,
+  timed_out,
+  no_descriptors,
+  certificate,  ///< over TLS: the peer has not proved who it is
+  handshake,    ///< over TLS: nothing else came about
+  other,
+};
 
 class Stream {
  public:
@@ -81,6 +90,8 @@ class Stream {
 
   virtual Endpoint peer() const = 0;
   virtual DialFailure dial_failure() const = 0;
+  /// For people, where more can be said than what failed.
+  virtual std::string failure_words() const { return {}; }
 
  protected:
   Stream() = default;

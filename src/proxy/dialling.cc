@@ -7,11 +7,12 @@
 
 #include "proxy/judging.h"
 #include "proxy/time_limits.h"
+#include "tls/stream.h"
 
 namespace penstock::proxy {
 
 namespace {
-http::Refusal refusal_of(loop::DialFailure failure) {
+http::Refusal refusal_of(loop::DialFailure failure, std::string words = {}) {
   using loop::DialFailure;
   switch (failure) {
     case DialFailure::refused: return {.why = http::Why::connection_refused, .details = "the connection was refused"};
@@ -21,6 +22,8 @@ http::Refusal refusal_of(loop::DialFailure failure) {
       return {.why = http::Why::connection_timeout, .details = "no connection came about in time (timeouts.connect)"};
     case DialFailure::no_descriptors:
       return {.why = http::Why::destination_unavailable, .details = "no file descriptor is left for a connection"};
+    case DialFailure::certificate: return {.why = http::Why::tls_certificate_error, .details = std::move(words)};
+    case DialFailure::handshake: return {.why = http::Why::tls_protocol_error, .details = std::move(words)};
     case DialFailure::none:
     case DialFailure::other: break;
   }
@@ -28,15 +31,25 @@ http::Refusal refusal_of(loop::DialFailure failure) {
 }
 }  // namespace
 
-Dialling::Dialling(const Services& services, const Exchange& exchange, DiallingEvents& events)
+Dialling::Dialling(const Services& services, const Exchange& exchange, DiallingEvents& events,
+                   tls::ClientIdentities* identities)
     : services_(services),
       exchange_(exchange),
       events_(events),
       timer_(services.loop, [this] { on_time(); }),
+      identities_(identities),
       connect_by_(kNever),
       attempt_ends_(kNever) {}
 
 void Dialling::start() {
+  if (!exchange_.target.secure()) return look_up();
+  auto identity = identities_->find_or_make(exchange_.destination->settings.tls);
+  if (!identity) return fail({.why = http::Why::internal_error, .details = std::move(identity.error().message)});
+  identity_ = *identity;
+  look_up();
+}
+
+void Dialling::look_up() {
   keep_time();
   const auto& target = exchange_.target;
   if (target.literal) return judge_addresses({target.host});
@@ -59,7 +72,10 @@ void Dialling::judge_addresses(const loop::Addresses& addresses) {
 /// An address that does not answer may cost half of the time that is left, unless it is the last.
 void Dialling::dial() {
   const auto now = services_.loop.now();
-  stream_ = loop::Stream::dial(services_.loop, {addresses_[dialled_], exchange_.target.port}, *this);
+  const auto& target = exchange_.target;
+  const Endpoint there{addresses_[dialled_], target.port};
+  stream_ = identity_ ? tls::Stream::dial(services_.loop, there, *identity_, target.host, *this)
+                      : loop::Stream::dial(services_.loop, there, *this);
   const bool last = ++dialled_ == addresses_.size();
   attempt_ends_ = connect_by_ == kNever || last ? connect_by_ : now + (connect_by_ - now) / 2;
   keep_time();
@@ -70,7 +86,13 @@ void Dialling::on_connected() {
   events_.on_dialled(std::move(stream_));
 }
 
-void Dialling::on_gone() { not_connected(stream_->dial_failure()); }
+/// Whom TLS does not let in at one address would not get in at another.
+void Dialling::on_gone() {
+  using loop::DialFailure;
+  const auto failure = stream_->dial_failure();
+  if (failure != DialFailure::certificate && failure != DialFailure::handshake) return not_connected(failure);
+  fail(refusal_of(failure, stream_->failure_words()));
+}
 
 void Dialling::not_connected(loop::DialFailure failure) {
   if (dialled_ < addresses_.size() && services_.loop.now() < connect_by_) return dial();

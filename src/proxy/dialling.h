@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a target to a connection: look up the name, judge the addresses, dial one after the other, within
-// `timeouts.connect` and `timeouts.total`. For what does not go through libcurl.
+// From a target to a connection: look up the name, judge the addresses, dial one after the other, with TLS where the
+// target says https, within `timeouts.connect` and `timeouts.total`. For what does not go through libcurl.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "loop/timer.h"
 #include "proxy/exchange.h"
 #include "proxy/services.h"
+#include "tls/client_identity.h"
 
 namespace penstock::proxy {
 
@@ -28,7 +29,9 @@ class DiallingEvents {
 
 class Dialling final : private loop::StreamEvents {
  public:
-  Dialling(const Services& services, const Exchange& exchange, DiallingEvents& events);
+  /// Only a target without TLS needs no `identities`.
+  Dialling(const Services& services, const Exchange& exchange, DiallingEvents& events,
+           tls::ClientIdentities* identities = nullptr);
 
   /// When the exchange has taken off.
   void start();
@@ -39,6 +42,7 @@ class Dialling final : private loop::StreamEvents {
   void on_connected() override;
   void on_gone() override;
 
+  void look_up();
   void judge_addresses(const loop::Addresses& addresses);
   void dial();
   void not_connected(loop::DialFailure failure);
@@ -53,6 +57,8 @@ class Dialling final : private loop::StreamEvents {
   std::unique_ptr<loop::Resolver::Question> question_;
   loop::Addresses addresses_;  // that may be dialled
   std::size_t dialled_ = 0;    // so many of them have been
+  tls::ClientIdentities* const identities_;
+  const tls::ClientIdentity* identity_ = nullptr;  // nothing: plain bytes
   std::int64_t connect_by_;
   std::int64_t attempt_ends_;
   std::unique_ptr<loop::Stream> stream_;

@@ -23,7 +23,7 @@ inline const std::vector<Room> kRooms{
     {"config",   {"penstock", "access"}},
     {"loop",     {"penstock"},                                         {"*"}},
     {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
-    {"tls",      {"penstock"},                                         {"sys/socket.h"}},
+    {"tls",      {"penstock", "loop"},                                 {"sys/socket.h"}},
     {"transfer", {"penstock", "loop", "tls"},                          {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
     {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
