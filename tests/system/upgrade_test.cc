@@ -40,7 +40,7 @@ struct Switching {
   /// The upstream's side of the next connection.
   std::unique_ptr<Near> caller() {
     auto upstream = std::make_unique<Near>(far.accept());
-    if (secure) EXPECT_TRUE(upstream->socket.put_on(server.wrap()));
+    EXPECT_TRUE(!secure || upstream->socket.put_on(server.wrap()));
     return upstream;
   }
   Tunnels::Pair open() {
