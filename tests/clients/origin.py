@@ -2,9 +2,12 @@
 # The origin for real clients: serves files, echoes uploads, speaks git, streams chats, and keeps book of how many
 # requests were with it at once, and when each came. Not a general web server.
 """Started by the tests; on loopback, on a free port."""
+import contextlib
 import http.server
 import json
 import os
+import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -77,7 +80,19 @@ class Origin(http.server.ThreadingHTTPServer):
         request.settimeout(PATIENCE)
         with self.tls.wrap_socket(request, server_side=True) as wrapped:
             super().finish_request(wrapped, client_address)
-            wrapped.unwrap()  # an orderly end: to close with something unread would reset the connection
+            self.part(wrapped)
+
+    @staticmethod
+    def part(wrapped):
+        """As servers do: the last words of TLS and the end in one, and then whatever the client still has to say."""
+        wrapped.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        wrapped.setblocking(False)
+        with contextlib.suppress(ssl.SSLError):  # it has not heard the client's
+            wrapped.unwrap()
+        wrapped.settimeout(PATIENCE)
+        wrapped.shutdown(socket.SHUT_WR)
+        while wrapped.recv(4096):
+            pass
 
     def handle_error(self, request, client_address):
         pass  # a client that goes away is not this origin's concern
