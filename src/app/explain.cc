@@ -33,20 +33,9 @@ std::string pattern_of(const Config& config, const proxy::Route& route) {
   return to_string(*route.pattern) + " of upstreams." + config.upstreams[route.entry - 1].name;
 }
 
-/// Who has a base URL, for somebody who asked for one that nobody has.
-std::string gateways(const Config& config) {
-  std::string names;
-  for (const auto& upstream : config.upstreams) {
-    if (upstream.base_url) names += (names.empty() ? "" : ", ") + upstream.name;
-  }
-  return names.empty() ? "no upstream has one" : "these have one: " + names;
-}
-
-void print_denied(const Config& config, const Journey& journey) {
+void print_nowhere(const std::string& why) {
   line("upstream", "none");
-  line("why", journey.way == Journey::Way::nowhere
-                  ? "no upstream '" + journey.name + "' has a baseUrl: refused with 404; " + gateways(config)
-                  : "no pattern fits, and unmatched is deny: refused with 403");
+  line("why", why);
 }
 
 void print_route(const Config& config, const proxy::Router& router, const Journey& journey) {
@@ -173,13 +162,12 @@ std::string instead_of_tunnel(const Config& config, const Journey& journey) {
   if (entry != 0 && config.upstreams[entry - 1].base_url)
     return "for each on its own, let the application call " + url_of_proxy(config) + "/@" +
            config.upstreams[entry - 1].name;
+  if (target.port == 80) return "for each on its own, give it a baseUrl: originating turns port 80 into 443";
   const bool originates = settings_of(config, entry).https == Https::originate;
-  const http::Target plain{.scheme = "http", .host = target.host, .port = target.port};
-  const auto url =
-      "http://" + (target.port == 443 ? plain.authority().substr(0, plain.authority().rfind(':')) : plain.authority());
-  if (target.port == 80) return "a port that originating would turn into 443, so there is no other way (https.md)";
+  const auto port = target.port == 443 ? std::uint16_t{80} : target.port;
+  const http::Target plain{.scheme = "http", .host = target.host, .port = port};
   return "for each on its own, " + std::string(originates ? "" : "set https: originate, and ") +
-         "let the application call " + url;
+         "let the application call http://" + plain.host_field();
 }
 
 void print_tunnel(const Config& config, const Journey& journey) {
@@ -214,10 +202,11 @@ int explain(const std::string& config_file, const std::string& url) {
   if (!config) return 1;
   const proxy::Router router{*config};
   const auto journey = journey_of(*config, router, url);
-  if (!journey) return complain(url + ": " + journey.error().details);
+  const bool unknown = !journey && journey.error().why == http::Why::gateway_unknown;
+  if (!journey && !unknown) return complain(url + ": " + journey.error().details);
   std::cout << url << '\n';
-  const bool denied = journey->route.denied || journey->way == Journey::Way::nowhere;
-  if (denied) return print_denied(*config, *journey), 0;
+  if (unknown) return print_nowhere(journey.error().details + ": refused with 404"), 0;
+  if (journey->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
   print_route(*config, router, *journey);
   const auto& held_to = settings_of(*config, journey->route.entry);
   const bool tunnel = journey->dialled.tunnel;

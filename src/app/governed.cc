@@ -25,7 +25,8 @@ std::string of_http(Https https) {
 }
 
 std::string of_tunnels(const Config& config, std::size_t entry, Https https) {
-  if (!takes_tunnels(config, entry)) return "; no tunnel comes here: its patterns have a path, or no port for CONNECT";
+  if (!takes_tunnels(config, entry))
+    return "; no tunnel comes here: none has a path, nor a port outside of access.connectPorts";
   return https == Https::originate ? "; per tunnel for https:// (CONNECT), which nobody on the way can read"
                                    : "; per tunnel for https:// (CONNECT), which passes as it is (https: tunnel)";
 }

@@ -2,64 +2,38 @@
 // See journey.h.
 #include "app/journey.h"
 
-#include <algorithm>
-
 #include "access/verdict.h"
+#include "http/front.h"
+#include "proxy/gateways.h"
 
 namespace penstock::app {
 
 namespace {
 
-constexpr std::string_view kGateway = "/@";
-
-/// `/@NAME/rest`, cut in two.
-struct Gateway {
-  std::string name, rest;
-};
-
-Gateway gateway_in(std::string_view resource) {
-  resource.remove_prefix(kGateway.size());
-  const auto end = std::min(resource.find_first_of("/?"), resource.size());
-  return {std::string(resource.substr(0, end)), std::string(resource.substr(end))};
-}
-
-std::size_t entry_named(const Config& config, const std::string& name) {
-  const auto found = std::ranges::find(config.upstreams, name, &UpstreamConfig::name);
-  const bool open = found != config.upstreams.end() && found->base_url;
-  return open ? static_cast<std::size_t>(found - config.upstreams.begin()) + 1 : 0;
-}
-
-/// Where `rest` goes, judged as the URL that it is.
-std::expected<http::Target, http::Refusal> below(const BaseUrl& base, const std::string& rest) {
-  return http::parse_target("GET", to_string(base) + rest);
-}
-
-std::expected<Journey, http::Refusal> through(const Config& config, const Gateway& gateway) {
-  const auto entry = entry_named(config, gateway.name);
-  if (entry == 0) return Journey{.way = Journey::Way::nowhere, .name = gateway.name};
-  auto target = below(*config.upstreams[entry - 1].base_url, gateway.rest);
+std::expected<Journey, http::Refusal> through(const proxy::Gateways& gateways, const http::GatewayForm& form) {
+  const auto* gateway = gateways.find(form.name);
+  if (!gateway) return std::unexpected(gateways.unknown());
+  auto target = http::behind_gateway(*gateway->upstream, form.rest);
   if (!target) return std::unexpected(std::move(target.error()));
-  return Journey{.way = Journey::Way::gateway,
-                 .asked = *target,
-                 .dialled = *target,
-                 .route = {.entry = entry},
-                 .name = gateway.name};
+  return Journey{
+      .way = Journey::Way::gateway, .asked = *target, .dialled = *target, .route = {.entry = gateway->entry}};
 }
 
-/// Whether a request for it comes to the proxy itself: by address, or by a name that nothing else claims.
-bool is_proxy(const Config& config, const proxy::Router& router, const http::Target& target) {
-  if (target.port != config.proxy.listen.port) return false;
+/// Whether a request for it comes to the proxy itself: by address, or, where the gateway is known, by a name that
+/// nothing else claims.
+bool is_proxy(const Config& config, const proxy::Router& router, const http::Target& target, bool known) {
+  if (target.secure() || target.port != config.proxy.listen.port) return false;
   const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
   if (address) {
     const access::Verdict verdict{config.access, {config.proxy.listen}};
     return verdict.destination(*address, target.port) == access::Destination::own;
   }
-  const bool claimed = router.route(target).pattern != nullptr;
-  return target.host == "localhost" || (!claimed && entry_named(config, gateway_in(target.resource).name) != 0);
+  return target.host == "localhost" || (known && !router.route(target).pattern);
 }
 
 http::Target secured(http::Target target) {
   target.scheme = "https";
+  target.originated = true;
   if (target.port == 80) target.port = 443;
   return target;
 }
@@ -73,11 +47,13 @@ http::Target tunnel_to(const http::Target& target) {
 
 std::expected<Journey, http::Refusal> journey_of(const Config& config, const proxy::Router& router,
                                                  const std::string& url) {
-  if (url.starts_with(kGateway)) return through(config, gateway_in(url));
+  const proxy::Gateways gateways{config};
+  if (const auto form = http::gateway_form(url)) return through(gateways, *form);
   auto target = http::parse_target("GET", url);
   if (!target) return std::unexpected(std::move(target.error()));
-  const bool gateway = !target->secure() && target->resource.starts_with(kGateway) && is_proxy(config, router, *target);
-  if (gateway) return through(config, gateway_in(target->resource));
+  const auto form = http::gateway_form(target->resource);
+  const bool ours = form && !gateways.empty() && is_proxy(config, router, *target, gateways.find(form->name));
+  if (ours) return through(gateways, *form);
   Journey journey{.asked = target->secure() ? tunnel_to(*target) : *target};
   journey.route = router.route(journey.asked);
   const auto entry = journey.route.entry;

@@ -19,16 +19,15 @@ struct Journey {
     secured,  ///< http://, which leaves as https
     tunnel,   ///< https://, by CONNECT
     gateway,  ///< http://PROXY/@NAME/…
-    nowhere,  ///< the same, but no upstream of that name has a base URL
   };
   Way way = Way::plain;
   http::Target asked;  ///< what patterns are held against; of a gateway the same as `dialled`
   http::Target dialled;
   proxy::Route route;
-  std::string name;  ///< of a gateway
 };
 
-/// Or why the proxy would refuse the URL as malformed.
+/// Or why the proxy would refuse the URL: it is malformed (`Why::malformed`, `Why::not_implemented`), or no upstream of
+/// that name has a base URL (`Why::gateway_unknown`).
 std::expected<Journey, http::Refusal> journey_of(const Config& config, const proxy::Router& router,
                                                  const std::string& url);
 

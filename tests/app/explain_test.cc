@@ -158,7 +158,7 @@ TEST(Explain, says_what_to_call_instead_of_an_https_url) {
               HasSubstr("let the application call http://127.0.0.1:3128/@openai\n"));
   EXPECT_THAT(explained_https("https://a.example/"),
               HasSubstr("set https: originate, and let the application call http://a.example\n"));
-  EXPECT_THAT(explained_https("https://a.example:80/"), HasSubstr("there is no other way"));
+  EXPECT_THAT(explained_https("https://a.example:80/"), HasSubstr("give it a baseUrl"));
 }
 
 TEST(Explain, follows_the_gateway) {
@@ -178,9 +178,9 @@ TEST(Explain, follows_the_gateway) {
 
 TEST(Explain, lists_the_gateways_where_the_name_is_unknown) {
   for (const auto* url : {"/@github/x", "http://127.0.0.1:3128/@nope", "http://localhost:3128/@/"}) {
-    EXPECT_THAT(explained_https(url), HasSubstr("refused with 404; these have one: openai, hidden\n")) << url;
+    EXPECT_THAT(explained_https(url), HasSubstr("those that have one: /@hidden /@openai: refused with 404\n")) << url;
   }
-  EXPECT_THAT(penstock({"explain", "/@x"}).out, HasSubstr("no upstream has one\n"));
+  EXPECT_THAT(penstock({"explain", "/@x"}).out, HasSubstr("no upstream has a baseUrl: refused with 404\n"));
 }
 
 TEST(Explain, takes_no_other_port_or_host_for_the_gateway) {
