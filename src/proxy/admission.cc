@@ -37,10 +37,8 @@ std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& h
                        : http::parse_target(head.method, head.target);
   if (!asked) return std::unexpected(std::move(asked.error()));
   target = *std::move(asked);
-  if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form)) {
-    const std::string resource = std::exchange(target.resource, {});
-    return enter_gateway(*http::gateway_form(resource), target);
-  }
+  if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form))
+    return enter_gateway(*form, target);
   const Route route = router_.route(target);
   originate(target, route.entry);
   return route;
@@ -52,7 +50,7 @@ std::expected<Route, http::Refusal> Admission::enter_gateway(const http::Gateway
   if (!gateway) return std::unexpected(gateways_.unknown());
   auto behind = http::behind_gateway(*gateway->upstream, form.rest);
   if (!behind) return std::unexpected(std::move(behind.error()));
-  target = *std::move(behind);
+  target = *std::move(behind);  // only now: the form may be a view of it
   return Route{.entry = gateway->entry};
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "http/forwarding.h"
+#include "proxy/connections.h"
+#include "proxy/destination.h"
 #include "proxy/dispatcher.h"
 #include "proxy/judging.h"
 
@@ -32,6 +34,8 @@ http::Why why_of(transfer::Failure failure) {
     case Failure::coding: return http::Why::response_coding;
     case Failure::head_too_large: return http::Why::response_head_too_large;
     case Failure::protocol: return http::Why::protocol_error;
+    case Failure::certificate: return http::Why::tls_certificate_error;
+    case Failure::tls: return http::Why::tls_protocol_error;
     case Failure::none:
     case Failure::stopped:
     case Failure::internal: break;
@@ -54,6 +58,8 @@ std::string_view sentence(transfer::Failure failure) {
     case Failure::coding: return "the answer's chunks are broken";
     case Failure::head_too_large: return "the answer's head is too large";
     case Failure::protocol: return "what came is not an HTTP/1 answer";
+    case Failure::certificate:
+    case Failure::tls:
     case Failure::none:
     case Failure::stopped:
     case Failure::internal: break;
@@ -133,7 +139,20 @@ void Flight::send() {
   const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
   order.lines.reserve(fields.bytes(), fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) order.lines.add(fields[i].name, fields[i].value);
-  transfer_ = services_.multi.start(std::move(order), *this);
+  transfer_ = connections(order).start(std::move(order), *this);
+}
+
+/// Whoever logs in its connection gets one that nobody else uses, before and after; a caller that keeps none gets it
+/// for this request.
+transfer::Multi& Flight::connections(transfer::Order& order) const {
+  const Destination& destination = *exchange_.destination;
+  const bool logs_in = logs_in_connection(exchange_.head.fields);
+  OwnConnections* own = exchange_.requester.own_connections();
+  order.own_connection = logs_in && !own;
+  if (!own) return destination.connections;
+  if (logs_in) own->claim(destination.name);
+  transfer::Multi* claimed = own->to(destination.name, destination.settings.tls, services_.connections);
+  return claimed ? *claimed : destination.connections;
 }
 
 void Flight::on_connected() {
@@ -200,6 +219,8 @@ void Flight::pass_head() {
   const auto& head = reader_.head();
   answered_ = true;
   dispatcher_.heed(exchange_, head);
+  OwnConnections* own = exchange_.requester.own_connections();
+  if (own && asks_to_log_in_connection(head.fields)) own->claim(exchange_.destination->name);
   go_ahead_at_ = 0;
   moved_ = services_.loop.now();
   first_byte_ = moved_ - exchange_.took_off;
@@ -245,12 +266,17 @@ void Flight::give_trailers(transfer::HeaderLines& trailers) {
   for (std::size_t i = 0; i < fields.size(); ++i) trailers.add(fields[i].name, fields[i].value);
 }
 
+bool Flight::answer_says_its_end() const { return reader_.head().has_length || reader_.head().chunked; }
+
 bool Flight::answer_is_whole() const {
   const auto& head = reader_.head();
   return !head.has_body(exchange_.head.method) || (head.has_length && bytes_in_ == head.content_length);
 }
 
 void Flight::on_done(const transfer::Result& result) {
+  if (answered_ && result.without_goodbye && reader_.head().has_body(exchange_.head.method) && !answer_says_its_end()) {
+    return fail(http::Why::response_incomplete, "the answer was cut off");
+  }
   // libcurl may fail on the rest of an upload after an answer that is complete.
   if (answered_ && (result.failure == transfer::Failure::none || (!bad_head_ && answer_is_whole()))) return complete();
   if (result.failure == transfer::Failure::stale_connection && exchange_.repeatable())

@@ -141,6 +141,27 @@ TEST_F(ReuseTest, more_than_an_answer_said_is_dropped_with_the_connection) {
   EXPECT_EQ(origin.connections(), 3);
 }
 
+// From inside the end of the one before, so that the loop has not looked at the socket in between.
+TEST_F(ReuseTest, nor_does_what_comes_right_behind_an_answer_become_the_next_one) {
+  test::Origin origin([](test::Origin& self, test::Socket& peer, int) {
+    while (!peer.read_until("\r\n\r\n").empty()) {
+      self.note("asked");
+      peer.send(kOk);
+      peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+      self.note("said");
+    }
+  });
+  Recorder first, next;
+  first.when_done = [&] { start(order("GET", origin.host()), next); };
+  start(order("GET", origin.host()), first);
+  wait_for_notes(origin, 1);
+  while (origin.notes().size() < 2) std::this_thread::yield();
+  finish(next);
+  EXPECT_EQ(first.result.failure, Failure::none);
+  EXPECT_EQ(next.body.find("evil"), std::string::npos);
+  first.transfer.reset();
+}
+
 TEST_F(ReuseTest, a_get_on_a_connection_that_dies_without_a_byte_is_stale_and_left_to_the_caller) {
   for (const bool with_reset : {false, true}) {
     test::Origin origin(only_once(with_reset));

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests by http:// to upstreams that speak https: governed one by one, over TLS to the upstream, in the client's
+// terms back.
+#include <gmock/gmock.h>
+
+#include "support/tls_authority.h"
+#include "support/tls_server.h"
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::ElementsAre;
+
+/// An origin with real TLS, that of the entry `api`, which originates; `more` are other keys of it.
+struct Originating {
+  explicit Originating(const std::string& more = "maxConcurrent: 64")
+      : daemon({.yaml = "upstreams: { api: { match: localhost, https: originate, tls: { ca: '" + authority.file() +
+                        "' }, baseUrl: 'https://localhost:" + std::to_string(origin.port()) + "/v1', " + more +
+                        " } }\naccess: { connectPorts: [" + std::to_string(origin.port()) + "], plainPorts: [" +
+                        std::to_string(origin.port()) + "] }\n"}) {}
+  ~Originating() { EXPECT_EQ(origin.complaint(), ""); }
+
+  std::string host() const { return "localhost:" + std::to_string(origin.port()); }
+  std::string plain(const std::string& path) const { return "http://" + host() + path; }
+  std::string secure(const std::string& path) const { return "https://" + host() + path; }
+  Reply ask(const std::string& bytes) const {
+    Client client(daemon.port());
+    client.send(bytes);
+    return client.reply();
+  }
+
+  test::Authority authority;
+  test::TlsServer tls{authority.issue()};
+  Origin origin{tls.wrap()};
+  Daemon daemon;
+};
+
+TEST(Originating, is_one_request_after_the_other_over_tls) {
+  Originating stage;
+  EXPECT_EQ(stage.ask(get(stage.plain("/a?b"), "Referer: http://localhost/\r\n")).body, "hello");
+  EXPECT_EQ(stage.origin.seen().at(0).head, "GET /a?b HTTP/1.1\r\nHost: " + stage.host() +
+                                                "\r\nReferer: http://localhost/\r\nVia: 1.1 penstock\r\n\r\n");
+  EXPECT_EQ(stage.tls.handshakes().at(0).sni, "localhost");
+  EXPECT_EQ(stage.daemon.await_events(1, "complete").at(0)["upstream"], "api");
+}
+
+TEST(Originating, is_reached_by_every_way_in) {
+  Originating stage;
+  EXPECT_EQ(stage.ask(get(stage.plain("/plain"))).body, "hello");
+  EXPECT_EQ(stage.ask(get(stage.secure("/secure"))).body, "hello");
+  EXPECT_EQ(stage.ask("GET /@api/gateway HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "hello");
+  Client client(stage.daemon.port());
+  client.send("CONNECT " + stage.host() + " HTTP/1.1\r\nHost: a\r\n\r\nGET /inside HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.head().status, 200);
+  EXPECT_EQ(client.reply().body, "hello");
+  std::vector<std::string> targets;
+  for (const auto& seen : stage.origin.seen()) {
+    targets.push_back(seen.target);
+    EXPECT_EQ(seen.fields.find("host"), stage.host());
+  }
+  EXPECT_THAT(targets, ElementsAre("/plain", "/secure", "/v1/gateway", "/inside"));
+  for (const auto& event : stage.daemon.await_events(4, "complete")) EXPECT_EQ(event["upstream"], "api");
+}
+
+TEST(Originating, speaks_of_its_upstream_in_the_client_s_terms) {
+  Originating stage;
+  stage.origin.otherwise([&](Visit& visit) {
+    visit.answer(302, "",
+                 "Location: " + stage.secure("/v1/next") + "\r\nSet-Cookie: a=b; Secure; HttpOnly\r\n" +
+                     "Strict-Transport-Security: max-age=1\r\n");
+  });
+  const Reply plain = stage.ask(get(stage.plain("/")));
+  EXPECT_EQ(plain.field("location"), stage.plain("/v1/next"));
+  EXPECT_EQ(plain.field("set-cookie"), "a=b; HttpOnly");
+  EXPECT_FALSE(plain.fields.has("strict-transport-security"));
+  EXPECT_EQ(stage.ask("GET /@api/ HTTP/1.1\r\nHost: localhost\r\n\r\n").field("location"), "/@api/next");
+  const Reply secure = stage.ask(get(stage.secure("/")));
+  EXPECT_EQ(secure.field("location"), stage.secure("/v1/next"));
+  EXPECT_EQ(secure.field("set-cookie"), "a=b; Secure; HttpOnly");
+  EXPECT_EQ(secure.field("strict-transport-security"), "max-age=1");
+}
+
+TEST(Originating, leaves_a_connect_with_tls_inside_alone) {
+  Originating stage;
+  Client client(stage.daemon.port());
+  client.send("CONNECT " + stage.host() + " HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01");
+  EXPECT_EQ(client.head().status, 200);
+  EXPECT_EQ(stage.daemon.await_events(1, "dispatch").at(0)["method"], "CONNECT");
+}
+
+TEST(Originating, is_governed_like_any_other) {
+  Originating stage("maxConcurrent: 1");
+  stage.origin.otherwise([](Visit& visit) {
+    visit.hold();
+    visit.answer(200, "hello");
+  });
+  Client one(stage.daemon.port()), two(stage.daemon.port());
+  one.send(get(stage.plain("/")));
+  ASSERT_TRUE(stage.origin.await(1));
+  two.send(get(stage.secure("/")));
+  EXPECT_TRUE(stage.daemon.await_pending("api", 1));
+  stage.origin.release(2);
+  EXPECT_EQ(one.reply().body, "hello");
+  EXPECT_EQ(two.reply().body, "hello");
+  EXPECT_EQ(stage.origin.most_at_once(), 1U);
+}
+
+}  // namespace
+}  // namespace penstock::trial
