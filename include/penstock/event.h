@@ -45,7 +45,8 @@ struct Event {
   std::string_view method;
   std::string_view host;
   std::string_view path;               ///< no query, no userinfo; empty for a tunnel
-  bool tunnel = false;                 ///< a CONNECT: in flight from its 200 to the end of both sides
+  std::string_view upgrade;            ///< the protocols that it asks to change to: `websocket`; empty: none
+  bool tunnel = false;                 ///< a CONNECT; or, once it has landed, a request that was answered 101
   std::size_t pending = 0;             ///< of this upstream, after what happened
   std::size_t in_flight = 0;           ///< of this upstream, after what happened
   int status = 0;                      ///< as the client got it; 0: none

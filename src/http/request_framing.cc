@@ -4,6 +4,7 @@
 
 #include "http/grammar.h"
 #include "http/target.h"
+#include "http/upgrade.h"
 
 namespace penstock::http {
 namespace {
@@ -20,6 +21,8 @@ struct Seen {
   bool close = false;
   bool keep_alive = false;
   bool continue_expected = false;
+  bool upgrade = false;            // there is such a field
+  bool upgrade_nominated = false;  // and Connection says so
 };
 
 void look_at_connection(Seen& seen, std::string_view value) {
@@ -27,6 +30,12 @@ void look_at_connection(Seen& seen, std::string_view value) {
     ++seen.nominations;
     seen.close = seen.close || equal_ignoring_case(option, "close");
     seen.keep_alive = seen.keep_alive || equal_ignoring_case(option, "keep-alive");
+  });
+}
+
+void look_for_upgrade(Seen& seen, std::string_view value) {
+  each_member(value, [&](std::string_view option) {
+    seen.upgrade_nominated = seen.upgrade_nominated || equal_ignoring_case(option, "upgrade");
   });
 }
 
@@ -45,8 +54,9 @@ void look_at(Seen& seen, Fields::Line line) {
     case 6:
       if (is("expect")) look_at_expect(seen, line.value);
       break;
+    case 7: seen.upgrade = seen.upgrade || is("upgrade"); break;
     case 10:
-      if (is("connection")) look_at_connection(seen, line.value);
+      if (is("connection")) look_at_connection(seen, line.value), look_for_upgrade(seen, line.value);
       break;
     case 14:
       if (is("content-length")) ++seen.lengths, seen.length = line.value;
@@ -107,6 +117,8 @@ std::optional<Refusal> judge_framing(RequestHead& head) {
   // behind it, meant for a tunnel, must never be read as a request.
   const bool stays_by_itself = head.minor_version == 1 && head.method != "CONNECT";
   head.keep_alive = !seen.close && (stays_by_itself || seen.keep_alive);
+  const bool may_upgrade = head.method == "GET" && head.minor_version == 1 && !head.has_body();
+  if (seen.upgrade && seen.upgrade_nominated && may_upgrade) head.upgrade = upgrades_passed(head.fields);
   head.expect_continue = seen.continue_expected && head.minor_version == 1 && head.has_body();
   return std::nullopt;
 }

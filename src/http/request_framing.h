@@ -10,8 +10,8 @@
 
 namespace penstock::http {
 
-/// Fills body, content_length, keep_alive and expect_continue from method, version and fields; or gives the reason
-/// to refuse.
+/// Fills body, content_length, keep_alive, expect_continue and upgrade from method, version and fields; or gives the
+/// reason to refuse.
 std::optional<Refusal> judge_framing(RequestHead& head);
 
 }  // namespace penstock::http

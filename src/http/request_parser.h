@@ -27,6 +27,8 @@ struct RequestHead {
   bool keep_alive = true;            ///< what version and Connection ask for
   bool expect_continue = false;      ///< `Expect: 100-continue`, in HTTP/1.1 and with a body to wait for
 
+  std::string upgrade;  ///< the protocols that it asks to change to, as far as they may be passed on (upgrade.h)
+
   bool has_body() const { return body == BodyKind::chunked || (body == BodyKind::length && content_length > 0); }
 };
 

@@ -141,6 +141,7 @@ ResponseHeadReader::Verdict ResponseHeadReader::end_of_head() {
 }
 
 ResponseHeadReader::Verdict ResponseHeadReader::end_of_interim() {
+  if (head_.status == 101 && may_switch_) return Verdict::switched;
   if (head_.status == 101) return fail(Why::upgrade_failed, "the upstream switched protocols, which nobody asked for");
   if (++interims_ > max_interim_) {
     return fail(Why::response_head_too_large, "the upstream sent too many interim responses");

@@ -29,15 +29,18 @@ struct ResponseHead {
 class ResponseHeadReader {
  public:
   enum class Verdict : std::uint8_t {
-    more,     ///< go on
-    interim,  ///< a 1xx head is complete: head() holds it until the next line
-    final,    ///< the final head is complete: head() holds it
-    bad,      ///< see why(): answer 502
+    more,      ///< go on
+    interim,   ///< a 1xx head is complete: head() holds it until the next line
+    final,     ///< the final head is complete: head() holds it
+    switched,  ///< a 101 is complete, after let_switch(): what follows is another protocol
+    bad,       ///< see why(): answer 502
   };
 
   /// `max_bytes` and `max_lines` cap each section; `max_interim` the number of 1xx heads.
   ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim = 100);
 
+  /// Another protocol was asked for. Without this a 101 is bad.
+  void let_switch() { may_switch_ = true; }
   /// One line as it came, with its line end. After the final head, lines are trailer fields; bad ones fail too.
   Verdict on_line(std::string_view line);
 
@@ -62,6 +65,7 @@ class ResponseHeadReader {
   std::size_t max_bytes_, max_lines_, max_interim_;
   std::size_t bytes_ = 0;  // of the section under way
   std::size_t interims_ = 0;
+  bool may_switch_ = false;
   Why why_{};
   enum class Section : std::uint8_t { status, fields, trailers } section_ = Section::status;
 };

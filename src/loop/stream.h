@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One TCP connection, accepted or dialled: reads handed on as views, writes gathered and sent at the end of the loop's
-// turn or at once, back-pressure both ways, and word of a peer that has gone even while nothing is read. Dropping a
-// Stream closes the connection.
+// One connection, accepted or dialled: reads handed on as views, writes gathered and sent at the end of the loop's turn
+// or at once, back-pressure both ways, and word of a peer that has gone even while nothing is read. Dropping a Stream
+// closes the connection. Over TCP here; tls::Stream is one over another.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "loop/loop.h"
-#include "loop/turn_end.h"
 #include "penstock/config.h"
 
 struct uv_stream_s;
@@ -28,7 +27,7 @@ class StreamEvents {
   virtual void on_gone() = 0;
   /// Everything written has been taken by the kernel, after some of it had to wait.
   virtual void on_drained() = 0;
-  /// What dial() began is connected. If it cannot be, on_gone() is said, and Stream::dial_failure() knows why.
+  /// What was dialled is connected. If it cannot be, on_gone() is said, and Stream::dial_failure() knows why.
   virtual void on_connected() {}
   /// The peer will send no more, and may still read: said instead of on_gone() after keep_half_open().
   virtual void on_end() {}
@@ -37,7 +36,16 @@ class StreamEvents {
   ~StreamEvents() = default;
 };
 
-enum class DialFailure : std::uint8_t { none, refused, unroutable, timed_out, no_descriptors, other };
+enum class DialFailure : std::uint8_t {
+  none,
+  refused,
+  unroutable,
+  timed_out,
+  no_descriptors,
+  certificate,  ///< over TLS: the peer has not proved who it is
+  handshake,    ///< over TLS: nothing else came about
+  other,
+};
 
 class Stream {
  public:
@@ -48,31 +56,31 @@ class Stream {
   static std::unique_ptr<Stream> accept(Loop& loop, uv_stream_s* listening);
   /// Connects to a literal address; no name is looked up, and no time kept.
   static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
-  ~Stream();
+  virtual ~Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
   /// Who is told. Set before read_on().
-  void listen_to(StreamEvents& events);
-  void read_on();
+  void listen_to(StreamEvents& events) { events_ = &events; }
+  virtual void read_on() = 0;
   /// Stops reading; a peer that leaves is still noticed.
-  void read_off();
+  virtual void read_off() = 0;
   /// From now on each direction ends by itself: a peer that has ended its side hears us to our own end.
-  void keep_half_open() { half_open_ = true; }
+  virtual void keep_half_open() = 0;
 
   /// The bytes of this turn: append to it, then call touch(). Sent at the end of the turn, or sooner where much has
   /// gathered.
-  std::string& out();
-  void touch();
+  std::string& out() { return out_; }
+  virtual void touch() = 0;
   /// Writes at once, from where the bytes are, behind what was appended before. False: some of it has to wait, which is
   /// kept, and on_drained() will come.
-  bool send(std::string_view bytes);
+  virtual bool send(std::string_view bytes) = 0;
   /// The peer reads our end behind what is queued. Nothing may be written any more.
-  void end_writing();
+  virtual void end_writing() = 0;
   /// Bytes not yet taken by the kernel, this turn's included.
-  std::size_t queued() const;
+  virtual std::size_t queued() const = 0;
   /// queued(), and what the kernel has taken and the peer has not: a system call.
-  std::size_t unread_by_peer() const;
+  virtual std::size_t unread_by_peer() const = 0;
 
   /// Closes once everything queued was sent and the peer has had a chance to read it: what it still sends is read and
   /// dropped for a bounded time, for a reset would destroy our last answer on its way.
@@ -80,41 +88,22 @@ class Stream {
   /// Closes with RST: the peer must see that the message is broken.
   static void close_with_reset(std::unique_ptr<Stream> stream);
 
-  Endpoint peer() const;
-  DialFailure dial_failure() const;
+  virtual Endpoint peer() const = 0;
+  virtual DialFailure dial_failure() const = 0;
+  /// For people, where more can be said than what failed.
+  virtual std::string failure_words() const { return {}; }
 
- private:
-  struct Socket;
-  struct Watch;
-  class Lingering;
-  Stream(Loop& loop, Socket* socket);
-  void end_turn();
-  void flush();
-  std::size_t try_send(std::string_view bytes);
-  void send_rest();
-  void sent(int status);
-  void shut_down();
-  void read(std::ptrdiff_t size);
-  void ended();
-  void gone();
-  void fail();
-  void watch_for_leaving();
-  void left_unread(bool by_reset);
+ protected:
+  Stream() = default;
+  /// What its last owner asked for. `self` is this stream.
+  virtual void end_gently(std::unique_ptr<Stream> self) = 0;
+  virtual void end_with_reset() = 0;
 
-  Loop& loop_;
-  Socket* socket_;  // closed, then freed by libuv's close callback
+  static constexpr std::size_t kSendAtOnce = 64 * 1024;
+  static constexpr std::size_t kKeptCapacity = 4 * 1024;  ///< of what has been sent
+
   StreamEvents* events_ = nullptr;
   std::string out_;
-  TurnEnd turn_end_;
-  bool sending_ = false;
-  bool reading_ = false;
-  bool failed_ = false;  // a write failed: said at the turn's end
-  bool gone_ = false;
-  bool half_open_ = false;
-  bool end_seen_ = false;       // the peer's, perhaps beyond bytes that are still to be read
-  bool peer_ended_ = false;     // and read
-  bool writing_ended_ = false;  // shut down once all is sent
-  int dial_error_ = 0;
 };
 
 }  // namespace penstock::loop

@@ -34,6 +34,10 @@ struct Rate {
   std::optional<double> operator()(const CounterConfig& counter) const { return counter.max / seconds(counter.period); }
 };
 
+/// How long a tunnel stays open says nothing of how fast the upstream works; and whether a change of protocol makes one
+/// is not known at take-off.
+bool measured(const Event& event) { return !event.tunnel && event.upgrade.empty(); }
+
 std::size_t place_of(Outcome outcome) { return static_cast<std::size_t>(outcome) - 1; }
 
 }  // namespace
@@ -99,13 +103,12 @@ void UpstreamMetrics::waited(const Event& event) {
 }
 
 void UpstreamMetrics::took_off(const Event& event) {
-  if (!event.tunnel) stopwatch_.took_off(event.at);
+  if (measured(event)) stopwatch_.took_off(event.at);
   observe(wait_, event.wait);
 }
 
-/// How long a tunnel stays open says nothing of how fast the upstream works.
 void UpstreamMetrics::landed(const Event& event) {
-  if (event.tunnel) return;
+  if (!measured(event)) return;
   stopwatch_.landed(event.at);
   observe(flight_, event.flight);
   observe(first_byte_, event.first_byte);

@@ -15,6 +15,11 @@ constexpr std::size_t kReadAhead = 16 * 1024;
 /// A client that says nothing for so long wants to hear the server first: there are such protocols.
 constexpr std::int64_t kPatienceForFirstBytes = 300'000;
 constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+/// Whether what comes behind it can only be the next request.
+bool may_be_passed(const http::RequestHead& head) {
+  return !head.has_body() && head.method != "CONNECT" && head.upgrade.empty();
+}
 }  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
@@ -71,13 +76,13 @@ bool ClientConnection::wants_bytes() const {
 }
 
 bool ClientConnection::may_parse() const {
-  if (failed_ || closing_ || connecting_) return false;
+  if (failed_ || closing_ || connecting_ || upgrading_) return false;
   if (serving_ && !body_whole_) return exchange_ && dispatcher_.wants_body(*exchange_);
   if (serving_ && !answering_.keep_alive) return false;
   if (!serving_ && ahead_.empty()) return has_room();
   const auto& caps = services_.config.caps;
-  const bool may_not_pass = !ahead_.empty() && (ahead_.back().has_body() || ahead_.back().method == "CONNECT");
-  return !may_not_pass && ahead_.size() < caps.pipelined && ahead_bytes_ < caps.header_bytes;
+  return (ahead_.empty() || may_be_passed(ahead_.back())) && ahead_.size() < caps.pipelined &&
+         ahead_bytes_ < caps.header_bytes;
 }
 
 void ClientConnection::on_head(http::RequestHead&& head) {
@@ -91,6 +96,7 @@ void ClientConnection::begin(http::RequestHead&& head) {
   serving_ = true;
   body_whole_ = !head.has_body();
   connecting_ = head.method == "CONNECT";
+  upgrading_ = !head.upgrade.empty();
   answering_ = {.head_method = head.method == "HEAD",
                 .minor_version = head.minor_version,
                 .keep_alive = head.keep_alive && !winding_down_};
@@ -191,10 +197,14 @@ void ClientConnection::body_wanted() {
 }
 
 std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
-  exchange_ = nullptr;
-  early = std::exchange(unread_, {});
   if (!greeted_) out().append(kEstablished);
   stream_->touch();
+  return give_away(early);
+}
+
+std::unique_ptr<loop::Stream> ClientConnection::give_away(std::string& early) {
+  exchange_ = nullptr;
+  early = std::exchange(unread_, {});
   leave();
   return std::move(stream_);
 }
@@ -225,7 +235,7 @@ void ClientConnection::answer_broken() {
 
 void ClientConnection::answered() {
   exchange_ = nullptr;
-  serving_ = false;
+  serving_ = upgrading_ = false;
   if (!writer_.keeps_connection() || !body_whole_ || winding_down_) closing_ = true;
   going_on_.ask();
 }

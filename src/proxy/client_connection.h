@@ -51,6 +51,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void body_wanted() override;
   OwnConnections* own_connections() override { return &own_connections_; }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
+  std::unique_ptr<loop::Stream> give_away(std::string& early) override;
   void answer_end(const http::Fields& trailers) override;
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;
@@ -96,6 +97,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   std::unique_ptr<Opened> opened_;
   std::unique_ptr<http::Target> outside_;  // all requests come inside a CONNECT to there
   bool greeted_ = false;                   // the 200 was said, and a tunnel is wanted
+  bool upgrading_ = false;        // it may become a tunnel: what comes behind it may not be HTTP
   bool reading_ = false;
   bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;

@@ -11,6 +11,7 @@
 #include "http/retry_after.h"
 #include "proxy/flight.h"
 #include "proxy/tunnel.h"
+#include "proxy/upgrade.h"
 
 namespace penstock::proxy {
 
@@ -176,13 +177,16 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
   exchange->departure = command.departure;
-  if (exchange->target.tunnel) {
-    exchange->flight = std::make_unique<Tunnel>(services_, *this, *exchange, tunnels_);
-  } else {
-    exchange->flight = std::make_unique<Flight>(services_, *this, *exchange);
-  }
+  exchange->flight = journey_for(*exchange);
   exchange->requester.body_wanted();
   exchange->flight->take_off();
+}
+
+std::unique_ptr<Journey> Dispatcher::journey_for(Exchange& exchange) {
+  if (exchange.target.tunnel) return std::make_unique<Tunnel>(services_, *this, exchange, tunnels_);
+  if (!exchange.head.upgrade.empty())
+    return std::make_unique<Upgrade>(services_, *this, exchange, tunnels_, identities_);
+  return std::make_unique<Flight>(services_, *this, exchange);
 }
 
 void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
@@ -338,6 +342,7 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   event.host = exchange.target.host;
   event.path = exchange.target.path();
   event.tunnel = exchange.target.tunnel;
+  event.upgrade = exchange.head.upgrade;
   if (const auto* destination = exchange.destination) {
     event.entry = destination->entry;
     event.upstream = destination->name;

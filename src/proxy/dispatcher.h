@@ -21,6 +21,7 @@
 #include "proxy/exchange_table.h"
 #include "proxy/requester.h"
 #include "proxy/services.h"
+#include "tls/client_identity.h"
 
 namespace penstock::proxy {
 
@@ -82,6 +83,7 @@ class Dispatcher final : DestinationOwner {
   void enter(Exchange& exchange, const http::Steering& steering);
   void carry_out(Destination& destination);
   void start(const flow::Commands::Start& command);
+  std::unique_ptr<Journey> journey_for(Exchange& exchange);
   void refuse_pending(const flow::Commands::Refuse& command);
   void break_off(Exchange& exchange, const http::Refusal& why);
   void note_wait(Exchange& exchange) const;
@@ -97,6 +99,7 @@ class Dispatcher final : DestinationOwner {
   Services services_;
   const Admission admission_;
   Destinations destinations_;
+  tls::ClientIdentities identities_;
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;
   std::size_t pending_bytes_ = 0;

@@ -31,7 +31,8 @@ Exchange::Exchange(Requester& who, http::RequestHead&& what) : requester(who), h
 Exchange::~Exchange() = default;
 
 std::size_t Exchange::bytes() const {
-  return sizeof(Exchange) + head.fields.bytes() + head.target.size() + target.resource.size() + body.size();
+  return sizeof(Exchange) + head.fields.bytes() + head.target.size() + head.upgrade.size() + target.resource.size() +
+         body.size();
 }
 
 void Exchange::leaves(std::int64_t now) const {

@@ -29,6 +29,7 @@ http::Why why_of(transfer::Failure failure) {
     case Failure::connect_timeout: return http::Why::connection_timeout;
     case Failure::no_descriptors: return http::Why::destination_unavailable;
     case Failure::stale_connection:
+    case Failure::not_sent:
     case Failure::terminated: return http::Why::connection_terminated;
     case Failure::incomplete: return http::Why::response_incomplete;
     case Failure::coding: return http::Why::response_coding;
@@ -53,6 +54,7 @@ std::string_view sentence(transfer::Failure failure) {
     case Failure::connect_timeout: return "no connection came about in time (timeouts.connect)";
     case Failure::no_descriptors: return "no file descriptor is left for a connection";
     case Failure::stale_connection:
+    case Failure::not_sent:
     case Failure::terminated: return "the connection was closed before an answer came";
     case Failure::incomplete: return "the answer broke off";
     case Failure::coding: return "the answer's chunks are broken";
@@ -201,6 +203,7 @@ bool Flight::on_line(std::string_view line) {
     case Verdict::more: return true;
     case Verdict::interim: pass_interim(); return true;
     case Verdict::final: pass_head(); return true;
+    case Verdict::switched:
     case Verdict::bad: break;
   }
   bad_head_ = true;
@@ -279,8 +282,9 @@ void Flight::on_done(const transfer::Result& result) {
   }
   // libcurl may fail on the rest of an upload after an answer that is complete.
   if (answered_ && (result.failure == transfer::Failure::none || (!bad_head_ && answer_is_whole()))) return complete();
-  if (result.failure == transfer::Failure::stale_connection && exchange_.repeatable())
-    return dispatcher_.again(exchange_);
+  const bool stale = result.failure == transfer::Failure::stale_connection && exchange_.repeatable();
+  const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sent_again;
+  if (stale || unsent) return dispatcher_.again(exchange_);
   failed(result);
 }
 

@@ -38,6 +38,7 @@ class LocalRequester final : public loop::Resident, private Requester {
   void answer_body(std::string_view bytes) override { response_.body.append(bytes); }
   void body_wanted() override {}
   std::unique_ptr<loop::Stream> hand_over(std::string&) override { return nullptr; }
+  std::unique_ptr<loop::Stream> give_away(std::string&) override { return nullptr; }
   void answer_end(const http::Fields& trailers) override;
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;

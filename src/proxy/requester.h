@@ -41,6 +41,9 @@ class Requester {
   /// Like answer_end, the last call. Nothing: there is no connection.
   virtual std::unique_ptr<loop::Stream> hand_over(std::string& early) = 0;
 
+  /// The same behind a 101, which was said by answer_interim().
+  virtual std::unique_ptr<loop::Stream> give_away(std::string& early) = 0;
+
   virtual void answer_end(const http::Fields& trailers) = 0;
   /// The answer breaks off in the middle.
   virtual void answer_broken() = 0;

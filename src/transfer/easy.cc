@@ -310,7 +310,8 @@ Failure Easy::failure(CURLcode code) const {
   switch (code) {
     case CURLE_OK: return Failure::none;
     case CURLE_ABORTED_BY_CALLBACK:
-      return distrusted || (sends > 1 && !answered) ? Failure::stale_connection : Failure::stopped;
+      if (distrusted) return Failure::not_sent;
+      return sends > 1 && !answered ? Failure::stale_connection : Failure::stopped;
     case CURLE_COULDNT_CONNECT: return sends > 0 ? Failure::stale_connection : connect_failure(error);
     case CURLE_OPERATION_TIMEDOUT: return Failure::connect_timeout;
     case CURLE_GOT_NOTHING:

@@ -51,12 +51,12 @@ struct Socket {
   int told = 0;
   bool noted = false;
   bool connected = false;
-  bool resting = false;  // kept for the next request
-  void* ssl = nullptr;   // libcurl's, where there is TLS; it goes with the socket
+  bool resting = false;            // kept for the next request
+  tls::Kept ssl = tls::nothing();  // libcurl's, where there is TLS
 };
 
 bool speaks_unasked(const Socket& socket) {
-  return socket.ssl ? tls::speaks_unasked(socket.ssl, socket.fd) : speaks_unasked(socket.fd);
+  return socket.ssl ? tls::speaks_unasked(socket.ssl.get(), socket.fd) : speaks_unasked(socket.fd);
 }
 }  // namespace
 
@@ -77,6 +77,7 @@ struct Multi::Inside {
   void act(curl_socket_t fd, int happened);
   void collect();
   void look_back(const Easy& easy);
+  Socket* socket_behind(const Easy& easy);
   void want_timer(long ms);
   void want_socket(CURL* whose, curl_socket_t fd, int what);
   static bool pausing(CURL* whose);
@@ -140,14 +141,28 @@ void Multi::Inside::collect() {
 /// read there would be the next one's answer. So would what has come behind an answer in the same TLS record, which
 /// nobody sees on the socket.
 void Multi::Inside::look_back(const Easy& easy) {
-  if (!easy.secure && !easy.answered_without_body()) return;
+  const bool bodyless = easy.answered_without_body();
+  if (!easy.secure && !bodyless) return;
+  Socket* socket = socket_behind(easy);
+  if (!socket) return;
+  const bool suspect = bodyless || (socket->ssl && tls::holds_bytes(socket->ssl.get()));
+  if (suspect && speaks_unasked(*socket)) end_rest(*socket);
+}
+
+/// That of a transfer that has ended, if it is kept. libcurl searches all its connections for it: of TLS that is done
+/// once for each.
+Socket* Multi::Inside::socket_behind(const Easy& easy) {
+  if (easy.ssl) {
+    if (void* known = tls::attached(easy.ssl.get())) return static_cast<Socket*>(known);
+  }
   curl_socket_t fd = CURL_SOCKET_BAD;
   curl_easy_getinfo(easy.handle, CURLINFO_ACTIVESOCKET, &fd);
-  if (fd == CURL_SOCKET_BAD || !is_known(fd)) return;
-  Socket& socket = *sockets[static_cast<std::size_t>(fd)];
-  if (easy.ssl && !socket.ssl) tls::attach(socket.ssl = easy.ssl.get(), &socket);
-  const bool suspect = easy.answered_without_body() || (socket.ssl && tls::holds_bytes(socket.ssl));
-  if (suspect && speaks_unasked(socket)) end_rest(socket);
+  if (fd == CURL_SOCKET_BAD || !is_known(fd)) return nullptr;
+  Socket* socket = sockets[static_cast<std::size_t>(fd)];
+  if (!easy.ssl) return socket;
+  socket->ssl = tls::keep(easy.ssl.get());
+  tls::attach(easy.ssl.get(), socket);
+  return socket;
 }
 
 void Multi::Inside::want_timer(long ms) {
@@ -219,6 +234,8 @@ void Multi::Inside::forget(curl_socket_t fd) {
   if (!is_known(fd)) return;
   Socket* socket = std::exchange(sockets[static_cast<std::size_t>(fd)], nullptr);
   if (socket->noted) std::erase(noted, socket);
+  if (socket->ssl) tls::attach(socket->ssl.get(), nullptr);
+  socket->ssl = tls::nothing();
   uv_close(reinterpret_cast<uv_handle_t*>(&socket->poll),
            [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
 }

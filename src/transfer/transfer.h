@@ -16,6 +16,7 @@ namespace penstock::transfer {
 enum class Failure : std::uint8_t {
   none,
   stale_connection,  ///< a kept connection died before a line of the answer: the request may be sent once more
+  not_sent,          ///< a kept connection was found unfit in time: the request may be sent, whatever it is
   denied,            ///< the judge refused every address
   refused,
   unroutable,

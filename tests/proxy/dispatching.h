@@ -103,6 +103,7 @@ class Asker final : public Requester {
     ADD_FAILURE() << "an asker has no connection to give away";
     return nullptr;
   }
+  std::unique_ptr<loop::Stream> give_away(std::string& early) override { return hand_over(early); }
   void answer_end(const http::Fields& lines) override {
     ++ends;
     trailers = text_of(lines);

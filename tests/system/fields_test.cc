@@ -180,9 +180,9 @@ TEST(Hop, two_hundred_nominations_are_all_obeyed_or_refused) {
   EXPECT_EQ(stage.origin.seen()[0].head.find("hop"), std::string::npos);
 }
 
-TEST(Upgrade, is_stripped_and_the_request_served) {
+TEST(Upgrade, to_another_http_or_to_tls_is_stripped_and_the_request_served) {
   Stage stage;
-  for (const char* protocol : {"websocket", "h2c"}) {
+  for (const char* protocol : {"h2c", "TLS/1.0"}) {
     const Reply reply =
         stage.ask(with_lines(stage, "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: "s + protocol +
                                         "\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nSec-WebSocket-Version: 13\r\n"));

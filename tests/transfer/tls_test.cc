@@ -200,7 +200,8 @@ TEST_F(TlsTest, nor_one_whose_goodbye_came_with_the_answer) {
   while (origin.notes().size() < 2) std::this_thread::yield();
   finish(two);
   EXPECT_EQ(one.result.failure, Failure::none);
-  EXPECT_TRUE(two.result.failure == Failure::none || two.result.failure == Failure::stale_connection);
+  EXPECT_TRUE(two.result.failure == Failure::none || two.result.failure == Failure::not_sent ||
+              two.result.failure == Failure::stale_connection);
   EXPECT_EQ(two.head.find("evil"), std::string::npos);
 }
 
@@ -251,7 +252,7 @@ TEST_F(TlsTest, nor_does_one_that_came_with_the_answer_become_the_next_one) {
     finish(next);
     EXPECT_EQ(first.result.failure, Failure::none) << first.result.details;
     EXPECT_EQ(next.body.find("evil"), std::string::npos);
-    EXPECT_TRUE(next.result.failure == Failure::none || next.result.failure == Failure::stale_connection)
+    EXPECT_TRUE(next.result.failure == Failure::none || next.result.failure == Failure::not_sent)
         << next.result.failure << next.result.details;
     first.transfer.reset();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A TCP connection over uv_tcp_t, with a second look at the descriptor for peers that leave unread.
-#include "loop/stream.h"
+#include "loop/tcp_stream.h"
 
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -18,20 +18,15 @@ namespace penstock::loop {
 
 /// libuv hears nothing of a peer while reading is off: a second descriptor of the same socket, polled for nothing but
 /// the peer's leaving, does.
-struct Stream::Watch {
+struct TcpStream::Watch {
   uv_poll_t poll;
   int fd;
   Socket* socket;  // outlives the polling, not the closing
 };
 
-namespace {
-constexpr std::size_t kSendAtOnce = 64 * 1024;
-constexpr std::size_t kKeptCapacity = 4 * 1024;
-}  // namespace
-
-struct Stream::Socket {
+struct TcpStream::Socket {
   uv_tcp_t tcp;
-  Stream* stream = nullptr;  // nothing once closing
+  TcpStream* stream = nullptr;  // nothing once closing
   Watch* watch = nullptr;
   uv_connect_t connecting;
   uv_write_t writing;
@@ -41,7 +36,7 @@ struct Stream::Socket {
   void end_watch();
 };
 
-void Stream::Socket::end_watch() {
+void TcpStream::Socket::end_watch() {
   if (!watch) return;
   uv_close(reinterpret_cast<uv_handle_t*>(&watch->poll), [](uv_handle_t* poll) {
     const auto* ended = static_cast<Watch*>(poll->data);
@@ -51,7 +46,7 @@ void Stream::Socket::end_watch() {
   watch = nullptr;
 }
 
-void Stream::Socket::close(bool reset) {
+void TcpStream::Socket::close(bool reset) {
   stream = nullptr;
   end_watch();
   const auto freed = [](uv_handle_t* closed) { delete static_cast<Socket*>(closed->data); };
@@ -59,16 +54,17 @@ void Stream::Socket::close(bool reset) {
   uv_close(reinterpret_cast<uv_handle_t*>(&tcp), freed);
 }
 
-Stream::Stream(Loop& loop, Socket* socket) : loop_(loop), socket_(socket), turn_end_(loop, [this] { end_turn(); }) {
+TcpStream::TcpStream(Loop& loop, Socket* socket)
+    : loop_(loop), socket_(socket), turn_end_(loop, [this] { end_turn(); }) {
   socket_->stream = this;
   uv_tcp_nodelay(&socket_->tcp, 1);
 }
 
-Stream::~Stream() {
+TcpStream::~TcpStream() {
   if (socket_) socket_->close(false);
 }
 
-std::unique_ptr<Stream> Stream::accept(Loop& loop, uv_stream_s* listening) {
+std::unique_ptr<Stream> TcpStream::accept(Loop& loop, uv_stream_s* listening) {
   auto* socket = new Socket;
   uv_tcp_init(loop.uv(), &socket->tcp);
   socket->tcp.data = socket;
@@ -76,14 +72,14 @@ std::unique_ptr<Stream> Stream::accept(Loop& loop, uv_stream_s* listening) {
     socket->close(false);
     return nullptr;
   }
-  return std::unique_ptr<Stream>(new Stream(loop, socket));
+  return std::unique_ptr<Stream>(new TcpStream(loop, socket));
 }
 
-std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
+std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
   auto* socket = new Socket;
   uv_tcp_init(loop.uv(), &socket->tcp);
   socket->tcp.data = socket;
-  std::unique_ptr<Stream> stream(new Stream(loop, socket));
+  std::unique_ptr<TcpStream> stream(new TcpStream(loop, socket));
   stream->listen_to(events);
   sockaddr_storage address{};
   stream->dial_error_ = socket_address_of(there, address);
@@ -101,9 +97,7 @@ std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEv
   return stream;
 }
 
-void Stream::listen_to(StreamEvents& events) { events_ = &events; }
-
-void Stream::read_on() {
+void TcpStream::read_on() {
   if (reading_ || gone_ || failed_ || peer_ended_) return;
   reading_ = true;
   const auto lend = [](uv_handle_t* tcp, std::size_t, uv_buf_t* buffer) {
@@ -116,7 +110,7 @@ void Stream::read_on() {
                 });
 }
 
-void Stream::read_off() {
+void TcpStream::read_off() {
   if (!reading_) return;
   reading_ = false;
   uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
@@ -124,7 +118,7 @@ void Stream::read_off() {
   turn_end_.ask();  // reading often goes on within the turn: only who is still off at its end is worth a descriptor
 }
 
-void Stream::watch_for_leaving() {
+void TcpStream::watch_for_leaving() {
   uv_os_fd_t fd = -1;
   if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) != 0) return;
   const int twin = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -143,26 +137,26 @@ void Stream::watch_for_leaving() {
   });
 }
 
-void Stream::left_unread(bool by_reset) {
+void TcpStream::left_unread(bool by_reset) {
   if (!half_open_ || by_reset) return gone();
   end_seen_ = true;  // it is read in its turn, behind the bytes before it
   socket_->end_watch();
 }
 
-void Stream::read(std::ptrdiff_t size) {
+void TcpStream::read(std::ptrdiff_t size) {
   if (size == 0) return;
   if (size == UV_EOF && half_open_) return ended();
   if (size < 0) return gone();
   events_->on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
 }
 
-void Stream::ended() {
+void TcpStream::ended() {
   reading_ = false;
   peer_ended_ = end_seen_ = true;
   events_->on_end();
 }
 
-void Stream::gone() {
+void TcpStream::gone() {
   if (gone_) return;
   gone_ = true;
   reading_ = false;
@@ -171,42 +165,40 @@ void Stream::gone() {
   if (events_) events_->on_gone();
 }
 
-void Stream::fail() {
+void TcpStream::fail() {
   failed_ = true;
   turn_end_.ask();
 }
 
-std::string& Stream::out() { return out_; }
+std::size_t TcpStream::queued() const { return out_.size() + socket_->tcp.write_queue_size; }
 
-std::size_t Stream::queued() const { return out_.size() + socket_->tcp.write_queue_size; }
-
-std::size_t Stream::unread_by_peer() const {
+std::size_t TcpStream::unread_by_peer() const {
   uv_os_fd_t fd = -1;
   int in_kernel = 0;
   if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) == 0) ::ioctl(fd, SIOCOUTQ, &in_kernel);
   return queued() + static_cast<std::size_t>(in_kernel);
 }
 
-void Stream::touch() {
+void TcpStream::touch() {
   if (out_.size() >= kSendAtOnce && !sending_) flush();
   turn_end_.ask();
 }
 
-void Stream::end_turn() {
+void TcpStream::end_turn() {
   if (failed_) return gone();
   if (!reading_ && !gone_ && !end_seen_ && !socket_->watch) watch_for_leaving();
   flush();
 }
 
 /// How many bytes the kernel takes at once.
-std::size_t Stream::try_send(std::string_view bytes) {
+std::size_t TcpStream::try_send(std::string_view bytes) {
   const uv_buf_t buffer = uv_buf_init(const_cast<char*>(bytes.data()), static_cast<unsigned>(bytes.size()));
   const int sent = uv_try_write(reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1);
   if (sent < 0 && sent != UV_EAGAIN) fail();
   return sent < 0 ? 0 : static_cast<std::size_t>(sent);
 }
 
-void Stream::flush() {
+void TcpStream::flush() {
   if (out_.empty() || sending_ || gone_ || failed_) return;
   const std::size_t taken = try_send(out_);
   if (failed_) return;
@@ -219,7 +211,7 @@ void Stream::flush() {
   if (out_.capacity() > kKeptCapacity) out_.shrink_to_fit();
 }
 
-bool Stream::send(std::string_view bytes) {
+bool TcpStream::send(std::string_view bytes) {
   if (gone_ || failed_) return true;
   if (!out_.empty() || sending_) {
     out_.append(bytes);
@@ -234,7 +226,7 @@ bool Stream::send(std::string_view bytes) {
   return !sending_;
 }
 
-void Stream::send_rest() {
+void TcpStream::send_rest() {
   const uv_buf_t buffer = uv_buf_init(socket_->rest.data(), static_cast<unsigned>(socket_->rest.size()));
   const int asked = uv_write(&socket_->writing, reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1,
                              [](uv_write_t* writing, int status) {
@@ -245,7 +237,7 @@ void Stream::send_rest() {
   sending_ = true;
 }
 
-void Stream::sent(int status) {
+void TcpStream::sent(int status) {
   sending_ = false;
   socket_->rest.clear();
   if (!half_open_) socket_->rest = {};  // otherwise more may have to wait soon
@@ -257,22 +249,22 @@ void Stream::sent(int status) {
   events_->on_drained();
 }
 
-void Stream::end_writing() {
+void TcpStream::end_writing() {
   writing_ended_ = true;
   flush();
   if (!sending_) shut_down();
 }
 
-void Stream::shut_down() {
+void TcpStream::shut_down() {
   uv_os_fd_t fd = -1;
   if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
 }
 
 /// A stream whose last bytes are on their way: sends them for as long as the peer takes some, says that no more will
 /// come, and reads what the peer still sends until it has closed too, for as long as is polite.
-class Stream::Lingering final : public Resident, public StreamEvents {
+class TcpStream::Lingering final : public Resident, public StreamEvents {
  public:
-  Lingering(std::unique_ptr<Stream> stream)
+  Lingering(std::unique_ptr<TcpStream> stream)
       : loop_(stream->loop_), stream_(std::move(stream)), patience_(loop_, [this] { look(); }) {
     stream_->listen_to(*this);
     stream_->socket_->end_watch();  // the peer's end is to come behind its last bytes
@@ -322,27 +314,27 @@ class Stream::Lingering final : public Resident, public StreamEvents {
   }
 
   Loop& loop_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<TcpStream> stream_;
   Timer patience_;
   std::size_t left_ = 0;  // to be sent, when last looked at
   std::size_t dropped_ = 0;
   std::int64_t give_up_at_ = 0;
 };
 
-void Stream::close_gently(std::unique_ptr<Stream> stream) {
-  stream->flush();
-  Loop& loop = stream->loop_;
-  if (stream->peer_ended_ && stream->queued() == 0) return;
-  if (!stream->gone_ && !stream->failed_) loop.adopt(std::make_unique<Lingering>(std::move(stream)));
+void TcpStream::end_gently(std::unique_ptr<Stream> self) {
+  flush();
+  if (gone_ || failed_ || (peer_ended_ && queued() == 0)) return;
+  std::unique_ptr<TcpStream> stream(static_cast<TcpStream*>(self.release()));
+  loop_.adopt(std::make_unique<Lingering>(std::move(stream)));
 }
 
-void Stream::close_with_reset(std::unique_ptr<Stream> stream) {
-  stream->flush();
-  stream->socket_->close(true);
-  stream->socket_ = nullptr;
+void TcpStream::end_with_reset() {
+  flush();
+  socket_->close(true);
+  socket_ = nullptr;
 }
 
-DialFailure Stream::dial_failure() const {
+DialFailure TcpStream::dial_failure() const {
   switch (dial_error_) {
     case 0: return DialFailure::none;
     case UV_ECONNREFUSED:
@@ -357,11 +349,26 @@ DialFailure Stream::dial_failure() const {
   }
 }
 
-Endpoint Stream::peer() const {
+Endpoint TcpStream::peer() const {
   sockaddr_storage address{};
   int size = sizeof address;
   uv_tcp_getpeername(&socket_->tcp, reinterpret_cast<sockaddr*>(&address), &size);
   return endpoint_of(reinterpret_cast<const sockaddr*>(&address));
 }
+
+std::unique_ptr<Stream> Stream::accept(Loop& loop, uv_stream_s* listening) {
+  return TcpStream::accept(loop, listening);
+}
+
+std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
+  return TcpStream::dial(loop, there, events);
+}
+
+void Stream::close_gently(std::unique_ptr<Stream> stream) {
+  Stream& ending = *stream;
+  ending.end_gently(std::move(stream));
+}
+
+void Stream::close_with_reset(std::unique_ptr<Stream> stream) { stream->end_with_reset(); }
 
 }  // namespace penstock::loop

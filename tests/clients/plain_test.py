@@ -1,49 +1,17 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# Real clients through the running proxy: curl, wget, Python requests, Node's undici and axios, git, apt.
-#   clients_test.py --program=build/release/penstock --node=NODE [unittest's arguments…]
+# Real clients over plain http: curl, wget, Python requests, Node's undici and axios, git, apt.
 """One class for each client; a sentence for each thing that it must be able to do."""
-import argparse
 import gzip
 import hashlib
 import os
-import subprocess
-import sys
-import unittest
 
 import requests
 
-from clients_stage import PATIENCE, Folder, Origin, Proxy, identity
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-ARGUMENTS = argparse.Namespace()
+from case import Case, program
+from stage import PATIENCE
 
 
-class Client(unittest.TestCase):
-    def setUp(self):
-        self.folder = Folder()
-        self.origin = Origin(self.folder.name)
-        self.proxy = Proxy(ARGUMENTS.program, self.folder.name)
-
-    def tearDown(self):
-        code, said = self.proxy.stop()
-        self.origin.shutdown()
-        self.origin.server_close()
-        self.folder.cleanup()
-        self.assertNotIn("Sanitizer", said)
-        self.assertNotIn("runtime error", said)
-        self.assertEqual(code, 0, said)
-
-    def run_client(self, *command, variables=True, stdin=b""):
-        """Runs a client in an environment that names the proxy; what it printed."""
-        environment = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C.UTF-8"}
-        if variables:
-            environment |= {"http_proxy": self.proxy.url, "HTTP_PROXY": self.proxy.url}
-        done = subprocess.run(command, input=stdin, env=environment, cwd=self.folder.name, capture_output=True,
-                              timeout=PATIENCE, check=False)
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-        return done.stdout
-
+class Client(Case):
     def assert_all_went_through(self, least=1):
         """Each request reached the origin by way of the proxy, and is told of in the event log."""
         self.assertGreaterEqual(len(self.origin.seen), least)
@@ -59,7 +27,7 @@ class Curl(Client):
 
     def test_fetches_by_option_and_by_variable(self):
         url = self.origin.url("/files/hello.txt")
-        self.assertEqual(self.curl("-x", self.proxy.url, url, variables=False), b"hello\n")
+        self.assertEqual(self.curl("-x", self.proxy.url, url, variables={}), b"hello\n")
         self.assertEqual(self.curl(url), b"hello\n")
         self.assert_all_went_through(2)
 
@@ -98,84 +66,6 @@ class Curl(Client):
         said = self.run_client("curl", "--silent", "--include", "http://10.1.2.3/")
         self.assertIn(b"403 Penstock: ", said)
         self.assertIn(b"destination_ip_prohibited", said)
-
-
-class Https(Client):
-    """Each through tunnels, with real TLS, two at once at most and ten a second."""
-
-    def setUp(self):
-        self.folder = Folder()
-        tls, self.ca = identity(self.folder.name)
-        self.origin = Origin(self.folder.name, tls)
-        port = self.origin.server_address[1]
-        self.proxy = Proxy(ARGUMENTS.program, self.folder.name,
-                           f"access: {{ connectPorts: [{port}] }}\n"
-                           "upstreams: { local: { match: localhost, maxConcurrent: 2, rate: 10/s } }\n")
-
-    def run_https(self, *command, **variables):
-        environment = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C.UTF-8",
-                       "https_proxy": self.proxy.url, "HTTPS_PROXY": self.proxy.url} | variables
-        done = subprocess.run(command, env=environment, cwd=self.folder.name, capture_output=True, timeout=PATIENCE,
-                              stdin=subprocess.DEVNULL, check=False)
-        return done
-
-    def assert_all_went_through(self, least=1):
-        """Nothing reached the origin but by tunnels that the limits let pass."""
-        self.assertGreaterEqual(len(self.origin.seen), least)
-        taken_off = self.proxy.wait_for(1, "dispatch")
-        ended = self.proxy.wait_for(len(taken_off), "complete")
-        self.assertEqual(len(ended), len(taken_off))
-        for event in ended:
-            self.assertEqual((event["method"], event["sni"], event["tunnel"]), ("CONNECT", "localhost", True))
-        self.assertLessEqual(max(event["inFlight"] for event in taken_off), 2)
-        return ended
-
-    def test_curl(self):
-        urls = [self.origin.url("/files/big.bin")] * 3
-        done = self.run_https("curl", "--silent", "--show-error", "--cacert", self.ca, *urls)
-        self.assertEqual(done.stdout, self.folder.read("big.bin") * 3, done.stderr)
-        self.assertEqual(len(self.assert_all_went_through(3)), 1, "one connection, one tunnel")
-
-    def test_curl_many_at_once(self):
-        pairs = [word for _ in range(12) for word in ("--output", "/dev/null", self.origin.url("/files/big.bin"))]
-        # It would keep its connections, and with them the slots that its own other connections wait for.
-        done = self.run_https("curl", "--silent", "--show-error", "--cacert", self.ca, "--parallel",
-                              "--parallel-immediate", "--header", "Connection: close", *pairs)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_all_went_through(12)
-
-    def test_curl_is_told_why_not(self):
-        done = self.run_https("curl", "--silent", "--include", "https://localhost:25/")
-        self.assertIn(b"403 Penstock: CONNECT to port 25 is not allowed (access.connectPorts)", done.stdout)
-
-    def test_wget(self):
-        done = self.run_https("wget", "--quiet", "--output-document=-", "--ca-certificate=" + self.ca,
-                              self.origin.url("/redirect"))
-        self.assertEqual(done.stdout, b"hello\n", done.stderr)
-        self.assert_all_went_through(2)
-
-    def test_requests(self):
-        with requests.Session() as session:
-            session.trust_env = False
-            session.proxies, session.verify = {"https": self.proxy.url}, self.ca
-            big = self.folder.read("big.bin")
-            for _ in range(5):
-                self.assertEqual(session.post(self.origin.url("/echo"), data=big, timeout=PATIENCE).content, big)
-            with self.assertRaisesRegex(requests.exceptions.ProxyError, "Penstock: CONNECT to port 25 is not allowed"):
-                session.get("https://localhost:25/", timeout=PATIENCE)
-        self.assertEqual(len(self.assert_all_went_through(5)), 1)
-
-    def test_git(self):
-        git = ("git", "-c", "user.name=t", "-c", "user.email=t@t.test", "-c", "safe.directory=*")
-        for words in (("init", "--quiet", "--bare", "--initial-branch=main", "git/project.git"),
-                      ("init", "--quiet", "--initial-branch=main", "work"),
-                      ("-C", "work", "commit", "--quiet", "--allow-empty", "--message=first"),
-                      ("-C", "work", "push", "--quiet", "../git/project.git", "main")):
-            self.run_client(*git, *words, variables=False)
-        done = self.run_https(*git, "clone", "--quiet", self.origin.url("/git/project.git"), "clone",
-                              GIT_SSL_CAINFO=self.ca)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assert_all_went_through(2)
 
 
 class Wget(Client):
@@ -234,8 +124,7 @@ class Node(Client):
                            f"access: {{ connectPorts: [{port}], plainPorts: [{port}] }}\n")
 
     def node(self, client):
-        script = os.path.join(HERE, "node", "client.mjs")
-        said = self.run_client(ARGUMENTS.node, script, client, self.proxy.url, self.origin.url())
+        said = self.run_client(*program("client.mjs"), client, self.proxy.url, self.origin.url())
         self.assertEqual(said.decode().strip(), "all well")
         self.assert_all_went_through(4)
 
@@ -253,18 +142,7 @@ class Node(Client):
 class Git(Client):
     def setUp(self):
         super().setUp()
-        self.origin_git("init", "--quiet", "--bare", "--initial-branch=main", "git/project.git", at=self.folder.name)
-        self.origin_git("config", "http.receivepack", "true", at=self.folder.path("git/project.git"))
-        self.origin_git("init", "--quiet", "--initial-branch=main", "work", at=self.folder.name)
-        self.folder.write("work/big.bin", os.urandom(3 * 1024 * 1024))
-        self.origin_git("add", ".", at=self.folder.path("work"))
-        self.origin_git("commit", "--quiet", "--message=first", at=self.folder.path("work"))
-        self.origin_git("push", "--quiet", self.folder.path("git/project.git"), "main", at=self.folder.path("work"))
-
-    def origin_git(self, *arguments, at):
-        """Behind the proxy's back: git on the files."""
-        identity = ("-c", "user.name=t", "-c", "user.email=t@t.test", "-c", "safe.directory=*")
-        self.run_client("git", "-C", at, *identity, *arguments, variables=False)
+        self.make_repository()
 
     def test_clones_with_the_smart_protocol(self):
         self.run_client("git", "clone", "--quiet", self.origin.url("/git/project.git"), "clone")
@@ -273,15 +151,15 @@ class Git(Client):
         self.assert_all_went_through(2)
 
     def test_clones_from_plain_files(self):
-        self.origin_git("update-server-info", at=self.folder.path("git/project.git"))
+        self.git("-C", "git/project.git", "update-server-info", variables={})
         self.run_client("git", "clone", "--quiet", self.origin.url("/files/git/project.git"), "clone")
         self.assertEqual(self.folder.read("clone/big.bin"), self.folder.read("work/big.bin"))
         self.assert_all_went_through(4)
 
     def test_pushes_in_chunks(self):
         self.folder.write("work/more.bin", os.urandom(3 * 1024 * 1024))
-        self.origin_git("add", ".", at=self.folder.path("work"))
-        self.origin_git("commit", "--quiet", "--message=second", at=self.folder.path("work"))
+        self.git("-C", "work", "add", ".", variables={})
+        self.git("-C", "work", "commit", "--quiet", "--message=second", variables={})
         self.run_client("git", "-C", self.folder.path("work"), "-c", "http.postBuffer=65536", "push", "--quiet",
                         self.origin.url("/git/project.git"), "main")
         self.assertTrue(any(headers.get("Transfer-Encoding") == "chunked" for _, _, headers in self.origin.seen))
@@ -298,7 +176,7 @@ class Apt(Client):
         os.makedirs(self.folder.path("build/DEBIAN"))
         self.folder.write("build/DEBIAN/control", b"Package: penstock-trial\nVersion: 1.0\nArchitecture: all\n"
                                                   b"Maintainer: T <t@t.test>\nDescription: nothing at all\n")
-        self.run_client("dpkg-deb", "--build", "build", "trial.deb", variables=False)
+        self.run_client("dpkg-deb", "--build", "build", "trial.deb", variables={})
         deb = self.folder.read("trial.deb")
         entry = (self.folder.read("build/DEBIAN/control").decode() +
                  f"Filename: ./trial.deb\nSize: {len(deb)}\nSHA256: {hashlib.sha256(deb).hexdigest()}\n")
@@ -314,18 +192,10 @@ class Apt(Client):
                    "Dir::State::status": home + "/state/status", "Dir::Cache": home + "/cache",
                    "APT::Sandbox::User": "root", "Acquire::Languages": "none"}
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        return self.run_client("apt-get", "-qq", *settings, *arguments, variables=False)
+        return self.run_client("apt-get", "-qq", *settings, *arguments, variables={})
 
     def test_updates_and_downloads(self):
         self.apt("update")
         self.apt("download", "penstock-trial")
         self.assertEqual(self.folder.read("penstock-trial_1.0_all.deb"), self.folder.read("trial.deb"))
         self.assert_all_went_through(2)
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--node", required=True)
-    rest = parser.parse_known_args(namespace=ARGUMENTS)[1]
-    unittest.main(argv=[sys.argv[0], *rest])

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Stream over one TCP socket. Made by Stream::accept and Stream::dial; nobody else needs this file.
+#pragma once
+
+#include "loop/stream.h"
+#include "loop/turn_end.h"
+
+namespace penstock::loop {
+
+class TcpStream final : public Stream {
+ public:
+  static std::unique_ptr<Stream> accept(Loop& loop, uv_stream_s* listening);
+  static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
+  ~TcpStream() override;
+
+  void read_on() override;
+  void read_off() override;
+  void keep_half_open() override { half_open_ = true; }
+  void touch() override;
+  bool send(std::string_view bytes) override;
+  void end_writing() override;
+  std::size_t queued() const override;
+  std::size_t unread_by_peer() const override;
+  Endpoint peer() const override;
+  DialFailure dial_failure() const override;
+
+ private:
+  struct Socket;
+  struct Watch;
+  class Lingering;
+  TcpStream(Loop& loop, Socket* socket);
+  void end_gently(std::unique_ptr<Stream> self) override;
+  void end_with_reset() override;
+  void end_turn();
+  void flush();
+  std::size_t try_send(std::string_view bytes);
+  void send_rest();
+  void sent(int status);
+  void shut_down();
+  void read(std::ptrdiff_t size);
+  void ended();
+  void gone();
+  void fail();
+  void watch_for_leaving();
+  void left_unread(bool by_reset);
+
+  Loop& loop_;
+  Socket* socket_;  // closed, then freed by libuv's close callback
+  TurnEnd turn_end_;
+  bool sending_ = false;
+  bool reading_ = false;
+  bool failed_ = false;  // a write failed: said at the turn's end
+  bool gone_ = false;
+  bool half_open_ = false;
+  bool end_seen_ = false;       // the peer's, perhaps beyond bytes that are still to be read
+  bool peer_ended_ = false;     // and read
+  bool writing_ended_ = false;  // shut down once all is sent
+  int dial_error_ = 0;
+};
+
+}  // namespace penstock::loop

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The open part of a tunnel: bytes both ways between two streams until both sides have closed, and then the end of the
+// exchange. Copies nothing that the kernel takes at once, and keeps at most one read of each direction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "loop/stream.h"
+#include "loop/timer.h"
+#include "penstock/event.h"
+#include "penstock/snapshot.h"
+#include "proxy/exchange.h"
+#include "proxy/services.h"
+#include "tls/client_hello.h"
+
+namespace penstock::proxy {
+
+class Dispatcher;
+
+class Passage {
+ public:
+  /// What opened it. Behind a CONNECT the client's TLS hello is read along, and an upstream that never says a byte has
+  /// failed; behind a 101 it has spoken already.
+  enum class After : std::uint8_t { connect, upgrade };
+
+  /// Counts itself and its bytes in `all` once it is open.
+  Passage(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all, After after);
+  ~Passage();
+
+  /// From now on it ends the exchange by itself.
+  void open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream);
+  bool is_open() const { return open_; }
+  /// What came before it was open, and has not been passed on.
+  void pass_from_client(std::string_view bytes) { pass(client_, bytes); }
+  void pass_from_upstream(std::string_view bytes) { pass(upstream_, bytes); }
+  /// Both sides are reset: only that tells that what came was not all.
+  void cut();
+
+  /// Its views live as long as the passage.
+  void describe(Event& event) const;
+
+ private:
+  struct Side final : loop::StreamEvents {
+    explicit Side(Passage& its_passage) : passage(its_passage) {}
+    void on_read(std::string_view more) override { passage.pass(*this, more); }
+    void on_gone() override { passage.gone(*this); }
+    void on_drained() override { passage.drained(*this); }
+    void on_end() override { passage.ended(*this); }
+
+    Passage& passage;
+    std::unique_ptr<loop::Stream> stream;
+    std::uint64_t bytes = 0;  // that came from it
+    bool has_ended = false;   // it sends no more
+  };
+
+  void pass(Side& from, std::string_view bytes);
+  void drained(Side& side);
+  void ended(Side& side);
+  void gone(Side& side);
+  void end(bool client_first);
+  void conclude(bool client_first);
+  Side& other(const Side& side) { return &side == &client_ ? upstream_ : client_; }
+  void moved();
+  bool stalls();
+  void keep_time();
+  void on_time();
+  std::int64_t deadline() const;
+
+  const Services& services_;
+  Dispatcher& dispatcher_;
+  Exchange& exchange_;
+  TunnelTotals& all_;
+  loop::Timer timer_;
+  std::int64_t moved_ = 0;  // when a byte last did
+  std::size_t untaken_;     // by both sides, when last looked at since then
+  bool open_ = false;
+  bool upstream_spoke_;  // before it was open
+  tls::ClientHello hello_;
+  bool hello_wanted_;
+  Side client_, upstream_;
+};
+
+}  // namespace penstock::proxy

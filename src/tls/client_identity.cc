@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What OpenSSL is told once, and what for each connection.
+#include "tls/client_identity.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <array>
+
+namespace penstock::tls {
+
+namespace {
+std::unexpected<Error> unusable(const std::string& key, const std::string& path) {
+  ERR_clear_error();
+  return std::unexpected(Error{.token = {}, .message = "tls." + key + " cannot be used: " + path});
+}
+
+void restrict(SSL_CTX* made) {
+  static constexpr std::array<unsigned char, 9> kHttp1{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+  SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
+  SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_verify(made, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_alpn_protos(made, kHttp1.data(), kHttp1.size());
+  SSL_CTX_set_default_passwd_cb(made, [](char*, int, int, void*) { return 0; });  // nobody is there to type it
+}
+}  // namespace
+
+void SslDeleter::operator()(ssl_ctx_st* made) const { SSL_CTX_free(made); }
+void SslDeleter::operator()(ssl_st* made) const { SSL_free(made); }
+
+std::expected<ClientIdentity, Error> ClientIdentity::make(const TlsConfig& config) {
+  Made made(SSL_CTX_new(TLS_client_method()));
+  restrict(made.get());
+  const bool trusts = config.ca.empty() ? SSL_CTX_set_default_verify_paths(made.get()) == 1
+                                        : SSL_CTX_load_verify_file(made.get(), config.ca.c_str()) == 1;
+  if (!trusts) return unusable("ca", config.ca);
+  if (config.client_cert.empty()) return ClientIdentity(std::move(made));
+  if (SSL_CTX_use_certificate_chain_file(made.get(), config.client_cert.c_str()) != 1) {
+    return unusable("clientCert", config.client_cert);
+  }
+  if (SSL_CTX_use_PrivateKey_file(made.get(), config.client_key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return unusable("clientKey", config.client_key);
+  }
+  return ClientIdentity(std::move(made));
+}
+
+Ssl ClientIdentity::connection_to(const std::string& host) const {
+  Ssl ssl(SSL_new(made_.get()));
+  X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl.get());
+  X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) != 1) {
+    X509_VERIFY_PARAM_set1_host(wanted, host.c_str(), host.size());
+    SSL_set_tlsext_host_name(ssl.get(), host.c_str());
+  }
+  SSL_set_connect_state(ssl.get());
+  ERR_clear_error();
+  return ssl;
+}
+
+std::expected<const ClientIdentity*, Error> ClientIdentities::find_or_make(const TlsConfig& config) {
+  const auto known = std::ranges::find(all_, config, [](const auto& one) -> const TlsConfig& { return one.first; });
+  if (known != all_.end()) return known->second.get();
+  auto made = ClientIdentity::make(config);
+  if (!made) return std::unexpected(std::move(made.error()));
+  all_.emplace_back(config, std::make_unique<ClientIdentity>(std::move(*made)));
+  return all_.back().second.get();
+}
+
+}  // namespace penstock::tls

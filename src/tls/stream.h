@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Stream of plain bytes over TLS over another Stream. It is connected when the handshake is done and the peer has
+// proved who it is. An end is one only if TLS says so: a connection that just ends was cut, and is gone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "loop/loop.h"
+#include "loop/stream.h"
+#include "loop/turn_end.h"
+#include "penstock/config.h"
+#include "tls/client_identity.h"
+
+struct bio_st;
+
+namespace penstock::tls {
+
+class Stream final : public loop::Stream, private loop::StreamEvents {
+ public:
+  /// Connects to a literal address, where `host` is to be met, a name or an address.
+  static std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const ClientIdentity& identity,
+                                            const std::string& host, loop::StreamEvents& events);
+  ~Stream() override;
+
+  void read_on() override;
+  void read_off() override;
+  void keep_half_open() override;
+  void touch() override;
+  bool send(std::string_view bytes) override;
+  void end_writing() override;
+  std::size_t queued() const override { return out_.size() + inner_->queued(); }
+  std::size_t unread_by_peer() const override { return out_.size() + inner_->unread_by_peer(); }
+  Endpoint peer() const override { return inner_->peer(); }
+  loop::DialFailure dial_failure() const override;
+  std::string failure_words() const override { return words_; }
+
+ private:
+  struct Bio;  // OpenSSL's way to the bytes
+  Stream(loop::Loop& loop, Ssl ssl);
+  void on_read(std::string_view bytes) override;
+  void on_gone() override;
+  void on_drained() override;
+  void on_connected() override { shake_hands(); }
+  void on_end() override;
+  void end_gently(std::unique_ptr<loop::Stream> self) override;
+  void end_with_reset() override;
+
+  void shake_hands();
+  void read();
+  void keep_unread();
+  void inner_has_ended();
+  void end_turn();
+  void seal(std::string_view bytes);
+  void say_goodbye();
+  bool deliver();
+  void note_failure(int error);
+  void ended();
+  void gone();
+
+  Ssl ssl_;
+  std::unique_ptr<loop::Stream> inner_;
+  loop::TurnEnd turn_end_;
+  std::string_view offered_;  // encrypted, to be taken by OpenSSL in this call
+  std::string unread_;        // what it has not taken
+  std::string sealed_;        // encrypted by OpenSSL in this call
+  std::string words_;         // of what went wrong
+  loop::DialFailure failure_ = loop::DialFailure::none;
+  bool connected_ = false;
+  bool reading_ = false;
+  bool more_ = false;         // there may be more to tell than was told
+  bool inner_ended_ = false;  // after its last bytes
+  bool peer_ended_ = false;
+  bool goodbye_said_ = false;
+  bool half_open_ = false;
+  bool gone_ = false;
+};
+
+}  // namespace penstock::tls

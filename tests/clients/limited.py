@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+# Clients under limits: two requests at once at most, four in any second; and what the origin saw of that.
+"""Shared by the tests of all ways to an upstream."""
+from case import Case, program
+from origin import PIECES, Origin
+from stage import NAME, Identity, NameServer
+
+AT_ONCE, IN_INTERVAL, INTERVAL = 2, 4, 1.0
+LATE = 0.4  # seconds by which a busy machine may have delayed what came first, and with it shortened what lies between
+COUNT = 6   # requests at once
+
+
+class Limited(Case):
+    """The origin is called NAME, and speaks TLS."""
+
+    upstream = ""    # further keys of it
+    elsewhere = ""   # further lines of the configuration
+    keep = True      # the origin keeps connections
+    tls = True
+
+    def start_origin(self):
+        self.identity = Identity(self.folder.name)
+        self.names = NameServer()
+        self.addCleanup(self.names.stop)
+        self.origin = Origin(self.folder.name, self.identity.tls if self.tls else None, self.keep)
+
+    def settings(self):
+        known = {"port": self.origin.port, "ca": self.identity.ca}
+        window = f"slidingWindow: {{ max: {IN_INTERVAL}, interval: 1s }}"
+        return (f"dns: {{ servers: [{self.names.address}] }}\n{self.elsewhere.format(**known)}\n"
+                f"upstreams:\n  api:\n    match: {NAME}\n    maxConcurrent: {AT_ONCE}\n    limits: [ {window} ]\n"
+                f"{self.upstream.format(**known)}")
+
+    def variables(self):
+        """As `penstock env` sets them, and the tests' own authority, which only tunnels need."""
+        lower = {"http_proxy": self.proxy.url, "https_proxy": self.proxy.url, "no_proxy": "127.0.0.1"}
+        return lower | {name.upper(): value for name, value in lower.items()} | self.identity.variables()
+
+    def base(self):
+        """How clients call the origin: scheme and authority."""
+        raise NotImplementedError
+
+    def ask(self, name, **variables):
+        """A program of ours asks for several things at once."""
+        done = self.try_client(*program(name), self.base() + "/held/", str(COUNT),
+                               variables=self.variables() | variables)
+        self.assertEqual(sorted(done.stdout.decode().splitlines()),
+                         [f"hello {number}" for number in range(1, COUNT + 1)], done.stderr.decode()[-2000:])
+        self.assert_held(COUNT)
+
+    def chat(self, *arguments, **variables):
+        """OpenAI's SDK has several conversations at once."""
+        said = self.run_client(*program("openai.mjs"), str(COUNT), *arguments, variables=self.variables() | {
+            "OPENAI_BASE_URL": self.base() + "/v1", "OPENAI_API_KEY": "sk-of-the-tests"} | variables)
+        pieces = [f"{number} {piece}" for number in range(1, COUNT + 1) for piece in PIECES]
+        self.assertEqual(sorted(said.decode().splitlines()), sorted(pieces))
+        self.assertEqual({fields["Authorization"] for _, _, fields in self.origin.seen}, {"Bearer sk-of-the-tests"})
+        self.assert_held(COUNT)
+
+    def clone_twice(self):
+        """Two at once: three requests each."""
+        self.make_repository()
+        url = self.base() + "/git/project.git"
+        self.run_client("/bin/sh", "-c", f"git clone --quiet {url} one & git clone --quiet {url} two && wait $!")
+        for clone in ("one", "two"):
+            self.assertEqual(self.folder.read(f"{clone}/big.bin"), self.folder.read("work/big.bin"))
+        self.assert_held(6)
+
+    def assert_held(self, count):
+        """The origin saw so many requests, and never more of them than the limits allow."""
+        book = self.origin.book
+        self.assertEqual(len(book.came), count)
+        self.assertLessEqual(book.most, AT_ONCE)
+        for first, beyond in zip(book.came, book.came[IN_INTERVAL:]):
+            self.assertGreater(beyond - first, INTERVAL - LATE, book.came)
+        self.check_events(self.proxy.wait_for(count, "complete"), count)
+
+    def check_events(self, ended, count):
+        """Each request is told of by itself."""
+        self.assertEqual(len(ended), count)
+        for event in ended:
+            self.assertEqual((event["upstream"], event["host"], event["status"]), ("api", NAME, 200))
+            self.assertNotIn("tunnel", event)
+        self.assertEqual(sorted(event["path"] for event in ended),
+                         sorted(path.partition("?")[0] for _, path, _ in self.origin.seen))
+
+    def check_tunnels(self, ended, count):
+        """One departure a tunnel, and a tunnel for each request where nobody keeps connections."""
+        self.assertEqual(len(ended), count)
+        for event in ended:
+            self.assertEqual((event["upstream"], event["method"], event["tunnel"]), ("api", "CONNECT", True))
+            self.assertEqual((event["host"], event["sni"]), (NAME, NAME))
+
+
+class EveryClient(Limited):
+    """A class of tests for each way: what each client does there, six requests at once."""
+
+    def test_curl(self):
+        self.ask("curl.sh")
+
+    def test_wget(self):
+        self.ask("wget.sh")
+
+    def test_requests(self):
+        self.ask("requests_client.py")
+
+    def test_httpx(self):
+        self.ask("httpx_client.py")
+
+    def test_aiohttp(self):
+        self.ask("aiohttp_client.py")
+
+    def test_urllib(self):
+        self.ask("urllib_client.py")
+
+    def test_undici_with_default_settings(self):
+        self.ask("undici.mjs")
+
+    def test_fetch_of_node(self):
+        self.ask("fetch.mjs", NODE_USE_ENV_PROXY="1")
+
+    def test_axios(self):
+        self.ask("axios.mjs")
+
+    def test_ruby(self):
+        self.ask("client.rb")
+
+    def test_java_with_a_proxy_selector(self):
+        self.ask("Client.java", **self.java())
+
+    def test_git_clone(self):
+        self.clone_twice()
+
+    def java(self, *options):
+        return {"JDK_JAVA_OPTIONS": " ".join(["-XX:TieredStopAtLevel=1", *options])}

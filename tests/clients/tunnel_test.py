@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# https through tunnels, with real TLS from client to origin: the limits govern connections.
+"""The origin ends each connection after one answer, so that connections are as many as requests."""
+import requests
+
+from limited import EveryClient, Limited
+from stage import NAME, PATIENCE
+
+
+class Tunnel(EveryClient):
+    keep = False
+    elsewhere = "access: {{ connectPorts: [{port}] }}"
+
+    def base(self):
+        return f"https://{NAME}:{self.origin.port}"
+
+    def check_events(self, ended, count):
+        self.check_tunnels(ended, count)
+
+    def test_ruby(self):
+        """It takes http_proxy for https, too, and nothing else."""
+        self.ask("client.rb", https_proxy="http://127.0.0.1:9", HTTPS_PROXY="http://127.0.0.1:9")
+
+    def test_java_with_a_proxy_selector(self):
+        self.ask("Client.java", **self.java(self.identity.trust_store()))
+
+    def test_java_by_its_properties(self):
+        host, port = self.proxy.url.removeprefix("http://").split(":")
+        self.ask("Client.java", **self.java(self.identity.trust_store(), f"-Dhttps.proxyHost={host}",
+                                            f"-Dhttps.proxyPort={port}"), http_proxy=None)
+
+    def test_openai_with_undici(self):
+        self.chat("undici")
+
+
+class Kept(Limited):
+    """Where connections are kept, a tunnel carries many requests."""
+
+    elsewhere = Tunnel.elsewhere
+    base = Tunnel.base
+
+    def check_events(self, ended, count):
+        self.check_tunnels(ended, count)
+
+    def curl(self, *arguments):
+        return self.run_client("curl", "--silent", "--show-error", *arguments)
+
+    def test_curl_sends_several_requests_through_one_tunnel(self):
+        urls = [self.base() + "/files/big.bin"] * 3
+        self.assertEqual(self.curl(*urls), self.folder.read("big.bin") * 3)
+        self.assertEqual(len(self.origin.seen), 3)
+        self.check_events(self.proxy.wait_for(1, "complete"), 1)
+
+    def test_requests_posts_through_one_tunnel(self):
+        with requests.Session() as session:
+            session.trust_env = False
+            session.proxies, session.verify = {"https": self.proxy.url}, self.identity.ca
+            big = self.folder.read("big.bin")
+            for _ in range(5):
+                self.assertEqual(session.post(self.base() + "/echo", data=big, timeout=PATIENCE).content, big)
+        self.check_events(self.proxy.wait_for(1, "complete"), 1)
+
+    def test_wget_follows_a_redirect(self):
+        said = self.run_client("wget", "--quiet", "--output-document=-", self.base() + "/redirect")
+        self.assertEqual(said, b"hello\n")
+        self.assertEqual(len(self.origin.seen), 2)
+
+    def test_curl_is_told_why_not(self):
+        said = self.try_client("curl", "--silent", "--include", f"https://{NAME}:25/").stdout
+        self.assertIn(b"403 Penstock: CONNECT to port 25 is not allowed (access.connectPorts)", said)
+
+    def test_requests_is_told_why_not(self):
+        with self.assertRaisesRegex(requests.exceptions.ProxyError, "Penstock: CONNECT to port 25 is not allowed"):
+            requests.get(f"https://{NAME}:25/", proxies={"https": self.proxy.url}, timeout=PATIENCE)
