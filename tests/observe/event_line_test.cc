@@ -177,5 +177,11 @@ TEST(EventLine, a_tunnel_says_so_and_at_its_end_what_its_client_said_in_the_clea
             "\n");
 }
 
+TEST(EventLine, a_request_for_another_protocol_says_which) {
+  Event event = sample(EventKind::dispatch);
+  event.upgrade = "websocket";
+  EXPECT_NE(line_of(event).find(R"("inFlight":20,"upgrade":"websocket")"), std::string::npos) << line_of(event);
+}
+
 }  // namespace
 }  // namespace penstock::observe

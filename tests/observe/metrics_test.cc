@@ -332,5 +332,26 @@ TEST(Metrics, tunnels_count_as_requests_but_say_nothing_of_the_upstreams_speed) 
   EXPECT_EQ(value_of(text, R"(penstock_tunnel_bytes_total{direction="out"})"), 30);
 }
 
+TEST(Metrics, requests_for_another_protocol_say_nothing_of_it_either_whatever_became_of_them) {
+  for (const bool became_a_tunnel : {true, false}) {
+    Metrics metrics{two_upstreams()};
+    Event off = event(EventKind::dispatch, Outcome::none);
+    off.upgrade = "websocket";
+    metrics.record(off);
+    Event landed = event(EventKind::complete, Outcome::success);
+    landed.upgrade = "websocket";
+    landed.tunnel = became_a_tunnel;
+    landed.at = 60'000'000;
+    landed.flight = 60s;
+    landed.status = became_a_tunnel ? 101 : 200;
+    metrics.record(landed);
+    metrics.set({}, 0, 120'000'000);
+    const std::string text = metrics.text();
+    EXPECT_EQ(value_of(text, R"(penstock_requests_total{outcome="success",upstream="github"})"), 1);
+    for (const char* none : {"flight_seconds_count", "busy_seconds_total", "rps"})
+      EXPECT_EQ(value_of(text, "penstock_" + std::string(none) + "{upstream=\"github\"}"), 0) << none;
+  }
+}
+
 }  // namespace
 }  // namespace penstock::observe

@@ -35,6 +35,15 @@ class LocalRequesterTest : public DispatcherTest {
   std::expected<Response, Error> answer_;
 };
 
+TEST_F(LocalRequesterTest, a_request_asks_for_no_other_protocol) {
+  test::Origin origin(test::always("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+  const Response response = response_to(
+      {.url = "http://" + origin.host() + "/", .fields = {{"Connection", "Upgrade"}, {"Upgrade", "websocket"}}});
+  EXPECT_EQ(response.status, 200);
+  ASSERT_EQ(origin.notes().size(), 1u);
+  EXPECT_EQ(origin.notes()[0].find("pgrade"), std::string::npos) << origin.notes()[0];
+}
+
 TEST_F(LocalRequesterTest, a_request_is_answered_whole) {
   test::Origin origin(test::always("HTTP/1.1 200 Fine\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nhello"));
   const Response response = response_to({.url = "http://" + origin.host() + "/p?q", .fields = {{"X-Mine", "yes"}}});

@@ -16,7 +16,8 @@ using testing::Not;
 using testing::StartsWith;
 
 const std::string kSwitching =
-    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: yes\r\n\r\n";
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
+    "yes\r\n\r\n";
 
 struct Switching {
   explicit Switching(bool is_secure, std::string_view settings = "maxConcurrent: 64", const test::Wanted& shown = {},
@@ -39,7 +40,7 @@ struct Switching {
   /// The upstream's side of the next connection.
   std::unique_ptr<Near> caller() {
     auto upstream = std::make_unique<Near>(far.accept());
-    if (secure) EXPECT_TRUE(upstream->socket.put_on(server.wrap()));
+    EXPECT_TRUE(!secure || upstream->socket.put_on(server.wrap()));
     return upstream;
   }
   Tunnels::Pair open() {
@@ -181,7 +182,8 @@ TEST_P(Upgrading, passes_a_reset_on) {
 
 TEST_P(Upgrading, passes_any_other_answer_as_an_answer) {
   Switching stage(GetParam());
-  const Reply by_length = stage.answer_to("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\nContent-Length: 5\r\n\r\nhello");
+  const Reply by_length =
+      stage.answer_to("HTTP/1.1 401 No\r\nWWW-Authenticate: Basic\r\nContent-Length: 5\r\n\r\nhello");
   EXPECT_EQ(by_length.status, 401);
   EXPECT_EQ(by_length.body, "hello");
   EXPECT_EQ(by_length.field("www-authenticate"), "Basic");
@@ -309,9 +311,10 @@ TEST(UpgradeOverTls, shows_the_name_and_one_protocol) {
 }
 
 TEST(UpgradeOverTls, believes_only_good_certificates) {
-  const std::pair<test::Wanted, const char*> rows[] = {
-      {{.expired = true}, "expired"}, {{.not_yet = true}, "not valid yet"}, {{.addresses = {"127.0.0.2"}}, "another name"},
-      {{.self_signed = true}, "signed by itself"}};
+  const std::pair<test::Wanted, const char*> rows[] = {{{.expired = true}, "expired"},
+                                                       {{.not_yet = true}, "not valid yet"},
+                                                       {{.addresses = {"127.0.0.2"}}, "another name"},
+                                                       {{.self_signed = true}, "signed by itself"}};
   for (const auto& [shown, words] : rows) {
     SCOPED_TRACE(words);
     Switching stage(true, "maxConcurrent: 64", shown);
