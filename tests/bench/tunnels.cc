@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // bench_tunnels: both ends of tunnels through a proxy, one thread, as cheap as it can be. Says `port N`, where tunnels
-// lead, and obeys orders on its standard input, one after the other, until that ends (`script/bench tunnels` gives them).
+// lead, and obeys orders on its standard input, one after the other, until that ends (`script/bench tunnels` gives
+// them).
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -83,7 +84,8 @@ struct Order {
 struct End {
   int fd = -1;
   bool far = false;
-  bool open = false;  // of a client: its 200 has come
+  bool open = false;   // of a client: its 200 has come
+  bool tried = false;  // by a byte there and back
   std::int64_t asked_at = 0;
   std::uint64_t sent = 0, received = 0;
   std::string head;
@@ -97,7 +99,7 @@ class Tunnels {
   void obey(const Order& order) {
     order_ = &order;
     sent_ = received_ = tunnels_ = 0;
-    order.what == "flow" ? open_all() : void();
+    if (order.what == "flow") open_all();
     run_for(order.warm_up);
     say("ready");
     std::string line;
@@ -135,8 +137,9 @@ class Tunnels {
   bool is_on_its_way() const { return order_->what == "flow" ? received_ != sent_ : alive_ > 0; }
 
   void open_all() {
+    tried_ = 0;
     for (std::size_t at = 0; at < order_->tunnels; ++at) ask();
-    while (opened_ < order_->tunnels || alive_ < 2 * order_->tunnels) turn();
+    while (tried_ < order_->tunnels) turn();
   }
 
   void ask() {
@@ -151,8 +154,7 @@ class Tunnels {
 
   void opened(End& end) {
     end.open = true;
-    ++opened_;
-    if (order_->what == "churn") send_whole(end.fd, "x");
+    if (!send_whole(end.fd, "x")) die("the proxy hung up");
   }
 
   End& add(int fd, bool far) {
@@ -172,10 +174,9 @@ class Tunnels {
 
   void close_all() {
     for (auto& end : ends_) {
-      if (end && !end->far) opened_ -= end->open, drop(*end);
+      if (end && !end->far) drop(*end);
     }
     while (alive_ > 0) turn();
-    opened_ = 0;
   }
 
   bool sends(const End& end) const {
@@ -225,11 +226,11 @@ class Tunnels {
 
   void receive(End& end) {
     if (!end.open) return take_head(end);
-    const bool compared = ++reads_ % kComparedOf == 0 || order_->what == "churn";
+    const bool compared = !end.tried || ++reads_ % kComparedOf == 0;
     const auto size = recv(end.fd, bytes_.data(), bytes_.size(), compared ? 0 : MSG_TRUNC);  // which copies nothing
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) return over(end);
-    if (order_->what == "churn") return answer(end, {bytes_.data(), static_cast<std::size_t>(size)});
+    if (!end.tried) return answer(end, {bytes_.data(), static_cast<std::size_t>(size)});
     if (compared) compare(end, static_cast<std::size_t>(size));
     end.received += static_cast<std::uint64_t>(size);
     received_ += static_cast<std::uint64_t>(size);
@@ -250,10 +251,13 @@ class Tunnels {
     if (whole) opened(end);
   }
 
-  /// The byte of a tunnel that is tried.
+  /// The byte by which a tunnel is tried.
   void answer(End& end, std::string_view bytes) {
     if (bytes != "x") die("a tunnel gave other bytes than were sent");
+    end.tried = true;
     if (end.far) return void(send_whole(end.fd, bytes));
+    ++tried_;
+    if (order_->what == "flow") return;
     latencies_.add(now_ns() - end.asked_at);
     ++tunnels_;
     drop(end);
@@ -279,7 +283,7 @@ class Tunnels {
   const int listener_ = listen_on_loopback();
   const Order* order_ = nullptr;
   std::vector<std::unique_ptr<End>> ends_;  ///< by file descriptor
-  std::size_t alive_ = 0, opened_ = 0;
+  std::size_t alive_ = 0, tried_ = 0;
   std::uint64_t sent_ = 0, received_ = 0, tunnels_ = 0;
   unsigned reads_ = 0;
   bool busy_ = false;
