@@ -15,7 +15,7 @@ struct Field {
 
 struct Request {
   std::string method = "GET";  ///< any but CONNECT
-  std::string url;             ///< absolute: http://host[:port]/path?query
+  std::string url;             ///< absolute: http[s]://host[:port]/path?query
   std::vector<Field> fields;   ///< end-to-end fields; Host and framing are Penstock's own
   std::string body;
 };

@@ -23,15 +23,16 @@ constexpr Key<TimeoutConfig> kTimeouts[] = {value<&TimeoutConfig::connect>("conn
                                             value<&TimeoutConfig::first_byte>("firstByte"),
                                             value<&TimeoutConfig::idle>("idle"), value<&TimeoutConfig::total>("total"),
                                             value<&TimeoutConfig::tunnel_idle>("tunnelIdle")};
-constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_concurrent>("maxConcurrent"),
-                                               section<&UpstreamSettings::queue, kQueue>("queue"),
-                                               section<&UpstreamSettings::timeouts, kTimeouts>("timeouts")};
+constexpr Key<UpstreamSettings> kSettings[] = {
+    value<&UpstreamSettings::max_concurrent>("maxConcurrent"), section<&UpstreamSettings::queue, kQueue>("queue"),
+    section<&UpstreamSettings::timeouts, kTimeouts>("timeouts"), value<&UpstreamSettings::https>("https")};
+constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig::client_cert>("clientCert"),
+                                   value<&TlsConfig::client_key>("clientKey")};
 // What a single upstream may have besides. `rate` comes before `limits`, as its pacer does.
-constexpr Key<UpstreamSettings> kLimits[] = {{"rate", read_rate},
-                                             value<&UpstreamSettings::group>("group"),
-                                             {"limits", read_limits, list_limits},
-                                             value<&UpstreamSettings::obey>("obey"),
-                                             value<&UpstreamSettings::max_pause>("maxPause")};
+constexpr Key<UpstreamSettings> kLimits[] = {
+    section<&UpstreamSettings::tls, kTls>("tls"), {"rate", read_rate},
+    value<&UpstreamSettings::group>("group"),     {"limits", read_limits, list_limits},
+    value<&UpstreamSettings::obey>("obey"),       value<&UpstreamSettings::max_pause>("maxPause")};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),
@@ -40,9 +41,9 @@ constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerByte
                                      value<&CapsConfig::pipelined>("pipelined"),
                                      size<&CapsConfig::pending_body_bytes>("pendingBodyBytes"),
                                      size<&CapsConfig::pending_memory>("pendingMemory")};
-constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"), value<&AccessConfig::allow>("allow"),
-                                         value<&AccessConfig::deny>("deny"),
-                                         value<&AccessConfig::connect_ports>("connectPorts")};
+constexpr Key<AccessConfig> kAccess[] = {
+    value<&AccessConfig::clients>("clients"), value<&AccessConfig::allow>("allow"), value<&AccessConfig::deny>("deny"),
+    value<&AccessConfig::connect_ports>("connectPorts"), value<&AccessConfig::plain_ports>("plainPorts")};
 
 constexpr auto kPatternEntry = [] {
   std::array<Key<UpstreamSettings>, std::size(kSettings) + std::size(kLimits)> keys{};
@@ -51,17 +52,17 @@ constexpr auto kPatternEntry = [] {
   return keys;
 }();
 
-// A named upstream has these, and `match`.
+// A named upstream has these, `match` and `baseUrl`.
 template <std::size_t... index>
-constexpr auto with_match(std::index_sequence<index...>) {
-  return std::array<Key<UpstreamConfig>, sizeof...(index) + 1>{
-      value<&UpstreamConfig::match>("match"),
+constexpr auto of_named(std::index_sequence<index...>) {
+  return std::array<Key<UpstreamConfig>, sizeof...(index) + 2>{
+      value<&UpstreamConfig::match>("match"), value<&UpstreamConfig::base_url>("baseUrl"),
       Key<UpstreamConfig>{
           kPatternEntry[index].name,
           [](Reading& r, const Spot& spot, UpstreamConfig& into) { kPatternEntry[index].read(r, spot, into.settings); },
           kPatternEntry[index].list}...};
 }
-constexpr auto kUpstream = with_match(std::make_index_sequence<std::size(kPatternEntry)>{});
+constexpr auto kUpstream = of_named(std::make_index_sequence<std::size(kPatternEntry)>{});
 
 void read_redis_url(Reading& reading, const Spot& spot, RedisConfig& redis) {
   const auto text = reading.text(spot, "redis://host:port/db or unix:///path");
@@ -104,11 +105,20 @@ void read_unmatched(Reading& reading, const Spot& spot, Config& config) {
 void read_pattern_entry(Reading& reading, const Spot& spot, Config& config) {
   Node node = spot.node;
   std::erase_if(node.entries, [&](const Entry& entry) {
-    const bool is_match = entry.key.text == "match";
+    const bool is_match = entry.key.text == "match", is_url = entry.key.text == "baseUrl";
     if (is_match) reading.complain(entry.key, "upstreams.* takes no match: it is what nothing else matches");
-    return is_match;
+    if (is_url) reading.complain(entry.key, "upstreams.* takes no baseUrl: it has no name to be reached by");
+    return is_match || is_url;
   });
   read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamSettings>>(kPatternEntry), config.unmatched);
+}
+
+void read_named(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
+  read_keys(reading, spot, std::span<const Key<UpstreamConfig>>(kUpstream), upstream);
+  const auto& url = upstream.base_url;
+  if (!url || url->host.empty() || reading.has_met(below(spot.path, "match"))) return;
+  auto& match = upstream.match.emplace_back(Match{.host = url->host});
+  if (url->port != (url->secure ? 443 : 80)) match.port = url->port;
 }
 
 void read_upstreams(Reading& reading, const Spot& spot, Config& config) {
@@ -119,8 +129,7 @@ void read_upstreams(Reading& reading, const Spot& spot, Config& config) {
     if (entry->key.text == "*") {
       read_pattern_entry(reading, one, config);
     } else {
-      auto& upstream = config.upstreams.emplace_back(entry->key.text, std::vector<Match>{}, config.defaults);
-      read_keys(reading, one, std::span<const Key<UpstreamConfig>>(kUpstream), upstream);
+      read_named(reading, one, config.upstreams.emplace_back(entry->key.text, std::vector<Match>{}, config.defaults));
     }
   }
 }

@@ -212,6 +212,18 @@ void read(Reading& reading, const Spot& spot, WhenDown& into) {
       into);
 }
 
+void read(Reading& reading, const Spot& spot, Https& into) {
+  read_word(reading, spot, {{"tunnel", Https::tunnel}, {"originate", Https::originate}}, into);
+}
+
+// One that cannot be read leaves an empty one: that there is none would be complained of as well.
+void read(Reading& reading, const Spot& spot, std::optional<BaseUrl>& into) {
+  const auto text = reading.text(spot, "a URL such as https://api.example.com/v1");
+  auto url = parse_base_url(text.value_or(""));
+  if (text && !url) reading.complain(spot.node, named(spot.path) + ": " + url.error());
+  into = std::move(url).value_or(BaseUrl{});
+}
+
 void read(Reading& reading, const Spot& spot, Obey& into) {
   read_word(reading, spot, {{"retryAfter", Obey::retry_after}, {"off", Obey::off}}, into);
 }

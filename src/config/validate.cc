@@ -57,9 +57,9 @@ void check_networks(Issues& issues, const std::string& path, const std::vector<s
   }
 }
 
-void check_ports(Issues& issues, const std::vector<std::uint16_t>& ports) {
+void check_ports(Issues& issues, const std::string& path, const std::vector<std::uint16_t>& ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    check_count(issues, "access.connectPorts[" + std::to_string(i) + "]", ports[i], 1, 65535);
+    check_count(issues, path + "[" + std::to_string(i) + "]", ports[i], 1, 65535);
   }
 }
 
@@ -75,6 +75,13 @@ void check_caps(Issues& issues, const CapsConfig& caps) {
   check_size(issues, "caps.pendingMemory", caps.pending_memory, 4 * kKib, 1024 * kGib);
 }
 
+void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls) {
+  if (tls.client_cert.empty() == tls.client_key.empty()) return;
+  const bool key_only = tls.client_cert.empty();
+  add(issues, path + (key_only ? ".clientKey" : ".clientCert"),
+      key_only ? " has no clientCert beside it" : " has no clientKey beside it; if one file holds both, name it twice");
+}
+
 Issues settings_issues(const std::string& path, const UpstreamSettings& settings) {
   Issues issues;
   const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
@@ -86,6 +93,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_timeout(issues, path + ".timeouts.idle", timeouts.idle);
   check_timeout(issues, path + ".timeouts.total", timeouts.total);
   check_timeout(issues, path + ".timeouts.tunnelIdle", timeouts.tunnel_idle);
+  check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
   return issues;
 }
@@ -102,30 +110,48 @@ void check_settings(Issues& issues, const std::string& path, const UpstreamSetti
 
 using Taken = std::map<std::string, std::string>;  // pattern → the upstream that has it
 
-void check_match(Issues& issues, const std::string& path, const std::string& name, const Match& match, Taken& taken) {
+void check_match(Issues& issues, const std::string& path, const UpstreamConfig& upstream, const Match& match,
+                 Taken& taken) {
   const std::string text = to_string(match);
   const auto read_again = parse_match(text);
   if (!read_again || *read_again != match) {
     return add(issues, path,
                ": '" + text + "'" + (read_again ? " is not in its plain form" : ": " + read_again.error()));
   }
-  const auto [other, first] = taken.try_emplace(text, name);
-  if (!first) add(issues, path, ": '" + text + "' is already a pattern of upstreams." + other->second);
+  const auto [other, first] = taken.try_emplace(text, upstream.name);
+  if (first) return;
+  const std::string gateway = "; write match: [] where only /@" + upstream.name + " leads here";
+  add(issues, path,
+      ": '" + text + "' is already a pattern of upstreams." + other->second + (upstream.base_url ? gateway : ""));
+}
+
+void check_base_url(Issues& issues, const std::string& path, const BaseUrl& url) {
+  const auto read_again = parse_base_url(to_string(url));
+  if (!read_again) return add(issues, path, ": " + read_again.error());
+  if (*read_again != url) add(issues, path, ": '" + to_string(url) + "' is not in its plain form");
+}
+
+// A match may be left out, or be empty, where there is another way in.
+void check_match_list(Issues& issues, const std::string& path, const UpstreamConfig& upstream, Taken& taken) {
+  if (upstream.match.empty() && !upstream.base_url)
+    issues.push_back({path + ".match", path + " has no match; which hosts are its own?"});
+  for (std::size_t i = 0; i < upstream.match.size(); ++i) {
+    check_match(issues, path + ".match[" + std::to_string(i) + "]", upstream, upstream.match[i], taken);
+  }
 }
 
 void check_upstreams(Issues& issues, const Config& config) {
   Taken taken;
   std::set<std::string> names;
-  for (const auto& [name, match, settings, base_url] : config.upstreams) {
+  for (const auto& upstream : config.upstreams) {
+    const auto& name = upstream.name;
     const std::string path = "upstreams." + name;
     if (!all_of(name, "_.-"))
       issues.push_back({path, "the name '" + name + "' may have only letters, digits and _.-", false});
     if (!names.insert(name).second) issues.push_back({path, "there are two upstreams named '" + name + "'", false});
-    if (match.empty()) issues.push_back({path + ".match", path + " has no match; which hosts are its own?"});
-    for (std::size_t i = 0; i < match.size(); ++i) {
-      check_match(issues, path + ".match[" + std::to_string(i) + "]", name, match[i], taken);
-    }
-    check_settings(issues, path, settings, config.defaults);
+    check_match_list(issues, path, upstream, taken);
+    if (upstream.base_url) check_base_url(issues, path + ".baseUrl", *upstream.base_url);
+    check_settings(issues, path, upstream.settings, config.defaults);
   }
 }
 
@@ -144,7 +170,8 @@ std::vector<Issue> find_issues(const Config& config) {
   check_networks(issues, "access.clients", config.access.clients);
   check_networks(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
   check_networks(issues, "access.deny", config.access.deny);
-  check_ports(issues, config.access.connect_ports);
+  check_ports(issues, "access.connectPorts", config.access.connect_ports);
+  check_ports(issues, "access.plainPorts", config.access.plain_ports);
   if (config.redis) check_redis(issues, *config.redis);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
   check_upstreams(issues, config);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "http/front.h"
 #include "http/grammar.h"
 
 namespace penstock::http {
@@ -254,15 +255,21 @@ Fields request_fields(const RequestHead& head, const Target& target, std::string
   return out;
 }
 
-Fields response_fields(const ResponseHead& head, std::string_view via, std::optional<Duration> wait) {
+Fields response_fields(const ResponseHead& head, const Target& target, std::string_view via,
+                       std::optional<Duration> wait) {
   const Nominations nominations(head.fields);
   Fields out;
   out.reserve(head.fields.bytes() + via.size() + kOwnText, head.fields.size() + 2);
+  std::string room;
   for (std::size_t i = 0; i < head.fields.size(); ++i) {
     const auto [name, value] = head.fields[i];
     if (kNotInResponses.contains(name) || nominations.contain(name)) continue;
     if (equal_ignoring_case(name, "proxy-status") && claims_to_be(value, via)) continue;
-    out.add(name, value);
+    if (!has_front(target)) {
+      out.add(name, value);
+    } else if (const auto said = said_in_front({name, value}, target, room)) {
+      out.add(name, *said);
+    }
   }
   add_via(out, head.minor_version, via);
   if (wait) out.add("Server-Timing", timing(*wait));

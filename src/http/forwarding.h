@@ -42,8 +42,10 @@ Fields request_fields(const RequestHead& head, const Target& target, std::string
 
 /// The fields that go to the client: end-to-end fields in order, Via appended, and `Server-Timing:
 /// penstock-wait;dur=MS` as a line of its own where `wait` is given. Without framing and hop-by-hop fields;
-/// Content-Length is left to the writer, which also keeps it for HEAD and 304.
-Fields response_fields(const ResponseHead& head, std::string_view via, std::optional<Duration> wait);
+/// Content-Length is left to the writer, which also keeps it for HEAD and 304. What speaks of the target's own URL is
+/// put into the client's words where these are others (front.h).
+Fields response_fields(const ResponseHead& head, const Target& target, std::string_view via,
+                       std::optional<Duration> wait);
 
 /// Trailer fields that may be passed on: none that frames, routes or authenticates (RFC 9110 6.5.1).
 Fields trailer_fields(const Fields& trailers);

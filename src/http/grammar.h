@@ -16,6 +16,8 @@ namespace penstock::http {
 
 /// A message whose Connection fields nominate more than this is refused.
 inline constexpr std::size_t kMostNominations = 32;
+/// And a request with a longer method is not implemented.
+inline constexpr std::size_t kLongestMethod = 32;
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -31,6 +31,7 @@ constexpr std::array kRows = {
     Row{Why::destination_denied, {403, "destination_ip_prohibited", "destination_denied"}},
     Row{Why::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
     Row{Why::port_denied, {403, "http_request_denied", "port_denied"}},
+    Row{Why::gateway_unknown, {404, "destination_not_found", "gateway_unknown"}},
     Row{Why::malformed, {400, "http_request_error", "malformed"}},
     Row{Why::target_too_long, {414, "http_request_error", "target_too_long"}},
     Row{Why::expectation_unknown, {417, "http_request_error", "expectation_unknown"}},

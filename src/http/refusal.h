@@ -27,6 +27,7 @@ enum class Why : std::uint8_t {
   destination_denied,   // special or denied address
   destination_unnamed,  // `unmatched: deny`
   port_denied,          // CONNECT beyond access.connectPorts
+  gateway_unknown,      // `/@NAME` that names no upstream with a baseUrl (404)
   // Malformed (4xx, 5xx, http_request_error)
   malformed,            // 400
   target_too_long,      // 414

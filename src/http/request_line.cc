@@ -9,7 +9,6 @@
 namespace penstock::http {
 namespace {
 
-constexpr std::size_t kLongestMethod = 32;
 constexpr char kTlsHandshake = 0x16;
 
 template <class Belongs>

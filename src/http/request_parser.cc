@@ -277,6 +277,8 @@ RequestParser::Progress RequestParser::consume(std::string_view bytes) { return 
 
 void RequestParser::pause() { inside_->stop_ = true; }
 
+void RequestParser::restart() { inside_ = std::make_unique<Inside>(inside_->caps_, inside_->sink_); }
+
 bool RequestParser::in_message() const {
   if (inside_->phase_ == Inside::Phase::line) return inside_->line_.begun();
   return inside_->phase_ != Inside::Phase::over;

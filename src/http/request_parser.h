@@ -67,6 +67,9 @@ class RequestParser {
   /// From inside on_head or on_body: stop at the next possible byte. A message that has no byte left still completes.
   void pause();
 
+  /// Forgets everything: what comes next begins a connection. Not from inside consume().
+  void restart();
+
   /// Whether a request has begun and is not complete: a connection that ends now was cut.
   bool in_message() const;
   /// Whether the head under way is complete (the body is being read).

@@ -218,6 +218,21 @@ std::expected<Target, Refusal> parse_target(std::string_view method, std::string
                 resource_of(method, rest.substr(end))};
 }
 
+std::expected<Target, Refusal> parse_target_inside(const Target& outside, std::string_view method,
+                                                   std::string_view raw) {
+  if (method == "CONNECT") return malformed("there is a CONNECT inside a CONNECT: tunnels do not nest here");
+  if (raw.starts_with('/') || (raw == "*" && method == "OPTIONS")) {
+    if (raw.contains('#')) return malformed("the target has a fragment, which only the client itself can use");
+    return Target{"http", outside.host, outside.port, outside.literal, std::string(raw)};
+  }
+  auto target = parse_target(method, raw);
+  if (target && target->authority() != outside.authority())
+    return malformed("the target names another host or port than the CONNECT that it came in");
+  return target;
+}
+
+bool is_literal(std::string_view host) { return host.contains(':') || is_dotted_quad(host); }
+
 std::expected<Authority, std::string> parse_authority(std::string_view text) {
   auto authority = judge_authority(text);
   if (!authority) return std::unexpected<std::string>(authority.error());

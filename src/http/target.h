@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "http/refusal.h"
+#include "penstock/config.h"
 
 namespace penstock::http {
 
@@ -19,6 +20,10 @@ struct Target {
   bool literal = false;  ///< the host is an IPv4 or IPv6 address
   std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"; empty for a tunnel
   bool tunnel = false;   ///< of a CONNECT: bytes to host and port, whatever they mean
+
+  // By what the client knows the place, where that is not this URL (front.h).
+  bool originated = false;                  ///< it said http://
+  const UpstreamConfig* gateway = nullptr;  ///< it said /@NAME, of this upstream, which has a base URL
 
   /// `host:port`, IPv6 in brackets: the key of an upstream.
   std::string authority() const;
@@ -33,6 +38,14 @@ struct Target {
 /// Well-formed, but `Why::not_implemented`: schemes other than http and https.
 /// Sentences never repeat the target: it may hold a password.
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
+
+/// Of a request that came inside a CONNECT to `outside`: origin-form is on that authority, whatever `Host` says, and
+/// absolute-form must name the same.
+std::expected<Target, Refusal> parse_target_inside(const Target& outside, std::string_view method,
+                                                   std::string_view raw);
+
+/// Whether a host, as it stands in a Target, is an address.
+bool is_literal(std::string_view host);
 
 /// `host`, `host:port`, `[v6]:port`, judged like the authority of a target; port 0 where none is given. Names consist
 /// of letters, digits and hyphens; IPv4 only as four plain decimal numbers; IPv6 comes out in its shortest form.

@@ -13,24 +13,93 @@ namespace {
 http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
 }  // namespace
 
-std::expected<Admission::Admitted, http::Refusal> Admission::judge(Exchange& exchange) const {
-  const auto& head = exchange.head;
-  auto target = http::parse_target(head.method, head.target);
-  if (!target) return std::unexpected(std::move(target.error()));
-  exchange.target = std::move(*target);
-  if (auto unmet = http::check_expectation(head)) return std::unexpected(*unmet);
-  if (http::via_names(head.fields, services_.config.proxy.via)) {
-    return std::unexpected(refusal(http::Why::loop, "this request has been here before (Via)"));
-  }
-  if (auto answer = http::answer_here(head)) return std::unexpected(*answer);
-  if (auto forbidden = judge_port(exchange.target)) return std::unexpected(*forbidden);
+std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::RequestHead& head,
+                                                                   const http::Target* outside,
+                                                                   http::Target& target) const {
+  const auto route = locate(head, outside, target);
+  if (!route) return std::unexpected(route.error());
+  if (auto wrong = judge_message(head)) return std::unexpected(*std::move(wrong));
+  if (auto forbidden = judge_port(target)) return std::unexpected(*std::move(forbidden));
   auto steering = http::read_steering(head.fields);
   if (!steering) return std::unexpected(std::move(steering.error()));
-  if (auto forbidden = judge_address(exchange.target)) return std::unexpected(*forbidden);
-  const Route route = router_.route(exchange.target);
-  if (!route.denied) return Admitted{route.entry, *steering};
-  return std::unexpected(
-      refusal(http::Why::destination_unnamed, "no upstream is configured for " + exchange.target.host));
+  if (auto forbidden = judge_address(target)) return std::unexpected(*std::move(forbidden));
+  if (!route->denied) return Admitted{route->entry, *steering};
+  return std::unexpected(refusal(http::Why::destination_unnamed, "no upstream is configured for " + target.host));
+}
+
+/// By the name of a gateway, or else by what the client asked for; that may not be what is dialled.
+std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& head, const http::Target* outside,
+                                                      http::Target& target) const {
+  if (!outside) {
+    if (const auto form = http::gateway_form(head.target)) return enter_gateway(*form, target);
+  }
+  auto asked = outside ? http::parse_target_inside(*outside, head.method, head.target)
+                       : http::parse_target(head.method, head.target);
+  if (!asked) return std::unexpected(std::move(asked.error()));
+  target = *std::move(asked);
+  if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form)) {
+    const std::string resource = std::exchange(target.resource, {});
+    return enter_gateway(*http::gateway_form(resource), target);
+  }
+  const Route route = router_.route(target);
+  originate(target, route.entry);
+  return route;
+}
+
+std::expected<Route, http::Refusal> Admission::enter_gateway(const http::GatewayForm& form,
+                                                             http::Target& target) const {
+  const Gateway* gateway = gateways_.find(form.name);
+  if (!gateway) return std::unexpected(gateways_.unknown());
+  auto behind = http::behind_gateway(*gateway->upstream, form.rest);
+  if (!behind) return std::unexpected(std::move(behind.error()));
+  target = *std::move(behind);
+  return Route{.entry = gateway->entry};
+}
+
+/// A name that nobody has configured may be ours, where the port is; a gateway's name is then the better guess.
+bool Admission::asks_for_gateway(const http::Target& target, const http::GatewayForm& form) const {
+  if (target.secure() || !leads_here(target)) return false;
+  return target.literal || target.host == "localhost" || gateways_.find(form.name);
+}
+
+bool Admission::leads_here(const http::Target& target) const {
+  if (gateways_.empty()) return false;
+  const auto is_ours = [&](const access::Address& address) {
+    return services_.verdict.destination(address, target.port) == access::Destination::own;
+  };
+  if (target.literal) {
+    const auto address = access::parse_address(target.host);
+    return address && is_ours(*address);
+  }
+  if (!is_ours(access::Address{})) return false;  // 0.0.0.0 is every listener's: is the port one of ours?
+  return target.host == "localhost" || !router_.route(target).pattern;
+}
+
+void Admission::originate(http::Target& target, std::size_t entry) const {
+  const auto& config = services_.config;
+  const auto& settings = entry > 0 ? config.upstreams[entry - 1].settings : config.unmatched;
+  if (settings.https != Https::originate || target.tunnel || target.secure()) return;
+  target.scheme = "https";
+  if (target.port == 80) target.port = 443;
+  target.originated = true;
+}
+
+std::optional<http::Target> Admission::outside_of_plain(const http::RequestHead& head) const {
+  auto outside = http::parse_target(head.method, head.target);
+  if (!outside || !outside->tunnel || judge_message(head) || !http::read_steering(head.fields)) return std::nullopt;
+  if (leads_here(*outside)) return *std::move(outside);
+  const bool plain = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
+  http::Target ignored;
+  return plain && judge(head, nullptr, ignored) ? std::optional(*std::move(outside)) : std::nullopt;
+}
+
+/// What the request says of itself.
+std::optional<http::Refusal> Admission::judge_message(const http::RequestHead& head) const {
+  if (auto unmet = http::check_expectation(head)) return unmet;
+  if (http::via_names(head.fields, services_.config.proxy.via)) {
+    return refusal(http::Why::loop, "this request has been here before (Via)");
+  }
+  return http::answer_here(head);
 }
 
 std::optional<http::Refusal> Admission::judge_port(const http::Target& target) const {

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 
 #include "http/forwarding.h"
+#include "http/front.h"
 #include "http/refusal.h"
-#include "proxy/exchange.h"
+#include "proxy/gateways.h"
 #include "proxy/router.h"
 #include "proxy/services.h"
 
@@ -15,21 +17,36 @@ namespace penstock::proxy {
 
 class Admission {
  public:
-  explicit Admission(const Services& services) : services_(services), router_(services.config) {}
+  explicit Admission(const Services& services)
+      : services_(services), router_(services.config), gateways_(services.config) {}
 
   struct Admitted {
     std::size_t entry;  ///< as in Route
     http::Steering steering;
   };
-  /// Fills `exchange.target`.
-  std::expected<Admitted, http::Refusal> judge(Exchange& exchange) const;
+  /// Fills `target` with what is to be dialled, as far as that is known. `outside`: where the CONNECT leads that the
+  /// request came in; nothing: it came in none.
+  std::expected<Admitted, http::Refusal> judge(const http::RequestHead& head, const http::Target* outside,
+                                               http::Target& target) const;
+
+  /// Where a CONNECT leads that is expected to carry plain HTTP, so that its requests are judged, each for itself.
+  /// Nothing: it is to be treated as a tunnel, or refused.
+  std::optional<http::Target> outside_of_plain(const http::RequestHead& head) const;
 
  private:
+  std::expected<Route, http::Refusal> locate(const http::RequestHead& head, const http::Target* outside,
+                                             http::Target& target) const;
+  std::expected<Route, http::Refusal> enter_gateway(const http::GatewayForm& form, http::Target& target) const;
+  bool asks_for_gateway(const http::Target& target, const http::GatewayForm& form) const;
+  bool leads_here(const http::Target& target) const;
+  void originate(http::Target& target, std::size_t entry) const;
+  std::optional<http::Refusal> judge_message(const http::RequestHead& head) const;
   std::optional<http::Refusal> judge_port(const http::Target& target) const;
   std::optional<http::Refusal> judge_address(const http::Target& target) const;
 
   const Services& services_;
   const Router router_;
+  const Gateways gateways_;
 };
 
 }  // namespace penstock::proxy

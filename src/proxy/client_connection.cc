@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "http/first_bytes.h"
 #include "proxy/clients.h"
 
 namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kReadAhead = 16 * 1024;
-}
+/// A client that says nothing for so long wants to hear the server first: there are such protocols.
+constexpr std::int64_t kPatienceForFirstBytes = 300'000;
+constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
+}  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
                                    std::unique_ptr<loop::Stream> stream, bool welcome)
@@ -53,6 +57,7 @@ void ClientConnection::parse(std::string_view bytes) {
   }
   if (failed_) return going_on_.ask();
   unread_.append(bytes);
+  if (opened_ && !unread_.empty()) going_on_.ask();
   const bool wanted = wants_bytes();
   if (wanted == reading_) return;
   reading_ = wanted;
@@ -91,7 +96,8 @@ void ClientConnection::begin(http::RequestHead&& head) {
                 .keep_alive = head.keep_alive && !winding_down_};
   writer_ = http::ResponseWriter(answering_);
   if (welcome_) {
-    exchange_ = dispatcher_.accept(*this, std::move(head));
+    if (connecting_ && open_at_once(head)) return;
+    exchange_ = dispatcher_.accept(*this, std::move(head), outside_.get());
     return;
   }
   const http::Refusal unwelcome{.why = http::Why::client_denied,
@@ -115,6 +121,41 @@ void ClientConnection::on_complete(http::Fields&& trailers) {
   exchange_->body.whole = true;
   exchange_->body.trailers = std::move(trailers);
   dispatcher_.body_came(*exchange_);
+}
+
+// Plain requests inside a CONNECT: some clients send nothing else, and each is to be governed by itself. They show in
+// the first bytes, which come behind a 200 only.
+
+bool ClientConnection::open_at_once(http::RequestHead& head) {
+  auto outside = outside_ ? std::nullopt : dispatcher_.outside_of_plain(head);
+  if (!outside) return false;
+  opened_.reset(new Opened{*std::move(outside), std::move(head), {services_.loop, [this] { become_tunnel(); }}});
+  opened_->patience.start(services_.loop.now() + kPatienceForFirstBytes);
+  out().append(kEstablished);
+  stream_->touch();
+  return true;
+}
+
+void ClientConnection::look_inside() {
+  switch (http::judge_first_bytes(unread_)) {
+    case http::FirstBytes::undecided: return;
+    case http::FirstBytes::request: return serve_inside();
+    case http::FirstBytes::other: return become_tunnel();
+  }
+}
+
+void ClientConnection::serve_inside() {
+  outside_ = std::make_unique<http::Target>(std::move(opened_->outside));
+  opened_.reset();
+  serving_ = connecting_ = false;
+  parser_.restart();
+  parse(std::exchange(unread_, {}));
+}
+
+void ClientConnection::become_tunnel() {
+  const auto opened = std::move(opened_);
+  greeted_ = true;
+  exchange_ = dispatcher_.accept(*this, std::move(opened->head));
 }
 
 // To the client.
@@ -152,7 +193,7 @@ void ClientConnection::body_wanted() {
 std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
   exchange_ = nullptr;
   early = std::exchange(unread_, {});
-  out().append("HTTP/1.1 200 Connection established\r\n\r\n");
+  if (!greeted_) out().append(kEstablished);
   stream_->touch();
   leave();
   return std::move(stream_);
@@ -165,6 +206,7 @@ void ClientConnection::answer_end(const http::Fields& trailers) {
 }
 
 void ClientConnection::answer_refusal(const http::Refusal& refusal) {
+  if (greeted_) return answer_broken();
   const bool bytes_for_a_tunnel = connecting_ && !unread_.empty();
   const bool last = !body_whole_ || failed_ || winding_down_ || dispatcher_.draining() || bytes_for_a_tunnel;
   if (last) answering_.keep_alive = false;
@@ -191,6 +233,7 @@ void ClientConnection::answered() {
 // At the end of a turn: the next request, more of a body, or good-bye.
 
 void ClientConnection::go_on() {
+  if (opened_) return look_inside();
   if (connecting_ && !serving_) {
     connecting_ = false;
     if (!unread_.empty()) closing_ = true;  // meant for the tunnel that was refused: never read as requests
@@ -221,8 +264,8 @@ void ClientConnection::answer_malformed() {
 }
 
 void ClientConnection::close_if_idle() {
-  if (serving_ || closing_ || !stream_) return;
-  if (stream_->queued() > 0) {
+  if ((serving_ && !opened_) || closing_ || !stream_) return;
+  if (stream_->queued() > 0 && !opened_) {
     closing_ = true;
     return going_on_.ask();
   }
@@ -232,6 +275,7 @@ void ClientConnection::close_if_idle() {
 
 void ClientConnection::leave() {
   closing_ = true;
+  opened_.reset();
   going_on_.cancel();
   clients_.remove(*this);
 }

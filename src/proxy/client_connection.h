@@ -12,6 +12,7 @@
 #include "http/request_parser.h"
 #include "http/response_writer.h"
 #include "loop/stream.h"
+#include "loop/timer.h"
 #include "loop/turn_end.h"
 #include "proxy/dispatcher.h"
 #include "proxy/requester.h"
@@ -53,7 +54,18 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;
 
+  /// A CONNECT that was answered before anything was dialled. What is inside is still to be seen.
+  struct Opened {
+    http::Target outside;
+    http::RequestHead head;
+    loop::Timer patience;
+  };
+
   void begin(http::RequestHead&& head);
+  bool open_at_once(http::RequestHead& head);
+  void look_inside();
+  void serve_inside();
+  void become_tunnel();
   void parse(std::string_view bytes);
   bool may_parse() const;
   bool wants_bytes() const;
@@ -79,6 +91,9 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   bool serving_ = false;          // a request's turn has begun and its answer has not ended
   bool body_whole_ = true;        // of the request being served
   bool connecting_ = false;       // it is a CONNECT, or was until this turn: what comes behind it is not HTTP
+  std::unique_ptr<Opened> opened_;
+  std::unique_ptr<http::Target> outside_;  // all requests come inside a CONNECT to there
+  bool greeted_ = false;                   // the 200 was said, and a tunnel is wanted
   bool reading_ = false;
   bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;

@@ -52,14 +52,18 @@ Dispatcher::~Dispatcher() = default;
 
 // A request's way in.
 
-Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head) {
+std::optional<http::Target> Dispatcher::outside_of_plain(const http::RequestHead& head) const {
+  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.outside_of_plain(head);
+}
+
+Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, const http::Target* outside) {
   auto made = std::make_unique<Exchange>(requester, std::move(head));
   Exchange& exchange = *made;
   exchange.arrived = services_.loop.now();
   exchange.body.whole = !exchange.head.has_body();
   exchange.name = next_name();
   exchange.number = exchanges_.add(std::move(made));
-  const auto admitted = admission_.judge(exchange);
+  const auto admitted = admission_.judge(exchange.head, outside, exchange.target);
   if (!admitted) return refuse(exchange, admitted.error());
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   charge(exchange, exchange.bytes());

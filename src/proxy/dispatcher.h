@@ -30,8 +30,10 @@ class Dispatcher final : DestinationOwner {
   ~Dispatcher();
 
   /// A request came. Nothing: it was refused, and the requester told so. Otherwise the exchange lives until the
-  /// requester hears of its end or abandons it.
-  Exchange* accept(Requester& requester, http::RequestHead&& head);
+  /// requester hears of its end or abandons it. `outside`: where the CONNECT leads that it came in, if it came in one.
+  Exchange* accept(Requester& requester, http::RequestHead&& head, const http::Target* outside = nullptr);
+  /// Where a CONNECT leads that shall be answered at once, for it may well carry requests. Nothing: accept() it.
+  std::optional<http::Target> outside_of_plain(const http::RequestHead& head) const;
   /// A request that was refused before it was read whole: only to be told of.
   void report_refused(const http::Refusal& refusal);
 

@@ -190,8 +190,9 @@ bool Flight::on_line(std::string_view line) {
 
 void Flight::pass_interim() {
   const auto& head = reader_.head();
-  exchange_.requester.answer_interim(head.status, head.reason,
-                                     http::response_fields(head, services_.config.proxy.via, std::nullopt));
+  exchange_.requester.answer_interim(
+      head.status, head.reason,
+      http::response_fields(head, exchange_.target, services_.config.proxy.via, std::nullopt));
   if (head.status == 100) go_ahead();
 }
 
@@ -203,9 +204,9 @@ void Flight::pass_head() {
   moved_ = services_.loop.now();
   first_byte_ = moved_ - exchange_.took_off;
   const auto length = head.has_length ? std::optional(head.content_length) : std::nullopt;
-  exchange_.requester.answer_head(head.status, head.reason,
-                                  http::response_fields(head, services_.config.proxy.via, Duration{exchange_.waited}),
-                                  length);
+  exchange_.requester.answer_head(
+      head.status, head.reason,
+      http::response_fields(head, exchange_.target, services_.config.proxy.via, Duration{exchange_.waited}), length);
   if (sent_ == 0) turn_end_.ask();
   keep_time();
 }

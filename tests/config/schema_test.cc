@@ -43,7 +43,7 @@ std::string joined(const std::vector<std::string>& path) {
 Json another_value(const std::vector<std::string>& path, const Json& part, const Json& root) {
   if (path.back() == "servers") return {"9.9.9.9"};
   if (path.back() == "url") return "redis://r1";
-  if (path.back() == "connectPorts") return {8443};
+  if (path.back().ends_with("Ports")) return {8443};
   for (const auto& word : resolved(part, root).value("enum", Json::array())) {
     if (word != part.value("default", Json())) return word;
   }
@@ -102,11 +102,12 @@ TEST(Schema, has_the_keys_that_the_reader_has_and_no_others) {
   EXPECT_THAT(keys, testing::UnorderedElementsAreArray(known_keys()));
 }
 
-TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_match) {
+TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_those_that_name_a_place) {
   const Json root = schema();
   const Json& upstreams = root["properties"]["upstreams"];
   Json of_any = upstreams["additionalProperties"]["properties"];
   of_any.erase("match");
+  of_any.erase("baseUrl");
   EXPECT_EQ(upstreams["properties"]["*"]["properties"], of_any);
 }
 
@@ -135,7 +136,9 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     if (plain && !of_limit && !part.contains("default")) without.push_back(key);
   });
   EXPECT_THAT(without, testing::UnorderedElementsAre("version", "access.allow", "redis.url", "upstreams.NAME.match",
-                                                     "upstreams.NAME.rate", "upstreams.NAME.group"));
+                                                     "upstreams.NAME.rate", "upstreams.NAME.group",
+                                                     "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
+                                                     "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
@@ -161,6 +164,11 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {a: {maxConcurrent: 3}}}",
         "{version: 1, upstreams: {a b: {match: a.com}}}",
         "{version: 1, upstreams: {'*': {match: a}}}",
+        "{version: 1, upstreams: {'*': {baseUrl: 'https://a.com'}}}",
+        "{version: 1, upstreams: {a: {baseUrl: a.com}}}",
+        "{version: 1, upstreams: {a: {match: a.com, https: intercept}}}",
+        "{version: 1, upstreams: {a: {match: a.com, tls: {cert: a.pem}}}}",
+        "{version: 1, defaults: {tls: {ca: a.pem}}}",
         "{version: 1, proxy: {listen: 'localhost:80'}}",
         "{version: 1, upstreams: {a: {match: []}}}",
         "{version: 1, redis: {}}",

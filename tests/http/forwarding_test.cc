@@ -42,7 +42,7 @@ std::string returned(Pairs pairs, std::optional<Duration> wait = {}) {
   ResponseHead head;
   head.status = 200;
   head.fields = fields_of(pairs);
-  return text_of(response_fields(head, "penstock", wait));
+  return text_of(response_fields(head, target(), "penstock", wait));
 }
 
 TEST(RequestFields, begin_with_a_host_made_from_the_target) {

@@ -28,6 +28,7 @@ constexpr Expected kExpected[] = {
     {Why::destination_denied, 403, "destination_ip_prohibited"},
     {Why::destination_unnamed, 403, "http_request_denied"},
     {Why::port_denied, 403, "http_request_denied"},
+    {Why::gateway_unknown, 404, "destination_not_found"},
     {Why::malformed, 400, "http_request_error"},
     {Why::target_too_long, 414, "http_request_error"},
     {Why::expectation_unknown, 417, "http_request_error"},

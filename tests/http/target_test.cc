@@ -198,6 +198,25 @@ TEST(Target, with_https_has_its_own_default_port) {
   EXPECT_FALSE(at("http://h:443/").secure());
 }
 
+TEST(Target, inside_a_connect_is_on_its_authority) {
+  const Target outside = parse_target("CONNECT", "H.test:8080").value();
+  const auto inside = [&](const char* method, const char* raw) { return parse_target_inside(outside, method, raw); };
+  const Target target = inside("GET", "/a/../b?c").value();
+  EXPECT_EQ(target.scheme, "http");
+  EXPECT_EQ(target.authority(), "h.test:8080");
+  EXPECT_EQ(target.resource, "/a/../b?c");
+  EXPECT_FALSE(target.tunnel);
+  EXPECT_EQ(inside("OPTIONS", "*")->resource, "*");
+  EXPECT_EQ(inside("GET", "http://h.test:8080?c")->resource, "/?c");
+  EXPECT_TRUE(inside("GET", "https://h.test:8080/")->secure());
+  EXPECT_TRUE(parse_target_inside(parse_target("CONNECT", "[::1]:80").value(), "GET", "/")->literal);
+  for (const char* raw : {"http://other.test:8080/", "http://h.test/", "https://h.test/", "*", "h.test:8080", "/a#b",
+                          "http://u@h.test:8080/", "a"}) {
+    EXPECT_FALSE(inside("GET", raw)) << raw;
+  }
+  EXPECT_EQ(inside("CONNECT", "h.test:8080").error().why, Why::malformed);
+}
+
 TEST(Target, of_connect_is_a_host_and_a_port_and_nothing_else) {
   const auto to = [](const char* raw) { return parse_target("CONNECT", raw).value(); };
   const Target target = to("H.example.:443");

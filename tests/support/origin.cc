@@ -6,7 +6,8 @@
 
 namespace penstock::test {
 
-Origin::Origin(Script script) : script_(std::move(script)), accepting_([this] { live(); }) {}
+Origin::Origin(Script script, Wrap wrap)
+    : script_(std::move(script)), wrap_(std::move(wrap)), accepting_([this] { live(); }) {}
 
 Origin::~Origin() {
   release();
@@ -24,7 +25,7 @@ void Origin::live() {
     const std::lock_guard lock(mutex_);
     Socket& served = peers_.emplace_back(std::move(peer));
     threads_.emplace_back([this, &served, number = ++connections_] {
-      script_(*this, served, number);
+      if (!wrap_ || served.put_on(wrap_)) script_(*this, served, number);
       const std::lock_guard closing(mutex_);
       served.close();
     });

@@ -20,7 +20,8 @@ class Origin {
   /// `number` counts connections from 1.
   using Script = std::function<void(Origin& origin, Socket& peer, int number)>;
 
-  explicit Origin(Script script);
+  /// `wrap` puts a layer on each connection; one that it fails on is closed before the script sees it.
+  explicit Origin(Script script, Wrap wrap = {});
   ~Origin();  ///< ends the connections, and waits for their scripts
   Origin(const Origin&) = delete;
 
@@ -38,6 +39,7 @@ class Origin {
   void live();
 
   const Script script_;
+  const Wrap wrap_;
   ListeningSocket listening_;
   mutable std::mutex mutex_;
   std::vector<std::string> notes_;

@@ -44,10 +44,14 @@ Socket::Socket(int fd) : fd_(fd) {
 }
 
 Socket::Socket(Socket&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), read_(std::move(other.read_)), reset_(other.reset_) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      layer_(std::move(other.layer_)),
+      read_(std::move(other.read_)),
+      reset_(other.reset_) {}
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(layer_, other.layer_);
   std::swap(read_, other.read_);
   std::swap(reset_, other.reset_);
   return *this;
@@ -57,7 +61,8 @@ Socket::~Socket() { close(); }
 
 bool Socket::send(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent =
+        layer_ ? layer_->send(bytes.data(), bytes.size()) : ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0) {
       EXPECT_TRUE(errno == EPIPE || errno == ECONNRESET) << errno;
       return false;
@@ -69,7 +74,7 @@ bool Socket::send(std::string_view bytes) {
 
 bool Socket::more() {
   char piece[64 * 1024];
-  const ssize_t size = ::recv(fd_, piece, sizeof piece, 0);
+  const ssize_t size = layer_ ? layer_->receive(piece, sizeof piece) : ::recv(fd_, piece, sizeof piece, 0);
   if (size > 0) read_.append(piece, static_cast<std::size_t>(size));
   if (size < 0) {
     reset_ = errno == ECONNRESET;
@@ -109,18 +114,32 @@ std::string Socket::peek() {
   return read_ + std::string(piece, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
 }
 
-void Socket::shut_down() { ::shutdown(fd_, SHUT_WR); }
+bool Socket::put_on(const Wrap& wrap) {
+  layer_ = wrap(fd_);
+  return layer_ != nullptr;
+}
+
+void Socket::shut_down() {
+  if (layer_) layer_->say_goodbye();
+  ::shutdown(fd_, SHUT_WR);
+}
 
 void Socket::end_reads() { ::shutdown(fd_, SHUT_RDWR); }
 
 void Socket::close() {
+  if (layer_) layer_->say_goodbye();
+  cut();
+}
+
+void Socket::cut() {
+  layer_.reset();
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 void Socket::reset() {
   const linger now{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-  close();
+  cut();
 }
 
 std::uint16_t Socket::port() const { return port_of(fd_); }

@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "support/layer.h"
 
 namespace penstock::test {
 
@@ -31,8 +34,14 @@ class Socket {
   /// Whether the end that was read was a reset.
   bool was_reset() const { return reset_; }
 
+  /// From now on bytes go through a layer; false: it could not be put on.
+  bool put_on(const Wrap& wrap);
+  /// Nothing: there is none.
+  Layer* layer() const { return layer_.get(); }
+
   void shut_down();  ///< FIN; reading goes on
   void close();
+  void cut();                  ///< closes without the layer's good-bye
   void reset();                ///< RST
   void end_reads();            ///< from another thread: whoever waits for bytes gets the end
   std::uint16_t port() const;  ///< of this side
@@ -42,6 +51,7 @@ class Socket {
   bool more();
 
   int fd_;
+  std::unique_ptr<Layer> layer_;
   std::string read_;  // not yet handed out
   bool reset_ = false;
 };

@@ -226,6 +226,13 @@ class Requests(Client):
 
 
 class Node(Client):
+    def setUp(self):
+        super().setUp()
+        self.proxy.stop()
+        port = self.origin.server_address[1]
+        self.proxy = Proxy(ARGUMENTS.program, self.folder.name,
+                           f"access: {{ connectPorts: [{port}], plainPorts: [{port}] }}\n")
+
     def node(self, client):
         script = os.path.join(HERE, "node", "client.mjs")
         said = self.run_client(ARGUMENTS.node, script, client, self.proxy.url, self.origin.url())
@@ -234,6 +241,10 @@ class Node(Client):
 
     def test_undici(self):
         self.node("undici")
+
+    def test_undici_by_connect(self):
+        self.node("tunnelling")
+        self.assertEqual([event for event in self.proxy.events() if event["method"] == "CONNECT"], [])
 
     def test_axios(self):
         self.node("axios")

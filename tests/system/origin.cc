@@ -45,10 +45,15 @@ bool Visit::answer(int status, std::string_view body, std::string_view lines) {
 }
 
 void Visit::close() {
+  if (socket_.layer()) socket_.layer()->say_goodbye();
+  cut();
+}
+
+void Visit::cut() {
   done();
   const std::lock_guard lock(origin_.mutex_);
   socket_.shut_down();
-  socket_.close();
+  socket_.cut();
 }
 
 void Visit::reset() {
@@ -69,7 +74,8 @@ bool Visit::sees_the_end() {
   return socket_.ended();
 }
 
-Origin::Origin() : otherwise_(scripts::answers(200, "hello")), listener_(Socket::listen(1024, &port_)) {
+Origin::Origin(test::Wrap wrap)
+    : otherwise_(scripts::answers(200, "hello")), wrap_(std::move(wrap)), listener_(Socket::listen(1024, &port_)) {
   acceptor_ = std::thread([this] { accept(); });
 }
 
@@ -156,8 +162,10 @@ void Origin::accept() {
 void Origin::serve(Connection& connection) {
   Socket& socket = connection.socket;
   Reader reader(socket);
-  for (std::size_t nth = 1; serve_one(connection, reader, nth); ++nth) {
+  const bool ready = !wrap_ || socket.put_on(wrap_);
+  for (std::size_t nth = 1; ready && serve_one(connection, reader, nth); ++nth) {
   }
+  if (socket.layer()) socket.layer()->say_goodbye();
   // The descriptor stays open, so that the destructor never shuts down somebody else's.
   socket.shut_down();
 }
@@ -169,6 +177,7 @@ bool Origin::serve_one(Connection& connection, Reader& reader, std::size_t nth) 
   seen.at = Clock::now();
   seen.connection = connection.number;
   seen.nth = nth;
+  if (const auto* layer = connection.socket.layer()) seen.peer = layer->peer();
   if (!understand(reader, seen)) return false;
   const std::size_t index = arrive(seen);
   Visit visit(*this, connection.socket, reader, std::move(seen), index);

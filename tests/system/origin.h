@@ -31,6 +31,7 @@ struct Seen {
   bool whole = false;          ///< the body came to its end
   std::size_t connection = 0;  ///< which of the origin's connections brought it, from 1
   std::size_t nth = 0;         ///< its place on that connection, from 1
+  std::string peer;            ///< whom the client's certificate names; empty: it has shown none
   Moment at{};                 ///< when its head was whole
 };
 
@@ -51,6 +52,8 @@ class Visit {
   /// A whole answer with a Content-Length; `lines` are more header lines, each with its CRLF.
   bool answer(int status, std::string_view body = {}, std::string_view lines = {});
   void close();
+  /// Over TLS: without its good-bye.
+  void cut();
   void reset();
 
   /// Waits until the test calls Origin::release() once for it.
@@ -77,14 +80,19 @@ class Origin {
  public:
   using Script = std::function<void(Visit&)>;
 
-  /// Answers 200 with "hello" to everything that no script is given for.
-  Origin();
+  /// Answers 200 with "hello" to everything that no script is given for. `wrap` puts a layer on each connection, such
+  /// as that of test::TlsServer; url() says https then.
+  explicit Origin(test::Wrap wrap = {});
   ~Origin();
   Origin(const Origin&) = delete;
 
   std::uint16_t port() const { return port_; }
   std::string host() const { return "127.0.0.1:" + std::to_string(port_); }
-  std::string url(std::string_view path = "/") const { return "http://" + host() + std::string(path); }
+  std::string url(std::string_view path = "/") const { return url_at(host(), path); }
+  /// The same under a name: `name:PORT`.
+  std::string url_at(const std::string& authority, std::string_view path = "/") const {
+    return (wrap_ ? "https://" : "http://") + authority + std::string(path);
+  }
 
   /// For a path (without query), or for everything else. Before the requests come.
   void on(std::string path, Script script);
@@ -132,6 +140,7 @@ class Origin {
   std::string complaint_;
   bool stopping_ = false;
 
+  const test::Wrap wrap_;
   std::uint16_t port_ = 0;
   Socket listener_;
   std::list<Connection> connections_;

@@ -140,23 +140,47 @@ Socket Socket::listen(int backlog, std::uint16_t* port, int receive_buffer) {
   return socket;
 }
 
+bool Socket::put_on(const test::Wrap& wrap) {
+  layer_ = wrap(fd_);
+  if (layer_) ::fcntl(fd_, F_SETFL, O_NONBLOCK);
+  return layer_ != nullptr;
+}
+
 void Socket::close() {
+  if (layer_) layer_->say_goodbye();
+  cut();
+}
+
+void Socket::cut() {
+  layer_.reset();
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 void Socket::reset() {
   const linger at_once{1, 0};
   setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  close();
+  cut();
 }
 
-void Socket::half_close() { ::shutdown(fd_, SHUT_WR); }
+void Socket::half_close() {
+  if (layer_) layer_->say_goodbye();
+  ::shutdown(fd_, SHUT_WR);
+}
 void Socket::shut_down() { ::shutdown(fd_, SHUT_RDWR); }
+
+ssize_t Socket::try_send(std::string_view bytes) {
+  if (layer_) return layer_->send(bytes.data(), bytes.size());
+  return ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t Socket::try_receive(char* room, std::size_t space) {
+  return layer_ ? layer_->receive(room, space) : ::recv(fd_, room, space, MSG_DONTWAIT);
+}
 
 std::size_t Socket::send(std::string_view bytes, Moment until) {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const auto count = ::send(fd_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const auto count = try_send(bytes.substr(done));
     if (count > 0) {
       done += static_cast<std::size_t>(count);
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -170,8 +194,8 @@ std::size_t Socket::send(std::string_view bytes, Moment until) {
 
 bool Socket::receive(std::string& into, Moment until) {
   char bytes[64 * 1024];
-  while (wait_for(fd_, POLLIN, until)) {
-    const auto count = ::recv(fd_, bytes, sizeof bytes, MSG_DONTWAIT);
+  while ((layer_ && layer_->has_more()) || wait_for(fd_, POLLIN, until)) {
+    const auto count = try_receive(bytes, sizeof bytes);
     if (count > 0) {
       into.append(bytes, static_cast<std::size_t>(count));
       return true;

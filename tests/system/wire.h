@@ -6,11 +6,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "support/layer.h"
 
 namespace penstock::trial {
 
@@ -45,9 +48,10 @@ class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)), layer_(std::move(other.layer_)) {}
   Socket& operator=(Socket&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(layer_, other.layer_);
     return *this;
   }
   ~Socket() { close(); }
@@ -58,11 +62,18 @@ class Socket {
   static Socket listen(int backlog, std::uint16_t* port, int receive_buffer = 0);
 
   int fd() const { return fd_; }
+  /// From now on bytes go through a layer; false: it could not be put on.
+  bool put_on(const test::Wrap& wrap);
+  /// Nothing: there is none.
+  test::Layer* layer() const { return layer_.get(); }
+
   void close();
+  /// Without the layer's good-bye.
+  void cut();
   /// The close sends RST.
   void reset();
   void half_close();
-  /// What is sent or received from now on fails or ends.
+  /// What is sent or received from now on fails or ends. From any thread.
   void shut_down();
 
   /// How many bytes went; fewer than all where the peer is gone or the deadline passed.
@@ -74,7 +85,11 @@ class Socket {
   bool was_reset() const { return was_reset_; }
 
  private:
+  ssize_t try_send(std::string_view bytes);
+  ssize_t try_receive(char* room, std::size_t space);
+
   int fd_ = -1;
+  std::unique_ptr<test::Layer> layer_;
   bool ended_ = false, was_reset_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Node's clients through the proxy: client.mjs undici|axios PROXY ORIGIN. Prints "all well", or fails.
+// Node's clients through the proxy: client.mjs undici|tunnelling|axios PROXY ORIGIN. Prints "all well", or fails.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -8,9 +8,9 @@ const [client, proxy, origin] = process.argv.slice(2);
 const big = randomBytes(3 * 1024 * 1024);
 const digest = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
-async function undici() {
+async function undici(proxyTunnel = false) {
   const { ProxyAgent, request } = await import('undici');
-  const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel: false });
+  const dispatcher = new ProxyAgent({ uri: proxy, proxyTunnel });
   const hello = await request(new URL('files/hello.txt', origin), { dispatcher });
   assert.equal(hello.statusCode, 200);
   assert.equal(await hello.body.text(), 'hello\n');
@@ -23,6 +23,9 @@ async function undici() {
   for (const { body } of many) assert.equal((await body.arrayBuffer()).byteLength, 4 * 1024 * 1024);
   await dispatcher.close();
 }
+
+// As it does by default: plain requests inside a CONNECT.
+const tunnelling = () => undici(true);
 
 async function axios() {
   const { default: api } = await import('axios');
@@ -38,5 +41,5 @@ async function axios() {
   assert.equal(missing.status, 404);
 }
 
-await { undici, axios }[client]();
+await { undici, tunnelling, axios }[client]();
 console.log('all well');

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of https: `https`, `tls`, `baseUrl`, `access.plainPorts`.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "penstock/config.h"
+
+namespace penstock {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Config read(const std::string& yaml) {
+  const auto config = read_config("version: 1\n" + yaml, "p.yaml");
+  if (config) return *config;
+  for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
+  return {};
+}
+
+std::vector<std::string> errors(const std::string& yaml) {
+  const auto config = read_config("version: 1\n" + yaml, "p.yaml");
+  std::vector<std::string> all;
+  if (config) return all;
+  for (const auto& error : config.error()) all.push_back(to_string(error));
+  return all;
+}
+
+std::vector<std::string> patterns(const UpstreamConfig& upstream) {
+  std::vector<std::string> all;
+  for (const auto& match : upstream.match) all.push_back(to_string(match));
+  return all;
+}
+
+TEST(HttpsKeys, say_for_each_upstream_how_https_travels) {
+  const auto config = read(R"(defaults: { https: originate }
+upstreams:
+  first: { match: a.com }
+  second: { match: b.com, https: tunnel }
+  "*": { https: tunnel, tls: { ca: /etc/ca.pem } }
+)");
+  EXPECT_EQ(config.upstreams.at(0).settings.https, Https::originate);
+  EXPECT_EQ(config.upstreams.at(1).settings.https, Https::tunnel);
+  EXPECT_EQ(config.unmatched.https, Https::tunnel);
+  EXPECT_EQ(config.unmatched.tls, (TlsConfig{.ca = "/etc/ca.pem"}));
+}
+
+TEST(HttpsKeys, refuse_another_word_with_those_that_there_are) {
+  EXPECT_THAT(errors("upstreams: { a: { match: a.com, https: yes } }\n"),
+              ElementsAre("p.yaml:2:40: https in upstreams.a must be tunnel or originate"));
+  EXPECT_THAT(errors("defaults: { https: intercept }\n"), ElementsAre(HasSubstr("must be tunnel or originate")));
+}
+
+TEST(TlsKeys, name_three_files) {
+  const auto config =
+      read("upstreams: { a: { match: a.com, tls: { ca: ca.pem, clientCert: c.pem, clientKey: k.pem } } }\n");
+  EXPECT_EQ(config.upstreams.at(0).settings.tls, (TlsConfig{"ca.pem", "c.pem", "k.pem"}));
+}
+
+TEST(TlsKeys, take_a_certificate_and_its_key_together_or_neither) {
+  EXPECT_THAT(errors("upstreams: { a: { match: a.com, tls: { clientCert: c.pem } } }\n"),
+              ElementsAre(StartsWith("p.yaml:2:52: clientCert in upstreams.a.tls has no clientKey beside it")));
+  EXPECT_THAT(errors("upstreams: { '*': { tls: { clientKey: k.pem } } }\n"),
+              ElementsAre(StartsWith("p.yaml:2:39: clientKey in upstreams.*.tls has no clientCert beside it")));
+}
+
+TEST(TlsKeys, do_not_stand_in_defaults) {
+  EXPECT_THAT(errors("defaults: { tls: { ca: ca.pem } }\n"), ElementsAre(HasSubstr("unknown key 'tls' in defaults")));
+}
+
+TEST(BaseUrlKey, gives_its_host_as_the_pattern_where_there_is_none) {
+  const auto config = read(R"(upstreams:
+  openai: { baseUrl: "https://API.openai.com/v1/" }
+  local: { baseUrl: "http://127.0.0.1:9000" }
+  odd: { baseUrl: "http://b.com:443" }
+)");
+  EXPECT_EQ(config.upstreams.at(0).base_url, (BaseUrl{true, "api.openai.com", 443, "/v1"}));
+  EXPECT_THAT(patterns(config.upstreams[0]), ElementsAre("api.openai.com"));
+  EXPECT_THAT(patterns(config.upstreams.at(1)), ElementsAre("127.0.0.1:9000"));
+  EXPECT_THAT(patterns(config.upstreams.at(2)), ElementsAre("b.com:443"));
+}
+
+TEST(BaseUrlKey, leaves_patterns_as_they_are_even_none) {
+  const auto config = read(R"(upstreams:
+  one: { match: "*.a.com", baseUrl: "https://a.com" }
+  two: { baseUrl: "https://a.com/v1", match: [] }
+  three: { match: a.com, baseUrl: "https://a.com/v2" }
+)");
+  EXPECT_THAT(patterns(config.upstreams.at(0)), ElementsAre("*.a.com"));
+  EXPECT_THAT(patterns(config.upstreams.at(1)), ElementsAre());
+  EXPECT_THAT(patterns(config.upstreams.at(2)), ElementsAre("a.com"));
+}
+
+TEST(BaseUrlKey, of_a_host_that_another_upstream_has_is_told_how_to_keep_both) {
+  EXPECT_THAT(errors("upstreams:\n  one: { match: a.com }\n  two: { baseUrl: 'https://a.com/v1' }\n"),
+              ElementsAre("p.yaml:4:3: match in upstreams.two: 'a.com' is already a pattern of upstreams.one; write "
+                          "match: [] where only /@two leads here"));
+}
+
+TEST(BaseUrlKey, that_is_faulty_is_told_once_and_not_shown) {
+  EXPECT_THAT(errors("upstreams:\n  one: { baseUrl: 'https://me:hunter2@a.com' }\n"),
+              ElementsAre("p.yaml:3:19: baseUrl in upstreams.one: it has no user name: the application sends its own "
+                          "Authorization"));
+  EXPECT_THAT(errors("upstreams: { one: { baseUrl: [a] } }\n"), ElementsAre(HasSubstr("must be a URL such as")));
+  EXPECT_THAT(errors("upstreams:\n  one:\n    baseUrl:\n"), ElementsAre(HasSubstr("it takes a URL such as")));
+}
+
+TEST(BaseUrlKey, is_not_for_the_entry_star) {
+  EXPECT_THAT(errors("upstreams: { '*': { baseUrl: 'https://a.com' } }\n"),
+              ElementsAre(StartsWith("p.yaml:2:21: upstreams.* takes no baseUrl")));
+}
+
+TEST(BaseUrlKey, filled_in_by_hand_is_judged_too) {
+  Config config;
+  config.upstreams = {{"a", {}, {}, BaseUrl{true, "A.com", 443, "/v1/"}}, {"b", {}, {}, BaseUrl{true, "", 443, ""}}};
+  std::vector<std::string> faults;
+  for (const auto& error : validate(config)) faults.push_back(error.message);
+  EXPECT_THAT(faults, ElementsAre(HasSubstr("'https://A.com/v1/' is not in its plain form"),
+                                  HasSubstr("baseUrl in upstreams.b: the host is missing")));
+  config.upstreams = {{"a", {}, {}, BaseUrl{true, "a.com", 443, "/v1"}}};
+  EXPECT_TRUE(validate(config).empty());
+}
+
+TEST(PlainPorts, are_ports) {
+  EXPECT_THAT(read("access: { plainPorts: [80, 8080] }\n").access.plain_ports, ElementsAre(80, 8080));
+  EXPECT_THAT(read("access: { plainPorts: [] }\n").access.plain_ports, ElementsAre());
+  EXPECT_THAT(errors("access: { plainPorts: [0] }\n"), ElementsAre(HasSubstr("plainPorts in access is 0; it must be")));
+}
+
+}  // namespace
+}  // namespace penstock

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain requests inside a CONNECT, as Node's undici sends them by default: governed one by one. What else is inside is
+// a tunnel.
+#include <gmock/gmock.h>
+
+#include <memory>
+
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::StartsWith;
+
+/// An origin to whose port a CONNECT may go, and is expected to carry plain HTTP. `settings` are keys of `defaults`.
+struct PlainInside {
+  explicit PlainInside(const std::string& settings = "maxConcurrent: 64") : daemon({.yaml = yaml(settings)}) {}
+
+  std::string yaml(const std::string& settings) const {
+    const std::string ports = "[" + std::to_string(origin.port()) + "]";
+    return "defaults: { " + settings + " }\naccess: { connectPorts: " + ports + ", plainPorts: " + ports + " }\n";
+  }
+  /// A client that has heard its 200.
+  std::unique_ptr<Client> open(const std::string& version = "1.1") const {
+    auto client = std::make_unique<Client>(daemon.port());
+    client->send("CONNECT " + origin.host() + " HTTP/" + version + "\r\nConnection: close\r\n\r\n");
+    EXPECT_EQ(client->head().status, 200);
+    return client;
+  }
+  static std::string request(const std::string& path, const std::string& lines = "") {
+    return "GET " + path + " HTTP/1.1\r\nHost: elsewhere.test\r\n" + lines + "\r\n";
+  }
+
+  Origin origin;
+  Daemon daemon;
+};
+
+TEST(PlainInside, is_governed_one_request_at_a_time) {
+  constexpr std::size_t kClients = 12, kEach = 5;
+  PlainInside stage("maxConcurrent: 2");
+  stage.origin.otherwise([](Visit& visit) { visit.answer(200, visit.request().target); });
+  std::vector<std::unique_ptr<Client>> clients;
+  for (std::size_t i = 0; i < kClients; ++i) clients.push_back(stage.open(i % 2 ? "1.1" : "1.0"));
+  EXPECT_EQ(stage.origin.count(), 0U);
+  for (auto& client : clients) {
+    for (std::size_t i = 0; i < kEach; ++i) client->send(PlainInside::request("/" + std::to_string(i)));
+  }
+  for (auto& client : clients) {
+    for (std::size_t i = 0; i < kEach; ++i) EXPECT_EQ(client->reply().body, "/" + std::to_string(i));
+  }
+  EXPECT_LE(stage.origin.most_at_once(), 2U);
+  for (const auto& seen : stage.origin.seen()) EXPECT_EQ(seen.fields.find("host"), stage.origin.host());
+  EXPECT_EQ(stage.daemon.await_events(kClients * kEach, "complete").size(), kClients * kEach);
+  for (const auto& event : stage.daemon.events()) EXPECT_EQ(event["method"], "GET");
+}
+
+TEST(PlainInside, keeps_to_what_each_request_says_of_the_connection) {
+  PlainInside stage;
+  auto client = stage.open();
+  client->send(PlainInside::request("/1"));
+  EXPECT_EQ(client->reply().body, "hello");
+  client->send(PlainInside::request("/2", "Connection: close\r\n"));
+  EXPECT_EQ(client->reply().field("connection"), "close");
+  EXPECT_TRUE(client->closed());
+}
+
+TEST(PlainInside, is_a_tunnel_where_it_is_not_http) {
+  PlainInside stage("maxConcurrent: 1");
+  auto client = stage.open();
+  client->send("\x16not HTTP at all");
+  const auto taken_off = stage.daemon.await_events(1, "dispatch");
+  ASSERT_EQ(taken_off.size(), 1U);
+  EXPECT_EQ(taken_off[0]["method"], "CONNECT");
+  client->close();
+  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
+}
+
+TEST(PlainInside, can_be_left_at_any_moment) {
+  PlainInside stage;
+  stage.origin.on("/held", [](Visit& visit) { visit.sees_the_end(); });
+  EXPECT_EQ(stage.open()->send(PlainInside::request("/")), true);  // what is set up once is set up
+  ASSERT_TRUE(stage.origin.await(1));
+  ASSERT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
+  const std::size_t before = stage.daemon.descriptors();
+  std::size_t asked = 1;
+  for (const std::string& said : {""s, "G"s, "GET /held HTTP/1.1\r\nHo"s, PlainInside::request("/held")}) {
+    for (const bool by_reset : {false, true}) {
+      auto client = stage.open();
+      client->send(said);
+      if (said.ends_with("\r\n\r\n")) ASSERT_TRUE(stage.origin.await(++asked));
+      by_reset ? client->reset() : client->close();
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
+  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
+  EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= before; }));
+}
+
+}  // namespace
+}  // namespace penstock::trial
