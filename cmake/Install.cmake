@@ -13,7 +13,7 @@ target_include_directories(penstock_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The public headers need nothing but the standard library: whoever embeds links these, and never includes them.
 target_link_libraries(penstock_library PRIVATE
-  CURL::libcurl prometheus-cpp::core spdlog::spdlog yaml-cpp PkgConfig::UV PkgConfig::CARES PkgConfig::HIREDIS Threads::Threads)
+  CURL::libcurl OpenSSL::SSL prometheus-cpp::core spdlog::spdlog yaml-cpp PkgConfig::UV PkgConfig::CARES PkgConfig::HIREDIS Threads::Threads)
 
 set(to_share ${CMAKE_INSTALL_DATADIR}/penstock)
 set(to_package ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)

@@ -28,7 +28,12 @@ struct Loop::Inside {
   std::mutex mutex;
   std::vector<Task> posted;
   std::vector<TurnEnd*> turn_ends;  // cancelled ones are null
-  std::vector<std::function<void()>> every_turn;
+  struct EveryTurn {
+    std::function<void()> task;
+    std::weak_ptr<const void> owner;
+  };
+  std::vector<EveryTurn> every_turn;
+  const std::shared_ptr<const bool> ourselves = std::make_shared<const bool>(true);
   std::unordered_map<Resident*, std::unique_ptr<Resident>> residents;
   std::unique_ptr<TimerQueue> timers;
   std::unique_ptr<char[]> read_buffer = std::make_unique<char[]>(kReadBuffer);
@@ -56,7 +61,8 @@ struct Loop::Inside {
   void end_turn() {
     do {
       run_turn_ends();
-      for (auto& task : every_turn) task();
+      std::erase_if(every_turn, [](const EveryTurn& each) { return each.owner.expired(); });
+      for (auto& each : every_turn) each.task();
     } while (!turn_ends.empty());
     timers->arm();
   }
@@ -110,7 +116,11 @@ void Loop::offload(Task work, Task done) {
   });
 }
 
-void Loop::at_end_of_turn(std::function<void()> task) { inside_->every_turn.push_back(std::move(task)); }
+void Loop::at_end_of_turn(std::function<void()> task) { at_end_of_turn(std::move(task), inside_->ourselves); }
+
+void Loop::at_end_of_turn(std::function<void()> task, std::weak_ptr<const void> owner) {
+  inside_->every_turn.push_back({.task = std::move(task), .owner = std::move(owner)});
+}
 
 void Loop::adopt(std::unique_ptr<Resident> resident) {
   Resident* const place = resident.get();

@@ -42,8 +42,9 @@ class Loop {
   void offload(std::move_only_function<void()> work, std::move_only_function<void()> done);
 
   /// Runs `task` at the end of every turn, before the loop waits again and after what turn_end.h asked for, in order of
-  /// registration.
+  /// registration; for as long as `owner` lives, where one is given.
   void at_end_of_turn(std::function<void()> task);
+  void at_end_of_turn(std::function<void()> task, std::weak_ptr<const void> owner);
 
   void adopt(std::unique_ptr<Resident> resident);
   void dismiss(Resident* resident);

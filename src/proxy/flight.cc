@@ -32,6 +32,8 @@ http::Why why_of(transfer::Failure failure) {
     case Failure::coding: return http::Why::response_coding;
     case Failure::head_too_large: return http::Why::response_head_too_large;
     case Failure::protocol: return http::Why::protocol_error;
+    case Failure::certificate: return http::Why::tls_certificate_error;
+    case Failure::tls: return http::Why::tls_protocol_error;
     case Failure::none:
     case Failure::stopped:
     case Failure::internal: break;
@@ -54,6 +56,8 @@ std::string_view sentence(transfer::Failure failure) {
     case Failure::coding: return "the answer's chunks are broken";
     case Failure::head_too_large: return "the answer's head is too large";
     case Failure::protocol: return "what came is not an HTTP/1 answer";
+    case Failure::certificate:
+    case Failure::tls:
     case Failure::none:
     case Failure::stopped:
     case Failure::internal: break;
@@ -245,12 +249,17 @@ void Flight::give_trailers(transfer::HeaderLines& trailers) {
   for (std::size_t i = 0; i < fields.size(); ++i) trailers.add(fields[i].name, fields[i].value);
 }
 
+bool Flight::answer_says_its_end() const { return reader_.head().has_length || reader_.head().chunked; }
+
 bool Flight::answer_is_whole() const {
   const auto& head = reader_.head();
   return !head.has_body(exchange_.head.method) || (head.has_length && bytes_in_ == head.content_length);
 }
 
 void Flight::on_done(const transfer::Result& result) {
+  if (answered_ && result.without_goodbye && reader_.head().has_body(exchange_.head.method) && !answer_says_its_end()) {
+    return fail(http::Why::response_incomplete, "the answer was cut off");
+  }
   // libcurl may fail on the rest of an upload after an answer that is complete.
   if (answered_ && (result.failure == transfer::Failure::none || (!bad_head_ && answer_is_whole()))) return complete();
   if (result.failure == transfer::Failure::stale_connection && exchange_.repeatable())

@@ -49,6 +49,7 @@ class Flight final : public Journey, public transfer::TransferEvents {
   void pass_interim();
   void pass_head();
   bool answer_is_whole() const;
+  bool answer_says_its_end() const;
   void body_sent();
   void go_ahead();
   void end_turn();

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "tls/wording.h"
+
 namespace penstock::transfer {
 
 namespace {
@@ -17,6 +19,7 @@ constexpr long kBufferBytes = 16 * 1024;
 constexpr long kKeptIdleSeconds = 30;
 constexpr long kKeptSeconds = 300;
 constexpr long kPinSeconds = 60;
+constexpr long kAuthoritiesSeconds = 3600;
 constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
 
 /// The trailer list is freed by libcurl, so it is made the way libcurl makes it. Of trailers it knows no "Name;".
@@ -48,9 +51,10 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
 }
 
-Easy::Easy(const Multi::Judge& judge_of_addresses, Opened when_opened)
+Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& tls, Opened when_opened)
     : handle(curl_easy_init()), judge(judge_of_addresses), opened(std::move(when_opened)) {
   set_fixed_options();
+  set_tls(tls);
 }
 
 Easy::~Easy() {
@@ -61,7 +65,7 @@ Easy::~Easy() {
 void Easy::set_fixed_options() {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle, option, value); };
   set(CURLOPT_PRIVATE, static_cast<void*>(this));
-  set(CURLOPT_PROTOCOLS_STR, "http");
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(CURLOPT_HTTP09_ALLOWED, 0L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
@@ -94,6 +98,27 @@ void Easy::set_fixed_options() {
   set(CURLOPT_PREREQDATA, static_cast<void*>(this));
   set(CURLOPT_OPENSOCKETFUNCTION, open_socket);
   set(CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  set(CURLOPT_ERRORBUFFER, said.data());
+}
+
+void Easy::set_tls(const TlsConfig& tls) {
+  const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle, option, value); };
+  set(CURLOPT_SSL_VERIFYPEER, 1L);
+  set(CURLOPT_SSL_VERIFYHOST, 2L);
+  set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(CURLOPT_CAINFO, tls.ca.c_str());
+  // With a folder of authorities, which is built in, libcurl would read them all again for each connection.
+  set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  set(CURLOPT_CA_CACHE_TIMEOUT, kAuthoritiesSeconds);
+  if (!tls.client_cert.empty()) {
+    set(CURLOPT_SSLCERT, tls.client_cert.c_str());
+    set(CURLOPT_SSLKEY, tls.client_key.c_str());
+  }
+  const auto on_ssl_ctx = [](CURL*, void* ssl_ctx, void*) {
+    tls::harden(ssl_ctx);
+    return CURLE_OK;
+  };
+  set(CURLOPT_SSL_CTX_FUNCTION, static_cast<curl_ssl_ctx_callback>(on_ssl_ctx));
 }
 
 void Easy::set_method(const Order& order) {
@@ -128,12 +153,13 @@ void Easy::prepare(Order&& order, TransferEvents& whose) {
   events = &whose;
   sends = 0;
   sound = dials = false;
-  answered = ended = dialled = denied = no_descriptors = download_paused = upload_paused = false;
+  answered = ended = dialled = denied = no_descriptors = distrusted = download_paused = upload_paused = false;
+  secure = order.origin.starts_with("https:");
   lines = std::move(order.lines);
   link_lines(order.expect_continue);
   set_method(order);
-  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, 0L);
-  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, order.own_connection ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection || order.own_connection ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_URL, order.origin.c_str());
   curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, order.resource.c_str());
   const auto connect_ms = (order.connect_timeout.count() + 999) / 1000;
@@ -204,13 +230,23 @@ int Easy::before_request(void* self, char* address, char*, int port, int) {
   auto* easy = static_cast<Easy*>(self);
   // libcurl repeats a request by itself when a kept connection turns out dead, whatever its method. Whether to send
   // again is not libcurl's to decide.
-  easy->dials = false;
+  const bool kept = !std::exchange(easy->dials, false);
   if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
   easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port));
   easy->denied = !easy->dialled;
-  if (easy->denied) return CURL_PREREQFUNC_ABORT;
+  if (easy->denied || !easy->may_use(kept)) return CURL_PREREQFUNC_ABORT;
   easy->events->on_connected();
   return CURL_PREREQFUNC_OK;
+}
+
+bool Easy::may_use(bool kept) {
+  if (!secure) return true;
+  const curl_tlssessioninfo* session = nullptr;
+  curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
+  ssl = tls::keep(session ? session->internals : nullptr);
+  // libcurl has looked at the kept socket, not at what TLS says there.
+  distrusted = kept && (!ssl || Multi::is_disturbed(ssl.get()));
+  return !distrusted;
 }
 
 curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
@@ -255,11 +291,16 @@ Failure connect_failure(long error) {
   }
 }
 
-Failure broken(bool answered, long error) {
-  if (!answered) return Failure::terminated;
-  return error != 0 ? Failure::incomplete : Failure::coding;
-}
 }  // namespace
+
+Failure Easy::broken() const {
+  long error = 0;
+  curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
+  if (!answered) return secure && tls::is_alert(said.data()) ? Failure::tls : Failure::terminated;
+  // What libcurl complains of without an error of the system or of TLS is the chunks.
+  const bool of_tls = std::string_view(said.data()).find("SSL") != std::string_view::npos;
+  return error != 0 || (secure && of_tls) ? Failure::incomplete : Failure::coding;
+}
 
 Failure Easy::failure(CURLcode code) const {
   long error = 0;
@@ -268,13 +309,14 @@ Failure Easy::failure(CURLcode code) const {
   if (no_descriptors && sends == 0) return Failure::no_descriptors;
   switch (code) {
     case CURLE_OK: return Failure::none;
-    case CURLE_ABORTED_BY_CALLBACK: return sends > 1 && !answered ? Failure::stale_connection : Failure::stopped;
+    case CURLE_ABORTED_BY_CALLBACK:
+      return distrusted || (sends > 1 && !answered) ? Failure::stale_connection : Failure::stopped;
     case CURLE_COULDNT_CONNECT: return sends > 0 ? Failure::stale_connection : connect_failure(error);
     case CURLE_OPERATION_TIMEDOUT: return Failure::connect_timeout;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_FAIL_REWIND: return Failure::terminated;
     case CURLE_SEND_ERROR:
-    case CURLE_RECV_ERROR: return broken(answered, error);
+    case CURLE_RECV_ERROR: return broken();
     case CURLE_PARTIAL_FILE: return Failure::incomplete;
     case CURLE_BAD_CONTENT_ENCODING: return Failure::coding;
     case CURLE_OUT_OF_MEMORY: return sends > 0 && !ended ? Failure::head_too_large : Failure::internal;
@@ -283,6 +325,8 @@ Failure Easy::failure(CURLcode code) const {
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_HTTP2:
     case CURLE_UPLOAD_FAILED: return Failure::protocol;
+    case CURLE_PEER_FAILED_VERIFICATION: return Failure::certificate;
+    case CURLE_SSL_CONNECT_ERROR: return Failure::tls;
     default: return Failure::internal;
   }
 }
@@ -293,9 +337,22 @@ bool Easy::answered_without_body() const {
   return asks_head || status == 204 || status == 304;
 }
 
+std::string Easy::words(Failure why, CURLcode code) const {
+  if (why == Failure::none) return {};
+  if (why == Failure::tls) return tls::failed_handshake(said.data());
+  if (why == Failure::certificate) {
+    long verdict = 0;
+    curl_easy_getinfo(handle, CURLINFO_SSL_VERIFYRESULT, &verdict);
+    return tls::wrong_certificate(verdict);
+  }
+  if (code == CURLE_SSL_CACERT_BADFILE) return "the certificates of the authorities cannot be read (tls.ca)";
+  if (code == CURLE_SSL_CERTPROBLEM) return "the client certificate cannot be read (tls.clientCert, tls.clientKey)";
+  return curl_easy_strerror(code);
+}
+
 Result Easy::result(CURLcode code) const {
   const Failure why = failure(code);
-  return {.failure = why, .details = why == Failure::none ? "" : curl_easy_strerror(code)};
+  return {.failure = why, .details = words(why, code), .without_goodbye = ssl && !tls::has_said_goodbye(ssl.get())};
 }
 
 }  // namespace penstock::transfer

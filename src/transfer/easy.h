@@ -4,10 +4,13 @@
 
 #include <curl/curl.h>
 
+#include <array>
 #include <functional>
 #include <string_view>
 #include <vector>
 
+#include "penstock/config.h"
+#include "tls/connection.h"
 #include "transfer/multi.h"
 #include "transfer/order.h"
 #include "transfer/transfer.h"
@@ -16,7 +19,7 @@ namespace penstock::transfer {
 
 struct Easy {
   using Opened = std::function<void(Easy&, curl_socket_t)>;
-  Easy(const Multi::Judge& judge_of_addresses, Opened when_opened);
+  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& tls, Opened when_opened);
   ~Easy();
   Easy(const Easy&) = delete;
   Easy& operator=(const Easy&) = delete;
@@ -41,13 +44,19 @@ struct Easy {
   bool running = false;                      // in the multi handle
   bool sound = false;                        // has served one request well, and may serve another
   bool dials = false;                        // has tried an address, and stands nowhere yet
+  bool secure = false;                       // https
+  tls::Kept ssl = tls::nothing();            // libcurl's, once there is a connection, until the end is known
   curl_socket_t dialling = CURL_SOCKET_BAD;  // the socket for the last address
 
  private:
   void set_fixed_options();
+  void set_tls(const TlsConfig& tls);
   void set_method(const Order& order);
   void link_lines(bool expect_continue);
   Failure failure(CURLcode code) const;
+  Failure broken() const;
+  std::string words(Failure why, CURLcode code) const;
+  bool may_use(bool kept);
   static std::size_t header(char* line, std::size_t one, std::size_t size, void* self);
   static std::size_t write(char* bytes, std::size_t one, std::size_t size, void* self);
   static std::size_t read(char* room, std::size_t one, std::size_t space, void* self);
@@ -72,6 +81,8 @@ struct Easy {
   bool dialled = false;    // an address was allowed
   bool denied = false;     // another was not
   bool no_descriptors = false;
+  bool distrusted = false;  // the kept connection has said something unasked
+  std::array<char, CURL_ERROR_SIZE> said{};  // by libcurl, of a failure
 };
 
 }  // namespace penstock::transfer

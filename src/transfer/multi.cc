@@ -11,12 +11,14 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "loop/timer.h"
 #include "loop/turn_end.h"
+#include "tls/connection.h"
 #include "transfer/easy.h"
 
 namespace penstock::transfer {
@@ -32,6 +34,14 @@ bool speaks_unasked(curl_socket_t fd) {
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
+/// An administrator's choice for all programs, or what libcurl was built with.
+std::string system_authorities() {
+  const char* chosen = std::getenv("SSL_CERT_FILE");
+  if (chosen && *chosen) return chosen;
+  const char* built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
+  return built_in ? built_in : "";
+}
+
 /// One of libcurl's sockets: what it wants to hear, and what the kernel has been told.
 struct Socket {
   uv_poll_t poll;
@@ -42,18 +52,31 @@ struct Socket {
   bool noted = false;
   bool connected = false;
   bool resting = false;  // kept for the next request
+  void* ssl = nullptr;   // libcurl's, where there is TLS; it goes with the socket
 };
+
+bool speaks_unasked(const Socket& socket) {
+  return socket.ssl ? tls::speaks_unasked(socket.ssl, socket.fd) : speaks_unasked(socket.fd);
+}
 }  // namespace
 
+bool Multi::is_disturbed(void* ssl) {
+  const auto* socket = static_cast<const Socket*>(tls::attached(ssl));
+  return !socket || speaks_unasked(*socket);
+}
+
 struct Multi::Inside {
-  Inside(Multi& m, loop::Loop& l, Judge j)
-      : self(m), loop(l), judge(std::move(j)), timer(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }), kick(l, [this] {
-          act(CURL_SOCKET_TIMEOUT, 0);
-        }) {}
+  Inside(Multi& m, loop::Loop& l, Judge j, TlsConfig t)
+      : self(m),
+        loop(l),
+        judge(std::move(j)),
+        tls(std::move(t)),
+        timer(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }),
+        kick(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }) {}
 
   void act(curl_socket_t fd, int happened);
   void collect();
-  void distrust_connection(const Easy& easy);
+  void look_back(const Easy& easy);
   void want_timer(long ms);
   void want_socket(CURL* whose, curl_socket_t fd, int what);
   static bool pausing(CURL* whose);
@@ -73,7 +96,9 @@ struct Multi::Inside {
   Multi& self;
   loop::Loop& loop;
   Judge judge;
+  TlsConfig tls;
   CURLM* handle = nullptr;
+  CURLSH* sessions = nullptr;  // of TLS
   loop::Timer timer;
   loop::TurnEnd kick;
   int rounds = 0;                // of this turn
@@ -103,7 +128,8 @@ void Multi::Inside::collect() {
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
     const Result result = easy->result(code);
     easy->sound = code == CURLE_OK && easy->reusable();
-    if (code == CURLE_OK && easy->answered_without_body()) distrust_connection(*easy);
+    if (code == CURLE_OK) look_back(*easy);
+    easy->ssl = tls::nothing();
     curl_multi_remove_handle(handle, easy->handle);
     easy->running = false;
     easy->events->on_done(result);
@@ -111,11 +137,17 @@ void Multi::Inside::collect() {
 }
 
 /// After an answer without a body libcurl drops what else it has read, and keeps the connection: what is still to be
-/// read there would be the next one's answer.
-void Multi::Inside::distrust_connection(const Easy& easy) {
+/// read there would be the next one's answer. So would what has come behind an answer in the same TLS record, which
+/// nobody sees on the socket.
+void Multi::Inside::look_back(const Easy& easy) {
+  if (!easy.secure && !easy.answered_without_body()) return;
   curl_socket_t fd = CURL_SOCKET_BAD;
   curl_easy_getinfo(easy.handle, CURLINFO_ACTIVESOCKET, &fd);
-  if (fd != CURL_SOCKET_BAD && is_known(fd) && speaks_unasked(fd)) end_rest(*sockets[static_cast<std::size_t>(fd)]);
+  if (fd == CURL_SOCKET_BAD || !is_known(fd)) return;
+  Socket& socket = *sockets[static_cast<std::size_t>(fd)];
+  if (easy.ssl && !socket.ssl) tls::attach(socket.ssl = easy.ssl.get(), &socket);
+  const bool suspect = easy.answered_without_body() || (socket.ssl && tls::holds_bytes(socket.ssl));
+  if (suspect && speaks_unasked(socket)) end_rest(socket);
 }
 
 void Multi::Inside::want_timer(long ms) {
@@ -196,7 +228,10 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
     socket.told = 0;
     note(socket);
   }
-  if (socket.resting) return end_rest(socket);
+  if (socket.resting) {
+    if (status < 0 || speaks_unasked(socket)) end_rest(socket);
+    return;
+  }
   if (socket.wanted == 0) {
     uv_poll_stop(&socket.poll);
     socket.told = 0;
@@ -261,7 +296,9 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
     pool.pop_back();
     return easy;
   }
-  auto easy = std::make_unique<Easy>(judge, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
+  auto easy = std::make_unique<Easy>(
+      judge, tls, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
+  curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
   // Connections outlive the handle that opened them: what closes them must outlive it too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
   curl_easy_setopt(
@@ -273,15 +310,20 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
 void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
   if (easy->running) curl_multi_remove_handle(handle, easy->handle);
   easy->running = false;
+  easy->ssl = tls::nothing();
   std::erase(diallers, easy.get());
   // What libcurl keeps of a failure or a half-sent body in a handle is nobody else's business.
   if (easy->sound && pool.size() < kPooledHandles) pool.push_back(std::move(easy));
 }
 
-Multi::Multi(loop::Loop& loop, Judge judge) : inside_(std::make_unique<Inside>(*this, loop, std::move(judge))) {
+Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls)
+    : inside_(std::make_unique<Inside>(*this, loop, std::move(judge), std::move(tls))) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   auto& in = *inside_;
+  if (in.tls.ca.empty()) in.tls.ca = system_authorities();
+  in.sessions = curl_share_init();
+  curl_share_setopt(in.sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   in.handle = curl_multi_init();
   curl_multi_setopt(in.handle, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
   curl_multi_setopt(in.handle, CURLMOPT_MAXCONNECTS, kKeptConnections);
@@ -297,14 +339,13 @@ Multi::Multi(loop::Loop& loop, Judge judge) : inside_(std::make_unique<Inside>(*
     return 0;
   };
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +on_socket);
-  loop.at_end_of_turn([alive = std::weak_ptr(in.alive), &in] {
-    if (!alive.expired()) in.tell_kernel();
-  });
+  loop.at_end_of_turn([&in] { in.tell_kernel(); }, in.alive);
 }
 
 Multi::~Multi() {
   inside_->pool.clear();
   curl_multi_cleanup(inside_->handle);
+  curl_share_cleanup(inside_->sessions);
 }
 
 std::unique_ptr<Transfer> Multi::start(Order&& order, TransferEvents& events) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All transfers of a loop: libcurl's multi handle, its sockets under libuv's polling, its pool of connections.
+// Transfers of a loop that may share connections: libcurl's multi handle, its sockets under libuv's polling, its pool
+// of connections, all of one TLS identity.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "loop/loop.h"
+#include "penstock/config.h"
 #include "transfer/order.h"
 #include "transfer/transfer.h"
 
@@ -18,8 +20,10 @@ class Multi {
   /// Whether this address may be dialled: asked for every connection attempt, and again whenever a kept one is used.
   using Judge = std::function<bool(std::string_view address, std::uint16_t port)>;
 
-  Multi(loop::Loop& loop, Judge judge);
-  ~Multi();  ///< all transfers must be gone
+  /// Whom https trusts and as whom it speaks: files, read for each connection (the authorities: once an hour). Without
+  /// `tls.ca` those that SSL_CERT_FILE names, or libcurl's.
+  Multi(loop::Loop& loop, Judge judge, TlsConfig tls = {});
+  ~Multi();  ///< all transfers must be gone; not from inside TransferEvents
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
 
@@ -29,6 +33,7 @@ class Multi {
  private:
   friend class Transfer;
   friend struct Easy;
+  static bool is_disturbed(void* ssl);  // a kept connection
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };

@@ -33,7 +33,7 @@ enum class BodyKind : std::uint8_t { none, length, chunked };
 
 struct Order {
   std::string method;
-  std::string origin;    ///< `http://host:port/`, all that libcurl parses
+  std::string origin;    ///< `http://host:port/` or `https://host:port/`, all that libcurl parses
   std::string resource;  ///< the request target, byte-exact
   std::string pin;       ///< `host:port:address[,address…]` for a name; empty for a literal address
   HeaderLines lines;     ///< Host first
@@ -41,6 +41,7 @@ struct Order {
   std::uint64_t length = 0;
   bool expect_continue = false;   ///< say `Expect: 100-continue`; when to send the body is the caller's to decide
   bool fresh_connection = false;  ///< no kept connection, however good it looks
+  bool own_connection = false;    ///< a fresh one, and nobody's after it
   Duration connect_timeout{0};    ///< all addresses together; zero: none
 };
 

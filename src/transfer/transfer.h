@@ -25,14 +25,18 @@ enum class Failure : std::uint8_t {
   incomplete,  ///< shorter than it said
   coding,      ///< broken chunks
   head_too_large,
-  protocol,  ///< not HTTP
+  protocol,     ///< not HTTP
+  certificate,  ///< the upstream's is not acceptable
+  tls,          ///< there is no TLS with it, for another reason
   stopped,   ///< one of TransferEvents asked for it
   internal,
 };
 
 struct Result {
   Failure failure = Failure::none;
-  std::string details;  ///< libcurl's words, for people; empty on success
+  std::string details;  ///< libcurl's words; of TLS a sentence for people; empty on success
+  /// Of https: the upstream has not said that it has ended. A body that ends with its connection may have been longer.
+  bool without_goodbye = false;
 };
 
 /// What a transfer tells and asks. All but on_done() come from inside libcurl: they must not start, drop or resume a

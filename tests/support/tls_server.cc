@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <csignal>
@@ -27,6 +28,14 @@ void block_sigpipe() {
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
+}
+
+/// An alert would be lost in the reset that follows a close with bytes unread.
+void await_end(int fd) {
+  ::shutdown(fd, SHUT_WR);
+  char ignored[1024];
+  while (::recv(fd, ignored, sizeof ignored, 0) > 0) {
+  }
 }
 
 std::string common_name(const X509* certificate) {
@@ -146,8 +155,11 @@ Wrap TlsServer::wrap() {
     block_sigpipe();
     auto layer = std::make_unique<TlsLayer>(in->ssl, fd);
     const Handshake seen = layer->shake();
-    const std::lock_guard lock(in->mutex);
-    in->handshakes.push_back(seen);
+    {
+      const std::lock_guard lock(in->mutex);
+      in->handshakes.push_back(seen);
+    }
+    if (!seen.whole) await_end(fd);
     return seen.whole ? std::move(layer) : nullptr;
   };
 }
