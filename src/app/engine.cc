@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "proxy/local_bookers.h"
+#include "tls/identity.h"
 
 namespace penstock::app {
 
@@ -20,6 +21,18 @@ std::vector<Endpoint> places_of(const std::optional<RedisConfig>& redis) {
   if (!redis || !redis->path.empty()) return {};
   if (redis->host == "localhost") return {{"127.0.0.1", redis->port}, {"::1", redis->port}};
   return {{redis->host, redis->port}};
+}
+
+/// Files that no request could use are found now.
+std::expected<void, Error> check_tls(const Config& config) {
+  const auto named = [](const std::string& name, std::expected<void, Error> fine) {
+    if (!fine) fine.error().message = "upstreams." + name + "." + fine.error().message;
+    return fine;
+  };
+  for (const auto& upstream : config.upstreams) {
+    if (auto fine = named(upstream.name, tls::check(upstream.settings.tls)); !fine) return fine;
+  }
+  return named("\"*\"", tls::check(config.unmatched.tls));
 }
 
 RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
@@ -45,10 +58,11 @@ Engine::~Engine() {
   dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
   office_.reset();
   clients_.reset();
-  multi_.reset();
+  connections_.reset();
 }
 
 std::expected<void, Error> Engine::open() {
+  if (auto fine = check_tls(config_); !fine) return fine;
   auto log = observe::EventLog::open(config_.log.events);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
@@ -74,13 +88,14 @@ void Engine::make_proxy() {
   verdict_ = std::make_unique<access::Verdict>(config_.access, std::vector{listener_->bound(), admin_->bound()},
                                                places_of(config_.redis));
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
-  multi_ = std::make_unique<transfer::Multi>(loop_, [this](std::string_view text, std::uint16_t port) {
-    const auto address = access::parse_address(text);
-    return address && verdict_->destination(*address, port) == access::Destination::allowed;
-  });
+  connections_ =
+      std::make_unique<proxy::Connections>(loop_, config_, [this](std::string_view text, std::uint16_t port) {
+        const auto address = access::parse_address(text);
+        return address && verdict_->destination(*address, port) == access::Destination::allowed;
+      });
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
-                           .multi = *multi_,
+                           .connections = *connections_,
                            .verdict = *verdict_,
                            .config = config_,
                            .events = [this](const Event& event) { tell(event); },

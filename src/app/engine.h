@@ -25,10 +25,10 @@
 #include "penstock/message.h"
 #include "penstock/snapshot.h"
 #include "proxy/clients.h"
+#include "proxy/connections.h"
 #include "proxy/dispatcher.h"
 #include "proxy/local_requester.h"
 #include "redis/booking_office.h"
-#include "transfer/multi.h"
 
 namespace penstock::app {
 
@@ -76,7 +76,7 @@ class Engine {
   std::unique_ptr<observe::AdminServer> admin_;
   std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
-  std::unique_ptr<transfer::Multi> multi_;
+  std::unique_ptr<proxy::Connections> connections_;
   std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;

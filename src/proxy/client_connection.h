@@ -49,6 +49,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   std::size_t untaken() const override { return stream_->unread_by_peer(); }
   void answer_body(std::string_view bytes) override;
   void body_wanted() override;
+  OwnConnections* own_connections() override { return &own_connections_; }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
   void answer_end(const http::Fields& trailers) override;
   void answer_broken() override;
@@ -83,6 +84,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   http::RequestParser parser_;
   http::ResponseWriter writer_;
   http::AnswerTo answering_;
+  OwnConnections own_connections_;
   loop::TurnEnd going_on_;
   std::string unread_;                    // bytes that the parser may not have yet
   std::vector<http::RequestHead> ahead_;  // requests whose turn has not come; only the last may have a body

@@ -43,6 +43,7 @@ class Destination final : public flow::BookerEvents {
       : name(std::move(its_name)),
         entry(its_entry),
         settings(its_settings),
+        connections(services.connections.of(settings.tls)),
         booker(services.make_booker(name, settings, *this)),
         heart({.max_concurrent = settings.max_concurrent,
                .max_pending = settings.queue.max_pending,
@@ -89,6 +90,7 @@ class Destination final : public flow::BookerEvents {
   const std::string name;   ///< of the entry, or host:port
   const std::size_t entry;  ///< 0: made after "*"
   const UpstreamSettings& settings;
+  transfer::Multi& connections;  ///< that all may share
   std::optional<Grouping> grouping;
   const std::unique_ptr<flow::Booker> booker;
   flow::Upstream heart;

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "http/forwarding.h"
+#include "proxy/connections.h"
+#include "proxy/destination.h"
 #include "proxy/dispatcher.h"
 #include "proxy/judging.h"
 
@@ -137,7 +139,20 @@ void Flight::send() {
   const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
   order.lines.reserve(fields.bytes(), fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) order.lines.add(fields[i].name, fields[i].value);
-  transfer_ = services_.multi.start(std::move(order), *this);
+  transfer_ = connections(order).start(std::move(order), *this);
+}
+
+/// Whoever logs in its connection gets one that nobody else uses, before and after; a caller that keeps none gets it
+/// for this request.
+transfer::Multi& Flight::connections(transfer::Order& order) const {
+  const Destination& destination = *exchange_.destination;
+  const bool logs_in = logs_in_connection(exchange_.head.fields);
+  OwnConnections* own = exchange_.requester.own_connections();
+  order.own_connection = logs_in && !own;
+  if (!own) return destination.connections;
+  if (logs_in) own->claim(destination.name);
+  transfer::Multi* claimed = own->to(destination.name, destination.settings.tls, services_.connections);
+  return claimed ? *claimed : destination.connections;
 }
 
 void Flight::on_connected() {
@@ -204,6 +219,8 @@ void Flight::pass_head() {
   const auto& head = reader_.head();
   answered_ = true;
   dispatcher_.heed(exchange_, head);
+  OwnConnections* own = exchange_.requester.own_connections();
+  if (own && asks_to_log_in_connection(head.fields)) own->claim(exchange_.destination->name);
   go_ahead_at_ = 0;
   moved_ = services_.loop.now();
   first_byte_ = moved_ - exchange_.took_off;

@@ -46,6 +46,7 @@ class Flight final : public Journey, public transfer::TransferEvents {
   void dial(const loop::Addresses& addresses);
   void look_up();
   void send();
+  transfer::Multi& connections(transfer::Order& order) const;
   void pass_interim();
   void pass_head();
   bool answer_is_whole() const;

@@ -13,6 +13,7 @@
 #include "http/fields.h"
 #include "http/refusal.h"
 #include "loop/stream.h"
+#include "proxy/connections.h"
 
 namespace penstock::proxy {
 
@@ -32,6 +33,9 @@ class Requester {
 
   /// The request's body is wanted on: more of it was passed on, or the request took off.
   virtual void body_wanted() = 0;
+
+  /// Connections that nobody else shall use; they outlive its exchanges. Nothing: it keeps none.
+  virtual OwnConnections* own_connections() { return nullptr; }
 
   /// Says 200 to a CONNECT and gives its connection away, with the bytes that came behind the CONNECT in `early`.
   /// Like answer_end, the last call. Nothing: there is no connection.

@@ -12,7 +12,7 @@
 #include "loop/resolver.h"
 #include "penstock/config.h"
 #include "penstock/event.h"
-#include "transfer/multi.h"
+#include "proxy/connections.h"
 
 namespace penstock::proxy {
 
@@ -23,7 +23,7 @@ using MakeBooker = std::function<std::unique_ptr<flow::Booker>(
 struct Services {
   loop::Loop& loop;
   loop::Resolver& resolver;
-  transfer::Multi& multi;
+  Connections& connections;
   const access::Verdict& verdict;
   const Config& config;
   EventSink events;

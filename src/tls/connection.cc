@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl looks at the socket of a kept connection only, and there a ticket, the end and an answer that nobody asked for
-// look alike. OpenSSL can tell them apart; it is lent a way to the socket for that, as libcurl's own works only inside
-// libcurl.
+// libcurl looks at the socket of a kept connection only, and there a ticket, the end and an answer that nobody asked
+// for look alike. OpenSSL can tell them apart; it is lent a way to the socket for that, as libcurl's own works only
+// inside libcurl.
 #include "tls/connection.h"
 
 #include <openssl/bio.h>

@@ -27,8 +27,8 @@ void* attached(void* ssl);
 /// Whether bytes that were received wait inside this `SSL*`, where nobody sees them on the socket.
 bool holds_bytes(void* ssl);
 
-/// Whether the peer says something on a connection on which nothing is asked: bytes, its end, or an error. What TLS says
-/// for itself, such as a session ticket that comes late, is read and counts as silence.
+/// Whether the peer says something on a connection on which nothing is asked: bytes, its end, or an error. What TLS
+/// says for itself, such as a session ticket that comes late, is read and counts as silence.
 bool speaks_unasked(void* ssl, int fd);
 
 }  // namespace penstock::tls

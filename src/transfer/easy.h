@@ -81,7 +81,7 @@ struct Easy {
   bool dialled = false;    // an address was allowed
   bool denied = false;     // another was not
   bool no_descriptors = false;
-  bool distrusted = false;  // the kept connection has said something unasked
+  bool distrusted = false;                   // the kept connection has said something unasked
   std::array<char, CURL_ERROR_SIZE> said{};  // by libcurl, of a failure
 };
 

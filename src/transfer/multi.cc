@@ -296,8 +296,7 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
     pool.pop_back();
     return easy;
   }
-  auto easy = std::make_unique<Easy>(
-      judge, tls, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
+  auto easy = std::make_unique<Easy>(judge, tls, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
   curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
   // Connections outlive the handle that opened them: what closes them must outlive it too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));

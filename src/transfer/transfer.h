@@ -28,7 +28,7 @@ enum class Failure : std::uint8_t {
   protocol,     ///< not HTTP
   certificate,  ///< the upstream's is not acceptable
   tls,          ///< there is no TLS with it, for another reason
-  stopped,   ///< one of TransferEvents asked for it
+  stopped,      ///< one of TransferEvents asked for it
   internal,
 };
 

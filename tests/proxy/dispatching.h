@@ -127,13 +127,13 @@ class DispatcherTest : public testing::Test {
     if (dispatcher_) return *dispatcher_;
     verdict_.emplace(config_.access, own_);
     resolver_.emplace(run_.loop, config_.dns);
-    multi_.emplace(run_.loop, [this](std::string_view text, std::uint16_t port) {
+    connections_.emplace(run_.loop, config_, [this](std::string_view text, std::uint16_t port) {
       const auto address = access::parse_address(text);
       return address && verdict_->destination(*address, port) == access::Destination::allowed;
     });
     dispatcher_.emplace(Services{.loop = run_.loop,
                                  .resolver = *resolver_,
-                                 .multi = *multi_,
+                                 .connections = *connections_,
                                  .verdict = *verdict_,
                                  .config = config_,
                                  .events = [this](const Event& event) { told_.emplace_back(event); },
@@ -210,7 +210,7 @@ class DispatcherTest : public testing::Test {
   std::vector<Told> told_;
   std::optional<access::Verdict> verdict_;
   std::optional<loop::Resolver> resolver_;
-  std::optional<transfer::Multi> multi_;
+  std::optional<Connections> connections_;
   std::optional<Dispatcher> dispatcher_;
 };
 

@@ -93,6 +93,21 @@ TEST_F(LocalRequesterTest, trailers_come_along) {
   EXPECT_THAT(response.trailers, ElementsAre(Field{"X-Sum", "7"}));
 }
 
+TEST_F(LocalRequesterTest, one_that_logs_in_its_connection_has_it_to_itself) {
+  test::Origin origin([](test::Origin& self, test::Socket& peer, int number) {
+    while (!peer.read_until("\r\n\r\n").empty()) {
+      self.note(std::to_string(number));
+      peer.send(kOk);
+    }
+  });
+  const std::string url = "http://" + origin.host() + "/";
+  for (const char* authorization : {"", "nTLM abc", "negotiate abc", "Basic abc", ""}) {
+    answers_ = 0;
+    response_to({.url = url, .fields = {{"authorization", authorization}}});
+  }
+  EXPECT_THAT(origin.notes(), ElementsAre("1", "2", "3", "1", "1"));
+}
+
 class BadRequestTest : public LocalRequesterTest, public testing::WithParamInterface<Request> {};
 
 TEST_P(BadRequestTest, is_refused_like_any_other) {

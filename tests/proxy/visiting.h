@@ -25,7 +25,7 @@ class ClientsTest : public DispatcherTest {
       dispatcher();
       clients_ = std::make_unique<Clients>(*dispatcher_, Services{.loop = run_.loop,
                                                                   .resolver = *resolver_,
-                                                                  .multi = *multi_,
+                                                                  .connections = *connections_,
                                                                   .verdict = *verdict_,
                                                                   .config = config_,
                                                                   .events = [](const Event&) {},

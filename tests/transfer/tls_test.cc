@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "sending.h"
 #include "support/tls_server.h"
@@ -379,19 +378,6 @@ TEST_F(TlsTest, an_authority_is_trusted_where_it_is_named_and_nowhere_else) {
   trust({});
   ::unsetenv("SSL_CERT_FILE");
   EXPECT_EQ(get_from(origin), Failure::none) << said_;
-}
-
-TEST_F(TlsTest, keys_are_not_written_to_where_the_environment_says) {
-  // libcurl looks at it when it is initialised, once in a process: this test is one, run by itself.
-  const std::string log = authority_.folder() + "/keys";
-  ::setenv("SSLKEYLOGFILE", log.c_str(), 1);
-  trust({.ca = authority_.file()});
-  TlsServer tls(authority_.issue());
-  Origin origin(test::always(kOk), tls.wrap());
-  EXPECT_EQ(get_from(origin), Failure::none) << said_;
-  ::unsetenv("SSLKEYLOGFILE");
-  std::ifstream written(log);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "");
 }
 
 // Client certificates.

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who shares connections with whom.
+#include "proxy/connections.h"
+
+#include <gtest/gtest.h>
+
+#include "support/test_loop.h"
+
+namespace penstock::proxy {
+namespace {
+
+http::Fields fields(std::string_view name, const std::vector<std::string_view>& values) {
+  http::Fields made;
+  for (const auto value : values) made.add(name, value);
+  return made;
+}
+
+TEST(LogIn, of_a_connection_is_seen_in_a_request) {
+  for (const auto* value : {"NTLM TlRMTVNTUAAB", "ntlm", "Negotiate YII=", "NEGOTIATE\tYII="}) {
+    EXPECT_TRUE(logs_in_connection(fields("authorization", {value}))) << value;
+  }
+  for (const auto* value : {"Basic TlRMTQ==", "Bearer x", "", "NTLMv2 x", "Digest username=NTLM"}) {
+    EXPECT_FALSE(logs_in_connection(fields("Authorization", {value}))) << value;
+  }
+  EXPECT_FALSE(logs_in_connection(fields("X-Authorization", {"NTLM x"})));
+}
+
+TEST(LogIn, is_seen_in_an_answer_wherever_it_stands) {
+  EXPECT_TRUE(asks_to_log_in_connection(fields("www-authenticate", {"Negotiate"})));
+  EXPECT_TRUE(asks_to_log_in_connection(fields("WWW-Authenticate", {"Basic realm=\"x\",NTLM"})));
+  EXPECT_TRUE(asks_to_log_in_connection(fields("WWW-Authenticate", {"Basic realm=\"x\"", "ntlm TlRM"})));
+  EXPECT_FALSE(asks_to_log_in_connection(fields("WWW-Authenticate", {"Basic realm=\"x\"", "Bearer"})));
+}
+
+TEST(ConnectionPools, are_one_for_each_identity) {
+  test::TestLoop run;
+  Config config;
+  for (const std::string name : {"one", "two", "three"}) {
+    auto& upstream = config.upstreams.emplace_back();
+    upstream.name = name;
+    if (name != "two") upstream.settings.tls.ca = "/some/ca.pem";
+  }
+  const Connections connections(run.loop, config, [](std::string_view, std::uint16_t) { return true; });
+  const auto& one = connections.of(config.upstreams[0].settings.tls);
+  const auto& two = connections.of(config.upstreams[1].settings.tls);
+  EXPECT_NE(&one, &two);
+  EXPECT_EQ(&one, &connections.of(config.upstreams[2].settings.tls));
+  EXPECT_EQ(&two, &connections.of(config.unmatched.tls));
+}
+
+TEST(ConnectionPools, of_one_client_are_made_where_it_claims_them) {
+  test::TestLoop run;
+  const Config config;
+  const Connections connections(run.loop, config, [](std::string_view, std::uint16_t) { return true; });
+  OwnConnections own;
+  EXPECT_EQ(own.to("a", {}, connections), nullptr);
+  own.claim("a");
+  own.claim("a");
+  transfer::Multi* made = own.to("a", {}, connections);
+  EXPECT_NE(made, nullptr);
+  EXPECT_NE(made, &connections.of({}));
+  EXPECT_EQ(own.to("a", {}, connections), made);
+  EXPECT_EQ(own.to("b", {}, connections), nullptr);
+}
+
+}  // namespace
+}  // namespace penstock::proxy

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// https to upstreams: what TLS protects, how it fails, and whose connections are whose.
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "support/tls_server.h"
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using test::Authority;
+using test::TlsServer;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+
+/// An authority, an origin that it vouches for, and a proxy that trusts it.
+struct Secure {
+  explicit Secure(const test::Wanted& wanted = {}, Given given = {})
+      : tls(authority.issue(wanted)), origin(tls.wrap()), daemon(trusting(authority, std::move(given))) {}
+  ~Secure() { EXPECT_EQ(origin.complaint(), ""); }
+
+  static Given trusting(const Authority& authority, Given given) {
+    given.environment["SSL_CERT_FILE"] = authority.file();
+    return given;
+  }
+  Reply ask(std::string_view bytes) const {
+    Client client(daemon.port());
+    client.send(bytes);
+    return client.reply();
+  }
+  Reply fetch(std::string_view path) const { return ask(get(origin.url(path))); }
+
+  Authority authority;
+  TlsServer tls;
+  Origin origin;
+  Daemon daemon;
+};
+
+/// The proxy's own answer, and the same in the event of this request.
+void expect_failure(const Daemon& daemon, const Reply& reply, int status, const std::string& error,
+                    const std::string& words) {
+  expect_own_answer(reply, {status}, error);
+  EXPECT_THAT(reply.field("proxy-status"), HasSubstr(words));
+  EXPECT_THAT(reply.reason, HasSubstr(words)) << "most clients show nothing else";
+  const auto errors = daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].at("error"), error);
+  EXPECT_EQ(errors[0].at("status"), status);
+  EXPECT_THAT(errors[0].at("detail").get<std::string>(), HasSubstr(words));
+}
+
+TEST(Certificate, that_is_not_good_is_502_and_said_to_be_what_it_is) {
+  const std::vector<std::pair<test::Wanted, std::string>> all{
+      {{.expired = true}, "has expired"},
+      {{.not_yet = true}, "is not valid yet"},
+      {{.names = {"other.test"}, .addresses = {}}, "is for another name"},
+      {{.self_signed = true}, "is signed by itself only"}};
+  for (const auto& [wanted, words] : all) {
+    SCOPED_TRACE(words);
+    Secure stage(wanted);
+    expect_failure(stage.daemon, stage.fetch("/"), 502, "tls_certificate_error", words);
+    EXPECT_EQ(stage.origin.count(), 0u) << "not a byte of the request";
+  }
+}
+
+TEST(Certificate, of_an_authority_that_nobody_knows_is_502) {
+  Secure stage;
+  Authority other;
+  TlsServer tls(other.issue());
+  Origin origin(tls.wrap());
+  expect_failure(stage.daemon, stage.ask(get(origin.url())), 502, "tls_certificate_error",
+                 "comes from an authority that is not trusted here");
+  EXPECT_EQ(stage.fetch("/").body, "hello") << "others are none the worse";
+}
+
+/// An upstream that meets a client's hello with these bytes.
+struct Blunt {
+  explicit Blunt(std::string bytes)
+      : listener(Socket::listen(8, &port)), answering([this, bytes = std::move(bytes)] {
+          Socket peer(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+          std::string hello;
+          peer.receive(hello);
+          peer.send(bytes);
+          peer.receive(hello);
+        }) {}
+  ~Blunt() { answering.join(); }
+  std::string url() const { return "https://127.0.0.1:" + std::to_string(port) + "/"; }
+
+  std::uint16_t port = 0;
+  Socket listener;
+  std::thread answering;
+};
+
+TEST(Handshake, with_an_upstream_that_speaks_no_tls_is_502) {
+  Secure stage;
+  const Blunt upstream("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  expect_failure(stage.daemon, stage.ask(get(upstream.url())), 502, "tls_protocol_error", "does not speak TLS");
+}
+
+TEST(Handshake, that_ends_with_an_alert_is_502) {
+  Secure stage;
+  const Blunt upstream(std::string("\x15\x03\x03\x00\x02\x02\x28", 7));
+  expect_failure(stage.daemon, stage.ask(get(upstream.url())), 502, "tls_protocol_error", "alert handshake failure");
+}
+
+TEST(Handshake, that_stalls_is_504_when_the_time_to_connect_is_over) {
+  Secure stage({}, with_defaults("timeouts: { connect: 300ms }"));
+  std::uint16_t port = 0;
+  Socket listener = Socket::listen(8, &port);  // its system accepts, and nobody says a word
+  expect_failure(stage.daemon, stage.ask(get("https://127.0.0.1:" + std::to_string(port) + "/")), 504,
+                 "connection_timeout", "timeouts.connect");
+}
+
+TEST(Handshake, that_demands_a_client_certificate_is_502_without_one) {
+  Secure stage;
+  TlsServer tls(stage.authority.issue(), {.client_ca = stage.authority.file()});
+  Origin origin(tls.wrap());
+  expect_failure(stage.daemon, stage.ask(get(origin.url())), 502, "tls_protocol_error", "demands a client certificate");
+  EXPECT_EQ(origin.count(), 0u);
+}
+
+TEST(Originated, requests_use_one_connection_one_after_the_other) {
+  Secure stage;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(stage.fetch("/" + std::to_string(i)).body, "hello");
+  }
+  EXPECT_EQ(stage.origin.connections(), 1u);
+  const auto shaken = stage.tls.handshakes();
+  ASSERT_EQ(shaken.size(), 1u);
+  EXPECT_EQ(shaken[0].version, "TLSv1.3");
+  EXPECT_EQ(shaken[0].offered, "http/1.1");
+  EXPECT_EQ(stage.origin.seen()[0].fields.find("host"), stage.origin.host());
+}
+
+TEST(Originated, bodies_pass_both_ways_byte_for_byte) {
+  Secure stage;
+  stage.origin.on("/echo", scripts::echoes());
+  const std::string body = pattern(7, kMiB);
+  for (const bool chunked : {false, true}) {
+    Client client(stage.daemon.port());
+    std::string request = with_body("POST", stage.origin.url("/echo"), body);
+    if (chunked) {
+      request = "POST " + stage.origin.url("/echo") + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+      for (std::size_t at = 0; at < body.size(); at += 10'007) request += chunk(body.substr(at, 10'007));
+      request += "0\r\n\r\n";
+    }
+    std::thread sending([&] { client.send(request); });
+    const Reply reply = client.reply();
+    sending.join();
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_TRUE(reply.whole);
+    EXPECT_TRUE(reply.body == body);
+  }
+  stage.origin.on("/sized", scripts::sized(kMiB));
+  stage.origin.on("/chunks", scripts::chunked(kMiB, 1000));
+  for (const char* path : {"/sized", "/chunks"}) {
+    const Reply reply = stage.fetch(path);
+    EXPECT_TRUE(reply.whole && reply.body == pattern(0, kMiB)) << path;
+  }
+}
+
+TEST(Originated, answers_wait_for_a_slow_reader_and_arrive_whole) {
+  Secure stage;
+  std::atomic<std::uint64_t> sent = 0;
+  constexpr std::uint64_t kSize = 64 * kMiB;
+  stage.origin.on("/big", [&](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(kSize) + "\r\n\r\n");
+    while (sent < kSize && visit.write(pattern(sent, 64 * 1024))) sent += 64 * 1024;
+  });
+  Client client(stage.daemon.port(), 64 * 1024);
+  client.send(get(stage.origin.url("/big")));
+  ASSERT_TRUE(client.hears_within(kPatience));
+  std::uint64_t last = 0;
+  ASSERT_TRUE(eventually([&] {
+    std::this_thread::sleep_for(200ms);  // the flow has stopped when a while brings nothing new
+    return std::exchange(last, sent.load()) == sent.load() && last > 0;
+  }));
+  EXPECT_LT(sent, kSize) << "only what the sockets between hold";
+  std::uint64_t got = 0;
+  bool exact = true;
+  const Reply reply = client.reply(false, [&](std::string_view bytes) {
+    exact = exact && is_pattern(got, bytes);
+    got += bytes.size();
+  });
+  EXPECT_TRUE(reply.whole);
+  EXPECT_TRUE(exact);
+  EXPECT_EQ(got, kSize);
+}
+
+// Whoever can cut a connection could otherwise shorten what ends with it.
+TEST(Originated, an_answer_that_is_cut_off_does_not_look_whole) {
+  Secure stage;
+  for (const bool politely : {true, false}) {
+    stage.origin.on("/", [=](Visit& visit) {
+      visit.read_body();
+      visit.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall there is");
+      politely ? visit.close() : visit.cut();
+    });
+    const Reply reply = stage.fetch("/");
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_EQ(reply.whole, politely);
+    const auto ends = stage.daemon.await_events(1, politely ? "complete" : "error");
+    ASSERT_EQ(ends.size(), 1u);
+    if (!politely) {
+      EXPECT_EQ(ends[0].at("error"), "http_response_incomplete");
+    }
+  }
+}
+
+TEST(Originated, keys_of_tls_are_written_nowhere) {
+  Authority files;
+  const std::string log = files.folder() + "/keys";
+  Secure stage({}, {.environment = {{"SSLKEYLOGFILE", log}}});
+  EXPECT_EQ(stage.fetch("/").body, "hello");
+  std::ifstream written(log);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "");
+}
+
+// Who one is.
+
+std::string files(const Authority& authority, const test::Issued& issued) {
+  return "tls: { ca: " + authority.file() + ", clientCert: " + issued.certificate + ", clientKey: " + issued.key + " }";
+}
+
+TEST(Identities, never_share_connections) {
+  Authority authority;
+  const auto alice = authority.issue({.common_name = "alice"}), bob = authority.issue({.common_name = "bob"});
+  TlsServer tls(authority.issue(), {.client_ca = authority.file()});
+  Origin origin(tls.wrap());
+  Daemon daemon({.yaml = "upstreams:\n  a: { match: 127.0.0.1/a, " + files(authority, alice) +
+                         " }\n  b: { match: 127.0.0.1/b, " + files(authority, bob) + " }\n  c: { match: 127.0.0.1/c, " +
+                         files(authority, alice) + " }\n"});
+  Client client(daemon.port());
+  for (int i = 0; i < 5; ++i) {
+    for (const char* path : {"/a", "/b", "/c"}) {
+      client.send(get(origin.url(path)));
+      EXPECT_EQ(client.reply().body, "hello");
+    }
+  }
+  std::map<std::size_t, std::set<std::string>> peers;
+  for (const auto& seen : origin.seen()) {
+    EXPECT_EQ(seen.peer, seen.target == "/b" ? "bob" : "alice");
+    peers[seen.connection].insert(seen.peer);
+  }
+  EXPECT_EQ(peers.size(), 2u) << "one for each, and a and c are the same";
+  for (const auto& [connection, names] : peers) EXPECT_EQ(names.size(), 1u);
+}
+
+TEST(Identities, whose_files_are_no_good_are_found_at_start) {
+  Authority authority;
+  const auto alice = authority.issue(), bob = authority.issue();
+  const std::string none = authority.folder() + "/none.pem";
+  std::ofstream(none) << "nothing of the kind\n";
+  const std::vector<std::pair<std::string, std::string>> all{
+      {"tls: { ca: /nowhere/ca.pem }", "upstreams.a.tls.ca: cannot read /nowhere/ca.pem: No such file"},
+      {"tls: { ca: " + none + " }", "upstreams.a.tls.ca: there is no certificate in "},
+      {files(authority, {none, alice.key}), "upstreams.a.tls.clientCert: there is no certificate in "},
+      {files(authority, {alice.certificate, none}), "upstreams.a.tls.clientKey: there is no private key in "},
+      {files(authority, {alice.certificate, bob.key}), "does not belong to "}};
+  for (const auto& [tls, words] : all) {
+    std::string said;
+    try {
+      Daemon daemon({.yaml = "upstreams:\n  a: { match: a.test, " + tls + " }\n", .is_clean = false});
+    } catch (const std::exception& error) {
+      said = error.what();
+    }
+    EXPECT_THAT(said, HasSubstr(words));
+  }
+}
+
+// NTLM and Negotiate log in a connection, not a request: whoever uses it after that is taken for the same.
+
+/// Answers as a server does that knows a connection after three steps. The connection's number is what it knows.
+Origin::Script logging_in(const std::string& scheme) {
+  return [scheme, known = std::make_shared<std::set<std::size_t>>(),
+          mutex = std::make_shared<std::mutex>()](Visit& visit) {
+    visit.read_body();
+    const auto& request = visit.request();
+    const std::string said = request.fields.find("authorization").value_or("");
+    const std::lock_guard lock(*mutex);
+    if (known->contains(request.connection)) return void(visit.answer(200, "known"));
+    if (said == scheme + " three") {
+      known->insert(request.connection);
+      return void(visit.answer(200, "welcome"));
+    }
+    const std::string challenge = said == scheme + " one" ? " two" : "";
+    visit.answer(401, "who?", "WWW-Authenticate: Basic realm=\"x\", " + scheme + challenge + "\r\n");
+  };
+}
+
+std::string says(const std::string& url, const std::string& authorization) {
+  return get(url, "Authorization: " + authorization + "\r\n");
+}
+
+void log_in(const Origin& origin, const Daemon& daemon, const std::string& scheme) {
+  std::list<Client> clients;
+  for (int i = 0; i < 2; ++i) {
+    Client& client = clients.emplace_back(daemon.port());
+    const std::string url = origin.url("/" + std::to_string(i));
+    client.send(get(url));
+    EXPECT_EQ(client.reply().status, 401);
+    client.send(says(url, scheme + " one"));
+    EXPECT_EQ(client.reply().field("www-authenticate"), "Basic realm=\"x\", " + scheme + " two");
+    client.send(says(url, scheme + " three"));
+    EXPECT_EQ(client.reply().body, "welcome");
+    for (int more = 0; more < 3; ++more) {
+      client.send(get(url));  // nothing of the log-in is in it, and the connection speaks for the client
+      EXPECT_EQ(client.reply().body, "known");
+    }
+  }
+  Client stranger(daemon.port());
+  for (int i = 0; i < 3; ++i) {
+    stranger.send(get(origin.url("/other")));
+    EXPECT_EQ(stranger.reply().status, 401) << "a stranger is nobody";
+  }
+}
+
+TEST(ConnectionLogin, belongs_to_the_client_that_did_it) {
+  for (const std::string scheme : {"NTLM", "Negotiate"}) {
+    Secure stage;
+    stage.origin.otherwise(logging_in(scheme));
+    log_in(stage.origin, stage.daemon, scheme);
+    std::map<std::string, std::set<std::size_t>> connections;
+    for (const auto& seen : stage.origin.seen()) {
+      if (seen.target == "/other") continue;
+      if (seen.fields.has("authorization") || connections.contains(seen.target))
+        connections[seen.target].insert(seen.connection);
+    }
+    ASSERT_EQ(connections.size(), 2u);
+    for (const auto& [target, used] : connections) EXPECT_EQ(used.size(), 1u) << "all steps of " << target;
+    EXPECT_NE(connections.at("/0"), connections.at("/1"));
+    for (const auto& seen : stage.origin.seen()) {
+      for (const auto& [target, used] : connections) {
+        if (used.contains(seen.connection)) {
+          EXPECT_EQ(seen.target, target);
+        }
+      }
+    }
+  }
+}
+
+TEST(ConnectionLogin, ends_with_the_client) {
+  Stage stage;
+  stage.origin.otherwise(logging_in("NTLM"));
+  std::atomic<bool> ended = false;
+  stage.origin.on("/wait", [&](Visit& visit) {
+    visit.answer(200, "waiting");
+    ended = visit.sees_the_end();
+  });
+  {
+    Client client(stage.daemon.port());
+    client.send(says(stage.url(), "ntlm one"));  // any case
+    EXPECT_EQ(client.reply().status, 401);
+    client.send(get(stage.url("/wait")));
+    EXPECT_EQ(client.reply().body, "waiting");
+  }
+  EXPECT_TRUE(eventually([&] { return ended.load(); })) << "nobody else may have it";
+  EXPECT_EQ(stage.origin.connections(), 1u);
+}
+
+}  // namespace
+}  // namespace penstock::trial
