@@ -77,8 +77,9 @@ void Upgrade::read_head(std::string_view bytes) {
 
 void Upgrade::pass_interim() {
   const auto& head = reader_.head();
-  exchange_.requester.answer_interim(head.status, head.reason,
-                                     http::response_fields(head, services_.config.proxy.via, std::nullopt));
+  exchange_.requester.answer_interim(
+      head.status, head.reason,
+      http::response_fields(head, exchange_.target, services_.config.proxy.via, std::nullopt));
 }
 
 void Upgrade::switch_protocols(std::string_view behind) {
@@ -88,7 +89,7 @@ void Upgrade::switch_protocols(std::string_view behind) {
   }
   answered_ = true;
   timer_.stop();
-  auto fields = http::response_fields(head, services_.config.proxy.via, Duration{exchange_.waited});
+  auto fields = http::response_fields(head, exchange_.target, services_.config.proxy.via, Duration{exchange_.waited});
   http::add_upgrade(fields, http::upgrades_passed(head.fields));
   exchange_.requester.answer_interim(head.status, head.reason, fields);
   std::string early;
@@ -104,9 +105,9 @@ void Upgrade::pass_head() {
   dispatcher_.heed(exchange_, head);
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head.has_length ? std::optional(head.content_length) : std::nullopt;
-  exchange_.requester.answer_head(head.status, head.reason,
-                                  http::response_fields(head, services_.config.proxy.via, Duration{exchange_.waited}),
-                                  length);
+  exchange_.requester.answer_head(
+      head.status, head.reason,
+      http::response_fields(head, exchange_.target, services_.config.proxy.via, Duration{exchange_.waited}), length);
   decoder_.emplace(reader_, exchange_.head.method);
 }
 
