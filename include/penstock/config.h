@@ -150,7 +150,11 @@ struct BaseUrl {
 
 /// The URL, or what is wrong with it.
 std::expected<BaseUrl, std::string> parse_base_url(std::string_view text);
-std::string to_string(const BaseUrl&);
+inline std::string to_string(const BaseUrl& url) {
+  const bool v6 = url.host.find(':') != std::string::npos, usual = url.port == (url.secure ? 443 : 80);
+  return (url.secure ? "https://" : "http://") + (v6 ? "[" + url.host + "]" : url.host) +
+         (usual ? "" : ":" + std::to_string(url.port)) + url.path;
+}
 
 struct UpstreamConfig {
   std::string name;          ///< a label in metrics: [A-Za-z0-9_.-]+

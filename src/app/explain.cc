@@ -6,6 +6,8 @@
 
 #include "access/verdict.h"
 #include "app/commands.h"
+#include "app/governed.h"
+#include "app/journey.h"
 #include "app/settings.h"
 #include "config/units.h"
 #include "http/target.h"
@@ -31,17 +33,25 @@ std::string pattern_of(const Config& config, const proxy::Route& route) {
   return to_string(*route.pattern) + " of upstreams." + config.upstreams[route.entry - 1].name;
 }
 
-void print_route(const Config& config, const proxy::Router& router, const http::Target& target) {
-  const auto route = router.route(target);
+void print_nowhere(const std::string& why) {
+  line("upstream", "none");
+  line("why", why);
+}
+
+void print_route(const Config& config, const proxy::Router& router, const Journey& journey) {
+  const auto& route = journey.route;
+  if (journey.way == Journey::Way::gateway) {
+    const auto& upstream = config.upstreams[route.entry - 1];
+    line("upstream", upstream.name);
+    return line("why", "/@" + upstream.name + " is its baseUrl " + to_string(*upstream.base_url));
+  }
   if (!route.pattern) {
-    line("upstream", route.denied ? "none" : target.authority());
-    line("why", route.denied ? "no pattern fits, and unmatched is deny: refused with 403"
-                             : "no pattern fits: an upstream of its own after the entry \"*\"");
-    return;
+    line("upstream", journey.dialled.authority());
+    return line("why", "no pattern fits: an upstream of its own after the entry \"*\"");
   }
   line("upstream", config.upstreams[route.entry - 1].name);
   line("why", "pattern " + to_string(*route.pattern) + ": " + proxy::why(*route.pattern));
-  const auto candidates = router.candidates(target);
+  const auto candidates = router.candidates(journey.asked);
   for (std::size_t i = 1; i < candidates.size(); ++i) {
     line("", "wins over " + pattern_of(config, candidates[i]) + ": " + proxy::why(*candidates[i].pattern));
   }
@@ -81,18 +91,6 @@ std::string in_words(const LimitConfig& limit, bool redis) {
   text += redis && limit.shared ? ", shared" : ", this process";
   if (limit.mode == LimitConfig::Mode::refuse) text += ", refuses with 429";
   return text;
-}
-
-/// What the proxy is asked for: of an https URL its host and port, by CONNECT.
-std::expected<http::Target, http::Refusal> asked_for(const std::string& url) {
-  constexpr std::string_view kHttps = "https://";
-  if (!url.starts_with(kHttps)) return http::parse_target("GET", url);
-  const std::string rest = url.substr(kHttps.size());
-  const auto as_http = http::parse_target("GET", "http://" + rest);
-  if (!as_http) return as_http;
-  const auto authority = http::parse_authority(rest.substr(0, rest.find_first_of("/?")));
-  const auto port = authority->port != 0 ? authority->port : std::uint16_t{443};
-  return http::Target{.host = as_http->host, .port = port, .literal = as_http->literal, .tunnel = true};
 }
 
 void print_group(const UpstreamSettings& settings, const http::Target& target) {
@@ -139,13 +137,59 @@ std::string verdict_on(const Config& config, const access::Address& address, std
   return special + ", allowed";
 }
 
-void print_travel(const Config& config, const http::Target& target) {
-  const bool closed = target.tunnel && std::ranges::count(config.access.connect_ports, target.port) == 0;
-  if (closed) return line("travels", "not at all: its port is not in access.connectPorts, refused with 403");
-  line("travels", target.tunnel
-                      ? "as a tunnel to " + target.authority() + ", which is governed as a whole: one departure,"
-                      : "plain http to " + target.authority() + ", each request on its own");
-  if (target.tunnel) line("", "and a slot until it closes, however many requests it carries (https.md)");
+bool has(const std::vector<std::uint16_t>& ports, std::uint16_t port) { return std::ranges::count(ports, port) > 0; }
+
+std::string url_of_proxy(const Config& config) { return "http://" + to_string(from_here(config.proxy.listen)); }
+
+void print_governed(const std::string& text) {
+  const auto cut = std::min(text.find("; "), text.size() - 1) + 1;
+  line("governed", text.substr(0, cut));
+  if (cut < text.size()) line("", text.substr(cut + 1));
+}
+
+/// Some clients ask for a tunnel where others send a plain request.
+std::string inside_connect(const AccessConfig& access, std::uint16_t port) {
+  const std::string text = "inside a CONNECT, as Node's undici sends it, ", named = "port " + std::to_string(port);
+  if (!has(access.connect_ports, port)) return text + "refused: " + named + " is not in access.connectPorts";
+  if (has(access.plain_ports, port)) return text + "the same (access.plainPorts)";
+  return text + "it is a tunnel: " + named + " is not in access.plainPorts";
+}
+
+/// How the application would have to ask, to have each request governed.
+std::string instead_of_tunnel(const Config& config, const Journey& journey) {
+  const auto entry = journey.route.entry;
+  const auto& target = journey.dialled;
+  if (entry != 0 && config.upstreams[entry - 1].base_url)
+    return "for each on its own, let the application call " + url_of_proxy(config) + "/@" +
+           config.upstreams[entry - 1].name;
+  if (target.port == 80) return "for each on its own, give it a baseUrl: originating turns port 80 into 443";
+  const bool originates = settings_of(config, entry).https == Https::originate;
+  const auto port = target.port == 443 ? std::uint16_t{80} : target.port;
+  const http::Target plain{.scheme = "http", .host = target.host, .port = port};
+  return "for each on its own, " + std::string(originates ? "" : "set https: originate, and ") +
+         "let the application call http://" + plain.host_field();
+}
+
+void print_tunnel(const Config& config, const Journey& journey) {
+  const auto& target = journey.dialled;
+  const bool closed = !has(config.access.connect_ports, target.port);
+  line("travels", closed ? "not at all: its port is not in access.connectPorts, refused with 403"
+                         : "as a tunnel to " + target.authority() + ", which is governed as a whole: one departure,");
+  if (!closed) line("", "and a slot until it closes, however many requests it carries (https.md);");
+  line("", instead_of_tunnel(config, journey));
+}
+
+void print_travel(const Config& config, const Journey& journey) {
+  const auto& target = journey.dialled;
+  if (target.tunnel) {
+    print_tunnel(config, journey);
+  } else {
+    const auto as = target.secure() ? "as https to " : "plain http to ";
+    const auto wire = journey.way == Journey::Way::gateway ? ", for " + target.resource : "";
+    line("travels", as + target.authority() + wire + ", each request on its own");
+  }
+  const bool by_url = journey.way == Journey::Way::plain || journey.way == Journey::Way::secured;
+  if (by_url) line("", inside_connect(config.access, journey.asked.port));
   const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
   line("address", address ? verdict_on(config, *address, target.port)
                           : "resolved at take-off; each address is judged then, by access.allow and access.deny");
@@ -156,18 +200,21 @@ void print_travel(const Config& config, const http::Target& target) {
 int explain(const std::string& config_file, const std::string& url) {
   const auto config = settings(config_file);
   if (!config) return 1;
-  const auto target = asked_for(url);
-  if (!target) return complain(url + ": " + target.error().details);
   const proxy::Router router{*config};
-  const auto route = router.route(*target);
+  const auto journey = journey_of(*config, router, url);
+  const bool unknown = !journey && journey.error().why == http::Why::gateway_unknown;
+  if (!journey && !unknown) return complain(url + ": " + journey.error().details);
   std::cout << url << '\n';
-  print_route(*config, router, *target);
-  if (route.denied) return 0;
-  const auto& held_to = settings_of(*config, route.entry);
-  print_group(held_to, *target);
-  print_limits(held_to, config->redis, target->tunnel);
-  print_timeouts(held_to.timeouts, target->tunnel);
-  print_travel(*config, *target);
+  if (unknown) return print_nowhere(journey.error().details + ": refused with 404"), 0;
+  if (journey->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
+  print_route(*config, router, *journey);
+  const auto& held_to = settings_of(*config, journey->route.entry);
+  const bool tunnel = journey->dialled.tunnel;
+  print_group(held_to, journey->dialled);
+  print_limits(held_to, config->redis, tunnel);
+  print_timeouts(held_to.timeouts, tunnel);
+  print_governed(governed(*config, journey->route.entry, url_of_proxy(*config)));
+  print_travel(*config, *journey);
   return 0;
 }
 

@@ -3,8 +3,10 @@
 #include <iostream>
 
 #include "app/commands.h"
+#include "app/governed.h"
 #include "app/settings.h"
 #include "app/signals.h"
+#include "observe/notices.h"
 #include "penstock/proxy.h"
 
 namespace penstock::app {
@@ -21,6 +23,8 @@ void announce(const Config& config, const Proxy& proxy) {
   const std::string line = "penstock " + version() + " listening on " + bound(config.proxy.listen, proxy.url()) +
                            ", admin on " + bound(config.admin.listen, proxy.admin_url()) + "\n";
   std::cerr << line;
+  const auto say = observe::notices_to_stderr(config.log.level);
+  for (auto& text : all_governed(config, proxy.url())) say({.level = LogLevel::info, .text = std::move(text)});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `baseUrl`: read, judged and written back. What stands behind the scheme is judged as a pattern of `match` is, and
+// `baseUrl`: read and judged. What stands behind the scheme is judged as a pattern of `match` is, and
 // then as strictly as the target of a request. No sentence repeats the URL: there may be a password in it.
 #include <algorithm>
 
@@ -13,8 +13,6 @@ using Wrong = std::unexpected<std::string>;
 
 constexpr std::size_t kLongestLabel = 63;
 constexpr std::string_view kExample = "as in https://api.example.com/v1";
-
-std::uint16_t default_port(bool secure) { return secure ? 443 : 80; }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
@@ -61,15 +59,9 @@ std::expected<BaseUrl, std::string> parse_base_url(std::string_view text) {
   if (auto wrong = wrong_with_host(place->host)) return Wrong(*wrong);
   if (has_dot_segment(place->path)) return Wrong("its path has a . or .. between slashes");
   url.host = std::move(place->host);
-  url.port = place->port.value_or(default_port(url.secure));
+  url.port = place->port.value_or(url.secure ? 443 : 80);
   url.path = std::move(place->path);
   return url;
-}
-
-std::string to_string(const BaseUrl& url) {
-  Match place{.host = url.host, .path = url.path};
-  if (url.port != default_port(url.secure)) place.port = url.port;
-  return (url.secure ? "https://" : "http://") + to_string(place);
 }
 
 }  // namespace penstock

@@ -39,7 +39,8 @@ Json settings_json(const UpstreamSettings& settings) {
             {"firstByte", text_of(first_byte)},
             {"idle", text_of(idle)},
             {"total", text_of(total)},
-            {"tunnelIdle", text_of(tunnel_idle)}}}};
+            {"tunnelIdle", text_of(tunnel_idle)}}},
+          {"https", settings.https == Https::originate ? "originate" : "tunnel"}};
 }
 
 struct ParametersJson {
@@ -94,9 +95,14 @@ Json redis_json(const std::optional<RedisConfig>& redis) {
           {"whenDown", kWhenDown[static_cast<std::size_t>(redis->when_down)]}};
 }
 
+Json tls_json(const TlsConfig& tls) {
+  return {{"ca", tls.ca}, {"clientCert", tls.client_cert}, {"clientKey", tls.client_key}};
+}
+
 Json entry_json(const std::string& name, const std::vector<Match>& match, const UpstreamSettings& settings) {
   Json entry{{"name", name}, {"match", Json::array()}};
   for (const Match& one : match) entry["match"].push_back(text_of(one));
+  if (settings.tls != TlsConfig{}) entry["tls"] = tls_json(settings.tls);
   entry.update(settings_json(settings));
   entry.update(limits_json(settings));
   return entry;
@@ -106,6 +112,7 @@ Json configuration_json(const Config& config) {
   Json entries = Json::array();
   for (const UpstreamConfig& one : config.upstreams) {
     entries.push_back(entry_json(one.name, one.match, one.settings));
+    if (one.base_url) entries.back()["baseUrl"] = to_string(*one.base_url);
   }
   entries.push_back(entry_json("*", {}, config.unmatched));
   return {

@@ -97,7 +97,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   std::unique_ptr<Opened> opened_;
   std::unique_ptr<http::Target> outside_;  // all requests come inside a CONNECT to there
   bool greeted_ = false;                   // the 200 was said, and a tunnel is wanted
-  bool upgrading_ = false;        // it may become a tunnel: what comes behind it may not be HTTP
+  bool upgrading_ = false;                 // it may become a tunnel: what comes behind it may not be HTTP
   bool reading_ = false;
   bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;

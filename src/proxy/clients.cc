@@ -13,7 +13,8 @@ Clients::Clients(Dispatcher& dispatcher, const Services& services)
 
 void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   const auto address = access::parse_address(stream->peer().address);
-  const bool welcome = address && services_.verdict.client(*address);
+  if (!address) return;  // it has reset already: nobody is there to be judged or answered
+  const bool welcome = services_.verdict.client(*address);
   auto connection = std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), welcome);
   connections_.emplace(connection.get(), std::move(connection));
 }

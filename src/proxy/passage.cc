@@ -71,8 +71,8 @@ void Passage::ended(Side& side) {
 }
 
 /// A client that resets when the upstream has said all has closed too. One that had closed its side and resets at what
-/// still comes is what most are that use TLS: they do not wait for the upstream's last words. Otherwise something was cut
-/// off. But for the first the other side must see it.
+/// still comes is what most are that use TLS: they do not wait for the upstream's last words. Otherwise something was
+/// cut off. But for the first the other side must see it.
 void Passage::gone(Side& side) {
   const bool client = &side == &client_;
   if (client && upstream_.has_ended) return end(false);

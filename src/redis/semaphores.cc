@@ -39,6 +39,16 @@ std::int64_t Semaphores::One::waiting() const {
   return sum;
 }
 
+std::string Semaphores::One::tell(std::int64_t spare, std::int64_t waiting_besides) {
+  told_meanwhile |= asks > 0;
+  return permits.told(spare, waiting_besides);
+}
+
+void Semaphores::One::ask_ended(std::int64_t claim) {
+  permits.unclaim(claim);
+  if (--asks == 0) told_meanwhile = false;
+}
+
 Time Semaphores::lease(LimitIndex place) const {
   return std::get<SemaphoreConfig>(limits_[static_cast<std::size_t>(place)].kind).lease.count();
 }
@@ -71,23 +81,27 @@ Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::st
     const auto lane = of.awaited.find(group);
     const auto mine = lane == of.awaited.end() ? 0 : static_cast<std::int64_t>(lane->second);
     claims.push_back(of.permits.claim());
-    told.push_back(of.permits.told(claims.back(), of.waiting() - mine));
+    told.push_back(of.tell(claims.back(), of.waiting() - mine));
+    ++of.asks;
   });
   return claims;
 }
 
+/// What was told after the ask named those only that waited then: by that, Redis took this lane out of the line again.
 void Semaphores::answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits,
                           Time sent, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
   std::size_t i = 0;
   each_of(group, [&](Entry& entry) {
     One& of = entry.second;
-    of.permits.unclaim(claims[i]);
+    const bool in_line = !of.told_meanwhile;
+    of.ask_ended(claims[i]);
     of.permits.granted(permits[2 * i]);
     of.permits.renewed(sent, loop_.now(), permits[2 * i + 1]);
     of.permits.use(static_cast<std::int64_t>(departures));
     of.awaited.erase(std::string(group));
-    if (entry.first.limit == awaits && awaited > 0) of.awaited.emplace(group, awaited);
-    if (of.permits.spare() > 0) tell_later(entry);
+    const bool waits = entry.first.limit == awaits && awaited > 0;
+    if (waits) of.awaited.emplace(group, awaited);
+    if (of.permits.spare() > 0 || (waits && !in_line)) tell_later(entry);
     cut(entry, of.permits.excess());
     ++i;
   });
@@ -96,14 +110,14 @@ void Semaphores::answered(std::string_view group, const Claims& claims, const st
 void Semaphores::failed(std::string_view group, const Claims& claims) {
   std::size_t i = 0;
   each_of(group, [&](Entry& entry) {
-    entry.second.permits.unclaim(claims[i++]);
+    entry.second.ask_ended(claims[i++]);
     entry.second.awaited.erase(std::string(group));
     tell_later(entry);
   });
 }
 
 void Semaphores::tell(std::vector<std::string>& told) {
-  each_of({}, [&](Entry& entry) { told.push_back(entry.second.permits.told(0, entry.second.waiting())); });
+  each_of({}, [&](Entry& entry) { told.push_back(entry.second.tell(0, entry.second.waiting())); });
 }
 
 void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
@@ -148,9 +162,12 @@ void Semaphores::renewed(const Named& which, Time sent, std::int64_t granted, st
   offer_spare(*found);
 }
 
+/// Messages come over a connection of their own, and may overtake the answer to an ask: what that was granted is in the
+/// total already, and is not spare. Then a renewal tells, whose answer comes after that one.
 void Semaphores::granted(const Named& which, std::int64_t total) {
   const auto found = all_.find(which);
   if (found == all_.end() || total > kMostPermits) return;
+  if (found->second.asks > 0) return tell_later(*found);
   found->second.permits.granted(total);
   offer_spare(*found);
 }
@@ -161,6 +178,11 @@ void Semaphores::offer_spare(Entry& entry) {
   One& of = entry.second;
   if (of.permits.spare() == 0) return;
   tell_later(entry);
+  call_waiting(entry);
+}
+
+void Semaphores::call_waiting(Entry& entry) {
+  One& of = entry.second;
   if (of.awaited.empty()) return;
   of.awaited.clear();
   events_.may_ask(of_group(entry.first.limit) ? Scope::group : Scope::upstream, of.group);
@@ -174,9 +196,10 @@ void Semaphores::tell_later(Entry& entry) {
 void Semaphores::tell_news() {
   for (Entry* entry : std::exchange(news_, {})) {
     One& of = entry->second;
+    if (of.permits.spare() > 0) call_waiting(*entry);
     of.news = false;
     of.permits.return_spare();
-    renew_(entry->first, of.permits.told(0, of.waiting()));
+    renew_(entry->first, of.tell(0, of.waiting()));
   }
 }
 
@@ -203,7 +226,7 @@ void Semaphores::look_at_clock() {
   for (Entry* entry : fenced) cut(*entry, entry->second.permits.in_use() - allowance_(entry->first.limit));
   std::erase_if(all_, [now](const auto& entry) {
     const One& of = entry.second;
-    return !of.news && of.awaited.empty() && of.permits.forgettable(now);
+    return !of.news && of.asks == 0 && of.awaited.empty() && of.permits.forgettable(now);
   });
   if (!all_.empty()) timer_.start(now + shortest_ / kLooksInALease);
 }

@@ -65,7 +65,7 @@ class Semaphores {
 
   /// A renewal was answered; `opens_in`: how long a young generation still grants nothing, 0: it does.
   void renewed(const Named& which, flow::Time sent, std::int64_t granted, std::int64_t lost, flow::Time opens_in = 0);
-  /// Another process's script granted so many in total.
+  /// Another process's script granted so many in total, says a message.
   void granted(const Named& which, std::int64_t total);
 
   /// How many flights may go on without a lease: what `whenDown` leaves this process of each semaphore.
@@ -81,8 +81,12 @@ class Semaphores {
     Permits permits;
     std::map<std::string, std::size_t, std::less<>> awaited;  // by lane
     bool news = false;                                        // to be told at the turn's end
+    std::size_t asks = 0;                                     // under way
+    bool told_meanwhile = false;                              // by something else than they
     flow::Time opens_at = 0;                                  // of a young generation; 0: it grants already
     std::int64_t waiting() const;
+    std::string tell(std::int64_t spare, std::int64_t waiting_besides);
+    void ask_ended(std::int64_t claim);
   };
 
   template <typename Use>
@@ -94,6 +98,7 @@ class Semaphores {
   void tell_later(Entry& entry);
   void tell_news();
   void offer_spare(Entry& entry);
+  void call_waiting(Entry& entry);
   void cut(const Entry& entry, std::int64_t count);
   void look_at_clock();
 

@@ -8,7 +8,7 @@ namespace penstock::app {
 namespace {
 
 TEST(Check, is_content_with_the_files_that_come_with_penstock) {
-  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml"}) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "vendors.yaml"}) {
     const std::string path = std::string(PENSTOCK_CONFIG_DIR "/") + name;
     const auto ended = penstock({"check", path});
     EXPECT_EQ(ended.code, 0) << name;
@@ -49,10 +49,36 @@ TEST(Check, warns_of_rules_that_https_passes_by) {
   EXPECT_EQ(ended.out, file.path() + ": ok\n");
   EXPECT_EQ(ended.err, file.path() +
                            ": warning: upstreams.search: https:// goes through tunnels, which show no path: "
-                           "a.example/search is for http:// only\n" +
+                           "a.example/search is for http:// only; see https: originate and baseUrl\n" +
                            file.path() +
                            ": warning: upstreams.teams: https:// goes through tunnels, which show neither path nor "
-                           "fields: they are all in group '-' of header:X-Team\n");
+                           "fields: they are all in group '-' of header:X-Team; see https: originate and baseUrl\n");
+}
+
+TEST(Check, does_not_warn_of_tunnels_where_https_is_originated_or_comes_by_the_gateway) {
+  const TemporaryFile file(
+      "version: 1\nupstreams:\n  search: { match: [a.example/search], group: \"header:X\", https: originate }\n"
+      "  models: { baseUrl: \"https://b.example\", match: [], group: \"header:X\" }\n"
+      "  \"*\": { group: \"header:X\", https: originate }\n");
+  const auto ended = penstock({"check", file.path()});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST(Check, warns_of_a_pattern_that_no_originated_request_fits) {
+  const TemporaryFile file("version: 1\nupstreams:\n  a: { match: [\"a.example:443\"], https: originate }\n");
+  EXPECT_EQ(penstock({"check", file.path()}).err,
+            file.path() +
+                ": warning: upstreams.a: a.example:443 does not fit http://a.example, whose port becomes 443 "
+                "only behind it; write a.example\n");
+}
+
+TEST(Check, warns_of_plain_ports_where_no_connect_may_go) {
+  const TemporaryFile file("version: 1\naccess: { plainPorts: [80, 8080] }\n");
+  EXPECT_EQ(penstock({"check", file.path()}).err,
+            file.path() + ": warning: access.plainPorts: 8080 does nothing, as it is not in connectPorts\n");
+  const TemporaryFile by_default("version: 1\naccess: { connectPorts: [443] }\n");
+  EXPECT_EQ(penstock({"check", by_default.path()}).err, "");
 }
 
 }  // namespace

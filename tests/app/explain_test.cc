@@ -122,6 +122,110 @@ TEST(Explain, tells_how_a_request_travels) {
               HasSubstr("plain http to api.github.com:80, each request on its own"));
 }
 
+constexpr const char* kHttps = R"(
+version: 1
+access: { connectPorts: [80, 443, 8443], plainPorts: [80] }
+upstreams:
+  github: { match: api.github.com, https: originate, group: "path:/repos/{owner}" }
+  openai: { baseUrl: "https://api.openai.com/v1", group: "path:/v1/{kind}" }
+  hidden: { baseUrl: "http://127.0.0.1:9000", match: [] }
+  search: { match: b.example/search }
+)";
+
+std::string explained_https(const std::string& url) {
+  const TemporaryFile file(kHttps);
+  const auto ended = penstock({"explain", "--config", file.path(), url});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  return ended.out;
+}
+
+TEST(Explain, tells_that_http_leaves_as_https) {
+  const auto text = explained_https("http://api.github.com/repos/acme/web");
+  EXPECT_THAT(text, HasSubstr("group       acme ("));
+  EXPECT_THAT(text, HasSubstr("pauses      429 and 503"));
+  EXPECT_THAT(text, HasSubstr("travels     as https to api.github.com:443, each request on its own\n"));
+  EXPECT_THAT(explained_https("http://api.github.com:8443/"), HasSubstr("as https to api.github.com:8443,"));
+  const TemporaryFile all("version: 1\ndefaults: { https: originate }\n");
+  EXPECT_THAT(penstock({"explain", "--config", all.path(), "http://a.example/"}).out,
+              HasSubstr("upstream    a.example:443\n"));
+}
+
+TEST(Explain, says_what_to_call_instead_of_an_https_url) {
+  EXPECT_THAT(explained_https("https://api.github.com/repos/acme/web"),
+              HasSubstr("for each on its own, let the application call http://api.github.com\n"));
+  EXPECT_THAT(explained_https("https://api.github.com:8443/"), HasSubstr("call http://api.github.com:8443\n"));
+  EXPECT_THAT(explained_https("https://api.openai.com/v1/models"),
+              HasSubstr("let the application call http://127.0.0.1:3128/@openai\n"));
+  EXPECT_THAT(explained_https("https://a.example/"),
+              HasSubstr("set https: originate, and let the application call http://a.example\n"));
+  EXPECT_THAT(explained_https("https://a.example:80/"), HasSubstr("give it a baseUrl"));
+}
+
+TEST(Explain, follows_the_gateway) {
+  for (const auto* url :
+       {"/@openai/chat/completions?x=1", "http://127.0.0.1:3128/@openai/chat/completions?x=1",
+        "http://localhost:3128/@openai/chat/completions?x=1", "http://penstock:3128/@openai/chat/completions?x=1"}) {
+    const auto text = explained_https(url);
+    EXPECT_THAT(text, HasSubstr("upstream    openai\n")) << url;
+    EXPECT_THAT(text, HasSubstr("why         /@openai is its baseUrl https://api.openai.com/v1\n")) << url;
+    EXPECT_THAT(text, HasSubstr("group       chat (")) << url;
+    EXPECT_THAT(text, HasSubstr("as https to api.openai.com:443, for /v1/chat/completions?x=1, each request")) << url;
+  }
+  EXPECT_THAT(explained_https("/@openai"), HasSubstr("for /v1, each request"));
+  EXPECT_THAT(explained_https("/@hidden"), HasSubstr("plain http to 127.0.0.1:9000, for /, each request"));
+  EXPECT_THAT(explained_https("/@hidden"), HasSubstr("a special address, allowed"));
+}
+
+TEST(Explain, lists_the_gateways_where_the_name_is_unknown) {
+  for (const auto* url : {"/@github/x", "http://127.0.0.1:3128/@nope", "http://localhost:3128/@/"}) {
+    EXPECT_THAT(explained_https(url), HasSubstr("those that have one: /@hidden /@openai: refused with 404\n")) << url;
+  }
+  EXPECT_THAT(penstock({"explain", "/@x"}).out, HasSubstr("no upstream has a baseUrl: refused with 404\n"));
+}
+
+TEST(Explain, takes_no_other_port_or_host_for_the_gateway) {
+  EXPECT_THAT(explained_https("http://127.0.0.1:3129/@openai/x"), HasSubstr("upstream    127.0.0.1:3129\n"));
+  EXPECT_THAT(explained_https("http://a.example:3128/@nope"), HasSubstr("upstream    a.example:3128\n"));
+}
+
+TEST(Explain, says_how_the_upstream_is_governed_and_why) {
+  EXPECT_THAT(explained_https("http://api.github.com/"),
+              HasSubstr("governed    per request for http://, which leaves as https (https: originate);\n"
+                        "              per tunnel for https:// (CONNECT), which nobody on the way can read\n"));
+  EXPECT_THAT(explained_https("http://a.example/"),
+              HasSubstr("governed    per request for http://;\n"
+                        "              per tunnel for https:// (CONNECT), which passes as it is (https: tunnel)\n"));
+  EXPECT_THAT(explained_https("/@openai"),
+              HasSubstr("per request at http://127.0.0.1:3128/@openai (https://api.openai.com/v1) and for http://;\n"));
+  EXPECT_THAT(explained_https("/@hidden"), HasSubstr("(http://127.0.0.1:9000), the only way here\n"));
+  EXPECT_THAT(explained_https("http://b.example/search"), HasSubstr("no tunnel comes here"));
+}
+
+TEST(Explain, tells_what_becomes_of_plain_http_inside_a_connect) {
+  EXPECT_THAT(explained_https("http://a.example/"), HasSubstr("the same (access.plainPorts)\n"));
+  EXPECT_THAT(explained_https("http://a.example:8443/"), HasSubstr("port 8443 is not in access.plainPorts\n"));
+  EXPECT_THAT(explained_https("http://a.example:81/"), HasSubstr("refused: port 81 is not in access.connectPorts\n"));
+}
+
+TEST(Explain, knows_a_url_of_each_vendor) {
+  const std::pair<const char*, const char*> known[] = {
+      {"http://api.github.com/user", "github"},
+      {"http://api.github.com/search/issues?q=x", "github-search"},
+      {"http://discord.com/api/v10/channels/42/messages", "discord"},
+      {"/@openai/v1/chat/completions", "openai"},
+      {"http://api.anthropic.com/v1/messages", "anthropic"},
+      {"/@stripe/v1/charges", "stripe"},
+      {"http://slack.com/api/conversations.history", "slack"},
+      {"http://slack.com/api/chat.postMessage", "slack-posts"},
+      {"http://hooks.slack.com/services/T1/B1/x", "slack-hooks"},
+      {"http://acme.myshopify.com/admin/api/2025-01/orders.json", "shopify"}};
+  for (const auto& [url, upstream] : known) {
+    const auto ended = penstock({"explain", "--config", PENSTOCK_CONFIG_DIR "/vendors.yaml", url});
+    EXPECT_THAT(ended.out, HasSubstr("upstream    " + std::string(upstream) + "\n")) << url;
+    EXPECT_THAT(ended.out, HasSubstr("travels     as https to ")) << url;
+  }
+}
+
 TEST(Explain, judges_literal_addresses) {
   EXPECT_THAT(explained("http://10.0.0.1/"),
               HasSubstr("special address, which access does not allow: refused with 403"));

@@ -44,6 +44,31 @@ TEST(Run, says_the_address_that_it_listens_on_even_where_that_is_all_of_them) {
   EXPECT_THAT(ended.err, HasSubstr("admin on http://[::1]:"));
 }
 
+TEST(Run, says_of_each_upstream_how_it_is_governed) {
+  const TemporaryFile file(kAnywhere +
+                           "upstreams:\n  b: { match: b.example, https: originate }\n"
+                           "  a: { baseUrl: 'https://a.example/v1' }\n");
+  Program running({"run", "--config", file.path()});
+  ASSERT_TRUE(running.says("upstream *"));
+  running.send(SIGTERM);
+  const auto err = running.wait().err;
+  const auto port = err.substr(err.find("http://127"), err.find(',') - err.find("http://127"));
+  EXPECT_THAT(err, testing::ContainsRegex(
+                       "info upstream b: per request for http://, which leaves as https .https: originate.; per "
+                       "tunnel .*\n.* info upstream a: per request at " +
+                       port + "/@a .https://a.example/v1. and for http://; per tunnel .*\n.* info upstream [*]: "));
+}
+
+TEST(Run, says_nothing_of_upstreams_below_level_info) {
+  const TemporaryFile file(
+      "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { level: warn, events: off "
+      "}\n");
+  Program running({"run", "--config", file.path()});
+  ASSERT_TRUE(running.says("listening"));
+  running.send(SIGTERM);
+  EXPECT_THAT(running.wait().err, Not(HasSubstr("upstream")));
+}
+
 TEST(Run, tells_all_faults_and_listens_nowhere) {
   const TemporaryFile file(kAnywhere + "proxi: 1\ncaps: { pipelined: 0 }\n");
   const auto ended = penstock({"run", "--config", file.path()});

@@ -3,18 +3,14 @@
 
 import argparse
 import contextlib
-import datetime
-import os
 import pathlib
-import platform
-import signal
 import statistics
-import sys
 
 from measures import bytes_per_pending, measure, median_of
 from page import Figures, put, text_of
-from processes import Failed, allow_open_files
+from processes import Failed
 from proxies import RECIPES, Bench
+from runs import machine, result_of, say
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/performance.md"
@@ -41,10 +37,6 @@ def options():
     if chosen.long:
         chosen.rounds, chosen.seconds = 15, 4
     return chosen
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 def throughput(bench, chosen):
@@ -77,19 +69,6 @@ def memory(bench, chosen):
     return {name: statistics.median(taken) for name, taken in sizes.items()}
 
 
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-        models = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
-    return models[0] if models else platform.machine()
-
-
-def machine(bench, chosen, others):
-    versions = ", ".join(f"{name} {bench.version_of(name)}" for name in chosen.proxies)
-    disturbed = f" Others took {others:.0%} of a core meanwhile: these figures are rough." if others > 0.1 else ""
-    return (f"{datetime.date.today()}, {os.cpu_count()} cores of {processor()}, Linux {platform.release()}; "
-            f"{versions}. Medians of {chosen.rounds} rounds of {chosen.seconds:g} s.{disturbed}")
-
-
 def run(chosen):
     bench = Bench(chosen.build.resolve())
     for name in chosen.proxies:
@@ -110,16 +89,8 @@ def publish(text, chosen):
 
 
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("script/bench: stopped"))
     chosen = options()
-    if len(os.sched_getaffinity(0)) < 2:
-        sys.exit("script/bench: needs two cores, one for the proxy, one for the load")
-    os.sched_setaffinity(0, {Bench.load_core})  # this program itself must not disturb the proxy
-    allow_open_files()
-    try:
-        text = text_of(run(chosen))
-    except (Failed, KeyboardInterrupt) as why:
-        sys.exit(f"script/bench: {why or 'stopped'}")
+    text = result_of(lambda: text_of(run(chosen)))
     print(text)
     publish(text, chosen)
 

@@ -24,7 +24,7 @@ class Sample:
 
 def median_of(samples):
     columns = zip(*map(dataclasses.astuple, samples))
-    return Sample(*map(statistics.median, columns))
+    return type(samples[0])(*map(statistics.median, columns))
 
 
 def expect(line, wanted):
@@ -32,23 +32,37 @@ def expect(line, wanted):
         raise Failed(f"expected the line '{wanted}', got '{line}'")
 
 
+@dataclasses.dataclass(frozen=True)
+class Spent:
+    """CPU seconds while a load was on."""
+    own: float     # by all the proxy's processes
+    ours: float    # by the load and the origin
+    others: float  # by whoever else
+
+
+def told(proxy, load, *ours):
+    """Lets a load that is ready begin; what it says then, and what was spent meanwhile. `ours` are load and origin."""
+    def costs():
+        return cpu_seconds(proxy.pid), sum(cpu_seconds(process.pid) for process in ours), busy_seconds_of_machine()
+
+    expect(load.line(), "ready")
+    before = costs()
+    load.tell("")
+    result = json.loads(load.line())
+    own, ours, all_of_it = (b - a for a, b in zip(before, costs()))
+    return result, Spent(own, ours, all_of_it - own - ours)
+
+
 def measure(bench, proxy, origin, clients, warm_up, seconds):
     proxy.empty_log()
     with bench.load("loop", proxy.port, origin, clients, warm_up, seconds) as load:
-        def costs():
-            return cpu_seconds(proxy.pid), cpu_seconds(load.pid) + cpu_seconds(origin.pid), busy_seconds_of_machine()
-
-        expect(load.line(), "ready")
-        before = costs()
-        load.tell("")
-        result = json.loads(load.line())
-        own, ours, all_of_it = (b - a for a, b in zip(before, costs()))
+        result, spent = told(proxy, load, load, origin)
     proxy.check()
     check_log(proxy, result["with_warm_up"])
     elapsed = result["seconds"]
-    return Sample(result["with_warm_up"], own / result["requests"] * 1e6, result["requests"] / elapsed,
-                  result["p50_us"], result["p99_us"], own / elapsed, ours / elapsed,
-                  (all_of_it - own - ours) / elapsed)
+    return Sample(result["with_warm_up"], spent.own / result["requests"] * 1e6, result["requests"] / elapsed,
+                  result["p50_us"], result["p99_us"], spent.own / elapsed, spent.ours / elapsed,
+                  spent.others / elapsed)
 
 
 def check_log(proxy, requests):

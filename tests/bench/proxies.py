@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxies that are compared, each from its template in peers/, and the origin and the load that measure them.
+"""The proxies that are compared, each from its template in peers/, and the programs that measure them.
 For the programs of this folder only."""
 
 import dataclasses
@@ -15,6 +15,8 @@ from processes import Failed, Process, Server, free_port
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 ANSWER_BYTES = 1024
+AS_ROOT = "" if os.geteuid() == 0 else "# not root: "
+NGINX = ["-p", "DIRECTORY", "-c", "CONFIG", "-e", "DIRECTORY/error.log"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,14 +26,23 @@ class Recipe:
     arguments: list  # CONFIG, DIRECTORY and NAME are filled in
     version: list    # what to ask the program for its version
     lines: int = 1   # in its log for each request
+    tls: str = ""    # what its configuration needs for an origin over TLS; CA is filled in
 
 
 RECIPES = {recipe.name: recipe for recipe in (
-    Recipe("Penstock", "penstock.yaml", ["run", "--config", "CONFIG"], ["--version"], lines=2),
-    Recipe("nginx", "nginx.conf", ["-p", "DIRECTORY", "-c", "CONFIG", "-e", "DIRECTORY/error.log"], ["-v"]),
-    Recipe("HAProxy", "haproxy.cfg", ["-db", "-f", "CONFIG"], ["-v"]),
+    Recipe("Penstock", "penstock.yaml", ["run", "--config", "CONFIG"], ["--version"], lines=2,
+           tls="https: originate\n    tls: { ca: \"@CA@\" }"),
+    Recipe("nginx", "nginx.conf", NGINX, ["-v"],
+           tls="proxy_ssl_verify on; proxy_ssl_trusted_certificate @CA@; proxy_ssl_name @NAME@; "
+               "proxy_ssl_server_name on; proxy_ssl_protocols TLSv1.2 TLSv1.3;"),
+    Recipe("HAProxy", "haproxy.cfg", ["-db", "-f", "CONFIG"], ["-v"],
+           tls="ssl verify required ca-file @CA@ sni str(@NAME@) verifyhost @NAME@"),
     Recipe("Squid", "squid.conf", ["-N", "-n", "NAME", "-f", "CONFIG"], ["-v"]),
 )}
+# HAProxy cannot be asked by CONNECT: it leads whoever connects to the far end.
+TUNNEL_RECIPES = {"Penstock": RECIPES["Penstock"],
+                  "HAProxy": dataclasses.replace(RECIPES["HAProxy"], template="haproxy_tcp.cfg"),
+                  "Squid": RECIPES["Squid"]}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,11 +72,16 @@ class Bench:
         words = [mode, port, origin.port, ANSWER_BYTES, clients, *times]
         return Process([str(self.build / "tests/bench/bench_load"), *map(str, words)], self.load_core)
 
-    def proxy(self, name, origin, max_concurrent=256):
-        return Proxy(self, RECIPES[name], origin, max_concurrent)
+    def proxy(self, name, origin, max_concurrent=256, recipes=None):
+        return Proxy(self, (recipes or RECIPES)[name], origin, max_concurrent)
+
+    def far_end(self):
+        return FarEnd(self)
 
 
 class Origin(Process):
+    tls = None  # it speaks none
+
     def __init__(self, bench):
         super().__init__([str(bench.build / "tests/bench/bench_origin"), str(ANSWER_BYTES)], bench.load_core)
         self.port = int(self.line().removeprefix("port "))
@@ -74,6 +90,23 @@ class Origin(Process):
         """Ends it; what it counted, by name."""
         words = self.last_words().split()
         return dict(zip(words[::2], map(int, words[1::2])))
+
+
+class FarEnd(Process):
+    """Where tunnels lead, and who opens them."""
+    tls = None
+
+    def __init__(self, bench):
+        super().__init__([str(bench.build / "tests/bench/bench_tunnels")], bench.load_core)
+        self.port = int(self.line().removeprefix("port "))
+
+
+def filled(template, values):
+    """The text with what belongs between its @s, and between those of that."""
+    def value(found):
+        return filled(str(values[found.group(1)]), values)
+
+    return re.sub("@([A-Z_]+)@", value, template)
 
 
 class Proxy(Server):
@@ -107,11 +140,12 @@ class Proxy(Server):
 
     def _write_config(self, origin, max_concurrent):
         values = {"PORT": self.port, "ADMIN_PORT": free_port(), "ORIGIN_PORT": origin.port,
-                  "DIRECTORY": self.directory, "MAX_CONCURRENT": max_concurrent,
-                  "AS_ROOT": "" if os.geteuid() == 0 else "# not root: "}
+                  "DIRECTORY": self.directory, "MAX_CONCURRENT": max_concurrent, "AS_ROOT": AS_ROOT,
+                  "SCHEME": "https" if origin.tls else "http", "TLS": self.recipe.tls if origin.tls else "",
+                  **(origin.tls or {})}
         template = (PEERS / self.recipe.template).read_text(encoding="utf-8")
         config = pathlib.Path(self.directory, self.recipe.template)
-        config.write_text(re.sub("@([A-Z_]+)@", lambda found: str(values[found.group(1)]), template), encoding="utf-8")
+        config.write_text(filled(template, values), encoding="utf-8")
         return str(config)
 
     def _let_squid_in(self):

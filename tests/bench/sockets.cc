@@ -27,11 +27,6 @@ sockaddr_in loopback(std::uint16_t port) {
   return address;
 }
 
-void set_option(int fd, int level, int option) {
-  const int on = 1;
-  if (setsockopt(fd, level, option, &on, sizeof on) != 0) die_of_errno("setsockopt");
-}
-
 }  // namespace
 
 void die(const std::string& why) {
@@ -70,9 +65,14 @@ int connect_to_loopback(std::uint16_t port) {
   if (fd < 0) die_of_errno("socket");
   const sockaddr_in address = loopback(port);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) die_of_errno("connect");
-  set_option(fd, IPPROTO_TCP, TCP_NODELAY);
+  set_no_delay(fd);
   if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0) die_of_errno("fcntl");
   return fd;
+}
+
+void set_no_delay(int fd) {
+  const int on = 1;
+  if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) die_of_errno("setsockopt");
 }
 
 int new_epoll() {

@@ -23,6 +23,8 @@ std::uint16_t port_of(int listener);
 /// A connection to 127.0.0.1:`port`, non-blocking from then on, without Nagle's delay.
 int connect_to_loopback(std::uint16_t port);
 
+void set_no_delay(int fd);
+
 int new_epoll();
 /// Wants to know when `fd` is readable; `tag` comes back as the event's data.
 void watch(int epoll, int fd, std::uint64_t tag);

@@ -105,8 +105,29 @@ TEST(LimitsFile, explains_each_of_its_upstreams) {
     EXPECT_TRUE(std::regex_search(text, std::regex("\n  # [^\n]+\n  " + upstream.name + ":\n"))) << upstream.name;
 }
 
+TEST(VendorsFile, has_each_vendor_governed_per_request) {
+  std::set<std::string> vendors;
+  for (const auto& upstream : shipped("vendors.yaml").upstreams) {
+    vendors.insert(upstream.name.substr(0, upstream.name.find('-')));
+    EXPECT_EQ(upstream.settings.https, Https::originate) << upstream.name;
+    EXPECT_FALSE(upstream.settings.limits.empty()) << upstream.name;
+    EXPECT_FALSE(upstream.match.empty()) << upstream.name;
+  }
+  EXPECT_THAT(vendors, testing::ElementsAre("anthropic", "discord", "github", "openai", "shopify", "slack", "stripe"));
+}
+
+TEST(VendorsFile, says_what_is_published_and_what_is_chosen) {
+  const auto text = file_text("vendors.yaml");
+  for (const auto* vendor : {"anthropic", "discord", "github", "openai", "shopify", "slack", "stripe"}) {
+    const std::regex comment("\n(  #[^\n]*\n)+  " + std::string(vendor) + ":\n");
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(text, found, comment)) << vendor;
+    for (const auto* word : {"Published:", "Chosen:", "Adapt:"}) EXPECT_THAT(found.str(), testing::HasSubstr(word));
+  }
+}
+
 TEST(ShippedFiles, name_the_schema_in_their_first_line) {
-  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "limits.yaml"}) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "limits.yaml", "vendors.yaml"}) {
     EXPECT_TRUE(file_text(name).starts_with("# yaml-language-server: $schema=penstock.schema.json\n")) << name;
   }
 }

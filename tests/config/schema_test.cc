@@ -143,7 +143,7 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
   const Json root = schema();
-  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "limits.yaml"}) {
+  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "limits.yaml", "vendors.yaml"}) {
     const auto document = parse_document(file_text(name)).value();
     EXPECT_THAT(violations(to_json(document.root), root, root), testing::ElementsAre()) << name;
   }

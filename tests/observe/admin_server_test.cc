@@ -270,12 +270,16 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   Config config;
   config.defaults.timeouts.first_byte = 1500ms;
   config.pass_unmatched = false;
-  config.upstreams.push_back(
-      {.name = "github",
-       .match = {{.host = "api.github.com", .suffix = false, .port = 8080, .path = "/v1"},
-                 {.host = "a.com", .suffix = true, .port = {}, .path = ""},
-                 {.host = "::1", .suffix = false, .port = 80, .path = ""}},
-       .settings = {.max_concurrent = 20, .queue = {.max_pending = 5, .max_wait = 2h}, .timeouts = {}}});
+  config.upstreams.push_back({.name = "github",
+                              .match = {{.host = "api.github.com", .suffix = false, .port = 8080, .path = "/v1"},
+                                        {.host = "a.com", .suffix = true, .port = {}, .path = ""},
+                                        {.host = "::1", .suffix = false, .port = 80, .path = ""}},
+                              .settings = {.max_concurrent = 20,
+                                           .queue = {.max_pending = 5, .max_wait = 2h},
+                                           .timeouts = {},
+                                           .https = Https::originate,
+                                           .tls = {.ca = "ca.pem"}},
+                              .base_url = BaseUrl{true, "api.github.com", 443, "/v1"}});
   const auto configuration = nlohmann::json::parse(status_json({}, config))["configuration"];
   EXPECT_EQ(configuration["proxy"]["listen"], "127.0.0.1:3128");
   EXPECT_EQ(configuration["proxy"]["grace"], "30s");
@@ -287,7 +291,11 @@ TEST(StatusJson, shows_the_configuration_in_the_words_of_the_file) {
   EXPECT_EQ(github["match"], (nlohmann::json{"api.github.com:8080/v1", "*.a.com", "[::1]:80"}));
   EXPECT_EQ(github["maxConcurrent"], 20);
   EXPECT_EQ(github["queue"], (nlohmann::json{{"maxPending", 5}, {"maxWait", "2h"}}));
+  EXPECT_EQ(github["https"], "originate");
+  EXPECT_EQ(github["tls"]["ca"], "ca.pem");
+  EXPECT_EQ(github["baseUrl"], "https://api.github.com/v1");
   EXPECT_EQ(configuration["upstreams"][1]["name"], "*");
+  EXPECT_EQ(configuration["upstreams"][1]["https"], "tunnel");
 }
 
 TEST(StatusJson, shows_groups_limits_and_pauses) {

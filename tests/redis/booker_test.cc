@@ -153,6 +153,21 @@ TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
   EXPECT_THAT(a->took_off(), SizeIs(3));
 }
 
+TEST_F(BookerTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_asks) {
+  server_.run({"SET", "penstock:{github}:head", "1 old 1 0 0 0 -"});  // a young generation would not grant any for long
+  const auto a = desk({{.kind = SemaphoreConfig{.capacity = 1, .lease = 60s}, .name = "permits"}});
+  a->fly_on();
+  a->arrive();
+  ASSERT_TRUE(took_off(*a, 1));
+  const auto since = run_.loop.now();
+  for (std::size_t i = 0; i < 10; ++i) {
+    a->arrive();
+    a->land(i);
+    ASSERT_TRUE(took_off(*a, i + 2));
+  }
+  EXPECT_LT(run_.loop.now() - since, 10 * kBusy) << "none waited until all is told anew, a second later";
+}
+
 TEST_F(BookerTest, refuses_what_a_refusing_limit_does_not_allow_now) {
   LimitConfig limit = window(2, 10s);
   limit.mode = LimitConfig::Mode::refuse;

@@ -109,6 +109,41 @@ TEST_F(SemaphoresTest, call_those_who_wait_when_a_permit_is_handed_over) {
   EXPECT_EQ(told[1], "0:1:1:0") << "its own wish does not count besides";
 }
 
+TEST_F(SemaphoresTest, leave_to_an_ask_under_way_what_it_was_granted_before_a_message_that_overtakes_its_answer) {
+  std::vector<std::string> told;
+  const auto claims = semaphores_.claim("", told);  // granted one, and then handed over another
+  semaphores_.granted({kOfUpstream, ""}, 2);
+  run_.run_for(0);
+  semaphores_.answered("", claims, {1, 0}, now(), 1, kOfUpstream, 1);
+  EXPECT_THAT(cuts_, IsEmpty());
+  EXPECT_THAT(told_, ElementsAre("0 0:0:0:0")) << "it asks how many there are besides";
+  semaphores_.renewed({kOfUpstream, ""}, now(), 2, 0);
+  EXPECT_THAT(called_, ElementsAre("upstream "));
+}
+
+TEST_F(SemaphoresTest, call_those_who_wait_when_an_answer_tells_of_a_permit_that_was_handed_over) {
+  ask("reds", {0, 0, 0, 0}, 0, kOfUpstream, 1);
+  ask("blues", {1, 0, 0, 0}, 0, kOfGroup, 1);
+  on_renewal_ = [this](const auto&) { EXPECT_THAT(called_, ElementsAre("upstream ")) << "before it goes back"; };
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0"));
+}
+
+TEST_F(SemaphoresTest, tell_once_more_who_waits_when_they_told_besides_while_it_asked) {
+  ask("", {1, 0}, 1);
+  std::vector<std::string> told;
+  const auto claims = semaphores_.claim("", told);
+  semaphores_.ended("");
+  run_.run_for(0);
+  ASSERT_THAT(told_, ElementsAre("0 1:0:0:0")) << "nobody waits as yet: Redis takes it out of the line again";
+  semaphores_.answered("", claims, {1, 0}, now(), 0, kOfUpstream, 1);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0", "0 1:0:0:1"));
+  ask("", {1, 0}, 0, kOfUpstream, 2);
+  run_.run_for(0);
+  EXPECT_THAT(told_, SizeIs(2)) << "but not where its ask was the last word";
+}
+
 TEST_F(SemaphoresTest, give_back_what_is_handed_over_and_nobody_takes) {
   ask("", {0, 0}, 0, kOfUpstream, 1);
   semaphores_.granted({kOfUpstream, ""}, 1);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients that leave: while pending they cost the upstream nothing, in flight they free their slot.
 #include <gmock/gmock.h>
+#include <signal.h>
 
 #include <deque>
+#include <fstream>
 
 #include "system/stage.h"
 
@@ -33,6 +35,27 @@ struct Busy : Stage {
 
   Client holder;
 };
+
+/// The program is stopped by SIGSTOP, which takes a moment.
+bool stands_still(const Daemon& daemon) {
+  std::ifstream file("/proc/" + std::to_string(daemon.pid()) + "/stat");
+  const std::string stat(std::istreambuf_iterator<char>(file), {});
+  return stat.substr(stat.rfind(')') + 2, 1) == "T";
+}
+
+TEST(ComingClient, that_resets_before_it_is_taken_is_not_refused_for_its_network) {
+  Stage stage;
+  stage.daemon.signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return stands_still(stage.daemon); }));
+  Client leaver(stage.daemon.port());
+  leaver.send(get(stage.url("/leaver")));
+  leaver.reset();
+  stage.daemon.signal(SIGCONT);
+  EXPECT_EQ(stage.fetch("/next").status, 200) << "which is taken after it";
+  EXPECT_EQ(stage.daemon.await_events(1, "complete").size(), 1u);
+  EXPECT_EQ(stage.daemon.events().size(), 2u) << "of the next one";
+  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total"), 0);
+}
 
 TEST(PendingClient, that_closes_is_forgotten) {
   Busy stage;

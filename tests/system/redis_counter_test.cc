@@ -9,6 +9,7 @@ namespace {
 
 using testing::Each;
 using testing::Le;
+using testing::PrintToString;
 
 /// What Redis keeps of the counter.
 struct State {
@@ -43,6 +44,19 @@ struct LedByTheFirst : SharedStage {
   }
   std::vector<std::size_t> periods() const { return bursts(arrivals.times(), kLull); }
 
+  /// Sooner or later two periods behind the first `before` carry all that they may; the last one may be going on. A
+  /// machine that leaves a daemon waiting in the middle of a period cuts that period in two.
+  bool come_to_use_all(std::size_t before) const {
+    return eventually([&] {
+      const auto counts = periods();
+      const auto end = counts.size() - 1;
+      for (auto i = before + 1; i + 1 < end; ++i) {
+        if (counts[i] == 20u && counts[i + 1] == 20u) return true;
+      }
+      return false;
+    });
+  }
+
   std::string led_by;
   std::deque<Load> load;
 };
@@ -54,13 +68,10 @@ TEST(Resetter, that_is_killed_is_replaced_within_a_period) {
   const double last_of_the_killed = state(stage).reset;
   ASSERT_TRUE(eventually([&] { return leader(stage) != stage.led_by; }));
   EXPECT_LT(state(stage).reset - last_of_the_killed, 2 * kPeriod) << "it is late by less than one period";
-  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 4; })) << before;
-  stage.load.clear();
-  const auto counts = stage.periods();
-  EXPECT_THAT(counts, Each(Le(20u)));
   // In the first period without it, what had been booked for the killed one may still be missing.
-  EXPECT_EQ(counts[counts.size() - 2], 20u) << "all of it is used again";
-  EXPECT_EQ(counts[counts.size() - 3], 20u);
+  EXPECT_TRUE(stage.come_to_use_all(before)) << PrintToString(stage.periods());
+  stage.load.clear();
+  EXPECT_THAT(stage.periods(), Each(Le(20u)));
 }
 
 TEST(Resetter, that_was_deposed_does_no_harm) {
@@ -69,13 +80,11 @@ TEST(Resetter, that_was_deposed_does_no_harm) {
   ASSERT_TRUE(eventually([&] { return leader(stage) != stage.led_by; }));
   const auto before = stage.periods().size();
   stage.daemons[0].signal(SIGCONT);
-  ASSERT_TRUE(eventually([&] { return stage.periods().size() >= before + 3; }));
+  EXPECT_TRUE(stage.come_to_use_all(before)) << PrintToString(stage.periods());
   stage.load.clear();
   const auto counts = stage.periods();
   // What the first had booked before it froze left when it woke up, with what left in that period.
   EXPECT_LE(std::ranges::count_if(counts, [](auto count) { return count > 20; }), 1);
-  EXPECT_EQ(counts[counts.size() - 2], 20u);
-  EXPECT_EQ(counts[counts.size() - 3], 20u);
 }
 
 TEST(LearnedPause, of_one_daemon_delays_the_other) {

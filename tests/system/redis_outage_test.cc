@@ -11,11 +11,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-void expect_only_successes(const Load::Answers& answers) {
-  EXPECT_EQ(answers.by_status.size(), 1u);
-  EXPECT_TRUE(answers.by_status.contains(200));
-}
-
 TEST(RedisOutage, from_the_start_delays_no_start_and_ends_when_redis_starts) {
   SharedStage stage({});
   stage.redis.stop();

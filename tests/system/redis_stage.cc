@@ -2,6 +2,7 @@
 // Daemons that share, clients without end, and a relay of two threads a connection.
 #include "system/redis_stage.h"
 
+#include <gmock/gmock.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -169,12 +170,6 @@ Noise::~Noise() {
 
 // ---- clients --------------------------------------------------------------------------------------------------------
 
-int Load::Answers::count() const {
-  int sum = 0;
-  for (const auto& [status, count] : by_status) sum += count;
-  return sum;
-}
-
 Load::Load(const std::vector<std::uint16_t>& ports, std::string url, int clients_each) {
   for (const auto port : ports) {
     for (int i = 0; i < clients_each; ++i) threads_.emplace_back([=, this] { work(port, url); });
@@ -188,6 +183,18 @@ Load::Answers Load::stop() {
   return answers_;
 }
 
+namespace {
+
+std::string words_of(const Reply& reply) {
+  return (reply.whole ? "" : "broken off: ") + std::to_string(reply.status) + " " + reply.reason;
+}
+
+}  // namespace
+
+void expect_only_successes(const Load::Answers& answers) {
+  EXPECT_THAT(answers.by_words, testing::ElementsAre(testing::Key(testing::StartsWith("200 "))));
+}
+
 /// A daemon that was killed has no more clients.
 void Load::work(std::uint16_t port, const std::string& url) try {
   for (std::unique_ptr<Client> client; !stopping_;) {
@@ -196,7 +203,7 @@ void Load::work(std::uint16_t port, const std::string& url) try {
     client->send(get(url));
     const Reply reply = client->reply();
     const std::lock_guard lock(mutex_);
-    ++answers_.by_status[reply.whole ? reply.status : 0];
+    ++answers_.by_words[words_of(reply)];
     answers_.longest = std::max(answers_.longest, Clock::now() - sent);
     if (!reply.whole || reply.field("connection") == "close") client.reset();
   }

@@ -116,9 +116,8 @@ class Load {
   Load(const Load&) = delete;
 
   struct Answers {
-    std::map<int, int> by_status;  ///< 0: none
+    std::map<std::string, int> by_words;  ///< status and reason; of a refusal that says why
     Clock::duration longest{};
-    int count() const;
   };
   Answers stop();
 
@@ -130,6 +129,9 @@ class Load {
   Answers answers_;
   std::vector<std::thread> threads_;
 };
+
+/// There were some, and each was a 200.
+void expect_only_successes(const Load::Answers& answers);
 
 /// Between the daemons and Redis: passes on, later, cuts, or answers in Redis' place.
 class Relay {
