@@ -116,12 +116,10 @@ class Requests(Client):
 
 
 class Node(Client):
-    def setUp(self):
-        super().setUp()
-        self.proxy.stop()
-        port = self.origin.server_address[1]
-        self.proxy = Proxy(ARGUMENTS.program, self.folder.name,
-                           f"access: {{ connectPorts: [{port}], plainPorts: [{port}] }}\n")
+    def settings(self):
+        """undici tunnels http, too, unless told otherwise."""
+        port = self.origin.port
+        return f"access: {{ connectPorts: [{port}], plainPorts: [{port}] }}\n"
 
     def node(self, client):
         said = self.run_client(*program("client.mjs"), client, self.proxy.url, self.origin.url())

@@ -3,7 +3,8 @@
 """The origin ends each connection after one answer, so that connections are as many as requests."""
 import requests
 
-from limited import EveryClient, Limited
+from case import program
+from limited import AT_ONCE, COUNT, EveryClient, Limited
 from stage import NAME, PATIENCE
 
 
@@ -59,6 +60,12 @@ class Kept(Limited):
             for _ in range(5):
                 self.assertEqual(session.post(self.base() + "/echo", data=big, timeout=PATIENCE).content, big)
         self.check_events(self.proxy.wait_for(1, "complete"), 1)
+
+    def test_undici_with_as_many_connections_as_slots_keeps_them_busy(self):
+        said = self.run_client(*program("undici_pool.mjs"), self.base() + "/held/", str(COUNT))
+        self.assertEqual(len(said.splitlines()), COUNT)
+        self.assertEqual((len(self.origin.seen), self.origin.book.most), (COUNT, AT_ONCE))
+        self.check_events(self.proxy.wait_for(AT_ONCE, "complete"), AT_ONCE)
 
     def test_wget_follows_a_redirect(self):
         said = self.run_client("wget", "--quiet", "--output-document=-", self.base() + "/redirect")
