@@ -70,14 +70,12 @@ void Passage::ended(Side& side) {
   keep_time();
 }
 
-/// A client that resets when the upstream has said all has closed too. One that had closed its side and resets at what
-/// still comes is what most are that use TLS: they do not wait for the upstream's last words. Otherwise something was
-/// cut off. But for the first the other side must see it.
+/// A client that resets when the upstream has said all has closed too. Otherwise something was cut off, which the other
+/// side must see.
 void Passage::gone(Side& side) {
   const bool client = &side == &client_;
   if (client && upstream_.has_ended) return end(false);
   cut();
-  if (client && client_.has_ended) return conclude(true);
   dispatcher_.failed(exchange_, http::Why::connection_terminated,
                      client ? "the client left" : exchange_.destination->name + ": the connection was reset",
                      client ? Outcome::client_gone : Outcome::upstream_error);
@@ -87,10 +85,6 @@ void Passage::gone(Side& side) {
 void Passage::end(bool client_first) {
   loop::Stream::close_gently(std::move(client_.stream));
   loop::Stream::close_gently(std::move(upstream_.stream));
-  conclude(client_first);
-}
-
-void Passage::conclude(bool client_first) {
   if (upstream_spoke_ || upstream_.bytes > 0) return dispatcher_.completed(exchange_);
   dispatcher_.failed(exchange_, http::Why::connection_terminated,
                      exchange_.destination->name + ": closed without a byte from it",

@@ -61,7 +61,6 @@ class Passage {
   void ended(Side& side);
   void gone(Side& side);
   void end(bool client_first);
-  void conclude(bool client_first);
   Side& other(const Side& side) { return &side == &client_ ? upstream_ : client_; }
   void moved();
   bool stalls();

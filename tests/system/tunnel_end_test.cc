@@ -84,18 +84,6 @@ TEST(TunnelEnd, by_a_reset_of_the_upstream_is_one_for_a_client_that_had_closed_i
   EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
 }
 
-TEST(TunnelEnd, by_a_client_that_closes_and_takes_no_last_words_is_complete) {
-  Tunnels stage;
-  auto [client, upstream] = stage.open();
-  upstream->send("an answer");
-  EXPECT_EQ(client->take(9), "an answer");
-  client->socket.close();
-  EXPECT_EQ(upstream->rest(), "");
-  upstream->send("the last word");
-  EXPECT_EQ(stage.daemon.await_events(1, "complete").size(), 1u) << "the reset that the last word met is no error";
-  EXPECT_TRUE(stage.await_rest());
-}
-
 /// Sends until nothing goes any more.
 void fill(Near& near) {
   const std::string bytes(1024 * 1024, 'f');
