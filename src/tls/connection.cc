@@ -19,23 +19,6 @@ bool is_quiet(int fd) {
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-/// Where an SSL keeps what is attached to it, and whether a good-bye has come.
-struct Places {
-  int attached = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-  int goodbye = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
-};
-const Places& places() {
-  static const Places ours;
-  return ours;
-}
-
-/// OpenSSL's own note of it is gone once libcurl has closed the connection.
-void note_goodbye(const SSL* ssl, int what, int alert) {
-  if (what != SSL_CB_READ_ALERT || (alert & 0xff) != SSL_AD_CLOSE_NOTIFY) return;
-  auto* said = const_cast<SSL*>(ssl);
-  SSL_set_ex_data(said, places().goodbye, said);
-}
-
 /// Our own way to the socket, and nobody told of tickets, for as long as this lives.
 class Lent {
  public:
@@ -72,30 +55,48 @@ void harden(void* ssl_ctx) {
   SSL_CTX_clear_options(static_cast<SSL_CTX*>(ssl_ctx), SSL_OP_IGNORE_UNEXPECTED_EOF);
 }
 
-Kept keep(void* ssl) {
-  if (!ssl) return nothing();
-  SSL_up_ref(static_cast<SSL*>(ssl));
-  SSL_set_info_callback(static_cast<SSL*>(ssl), note_goodbye);
-  return {ssl, [](void* kept) { SSL_free(static_cast<SSL*>(kept)); }};
+/// How OpenSSL's call-backs find the connection: a shared pointer of their own.
+struct Connection::Notes {
+  using Place = std::shared_ptr<Connection>;
+
+  static Place* find(const SSL* ssl) { return static_cast<Place*>(SSL_get_ex_data(ssl, index())); }
+  static int index() {
+    static const int ours = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, ssl_freed);
+    return ours;
+  }
+  static void ssl_freed(void*, void* place, CRYPTO_EX_DATA*, int, long, void*) {
+    const std::unique_ptr<Place> last(static_cast<Place*>(place));
+    if (last) (*last)->ssl_ = nullptr;
+  }
+  /// OpenSSL's own note of it is gone once libcurl has closed the connection.
+  static void note(const SSL* ssl, int what, int alert) {
+    if (what == SSL_CB_READ_ALERT && (alert & 0xff) == SSL_AD_CLOSE_NOTIFY) (*find(ssl))->has_said_goodbye_ = true;
+  }
+};
+
+std::shared_ptr<Connection> Connection::of(void* ssl) {
+  SSL* const theirs = static_cast<SSL*>(ssl);
+  if (const auto* known = Notes::find(theirs)) return *known;
+  auto made = std::make_shared<Connection>();
+  made->ssl_ = ssl;
+  SSL_set_ex_data(theirs, Notes::index(), new Notes::Place(made));
+  SSL_set_info_callback(theirs, Notes::note);
+  return made;
 }
 
-bool has_said_goodbye(void* ssl) { return SSL_get_ex_data(static_cast<SSL*>(ssl), places().goodbye) != nullptr; }
+bool Connection::holds_bytes() const { return ssl_ && SSL_has_pending(static_cast<SSL*>(ssl_)) == 1; }
 
-void attach(void* ssl, void* what) { SSL_set_ex_data(static_cast<SSL*>(ssl), places().attached, what); }
-void* attached(void* ssl) { return SSL_get_ex_data(static_cast<SSL*>(ssl), places().attached); }
-
-bool holds_bytes(void* ssl) { return SSL_has_pending(static_cast<SSL*>(ssl)) == 1; }
-
-bool speaks_unasked(void* ssl, int fd) {
-  SSL* const connection = static_cast<SSL*>(ssl);
-  if (!holds_bytes(ssl) && is_quiet(fd)) return false;
-  const Lent lent(connection, fd);
+bool Connection::speaks_unasked(int fd) const {
+  if (!ssl_) return true;
+  if (!holds_bytes() && is_quiet(fd)) return false;
+  SSL* const ssl = static_cast<SSL*>(ssl_);
+  const Lent lent(ssl, fd);
   ERR_clear_error();
   char byte = 0;
-  const int count = SSL_peek(connection, &byte, 1);
-  const bool silent = count <= 0 && SSL_get_error(connection, count) == SSL_ERROR_WANT_READ;
+  const int count = SSL_peek(ssl, &byte, 1);
+  const bool silent = count <= 0 && SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ;
   ERR_clear_error();
-  return !silent || SSL_in_init(connection) == 1;  // a new handshake is more than nothing
+  return !silent || SSL_in_init(ssl) == 1;  // a new handshake is more than nothing
 }
 
 }  // namespace penstock::tls

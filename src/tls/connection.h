@@ -10,25 +10,26 @@ namespace penstock::tls {
 /// without a good-bye is not taken for one.
 void harden(void* ssl_ctx);
 
-/// Keeps an `SSL*` from being freed, so that it can still be asked when libcurl has closed the connection.
-using Kept = std::unique_ptr<void, void (*)(void*)>;
-Kept keep(void* ssl);
-inline Kept nothing() {
-  return {nullptr, [](void*) {}};
-}
+/// Beside libcurl's `SSL*`, which may go first: what is known of the connection stays known.
+class Connection {
+ public:
+  /// The one beside it, from the first asking on. `ssl` is not null.
+  static std::shared_ptr<Connection> of(void* ssl);
 
-/// Whether the peer has said that this is its end, so that nobody else can have cut the connection there.
-bool has_said_goodbye(void* ssl);
+  /// Whether the peer has said that this is its end, so that nobody else can have cut the connection there.
+  bool has_said_goodbye() const { return has_said_goodbye_; }
+  /// Whether bytes that were received wait where nobody sees them on the socket.
+  bool holds_bytes() const;
+  /// Whether the peer says something while nothing is asked: bytes, its end, or an error. What TLS says for itself,
+  /// such as a session ticket that comes late, is read and counts as silence.
+  bool speaks_unasked(int fd) const;
 
-/// What goes with an `SSL*`, and is found again by it. Nothing: none was given.
-void attach(void* ssl, void* what);
-void* attached(void* ssl);
+  void* owner = nullptr;  ///< whatever this belongs to
 
-/// Whether bytes that were received wait inside this `SSL*`, where nobody sees them on the socket.
-bool holds_bytes(void* ssl);
-
-/// Whether the peer says something on a connection on which nothing is asked: bytes, its end, or an error. What TLS
-/// says for itself, such as a session ticket that comes late, is read and counts as silence.
-bool speaks_unasked(void* ssl, int fd);
+ private:
+  struct Notes;
+  void* ssl_ = nullptr;  // nothing: libcurl has closed it
+  bool has_said_goodbye_ = false;
+};
 
 }  // namespace penstock::tls

@@ -51,10 +51,10 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
 }
 
-Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& tls, Opened when_opened)
+Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, Opened when_opened)
     : handle(curl_easy_init()), judge(judge_of_addresses), opened(std::move(when_opened)) {
   set_fixed_options();
-  set_tls(tls);
+  set_tls(identity);
 }
 
 Easy::~Easy() {
@@ -101,18 +101,18 @@ void Easy::set_fixed_options() {
   set(CURLOPT_ERRORBUFFER, said.data());
 }
 
-void Easy::set_tls(const TlsConfig& tls) {
+void Easy::set_tls(const TlsConfig& identity) {
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(handle, option, value); };
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(CURLOPT_CAINFO, tls.ca.c_str());
+  set(CURLOPT_CAINFO, identity.ca.c_str());
   // With a folder of authorities, which is built in, libcurl would read them all again for each connection.
   set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   set(CURLOPT_CA_CACHE_TIMEOUT, kAuthoritiesSeconds);
-  if (!tls.client_cert.empty()) {
-    set(CURLOPT_SSLCERT, tls.client_cert.c_str());
-    set(CURLOPT_SSLKEY, tls.client_key.c_str());
+  if (!identity.client_cert.empty()) {
+    set(CURLOPT_SSLCERT, identity.client_cert.c_str());
+    set(CURLOPT_SSLKEY, identity.client_key.c_str());
   }
   const auto on_ssl_ctx = [](CURL*, void* ssl_ctx, void*) {
     tls::harden(ssl_ctx);
@@ -243,9 +243,9 @@ bool Easy::may_use(bool kept) {
   if (!secure) return true;
   const curl_tlssessioninfo* session = nullptr;
   curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
-  ssl = tls::keep(session ? session->internals : nullptr);
+  secured = session && session->internals ? tls::Connection::of(session->internals) : nullptr;
   // libcurl has looked at the kept socket, not at what TLS says there.
-  distrusted = kept && (!ssl || Multi::is_disturbed(ssl.get()));
+  distrusted = kept && (!secured || Multi::is_disturbed(*secured));
   return !distrusted;
 }
 
@@ -353,7 +353,7 @@ std::string Easy::words(Failure why, CURLcode code) const {
 
 Result Easy::result(CURLcode code) const {
   const Failure why = failure(code);
-  return {.failure = why, .details = words(why, code), .without_goodbye = ssl && !tls::has_said_goodbye(ssl.get())};
+  return {.failure = why, .details = words(why, code), .without_goodbye = secured && !secured->has_said_goodbye()};
 }
 
 }  // namespace penstock::transfer

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,7 @@ namespace penstock::transfer {
 
 struct Easy {
   using Opened = std::function<void(Easy&, curl_socket_t)>;
-  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& tls, Opened when_opened);
+  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, Opened when_opened);
   ~Easy();
   Easy(const Easy&) = delete;
   Easy& operator=(const Easy&) = delete;
@@ -45,12 +46,12 @@ struct Easy {
   bool sound = false;                        // has served one request well, and may serve another
   bool dials = false;                        // has tried an address, and stands nowhere yet
   bool secure = false;                       // https
-  tls::Kept ssl = tls::nothing();            // libcurl's, once there is a connection, until the end is known
+  std::shared_ptr<tls::Connection> secured;  // once there is one, until the end is known
   curl_socket_t dialling = CURL_SOCKET_BAD;  // the socket for the last address
 
  private:
   void set_fixed_options();
-  void set_tls(const TlsConfig& tls);
+  void set_tls(const TlsConfig& identity);
   void set_method(const Order& order);
   void link_lines(bool expect_continue);
   Failure failure(CURLcode code) const;

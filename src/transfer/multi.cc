@@ -51,17 +51,17 @@ struct Socket {
   int told = 0;
   bool noted = false;
   bool connected = false;
-  bool resting = false;            // kept for the next request
-  tls::Kept ssl = tls::nothing();  // libcurl's, where there is TLS
+  bool resting = false;                      // kept for the next request
+  std::shared_ptr<tls::Connection> secured;  // where there is TLS
 };
 
 bool speaks_unasked(const Socket& socket) {
-  return socket.ssl ? tls::speaks_unasked(socket.ssl.get(), socket.fd) : speaks_unasked(socket.fd);
+  return socket.secured ? socket.secured->speaks_unasked(socket.fd) : speaks_unasked(socket.fd);
 }
 }  // namespace
 
-bool Multi::is_disturbed(void* ssl) {
-  const auto* socket = static_cast<const Socket*>(tls::attached(ssl));
+bool Multi::is_disturbed(const tls::Connection& connection) {
+  const auto* socket = static_cast<const Socket*>(connection.owner);
   return !socket || speaks_unasked(*socket);
 }
 
@@ -130,7 +130,7 @@ void Multi::Inside::collect() {
     const Result result = easy->result(code);
     easy->sound = code == CURLE_OK && easy->reusable();
     if (code == CURLE_OK) look_back(*easy);
-    easy->ssl = tls::nothing();
+    easy->secured.reset();
     curl_multi_remove_handle(handle, easy->handle);
     easy->running = false;
     easy->events->on_done(result);
@@ -145,23 +145,20 @@ void Multi::Inside::look_back(const Easy& easy) {
   if (!easy.secure && !bodyless) return;
   Socket* socket = socket_behind(easy);
   if (!socket) return;
-  const bool suspect = bodyless || (socket->ssl && tls::holds_bytes(socket->ssl.get()));
+  const bool suspect = bodyless || (socket->secured && socket->secured->holds_bytes());
   if (suspect && speaks_unasked(*socket)) end_rest(*socket);
 }
 
 /// That of a transfer that has ended, if it is kept. libcurl searches all its connections for it: of TLS that is done
 /// once for each.
 Socket* Multi::Inside::socket_behind(const Easy& easy) {
-  if (easy.ssl) {
-    if (void* known = tls::attached(easy.ssl.get())) return static_cast<Socket*>(known);
-  }
+  if (easy.secured && easy.secured->owner) return static_cast<Socket*>(easy.secured->owner);
   curl_socket_t fd = CURL_SOCKET_BAD;
   curl_easy_getinfo(easy.handle, CURLINFO_ACTIVESOCKET, &fd);
   if (fd == CURL_SOCKET_BAD || !is_known(fd)) return nullptr;
   Socket* socket = sockets[static_cast<std::size_t>(fd)];
-  if (!easy.ssl) return socket;
-  socket->ssl = tls::keep(easy.ssl.get());
-  tls::attach(easy.ssl.get(), socket);
+  socket->secured = easy.secured;
+  if (socket->secured) socket->secured->owner = socket;
   return socket;
 }
 
@@ -234,8 +231,7 @@ void Multi::Inside::forget(curl_socket_t fd) {
   if (!is_known(fd)) return;
   Socket* socket = std::exchange(sockets[static_cast<std::size_t>(fd)], nullptr);
   if (socket->noted) std::erase(noted, socket);
-  if (socket->ssl) tls::attach(socket->ssl.get(), nullptr);
-  socket->ssl = tls::nothing();
+  if (socket->secured) socket->secured->owner = nullptr;
   uv_close(reinterpret_cast<uv_handle_t*>(&socket->poll),
            [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
 }
@@ -326,7 +322,7 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
 void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
   if (easy->running) curl_multi_remove_handle(handle, easy->handle);
   easy->running = false;
-  easy->ssl = tls::nothing();
+  easy->secured.reset();
   std::erase(diallers, easy.get());
   // What libcurl keeps of a failure or a half-sent body in a handle is nobody else's business.
   if (easy->sound && pool.size() < kPooledHandles) pool.push_back(std::move(easy));

@@ -13,6 +13,10 @@
 #include "transfer/order.h"
 #include "transfer/transfer.h"
 
+namespace penstock::tls {
+class Connection;
+}
+
 namespace penstock::transfer {
 
 class Multi {
@@ -33,7 +37,7 @@ class Multi {
  private:
   friend class Transfer;
   friend struct Easy;
-  static bool is_disturbed(void* ssl);  // a kept connection
+  static bool is_disturbed(const tls::Connection& connection);  // a kept connection
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };

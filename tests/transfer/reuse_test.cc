@@ -146,6 +146,7 @@ TEST_F(ReuseTest, nor_does_what_comes_right_behind_an_answer_become_the_next_one
   test::Origin origin([](test::Origin& self, test::Socket& peer, int) {
     while (!peer.read_until("\r\n\r\n").empty()) {
       self.note("asked");
+      while (self.notes().size() < 2) std::this_thread::yield();
       peer.send(kOk);
       peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
       self.note("said");
@@ -155,7 +156,8 @@ TEST_F(ReuseTest, nor_does_what_comes_right_behind_an_answer_become_the_next_one
   first.when_done = [&] { start(order("GET", origin.host()), next); };
   start(order("GET", origin.host()), first);
   wait_for_notes(origin, 1);
-  while (origin.notes().size() < 2) std::this_thread::yield();
+  origin.note("now");  // with the loop at rest
+  while (origin.notes().size() < 3) std::this_thread::yield();
   finish(next);
   EXPECT_EQ(first.result.failure, Failure::none);
   EXPECT_EQ(next.body.find("evil"), std::string::npos);

@@ -238,6 +238,7 @@ TEST_F(TlsTest, nor_does_one_that_came_with_the_answer_become_the_next_one) {
         [&](Origin& self, test::Socket& peer, int) {
           while (!peer.read_until("\r\n\r\n").empty()) {
             self.note("asked");
+            while (self.notes().size() < 2) std::this_thread::yield();
             for (const auto& each : said) peer.send(each);
             self.note("said");
           }
@@ -248,7 +249,8 @@ TEST_F(TlsTest, nor_does_one_that_came_with_the_answer_become_the_next_one) {
     first.when_done = [&] { start(secure("GET", origin), next); };
     start(secure("GET", origin), first);
     wait_for_notes(origin, 1);
-    while (origin.notes().size() < 2) std::this_thread::yield();
+    origin.note("now");  // with the loop at rest
+    while (origin.notes().size() < 3) std::this_thread::yield();
     finish(next);
     EXPECT_EQ(first.result.failure, Failure::none) << first.result.details;
     EXPECT_EQ(next.body.find("evil"), std::string::npos);
