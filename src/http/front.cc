@@ -49,13 +49,16 @@ std::optional<std::string_view> behind_authority(std::string_view url, const Tar
   return std::nullopt;
 }
 
-/// What of a path follows a gateway's base path; nothing: it is not below it.
-std::optional<std::string_view> below_base(std::string_view path, const UpstreamConfig& gateway) {
-  const std::string_view base = gateway.base_url->path;
+/// What of a path follows another, whole segments; nothing: it is not below it.
+std::optional<std::string_view> behind(std::string_view path, std::string_view base) {
   if (!path.starts_with(base)) return std::nullopt;
   path.remove_prefix(base.size());
   if (!path.empty() && !std::string_view("/?#").contains(path.front())) return std::nullopt;
   return path;
+}
+
+std::optional<std::string_view> below_base(std::string_view path, const UpstreamConfig& gateway) {
+  return behind(path, gateway.base_url->path);
 }
 
 std::string_view link_through_gateway(std::string_view value, const Target& target, std::string& room) {
@@ -71,11 +74,24 @@ std::string_view link_through_gateway(std::string_view value, const Target& targ
   return room;
 }
 
-std::string_view link(std::string_view value, const Target& target, std::string& room) {
-  if (target.gateway) return link_through_gateway(value, target, room);
+/// What else the host has would leave as plain http.
+std::string_view link_to_originated(std::string_view value, const Target& target, std::string& room) {
   const auto rest = behind_authority(value, target);
-  if (!rest) return value;
+  if (!rest || !behind(*rest, target.originated_below)) return value;
   room.assign("http://").append(target.host_field()).append(*rest);  // 443 has become 80 again: neither is said
+  return room;
+}
+
+std::string_view link_with_scheme(std::string_view value, const Target& target, std::string& room) {
+  return target.gateway ? link_through_gateway(value, target, room) : link_to_originated(value, target, room);
+}
+
+std::string_view link(std::string_view value, const Target& target, std::string& room) {
+  if (!value.starts_with("//")) return link_with_scheme(value, target, room);
+  std::string whole = target.scheme + ":";  // the client's scheme is another
+  whole.append(value);
+  const auto said = link_with_scheme(whole, target, room);
+  if (said.data() == whole.data()) room = std::move(whole);
   return room;
 }
 
@@ -85,13 +101,14 @@ void add_cookie_path(std::string_view path, const UpstreamConfig& gateway, std::
 }
 
 std::string_view cookie(std::string_view value, const Target& target, std::string& room) {
+  const bool goes_over_http = target.secure() && target.originated_below.empty();
   room.assign(cut(value, ';'));
   while (!value.empty()) {
     const std::string_view attribute = cut(value, ';');
     std::string_view said = attribute;
     const std::string_view name = trim(cut(said, '='));
     said = trim(said);
-    if (target.secure() && equal_ignoring_case(name, "secure")) continue;
+    if (goes_over_http && equal_ignoring_case(name, "secure")) continue;
     if (target.gateway && equal_ignoring_case(name, "domain")) continue;
     if (target.gateway && equal_ignoring_case(name, "path") && said.starts_with('/')) {
       add_cookie_path(said, *target.gateway, room);

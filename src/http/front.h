@@ -33,6 +33,7 @@ inline bool has_front(const Target& target) { return target.originated || target
 /// not for it. Only of targets that have a front.
 /// `Location` and `Content-Location` that lead to the target's own scheme, host and port come back in the client's
 /// terms; of a gateway only below the base path, for the rest of the host has no name there, and gets its full URL.
+/// Where only a part of a host becomes https, links beside it stay https, and cookies stay `Secure`.
 /// `Strict-Transport-Security` is dropped, and so is `Secure` of a cookie, which no jar would send back over http; a
 /// gateway's cookies lose `Domain` and stay below `/@NAME`, lest one upstream's go to another. Links of other kinds
 /// stay as they are.

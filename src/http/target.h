@@ -23,6 +23,7 @@ struct Target {
 
   // By what the client knows the place, where that is not this URL (front.h).
   bool originated = false;                  ///< it said http://
+  std::string_view originated_below;        ///< what of the host becomes https: a path of the configuration; empty: all
   const UpstreamConfig* gateway = nullptr;  ///< it said /@NAME, of this upstream, which has a base URL
 
   /// `host:port`, IPv6 in brackets: the key of an upstream.

@@ -30,7 +30,7 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
 /// By the name of a gateway, or else by what the client asked for; that may not be what is dialled.
 std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& head, const http::Target* outside,
                                                       http::Target& target) const {
-  if (!outside) {
+  if (!outside && head.method != "CONNECT") {
     if (const auto form = http::gateway_form(head.target)) return enter_gateway(*form, target);
   }
   auto asked = outside ? http::parse_target_inside(*outside, head.method, head.target)
@@ -40,7 +40,7 @@ std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& h
   if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form))
     return enter_gateway(*form, target);
   const Route route = router_.route(target);
-  originate(target, route.entry);
+  originate(target, route);
   return route;
 }
 
@@ -73,13 +73,14 @@ bool Admission::leads_here(const http::Target& target) const {
   return target.host == "localhost" || !router_.route(target).pattern;
 }
 
-void Admission::originate(http::Target& target, std::size_t entry) const {
+void Admission::originate(http::Target& target, const Route& route) const {
   const auto& config = services_.config;
-  const auto& settings = entry > 0 ? config.upstreams[entry - 1].settings : config.unmatched;
+  const auto& settings = route.entry > 0 ? config.upstreams[route.entry - 1].settings : config.unmatched;
   if (settings.https != Https::originate || target.tunnel || target.secure()) return;
   target.scheme = "https";
   if (target.port == 80) target.port = 443;
   target.originated = true;
+  if (route.pattern) target.originated_below = route.pattern->path;
 }
 
 std::optional<http::Target> Admission::outside_of_plain(const http::RequestHead& head) const {

@@ -39,7 +39,7 @@ class Admission {
   std::expected<Route, http::Refusal> enter_gateway(const http::GatewayForm& form, http::Target& target) const;
   bool asks_for_gateway(const http::Target& target, const http::GatewayForm& form) const;
   bool leads_here(const http::Target& target) const;
-  void originate(http::Target& target, std::size_t entry) const;
+  void originate(http::Target& target, const Route& route) const;
   std::optional<http::Refusal> judge_message(const http::RequestHead& head) const;
   std::optional<http::Refusal> judge_port(const http::Target& target) const;
   std::optional<http::Refusal> judge_address(const http::Target& target) const;

@@ -9,6 +9,8 @@
 namespace penstock::proxy {
 
 namespace {
+constexpr std::size_t kMostClaimed = 16;
+
 bool is_scheme(std::string_view word) {
   return http::equal_ignoring_case(word, "NTLM") || http::equal_ignoring_case(word, "Negotiate");
 }
@@ -59,7 +61,7 @@ std::unique_ptr<transfer::Multi> Connections::make_own(const TlsConfig& tls) con
 
 void OwnConnections::claim(const std::string& upstream) {
   const auto same = [&](const auto& one) { return one.first == upstream; };
-  if (std::ranges::none_of(claimed_, same)) claimed_.emplace_back(upstream, nullptr);
+  if (claimed_.size() < kMostClaimed && std::ranges::none_of(claimed_, same)) claimed_.emplace_back(upstream, nullptr);
 }
 
 transfer::Multi* OwnConnections::to(const std::string& upstream, const TlsConfig& tls, const Connections& connections) {

@@ -41,7 +41,7 @@ class Connections {
 /// when its transfers are gone.
 class OwnConnections {
  public:
-  /// From now on it shares none to this upstream.
+  /// From now on it shares none to this upstream, unless it has its own to 16 others already.
   void claim(const std::string& upstream);
   /// Nothing: it shares them.
   transfer::Multi* to(const std::string& upstream, const TlsConfig& tls, const Connections& connections);

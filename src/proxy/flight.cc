@@ -144,16 +144,15 @@ void Flight::send() {
   transfer_ = connections(order).start(std::move(order), *this);
 }
 
-/// Whoever logs in its connection gets one that nobody else uses, before and after; a caller that keeps none gets it
-/// for this request.
+/// Whoever logs in its connection gets one that nobody else uses, before and after; who keeps none, or has enough of
+/// them, gets it for this request.
 transfer::Multi& Flight::connections(transfer::Order& order) const {
   const Destination& destination = *exchange_.destination;
   const bool logs_in = logs_in_connection(exchange_.head.fields);
   OwnConnections* own = exchange_.requester.own_connections();
-  order.own_connection = logs_in && !own;
-  if (!own) return destination.connections;
-  if (logs_in) own->claim(destination.name);
-  transfer::Multi* claimed = own->to(destination.name, destination.settings.tls, services_.connections);
+  if (own && logs_in) own->claim(destination.name);
+  transfer::Multi* claimed = own ? own->to(destination.name, destination.settings.tls, services_.connections) : nullptr;
+  order.own_connection = logs_in && !claimed;
   return claimed ? *claimed : destination.connections;
 }
 

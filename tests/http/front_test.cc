@@ -93,11 +93,29 @@ TEST(Location, of_an_originated_target_comes_back_as_http) {
   EXPECT_EQ(client_gets(originated(), "content-location", "https://api.test/a"), "http://api.test/a");
 }
 
+TEST(Location, beside_the_path_that_becomes_https_stays_https) {
+  Target target = originated();
+  target.originated_below = "/v1";
+  EXPECT_EQ(location(target, "https://api.test/v1/a"), "http://api.test/v1/a");
+  EXPECT_EQ(location(target, "https://api.test/v1?q"), "http://api.test/v1?q");
+  for (const char* there : {"https://api.test/login", "https://api.test/v10", "https://api.test"}) {
+    EXPECT_EQ(location(target, there), there) << "as http it would leave in the clear";
+  }
+  EXPECT_EQ(cookie(target, "a=b; Secure"), "a=b; Secure");
+}
+
+TEST(Location, without_a_scheme_has_the_upstreams) {
+  EXPECT_EQ(location(originated(), "//api.test/a"), "http://api.test/a");
+  EXPECT_EQ(location(originated(), "//other.test/a"), "https://other.test/a");
+  EXPECT_EQ(location(behind(kVersioned), "//api.test/v1/a"), "/@api/a");
+  EXPECT_EQ(location(behind(kVersioned), "//other.test/a"), "https://other.test/a");
+}
+
 TEST(Location, that_leads_elsewhere_stays) {
   for (const char* there :
        {"https://other.test/a", "https://api.test:8443/a", "http://api.test/a", "https://sub.api.test/", "/a", "a", "",
-        "//api.test/a", "https:/a", "https:", "https://u@api.test/", "https://[api.test/", "https://api.test:x/",
-        "mailto:a@api.test", "https://api.test.evil.test/", "https://"}) {
+        "https:/a", "https:", "https://u@api.test/", "https://[api.test/", "https://api.test:x/", "mailto:a@api.test",
+        "https://api.test.evil.test/", "https://"}) {
     EXPECT_EQ(location(originated(), there), there);
   }
   EXPECT_EQ(location(originated(8443), "https://api.test/a"), "https://api.test/a");
@@ -116,8 +134,8 @@ TEST(Location, of_a_gateway_comes_back_by_its_name) {
 TEST(Location, beside_the_base_path_of_a_gateway_is_a_full_url) {
   EXPECT_EQ(location(behind(kVersioned), "/login"), "https://api.test/login");
   EXPECT_EQ(location(behind(kVersioned), "/v10/a"), "https://api.test/v10/a");
-  for (const char* there : {"https://api.test/login", "https://api.test", "https://other.test/v1/a",
-                            "http://api.test/v1/a", "a", "?q", "//cdn.test/v1/a"}) {
+  for (const char* there :
+       {"https://api.test/login", "https://api.test", "https://other.test/v1/a", "http://api.test/v1/a", "a", "?q"}) {
     EXPECT_EQ(location(behind(kVersioned), there), there);
   }
 }

@@ -61,6 +61,10 @@ TEST(ConnectionPools, of_one_client_are_made_where_it_claims_them) {
   EXPECT_NE(made, &connections.of({}));
   EXPECT_EQ(own.to("a", {}, connections), made);
   EXPECT_EQ(own.to("b", {}, connections), nullptr);
+  for (int i = 0; i < 100; ++i) own.claim("another " + std::to_string(i));
+  EXPECT_NE(own.to("another 14", {}, connections), nullptr);
+  EXPECT_EQ(own.to("another 15", {}, connections), nullptr) << "a client may not have any number of them";
+  EXPECT_EQ(own.to("a", {}, connections), made);
 }
 
 }  // namespace

@@ -113,6 +113,12 @@ TEST_F(GatewayTest, is_not_climbed_out_of) {
   EXPECT_EQ(origin_.connections(), 0);
 }
 
+TEST_F(GatewayTest, leads_to_no_tunnel) {
+  add("api", base("/v1"));
+  EXPECT_EQ(refusal_of("/@api/x", "CONNECT").status_code(), 400);
+  EXPECT_EQ(origin_.connections(), 0);
+}
+
 TEST_F(GatewayTest, may_not_go_where_nobody_may) {
   add("inner", "http://10.1.2.3");
   add("self", "http://127.0.0.1:3128");

@@ -65,8 +65,8 @@ inline const std::vector<std::string_view> kForbiddenWords{"context", "manager",
                                                            "utils",   "data",    "helper",  "helpers"};
 
 /// How the names of C libraries begin, which are not ours to choose.
-inline const std::vector<std::string_view> kOutsidePrefixes{"ares_",   "curl_", "CURL_", "CRYPTO_", "BIO_",
-                                                             "llhttp_", "SSL_",  "uv_"};
+inline const std::vector<std::string_view> kOutsidePrefixes{"ares_", "curl_",   "CURL_", "CRYPTO_",
+                                                            "BIO_",  "llhttp_", "SSL_",  "uv_"};
 
 inline constexpr std::size_t kLongestFile = 500;     // lines: it stays below
 inline constexpr std::size_t kLongestFunction = 60;  // lines, with its braces
