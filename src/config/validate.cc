@@ -140,6 +140,23 @@ void check_match_list(Issues& issues, const std::string& path, const UpstreamCon
   }
 }
 
+/// Where the paths of one host are parted between entries, an application calls all of them by one scheme: a part that
+/// is not originated would leave in the clear.
+void check_https(Issues& issues, const Config& config) {
+  std::map<std::string, const UpstreamConfig*> first;  // by the pattern without its path
+  for (const auto& upstream : config.upstreams) {
+    for (auto pattern : upstream.match) {
+      pattern.path.clear();
+      const auto [other, is_first] = first.try_emplace(to_string(pattern), &upstream);
+      if (is_first || other->second->settings.https == upstream.settings.https) continue;
+      const std::string path = "upstreams." + upstream.name;
+      issues.push_back({path + ".https", path + ".https must be that of upstreams." + other->second->name +
+                                             ", which has paths of " + to_string(pattern) + " too"});
+      break;
+    }
+  }
+}
+
 void check_upstreams(Issues& issues, const Config& config) {
   Taken taken;
   std::set<std::string> names;
@@ -175,6 +192,7 @@ std::vector<Issue> find_issues(const Config& config) {
   if (config.redis) check_redis(issues, *config.redis);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
   check_upstreams(issues, config);
+  check_https(issues, config);
   return issues;
 }
 

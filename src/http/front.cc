@@ -100,8 +100,16 @@ void add_cookie_path(std::string_view path, const UpstreamConfig& gateway, std::
   if (const auto below = below_base(path, gateway)) room.append(*below);
 }
 
+/// Without a path a cookie is for the folder of the request's. That of `/@NAME` would be the root, and all gateways.
+bool is_for_the_root(const Target& target) {
+  if (!target.gateway) return false;
+  const auto below = below_base(target.path(), *target.gateway);
+  return below && (below->empty() || *below == "/");
+}
+
 std::string_view cookie(std::string_view value, const Target& target, std::string& room) {
   const bool goes_over_http = target.secure() && target.originated_below.empty();
+  bool has_path = false;
   room.assign(cut(value, ';'));
   while (!value.empty()) {
     const std::string_view attribute = cut(value, ';');
@@ -110,12 +118,15 @@ std::string_view cookie(std::string_view value, const Target& target, std::strin
     said = trim(said);
     if (goes_over_http && equal_ignoring_case(name, "secure")) continue;
     if (target.gateway && equal_ignoring_case(name, "domain")) continue;
-    if (target.gateway && equal_ignoring_case(name, "path") && said.starts_with('/')) {
+    const bool says_path = equal_ignoring_case(name, "path") && said.starts_with('/');
+    has_path = has_path || says_path;
+    if (target.gateway && says_path) {
       add_cookie_path(said, *target.gateway, room);
     } else {
       room.append(";").append(attribute);
     }
   }
+  if (!has_path && is_for_the_root(target)) room.append("; Path=").append(kMark).append(target.gateway->name);
   return room;
 }
 

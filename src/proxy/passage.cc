@@ -70,11 +70,11 @@ void Passage::ended(Side& side) {
   keep_time();
 }
 
-/// A client that resets when the upstream has said all has closed too. Otherwise something was cut off, which the other
-/// side must see.
+/// Once the upstream has said all, whoever resets has only closed; the rest of it is on its way to the client.
+/// Otherwise something was cut off, which the other side must see.
 void Passage::gone(Side& side) {
+  if (upstream_.has_ended) return end(false);
   const bool client = &side == &client_;
-  if (client && upstream_.has_ended) return end(false);
   cut();
   dispatcher_.failed(exchange_, http::Why::connection_terminated,
                      client ? "the client left" : exchange_.destination->name + ": the connection was reset",

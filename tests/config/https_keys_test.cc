@@ -52,6 +52,26 @@ TEST(HttpsKeys, refuse_another_word_with_those_that_there_are) {
   EXPECT_THAT(errors("defaults: { https: intercept }\n"), ElementsAre(HasSubstr("must be tunnel or originate")));
 }
 
+TEST(HttpsKeys, are_alike_for_all_paths_of_a_host) {
+  EXPECT_THAT(
+      errors(R"(upstreams:
+  all: { match: [b.com, a.com], https: originate }
+  search: { match: a.com/search }
+)"),
+      ElementsAre("p.yaml:4:3: upstreams.search.https must be that of upstreams.all, which has paths of a.com too"));
+  EXPECT_THAT(
+      errors(
+          "upstreams: { x: { match: \"*.a.com/1\", https: originate }, y: { match: \"*.a.com/2\", https: tunnel } }\n"),
+      ElementsAre(HasSubstr("upstreams.y.https must be that of upstreams.x")));
+  const auto config = read(R"(upstreams:
+  all: { match: a.com, https: originate }
+  search: { match: a.com/search, https: originate }
+  other_port: { match: "a.com:8080/x" }
+  below: { match: "*.a.com" }
+)");
+  EXPECT_EQ(config.upstreams.at(2).settings.https, Https::tunnel);
+}
+
 TEST(TlsKeys, name_three_files) {
   const auto config =
       read("upstreams: { a: { match: a.com, tls: { ca: ca.pem, clientCert: c.pem, clientKey: k.pem } } }\n");

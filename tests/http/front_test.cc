@@ -162,6 +162,17 @@ TEST(SetCookie, of_a_gateway_stays_below_its_name) {
   EXPECT_EQ(cookie(behind(kPlain), "a=b; Secure"), "a=b; Secure") << "its upstream knows what it does";
 }
 
+TEST(SetCookie, without_a_path_is_for_its_gateway_alone_also_where_the_request_named_nothing_else) {
+  for (const char* rest : {"", "/", "?q=/x"}) {
+    EXPECT_EQ(cookie(*behind_gateway(kVersioned, rest), "a=b; HttpOnly"), "a=b; HttpOnly; Path=/@api") << rest;
+    EXPECT_EQ(cookie(*behind_gateway(kBare, rest), "a=b"), "a=b; Path=/@api") << rest;
+    EXPECT_EQ(cookie(*behind_gateway(kBare, rest), "a=b; Path=x"), "a=b; Path=x; Path=/@api") << "the last one counts";
+    EXPECT_EQ(cookie(*behind_gateway(kBare, rest), "a=b; Path=/"), "a=b; Path=/@api/") << rest;
+  }
+  EXPECT_EQ(cookie(*behind_gateway(kBare, "/x/y"), "a=b"), "a=b") << "its folder is below the name";
+  EXPECT_EQ(cookie(originated(), "a=b"), "a=b");
+}
+
 TEST(Answers, of_targets_by_their_own_url_stay_as_they_are) {
   Target target = originated();
   target.originated = false;

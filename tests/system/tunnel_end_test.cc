@@ -84,6 +84,21 @@ TEST(TunnelEnd, by_a_reset_of_the_upstream_is_one_for_a_client_that_had_closed_i
   EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
 }
 
+TEST(TunnelEnd, by_a_reset_of_an_upstream_that_had_said_all_is_the_end_and_no_more) {
+  Tunnels stage;
+  auto [client, upstream] = stage.open();
+  client->send("a question");
+  EXPECT_EQ(upstream->take(10), "a question");
+  upstream->send("an answer");
+  upstream->socket.half_close();
+  EXPECT_EQ(client->take(9), "an answer");
+  upstream->socket.reset();
+  EXPECT_EQ(stage.daemon.await_events(1, "complete").size(), 1u);
+  EXPECT_EQ(client->rest(), "");
+  EXPECT_FALSE(client->socket.was_reset());
+  EXPECT_TRUE(stage.await_rest());
+}
+
 /// Sends until nothing goes any more.
 void fill(Near& near) {
   const std::string bytes(1024 * 1024, 'f');
