@@ -159,9 +159,9 @@ std::string inside_connect(const AccessConfig& access, std::uint16_t port) {
 std::string instead_of_tunnel(const Config& config, const Journey& journey) {
   const auto entry = journey.route.entry;
   const auto& target = journey.dialled;
-  if (entry != 0 && config.upstreams[entry - 1].base_url)
-    return "for each on its own, let the application call " + url_of_proxy(config) + "/@" +
-           config.upstreams[entry - 1].name;
+  if (const auto* upstream = entry != 0 ? &config.upstreams[entry - 1] : nullptr; upstream && upstream->base_url)
+    return "for each on its own, let the application call " + url_of_proxy(config) + "/@" + upstream->name +
+           " instead of " + to_string(*upstream->base_url);
   if (target.port == 80) return "for each on its own, give it a baseUrl: originating turns port 80 into 443";
   const bool originates = settings_of(config, entry).https == Https::originate;
   const auto port = target.port == 443 ? std::uint16_t{80} : target.port;

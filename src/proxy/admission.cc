@@ -31,7 +31,10 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
 std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& head, const http::Target* outside,
                                                       http::Target& target) const {
   if (!outside && head.method != "CONNECT") {
-    if (const auto form = http::gateway_form(head.target)) return enter_gateway(*form, target);
+    if (const auto form = http::gateway_form(head.target)) {
+      target.resource = head.target;  // for the event, should it lead nowhere
+      return enter_gateway(*form, target);
+    }
   }
   auto asked = outside ? http::parse_target_inside(*outside, head.method, head.target)
                        : http::parse_target(head.method, head.target);

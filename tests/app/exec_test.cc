@@ -40,17 +40,18 @@ TEST(Exec, hands_arguments_on_as_they_are) {
 }
 
 TEST(Exec, sets_the_variables_for_the_command_whatever_they_were) {
-  const auto ended = exec_shell("echo $http_proxy; echo $HTTP_PROXY; echo $no_proxy; echo $NO_PROXY; echo $KEPT",
-                                {"http_proxy=http://192.0.2.1:1", "NO_PROXY=*", "KEPT=as it was"});
+  const auto ended = exec_shell(
+      "for name in http_proxy HTTP_PROXY https_proxy HTTPS_PROXY no_proxy NO_PROXY KEPT; do printenv $name; done",
+      {"http_proxy=http://192.0.2.1:1", "HTTPS_PROXY=http://192.0.2.1:2", "NO_PROXY=*", "KEPT=as it was"});
   Texts lines;
   std::istringstream stream(ended.out);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  ASSERT_EQ(lines.size(), 5U);
+  ASSERT_EQ(lines.size(), 7U);
   EXPECT_THAT(lines[0], testing::MatchesRegex("http://127.0.0.1:[1-9][0-9]*"));
-  EXPECT_EQ(lines[1], lines[0]);
-  EXPECT_EQ(lines[2], "127.0.0.1");
-  EXPECT_EQ(lines[3], "127.0.0.1");
-  EXPECT_EQ(lines[4], "as it was");
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(lines[i], lines[0]);
+  EXPECT_EQ(lines[4], "127.0.0.1");
+  EXPECT_EQ(lines[5], "127.0.0.1");
+  EXPECT_EQ(lines[6], "as it was");
 }
 
 TEST(Exec, says_nothing_of_its_own) {

@@ -154,8 +154,9 @@ TEST(Explain, says_what_to_call_instead_of_an_https_url) {
   EXPECT_THAT(explained_https("https://api.github.com/repos/acme/web"),
               HasSubstr("for each on its own, let the application call http://api.github.com\n"));
   EXPECT_THAT(explained_https("https://api.github.com:8443/"), HasSubstr("call http://api.github.com:8443\n"));
-  EXPECT_THAT(explained_https("https://api.openai.com/v1/models"),
-              HasSubstr("let the application call http://127.0.0.1:3128/@openai\n"));
+  EXPECT_THAT(
+      explained_https("https://api.openai.com/v1/models"),
+      HasSubstr("let the application call http://127.0.0.1:3128/@openai instead of https://api.openai.com/v1\n"));
   EXPECT_THAT(explained_https("https://a.example/"),
               HasSubstr("set https: originate, and let the application call http://a.example\n"));
   EXPECT_THAT(explained_https("https://a.example:80/"), HasSubstr("give it a baseUrl"));
@@ -208,20 +209,31 @@ TEST(Explain, tells_what_becomes_of_plain_http_inside_a_connect) {
 }
 
 TEST(Explain, knows_a_url_of_each_vendor) {
-  const std::pair<const char*, const char*> known[] = {
-      {"http://api.github.com/user", "github"},
-      {"http://api.github.com/search/issues?q=x", "github-search"},
-      {"http://discord.com/api/v10/channels/42/messages", "discord"},
-      {"/@openai/v1/chat/completions", "openai"},
-      {"http://api.anthropic.com/v1/messages", "anthropic"},
-      {"/@stripe/v1/charges", "stripe"},
-      {"http://slack.com/api/conversations.history", "slack"},
-      {"http://slack.com/api/chat.postMessage", "slack-posts"},
-      {"http://hooks.slack.com/services/T1/B1/x", "slack-hooks"},
-      {"http://acme.myshopify.com/admin/api/2025-01/orders.json", "shopify"}};
-  for (const auto& [url, upstream] : known) {
+  struct Known {
+    const char *url, *upstream, *limit;  // what the vendor publishes, or somewhat less
+  };
+  const Known known[] = {
+      {"http://api.github.com/user", "github", "slidingWindow: 5000 in any 60m,"},
+      {"http://api.github.com/user", "github", "pacer: 14.8/s evenly spread, after a burst of 10,"},
+      {"http://api.github.com/user", "github", "semaphore: 100 in flight,"},
+      {"http://api.github.com/search/issues?q=x", "github-search", "slidingWindow: 30 in any 60s,"},
+      {"http://api.github.com/search/code?q=x", "github-code-search", "slidingWindow: 9 in any 60s,"},
+      {"http://discord.com/api/v10/channels/42/messages", "discord", "pacer: 50/s evenly spread,"},
+      {"http://discord.com/api/v10/channels/42/messages", "discord", "slidingWindow: 5 in any 5s, per group,"},
+      {"/@openai/v1/chat/completions", "openai", "pacer: 8.33333/s evenly spread,"},
+      {"http://api.anthropic.com/v1/messages", "anthropic", "tokenBucket: 5 at once, then 5 every 6s,"},
+      {"/@stripe/v1/charges", "stripe", "pacer: 80/s evenly spread, after a burst of 5,"},
+      {"/@stripe/v1/charges", "stripe", "object (pacer): 25/s evenly spread, per group,"},
+      {"http://slack.com/api/conversations.history", "slack", "5 at once, then 1 every 1200ms, per group,"},
+      {"http://slack.com/api/users.list", "slack-tier2", "2 at once, then 1 every 3s, per group,"},
+      {"http://slack.com/api/chat.postMessage", "slack-posts", "3 at once, then 1 every 1s,"},
+      {"http://hooks.slack.com/services/T1/B1/x", "slack-hooks", "3 at once, then 1 every 1s, per group,"},
+      {"http://acme.myshopify.com/admin/api/2025-01/orders.json", "shopify",
+       "40 at once, then 2 every 1s, per group,"}};
+  for (const auto& [url, upstream, limit] : known) {
     const auto ended = penstock({"explain", "--config", PENSTOCK_CONFIG_DIR "/vendors.yaml", url});
     EXPECT_THAT(ended.out, HasSubstr("upstream    " + std::string(upstream) + "\n")) << url;
+    EXPECT_THAT(ended.out, HasSubstr(limit)) << url;
     EXPECT_THAT(ended.out, HasSubstr("travels     as https to ")) << url;
   }
 }

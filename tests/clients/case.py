@@ -13,6 +13,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ARGUMENTS = argparse.Namespace()
 
 
+def read(name):
+    """A file of the project."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), name), encoding="utf-8") as file:
+        return file.read()
+
+
 def program(name):
     """The command that runs a file of programs/ or node/."""
     runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".java": "java", ".mjs": ARGUMENTS.node}

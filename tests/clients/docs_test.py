@@ -1,20 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # The examples of docs/clients.md: commands are run as they stand there, and excerpts are compared with their programs.
 """Only addresses are exchanged for those of the test."""
-import os
 import re
 import unittest
 
-from case import HERE, program
+from case import program, read
 from limited import Limited
 from stage import NAME
-
-ROOT = os.path.dirname(os.path.dirname(HERE))
-
-
-def read(name):
-    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
-        return file.read()
 
 
 def examples(mark):

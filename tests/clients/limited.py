@@ -57,14 +57,15 @@ class Limited(Case):
         self.assertEqual({fields["Authorization"] for _, _, fields in self.origin.seen}, {"Bearer sk-of-the-tests"})
         self.assert_held(COUNT)
 
-    def clone_twice(self):
-        """Two at once: three requests each."""
+    def clone_at_once(self):
+        """More clones than may be served together, of three requests each."""
         self.make_repository()
-        url = self.base() + "/git/project.git"
-        self.run_client("/bin/sh", "-c", f"git clone --quiet {url} one & git clone --quiet {url} two && wait $!")
-        for clone in ("one", "two"):
+        clones = [f"clone-{number}" for number in range(2 * AT_ONCE)]
+        begin = " ".join(f"git clone --quiet {self.base()}/git/project.git {clone} & all=\"$all $!\";" for clone in clones)
+        self.run_client("/bin/sh", "-ec", f"all=; {begin} for one in $all; do wait $one; done")
+        for clone in clones:
             self.assertEqual(self.folder.read(f"{clone}/big.bin"), self.folder.read("work/big.bin"))
-        self.assert_held(6)
+        self.assert_held(3 * len(clones))
 
     def assert_held(self, count):
         """The origin saw so many requests, and never more of them than the limits allow."""
@@ -129,7 +130,7 @@ class EveryClient(Limited):
         self.ask("Client.java", **self.java())
 
     def test_git_clone(self):
-        self.clone_twice()
+        self.clone_at_once()
 
     def java(self, *options):
         return {"JDK_JAVA_OPTIONS": " ".join(["-XX:TieredStopAtLevel=1", *options])}

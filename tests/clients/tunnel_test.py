@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # https through tunnels, with real TLS from client to origin: the limits govern connections.
 """The origin ends each connection after one answer, so that connections are as many as requests."""
+import re
+
 import requests
 
-from case import program
+from case import program, read
 from limited import AT_ONCE, COUNT, EveryClient, Limited
 from stage import NAME, PATIENCE
 
@@ -30,6 +32,13 @@ class Tunnel(EveryClient):
         self.ask("Client.java", **self.java(self.identity.trust_store(), f"-Dhttps.proxyHost={host}",
                                             f"-Dhttps.proxyPort={port}"), http_proxy=None)
 
+    def test_java_by_the_variable_of_the_docs(self):
+        """docs/clients.md has it with the usual address."""
+        host, port = self.proxy.url.removeprefix("http://").split(":")
+        said = re.search(r'^export JAVA_TOOL_OPTIONS="(.*)"$', read("docs/clients.md"), re.MULTILINE)[1]
+        properties = said.replace("127.0.0.1", host).replace("3128", port)
+        self.ask("Client.java", **self.java(self.identity.trust_store()), http_proxy=None, JAVA_TOOL_OPTIONS=properties)
+
     def test_openai_with_undici(self):
         self.chat("undici")
 
@@ -50,7 +59,9 @@ class Kept(Limited):
         urls = [self.base() + "/files/big.bin"] * 3
         self.assertEqual(self.curl(*urls), self.folder.read("big.bin") * 3)
         self.assertEqual(len(self.origin.seen), 3)
-        self.check_events(self.proxy.wait_for(1, "complete"), 1)
+        ended = self.proxy.wait_for(1, "complete")
+        self.check_events(ended, 1)
+        self.assertEqual(ended[0]["alpn"], "h2,http/1.1")
 
     def test_requests_posts_through_one_tunnel(self):
         with requests.Session() as session:

@@ -163,6 +163,10 @@ TEST(Gateway, that_is_not_there_says_which_are) {
   expect_own_answer(stage.ask(Gateway::by_name("GET", "/@api/../x")), {400});
   expect_own_answer(stage.ask(Gateway::by_name("GET", "/")), {400});
   EXPECT_EQ(stage.origin.count(), 0U);
+  const auto refused = stage.daemon.await_events(3, "refused");
+  ASSERT_EQ(refused.size(), 3U);
+  EXPECT_EQ(refused[0].at("path"), "/@nobody/x");
+  EXPECT_EQ(refused[1].at("path"), "/@api/../x");
   EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"gateway_unknown\""), 1);
 }
 
