@@ -76,10 +76,13 @@ bool Admission::leads_here(const http::Target& target) const {
   return target.host == "localhost" || !router_.route(target).pattern;
 }
 
-void Admission::originate(http::Target& target, const Route& route) const {
+const UpstreamSettings& Admission::settings_of(const Route& route) const {
   const auto& config = services_.config;
-  const auto& settings = route.entry > 0 ? config.upstreams[route.entry - 1].settings : config.unmatched;
-  if (settings.https != Https::originate || target.tunnel || target.secure()) return;
+  return route.entry > 0 ? config.upstreams[route.entry - 1].settings : config.unmatched;
+}
+
+void Admission::originate(http::Target& target, const Route& route) const {
+  if (settings_of(route).https != Https::originate || target.tunnel || target.secure()) return;
   target.scheme = "https";
   if (target.port == 80) target.port = 443;
   target.originated = true;
@@ -93,6 +96,10 @@ std::optional<http::Target> Admission::outside_of_plain(const http::RequestHead&
   const bool plain = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
   http::Target ignored;
   return plain && judge(head, nullptr, ignored) ? std::optional(*std::move(outside)) : std::nullopt;
+}
+
+bool Admission::may_be_silent(const http::Target& outside) const {
+  return !leads_here(outside) && settings_of(router_.route(outside)).https != Https::originate;
 }
 
 /// What the request says of itself.

@@ -32,6 +32,9 @@ class Admission {
   /// Where a CONNECT leads that is expected to carry plain HTTP, so that its requests are judged, each for itself.
   /// Nothing: it is to be treated as a tunnel, or refused.
   std::optional<http::Target> outside_of_plain(const http::RequestHead& head) const;
+  /// Whether such a CONNECT may turn out to be a tunnel by saying nothing. What leads here cannot be one; and what
+  /// would leave over TLS by itself, late as it may come, must not leave in the clear.
+  bool may_be_silent(const http::Target& outside) const;
 
  private:
   std::expected<Route, http::Refusal> locate(const http::RequestHead& head, const http::Target* outside,
@@ -39,6 +42,7 @@ class Admission {
   std::expected<Route, http::Refusal> enter_gateway(const http::GatewayForm& form, http::Target& target) const;
   bool asks_for_gateway(const http::Target& target, const http::GatewayForm& form) const;
   bool leads_here(const http::Target& target) const;
+  const UpstreamSettings& settings_of(const Route& route) const;
   void originate(http::Target& target, const Route& route) const;
   std::optional<http::Refusal> judge_message(const http::RequestHead& head) const;
   std::optional<http::Refusal> judge_port(const http::Target& target) const;

@@ -13,9 +13,9 @@ namespace penstock::proxy {
 namespace {
 constexpr std::size_t kReadAhead = 16 * 1024;
 /// A client that says nothing for so long wants to hear the server first: there are such protocols.
-constexpr std::int64_t kPatienceForFirstBytes = 300'000;
-/// But not of ours: to Penstock itself leads no tunnel.
-constexpr std::int64_t kPatienceAtHome = 30'000'000;
+constexpr std::int64_t kPatienceForFirstBytes = 3'000'000;
+/// But not where only requests are served.
+constexpr std::int64_t kPatienceForRequests = 30'000'000;
 constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Whether what comes behind it can only be the next request.
@@ -137,9 +137,10 @@ void ClientConnection::on_complete(http::Fields&& trailers) {
 bool ClientConnection::open_at_once(http::RequestHead& head) {
   auto outside = outside_ ? std::nullopt : dispatcher_.outside_of_plain(head);
   if (!outside) return false;
-  const bool may_be_tunnel = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
-  opened_.reset(new Opened{*std::move(outside), std::move(head), {services_.loop, [this] { become_tunnel(); }}});
-  opened_->patience.start(services_.loop.now() + (may_be_tunnel ? kPatienceForFirstBytes : kPatienceAtHome));
+  const bool silent = dispatcher_.may_be_silent(*outside);
+  opened_.reset(
+      new Opened{*std::move(outside), std::move(head), silent, {services_.loop, [this] { heard_nothing(); }}});
+  opened_->patience.start(services_.loop.now() + (silent ? kPatienceForFirstBytes : kPatienceForRequests));
   out().append(kEstablished);
   stream_->touch();
   return true;
@@ -159,6 +160,12 @@ void ClientConnection::serve_inside() {
   serving_ = connecting_ = false;
   parser_.restart();
   parse(std::exchange(unread_, {}));
+}
+
+void ClientConnection::heard_nothing() {
+  if (opened_->may_be_silent) return become_tunnel();
+  stream_.reset();
+  leave();
 }
 
 void ClientConnection::become_tunnel() {

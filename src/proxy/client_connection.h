@@ -60,6 +60,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   struct Opened {
     http::Target outside;
     http::RequestHead head;
+    bool may_be_silent;
     loop::Timer patience;
   };
 
@@ -68,6 +69,7 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void look_inside();
   void serve_inside();
   void become_tunnel();
+  void heard_nothing();
   void parse(std::string_view bytes);
   bool may_parse() const;
   bool wants_bytes() const;

@@ -35,6 +35,8 @@ class Dispatcher final : DestinationOwner {
   Exchange* accept(Requester& requester, http::RequestHead&& head, const http::Target* outside = nullptr);
   /// Where a CONNECT leads that shall be answered at once, for it may well carry requests. Nothing: accept() it.
   std::optional<http::Target> outside_of_plain(const http::RequestHead& head) const;
+  /// As in Admission.
+  bool may_be_silent(const http::Target& outside) const { return admission_.may_be_silent(outside); }
   /// A request that was refused before it was read whole: only to be told of.
   void report_refused(const http::Refusal& refusal);
 

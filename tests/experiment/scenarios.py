@@ -70,18 +70,23 @@ def even_gaps(run):
     return [between("p1 of the gaps at least 2 ms", p1, 2, math.inf, "{:.2f} ms")]
 
 
+def all_like(what, unlike, count):
+    """Says how many are not, and what they carry instead."""
+    others = ", the others " + " ".join(map(str, unlike)) if unlike else ""
+    return Aim(what, f"{count - len(unlike)} of {count}{others}", not unlike)
+
+
 def full_windows(run):
     counts = readings.whole_windows(times_of(run), HALF, round(run.setting.seconds * SECOND / HALF))
-    unlike = sum(count != 200 for count in counts)
-    return [Aim("every whole window carries exactly 200", f"{len(counts) - unlike} of {len(counts)}", unlike == 0)]
+    return [all_like("every whole window carries exactly 200", [count for count in counts if count != 200], len(counts))]
 
 
 def full_resets(run):
     """Between two resets nothing leaves once the counter is full, so its periods are bursts."""
     bursts = readings.bursts(times_of(run), SILENCE)[:round(run.setting.seconds * SECOND / HALF)]
-    unlike = sum(count != 200 for _, count in bursts)
+    unlike = [count for _, count in bursts if count != 200]
     apart = (bursts[-1][0] - bursts[0][0]) / max(len(bursts) - 1, 1) / MS
-    return [Aim("every period carries exactly 200", f"{len(bursts) - unlike} of {len(bursts)}", unlike == 0),
+    return [all_like("every period carries exactly 200", unlike, len(bursts)),
             between("periods last 500 ms or more in the mean", apart, 499.5, math.inf, "{:.1f} ms")]
 
 

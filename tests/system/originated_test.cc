@@ -81,6 +81,18 @@ TEST(Originating, speaks_of_its_upstream_in_the_client_s_terms) {
   EXPECT_EQ(secure.field("strict-transport-security"), "max-age=1");
 }
 
+TEST(Originating, inside_a_connect_is_over_tls_however_late_it_comes) {
+  Originating stage;
+  Client client(stage.daemon.port());
+  client.send("CONNECT " + stage.host() + " HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.head().status, 200);
+  // A plain upstream would get its tunnel within this time, to hear its first word.
+  EXPECT_FALSE(eventually([&] { return !stage.daemon.events().empty(); }, 4s));
+  client.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(client.reply().status, 200);
+  EXPECT_EQ(stage.daemon.await_events(1, "complete").at(0)["path"], "/late");
+}
+
 TEST(Originating, leaves_a_connect_with_tls_inside_alone) {
   Originating stage;
   Client client(stage.daemon.port());

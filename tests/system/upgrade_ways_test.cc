@@ -96,8 +96,9 @@ TEST(UpgradeOriginated, leaves_over_tls) {
 TEST(UpgradeOriginated, that_is_answered_otherwise_comes_back_in_the_clients_terms) {
   WaysIn stage(true);
   const auto client = stage.client("GET http://" + stage.far.host() + "/chat HTTP/1.1\r\nHost: h\r\n" + kLines);
-  stage.caller()->send("HTTP/1.1 302 Found\r\nLocation: https://" + stage.far.host() +
-                       "/other\r\nStrict-Transport-Security: max-age=1\r\nContent-Length: 0\r\n\r\n");
+  const auto upstream = stage.caller();
+  upstream->send("HTTP/1.1 302 Found\r\nLocation: https://" + stage.far.host() +
+                 "/other\r\nStrict-Transport-Security: max-age=1\r\nContent-Length: 0\r\n\r\n");
   const Reply reply = client->reply();
   EXPECT_EQ(reply.status, 302);
   EXPECT_EQ(reply.field("location"), "http://" + stage.far.host() + "/other");

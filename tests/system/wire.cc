@@ -202,7 +202,7 @@ bool Socket::receive(std::string& into, Moment until) {
     }
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     ended_ = true;
-    was_reset_ = count < 0;
+    was_reset_ = was_reset_ || count < 0;  // the kernel tells it once
     return false;
   }
   return false;
