@@ -25,6 +25,7 @@ struct Asking {
   bool reserved = false;  ///< and keep a departure for it meanwhile
   flow::Time until = 0;
   bool late = false;                           ///< it was answered without Redis
+  bool called = false;                         ///< those who wait were told to ask again, while it was under way
   std::vector<std::int64_t> claims = {};       ///< of spare permits
   std::vector<flow::LimitIndex> without = {};  ///< limits that are apart
 
@@ -41,6 +42,12 @@ class Asks {
   Asking& find(Id id) { return *asks_[id - first_]; }
   /// Its answer came. Once for each.
   Asking take(Id id);
+  template <typename Use>
+  void each(Use use) {
+    for (auto& asking : asks_) {
+      if (asking) use(*asking);
+    }
+  }
 
  private:
   void look_at_clock();

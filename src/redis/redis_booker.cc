@@ -166,8 +166,13 @@ bool RedisBooker::read(const Outcome& outcome, std::string_view group, std::size
   return true;
 }
 
+/// Messages come over a connection of their own, and may overtake the answer that tells to wait for them: then it asks
+/// again at once, for what a turn became is lost where nobody comes for it.
 void RedisBooker::deliver(const Asking& asking) {
   fill(asking);
+  if (asking.called && booking_.departures.empty() && booking_.stop == Stop::turn) {
+    booking_.ask_again = office_.loop().now();
+  }
   if (standing_ == Standing::together) {
     if (shadow_.has_unknown()) hand_in(Spelling::HandIn::afterwards);
     shadow_.come_back();
@@ -313,10 +318,15 @@ void RedisBooker::message(std::string_view words) {
   if (words.starts_with(kPermits)) return permits_granted(words.substr(kPermits.size()));
   if (alone()) return;
   if (words == kLost && !generation_.empty()) look(office_.loop().now());
-  if (!words.starts_with(kTurns)) return;
-  words.remove_prefix(kTurns.size());
-  if (words.empty()) return events_.may_ask(Scope::upstream, {});
-  const std::string* waiting = told_.group_of(words.substr(1));
+  if (words.starts_with(kTurns)) called(words.substr(kTurns.size()));
+}
+
+/// Of the upstream, where no group is named behind a space.
+void RedisBooker::called(std::string_view turns) {
+  const std::string_view key = turns.substr(std::min<std::size_t>(turns.size(), 1));
+  asks_.each([&](Asking& asking) { asking.called |= key.empty() || std::string_view(key_of(asking.group)) == key; });
+  if (key.empty()) return events_.may_ask(Scope::upstream, {});
+  const std::string* waiting = told_.group_of(key);
   if (!waiting) return;
   const std::string group = *waiting;  // told_ changes meanwhile
   events_.may_ask(Scope::group, group);

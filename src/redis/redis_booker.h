@@ -71,6 +71,7 @@ class RedisBooker final : public flow::Booker {
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::string_view group, std::size_t count, flow::Time sent);
   void deliver(const Asking& asking);
+  void called(std::string_view turns);
   void answer(const std::string& group);
   void take_permits(const Asking& asking, flow::Time sent);
   void fill(const Asking& asking);

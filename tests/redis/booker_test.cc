@@ -6,6 +6,7 @@
 #include <map>
 
 #include "desk.h"
+#include "flow/group_hash.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -166,6 +167,25 @@ TEST_F(BookerTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_as
     ASSERT_TRUE(took_off(*a, i + 2));
   }
   EXPECT_LT(run_.loop.now() - since, 10 * kBusy) << "none waited until all is told anew, a second later";
+}
+
+TEST_F(BookerTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_answer_to_wait) {
+  const auto a = desk({pacer(0.05)}), b = desk({of_group(pacer(0.05))});
+  const auto digits = flow::GroupHash(config_.prefix, "github")("guild");
+  const std::string for_all = "github turns", for_group = for_all + " " + std::string(digits.data(), digits.size());
+  for (const auto& [desk, group, message] : {std::tuple{a.get(), "", for_all}, {b.get(), "guild", for_group}}) {
+    desk->arrive(1, group);
+    ASSERT_TRUE(took_off(*desk, 1));
+    // It lies there before the next turn of the loop, in which the ask is sent.
+    server_.run({"EVAL",
+                 "for _, to in ipairs(redis.call('PUBSUB', 'CHANNELS')) do redis.call('PUBLISH', to, ARGV[1]) end", "0",
+                 message});
+    const std::size_t before = desk->told_to_ask_after().size();
+    desk->arrive(1, group);
+    ASSERT_TRUE(run_.run_until([&] { return desk->told_to_ask_after().size() >= before + 2; }));
+    EXPECT_LE(desk->told_to_ask_after()[before], 0);
+    EXPECT_GT(desk->told_to_ask_after()[before + 1], kSecond) << "nobody calls any more";
+  }
 }
 
 TEST_F(BookerTest, refuses_what_a_refusing_limit_does_not_allow_now) {

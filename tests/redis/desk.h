@@ -89,6 +89,8 @@ class Desk final : public flow::BookerEvents {
   const std::vector<flow::Time>& booked() const { return booker_->booked; }
   const std::vector<flow::Commands::Refuse>& refused() const { return refused_; }
   std::size_t pending() const { return heart_.pending(); }
+  /// After what time each answer of Redis wanted to be asked again.
+  const std::vector<flow::Time>& told_to_ask_after() const { return told_to_ask_after_; }
   /// How many flights had to be ended, because their permits were lost.
   std::size_t cut() const { return cut_; }
 
@@ -122,6 +124,7 @@ class Desk final : public flow::BookerEvents {
  private:
   void answer(std::string_view group, const flow::Booking& booking) override {
     booker_->note(booking);
+    told_to_ask_after_.push_back(booking.ask_again - loop_.now());
     heart_.answer(loop_.now(), group, booking, commands_);
     carry_out();
   }
@@ -167,6 +170,7 @@ class Desk final : public flow::BookerEvents {
   std::vector<std::string> groups_;
   std::vector<TookOff> took_off_;
   std::vector<flow::Commands::Refuse> refused_;
+  std::vector<flow::Time> told_to_ask_after_;
   std::size_t cut_ = 0;
   bool endless_ = false;
   bool land_at_once_ = true;
