@@ -7,7 +7,6 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <array>
 
 namespace penstock::tls {
 
@@ -17,24 +16,17 @@ std::unexpected<Error> unusable(const std::string& key, const std::string& path)
   return std::unexpected(Error{.token = {}, .message = "tls." + key + " cannot be used: " + path});
 }
 
-void restrict(SSL_CTX* made) {
-  static constexpr std::array<unsigned char, 9> kHttp1{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-  SSL_CTX_set_min_proto_version(made, TLS1_2_VERSION);
-  SSL_CTX_set_options(made, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  SSL_CTX_set_mode(made, SSL_MODE_RELEASE_BUFFERS);
-  SSL_CTX_set_session_cache_mode(made, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_verify(made, SSL_VERIFY_PEER, nullptr);
-  SSL_CTX_set_alpn_protos(made, kHttp1.data(), kHttp1.size());
-  SSL_CTX_set_default_passwd_cb(made, [](char*, int, int, void*) { return 0; });  // nobody is there to type it
+Settings settings_of_clients() {
+  auto made = make_settings(TLS_client_method());
+  SSL_CTX_set_verify(made.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_alpn_protos(made.get(), reinterpret_cast<const unsigned char*>(kHttp1.data()), kHttp1.size());
+  SSL_CTX_set_default_passwd_cb(made.get(), &no_passphrase);
+  return made;
 }
 }  // namespace
 
-void SslDeleter::operator()(ssl_ctx_st* made) const { SSL_CTX_free(made); }
-void SslDeleter::operator()(ssl_st* made) const { SSL_free(made); }
-
 std::expected<ClientIdentity, Error> ClientIdentity::make(const TlsConfig& config) {
-  Made made(SSL_CTX_new(TLS_client_method()));
-  restrict(made.get());
+  auto made = settings_of_clients();
   const bool trusts = config.ca.empty() ? SSL_CTX_set_default_verify_paths(made.get()) == 1
                                         : SSL_CTX_load_verify_file(made.get(), config.ca.c_str()) == 1;
   if (!trusts) return unusable("ca", config.ca);
@@ -61,13 +53,12 @@ Ssl ClientIdentity::connection_to(const std::string& host) const {
   return ssl;
 }
 
-std::expected<const ClientIdentity*, Error> ClientIdentities::find_or_make(const TlsConfig& config) {
+std::expected<std::shared_ptr<const ClientIdentity>, Error> ClientIdentities::find_or_make(const TlsConfig& config) {
   const auto known = std::ranges::find(all_, config, [](const auto& one) -> const TlsConfig& { return one.first; });
-  if (known != all_.end()) return known->second.get();
+  if (known != all_.end()) return known->second;
   auto made = ClientIdentity::make(config);
   if (!made) return std::unexpected(std::move(made.error()));
-  all_.emplace_back(config, std::make_unique<ClientIdentity>(std::move(*made)));
-  return all_.back().second.get();
+  return all_.emplace_back(config, std::make_shared<const ClientIdentity>(std::move(*made))).second;
 }
 
 }  // namespace penstock::tls

@@ -11,17 +11,9 @@
 
 #include "penstock/config.h"
 #include "penstock/error.h"
-
-struct ssl_ctx_st;
-struct ssl_st;
+#include "tls/settings.h"
 
 namespace penstock::tls {
-
-struct SslDeleter {
-  void operator()(ssl_ctx_st* made) const;
-  void operator()(ssl_st* made) const;
-};
-using Ssl = std::unique_ptr<ssl_st, SslDeleter>;
 
 class ClientIdentity {
  public:
@@ -33,19 +25,19 @@ class ClientIdentity {
   Ssl connection_to(const std::string& host) const;
 
  private:
-  using Made = std::unique_ptr<ssl_ctx_st, SslDeleter>;
-  explicit ClientIdentity(Made made) : made_(std::move(made)) {}
+  explicit ClientIdentity(Settings made) : made_(std::move(made)) {}
 
-  Made made_;
+  Settings made_;
 };
 
 class ClientIdentities {
  public:
-  /// Lives as long as this does.
-  std::expected<const ClientIdentity*, Error> find_or_make(const TlsConfig& config);
+  std::expected<std::shared_ptr<const ClientIdentity>, Error> find_or_make(const TlsConfig& config);
+  /// Their files are read anew when they are next needed.
+  void forget() { all_.clear(); }
 
  private:
-  std::vector<std::pair<TlsConfig, std::unique_ptr<ClientIdentity>>> all_;
+  std::vector<std::pair<TlsConfig, std::shared_ptr<const ClientIdentity>>> all_;
 };
 
 }  // namespace penstock::tls

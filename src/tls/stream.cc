@@ -19,7 +19,10 @@ namespace penstock::tls {
 namespace {
 constexpr std::size_t kOneRead = 64 * 1024;
 constexpr std::size_t kRecord = 16 * 1024;
-constexpr std::size_t kRecordExtra = 64;  // at most what encryption adds to a record
+constexpr std::size_t kLongestHandshake = 64 * 1024;
+constexpr std::size_t kMostChatter = 256;     // records
+constexpr unsigned char kOfApplication = 23;  // the type of records that carry something
+constexpr std::size_t kRecordExtra = 64;      // at most what encryption adds to a record
 
 std::string last_error() {
   std::array<char, 256> text{};
@@ -33,6 +36,7 @@ struct Stream::Bio {
 
   static int read(BIO* bio, char* room, int space) {
     auto& offered = of(bio).offered_;
+    if (of(bio).chatters()) offered = {};
     const std::size_t size = std::min(offered.size(), static_cast<std::size_t>(space));
     BIO_clear_retry_flags(bio);
     if (size == 0) BIO_set_retry_read(bio);
@@ -45,6 +49,13 @@ struct Stream::Bio {
   static int write(BIO* bio, const char* bytes, int size) {
     of(bio).sealed_.append(bytes, static_cast<std::size_t>(size));
     return size;
+  }
+
+  /// Records that carry nothing for us: each may have OpenSSL answer, and none is told to us otherwise.
+  static void watch(int sent, int, int type, const void* bytes, std::size_t size, SSL*, void* stream) {
+    const bool told = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE;
+    if (sent == 1 || !told || size == 0) return;
+    if (*static_cast<const unsigned char*>(bytes) != kOfApplication) ++static_cast<Stream*>(stream)->chatter_;
   }
 
   static BIO* make(Stream& stream) {
@@ -62,9 +73,13 @@ struct Stream::Bio {
   }
 };
 
-Stream::Stream(loop::Loop& loop, Ssl ssl) : ssl_(std::move(ssl)), turn_end_(loop, [this] { end_turn(); }) {
+Stream::Stream(loop::Loop& loop, Ssl ssl)
+    : ssl_(std::move(ssl)), turn_end_(loop, [this] { end_turn(); }), serves_(SSL_is_server(ssl_.get()) == 1) {
   BIO* bio = Bio::make(*this);
   SSL_set_bio(ssl_.get(), bio, bio);
+  if (!serves_) return;
+  SSL_set_msg_callback(ssl_.get(), &Bio::watch);
+  SSL_set_msg_callback_arg(ssl_.get(), this);
 }
 
 Stream::~Stream() = default;
@@ -74,6 +89,17 @@ std::unique_ptr<loop::Stream> Stream::dial(loop::Loop& loop, const Endpoint& the
   std::unique_ptr<Stream> stream(new Stream(loop, identity.connection_to(host)));
   stream->listen_to(events);
   stream->inner_ = loop::Stream::dial(loop, there, *stream);
+  return stream;
+}
+
+std::unique_ptr<loop::Stream> Stream::accept(loop::Loop& loop, const Leaf& leaf, std::unique_ptr<loop::Stream> inner,
+                                             std::string early, loop::StreamEvents& events) {
+  std::unique_ptr<Stream> stream(new Stream(loop, leaf.connection()));
+  stream->listen_to(events);
+  stream->inner_ = std::move(inner);
+  stream->inner_->listen_to(*stream);
+  stream->unread_ = std::move(early);
+  stream->turn_end_.ask();
   return stream;
 }
 
@@ -96,14 +122,30 @@ void Stream::keep_unread() {
   unread_ = std::string(std::exchange(offered_, {}));
 }
 
+/// Of new keys or handshakes a client may want a few in a connection's life. Who wants one after the other has us
+/// answer them without end, and reads none.
+bool Stream::chatters() const { return chatter_ > kMostChatter; }
+
+/// A client whom we know nothing of must not have us keep what it likes. What it says right behind its handshake is
+/// not taken for it.
+bool Stream::is_no_handshake(std::size_t taken) {
+  shaken_ += taken;
+  if (!serves_ || shaken_ <= kLongestHandshake) return false;
+  failure_ = loop::DialFailure::handshake;
+  words_ = "its TLS handshake is longer than 64 KiB";
+  return true;
+}
+
 void Stream::shake_hands() {
   ERR_clear_error();
   inner_->read_on();
+  const std::size_t offered = offered_.size();
   const int done = SSL_do_handshake(ssl_.get());
   const int error = SSL_get_error(ssl_.get(), done);
+  const bool endless = is_no_handshake(offered - offered_.size());
   deliver();
   keep_unread();
-  if (error == SSL_ERROR_WANT_READ) return;
+  if (error == SSL_ERROR_WANT_READ) return endless ? gone() : void();
   if (done != 1) {
     note_failure(error);
     return gone();
@@ -125,7 +167,7 @@ void Stream::read() {
     taken = SSL_read(ssl_.get(), room.data() + size, static_cast<int>(room.size() - size));
     if (taken > 0) size += static_cast<std::size_t>(taken);
   }
-  const int error = taken > 0 ? SSL_ERROR_NONE : SSL_get_error(ssl_.get(), taken);
+  const int error = taken > 0 ? SSL_ERROR_NONE : chatters() ? SSL_ERROR_SYSCALL : SSL_get_error(ssl_.get(), taken);
   if (error != SSL_ERROR_NONE && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_ZERO_RETURN) note_failure(error);
   deliver();
   keep_unread();
@@ -141,10 +183,21 @@ void Stream::read() {
 
 void Stream::note_failure(int error) {
   if (failure_ != loop::DialFailure::none) return;
+  if (serves_) return note_failure_of_client(error);
   const long verdict = SSL_get_verify_result(ssl_.get());
   const bool distrusted = verdict != X509_V_OK;
   failure_ = distrusted ? loop::DialFailure::certificate : loop::DialFailure::handshake;
   words_ = distrusted ? wrong_certificate(verdict) : failed_handshake(error == SSL_ERROR_SSL ? last_error() : "");
+  ERR_clear_error();
+}
+
+void Stream::note_failure_of_client(int error) {
+  const unsigned long said = error == SSL_ERROR_SSL ? ERR_peek_error() : 0;
+  const bool left = (said == 0 || is_end(said)) && answered_;
+  failure_ = is_rejection(said) ? loop::DialFailure::certificate
+             : left             ? loop::DialFailure::abandoned
+                                : loop::DialFailure::handshake;
+  words_ = failure_of_client(said);
   ERR_clear_error();
 }
 
@@ -234,6 +287,7 @@ void Stream::seal(std::string_view bytes) {
 
 bool Stream::deliver() {
   if (sealed_.empty()) return inner_->queued() == 0;
+  answered_ = true;
   const bool all = inner_->send(sealed_);
   sealed_.clear();
   if (!half_open_ && sealed_.capacity() > kKeptCapacity) sealed_.shrink_to_fit();
@@ -257,6 +311,10 @@ void Stream::say_goodbye() {
 }
 
 void Stream::end_turn() {
+  if (!connected_ && serves_ && !gone_) {
+    offered_ = unread_;
+    return shake_hands();
+  }
   if (connected_ && failure_ != loop::DialFailure::none) return gone();
   if (connected_ && !out_.empty()) send({});
   if (connected_ && reading_ && more_) {

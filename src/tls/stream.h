@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream of plain bytes over TLS over another Stream. It is connected when the handshake is done and the peer has
-// proved who it is. An end is one only if TLS says so: a connection that just ends was cut, and is gone.
+// A Stream of plain bytes over TLS over another Stream, as its client or as its server. It is connected when the
+// handshake is done, and who has to prove who it is has done so. An end is one only if TLS says so: a connection that
+// just ends was cut, and is gone.
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "loop/stream.h"
 #include "loop/turn_end.h"
 #include "penstock/config.h"
+#include "tls/authority.h"
 #include "tls/client_identity.h"
 
 struct bio_st;
@@ -22,6 +24,10 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   /// Connects to a literal address, where `host` is to be met, a name or an address.
   static std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const ClientIdentity& identity,
                                             const std::string& host, loop::StreamEvents& events);
+  /// Answers a client on a connection that there is; the first bytes that have come already are `early`. Anything
+  /// longer than 64 KiB is no handshake.
+  static std::unique_ptr<loop::Stream> accept(loop::Loop& loop, const Leaf& leaf, std::unique_ptr<loop::Stream> inner,
+                                              std::string early, loop::StreamEvents& events);
   ~Stream() override;
 
   void read_on() override;
@@ -48,6 +54,8 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   void end_with_reset() override;
 
   void shake_hands();
+  bool is_no_handshake(std::size_t taken);
+  bool chatters() const;
   void read();
   void keep_unread();
   void inner_has_ended();
@@ -56,6 +64,7 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   void say_goodbye();
   bool deliver();
   void note_failure(int error);
+  void note_failure_of_client(int error);
   void ended();
   void gone();
 
@@ -67,6 +76,10 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   std::string sealed_;        // encrypted by OpenSSL in this call
   std::string words_;         // of what went wrong
   loop::DialFailure failure_ = loop::DialFailure::none;
+  std::size_t shaken_ = 0;   // bytes of the handshake
+  std::size_t chatter_ = 0;  // records from a client that were not application data
+  const bool serves_;
+  bool answered_ = false;  // something was sent
   bool connected_ = false;
   bool reading_ = false;
   bool more_ = false;         // there may be more to tell than was told

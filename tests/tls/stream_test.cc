@@ -236,6 +236,8 @@ TEST(ClientIdentities, are_made_once_and_name_what_they_cannot_use) {
   const auto first = identities.find_or_make(good);
   ASSERT_TRUE(first);
   EXPECT_EQ(*identities.find_or_make(good), *first);
+  identities.forget();
+  EXPECT_NE(*identities.find_or_make(good), *first) << "which lasts as long as somebody has it";
   EXPECT_NE(*identities.find_or_make({}), *first);
   EXPECT_THAT(identities.find_or_make({.ca = "/nowhere", .client_cert = {}, .client_key = {}}).error().message,
               HasSubstr("tls.ca cannot be used: /nowhere"));
