@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "access/verdict.h"
+#include "access/address.h"
 
 namespace penstock::access {
 
@@ -36,6 +36,12 @@ std::string to_string(const Address& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   inet_ntop(address.v6 ? AF_INET6 : AF_INET, address.bytes.data(), text.data(), text.size());
   return text.data();
+}
+
+Address client_of(const Address& address) {
+  Address client = address;
+  if (client.v6) std::fill(client.bytes.begin() + 8, client.bytes.end(), 0);
+  return client;
 }
 
 }  // namespace penstock::access

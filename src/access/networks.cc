@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "access/verdict.h"
+#include "access/address.h"
 
 namespace penstock::access {
 

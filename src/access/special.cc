@@ -25,16 +25,34 @@ constexpr std::string_view kSpecial[] = {
     "224.0.0.0/4",      // multicast
     "240.0.0.0/4",      // reserved, and broadcast
     "::/96",            // unspecified, loopback, IPv4-compatible
+    "::ffff:0:0:0/96",  // IPv4-translated
     "64:ff9b::/96",     // NAT64
     "64:ff9b:1::/48",   // NAT64 of one's own
     "100::/64",         // discard
     "2001::/32",        // Teredo
+    "2001:2::/48",      // benchmarking
     "2001:db8::/32",    // documentation
     "2002::/16",        // 6to4
+    "3fff::/20",        // documentation
+    "5f00::/16",        // segment routing
     "fc00::/7",         // private; cloud metadata at fd00:ec2::254
     "fe80::/10",        // link-local
     "fec0::/10",        // site-local, as it was
     "ff00::/8",         // multicast
+};
+
+// Each hands out what its machine may do, or how it is set up. The last is a plain address, but never a service's.
+constexpr std::string_view kMetadata[] = {
+    "169.254.169.254",  // nearly all clouds
+    "169.254.170.2",    // containers at Amazon
+    "169.254.170.23",   // pods at Amazon
+    "100.100.100.200",  // Alibaba
+    "192.0.0.192",      // Oracle
+    "fd00:ec2::254",    // Amazon
+    "fd00:ec2::23",     // pods at Amazon
+    "fd20:ce::254",     // Google
+    "fe80::a9fe:a9fe",  // OpenStack
+    "168.63.129.16",    // Azure's wire server
 };
 
 std::vector<Network> parse_all(const auto& texts) {
@@ -54,8 +72,8 @@ const std::vector<Form>& forms() {
   const auto form = [](std::string_view network, std::size_t at, std::uint8_t flip = 0) {
     return Form{parse_networks(network)->front(), at, flip};
   };
-  static const std::vector<Form> all{form("::/96", 12), form("64:ff9b::/96", 12), form("2002::/16", 2),
-                                     form("2001::/32", 4), form("2001::/32", 12, 0xff)};
+  static const std::vector<Form> all{form("::/96", 12),    form("::ffff:0:0:0/96", 12), form("64:ff9b::/96", 12),
+                                     form("2002::/16", 2), form("2001::/32", 4),        form("2001::/32", 12, 0xff)};
   return all;
 }
 
@@ -72,6 +90,11 @@ bool is_special(const Address& address) {
   return std::any_of(networks.begin(), networks.end(), [&](const Network& n) { return n.contains(address); });
 }
 
+bool is_metadata(const Address& address) {
+  static const std::vector<Network> networks = parse_all(kMetadata);
+  return std::any_of(networks.begin(), networks.end(), [&](const Network& n) { return n.base == address; });
+}
+
 bool is_loopback(const Address& address) {
   static const Address v6 = *parse_address("::1");
   return address.v6 ? address == v6 : address.bytes[0] == 127;
@@ -81,11 +104,11 @@ bool is_unspecified(const Address& address) {
   return std::all_of(address.bytes.begin(), address.bytes.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
-std::vector<Address> embedded(const Address& address) {
-  if (!address.v6 || is_loopback(address) || is_unspecified(address)) return {};
-  std::vector<Address> found;
+Embedded embedded(const Address& address) {
+  Embedded found;
+  if (!address.v6 || is_loopback(address) || is_unspecified(address)) return found;
   for (const Form& form : forms()) {
-    if (form.network.contains(address)) found.push_back(v4_at(address, form.at, form.flip));
+    if (form.network.contains(address)) found.addresses[found.count++] = v4_at(address, form.at, form.flip);
   }
   return found;
 }

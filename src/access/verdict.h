@@ -1,57 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may use the proxy, and which addresses may be dialled. Judges addresses, never names: what is judged is what is
-// dialled. Pure; safe to copy.
+// Who may use the proxy, and what may be dialled: judged on the address that is really dialled, with the name it was
+// found by, wherever there is one. Pure; safe to copy; judging allocates nothing.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "access/address.h"
+#include "access/rule.h"
 #include "penstock/config.h"
 
 namespace penstock::access {
-
-/// An IPv4 or IPv6 address; IPv4-mapped IPv6 is kept as IPv4.
-struct Address {
-  std::array<std::uint8_t, 16> bytes{};  ///< IPv4 in the first four
-  bool v6 = false;
-  bool operator==(const Address&) const = default;
-};
-/// A plain dotted quad or RFC 4291 text, without brackets or zone.
-std::optional<Address> parse_address(std::string_view text);
-std::string to_string(const Address&);
-
-struct Network {
-  Address base;
-  int prefix = 0;
-  bool contains(const Address&) const;
-};
-/// `10.0.0.0/8`, `::1`, `loopback`, `private`: one or several networks, or what is wrong.
-std::expected<std::vector<Network>, std::string> parse_networks(std::string_view text);
-
-/// Loopback, private, link-local, carrier-grade NAT, multicast, documentation, … by the IANA special-purpose
-/// registries; IPv6 forms that embed an IPv4 address are judged by that too.
-bool is_special(const Address&);
-bool is_loopback(const Address&);
 
 enum class Destination : std::uint8_t { allowed, denied, own };  // `own`: a port that Penstock itself listens on
 
 class Verdict {
  public:
   /// `config` must be valid. `own` are the endpoints really bound, listeners and admin alike; `closed` are others that
-  /// nobody may dial, whatever is allowed.
-  Verdict(const AccessConfig& config, const std::vector<Endpoint>& own, const std::vector<Endpoint>& closed = {});
+  /// nobody may dial, whatever is allowed: by address, or by name, with their port. `here` are addresses of this
+  /// machine, besides loopback: each leads to a listener on all of them, and what is closed at one of them is at all.
+  Verdict(const Config& config, const std::vector<Endpoint>& own, const std::vector<Endpoint>& closed = {},
+          const std::vector<std::string>& here = {});
 
   bool client(const Address&) const;
-  Destination destination(const Address&, std::uint16_t port) const;
+  /// `host`: what was asked for, as it stands in http::Target; empty: nobody knows.
+  Destination destination(const Address&, std::uint16_t port, std::string_view host = {}) const;
+  /// Whether the name alone is enough to say no.
+  bool denies(std::string_view host, std::uint16_t port) const { return deny_.name(host, port); }
 
  private:
-  std::vector<Network> clients_, allow_, deny_;
-  std::vector<std::pair<Address, std::uint16_t>> own_, closed_;
+  using Ports = std::vector<std::pair<Address, std::uint16_t>>;
+  void close(const std::vector<Endpoint>& places);
+  void permit(const Config& config);
+  bool is_here(const Address&) const;
+  bool reach_any(const Ports& listeners, const Address& destination, std::uint16_t port) const;
+  bool bars(const Address&, std::uint16_t port, std::string_view host) const;
+  bool permits(const Address&, std::uint16_t port, std::string_view host) const;
+
+  std::vector<Network> clients_;
+  Rules allow_, deny_;
+  Rules permitted_;  // literal addresses of upstreams
+  std::vector<Address> here_;
+  Ports own_, closed_;
 };
 
 }  // namespace penstock::access

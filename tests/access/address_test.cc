@@ -29,6 +29,12 @@ TEST(Address, keeps_other_forms_that_embed_ipv4_as_they_are) {
   EXPECT_EQ(canonical("64:ff9b::127.0.0.1"), "64:ff9b::7f00:1");
 }
 
+TEST(Address, of_ipv6_is_one_client_with_all_of_its_64) {
+  const auto client = [](std::string_view text) { return to_string(client_of(*parse_address(text))); };
+  EXPECT_EQ(client("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+  EXPECT_EQ(client("192.0.2.77"), "192.0.2.77");
+}
+
 class NotAnAddress : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(NotAnAddress, is_refused) { EXPECT_EQ(canonical(GetParam()), "none"); }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of `access.allow` and `access.deny`: networks and hosts, with or without a port. What they come to
+// together is the verdict's. Pure; asking allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "access/address.h"
+
+namespace penstock::access {
+
+/// `10.0.0.0/8`, `private`, `127.0.0.1:8080`, `[::1]:8080`, `example.com`, `*.example.com:443`.
+struct Rule {
+  std::vector<Network> networks;      ///< none: it is a host
+  std::string host;                   ///< as in a pattern of `match`
+  bool suffix = false;                ///< everything below `host`, not `host` itself
+  std::optional<std::uint16_t> port;  ///< nothing: any
+};
+/// The rule, or what is wrong with it.
+std::expected<Rule, std::string> parse_rule(std::string_view text);
+
+/// A name as it is known from here on, in lower case and without a dot at its end, or what is wrong with it. A dotted
+/// quad is one, too.
+std::expected<std::string, std::string> parse_name(std::string_view text);
+
+/// One of the lists.
+class Rules {
+ public:
+  Rules() = default;
+  /// Entries that are no rules are left out: they are for validation to find.
+  explicit Rules(const std::vector<std::string>& texts);
+
+  void add(Rule rule);
+  bool name(const Address&, std::uint16_t port) const;
+  /// By this address alone, not by a network that it is in.
+  bool name_alone(const Address&, std::uint16_t port) const;
+  /// `host` is in the form of parse_name().
+  bool name(std::string_view host, std::uint16_t port) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  using Ports = std::vector<std::optional<std::uint16_t>>;
+  using Hosts = std::unordered_map<std::string, Ports, Hash, std::equal_to<>>;
+  static bool has(const Hosts& hosts, std::string_view host, std::uint16_t port);
+
+  std::vector<std::pair<Network, std::optional<std::uint16_t>>> networks_;
+  Hosts hosts_, suffixes_;
+};
+
+}  // namespace penstock::access
