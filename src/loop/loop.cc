@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "loop/leavers.h"
 #include "loop/timer_queue.h"
 #include "loop/turn_end.h"
 #include "loop/worker.h"
@@ -25,6 +27,7 @@ struct Loop::Inside {
   uv_loop_t uv;
   uv_async_t wake;
   uv_prepare_t turn_end;
+  uv_tcp_t first_stream;  // never used: libuv opens a descriptor of its own with the first, and not when one comes
   std::mutex mutex;
   std::vector<Task> posted;
   std::vector<TurnEnd*> turn_ends;  // cancelled ones are null
@@ -32,10 +35,11 @@ struct Loop::Inside {
     std::function<void()> task;
     std::weak_ptr<const void> owner;
   };
-  std::vector<EveryTurn> every_turn;
+  std::deque<EveryTurn> every_turn;  // which stay where they are while one of them adds another
   const std::shared_ptr<const bool> ourselves = std::make_shared<const bool>(true);
   std::unordered_map<Resident*, std::unique_ptr<Resident>> residents;
   std::unique_ptr<TimerQueue> timers;
+  std::unique_ptr<Leavers> leavers;
   std::unique_ptr<char[]> read_buffer = std::make_unique<char[]>(kReadBuffer);
   std::optional<Worker> worker;
 
@@ -58,11 +62,23 @@ struct Loop::Inside {
     turn_ends.clear();
   }
 
+  /// A task may add others, and be the end of another's owner.
+  void run_every_turn() {
+    bool some_ownerless = false;
+    for (std::size_t i = 0; i < every_turn.size(); ++i) {
+      if (every_turn[i].owner.expired()) {
+        some_ownerless = true;
+      } else {
+        every_turn[i].task();
+      }
+    }
+    if (some_ownerless) std::erase_if(every_turn, [](const EveryTurn& each) { return each.owner.expired(); });
+  }
+
   void end_turn() {
     do {
       run_turn_ends();
-      std::erase_if(every_turn, [](const EveryTurn& each) { return each.owner.expired(); });
-      for (auto& each : every_turn) each.task();
+      run_every_turn();
     } while (!turn_ends.empty());
     timers->arm();
   }
@@ -73,9 +89,11 @@ Loop::Loop() : inside_(std::make_unique<Inside>()) {
   uv_loop_init(&in.uv);
   uv_async_init(&in.uv, &in.wake, [](uv_async_t* wake) { static_cast<Inside*>(wake->data)->run_posted(); });
   uv_prepare_init(&in.uv, &in.turn_end);
+  uv_tcp_init(&in.uv, &in.first_stream);
   in.wake.data = in.turn_end.data = &in;
   uv_prepare_start(&in.turn_end, [](uv_prepare_t* end) { static_cast<Inside*>(end->data)->end_turn(); });
   in.timers = std::make_unique<TimerQueue>(&in.uv);
+  in.leavers = std::make_unique<Leavers>(&in.uv);
 }
 
 Loop::~Loop() {
@@ -85,8 +103,10 @@ Loop::~Loop() {
   in.residents.clear();
   in.run_turn_ends();
   in.timers->close();
+  in.leavers->close();
   uv_close(reinterpret_cast<uv_handle_t*>(&in.wake), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&in.turn_end), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&in.first_stream), nullptr);
   // Again where a late stop() has made the run a short one.
   while (uv_loop_close(&in.uv) == UV_EBUSY) uv_run(&in.uv, UV_RUN_DEFAULT);
 }
@@ -157,6 +177,7 @@ void TurnEnd::cancel() {
 
 uv_loop_s* Loop::uv() { return &inside_->uv; }
 TimerQueue& Loop::timers() { return *inside_->timers; }
+Leavers& Loop::leavers() { return *inside_->leavers; }
 char* Loop::read_buffer() { return inside_->read_buffer.get(); }
 
 }  // namespace penstock::loop

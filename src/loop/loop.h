@@ -12,6 +12,7 @@ struct uv_loop_s;
 
 namespace penstock::loop {
 
+class Leavers;
 class TimerQueue;
 class TurnEnd;
 
@@ -57,6 +58,7 @@ class Loop {
 
   uv_loop_s* uv();       ///< for this room, transfer/ and redis/
   TimerQueue& timers();  ///< for timer.h
+  Leavers& leavers();    ///< for this room
   char* read_buffer();   ///< shared by all streams: what is read is handed on before the next read
   static constexpr std::size_t kReadBuffer = 64 * 1024;
 

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "loop/family_order.h"
 #include "loop/socket_address.h"
 #include "loop/timer.h"
 #include "loop/turn_end.h"
@@ -22,7 +23,7 @@ namespace penstock::loop {
 namespace {
 
 constexpr std::size_t kMostRemembered = 1000;
-constexpr std::size_t kMostAddresses = 16;
+constexpr std::size_t kMostOfFamily = 8;
 constexpr std::int64_t kSecond = 1'000'000;
 constexpr std::int64_t kLongestTtl = 300 * kSecond;
 constexpr std::int64_t kShortestTtl = 1 * kSecond;  // also for /etc/hosts, which has no TTL
@@ -41,13 +42,30 @@ std::string rcode_of(int status) {
   }
 }
 
-Addresses addresses_in(const ares_addrinfo* found) {
+Addresses addresses_in(const ares_addrinfo* found, int family) {
   Addresses addresses;
-  for (const auto* node = found->nodes; node && addresses.size() < kMostAddresses; node = node->ai_next) {
+  for (const auto* node = found->nodes; node && addresses.size() < kMostOfFamily; node = node->ai_next) {
+    if (node->ai_family != family) continue;
     std::string text = endpoint_of(node->ai_addr).address;
     if (!text.empty() && std::ranges::find(addresses, text) == addresses.end()) addresses.push_back(std::move(text));
   }
   return addresses;
+}
+
+/// In turns, so that a family that leads nowhere costs one attempt (RFC 8305 section 4).
+Addresses in_turns(const Addresses& first, const Addresses& second) {
+  Addresses all;
+  for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
+    if (i < first.size()) all.push_back(first[i]);
+    if (i < second.size()) all.push_back(second[i]);
+  }
+  return all;
+}
+
+Addresses addresses_in(const ares_addrinfo* found) {
+  const Addresses v6 = addresses_in(found, AF_INET6), v4 = addresses_in(found, AF_INET);
+  if (v6.empty() || v4.empty()) return v6.empty() ? v4 : v6;
+  return prefers_v6(v6.front(), v4.front()) ? in_turns(v6, v4) : in_turns(v4, v6);
 }
 
 std::int64_t ttl_of(const ares_addrinfo* found) {
@@ -196,6 +214,7 @@ std::unique_ptr<Resolver::Question> Resolver::Inside::ask(std::string_view host,
   Asking* asked = open.get();
   asked->deadline.start(loop.now() + timeout);
   ares_addrinfo_hints hints{};
+  hints.ai_flags = ARES_AI_NOSORT;  // it would connect a socket to each address, of which there may be thousands
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   ares_getaddrinfo(

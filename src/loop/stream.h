@@ -9,11 +9,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "loop/loop.h"
 #include "penstock/config.h"
-
-struct uv_stream_s;
 
 namespace penstock::loop {
 
@@ -42,7 +41,8 @@ enum class DialFailure : std::uint8_t {
   unroutable,
   timed_out,
   no_descriptors,
-  certificate,  ///< over TLS: the peer has not proved who it is
+  certificate,  ///< over TLS: the peer has not proved who it is, or does not take our proof
+  abandoned,    ///< over TLS, as its server: the peer left when it had our proof, without a word
   handshake,    ///< over TLS: nothing else came about
   other,
 };
@@ -52,8 +52,8 @@ class Stream {
   /// Bytes queued beyond which a writer should pause.
   static constexpr std::size_t kHighWater = 128 * 1024;
 
-  /// Takes the next connection from a listening socket; nothing if there is none to take.
-  static std::unique_ptr<Stream> accept(Loop& loop, uv_stream_s* listening);
+  /// Takes over a connected socket. Nothing: it could not, and has closed it.
+  static std::unique_ptr<Stream> adopt(Loop& loop, int fd);
   /// Connects to a literal address; no name is looked up, and no time kept.
   static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
   virtual ~Stream() = default;
@@ -90,6 +90,9 @@ class Stream {
 
   virtual Endpoint peer() const = 0;
   virtual DialFailure dial_failure() const = 0;
+  /// Something that goes where the connection goes, and when it goes.
+  void accompany(std::shared_ptr<const void> companion) { companion_ = std::move(companion); }
+
   /// For people, where more can be said than what failed.
   virtual std::string failure_words() const { return {}; }
 
@@ -104,6 +107,9 @@ class Stream {
 
   StreamEvents* events_ = nullptr;
   std::string out_;
+
+ private:
+  std::shared_ptr<const void> companion_;
 };
 
 }  // namespace penstock::loop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP connection over uv_tcp_t, with a second look at the descriptor for peers that leave unread.
+// A TCP connection over uv_tcp_t, watched beside libuv for peers that leave unread.
 #include "loop/tcp_stream.h"
 
 #include <fcntl.h>
@@ -11,39 +11,39 @@
 
 #include <utility>
 
+#include "loop/leavers.h"
 #include "loop/socket_address.h"
 #include "loop/timer.h"
+#include "loop/unsent.h"
 
 namespace penstock::loop {
 
-/// libuv hears nothing of a peer while reading is off: a second descriptor of the same socket, polled for nothing but
-/// the peer's leaving, does.
-struct TcpStream::Watch {
-  uv_poll_t poll;
-  int fd;
-  Socket* socket;  // outlives the polling, not the closing
-};
-
-struct TcpStream::Socket {
+struct TcpStream::Socket final : Leavers::Watched {
   uv_tcp_t tcp;
-  TcpStream* stream = nullptr;  // nothing once closing
-  Watch* watch = nullptr;
+  TcpStream* stream = nullptr;    // nothing once closing
+  Leavers* watched_by = nullptr;  // for the peer's leaving
   uv_connect_t connecting;
   uv_write_t writing;
   std::string rest;  // in the kernel's way
 
+  int descriptor() const;
+  void peer_left(bool by_reset) override;
   void close(bool reset);
   void end_watch();
 };
 
+/// -1: libuv has closed it.
+int TcpStream::Socket::descriptor() const {
+  uv_os_fd_t fd = -1;
+  return uv_fileno(reinterpret_cast<const uv_handle_t*>(&tcp), &fd) == 0 ? fd : -1;
+}
+
+void TcpStream::Socket::peer_left(bool by_reset) {
+  if (stream && watched_by) stream->left_unread(by_reset);
+}
+
 void TcpStream::Socket::end_watch() {
-  if (!watch) return;
-  uv_close(reinterpret_cast<uv_handle_t*>(&watch->poll), [](uv_handle_t* poll) {
-    const auto* ended = static_cast<Watch*>(poll->data);
-    ::close(ended->fd);
-    delete ended;
-  });
-  watch = nullptr;
+  if (watched_by) std::exchange(watched_by, nullptr)->unwatch(descriptor());
 }
 
 void TcpStream::Socket::close(bool reset) {
@@ -64,15 +64,24 @@ TcpStream::~TcpStream() {
   if (socket_) socket_->close(false);
 }
 
-std::unique_ptr<Stream> TcpStream::accept(Loop& loop, uv_stream_s* listening) {
+std::unique_ptr<Stream> TcpStream::adopt(Loop& loop, int fd) {
   auto* socket = new Socket;
   uv_tcp_init(loop.uv(), &socket->tcp);
   socket->tcp.data = socket;
-  if (uv_accept(listening, reinterpret_cast<uv_stream_t*>(&socket->tcp)) != 0) {
-    socket->close(false);
-    return nullptr;
+  int error = 0;
+  // libcurl closes some sockets before libuv hears of it, which then still thinks of the number as theirs.
+  while ((error = uv_tcp_open(&socket->tcp, fd)) == UV_EEXIST) {
+    const int other = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
+    ::close(std::exchange(fd, other));
+    if (fd < 0) break;
   }
-  return std::unique_ptr<Stream>(new TcpStream(loop, socket));
+  if (error == 0) {
+    keep_unsent_little(fd);
+    return std::unique_ptr<Stream>(new TcpStream(loop, socket));
+  }
+  if (fd >= 0) ::close(fd);
+  socket->close(false);
+  return nullptr;
 }
 
 std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
@@ -87,6 +96,7 @@ std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, Strea
     auto* dialled = static_cast<Socket*>(connecting->handle->data)->stream;
     if (!dialled) return;
     dialled->dial_error_ = status;
+    if (status == 0) keep_unsent_little(dialled->socket_->descriptor());
     status == 0 ? dialled->events_->on_connected() : dialled->gone();
   };
   if (stream->dial_error_ == 0) {
@@ -114,27 +124,13 @@ void TcpStream::read_off() {
   if (!reading_) return;
   reading_ = false;
   uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
-  if (socket_->watch) return;
-  turn_end_.ask();  // reading often goes on within the turn: only who is still off at its end is worth a descriptor
+  if (socket_->watched_by) return;
+  turn_end_.ask();  // reading often goes on within the turn: only who is still off at its end is worth a system call
 }
 
+/// Where there is no room for that: until the next try, a peer that leaves is noticed by what is written to it.
 void TcpStream::watch_for_leaving() {
-  uv_os_fd_t fd = -1;
-  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) != 0) return;
-  const int twin = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (twin < 0) return;
-  auto* watch = new Watch{.poll = {}, .fd = twin, .socket = socket_};
-  if (uv_poll_init(loop_.uv(), &watch->poll, twin) != 0) {
-    ::close(twin);
-    delete watch;
-    return;
-  }
-  watch->poll.data = watch;
-  socket_->watch = watch;
-  uv_poll_start(&watch->poll, UV_DISCONNECT, [](uv_poll_t* poll, int status, int) {
-    Socket* socket = static_cast<Watch*>(poll->data)->socket;
-    if (socket->stream) socket->stream->left_unread(status < 0);
-  });
+  if (loop_.leavers().watch(socket_->descriptor(), *socket_)) socket_->watched_by = &loop_.leavers();
 }
 
 void TcpStream::left_unread(bool by_reset) {
@@ -173,9 +169,8 @@ void TcpStream::fail() {
 std::size_t TcpStream::queued() const { return out_.size() + socket_->tcp.write_queue_size; }
 
 std::size_t TcpStream::unread_by_peer() const {
-  uv_os_fd_t fd = -1;
   int in_kernel = 0;
-  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) == 0) ::ioctl(fd, SIOCOUTQ, &in_kernel);
+  ::ioctl(socket_->descriptor(), SIOCOUTQ, &in_kernel);
   return queued() + static_cast<std::size_t>(in_kernel);
 }
 
@@ -186,7 +181,7 @@ void TcpStream::touch() {
 
 void TcpStream::end_turn() {
   if (failed_) return gone();
-  if (!reading_ && !gone_ && !end_seen_ && !socket_->watch) watch_for_leaving();
+  if (!reading_ && !gone_ && !end_seen_ && !socket_->watched_by) watch_for_leaving();
   flush();
 }
 
@@ -255,10 +250,7 @@ void TcpStream::end_writing() {
   if (!sending_) shut_down();
 }
 
-void TcpStream::shut_down() {
-  uv_os_fd_t fd = -1;
-  if (uv_fileno(reinterpret_cast<uv_handle_t*>(&socket_->tcp), &fd) == 0) ::shutdown(fd, SHUT_WR);
-}
+void TcpStream::shut_down() { ::shutdown(socket_->descriptor(), SHUT_WR); }
 
 /// A stream whose last bytes are on their way: sends them for as long as the peer takes some, says that no more will
 /// come, and reads what the peer still sends until it has closed too, for as long as is polite.
@@ -356,9 +348,7 @@ Endpoint TcpStream::peer() const {
   return endpoint_of(reinterpret_cast<const sockaddr*>(&address));
 }
 
-std::unique_ptr<Stream> Stream::accept(Loop& loop, uv_stream_s* listening) {
-  return TcpStream::accept(loop, listening);
-}
+std::unique_ptr<Stream> Stream::adopt(Loop& loop, int fd) { return TcpStream::adopt(loop, fd); }
 
 std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
   return TcpStream::dial(loop, there, events);

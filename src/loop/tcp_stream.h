@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream over one TCP socket. Made by Stream::accept and Stream::dial; nobody else needs this file.
+// A Stream over one TCP socket. Made by Stream::adopt and Stream::dial; nobody else needs this file.
 #pragma once
 
 #include "loop/stream.h"
@@ -9,7 +9,7 @@ namespace penstock::loop {
 
 class TcpStream final : public Stream {
  public:
-  static std::unique_ptr<Stream> accept(Loop& loop, uv_stream_s* listening);
+  static std::unique_ptr<Stream> adopt(Loop& loop, int fd);
   static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
   ~TcpStream() override;
 
@@ -26,7 +26,6 @@ class TcpStream final : public Stream {
 
  private:
   struct Socket;
-  struct Watch;
   class Lingering;
   TcpStream(Loop& loop, Socket* socket);
   void end_gently(std::unique_ptr<Stream> self) override;

@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <optional>
+#include <utility>
 
+#include "loop/own_addresses.h"
 #include "support/name_server.h"
 #include "support/sockets.h"
 #include "support/test_loop.h"
@@ -44,6 +47,8 @@ class ResolverTest : public testing::Test {
   }
 
   test::TestLoop run_;
+  std::atomic<bool> failing_ = true;  // of what the server's thread looks at until it ends
+  std::atomic<int> asked_ = 0;
   std::optional<NameServer> server_;
   std::optional<Resolver> resolver_;
 };
@@ -65,15 +70,48 @@ TEST_F(ResolverTest, answers_with_several_addresses_each_once) {
   EXPECT_THAT(**answer, UnorderedElementsAre("192.0.2.1", "192.0.2.2", "192.0.2.3"));
 }
 
-TEST_F(ResolverTest, takes_no_more_than_sixteen_addresses) {
-  start([](const std::string&, std::uint16_t type) -> std::optional<Reply> {
-    Reply reply;
-    for (int i = 1; type == NameServer::kA && i <= 25; ++i) reply.addresses.push_back("192.0.2." + std::to_string(i));
-    return reply;
-  });
-  const auto answer = look_up("api.test.");
-  ASSERT_TRUE(answer && answer->has_value());
-  EXPECT_EQ((*answer)->size(), 16u);
+TEST_F(ResolverTest, takes_no_more_than_eight_addresses_of_a_family) {
+  for (const auto& [v4, v6] : {std::pair(25, 0), std::pair(0, 25), std::pair(25, 25), std::pair(25, 3)}) {
+    start([&](const std::string&, std::uint16_t type) -> std::optional<Reply> {
+      Reply reply;
+      const auto net = type == NameServer::kA ? "192.0.2." : "2001:db8::";
+      for (int i = 1; i <= (type == NameServer::kA ? v4 : v6); ++i) reply.addresses.push_back(net + std::to_string(i));
+      return reply;
+    });
+    const auto answer = look_up("api.test.");
+    ASSERT_TRUE(answer && answer->has_value());
+    const auto is_v6 = [](const std::string& address) { return address.contains(':'); };
+    EXPECT_EQ(std::ranges::count_if(**answer, is_v6), std::min(v6, 8));
+    EXPECT_EQ(std::ranges::count_if(**answer, std::not_fn(is_v6)), std::min(v4, 8));
+  }
+}
+
+/// The same for every name.
+NameServer::Answer told(const std::vector<std::string>& v4, const std::vector<std::string>& v6) {
+  return [=](const std::string&, std::uint16_t type) { return Reply{.addresses = type == NameServer::kA ? v4 : v6}; };
+}
+
+TEST_F(ResolverTest, puts_the_family_first_to_which_there_is_a_way) {
+  start(told({"127.0.0.1"}, {"fe80::7"}));  // link-local, and nobody says of which link
+  EXPECT_EQ(*look_up("api.test."), (Addresses{"127.0.0.1", "fe80::7"}));
+}
+
+TEST_F(ResolverTest, puts_version_6_first_where_there_is_a_way_to_both) {
+  const auto here = own_addresses();
+  ASSERT_TRUE(here);
+  start(told({"127.0.0.1"}, {"::1"}));
+  const bool has_v6 = std::ranges::count(*here, "::1") > 0;
+  EXPECT_EQ(*look_up("api.test."), has_v6 ? (Addresses{"::1", "127.0.0.1"}) : (Addresses{"127.0.0.1", "::1"}));
+}
+
+TEST_F(ResolverTest, puts_addresses_of_a_site_behind_version_4) {
+  start(told({"127.0.0.1"}, {"fd00::7"}));
+  EXPECT_EQ(*look_up("api.test."), (Addresses{"127.0.0.1", "fd00::7"}));
+}
+
+TEST_F(ResolverTest, lets_the_families_take_turns) {
+  start(told({"127.0.0.1", "127.0.0.2", "127.0.0.3"}, {"fd00::7", "fd00::8"}));
+  EXPECT_EQ(*look_up("api.test."), (Addresses{"127.0.0.1", "fd00::7", "127.0.0.2", "fd00::8", "127.0.0.3"}));
 }
 
 TEST_F(ResolverTest, one_family_is_enough) {
@@ -111,12 +149,11 @@ TEST_F(ResolverTest, says_that_a_name_has_no_address) {
 }
 
 TEST_F(ResolverTest, does_not_remember_failures) {
-  std::atomic<bool> broken = true;
-  start([&](const std::string& name, std::uint16_t type) {
-    return broken ? Reply{.rcode = NameServer::kNxdomain} : *both(name, type);
+  start([this](const std::string& name, std::uint16_t type) {
+    return failing_ ? Reply{.rcode = NameServer::kNxdomain} : *both(name, type);
   });
   EXPECT_FALSE(look_up("late.test.")->has_value());
-  broken = false;
+  failing_ = false;
   EXPECT_TRUE(look_up("late.test.")->has_value());
 }
 
@@ -127,14 +164,14 @@ TEST_F(ResolverTest, a_silent_server_is_a_time_out_within_the_time_set) {
   const std::int64_t took = run_.loop.now() - asked_at;
   ASSERT_TRUE(answer && !answer->has_value());
   EXPECT_TRUE(answer->error().timed_out);
-  EXPECT_LT(took, 1'000'000);
+  EXPECT_LT(took, 4'000'000);
 }
 
 // Whoever waits for a name server in the loop's thread waits far longer than this; a busy machine may spoil a try or
 // two.
 TEST_F(ResolverTest, the_loop_goes_on_turning_while_a_server_is_silent) {
   std::int64_t least = 1'000'000;
-  for (int attempt = 0; attempt < 5 && least >= 50'000; ++attempt) {
+  for (int attempt = 0; attempt < 5 && least >= 250'000; ++attempt) {
     start(silence, 500ms);
     std::int64_t longest = 0, last = run_.loop.now();
     Timer beat(run_.loop, [&] {
@@ -150,21 +187,20 @@ TEST_F(ResolverTest, the_loop_goes_on_turning_while_a_server_is_silent) {
     run_.run_for(10'000);
     least = std::min(least, longest);
   }
-  EXPECT_LT(least, 50'000);
+  EXPECT_LT(least, 250'000) << "half of the time-out";
 }
 
 TEST_F(ResolverTest, a_name_that_timed_out_may_be_asked_for_again) {
-  std::atomic<bool> quiet = true;
-  start([&](const std::string& name, std::uint16_t type) { return quiet ? std::nullopt : both(name, type); }, 300ms);
+  start([this](const std::string& name, std::uint16_t type) { return failing_ ? std::nullopt : both(name, type); }, 2s);
   EXPECT_FALSE(look_up("slow.test.")->has_value());
-  quiet = false;
+  failing_ = false;
   EXPECT_TRUE(look_up("slow.test.")->has_value());
   run_.run_for(100'000);  // c-ares may still hear of the first question
 }
 
 TEST_F(ResolverTest, an_answer_lost_on_the_way_is_asked_for_again_in_time) {
-  std::atomic<int> seen = 0;
-  start([&](const std::string& name, std::uint16_t type) { return ++seen <= 2 ? std::nullopt : both(name, type); }, 3s);
+  start([this](const std::string& name, std::uint16_t type) { return ++asked_ <= 2 ? std::nullopt : both(name, type); },
+        3s);
   const auto answer = look_up("lossy.test.");
   ASSERT_TRUE(answer && answer->has_value());
 }
@@ -199,13 +235,13 @@ TEST_F(ResolverTest, remembers_an_answer_for_its_time_to_live) {
     return reply;
   });
   EXPECT_EQ(resolver_->remembered("api.test."), nullptr);
+  const std::int64_t asked_at = run_.loop.now();
   ASSERT_TRUE(look_up("api.test.")->has_value());
-  const std::int64_t answered_at = run_.loop.now();
   ASSERT_NE(resolver_->remembered("api.test."), nullptr);
   EXPECT_THAT(*resolver_->remembered("api.test."), Contains("192.0.2.7"));
   EXPECT_EQ(resolver_->remembered("other.test."), nullptr);
   run_.run_until([&] { return resolver_->remembered("api.test.") == nullptr; });
-  const std::int64_t kept = run_.loop.now() - answered_at;
+  const std::int64_t kept = run_.loop.now() - asked_at;
   EXPECT_GE(kept, 1'900'000);
   EXPECT_LT(kept, 4'000'000);
 }
@@ -283,7 +319,7 @@ TEST_F(ResolverTest, no_server_there_is_a_failure_in_time) {
   const auto answer = look_up("api.test.");
   ASSERT_TRUE(answer);
   EXPECT_FALSE(answer->has_value());
-  EXPECT_LT(run_.loop.now() - asked_at, 1'500'000);
+  EXPECT_LT(run_.loop.now() - asked_at, 5'000'000);
 }
 
 TEST_F(ResolverTest, a_server_that_fails_leaves_it_to_the_next) {

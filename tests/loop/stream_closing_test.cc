@@ -147,7 +147,7 @@ TEST_F(ClosingTest, with_reset_gives_a_reset) {
   EXPECT_TRUE(peer_.was_reset());
 }
 
-TEST_F(ClosingTest, with_reset_gives_a_reset_while_the_watch_for_leavers_holds_the_socket_too) {
+TEST_F(ClosingTest, with_reset_gives_a_reset_while_the_peer_is_watched_for_leaving) {
   in_a_turn([&] {
     stream_->read_on();
     stream_->read_off();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "loop/turn_end.h"
@@ -114,6 +115,28 @@ TEST_F(TurnTest, tasks_of_every_turn_come_after_the_ends_in_the_order_of_registr
     one.ask();
   });
   EXPECT_EQ(said_, (Said{"turn", "one", "every 1", "every 2"}));
+}
+
+TEST_F(TurnTest, a_task_of_every_turn_may_end_the_owner_of_another_and_add_more) {
+  auto owner = std::make_shared<const bool>(true);
+  bool act = false, record = false;
+  run_.loop.at_end_of_turn([&, text = std::string(100, 'x')] {
+    if (!std::exchange(act, false)) return;
+    owner.reset();
+    for (int i = 0; i < 100; ++i) {
+      run_.loop.at_end_of_turn([&, i] {
+        if (i == 99 && std::exchange(record, false)) said_.push_back("the last");
+      });
+    }
+    EXPECT_EQ(text.size(), 100u) << "it stays where it is";
+  });
+  run_.loop.at_end_of_turn(
+      [&] {
+        if (record) said_.push_back("without its owner");
+      },
+      owner);
+  in_one_turn([&] { act = record = true; });
+  EXPECT_EQ(said_, (Said{"turn", "the last"}));
 }
 
 TEST_F(TurnTest, an_end_that_a_task_of_every_turn_asks_for_does_not_wait_for_the_next_event) {
