@@ -1,12 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- pacer { qps, maxBurst, burstAllowanceFactor }: a leaky bucket used as a queue. State "1p N W": N is the next free
--- moment, W what the burst's bucket holds at N. It leaks only while the pacer is idle.
+-- pacer { qps, maxBurst, burstAllowanceFactor }: a leaky bucket used as a queue. State "1p T D W": T is when the last
+-- left, D how many units of it are paced, W what the burst's bucket holds. The next is free when the rate, as it is
+-- now, has brought D units; the bucket leaks only while the pacer is idle from then on.
 local function pacer()
+  local function set(l, last, debt, level)
+    l.last, l.debt, l.level = last, debt, level
+    l.free = last + debt / l.rate
+  end
+
   local function read_state(l, text, now, qps, max_burst, factor)
     l.rate, l.max_burst, l.leak = qps / 1000000, max_burst, qps / 1000000 * factor
-    if not text then l.free, l.level = 0, 0 return end
-    local free, level = string.match(text, '^1p (%S+) (%S+)$')
-    l.free, l.level = number(free, l.key), math.min(number(level, l.key), max_burst)
+    if not text then return set(l, 0, 0, 0) end
+    local last, debt, level = string.match(text, '^1p (%S+) (%S+) (%S+)$')
+    set(l, number(last, l.key), number(debt, l.key), math.min(number(level, l.key), max_burst))
+    if l.free > kLongest then corrupt(l.key) end
   end
 
   local function front(l) return l.free end
@@ -17,8 +24,8 @@ local function pacer()
 
   local function commit(l, t, w)
     local filled = level_at(l, t) + w
-    l.level = math.min(l.max_burst, filled)
-    l.free = t + (filled - l.level) / l.rate
+    local level = math.min(l.max_burst, filled)
+    set(l, t, filled - level, level)
   end
 
   local function ahead(l, now, units)
@@ -26,19 +33,22 @@ local function pacer()
   end
 
   local function write(l, now)
-    store(l.key, string.format('1p %.4f %.15g', l.free, l.level), l.free - now + l.level / l.leak)
+    local text = string.format('1p %.4f %.15g %.15g', l.last, l.debt, l.level)
+    store(l.key, text, l.free - now + l.level / l.leak)
   end
 
   local function passes(l) return l.rate * kHorizon * 0.9 + l.max_burst end
 
+  -- Only the newest; the one before it is taken to have been as heavy.
   local function undo(l, at, w)
     local start = l.free - w / l.rate
-    if whole(start) == at then l.free = start end
+    if whole(start) == at then set(l, start - w / l.rate, w, l.level) end
   end
 
   -- What leaked in one process, while it was idle, did not where others were not: so the burst is earned anew.
   local function merge(l, other)
-    l.free, l.level = math.max(l.free, other.free), l.max_burst
+    local later = other.free > l.free and other or l
+    set(l, later.last, later.debt, l.max_burst)
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The port through which the lanes of one upstream book departures. Behind it: local_booker (this process), or Redis.
 // A booking belongs to the lane, not to a request: whoever is at the head when its time comes takes it.
+// Limits that change stay with their booker. Only where another kind of booker is needed (the first limit becomes
+// shared, or the last ceases to be) one takes the other's place by Upstream::replace(): there all limits start anew.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "flow/limit.h"
+#include "penstock/limits.h"
 
 namespace penstock::flow {
 
@@ -32,10 +35,16 @@ struct Ask {
   int weight = 1;
 };
 
+/// Of which limits a departure counts in: those that were there when it was granted. A booker counts on whenever it has
+/// new ones.
+using Era = std::int32_t;
+inline constexpr Era kNoEra = -1;  ///< granted by another booker: it counts in no limit of this one
+
 struct Departure {
   Time at = 0;
   int weight = 1;
   LimitIndex limited_by = kNoLimit;  ///< whose frontier it is, where it is later than the ask
+  Era era = 0;                       ///< the booker's own note
   bool operator==(const Departure&) const = default;
 };
 
@@ -90,6 +99,15 @@ class Booker {
   virtual void nobody_waits(Time now, Booking::Scope scope, std::string_view group) = 0;
   /// The upstream asked for a pause: nobody leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
+
+  /// From now on these limits, which are copied. A limit with the name, kind and scope of one
+  /// before goes on from where that is, with the new parameters; others start anew (moved_limits() tells which is
+  /// which); pauses stay. What is booked stays booked, and is given back to those limits alone that it counted in.
+  /// Asks under way are answered as ever, by the numbers of the new limits. To be followed by Upstream::change().
+  virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
+  /// After a change, or in another booker's place: so many departures of this group are granted and not ended, whether
+  /// taken or not. A semaphore that is new counts them among those that hold its permits.
+  virtual void adopt(Time /*now*/, std::string_view /*group*/, std::size_t /*departures*/) {}
 };
 
 /// Whom an asynchronous booker tells: the owner of the upstream, who passes it on to the calls of these names, or ends

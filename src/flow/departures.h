@@ -35,6 +35,12 @@ class Departures {
     return last;
   }
 
+  /// use(departure) for each; it must not change the time.
+  template <typename Use>
+  void each(Use use) {
+    std::for_each(all_.begin() + static_cast<std::ptrdiff_t>(first_), all_.end(), use);
+  }
+
  private:
   void close_up() {
     all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));

@@ -33,12 +33,18 @@ class Groups {
     ++size_;
     return shard_of(name).emplace(name, std::move(kept)).first->second;
   }
-  void clear() { *this = {}; }
   /// use(name, kept)
   template <typename Use>
   void each(Use use) const {
     for (const Shard& shard : shards_) {
       for (const auto& [name, kept] : shard) use(std::string_view(name), kept);
+    }
+  }
+
+  template <typename Use>
+  void each(Use use) {
+    for (Shard& shard : shards_) {
+      for (auto& [name, kept] : shard) use(std::string_view(name), kept);
     }
   }
 

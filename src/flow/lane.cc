@@ -54,6 +54,16 @@ Departure Lane::drop_latest_departure() {
   return last;
 }
 
+void Lane::renumber(std::span<const LimitIndex> moved) {
+  limited.by = renumbered(limited.by, moved);
+  forbidden = {};
+  departures_.each([&](Departure& departure) { departure.limited_by = renumbered(departure.limited_by, moved); });
+}
+
+void Lane::disown_departures() {
+  departures_.each([](Departure& departure) { departure.era = kNoEra; });
+}
+
 std::optional<Time> Lane::nobody_leaves_before() const {
   if (asking()) return std::nullopt;
   if (!departures_.empty()) return departures_.front().at;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 
 #include "flow/booker.h"
 #include "flow/departures.h"
+#include "flow/moved_limits.h"
 #include "flow/requests.h"
 
 namespace penstock::flow {
@@ -86,10 +88,14 @@ class Lane {
   bool departs_by(Time now) const { return !departures_.empty() && departures_.front().at <= now; }
   Departure pop_departure();
   Departure drop_latest_departure();
+  /// Limits have other numbers now, and refused nothing yet; of a new booker, which knows of no departure.
+  void renumber(std::span<const LimitIndex> moved);
+  void disown_departures();
 
   // What it was told instead.
   void ask_later(Time ask_again, Time not_before) { ask_again_ = ask_again, not_before_ = not_before; }
   void await_permit(Booking::Scope scope) { awaits_ = scope; }
+  void await_none() { awaits_.reset(); }
   /// Where it still stands, as far as the booker knows: whoever asks again stands anew, whoever never does must say so.
   std::optional<Booking::Scope> line;
   /// It may ask again at once.
@@ -110,6 +116,7 @@ class Lane {
   std::size_t flying = 0;          ///< started from here and not landed, without the returned
   std::size_t counted = 0;         ///< reserves() as the upstream has counted it
   std::int64_t counted_units = 0;  ///< unbooked_units() likewise
+  std::size_t called = 0;          ///< so many permits of the upstream's came free, and it is the one to ask for them
   bool keeps_turn = false;         ///< it asked in vain: it comes first again
   std::uint64_t last_served = 0;   ///< who was served longest ago goes first
 

@@ -53,6 +53,8 @@ class Limit {
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// What left has landed.
   virtual void landed() {}
+  /// So many are in flight that were not committed.
+  virtual void adopt(std::int64_t /*departures*/) {}
   /// An estimate made at `now`: the frontier of one more unit, once `units` others have left as soon as they may.
   virtual Instant ahead(Instant now, std::int64_t units) const = 0;
   /// From this moment on a new limit would be as good: this one may be forgotten.

@@ -3,8 +3,10 @@
 #include "flow/local_booker.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "flow/kinds.h"
+#include "flow/moved_limits.h"
 
 namespace penstock::flow {
 
@@ -26,29 +28,9 @@ struct LocalBooker::Frontiers {
   LimitIndex full = kNoLimit;  ///< the first without a permit
 };
 
-LocalBooker::LocalBooker(std::vector<LimitConfig> limits, Instant at_zero) : at_zero_(std::floor(at_zero)) {
-  set_limits(std::move(limits));
-}
-
-void LocalBooker::set_limits(std::vector<LimitConfig> limits) {
-  if (same_shape(limits)) {
-    for (std::size_t i = 0; i < limits.size(); ++i) rules_[i]->config = std::move(limits[i]);
-    return;
-  }
-  groups_.clear();
-  rules_.clear();
-  for (LimitConfig& config : limits) {
-    rules_.push_back(std::make_unique<Rule>(std::move(config)));
-    rules_.back()->limit = make_limit(rules_.back()->config.kind);
-  }
-  group_rules_ = static_cast<std::size_t>(std::ranges::count_if(rules_, [](auto& rule) { return rule->of_group(); }));
-}
-
-bool LocalBooker::same_shape(const std::vector<LimitConfig>& limits) const {
-  return std::ranges::equal(rules_, limits, [](const auto& rule, const LimitConfig& other) {
-    const LimitConfig& config = rule->config;
-    return config.kind.index() == other.kind.index() && config.name == other.name && config.per == other.per;
-  });
+LocalBooker::LocalBooker(std::vector<LimitConfig> limits, Instant at_zero, Era era)
+    : era_(era), at_zero_(std::floor(at_zero)) {
+  replace_rules(std::move(limits));
 }
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
@@ -58,7 +40,7 @@ bool LocalBooker::ask(Time now, const Ask& ask, Booking& booking) {
   Group* group = refreshed(now, ask.group);
   Moment last{instant(now)};
   while (booking.departures.size() < ask.count && find_next(now, group, ask.weight, last, booking)) {
-    group = commit(last.at, ask.group, group, ask.weight);
+    group = commit(last.at, ask.group, group, ask.weight, era_);
     booking.departures.push_back(departure(now, last, ask.weight));
   }
   return true;
@@ -90,7 +72,7 @@ bool LocalBooker::hopeless(Time now, int weight, Booking& booking) const {
 
 Departure LocalBooker::departure(Time now, Moment moment, int weight) const {
   const Time at = time(moment.at);
-  return {.at = at, .weight = weight, .limited_by = at > now ? moment.by : kNoLimit};
+  return {.at = at, .weight = weight, .limited_by = at > now ? moment.by : kNoLimit, .era = era_};
 }
 
 /// Moves `last` on to the next departure, or says in `booking` why there is none.
@@ -206,8 +188,10 @@ Time LocalBooker::ahead(Time now, std::string_view group, std::int64_t units, st
 }
 
 void LocalBooker::give_back(Time now, std::string_view group, const Departure& departure) {
-  each_limit(refreshed(now, group),
-             [&](Limit& limit, const Rule&, LimitIndex) { limit.give_back(instant(departure.at), departure.weight); });
+  each_limit(refreshed(now, group), [&](Limit& limit, const Rule& rule, LimitIndex) {
+    const bool counted = rule.since <= departure.era || rule.counts_flights();
+    if (counted) limit.give_back(instant(departure.at), departure.weight);
+  });
 }
 
 void LocalBooker::left(std::string_view group, const Departure& departure, Time at) {
@@ -220,10 +204,9 @@ void LocalBooker::left(std::string_view group, const Departure& departure, Time 
 
 bool LocalBooker::landed(Time, std::string_view group) {
   bool freed = false;
-  each_limit(groups_.find(group), [&](Limit& limit, const Rule&, LimitIndex) {
-    const bool was_full = limit.full();
+  each_limit(groups_.find(group), [&](Limit& limit, const Rule& rule, LimitIndex) {
     limit.landed();
-    freed |= was_full && !limit.full();
+    freed |= std::holds_alternative<SemaphoreConfig>(rule.config.kind) && !limit.full();
   });
   return freed;
 }
@@ -236,8 +219,8 @@ void LocalBooker::pause(Time now, std::string_view group, Time until) {
   (group.empty() ? hold_ : known->hold).extend(instant(until));
 }
 
-void LocalBooker::book(Time at, std::string_view group, int weight) {
-  commit(instant(at), group, refreshed(at, group), weight);
+void LocalBooker::book(Time at, std::string_view group, int weight, Era era) {
+  commit(instant(at), group, refreshed(at, group), weight, era);
 }
 
 void LocalBooker::states(const TellState& tell) const {
@@ -262,10 +245,85 @@ std::string LocalBooker::state(LimitIndex wanted, std::string_view group) const 
   return state;
 }
 
-LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight) {
+LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight, Era era) {
   if (group_rules_ > 0 && !group) group = &remember(name);
-  each_limit(group, [&](Limit& limit, const Rule&, LimitIndex) { limit.commit(at, weight); });
+  each_limit(group, [&](Limit& limit, const Rule& rule, LimitIndex) {
+    if (rule.since <= era || rule.counts_flights()) limit.commit(at, weight);
+  });
   return group;
+}
+
+// ---- other limits ---------------------------------------------------------------------------------------------------
+
+void LocalBooker::change(Time now, const std::vector<LimitConfig>& limits) {
+  set_limits(limits);
+  refreshed(now, {});
+}
+
+void LocalBooker::set_limits(std::vector<LimitConfig> limits) {
+  era_ += same_shape(limits) ? 0 : 1;
+  replace_rules(std::move(limits));
+}
+
+void LocalBooker::adopt(Time now, std::string_view group, std::size_t departures) {
+  const auto counts = [](const auto& rule) { return rule->is_new && rule->counts_flights(); };
+  if (std::ranges::none_of(rules_, counts)) return;
+  Group* known = refreshed(now, group);
+  if (group_rules_ > 0 && !known) known = &remember(group);
+  each_limit(known, [&](Limit& limit, const Rule& rule, LimitIndex) {
+    if (rule.is_new) limit.adopt(static_cast<std::int64_t>(departures));
+  });
+}
+
+bool LocalBooker::same_shape(const std::vector<LimitConfig>& limits) const {
+  return std::ranges::equal(rules_, limits, [](const auto& rule, const LimitConfig& other) {
+    return same_limit(rule->config, other) && rule->config.shared == other.shared;
+  });
+}
+
+void LocalBooker::replace_rules(std::vector<LimitConfig> limits) {
+  std::vector<std::unique_ptr<Rule>> rules;
+  std::vector<const Rule*> of_groups;
+  for (const auto& rule : rules_) {
+    if (rule->of_group()) of_groups.push_back(rule.get());
+  }
+  for (LimitConfig& config : limits) {
+    const auto same = [&](const auto& rule) { return rule && same_limit(rule->config, config); };
+    const auto known = std::ranges::find_if(rules_, same);
+    const bool is_new = known == rules_.end();
+    rules.push_back(is_new ? std::make_unique<Rule>() : std::move(*known));
+    Rule& rule = *rules.back();
+    rule.config = std::move(config);
+    rule.is_new = is_new;
+    if (!is_new) continue;
+    rule.limit = make_limit(rule.config.kind);
+    rule.since = era_;
+  }
+  rules_ = std::move(rules);
+  replace_limits_of_groups(of_groups);
+}
+
+/// The limits of groups refer to rules, which are gone where there is no such limit any more.
+void LocalBooker::replace_limits_of_groups(const std::vector<const Rule*>& before) {
+  constexpr auto kNew = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> from;
+  for (const auto& rule : rules_) {
+    if (!rule->of_group()) continue;
+    const auto known = std::ranges::find(before, rule.get());
+    from.push_back(known == before.end() ? kNew : static_cast<std::size_t>(known - before.begin()));
+  }
+  group_rules_ = from.size();
+  if (std::ranges::equal(from, std::views::iota(std::size_t{0}, before.size()))) return;
+  groups_.each([&](std::string_view, Group& group) {
+    auto limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_);
+    std::size_t n = 0;
+    for (const auto& rule : rules_) {
+      if (!rule->of_group()) continue;
+      limits[n] = from[n] == kNew ? make_limit(rule->config.kind) : std::move(group.limits[from[n]]);
+      ++n;
+    }
+    group.limits = std::move(limits);
+  });
 }
 
 // ---- limits and groups ----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "flow/booker.h"
@@ -24,7 +25,8 @@ inline constexpr Time kGroupReach = 5'000;
 class LocalBooker final : public Booker {
  public:
   /// `at_zero` is the Instant at which the caller's clock shows 0; whole microseconds of it count.
-  explicit LocalBooker(std::vector<LimitConfig> limits = {}, Instant at_zero = 0);
+  /// `era` is that of its first departures.
+  explicit LocalBooker(std::vector<LimitConfig> limits = {}, Instant at_zero = 0, Era era = 0);
 
   bool ask(Time now, const Ask& ask, Booking& booking) override;
   LimitIndex forbids(int weight) const override;
@@ -35,11 +37,18 @@ class LocalBooker final : public Booker {
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
 
-  /// From now on these. What has left is remembered where all names, kinds and scopes are the same as before; otherwise
-  /// the limits start anew, and only pauses of the upstream remain.
+  void change(Time now, const std::vector<LimitConfig>& limits) override;
+  void adopt(Time now, std::string_view group, std::size_t departures) override;
+
+  /// change() at no particular time.
   void set_limits(std::vector<LimitConfig> limits);
-  /// A departure that was granted elsewhere: all limits commit it, whether or not they would have allowed it.
-  void book(Time at, std::string_view group, int weight);
+  /// That of departures granted from now on.
+  Era era() const { return era_; }
+  /// Whether departures of that era count in this limit.
+  bool counts(LimitIndex limit, Era era) const { return rules_[static_cast<std::size_t>(limit)]->since <= era; }
+  /// A departure that was granted elsewhere: all limits in which its era counts commit it, whether or not they would
+  /// have allowed it.
+  void book(Time at, std::string_view group, int weight, Era era = 0);
   struct Look {
     std::function<bool(LimitIndex limit)> counts;  ///< which limits are looked at; empty: all
     std::int64_t departures = 0, units = 0;        ///< those that other groups are about to take
@@ -60,7 +69,10 @@ class LocalBooker final : public Booker {
   struct Rule {
     LimitConfig config;
     std::unique_ptr<Limit> limit;  // of a group: one that is never committed, for all groups that are not remembered
+    Era since = 0;                 // earlier departures do not count in it
+    bool is_new = true;            // since the last change, or with the booker
     bool looked_at = true;         // false only within look()
+    bool counts_flights() const { return std::holds_alternative<SemaphoreConfig>(config.kind); }
     bool of_group() const { return config.per == LimitConfig::Per::group; }
   };
   struct Group {
@@ -84,6 +96,8 @@ class LocalBooker final : public Booker {
   void each_limit(const Group* group, Use use) const;
   bool has_wide() const { return group_rules_ < rules_.size(); }
   bool same_shape(const std::vector<LimitConfig>& limits) const;
+  void replace_rules(std::vector<LimitConfig> limits);
+  void replace_limits_of_groups(const std::vector<const Rule*>& before);
   Group& remember(std::string_view name);
   Group* refreshed(Time now, std::string_view name);
 
@@ -93,13 +107,14 @@ class LocalBooker final : public Booker {
   bool find_next(Time now, const Group* group, int weight, Moment& last, Booking& booking) const;
   Moment off_edges(Moment moment, const Group* group) const;
   /// Of all limits; remembers the group from now on.
-  Group* commit(Instant at, std::string_view name, Group* group, int weight);
+  Group* commit(Instant at, std::string_view name, Group* group, int weight, Era era);
 
   Instant estimate(Time now, const Group* group, int weight, Moment moment) const;
   void tell_turn(Time now, const Group* group, int weight, Moment moment, Time reach, Booking& booking) const;
 
   std::vector<std::unique_ptr<Rule>> rules_;  // in the order of the file; where they are, limits refer to them
   std::size_t group_rules_ = 0;
+  Era era_;
   Instant at_zero_;
   std::int64_t others_ = 0, others_units_ = 0;  // not 0 only within look()
   Hold hold_;

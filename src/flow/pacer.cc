@@ -9,36 +9,40 @@ namespace penstock::flow {
 
 void Pacer::refresh(Instant) { level_ = std::min<double>(level_, config_.max_burst); }
 
-Instant Pacer::frontier(int) const { return next_; }
+Instant Pacer::frontier(int) const { return next(); }
 
 void Pacer::commit(Instant at, int weight) {
-  const Instant from = std::max(at, next_);
+  const Instant from = std::max(at, next());
   const double filled = level_at(from) + weight;
+  last_ = from;
   level_ = std::min<double>(filled, config_.max_burst);
-  next_ = from + time_of(filled - level_);
+  debt_ = filled - level_;
 }
 
-// Only the newest, if all of it was paced: a slot in the middle could be taken at exactly its own time alone.
+// Only the newest, if all of it was paced: a slot in the middle could be taken at exactly its own time alone. The one
+// before it is taken to have been as heavy.
 void Pacer::give_back(Instant at, int weight) {
-  const Instant before = next_ - time_of(weight);
-  if (rounded_up(before) == at) next_ = before;
+  const Instant before = next() - time_of(weight);
+  if (rounded_up(before) != at) return;
+  last_ = before - time_of(weight);
+  debt_ = weight;
 }
 
 Instant Pacer::ahead(Instant now, std::int64_t units) const {
   const double over = level_at(now) + static_cast<double>(units) - config_.max_burst;
-  return std::max(now, next_) + time_of(std::max(0.0, over));
+  return std::max(now, next()) + time_of(std::max(0.0, over));
 }
 
-Instant Pacer::forgettable_at() const { return next_ + time_of(level_) / config_.burst_allowance_factor; }
+Instant Pacer::forgettable_at() const { return next() + time_of(level_) / config_.burst_allowance_factor; }
 
 std::string Pacer::state() const {
-  char text[96];
-  std::snprintf(text, sizeof text, "1p %.4f %.9f", next_, level_);
-  return next_ == kAlways ? "" : text;
+  char text[128];
+  std::snprintf(text, sizeof text, "1p %.4f %.15g %.15g", last_, debt_, level_);
+  return last_ == kAlways ? "" : text;
 }
 
 double Pacer::level_at(Instant t) const {
-  const Instant idle = std::max(0.0, t - next_);
+  const Instant idle = std::max(0.0, t - next());
   return std::max(0.0, level_ - idle * config_.qps * config_.burst_allowance_factor / 1'000'000);
 }
 

@@ -26,8 +26,12 @@ class Pacer final : public Limit {
   Instant time_of(double units) const { return units * 1'000'000 / config_.qps; }
 
   const PacerConfig& config_;
-  Instant next_ = kAlways;  // the next free moment
-  double level_ = 0;        // of the burst's bucket, at that moment
+  /// The next free moment, at the rate of now.
+  Instant next() const { return last_ + time_of(debt_); }
+
+  Instant last_ = kAlways;  // when the last left
+  double debt_ = 0;         // units of it that are paced
+  double level_ = 0;        // of the burst's bucket, at the next free moment
 };
 
 }  // namespace penstock::flow

@@ -43,6 +43,7 @@ struct Request {
   std::uint32_t generation = 1;
   int weight = 1;
   Stage stage = Stage::released;
+  bool beyond_queue = false;  ///< waits only to hear whether it starts by an answer under way
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 
@@ -71,6 +72,7 @@ class RequestList {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   std::uint32_t front() const { return first_; }
+  std::uint32_t back() const { return last_; }
   void push_back(Requests& requests, std::uint32_t index);
   void remove(Requests& requests, std::uint32_t index);
 

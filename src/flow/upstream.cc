@@ -9,10 +9,7 @@
 namespace penstock::flow {
 
 Upstream::Upstream(Settings settings, Booker& booker)
-    : settings_(settings),
-      slots_(static_cast<std::size_t>(std::max(settings.max_concurrent, 1))),
-      booker_(booker),
-      nameless_({}) {}
+    : settings_(settings), slots_(slots_of(settings)), booker_(&booker), nameless_({}) {}
 
 Upstream::~Upstream() = default;
 
@@ -20,7 +17,7 @@ Upstream::~Upstream() = default;
 
 Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) {
   settle(now, commands);
-  const LimitIndex forbidding = booker_.forbids(newcomer.weight);
+  const LimitIndex forbidding = booker_->forbids(newcomer.weight);
   if (forbidding != kNoLimit) return turn_away(now, newcomer, Refused::too_heavy, forbidding, commands);
   if (free_slots() == 0 && queue_full()) return turn_away(now, newcomer, Refused::queue_full, kNoLimit, commands);
 
@@ -29,8 +26,9 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   if (asked == Asked::granted) return start_newcomer(now, newcomer, lane, commands);
 
   const Time patience = std::max<Time>(0, std::min(settings_.max_wait, newcomer.max_wait.value_or(settings_.max_wait)));
-  const bool judged_later = booker_.patience() > 0 && (asked == Asked::under_way || lane.asking()) && free_slots() > 0;
-  const Time deadline = now + (judged_later ? std::max(patience, booker_.patience()) : patience);
+  const bool judged_later = booker_->patience() > 0 && (asked == Asked::under_way || lane.asking()) &&
+                            free_slots() > 0 && (!queue_full() || lane.size() < slots_ - in_flight_);
+  const Time deadline = now + (judged_later ? std::max(patience, booker_->patience()) : patience);
   std::optional<Refused> why;
   if (asked == Asked::refused) {
     why = booking_.stop == Booking::Stop::refused ? Refused::limited : Refused::unavailable;
@@ -62,22 +60,27 @@ void Upstream::again(Time now, Ticket ticket, Commands& commands) {
   Lane& lane = *request.lane;
   request.stage = Stage::returned;
   lane.join(requests_, ticket.index);
+  lane.await_none();  // with a slot in its hands it may ask for what others were called for
   --lane.flying;
-  if (booker_.landed(now, lane.group())) permit_came(now, lane);
+  if (booker_->landed(now, lane.group())) permit_came(now, lane);
   refresh(now, lane, commands);
   settle(now, commands);
 }
 
 void Upstream::answer(Time now, std::string_view group, const Booking& booking, Commands& commands) {
+  const std::size_t reserved = reserved_;
   refuse_until(now - 1, now, commands);
+  const std::size_t given_back = reserved - reserved_;
   Lane* lane = find_lane(group);
   if (!lane || !lane->asking()) {
-    for (const Departure& departure : booking.departures) booker_.give_back(now, group, departure);
+    for (const Departure& departure : booking.departures) booker_->give_back(now, group, departure);
     return;
   }
   --under_way_;
   use(now, *lane, lane->answered(), booking, commands);
+  wake_told_lanes(now, given_back);  // it was told before that was given back
   settle(now, commands);
+  if (pending_ > settings_.max_pending) refuse_excess(now, group, commands);
 }
 
 void Upstream::may_ask(Time now, Booking::Scope scope, std::string_view group, Commands& commands) {
@@ -119,8 +122,8 @@ std::int64_t Upstream::retry_after(Time now, std::string_view group) const {
   const Time by_slots = ahead / static_cast<std::int64_t>(slots_);
   const Lane* lane = find_lane(group);
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
-  const std::int64_t everywhere = booker_.processes();
-  const Time by_limits = booker_.ahead(now, group, everywhere * units, everywhere * (unbooked_units_ - units)) - now;
+  const std::int64_t everywhere = booker_->processes();
+  const Time by_limits = booker_->ahead(now, group, everywhere * units, everywhere * (unbooked_units_ - units)) - now;
   return std::clamp<std::int64_t>((std::max(by_slots, by_limits) + 999'999) / 1'000'000, 1, 3600);
 }
 
@@ -142,7 +145,8 @@ void Upstream::settle(Time now, Commands& commands) {
   do {
     take_off_due(now, commands);
     serve_lanes(now, commands);
-  } while (refuse_until(now, now, commands));
+    // A departure that comes before those booked by other limits may be too light for the one that has returned.
+  } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()));
 }
 
 bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
@@ -170,10 +174,11 @@ void Upstream::take_off_due(Time now, Commands& commands) {
 }
 
 void Upstream::serve_lanes(Time now, Commands& commands) {
-  while (!held(now) && !returning_.empty()) ask(now, returning_.front(), slots_, commands);
   // After a wait for the upstream's own limits a single lane asks at a time: all would be told the same.
   const auto may_go_on = [&] { return !held(now) && free_slots() > 0 && !wanting_.empty() && !must_take_turns(); };
-  while (may_go_on()) {
+  const auto some_return = [&] { return !held(now) && !returning_.empty(); };
+  while (some_return() || may_go_on()) {
+    while (some_return()) ask(now, returning_.front(), slots_, commands);
     for (std::size_t lanes = wanting_.size(); lanes > 0 && may_go_on(); --lanes) {
       ask(now, wanting_.front(), (free_slots() + lanes - 1) / lanes, commands);
     }
@@ -185,7 +190,7 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
   const Stage stage = requests_[index].stage;
   if (stage == Stage::flying) {
     --lane.flying;
-    if (booker_.landed(now, lane.group())) permit_came(now, lane);
+    if (booker_->landed(now, lane.group())) permit_came(now, lane);
   } else {
     take_out(lane, index);
   }
@@ -208,7 +213,7 @@ Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane
   }
   if (free_slots() == 0 || held(now) || !lane.at_rest() || !awaiting_.empty()) return Asked::no;
   booking_.clear();
-  if (!booker_.ask(now, {.group = newcomer.group, .weight = newcomer.weight}, booking_)) {
+  if (!booker_->ask(now, {.group = newcomer.group, .weight = newcomer.weight}, booking_)) {
     lane.asked(1, newcomer.weight);
     ++under_way_;
     return Asked::under_way;
@@ -229,7 +234,7 @@ std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, con
   if (queue_full()) return Refused::queue_full;
   if (deadline <= now || nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
   if (lane.asking() || lane.unbooked_units() == 0) return std::nullopt;
-  const Time own = booker_.ahead(now, newcomer.group, lane.unbooked_units() + newcomer.weight - 1, 0);
+  const Time own = booker_->ahead(now, newcomer.group, lane.unbooked_units() + newcomer.weight - 1, 0);
   return own > deadline ? std::optional(Refused::wait_over) : std::nullopt;
 }
 
@@ -262,11 +267,12 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
   request.deadline = deadline;
   request.lane = &lane;
   request.stage = Stage::waiting;
+  request.beyond_queue = queue_full();
   lane.join(requests_, index);
   ++pending_;
   deadlines_.add(deadline, requests_.ticket(index));
   // Where other processes wait for the same permits, who comes now must stand in their line from now on.
-  if (lane.awaits() && booker_.patience() > 0) lane.forget_told();
+  if (lane.awaits() && booker_->patience() > 0) lane.forget_told();
   return requests_.ticket(index);
 }
 
@@ -275,6 +281,7 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
 void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
   const Lane::Run run = lane.next_run(requests_);
   if (const LastRefusal& forbidden = forbidding(now, lane, run.weight); forbidden.covers(now, run.weight)) {
+    pass_permits_on(now, lane);
     return refuse_next(now, lane, {.stop = Booking::Stop::refused, .limited_by = forbidden.by}, commands);
   }
   const std::size_t count = std::min(share, run.count);
@@ -284,7 +291,7 @@ void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) 
   in_line_ = false;
   const Ask ask{lane.group(), count, run.weight};
   lane.asked(count, run.weight);
-  if (booker_.ask(now, ask, booking_)) {
+  if (booker_->ask(now, ask, booking_)) {
     use(now, lane, lane.answered(), booking_, commands);
   } else {
     ++under_way_;
@@ -295,8 +302,12 @@ void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) 
 // The lane may be gone afterwards.
 void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands) {
   const bool to_refuse = !book(now, lane, asked_for, booking);
-  if (to_refuse && lane.wants() > 0) return refuse_next(now, lane, booking, commands);
+  const std::size_t granted = std::min(asked_for, booking.departures.size());
+  lane.called -= std::min(lane.called, granted);
+  if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.called = 0;
+  if (granted < asked_for) pass_permits_on(now, lane);
   while (!lane.empty() && lane.departs_by(now)) start_head(now, lane, commands);
+  if (to_refuse && lane.wants() > 0) return refuse_next(now, lane, booking, commands);
   lane.keeps_turn = booking.departures.empty() && held(now);
   refresh(now, lane, commands);
 }
@@ -307,7 +318,7 @@ bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& 
   for (std::size_t i = 0; i < booking.departures.size(); ++i) {
     const Departure& departure = booking.departures[i];
     if (i >= granted) {
-      booker_.give_back(now, lane.group(), departure);
+      booker_->give_back(now, lane.group(), departure);
     } else {
       lane.book(departure);
     }
@@ -343,6 +354,7 @@ void Upstream::tell(Time now, Lane& lane, const Booking& booking) {
     return lane.ask_later(ask_again, std::max(booking.not_before, now));
   }
   in_line_ = one_by_one_ = true;
+  held_for_ = &lane;
   held_until_ = ask_again;
   held_not_before_ = booking.not_before;
 }
@@ -350,6 +362,7 @@ void Upstream::tell(Time now, Lane& lane, const Booking& booking) {
 // The lane may be gone afterwards.
 void Upstream::refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands) {
   const std::uint32_t index = lane.first_wanting(requests_);
+  lane.asked(0, requests_[index].weight);
   if (requests_[index].stage == Stage::returned) {
     lane.ask_later(std::max(booking.ask_again, now + kHorizon), now);  // it has been accepted: it waits
   } else {
@@ -377,9 +390,12 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
 }
 
 // The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,
-// is asked for anew, and the rest after it.
+// is asked for anew, and the rest after it; whatever the lane was told, it was told with these departures in its hands.
 void Upstream::give_all_back(Time now, Lane& lane) {
-  while (!lane.departures().empty()) booker_.give_back(now, lane.group(), lane.drop_latest_departure());
+  for (; !lane.departures().empty(); ++lane.called) {
+    booker_->give_back(now, lane.group(), lane.drop_latest_departure());
+  }
+  lane.forget_told();
 }
 
 void Upstream::take_out(Lane& lane, std::uint32_t index) {
@@ -399,14 +415,15 @@ void Upstream::refuse(Time now, std::uint32_t index, Refused why, LimitIndex by,
 void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
   refuse_hopeless(now, lane, commands);
   std::size_t given_back = 0;
-  for (; lane.has_surplus(); ++given_back) booker_.give_back(now, lane.group(), lane.drop_latest_departure());
-  if (lane.empty() && lane.line) booker_.nobody_waits(now, *std::exchange(lane.line, std::nullopt), lane.group());
+  for (; lane.has_surplus(); ++given_back) booker_->give_back(now, lane.group(), lane.drop_latest_departure());
+  if (lane.empty() && lane.line) booker_->nobody_waits(now, *std::exchange(lane.line, std::nullopt), lane.group());
   if (lane.empty()) lane.forget_told();
+  if (lane.empty() || (lane.wants() == 0 && !lane.asking())) pass_permits_on(now, lane);
   place(now, lane);
   if (in_line_ && nobody_wants()) {
     in_line_ = false;
     held_until_ = std::min(held_until_, now);
-    booker_.nobody_waits(now, Booking::Scope::upstream, lane.group());
+    booker_->nobody_waits(now, Booking::Scope::upstream, lane.group());
   }
   wake_told_lanes(now, given_back);
   const bool gone = lane.at_rest() && lane.flying == 0 && &lane != &nameless_;
@@ -414,11 +431,15 @@ void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
 }
 
 void Upstream::refuse_hopeless(Time now, Lane& lane, Commands& commands) {
-  const Time earliest = nobody_leaves_before(now, lane).value_or(now);
-  while (!lane.waiting().empty() && requests_[lane.waiting().front()].deadline < earliest) {
+  const auto hopeless = [&](std::uint32_t index) {
+    forget_what_heavier_was_told(now, lane);
+    return requests_[index].deadline < nobody_leaves_before(now, lane).value_or(now);
+  };
+  while (!lane.waiting().empty() && hopeless(lane.waiting().front())) {
     const std::uint32_t index = lane.waiting().front();
     refuse(now, index, Refused::wait_over, limited_by(requests_[index]), commands);
   }
+  forget_what_heavier_was_told(now, lane);
 }
 
 std::optional<Time> Upstream::nobody_leaves_before(Time now, const Lane& lane) const {
@@ -439,12 +460,14 @@ void Upstream::place(Time now, Lane& lane) {
   const bool wants = lane.wants() > 0 && !lane.asking();
   if (wants && !lane.departures().empty() && !lane.told_to_wait()) {
     const Time last = lane.departures().back().at;
-    if (last > now + booker_.lead()) lane.ask_later(last - booker_.lead(), now);
+    if (last > now + booker_->lead()) lane.ask_later(last - booker_->lead(), now);
   }
   if (!wants) {
+    lane.await_none();  // in no list, it would not hear of the permit
     LaneList::move(lane, nullptr);
   } else if (lane.awaits() == Booking::Scope::upstream) {
     LaneList::move(lane, &awaiting_);
+    if (lane.wants_no_slot() > 0) awaiting_.put_first(lane);  // whoever needs a slot too may not find one
   } else if (lane.awaits() || lane.told_to_wait()) {
     LaneList::move(lane, &told_);
   } else {
@@ -453,19 +476,6 @@ void Upstream::place(Time now, Lane& lane) {
     if (std::exchange(lane.keeps_turn, false)) list.put_first(lane);
   }
   due_.place(lane);
-}
-
-// A departure that one lane gave back may be another's, sooner than it was told.
-void Upstream::wake_told_lanes(Time now, std::size_t count) {
-  if (count > 0) held_until_ = std::min(held_until_, now);
-  for (; count > 0 && !told_.empty(); --count) rest(now, told_.front());
-  for (; count > 0 && !awaiting_.empty(); --count) rest(now, awaiting_.front());
-}
-
-// A permit of the lane's group, or of the upstream: then it is for whoever has waited longest.
-void Upstream::permit_came(Time now, Lane& lane) {
-  if (lane.awaits() == Booking::Scope::group) rest(now, lane);
-  if (!awaiting_.empty()) rest(now, awaiting_.front());
 }
 
 Lane& Upstream::lane_of(std::string_view group) {

@@ -4,10 +4,12 @@
 // Every call takes `now` and appends what is to be done to `Commands`; nothing calls back. One thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -61,6 +63,11 @@ struct Newcomer {
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
 };
 
+/// At least one.
+inline std::size_t slots_of(const Settings& settings) {
+  return static_cast<std::size_t>(std::max(settings.max_concurrent, 1));
+}
+
 /// Nobody takes off after its deadline; at the very deadline a take-off wins over the refusal. A dead ticket changes
 /// nothing.
 class Upstream {
@@ -87,6 +94,15 @@ class Upstream {
   void answer(Time now, std::string_view group, const Booking& booking, Commands& commands);
   /// What an asynchronous booker told lanes to wait for has come: that lane may ask again, or the lanes in turn.
   void may_ask(Time now, Booking::Scope scope, std::string_view group, Commands& commands);
+  /// From now on these settings; the booker has just been told of other limits, if there are any: `moved` says for each
+  /// limit of before where it is now, kNoLimit if it is gone. Nobody who waits is refused for it, nobody in flight is
+  /// cut, and what is booked stays. With more slots some start at once; with fewer nobody is given one until enough
+  /// have landed. A changed max_wait holds for newcomers. Whoever was told to wait asks again, since that was by the
+  /// old limits.
+  void change(Time now, const Settings& settings, std::span<const LimitIndex> moved, Commands& commands);
+  /// That booker takes the place of the one before, which may go afterwards: its asks under way are void, and what it
+  /// has booked stays. To be followed by change().
+  void replace(Booker& booker);
   /// Time passed: departures come due, deadlines pass. Call at wake_at().
   void advance(Time now, Commands& commands);
 
@@ -129,6 +145,7 @@ class Upstream {
 
   // A lane asks, is answered, and starts or loses the request at its head.
   void ask(Time now, Lane& lane, std::size_t share, Commands& commands);
+  void refuse_excess(Time now, std::string_view group, Commands& commands);
   void use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands);
   bool book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking);
   void tell(Time now, Lane& lane, const Booking& booking);
@@ -145,6 +162,15 @@ class Upstream {
   void place(Time now, Lane& lane);
   void wake_told_lanes(Time now, std::size_t count);
   void permit_came(Time now, Lane& lane);
+  void call_for_permit(Time now);
+  void pass_permits_on(Time now, Lane& lane);
+  void forget_what_heavier_was_told(Time now, Lane& lane);
+
+  // Other limits.
+  template <typename Use>
+  void each_lane(Use use);
+  void forget_what_was_told(Time now);
+  void admit(const Lane& lane);
 
   // The upstream's own limits make every lane wait.
   bool held(Time now) const { return held_until_ > now; }
@@ -161,12 +187,12 @@ class Upstream {
   Lane& lane_of(std::string_view group);
   Lane* find_lane(std::string_view group);
   const Lane* find_lane(std::string_view group) const;
-  std::size_t free_slots() const { return slots_ - slots_held(); }
+  std::size_t free_slots() const { return slots_ - std::min(slots_, slots_held()); }
   bool queue_full() const { return pending_ >= settings_.max_pending; }
 
-  const Settings settings_;
-  const std::size_t slots_;
-  Booker& booker_;
+  Settings settings_;
+  std::size_t slots_;
+  Booker* booker_;
   Booking booking_;  // kept for its memory
 
   Requests requests_;
@@ -185,13 +211,14 @@ class Upstream {
   LaneList told_;       // lanes that want either, and were told to wait on their own
   LaneList awaiting_;   // lanes that wait for a permit of the upstream's
   DueLanes due_;
-  Time held_until_ = 0;        // nobody asks before, because of the upstream's own limits
-  Time held_not_before_ = 0;   // and nobody leaves before
-  bool in_line_ = false;       // the upstream's turn may still stand with the booker
-  std::size_t under_way_ = 0;  // asks
-  bool one_by_one_ = false;    // lanes ask, until a departure is granted at once
-  LastRefusal forbidden_;      // of every lane
-  LastLimit limited_;          // by which it is held
+  Time held_until_ = 0;             // nobody asks before, because of the upstream's own limits
+  Time held_not_before_ = 0;        // and nobody leaves before
+  const Lane* held_for_ = nullptr;  // the lane that was told so, which may be gone
+  bool in_line_ = false;            // the upstream's turn may still stand with the booker
+  std::size_t under_way_ = 0;       // asks
+  bool one_by_one_ = false;         // lanes ask, until a departure is granted at once
+  LastRefusal forbidden_;           // of every lane
+  LastLimit limited_;               // by which it is held
 };
 
 }  // namespace penstock::flow

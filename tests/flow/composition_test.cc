@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several limits of random kinds together, over upstreams and groups: what leaves is held against the promise of each.
+// Several limits of random kinds together, over upstreams and groups, that come, go and change places: what leaves is
+// held against the promise of each, as long as it was there.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flow/keeps.h"
@@ -69,22 +74,55 @@ struct Promise {
 /// Lanes ask at random, booked departures may be given back; refused and told ones try again some time.
 class Trial {
  public:
-  explicit Trial(std::uint64_t seed) : chance_(seed) {
-    for (int n = chance_.from_to(1, 4); n > 0; --n) limits_.push_back(any_limit(chance_, n));
-    booker_.set_limits(limits_);
+  Trial(std::uint64_t seed, bool changing) : chance_(seed), changing_(changing) {
+    for (int n = chance_.from_to(1, 4); n > 0; --n) come();
+    change();
   }
 
   void run() {
     for (int step = 0; step < 300; ++step) {
       now_ += chance_.one_in(20) ? chance_.from_to(0, 2'000'000) : chance_.from_to(0, 20'000);
+      if (changing_ && chance_.one_in(30)) come_and_go();
       const auto group = static_cast<std::size_t>(chance_.from_to(0, 2));
       if (!left_[group].empty() && chance_.one_in(10)) give_back(group);
       ask(group);
     }
-    for (const LimitConfig& config : limits_) check(config);
+    for (const Life& life : lives_) check(life);
   }
 
  private:
+  struct Life {
+    LimitConfig config;
+    Era from, to = std::numeric_limits<Era>::max();
+  };
+  struct Gone {
+    Left left;
+    Era era;
+  };
+
+  void come() {
+    limits_.push_back(any_limit(chance_, ++number_));
+    lives_.push_back({limits_.back(), 0});
+    is_new_.insert(limits_.back().name);
+  }
+  void come_and_go() {
+    if (!limits_.empty() && chance_.one_in(2)) {
+      const auto gone = limits_.begin() + chance_.from_to(0, static_cast<int>(limits_.size()) - 1);
+      std::ranges::find(lives_, gone->name, [](const Life& life) { return life.config.name; })->to = booker_.era();
+      limits_.erase(gone);
+    }
+    if (limits_.size() < 5 && chance_.one_in(2)) come();
+    if (limits_.size() > 1 && chance_.one_in(2)) std::swap(limits_.front(), limits_.back());
+    change();
+  }
+  void change() {
+    booker_.change(now_, limits_);
+    for (Life& life : lives_) {
+      if (is_new_.contains(life.config.name)) life.from = booker_.era();
+    }
+    is_new_.clear();
+  }
+
   void ask(std::size_t group) {
     const auto count = static_cast<std::size_t>(chance_.from_to(1, 12));
     Booking booking;
@@ -96,7 +134,7 @@ class Trial {
       ASSERT_LE(departure.at, now_ + kHorizon);
       ASSERT_EQ(departure.limited_by == kNoLimit, departure.at == now_);
       last = departure.at;
-      left_[group].push_back({kStart + static_cast<Instant>(departure.at), departure.weight});
+      left_[group].push_back({{kStart + static_cast<Instant>(departure.at), departure.weight}, departure.era});
     }
     if (booking.departures.size() == count) return;
     ASSERT_GT(booking.ask_again, now_) << "time must pass in between";
@@ -104,29 +142,45 @@ class Trial {
     ASSERT_NE(booking.limited_by, kNoLimit);
   }
   void give_back(std::size_t group) {
-    const Left& latest = left_[group].back();
+    const auto& [latest, era] = left_[group].back();
     const Time at = static_cast<Time>(latest.at - kStart);
     if (at <= now_) return;
-    booker_.give_back(now_, kGroups[group], {at, latest.weight, kNoLimit});
+    booker_.give_back(now_, kGroups[group], {at, latest.weight, kNoLimit, era});
     left_[group].pop_back();
   }
-  void check(const LimitConfig& config) const {
-    std::vector<std::vector<Left>> all(left_.begin(), left_.end());
-    if (config.per == LimitConfig::Per::upstream) all = {joined(all)};
-    for (const std::vector<Left>& each : all) std::visit(Promise{joined({each})}, config.kind);
+  void check(const Life& life) const {
+    std::vector<std::vector<Left>> all(left_.size());
+    for (std::size_t group = 0; group < left_.size(); ++group) {
+      for (const auto& [left, era] : left_[group]) {
+        if (era >= life.from && era <= life.to) all[group].push_back(left);
+      }
+    }
+    if (life.config.per == LimitConfig::Per::upstream) all = {joined(all)};
+    for (const std::vector<Left>& each : all) std::visit(Promise{joined({each})}, life.config.kind);
   }
 
   Chance chance_;
+  const bool changing_;
+  int number_ = 0;
+  std::vector<Life> lives_;
+  std::set<std::string> is_new_;
   std::vector<LimitConfig> limits_;
   LocalBooker booker_{{}, kStart};
   Time now_ = 0;
-  std::array<std::vector<Left>, kGroups.size()> left_;
+  std::array<std::vector<Gone>, kGroups.size()> left_;
 };
 
 TEST(Composition, keeps_the_promise_of_every_limit) {
   for (std::uint64_t seed = 0; seed < 500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Trial(seed).run();
+    Trial(seed, false).run();
+  }
+}
+
+TEST(Composition, keeps_the_promise_of_every_limit_though_others_come_and_go) {
+  for (std::uint64_t seed = 0; seed < 500 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Trial(seed, true).run();
   }
 }
 

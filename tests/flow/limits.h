@@ -85,6 +85,7 @@ class PlainBooker final : public Booker {
   bool landed(Time, std::string_view) override { return false; }
   void nobody_waits(Time, Booking::Scope, std::string_view) override {}
   void pause(Time, std::string_view, Time) override {}
+  void change(Time, const std::vector<LimitConfig>&) override {}
 
  private:
   std::vector<std::unique_ptr<Limit>> limits_;

@@ -197,7 +197,7 @@ TEST(LocalBooker, a_semaphore_lets_so_many_fly) {
   EXPECT_EQ(booking.scope, Scope::upstream);
   EXPECT_EQ(booking.limited_by, 0);
   EXPECT_TRUE(booker.landed(sec(1), {})) << "lanes may ask again";
-  EXPECT_FALSE(booker.landed(sec(1), {})) << "nobody waited";
+  EXPECT_TRUE(booker.landed(sec(1), {})) << "for whoever was called before may not have found a slot";
   EXPECT_THAT(leave(booker, sec(1), 3), ElementsAre(sec(1), sec(1)));
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// 100 000 random sequences of arrivals, landings, cancellations and time steps, against a model that knows nothing of
-// slots in lists or times in heaps, only what must hold after every call. A failure names the seed that repeats it.
+// 100 000 random sequences of arrivals, landings, cancellations, time steps, and changes of settings and limits,
+// against a model that knows nothing of slots in lists or times in heaps, only what must hold after every call. A
+// failure names the seed that repeats it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -13,114 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "flow/limits.h"
 #include "flow/upstream.h"
+#include "flow/watched_booker.h"
 
 namespace penstock::flow {
 namespace {
-
-constexpr std::array<std::string_view, 3> kGroups{"", "a", "b"};
-std::size_t number_of(std::string_view group) { return group.empty() ? 0 : group == "a" ? 1 : 2; }
-
-/// Small, fast and the same everywhere.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t n) { return engine_() % n; }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-  template <typename T, std::size_t N>
-  T one_of(const std::array<T, N>& choices) {
-    return choices[below(N)];
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-/// A PlainBooker that is watched, that stops now one lane and now all, and whose answers take their time if so wished.
-class WatchedBooker final : public Booker {
- public:
-  struct PerGroup {
-    std::vector<Departure> outstanding;  // granted, neither taken nor given back; ascending
-    bool asking = false;
-    Time told_until = 0;  // when it was last told to ask again
-    Time latest = 0;      // the latest moment ever named to it
-    Booking answer;       // while asking
-    Time answer_at = 0;
-  };
-
-  WatchedBooker(std::vector<std::unique_ptr<Limit>> limits, Dice& dice, bool slow, int heaviest)
-      : plain_(std::move(limits)), dice_(dice), slow_(slow), heaviest_(heaviest) {}
-
-  bool ask(Time now, const Ask& ask, Booking& booking) override {
-    PerGroup& mine = groups[number_of(ask.group)];
-    EXPECT_FALSE(mine.asking) << "one ask at a time";
-    EXPECT_GT(ask.count, 0u);
-    if (!slow_ || dice_.one_in(4)) {
-      answer(now, ask, booking);
-      note(now, mine, booking);
-      return true;
-    }
-    mine.asking = true;
-    mine.answer.clear();
-    answer(now, ask, mine.answer);
-    mine.answer_at = now + 1 + static_cast<Time>(dice_.below(20'000));
-    return false;
-  }
-  LimitIndex forbids(int weight) const override { return weight > heaviest_ ? 0 : kNoLimit; }
-  Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
-  bool landed(Time, std::string_view) override { return false; }
-  void pause(Time, std::string_view, Time) override {}
-  void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
-    Time& told = scope == Booking::Scope::group ? groups[number_of(group)].told_until : all_told_until;
-    told = std::min(told, now);
-  }
-  void give_back(Time now, std::string_view group, const Departure& departure) override {
-    auto& outstanding = groups[number_of(group)].outstanding;
-    const auto found = std::find(outstanding.begin(), outstanding.end(), departure);
-    ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
-    outstanding.erase(found);
-    plain_.give_back(now, group, departure);
-  }
-  void note(Time now, PerGroup& mine, const Booking& booking) {
-    for (const Departure& departure : booking.departures) {
-      const auto later = [](const Departure& a, const Departure& b) { return a.at < b.at; };
-      auto& list = mine.outstanding;
-      list.insert(std::upper_bound(list.begin(), list.end(), departure, later), departure);
-      mine.latest = std::max(mine.latest, departure.at);
-    }
-    if (booking.ask_again == 0) return;
-    const bool alone = booking.scope == Booking::Scope::group;
-    (alone ? mine.told_until : all_told_until) = std::max(booking.ask_again, now + 1);
-    for (auto& group : groups) {
-      if (!alone || &group == &mine) group.latest = std::max(group.latest, booking.not_before);
-    }
-  }
-  std::optional<Time> next_answer() const {
-    std::optional<Time> next;
-    for (const auto& group : groups) {
-      if (group.asking) next = std::min(next.value_or(group.answer_at), group.answer_at);
-    }
-    return next;
-  }
-
-  bool somebody_asks() const { return std::ranges::any_of(groups, &PerGroup::asking); }
-  Time told_until(const PerGroup& group) const { return std::max(group.told_until, all_told_until); }
-
-  std::array<PerGroup, kGroups.size()> groups;
-  Time all_told_until = 0;
-
- private:
-  void answer(Time now, const Ask& ask, Booking& booking) {
-    plain_.ask(now, ask, booking);
-    if (dice_.one_in(2)) booking.scope = Booking::Scope::group;
-  }
-
-  PlainBooker plain_;
-  Dice& dice_;
-  bool slow_;
-  int heaviest_;
-};
 
 enum class State { waiting, flying, returned, landed, refused, left };
 
@@ -142,8 +41,9 @@ struct Kind {
 class Trial {
  public:
   Trial(std::uint64_t seed, Kind kind) : dice_(seed), kind_(kind), settings_(any_settings()) {
-    auto limits = any_limits();
-    const int heaviest = reservoir_ > 0 ? reservoir_ : 3;
+    auto limits = any_limits(dice_.below(4));
+    const int heaviest = limits_.back().reservoir > 0 ? limits_.back().reservoir : 3;
+    heaviest_ = heaviest;
     booker_ = std::make_unique<WatchedBooker>(std::move(limits), dice_, kind.slow_booker, heaviest);
     upstream_ = std::make_unique<Upstream>(settings_, *booker_);
   }
@@ -166,20 +66,22 @@ class Trial {
             .max_wait = dice_.one_of(std::array<Time, 6>{0, 1'000, 20'000, 100'000, 1'000'000, 30'000'000})};
   }
 
-  std::vector<std::unique_ptr<Limit>> any_limits() {
+  std::vector<std::unique_ptr<Limit>> any_limits(std::uint64_t reservoir) {
+    InForce& now = limits_.emplace_back();
     if (!kind_.limited) return {};
-    gap_ = dice_.one_of(std::array<Time, 5>{0, 300, 4'000, 40'000, 70'000});
-    reservoir_ = static_cast<int>(dice_.below(4));
-    interval_ = dice_.one_of(std::array<Time, 3>{1'000, 30'000, 200'000});
+    now.gap = dice_.one_of(std::array<Time, 5>{0, 300, 4'000, 40'000, 70'000});
+    now.reservoir = static_cast<int>(reservoir);
+    now.interval = dice_.one_of(std::array<Time, 3>{1'000, 30'000, 200'000});
     std::vector<std::unique_ptr<Limit>> limits;
-    if (gap_ > 0) limits.push_back(std::make_unique<Spacing>(gap_));
-    if (reservoir_ > 0) limits.push_back(std::make_unique<FixedWindow>(reservoir_, interval_));
+    if (now.gap > 0) limits.push_back(std::make_unique<Spacing>(now.gap));
+    if (now.reservoir > 0) limits.push_back(std::make_unique<FixedWindow>(now.reservoir, now.interval));
     return limits;
   }
 
   // ---- what happens ----
 
   void step() {
+    if (dice_.one_in(12)) return change();
     switch (dice_.below(10)) {
       case 0:
       case 1:
@@ -226,6 +128,22 @@ class Trial {
     if (known_[id].state != State::flying) forget(id);
     known_[id].state = State::left;
     upstream_->leave(now_, known_[id].ticket, commands_);
+    check();
+  }
+
+  /// Of the settings, and often of the limits too; these still admit whoever waits.
+  void change() {
+    most_slots_ = std::max(most_slots_, static_cast<std::size_t>(settings_.max_concurrent));
+    most_pending_ = std::max(most_pending_, settings_.max_pending);
+    settings_ = any_settings();
+    std::vector<LimitIndex> moved{0, 1};
+    if (dice_.one_in(2)) {
+      booker_->replace_limits(now_, any_limits(dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_)));
+      moved = {kNoLimit, kNoLimit};
+    }
+    const std::size_t before = upstream_->slots_held();
+    upstream_->change(now_, settings_, moved, commands_);
+    EXPECT_LE(upstream_->slots_held(), std::max(before, static_cast<std::size_t>(settings_.max_concurrent)));
     check();
   }
 
@@ -332,7 +250,7 @@ class Trial {
       const std::size_t left_since = commands_.start.size() + commands_.refuse.size() - 1;
       EXPECT_GE(upstream_->pending() + left_since, settings_.max_pending);
     } else if (refusal.why == Refused::too_heavy) {
-      EXPECT_TRUE(reservoir_ > 0 && one.weight > reservoir_);
+      EXPECT_GT(one.weight, heaviest_);
     } else {
       const bool sure = booker_->groups[one.group].latest > one.deadline;
       EXPECT_TRUE(now_ >= one.deadline || sure) << "refused " << refusal.id << " too early";
@@ -368,15 +286,18 @@ class Trial {
     }
     EXPECT_EQ(upstream_->pending(), pending);
     EXPECT_EQ(upstream_->in_flight(), in_flight);
-    EXPECT_LE(pending, settings_.max_pending);
+    most_pending_ = std::max(std::min(most_pending_, pending), settings_.max_pending);
+    EXPECT_LE(pending, most_pending_);
     EXPECT_GE(upstream_->slots_held(), in_flight + booked);
-    EXPECT_LE(upstream_->slots_held(), static_cast<std::size_t>(settings_.max_concurrent));
+    most_slots_ =
+        std::max(std::min(most_slots_, upstream_->slots_held()), static_cast<std::size_t>(settings_.max_concurrent));
+    EXPECT_LE(upstream_->slots_held(), most_slots_);
   }
 
   /// Work conserving: who waits, waits for something; after a wait for the upstream's limits, for the ask of another
   /// lane.
   void check_lane(const Line& line, const WatchedBooker::PerGroup& booked) {
-    const bool no_slot_free = upstream_->slots_held() == static_cast<std::size_t>(settings_.max_concurrent);
+    const bool no_slot_free = upstream_->slots_held() >= static_cast<std::size_t>(settings_.max_concurrent);
     const bool is_served =
         !booked.outstanding.empty() || booker_->somebody_asks() || booker_->told_until(booked) > now_;
     EXPECT_TRUE(line.empty() || no_slot_free || is_served) << "waits for nothing";
@@ -409,10 +330,21 @@ class Trial {
   void check_limits() {
     const auto earlier = [](const Departure& a, const Departure& b) { return a.at < b.at; };
     std::sort(taken_.begin(), taken_.end(), earlier);
-    for (std::size_t i = 1; gap_ > 0 && i < taken_.size(); ++i) EXPECT_GE(taken_[i].at - taken_[i - 1].at, gap_);
+    for (std::size_t era = 0; era < limits_.size(); ++era) check_limits_of(static_cast<Era>(era));
+  }
+
+  void check_limits_of(Era era) {
+    const InForce& limits = limits_[static_cast<std::size_t>(era)];
+    std::vector<Departure> taken;
+    std::ranges::copy_if(taken_, std::back_inserter(taken), [era](const auto& one) { return one.era == era; });
+    for (std::size_t i = 1; limits.gap > 0 && i < taken.size(); ++i) {
+      EXPECT_GE(taken[i].at - taken[i - 1].at, limits.gap);
+    }
     std::map<Time, int> units;
-    for (const Departure& departure : taken_) units[departure.at / interval_] += departure.weight;
-    for (const auto& [window, sum] : units) EXPECT_TRUE(reservoir_ == 0 || sum <= reservoir_) << "too many in a window";
+    for (const Departure& departure : taken) units[departure.at / limits.interval] += departure.weight;
+    for (const auto& [window, sum] : units) {
+      EXPECT_TRUE(limits.reservoir == 0 || sum <= limits.reservoir) << "too many in a window";
+    }
   }
 
   void forget(std::size_t id) {
@@ -424,9 +356,14 @@ class Trial {
   Dice dice_;
   Kind kind_;
   Settings settings_;
-  Time gap_ = 0;
-  int reservoir_ = 0;
-  Time interval_ = 1;
+  struct InForce {
+    Time gap = 0;
+    int reservoir = 0;
+    Time interval = 1;
+  };
+  std::vector<InForce> limits_;  // one after the other
+  int heaviest_ = 3;
+  std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
   std::unique_ptr<WatchedBooker> booker_;
   std::unique_ptr<Upstream> upstream_;
   Commands commands_;

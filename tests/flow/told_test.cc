@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a booker may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from
 // there.
+#include "flow/local_booker.h"
 #include "flow/yard.h"
+#include "support/scenario.h"
 
 namespace penstock::flow {
 namespace {
 
+using scenarios::limit;
+using scenarios::per_group;
 using Asked = SlowBooker::Asked;
 using Scope = Booking::Scope;
 using Stop = Booking::Stop;
@@ -34,6 +38,30 @@ TEST(Turn, of_a_group_holds_its_lane_alone) {
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
   yard.arrive(2, "b");
   EXPECT_THAT(booker.asks.back(), (Asked{"b", 1}));
+}
+
+TEST(Turn, of_one_that_is_heavy_and_refused_for_it_keeps_no_lighter_one_waiting) {
+  LocalBooker booker({limit(WindowConfig{10, std::chrono::hours(1)})});
+  Yard yard({.max_concurrent = 1}, booker);
+  EXPECT_THAT(yard.arrive({.id = 1, .weight = 2, .group = "x"}), ElementsAre(1));
+  yard.arrive({.id = 2, .weight = 9, .group = "a"});
+  yard.arrive(3, "b");
+  EXPECT_THAT(yard.land(1), ElementsAre(3));
+  EXPECT_THAT(yard.refused, ElementsAre(2));
+}
+
+TEST(Turn, of_one_that_is_heavy_and_overtaken_or_leaves_keeps_no_lighter_one_waiting) {
+  for (const LimitConfig& window : {limit(WindowConfig{10, std::chrono::seconds(20)}),
+                                    per_group(limit(WindowConfig{10, std::chrono::seconds(20)}))}) {
+    LocalBooker booker({window});
+    Yard yard({.max_concurrent = 4}, booker);
+    yard.now += 300 * kMs;  // off the edge of the window
+    EXPECT_THAT(yard.arrive({.id = 1, .weight = 2}), ElementsAre(1));
+    yard.arrive({.id = 2, .weight = 9});
+    EXPECT_THAT(yard.arrive(3), IsEmpty()) << "first come, first served";
+    EXPECT_THAT(yard.again(1), ElementsAre(1)) << "it was served before";
+    EXPECT_THAT(yard.leave(2), ElementsAre(3));
+  }
 }
 
 TEST(Turn, is_given_up_when_nobody_is_left_to_take_it) {
@@ -256,6 +284,28 @@ TEST(Patience, lets_one_that_may_not_wait_hear_the_answer) {
   yard.arrive(2);
   yard.answer(turn(Scope::upstream, yard.now + kSecond));
   EXPECT_THAT(yard.refused, ElementsAre(2)) << "it would have to wait";
+}
+
+TEST(Patience, lets_nobody_stay_in_a_full_queue_who_has_heard_the_answer) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 3, .max_pending = 1}, booker);
+  yard.arrive_all({1, 2, 3});
+  EXPECT_THAT(yard.refused, IsEmpty());
+  EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
+  EXPECT_EQ(booker.asks.size(), 2u) << "for the two others, who may start too";
+  yard.answer(turn(Scope::upstream, yard.now + kSecond));
+  EXPECT_THAT(yard.refused, ElementsAre(3));
+  EXPECT_EQ(yard.refusals.at(3).why, Refused::queue_full);
+}
+
+TEST(Patience, lets_no_more_into_a_full_queue_than_could_start) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 3, .max_pending = 1}, booker);
+  for (RequestId id = 1; id <= 100; ++id) yard.arrive(id);
+  EXPECT_EQ(yard.upstream.pending(), 3u);
+  EXPECT_EQ(yard.refused.size(), 97u);
 }
 
 TEST(Lead, is_how_near_the_last_departure_must_be_before_a_lane_asks_for_more) {

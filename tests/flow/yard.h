@@ -40,13 +40,20 @@ class SlowBooker final : public Booker {
   Time ahead(Time now, std::string_view, std::int64_t units, std::int64_t others) const override {
     return now + (units + others) * pace;
   }
-  void give_back(Time, std::string_view, const Departure& departure) override { given_back.push_back(departure.at); }
+  void give_back(Time, std::string_view, const Departure& departure) override {
+    given_back.push_back(departure.at);
+    era_given_back = departure.era;
+  }
   bool landed(Time, std::string_view) override { return frees_permits; }
   void nobody_waits(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
   void pause(Time, std::string_view, Time) override {}
+  void change(Time, const std::vector<LimitConfig>&) override {}
+  void adopt(Time, std::string_view group, std::size_t departures) override { adopted.emplace_back(group, departures); }
 
   std::vector<Asked> asks;
+  std::vector<std::pair<std::string, std::size_t>> adopted;
   std::vector<Time> given_back;
+  Era era_given_back = 0;
   std::vector<std::pair<Booking::Scope, std::string>> gave_up;
   Time its_patience = 0;
   Time its_lead = kHorizon;
@@ -93,6 +100,10 @@ class Yard {
   }
   Ids may_ask(Booking::Scope scope, std::string_view group = {}) {
     upstream.may_ask(now, scope, group, commands_);
+    return started();
+  }
+  Ids change(const Settings& settings, std::span<const LimitIndex> moved = {}) {
+    upstream.change(now, settings, moved, commands_);
     return started();
   }
   Ids advance_to(Time at) {

@@ -87,10 +87,10 @@ void print_floor(test::RedisServer& server, const char* name, std::string_view s
 void print_floors(test::RedisServer& server) {
   std::printf("| %-41s |     µs |\n|%s|-------:|\n", "scripts of Redis' commands alone", std::string(43, '-').c_str());
   print_floor(server, "empty", "return 1");
-  print_floor(server, "GET, SET PX", "redis.call('GET', KEYS[3]) redis.call('SET', KEYS[3], '1p 1 0', 'PX', '1000')");
+  print_floor(server, "GET, SET PX", "redis.call('GET', KEYS[3]) redis.call('SET', KEYS[3], '1p 1 1 0', 'PX', '1000')");
   print_floor(server, "TIME, 3 GET, 2 SET PX, as with one pacer",
               "redis.call('TIME') redis.call('GET', KEYS[1]) redis.call('GET', KEYS[2]) redis.call('GET', KEYS[3]) "
-              "redis.call('SET', KEYS[3], '1p 60000000000000.0000 0', 'PX', '1000') "
+              "redis.call('SET', KEYS[3], '1p 60000000000000.0000 1 0', 'PX', '1000') "
               "redis.call('SET', KEYS[1], '1 01234567 60000000000000 0 60000000000000 0 -', 'PX', '86400000')");
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "flow/moved_limits.h"
 #include "lua/asker.h"
 #include "support/scenario_run.h"
 
@@ -38,8 +39,14 @@ class Scripted final : public scenarios::Asked {
   }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
     reset_until(now);
+    const auto moved = flow::moved_limits(asker_.limits(), limits);
     asker_.change(limits);
-    for (auto& [key, due] : resets_) due = now;  // a period may be shorter
+    std::map<Counter, Time> resets;  // a period may be shorter
+    for (const auto& [key, due] : resets_) {
+      const auto number = flow::renumbered(static_cast<flow::LimitIndex>(key.first), moved);
+      if (number >= 0) resets[{static_cast<std::size_t>(number), key.second}] = now;
+    }
+    resets_ = std::move(resets);
   }
   Asker& asker() { return asker_; }
 

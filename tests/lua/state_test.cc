@@ -66,7 +66,7 @@ TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
     EXPECT_EQ(me.reset(now, 4, "").items.size(), 4U);
     EXPECT_EQ(me.reset(now, 5, group).items.size(), 4U);
     check("reset");
-    EXPECT_EQ(me.hand_in(now, group, {"1p 5 1", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 4U);
+    EXPECT_EQ(me.hand_in(now, group, {"1p 5 1 1", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 4U);
     check("hand-in");
     EXPECT_EQ(other.leave(now, group, i % 2 != 0).text, "ok");
     check("leave");
@@ -149,8 +149,9 @@ TEST_P(Foreign, values_are_reported_and_changed_by_nobody) {
 using Words = std::vector<std::string>;
 INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
                          testing::Values(Words{"SET", ""}, Words{"SET", "hello"}, Words{"SET", "2p 1 2"},
-                                         Words{"SET", "1x 1 2 3"}, Words{"SET", "1p nan 0"}, Words{"SET", "1p 1e300 0"},
-                                         Words{"SET", "1p -inf 0"}, Words{"SET", "1w 1 2"}, Words{"SET", "1b x 1"},
+                                         Words{"SET", "1x 1 2 3"}, Words{"SET", "1p nan 0 0"},
+                                         Words{"SET", "1p 1e300 0 0"}, Words{"SET", "1p -inf 0 0"},
+                                         Words{"SET", "1w 1 2"}, Words{"SET", "1b x 1"},
                                          Words{"SET", std::string("\0\xff\n", 3)}, Words{"RPUSH", "five"},
                                          Words{"HSET", "a", "1"}, Words{"SADD", "a"}, Words{"ZADD", "1", "a"}));
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an upstream comes by other settings, other limits, and another booker, while requests wait and fly.
+#include <utility>
+
+#include "flow/upstream.h"
+
+namespace penstock::flow {
+
+template <typename Use>
+void Upstream::each_lane(Use use) {
+  use(nameless_);
+  for (auto& [group, lane] : lanes_) use(*lane);
+}
+
+void Upstream::change(Time now, const Settings& settings, std::span<const LimitIndex> moved, Commands& commands) {
+  settings_ = settings;
+  slots_ = slots_of(settings);
+  limited_.by = renumbered(limited_.by, moved);
+  forbidden_ = {};
+  forget_what_was_told(now);
+  each_lane([&](Lane& lane) {
+    lane.renumber(moved);
+    admit(lane);
+    const std::size_t granted = lane.flying + lane.departures().size();
+    if (granted > 0) booker_->adopt(now, lane.group(), granted);
+    rest(now, lane);  // one that wants nothing is in no list
+  });
+  settle(now, commands);
+}
+
+// Nobody who waits is refused for a shorter queue.
+void Upstream::admit(const Lane& lane) {
+  std::uint32_t index = lane.waiting().back();
+  for (std::size_t left = lane.waiting().size(); left > 0; --left, index = requests_[index].previous) {
+    requests_[index].beyond_queue = false;
+  }
+}
+
+void Upstream::replace(Booker& booker) {
+  booker_ = &booker;
+  in_line_ = false;
+  each_lane([&](Lane& lane) {
+    if (lane.asking()) lane.answered(), --under_way_;
+    lane.line.reset();
+    lane.disown_departures();
+  });
+}
+
+// In the order in which they were told.
+void Upstream::forget_what_was_told(Time now) {
+  held_until_ = std::min(held_until_, now);
+  for (LaneList* list : {&told_, &awaiting_}) {
+    for (std::size_t lanes = list->size(); lanes > 0; --lanes) {
+      Lane& lane = list->front();
+      LaneList::move(lane, nullptr);
+      rest(now, lane);
+    }
+  }
+}
+
+}  // namespace penstock::flow

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A permit of a semaphore in this process that comes free is somebody's as long as anybody waits for it, whatever else
+// stops the one who was called for it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "flow/local_booker.h"
+#include "flow/yard.h"
+#include "support/scenario.h"
+
+namespace penstock::flow {
+namespace {
+
+using scenarios::limit;
+using scenarios::pacer;
+using scenarios::per_group;
+using scenarios::refusing;
+using scenarios::window;
+
+LimitConfig permits(int count) { return limit(SemaphoreConfig{.capacity = count}); }
+
+/// A yard whose limits are real.
+struct Place {
+  Place(int slots, std::vector<LimitConfig> limits)
+      : booker(std::move(limits)), yard({.max_concurrent = slots}, booker) {
+    yard.now += 300 * kMs;  // off the edges of windows
+  }
+  LocalBooker booker;
+  Yard yard;
+};
+
+TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_is_paused) {
+  Place place(4, {permits(1)});
+  EXPECT_THAT(place.yard.arrive(1, "x"), ElementsAre(1));
+  place.yard.arrive(2, "a");
+  place.yard.arrive(3, "b");
+  place.booker.pause(place.yard.now, "a", place.yard.now + kSecond);
+  EXPECT_THAT(place.yard.land(1), ElementsAre(3));
+}
+
+TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_is_refused) {
+  Place place(4, {permits(2), refusing(window(4, kSecond))});
+  EXPECT_THAT(place.yard.arrive_all({1, 2}, "x"), ElementsAre(1, 2));
+  place.yard.arrive(3, "a");
+  place.yard.arrive({.id = 4, .weight = 2, .group = "b"});
+  place.yard.arrive(5, "c");
+  EXPECT_THAT(place.yard.land(1), ElementsAre(3));
+  EXPECT_THAT(place.yard.land(2), ElementsAre(5));
+  EXPECT_THAT(place.yard.refused, ElementsAre(4));
+}
+
+TEST(FreePermit, is_for_those_first_who_have_a_slot_already) {
+  Place place(3, {permits(2)});
+  EXPECT_THAT(place.yard.arrive_all({1, 2}, "a"), ElementsAre(1, 2));
+  place.yard.arrive(3, "b");
+  place.yard.arrive(4, "c");
+  place.yard.arrive(5, "a");
+  EXPECT_THAT(place.yard.again(1), ElementsAre(1)) << "with a slot in its hands it would keep the others waiting";
+  EXPECT_THAT(place.yard.again(2), ElementsAre(2));
+  EXPECT_THAT(place.yard.land(1), ElementsAre(3));
+}
+
+TEST(FreePermit, that_was_held_for_a_lighter_request_is_asked_for_anew) {
+  Place place(2, {permits(1), pacer(25)});
+  EXPECT_THAT(place.yard.arrive(1), ElementsAre(1));
+  place.yard.land(1);
+  place.yard.arrive(2);
+  place.yard.arrive({.id = 3, .weight = 3});
+  place.yard.leave(2);
+  Ids started = place.yard.advance_to(place.yard.now + 40 * kMs);
+  if (started.empty()) started = place.yard.advance_to(place.yard.now + kSecond);
+  EXPECT_THAT(started, ElementsAre(3));
+}
+
+TEST(FreePermit, that_comes_while_its_lane_wants_no_more_is_there_for_who_joins_it) {
+  Place place(4, {permits(2), pacer(50)});
+  EXPECT_THAT(place.yard.arrive(1, "b"), ElementsAre(1));
+  place.yard.arrive_all({2, 3}, "a");
+  place.yard.leave(3);
+  place.yard.land(1);
+  place.yard.arrive(4, "a");
+  EXPECT_EQ(place.yard.upstream.slots_held(), 2u);
+}
+
+TEST(FreePermit, that_is_given_back_is_for_those_who_await_one_though_others_may_have_its_time) {
+  Place place(4, {permits(1), pacer(50)});
+  EXPECT_THAT(place.yard.arrive(1, "g"), ElementsAre(1));
+  place.yard.land(1);
+  place.yard.arrive(2, "g");
+  place.booker.pause(place.yard.now, "t", place.yard.now + kSecond);
+  place.yard.arrive(3, "t");
+  place.yard.arrive(4, "w");
+  place.yard.leave(2);
+  EXPECT_THAT(place.yard.advance_to(place.yard.now + 40 * kMs), ElementsAre(4));
+}
+
+TEST(FreePermit, that_was_held_for_one_who_came_too_late_is_for_whoever_has_just_been_told_that_there_is_none) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive(1, "a", 100 * kMs);
+  yard.answer({yard.now + 50 * kMs}, {}, "a");
+  yard.arrive(2, "b");
+  yard.now += kSecond;  // nobody was awake
+  booker.asks.clear();
+  EXPECT_THAT(yard.answer(Booking{.stop = Booking::Stop::permit}, "b"), IsEmpty());
+  EXPECT_THAT(yard.refused, ElementsAre(1));
+  EXPECT_THAT(booker.given_back, ElementsAre(yard.now - 950 * kMs));
+  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"b", 1}));
+}
+
+TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_has_none_of_its_group) {
+  Place place(4, {permits(2), per_group(permits(1))});
+  EXPECT_THAT(place.yard.arrive(1, "x"), ElementsAre(1));
+  EXPECT_THAT(place.yard.arrive(2, "y"), ElementsAre(2));
+  place.yard.arrive(3, "x");
+  place.yard.arrive(4, "w");
+  EXPECT_THAT(place.yard.land(2), ElementsAre(4));
+  EXPECT_THAT(place.yard.land(1), ElementsAre(3));
+}
+
+TEST(FreePermits, of_several_lighter_requests_go_on_if_these_may_not_have_them_again_yet) {
+  Place place(8, {permits(4), per_group(pacer(1000))});
+  EXPECT_THAT(place.yard.arrive({.id = 1, .weight = 8, .group = "a"}), ElementsAre(1));
+  place.yard.advance_to(place.yard.now + 5 * kMs);
+  EXPECT_THAT(place.yard.arrive_all({2, 3, 4}, "a"), IsEmpty()) << "after 3, 4 and 5 ms";
+  EXPECT_THAT(place.yard.arrive(5, "b"), IsEmpty());
+  EXPECT_THAT(place.yard.arrive(6, "c"), IsEmpty());
+  EXPECT_THAT(place.yard.arrive(7, "d"), IsEmpty());
+  EXPECT_THAT(place.yard.again(1), ElementsAre(5));
+  EXPECT_THAT(place.yard.advance_to(place.yard.now + 3 * kMs), ElementsAre(1, 6, 7));
+}
+
+TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_if_the_answer_is_all_it_wants) {
+  SlowBooker booker;
+  booker.frees_permits = true;
+  Yard yard({.max_concurrent = 8}, booker);
+  const Time begin = yard.now;
+  const Booking no_permit{.stop = Booking::Stop::permit};
+  yard.arrive(1, "x");
+  EXPECT_THAT(yard.answer({begin}, {}, "x"), ElementsAre(1));
+  yard.arrive_all({2, 3}, "a");
+  yard.arrive({.id = 4, .weight = 3, .group = "a"});
+  yard.answer({begin + 20 * kMs}, {}, "a");
+  yard.answer(no_permit, "a");
+  yard.arrive(5, "b");
+  yard.answer(no_permit, "b");
+  yard.land(1);
+  yard.leave(2);
+  yard.leave(3);
+  yard.advance_to(begin + 20 * kMs);
+  EXPECT_THAT(booker.given_back, ElementsAre(begin + 20 * kMs));
+  booker.asks.clear();
+  yard.answer({begin + 30 * kMs}, {}, "a");
+  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"b", 1}));
+}
+
+TEST(Departures, that_are_due_are_taken_before_the_rest_is_refused) {
+  Place place(4, {refusing(window(1, kSecond))});
+  place.booker.pause(place.yard.now, "", place.yard.now + 100 * kMs);
+  EXPECT_THAT(place.yard.arrive_all({1, 2}), IsEmpty());
+  EXPECT_THAT(place.yard.advance_to(place.yard.now + 100 * kMs), ElementsAre(1));
+  EXPECT_THAT(place.yard.refused, ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace penstock::flow
