@@ -24,17 +24,24 @@ constexpr std::array kRows = {
     Row{Why::draining, {503, "connection_limit_reached", "draining"}},
     Row{Why::pending_memory, {503, "connection_limit_reached", "pending_memory"}},
     Row{Why::too_many_upstreams, {503, "connection_limit_reached", "too_many_upstreams"}},
+    Row{Why::too_many_clients, {503, "connection_limit_reached", "too_many_clients"}},
     Row{Why::limit_refused, {429, "http_request_denied", "limit_refused"}},
     Row{Why::limit_too_heavy, {400, "http_request_error", "limit_too_heavy"}},
     Row{Why::limiter_down, {503, "destination_unavailable", "limiter_down"}},
     Row{Why::client_denied, {403, "http_request_denied", "client_denied"}},
+    Row{Why::credentials, {407, "http_request_denied", "credentials"}},
+    Row{Why::credentials_busy, {503, "connection_limit_reached", "credentials_busy"}},
+    Row{Why::page_denied, {403, "http_request_denied", "page_denied"}},
     Row{Why::destination_denied, {403, "destination_ip_prohibited", "destination_denied"}},
     Row{Why::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
     Row{Why::port_denied, {403, "http_request_denied", "port_denied"}},
     Row{Why::gateway_unknown, {404, "destination_not_found", "gateway_unknown"}},
     Row{Why::malformed, {400, "http_request_error", "malformed"}},
+    Row{Why::head_timeout, {408, "http_request_error", "head_timeout"}},
+    Row{Why::body_timeout, {408, "http_request_error", "body_timeout"}},
     Row{Why::target_too_long, {414, "http_request_error", "target_too_long"}},
     Row{Why::expectation_unknown, {417, "http_request_error", "expectation_unknown"}},
+    Row{Why::misdirected, {421, "http_request_error", "misdirected"}},
     Row{Why::head_too_large, {431, "http_request_error", "head_too_large"}},
     Row{Why::not_implemented, {501, "http_request_error", "not_implemented"}},
     Row{Why::version_unsupported, {505, "http_request_error", "version_unsupported"}},
@@ -57,6 +64,7 @@ constexpr std::array kRows = {
     Row{Why::tls_certificate_error, {502, "tls_certificate_error", "tls_certificate_error"}},
     Row{Why::destination_unavailable, {503, "destination_unavailable", "destination_unavailable"}},
     Row{Why::lease_lost, {503, "destination_unavailable", "lease_lost"}},
+    Row{Why::unconfigured, {500, "proxy_configuration_error", "unconfigured"}},
     Row{Why::internal_error, {500, "proxy_internal_error", "internal_error"}},
 };
 
@@ -105,6 +113,7 @@ std::string reason_phrase(const Refusal& refusal) {
 std::string proxy_status(const Refusal& refusal, std::string_view name) {
   std::string out = item(name);
   if (refusal.status_code() >= 400) out.append("; error=").append(wording(refusal.why).token);
+  if (!refusal.rcode.empty()) out.append("; rcode=").append(quoted(refusal.rcode));
   if (!refusal.details.empty()) out.append("; details=").append(quoted(refusal.details));
   return out;
 }

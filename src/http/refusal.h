@@ -18,20 +18,27 @@ enum class Why : std::uint8_t {
   draining,
   pending_memory,      // caps.pendingMemory reached
   too_many_upstreams,  // the 10 000 of "*"
+  too_many_clients,    // caps.connections or caps.connectionsPerClient reached
   // The limits
   limit_refused,    // one in refuse mode (429, Retry-After)
   limit_too_heavy,  // a weight that one can never admit (400)
   limiter_down,     // Redis does not answer, and whenDown is refuse (503, Retry-After)
   // Who and where to (403)
   client_denied,
+  credentials,          // none, or wrong (407)
+  credentials_busy,     // too many to be checked (503, Retry-After)
+  page_denied,          // a page in a browser asks for a gateway
   destination_denied,   // special or denied address
   destination_unnamed,  // `unmatched: deny`
   port_denied,          // CONNECT beyond access.connectPorts
   gateway_unknown,      // `/@NAME` that names no upstream with a baseUrl (404)
   // Malformed (4xx, 5xx, http_request_error)
   malformed,            // 400
+  head_timeout,         // 408, timeouts.header
+  body_timeout,         // 408, timeouts.body
   target_too_long,      // 414
   expectation_unknown,  // 417
+  misdirected,          // another host than that of the CONNECT that it came in (421)
   head_too_large,       // 431
   not_implemented,      // 501
   version_unsupported,  // 505
@@ -57,6 +64,7 @@ enum class Why : std::uint8_t {
   tls_certificate_error,
   destination_unavailable,  // no descriptors left
   lease_lost,               // of a semaphore, in flight: others may hold its permit (503)
+  unconfigured,             // what the configuration names cannot be used any more (500)
   internal_error,
 };
 
@@ -75,6 +83,7 @@ struct Refusal {
   std::optional<std::chrono::seconds> retry_after{};
   int status = 0;       ///< 0: the table's
   std::string allow{};  ///< a value for `Allow`, where 405 or OPTIONS asks for one; usually empty
+  std::string rcode{};  ///< of dns_error: what the name server said, `NXDOMAIN`; empty: nothing
 
   int status_code() const { return status ? status : wording(why).status; }
 };

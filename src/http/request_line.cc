@@ -67,7 +67,7 @@ std::size_t RequestLine::take_method(std::string_view bytes, RequestHead& head) 
 
 std::size_t RequestLine::take_target(std::string_view bytes, std::size_t longest, RequestHead& head) {
   const std::string_view run = run_of(bytes, is_visible);
-  if (run.size() > longest - head.target.size()) return fail(Fault::target_too_long);
+  if (head.target.size() + run.size() > longest) return fail(Fault::target_too_long);
   head.target.append(run);
   if (run.size() == bytes.size()) return run.size();
   if (bytes[run.size()] != ' ' || head.target.empty()) return fail(Fault::target);

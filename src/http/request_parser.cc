@@ -20,6 +20,11 @@ namespace {
 constexpr std::size_t kUsualFieldText = 512;
 constexpr std::size_t kUsualFieldLines = 8;
 
+/// What a cap leaves, which may be less now than what has come already.
+std::string_view up_to(std::size_t cap, std::size_t taken, std::string_view bytes) {
+  return bytes.substr(0, cap - std::min(cap, taken));
+}
+
 }  // namespace
 
 struct RequestParser::Inside {
@@ -48,7 +53,7 @@ struct RequestParser::Inside {
   int end_message();
   int refuse(Why why, std::string details);
 
-  const CapsConfig caps_;
+  const CapsConfig& caps_;
   RequestSink& sink_;
   RequestHead head_;  // once it is handed over, its fields collect the trailers
   llhttp_t parser_{};
@@ -129,7 +134,7 @@ std::size_t RequestParser::Inside::step(std::string_view bytes) {
 }
 
 std::size_t RequestParser::Inside::read_line(std::string_view bytes) {
-  const std::string_view allowed = bytes.substr(0, caps_.header_bytes - section_bytes_);
+  const std::string_view allowed = up_to(caps_.header_bytes, section_bytes_, bytes);
   if (allowed.empty()) {
     refuse(Why::head_too_large, "the request line is larger than caps.headerBytes");
     return 0;
@@ -155,7 +160,7 @@ void RequestParser::Inside::begin_fields(std::size_t promised) {
 
 /// What llhttp would let pass is looked for before llhttp sees it.
 std::size_t RequestParser::Inside::read_fields(std::string_view bytes, std::size_t cap, const char* too_large) {
-  const std::string_view allowed = bytes.substr(0, cap - section_bytes_);
+  const std::string_view allowed = up_to(cap, section_bytes_, bytes);
   if (allowed.empty()) {
     refuse(Why::head_too_large, too_large);
     return 0;
@@ -190,7 +195,7 @@ std::size_t RequestParser::Inside::find_line_fault(std::string_view bytes) const
 }
 
 std::size_t RequestParser::Inside::read_chunk_line(std::string_view bytes) {
-  const std::string_view allowed = bytes.substr(0, caps_.chunk_line_bytes - section_bytes_);
+  const std::string_view allowed = up_to(caps_.chunk_line_bytes, section_bytes_, bytes);
   if (allowed.empty()) {
     refuse(Why::malformed, "a chunk's size line is longer than caps.chunkLineBytes");
     return 0;
@@ -290,5 +295,7 @@ bool RequestParser::in_body() const {
 }
 
 const Refusal& RequestParser::refusal() const { return *inside_->refusal_; }
+
+bool RequestParser::failed_head_method() const { return inside_->head_.method == "HEAD"; }
 
 }  // namespace penstock::http

@@ -56,7 +56,9 @@ class RequestParser {
     State state;
   };
 
+  /// `caps` outlives it, and may change between two calls: what comes from then on is held to the new ones.
   RequestParser(const CapsConfig& caps, RequestSink& sink);
+  RequestParser(const CapsConfig&& caps, RequestSink& sink) = delete;
   ~RequestParser();
   RequestParser(const RequestParser&) = delete;
   RequestParser& operator=(const RequestParser&) = delete;
@@ -79,6 +81,8 @@ class RequestParser {
 
   /// Why it failed. Valid in State::failed only.
   const Refusal& refusal() const;
+  /// Whether what failed in its head was a HEAD: its answer has no body.
+  bool failed_head_method() const;
 
  private:
   struct Inside;

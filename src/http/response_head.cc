@@ -166,6 +166,7 @@ ResponseHeadReader::Verdict ResponseHeadReader::judge_framing() {
 
   head_.chunked = codings == 1;
   head_.has_length = has_length && !head_.chunked;
+  head_.framed_twice = has_length && head_.chunked;
   head_.content_length = head_.has_length ? *length : 0;
   return Verdict::final;
 }

@@ -18,8 +18,9 @@ struct ResponseHead {
   std::string reason;
   Fields fields;
   std::uint64_t content_length = 0;
-  bool has_length = false;  ///< one valid Content-Length and no Transfer-Encoding
-  bool chunked = false;     ///< Transfer-Encoding: chunked
+  bool has_length = false;    ///< one valid Content-Length and no Transfer-Encoding
+  bool chunked = false;       ///< Transfer-Encoding: chunked
+  bool framed_twice = false;  ///< chunked, with a Content-Length beside it
   std::uint8_t minor_version = 1;
 
   /// Whether a body follows, after a request of this method (RFC 9112 6.3).

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 
+#include "http/credentials.h"
 #include "http/grammar.h"
 
 namespace penstock::http {
@@ -112,6 +113,7 @@ void write_refusal(std::string& out, const Refusal& refusal, std::string_view na
   fields.add("Proxy-Status", proxy_status(refusal, name));
   if (refusal.retry_after) fields.add("Retry-After", std::to_string(refusal.retry_after->count()));
   if (!refusal.allow.empty()) fields.add("Allow", refusal.allow);
+  if (refusal.status_code() == 407) fields.add("Proxy-Authenticate", kChallenge);
   fields.add("Content-Type", "text/plain; charset=utf-8");
 
   ResponseWriter writer(request);

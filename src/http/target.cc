@@ -20,6 +20,9 @@ constexpr std::size_t kLongestLabel = 63;
 std::unexpected<Refusal> malformed(const char* details) {
   return std::unexpected(Refusal{.why = Why::malformed, .details = details});
 }
+std::unexpected<Refusal> misdirected(const char* details) {
+  return std::unexpected(Refusal{.why = Why::misdirected, .details = details});
+}
 std::unexpected<Refusal> not_implemented(const char* details) {
   return std::unexpected(Refusal{.why = Why::not_implemented, .details = details});
 }
@@ -83,8 +86,8 @@ const char* judge_label(std::string_view label) {
   if (label.empty()) return "the host has an empty label";
   if (label.size() > kLongestLabel) return "a label of the host is longer than 63 bytes";
   for (const char c : label) {
-    if (!is_letter(c) && !is_digit(c) && c != '-') {
-      return "the host has a character other than letters, digits, '-' and '.'";
+    if (!is_letter(c) && !is_digit(c) && c != '-' && c != '_') {
+      return "the host has a character other than letters, digits, '-', '_' and '.'";
     }
   }
   return nullptr;
@@ -223,12 +226,17 @@ std::expected<Target, Refusal> parse_target_inside(const Target& outside, std::s
   if (method == "CONNECT") return malformed("there is a CONNECT inside a CONNECT: tunnels do not nest here");
   if (raw.starts_with('/') || (raw == "*" && method == "OPTIONS")) {
     if (raw.contains('#')) return malformed("the target has a fragment, which only the client itself can use");
-    return Target{"http", outside.host, outside.port, outside.literal, std::string(raw)};
+    return Target{outside.secure() ? "https" : "http", outside.host, outside.port, outside.literal, std::string(raw)};
   }
   auto target = parse_target(method, raw);
-  if (target && target->authority() != outside.authority())
-    return malformed("the target names another host or port than the CONNECT that it came in");
-  return target;
+  constexpr const char* kElsewhere = "the target names another host or port than the CONNECT that it came in";
+  if (!target || (target->authority() == outside.authority() && target->secure() >= outside.secure())) return target;
+  return outside.secure() ? misdirected(kElsewhere) : malformed(kElsewhere);
+}
+
+bool is_host_of(const Target& target, std::string_view host_value) {
+  const auto named = judge_authority(host_value);
+  return named && named->host == target.host && (named->port == 0 || named->port == target.port);
 }
 
 bool is_literal(std::string_view host) { return host.contains(':') || is_dotted_quad(host); }

@@ -41,15 +41,20 @@ struct Target {
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
 
 /// Of a request that came inside a CONNECT to `outside`: origin-form is on that authority, whatever `Host` says, and
-/// absolute-form must name the same.
+/// absolute-form must name the same. Where `outside` has the scheme https, for the client speaks TLS inside, so has the
+/// target, and one that names another place is `Why::misdirected`.
 std::expected<Target, Refusal> parse_target_inside(const Target& outside, std::string_view method,
                                                    std::string_view raw);
+
+/// Whether a value of `Host` names where the target leads; without a port it may be any.
+bool is_host_of(const Target& target, std::string_view host_value);
 
 /// Whether a host, as it stands in a Target, is an address.
 bool is_literal(std::string_view host);
 
 /// `host`, `host:port`, `[v6]:port`, judged like the authority of a target; port 0 where none is given. Names consist
-/// of letters, digits and hyphens; IPv4 only as four plain decimal numbers; IPv6 comes out in its shortest form.
+/// of letters, digits, hyphens and underscores, which DNS has too; IPv4 only as four plain decimal numbers; IPv6 comes
+/// out in its shortest form.
 struct Authority {
   std::string host;
   std::uint16_t port = 0;

@@ -21,15 +21,21 @@ constexpr Expected kExpected[] = {
     {Why::draining, 503, "connection_limit_reached"},
     {Why::pending_memory, 503, "connection_limit_reached"},
     {Why::too_many_upstreams, 503, "connection_limit_reached"},
+    {Why::too_many_clients, 503, "connection_limit_reached"},
     {Why::limit_refused, 429, "http_request_denied"},
     {Why::limit_too_heavy, 400, "http_request_error"},
     {Why::limiter_down, 503, "destination_unavailable"},
     {Why::client_denied, 403, "http_request_denied"},
+    {Why::credentials, 407, "http_request_denied"},
+    {Why::credentials_busy, 503, "connection_limit_reached"},
+    {Why::page_denied, 403, "http_request_denied"},
     {Why::destination_denied, 403, "destination_ip_prohibited"},
     {Why::destination_unnamed, 403, "http_request_denied"},
     {Why::port_denied, 403, "http_request_denied"},
     {Why::gateway_unknown, 404, "destination_not_found"},
     {Why::malformed, 400, "http_request_error"},
+    {Why::head_timeout, 408, "http_request_error"},
+    {Why::body_timeout, 408, "http_request_error"},
     {Why::target_too_long, 414, "http_request_error"},
     {Why::expectation_unknown, 417, "http_request_error"},
     {Why::head_too_large, 431, "http_request_error"},
@@ -54,6 +60,7 @@ constexpr Expected kExpected[] = {
     {Why::destination_unavailable, 503, "destination_unavailable"},
     {Why::destination_unavailable, 503, "destination_unavailable"},
     {Why::lease_lost, 503, "destination_unavailable"},
+    {Why::unconfigured, 500, "proxy_configuration_error"},
     {Why::internal_error, 500, "proxy_internal_error"},
 };
 
@@ -94,6 +101,11 @@ TEST(ProxyStatus, names_the_proxy_the_error_and_the_details) {
   EXPECT_EQ(proxy_status({.why = Why::queue_full, .details = "github queue full, retry in 7s"}, "penstock"),
             "penstock; error=connection_limit_reached; details=\"github queue full, retry in 7s\"");
   EXPECT_EQ(proxy_status({.why = Why::loop}, "penstock"), "penstock; error=proxy_loop_detected");
+}
+
+TEST(ProxyStatus, has_the_word_of_the_name_server_beside_the_token) {
+  EXPECT_EQ(proxy_status({.why = Why::dns_error, .details = "no such name", .rcode = "NXDOMAIN"}, "penstock"),
+            "penstock; error=dns_error; rcode=\"NXDOMAIN\"; details=\"no such name\"");
 }
 
 TEST(ProxyStatus, escapes_quotes_and_backslashes) {

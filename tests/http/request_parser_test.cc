@@ -199,6 +199,25 @@ TEST(RequestParser, stops_exactly_behind_a_request) {
   EXPECT_EQ(parser.consume(std::string(kGet) + kGet).consumed, std::string(kGet).size());
 }
 
+TEST(RequestParser, holds_what_comes_to_caps_that_were_lowered_meanwhile) {
+  const auto begun = [](const std::string& bytes, std::size_t CapsConfig::*lowered) {
+    CapsConfig caps;
+    Pausing sink;
+    RequestParser parser(caps, sink);
+    sink.parser = &parser;
+    EXPECT_EQ(parser.consume(bytes).state, RequestParser::State::hungry);
+    caps.*lowered = 40;
+    return parser.consume("xxxx").state;
+  };
+  const std::string line = "GET http://a/" + std::string(100, 'x'), field = " HTTP/1.1\r\nHost: a\r\nX: x";
+  EXPECT_EQ(begun(line, &CapsConfig::header_bytes), RequestParser::State::failed);
+  EXPECT_EQ(begun(line, &CapsConfig::target_bytes), RequestParser::State::failed);
+  EXPECT_EQ(begun(line + field, &CapsConfig::header_bytes), RequestParser::State::failed);
+  EXPECT_EQ(begun(chunked_with("3;" + std::string(100, 'x')), &CapsConfig::chunk_line_bytes),
+            RequestParser::State::failed);
+  EXPECT_EQ(begun(line + field, &CapsConfig::trailer_bytes), RequestParser::State::hungry);
+}
+
 TEST(RequestParser, paused_in_the_head_delivers_no_body_byte) {
   const CapsConfig caps;
   Pausing sink;

@@ -145,6 +145,9 @@ TEST(ResponseFraming, drops_the_length_beside_chunked) {
   const ResponseHead head = head_of({"Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n"});
   EXPECT_TRUE(head.chunked);
   EXPECT_FALSE(head.has_length);
+  EXPECT_TRUE(head.framed_twice);
+  EXPECT_FALSE(head_of({"Transfer-Encoding: chunked\r\n"}).framed_twice);
+  EXPECT_FALSE(head_of({"Content-Length: 3\r\n"}).framed_twice);
   EXPECT_EQ(head.content_length, 0u);
   EXPECT_EQ(why_bad({"Content-Length: 3x\r\n", "Transfer-Encoding: chunked\r\n"}), Why::protocol_error);
 }

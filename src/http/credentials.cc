@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Base64 as RFC 4648 has it, with its padding and nothing else: one password has one spelling.
+#include "http/credentials.h"
+
+#include "http/grammar.h"
+
+namespace penstock::http {
+namespace {
+
+constexpr std::size_t kLongestEncoded = 1024;
+constexpr std::string_view kField = "proxy-authorization";
+
+bool is_of_credentials(const Fields::Line& line) {
+  return line.name.size() == kField.size() && equal_ignoring_case(line.name, kField);
+}
+
+std::optional<std::uint32_t> sextet(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (is_digit(c)) return c - '0' + 52;
+  if (c == '+') return 62;
+  if (c == '/') return 63;
+  return std::nullopt;
+}
+
+std::optional<std::string> decode_base64(std::string_view text) {
+  if (text.size() % 4 != 0) return std::nullopt;
+  for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const auto six = sextet(c);
+    if (!six) return std::nullopt;
+    bits = (bits << 6 | *six) & 0xffff;
+    count += 6;
+    if (count >= 8) out += static_cast<char>(bits >> (count -= 8) & 0xff);
+  }
+  const bool nothing_left = (bits & ((1U << count) - 1)) == 0;
+  return nothing_left && count < 6 ? std::optional(std::move(out)) : std::nullopt;
+}
+
+}  // namespace
+
+std::expected<std::string_view, Refusal> basic_credentials(const Fields& request) {
+  std::optional<std::string_view> value;
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    const auto line = request[i];
+    if (!is_of_credentials(line)) continue;
+    if (value)
+      return std::unexpected(
+          Refusal{.why = Why::malformed, .details = "there is more than one Proxy-Authorization field"});
+    value = line.value;
+  }
+  if (!value) return std::string_view();
+  std::string_view encoded = *value;
+  const auto scheme = cut(encoded, ' ');
+  encoded = trim(encoded);
+  return equal_ignoring_case(scheme, "basic") && encoded.size() <= kLongestEncoded ? encoded : std::string_view();
+}
+
+Fields only_credentials(const Fields& request) {
+  Fields found;
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    if (const auto line = request[i]; is_of_credentials(line)) found.add(line.name, line.value);
+  }
+  return found;
+}
+
+std::optional<Credentials> decode_basic(std::string_view encoded) {
+  auto text = decode_base64(encoded);
+  if (!text || text->contains('\0')) return std::nullopt;
+  const auto colon = text->find(':');
+  if (colon == std::string::npos || colon == 0) return std::nullopt;
+  return Credentials{.user = text->substr(0, colon), .password = text->substr(colon + 1)};
+}
+
+}  // namespace penstock::http

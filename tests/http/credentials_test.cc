@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proxy-Authorization: what counts as Basic credentials, and how they are read.
+#include "http/credentials.h"
+
+#include <gtest/gtest.h>
+
+namespace penstock::http {
+namespace {
+
+using namespace std::string_literals;
+
+std::string encoded_in(const std::string& value) {
+  Fields fields;
+  fields.add("Proxy-Authorization", value);
+  return std::string(basic_credentials(fields).value());
+}
+
+std::optional<std::pair<std::string, std::string>> decoded(std::string_view text) {
+  const auto found = decode_basic(text);
+  return found ? std::optional(std::pair(found->user, found->password)) : std::nullopt;
+}
+
+TEST(Credentials, are_what_follows_basic_whatever_its_case) {
+  EXPECT_EQ(encoded_in("Basic dTpw"), "dTpw");
+  EXPECT_EQ(encoded_in("bASIC   dTpw"), "dTpw");
+  for (const auto* other : {"", "Basic", "Basicd TPw", "Bearer dTpw", "Digest a=b", "dTpw", "Basic\tdTpw"}) {
+    EXPECT_EQ(encoded_in(other), "") << other;
+  }
+  EXPECT_EQ(basic_credentials({}).value(), "");
+}
+
+TEST(Credentials, of_absurd_size_are_none) {
+  EXPECT_EQ(encoded_in("Basic " + std::string(1024, 'A')).size(), 1024u);
+  EXPECT_EQ(encoded_in("Basic " + std::string(1028, 'A')), "");
+}
+
+TEST(Credentials, twice_are_malformed) {
+  Fields fields;
+  fields.add("Proxy-Authorization", "Basic dTpw");
+  fields.add("proxy-authorization", "Basic dTpw");
+  ASSERT_FALSE(basic_credentials(fields));
+  EXPECT_EQ(basic_credentials(fields).error().why, Why::malformed);
+}
+
+TEST(Credentials, are_a_name_and_a_password_with_whatever_bytes) {
+  EXPECT_EQ(decoded("dTpw"), std::pair("u"s, "p"s));
+  EXPECT_EQ(decoded("dTo="), std::pair("u"s, ""s));
+  EXPECT_EQ(decoded("dTpwOnE="), std::pair("u"s, "p:q"s));
+  EXPECT_EQ(decoded("w7w6w6k="), std::pair("\xc3\xbc"s, "\xc3\xa9"s));
+  EXPECT_EQ(decoded("dTr/+A=="), std::pair("u"s, "\xff\xf8"s));
+}
+
+TEST(Credentials, that_are_no_strict_base64_or_no_pair_are_none) {
+  for (const auto* text : {"", "=", "====", "dTp", "dTo", "dTo==", "dTo=x", "dT=w", "dTpw====", "dTp_", "dTp-", "dT p",
+                           "dTpx=", "dTp=",  // the bits that are left over are not zero
+                           "dXA=",           // no colon
+                           "OnB3",           // no name
+                           "dTpwAA==",       // a NUL behind the password
+                           "dQA6cA=="}) {    // and in the name
+    EXPECT_EQ(decoded(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock::http
