@@ -32,6 +32,12 @@ class Apart {
     return true;
   }
   bool remove(const One& one) { return std::erase(all_, one) > 0; }
+  /// Limits have other numbers now: number_of(limit), kNoLimit where it is gone or not shared any more.
+  template <typename NumberOf>
+  void renumber(NumberOf number_of) {
+    for (One& one : all_) one.limit = number_of(one.limit);
+    std::erase_if(all_, [](const One& one) { return one.limit == flow::kNoLimit; });
+  }
   /// Those that count for this group, the upstream's own among them.
   std::vector<flow::LimitIndex> of(std::string_view group) const {
     std::vector<flow::LimitIndex> limits;

@@ -14,6 +14,7 @@
 #include "flow/booker.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
+#include "redis/semaphores.h"
 
 namespace penstock::redis {
 
@@ -26,8 +27,11 @@ struct Asking {
   flow::Time until = 0;
   bool late = false;                           ///< it was answered without Redis
   bool called = false;                         ///< those who wait were told to ask again, while it was under way
-  std::vector<std::int64_t> claims = {};       ///< of spare permits
+  Semaphores::Claims claims = {};              ///< of spare permits
   std::vector<flow::LimitIndex> without = {};  ///< limits that are apart
+  flow::Era era = 0;                           ///< of what it is granted
+  bool former = false;                         ///< the limits have changed since it was sent
+  std::vector<flow::LimitIndex> places = {};   ///< then: what the numbers in its answer are now
 
   flow::Ask ask() const { return {.group = group, .count = count, .weight = weight}; }
 };
@@ -40,14 +44,15 @@ class Asks {
   using Id = std::uint64_t;
   Id add(flow::Time now, Asking asking);
   Asking& find(Id id) { return *asks_[id - first_]; }
-  /// Its answer came. Once for each.
-  Asking take(Id id);
+  /// use(asking) for each.
   template <typename Use>
   void each(Use use) {
     for (auto& asking : asks_) {
       if (asking) use(*asking);
     }
   }
+  /// Its answer came. Once for each.
+  Asking take(Id id);
 
  private:
   void look_at_clock();

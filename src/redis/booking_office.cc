@@ -64,9 +64,14 @@ std::unique_ptr<flow::Booker> BookingOffice::make_pausing_booker(const std::stri
   return booker;
 }
 
-void BookingOffice::leave(const std::string& name) {
-  pausing_.erase(name);
-  bookers_.erase(name);
+/// Another may have come in its place.
+void BookingOffice::leave(const std::string& name, const flow::Booker& booker) {
+  if (const auto known = pausing_.find(name); known != pausing_.end() && known->second == &booker) {
+    pausing_.erase(known);
+  }
+  if (const auto known = bookers_.find(name); known != bookers_.end() && known->second == &booker) {
+    bookers_.erase(known);
+  }
   standing_changed();
 }
 

@@ -43,7 +43,8 @@ class BookingOffice final : RedisEvents {
   BookingOffice(const BookingOffice&) = delete;
   BookingOffice& operator=(const BookingOffice&) = delete;
 
-  /// `name` is unique among those that live. `limits` and `events` outlive the booker, and the office does.
+  /// `name` is unique among those that live, except that one takes another's place. `limits` are copied; `events`
+  /// outlives the booker, and the office does.
   std::unique_ptr<flow::Booker> make_booker(const std::string& name, const std::vector<LimitConfig>& limits,
                                             flow::BookerEvents& events);
   /// For an upstream of whose limits none is shared: only pauses are. The same holds.
@@ -63,7 +64,7 @@ class BookingOffice final : RedisEvents {
   /// A name that no other generation has.
   std::string_view fresh_generation();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
-  void leave(const std::string& name);
+  void leave(const std::string& name, const flow::Booker& booker);
   void standing_changed() { standing_.ask(); }
 
  private:

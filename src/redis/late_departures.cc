@@ -12,7 +12,7 @@ constexpr flow::Time kGathered = 1'000;
 }  // namespace
 
 LateDepartures::LateDepartures(loop::Loop& loop, Tell tell)
-    : loop_(loop), tell_(std::move(tell)), timer_(loop, [this] { fire(); }) {}
+    : loop_(loop), tell_(std::move(tell)), timer_(loop, [this] { tell_now(); }) {}
 
 void LateDepartures::add(std::string_view group, const Spelling::Move& move) {
   if (moves_.empty()) timer_.start(loop_.now() + kGathered);
@@ -21,7 +21,8 @@ void LateDepartures::add(std::string_view group, const Spelling::Move& move) {
   known->second.push_back(move);
 }
 
-void LateDepartures::fire() {
+void LateDepartures::tell_now() {
+  timer_.stop();
   for (auto& [group, moves] : std::exchange(moves_, {})) {
     std::ranges::sort(moves, {}, &Spelling::Move::from);
     tell_(group, moves);

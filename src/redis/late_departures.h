@@ -24,10 +24,10 @@ class LateDepartures {
   LateDepartures(loop::Loop& loop, Tell tell);
 
   void add(std::string_view group, const Spelling::Move& move);
+  /// Those that there are.
+  void tell_now();
 
  private:
-  void fire();
-
   loop::Loop& loop_;
   const Tell tell_;
   std::map<std::string, Moves, std::less<>> moves_;

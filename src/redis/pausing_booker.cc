@@ -26,7 +26,7 @@ PausingBooker::PausingBooker(BookingOffice& office, std::string name, const std:
       hash_(office.config().prefix, name_),
       local_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())) {}
 
-PausingBooker::~PausingBooker() { office_.leave(name_); }
+PausingBooker::~PausingBooker() { office_.leave(name_, *this); }
 
 bool PausingBooker::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
   const Time own = paused_until(ask.group);

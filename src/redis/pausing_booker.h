@@ -37,6 +37,10 @@ class PausingBooker final : public flow::Booker {
     local_.nobody_waits(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_.change(now, limits); }
+  void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
+    local_.adopt(now, group, departures);
+  }
 
   /// "pause <group's hash, or -> <microseconds>", from any process, this one too. A process that is not connected when
   /// it is told learns of the pause by being refused itself.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "flow/limit.h"
 
@@ -14,7 +15,7 @@ namespace penstock::redis {
 class Permits {
  public:
   /// What begins without Redis, from `now` on, may go on for as long as if it had been granted then.
-  explicit Permits(flow::Time lease, flow::Time now = 0) : lease_(lease), renewed_(now) {}
+  explicit Permits(flow::Time lease, flow::Time now = 0) : lease_(lease), next_lease_(lease), renewed_(now) {}
 
   /// Permits that nobody uses, and no ask under way has claimed.
   std::int64_t spare() const { return std::max<std::int64_t>(0, granted_ - returned_ - in_use_ - claimed_); }
@@ -40,6 +41,7 @@ class Permits {
   /// another's; two calls under way together tell of the same ones.
   void renewed(flow::Time sent, flow::Time now, std::int64_t lost) {
     renewed_ = std::max(renewed_, sent);
+    if (sent > changed_) lease_ = next_lease_;
     if (lost == 0 || sent <= lost_at_) return;
     lost_at_ = now;
     granted_ = std::max(returned_, granted_ - lost);
@@ -57,19 +59,35 @@ class Permits {
     if (granted_ - returned_ > in_use_ + claimed_) ++returned_;
   }
   void return_spare() { returned_ += spare(); }
+  /// There is no such semaphore any more: whatever flies needs none of its permits.
+  void retire() { in_use_ = 0; }
+  /// Nothing more will come: asks under way are void. False: there was nothing to return.
+  bool return_all() {
+    in_use_ = claimed_ = 0;
+    return std::exchange(returned_, granted_) != granted_;
+  }
+  /// Calls from `now` on tell of another lease. Until one is answered, whichever ends sooner counts.
+  void change_lease(flow::Time lease, flow::Time now) { next_lease_ = lease, changed_ = now; }
 
   /// More are in use than were granted: so many flights must be cut.
   std::int64_t excess() const { return std::max<std::int64_t>(0, in_use_ - (granted_ - returned_)); }
   /// From this moment on others may be granted what this process thinks it holds.
-  flow::Time fence() const { return renewed_ + lease_ / 2; }
-  flow::Time renew_at() const { return renewed_ + lease_ / 6; }
+  flow::Time fence() const { return part_of_lease(2); }
+  flow::Time renew_at() const { return part_of_lease(6); }
   /// Nothing is held or claimed, and Redis has forgotten this process: from here on it may count from 0 again.
   bool forgettable(flow::Time now) const {
-    return in_use_ == 0 && claimed_ == 0 && granted_ == returned_ && now > renewed_ + 2 * lease_;
+    return in_use_ == 0 && claimed_ == 0 && granted_ == returned_ && now > renewed_ + 2 * std::max(lease_, next_lease_);
   }
 
  private:
+  flow::Time part_of_lease(flow::Time part) const {
+    const flow::Time end = renewed_ + lease_ / part;
+    return next_lease_ == lease_ ? end : std::min(end, changed_ + next_lease_ / part);
+  }
+
   flow::Time lease_;
+  flow::Time next_lease_;
+  flow::Time changed_ = 0;
   std::int64_t granted_ = 0, returned_ = 0;
   std::int64_t in_use_ = 0;
   std::int64_t claimed_ = 0;  // of the spare ones, by asks under way

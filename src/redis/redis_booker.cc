@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "redis/share.h"
@@ -25,20 +26,6 @@ constexpr Time kInUse = 4 * kSecond;  // after the last ask
 constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
-bool looks_back(const LimitConfig& limit) {
-  const bool by_times =
-      std::holds_alternative<SlidingWindowConfig>(limit.kind) || std::holds_alternative<WindowConfig>(limit.kind);
-  return limit.shared && by_times;
-}
-
-bool is_own_semaphore(const LimitConfig& limit) {
-  return !limit.shared && std::holds_alternative<SemaphoreConfig>(limit.kind);
-}
-
-bool looks_back_on_groups(const LimitConfig& limit) {
-  return looks_back(limit) && limit.per == LimitConfig::Per::group;
-}
-
 }  // namespace
 
 RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits,
@@ -48,36 +35,34 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       limits_(limits),
       events_(events),
       hash_(office.config().prefix, name_),
-      spelling_(office.config().prefix, name_, office.who(), limits),
-      own_limits_(spelling_.shared() < limits.size()),
-      own_semaphore_(std::ranges::any_of(limits, is_own_semaphore)),
-      looks_back_(std::ranges::any_of(limits, looks_back)),
-      looks_back_on_groups_(std::ranges::any_of(limits, looks_back_on_groups)),
+      spelling_(office.config().prefix, name_, office.who(), limits_),
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),
-      whole_(limits),
-      shadow_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())),
+      whole_(limits_),
+      shadow_(limits_, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())),
       asks_(office.loop(), office.config().timeout.count() + kGrace,
             [this](const Asking& late) { answer_alone(late); }),
       late_(office.loop(), [this](std::string_view group, const auto& moves) { send_moves(group, moves); }),
-      resets_(office.loop(), limits,
+      resets_(office.loop(), limits_,
               [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       semaphores_(
-          office.loop(), limits, events, [this](std::string_view group) { return std::string(key_of(group)); },
+          office.loop(), limits_, events, [this](std::string_view group) { return std::string(key_of(group)); },
           [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
       look_again_(office.loop(), [this] { look(office_.loop().now()); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
       complained_(kLongAgo) {
+  look_at_limits();
   semaphores_.set_allowance([this](flow::LimitIndex semaphore) {
-    const auto& limit = limits_[static_cast<std::size_t>(semaphore)];
-    return permits_alone(std::get<SemaphoreConfig>(limit.kind), office_.config().when_down, alive_);
+    const auto& config = std::get<SemaphoreConfig>(semaphores_.config(semaphore).kind);
+    return permits_alone(config, office_.config().when_down, alive_);
   });
 }
 
 RedisBooker::~RedisBooker() {
+  if (!alone()) semaphores_.hand_back();
   *life_ = nullptr;
-  office_.leave(name_);
+  office_.leave(name_, *this);
 }
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
@@ -100,6 +85,8 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
 /// False: Redis is down.
 bool RedisBooker::send(Time now, Asks::Id id) {
   Asking& asking = asks_.find(id);
+  asking.former = false;
+  asking.era = shadow_.all().era();
   permits_.clear();
   asking.claims = semaphores_.claim(asking.group, permits_);
   auto done = [life = life_, id](const Outcome& outcome, Time sent) {
@@ -131,7 +118,7 @@ bool RedisBooker::send_ask(Time now, const Asking& asking, bool touch, std::span
 void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
   if (!outcome && set_apart(asks_.find(id), outcome.error())) return ask_without(id);
   const auto asking = asks_.take(id);
-  const bool understood = read(outcome, asking.group, asking.count, sent);
+  const bool understood = read(outcome, asking.count, asking.claims.size(), sent);
   if (understood && reply_.status == Status::ok) {
     generation_ = reply_.generation;
     take_permits(asking, sent);
@@ -151,10 +138,10 @@ void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
   if (!asking.late) answer_alone(asking);
 }
 
-bool RedisBooker::read(const Outcome& outcome, std::string_view group, std::size_t count, Time sent) {
+bool RedisBooker::read(const Outcome& outcome, std::size_t count, std::size_t semaphores, Time sent) {
   if (!worked(outcome)) return false;
   const bool is_answer = read_book_reply(*outcome, count, reply_);
-  if (!is_answer || (reply_.status == Status::ok && !semaphores_.plausible(group, reply_.permits))) {
+  if (!is_answer || (reply_.status == Status::ok && !Semaphores::plausible(reply_.permits, semaphores))) {
     complain("Redis answers something else than was asked for");
     return false;
   }
@@ -179,15 +166,17 @@ void RedisBooker::deliver(const Asking& asking) {
     told_.answered(asking.group, key_of(asking.group), booking_);
     resets_.answered(office_.loop().now(), asking.group, booking_);
   }
+  if (asking.former) let_ask_anew(asking);
   answer(asking.group);
 }
 
 /// Of one that comes too late all permits are spare.
 void RedisBooker::take_permits(const Asking& asking, Time sent) {
-  if (asking.claims.empty()) return;
   const std::size_t departures = asking.late ? 0 : reply_.departures.size();
+  if (asking.former) semaphores_.adopt_unclaimed(asking.group, asking.claims, departures);
+  if (asking.claims.empty()) return;
   const bool awaits = reply_.stop == Stop::permit && !asking.late;
-  const auto semaphore = awaits ? spelling_.place_of(reply_.limit) : flow::kNoLimit;
+  const auto semaphore = awaits ? semaphores_.at(place_of(asking, reply_.limit)) : flow::kNoLimit;
   semaphores_.answered(asking.group, asking.claims, reply_.permits, sent, departures, semaphore,
                        asking.count - departures);
 }
@@ -198,12 +187,13 @@ void RedisBooker::fill(const Asking& asking) {
   release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
-    booking_.departures.push_back({.at = last, .weight = asking.weight, .limited_by = spelling_.place_of(limit)});
-    shadow_.book(last, asking.group, asking.weight);
+    booking_.departures.push_back(
+        {.at = last, .weight = asking.weight, .limited_by = place_of(asking, limit), .era = asking.era});
+    shadow_.book(last, asking.group, asking.weight, asking.era);
   }
   booking_.stop = reply_.stop.value_or(Stop::turn);
   booking_.scope = reply_.scope;
-  booking_.limited_by = spelling_.place_of(reply_.limit);
+  booking_.limited_by = place_of(asking, reply_.limit);
   booking_.ask_again = reply_.ask_again == 0 ? 0 : clock_.to_loop(reply_.ask_again);
   booking_.not_before = reply_.not_before == 0 ? 0 : clock_.to_loop(reply_.not_before);
 }
@@ -243,7 +233,7 @@ void RedisBooker::answer_later(const Asking& asking) {
 /// Nobody waits for this answer any more.
 void RedisBooker::take_all_back(const Asking& asking) {
   for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
-    send_undo(asking.group, last->at, asking.weight);
+    send_undo(asking.group, last->at, asking.weight, asking.era);
   }
 }
 
@@ -276,7 +266,7 @@ void RedisBooker::give_back(Time now, std::string_view group, const flow::Depart
   const bool redis_knows = !shadow_.granted_alone(departure.at);
   shadow_.give_back(now, group, departure);
   semaphores_.ended(group);
-  if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight);
+  if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight, departure.era);
 }
 
 /// The shadow is told at once. Redis is not if it goes within the millisecond: there it is as if it had left on time.
@@ -365,9 +355,9 @@ void RedisBooker::send_moves(std::string_view group, const LateDepartures::Moves
   call(Script::moved);
 }
 
-void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight) {
+void RedisBooker::send_undo(std::string_view group, std::int64_t at, int weight, flow::Era era) {
   call_.clear();
-  spelling_.undo(call_, generation_, key_of(group), at, weight, apart_.of(group));
+  spelling_.undo(call_, generation_, key_of(group), at, weight, not_counting(group, era));
   call(Script::undo);
 }
 
@@ -383,16 +373,17 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
   if (alone() || apart_.contains(counter, group)) return;
-  const auto& config = std::get<CounterConfig>(limits_[static_cast<std::size_t>(counter)].kind);
+  const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
+  const auto& config = std::get<CounterConfig>(limit.kind);
   if (group.empty()) resets_.want(counter, {}, office_.loop().now() + config.period.count());  // should no answer come
   call_.clear();
   spelling_.reset(call_, generation_, key_of(group), counter);
-  call(Script::reset, [life = life_, counter, group](const Outcome& outcome, Time) {
-    if (*life) (*life)->was_reset(counter, group, outcome);
+  call(Script::reset, [life = life_, limit, group](const Outcome& outcome, Time) {
+    if (*life) (*life)->was_reset(limit, group, outcome);
   });
 }
 
-void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome) {
+void RedisBooker::was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome) {
   if (!worked(outcome) || alone()) return;
   const Time now = office_.loop().now();
   auto elements = outcome->elements();
@@ -400,12 +391,22 @@ void RedisBooker::was_reset(flow::LimitIndex counter, const std::string& group, 
   elements.next();  // when
   const auto next = elements.next().integer();
   const bool needed = group.empty() ? in_use(now) : told_.group_of(key_of(group)) != nullptr;
-  if (next > 0 && needed) resets_.want(counter, group, std::max(clock_.to_loop(next), now + kEdge));
+  const flow::LimitIndex place = shared_as(counter);
+  if (next > 0 && needed && place != flow::kNoLimit) {
+    resets_.want(place, group, std::max(clock_.to_loop(next), now + kEdge));
+  }
 }
 
+/// Of one that is gone too, as it was spelt.
 void RedisBooker::renew(const Semaphores::Named& which, const std::string& told) {
+  const auto place = semaphores_.place_of(which.limit);
+  std::optional<Spelling> former;
+  if (place == flow::kNoLimit) {
+    former.emplace(office_.config().prefix, name_, office_.who(), std::vector{semaphores_.config(which.limit)});
+  }
   call_.clear();
-  spelling_.permits(call_, office_.fresh_generation(), alive_, which.group, which.limit, told);
+  (former ? *former : spelling_)
+      .permits(call_, office_.fresh_generation(), alive_, which.group, former ? 0 : place, told);
   call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
     if (!*life || !(*life)->worked(outcome)) return;
     auto elements = outcome->elements();
@@ -422,7 +423,7 @@ void RedisBooker::permits_granted(std::string_view words) {
   std::int64_t total = 0;
   const bool number = gap != words.npos &&
                       std::from_chars(words.data() + gap + 1, words.data() + words.size(), total).ec == std::errc{};
-  if (limit && number) semaphores_.granted({limit->first, std::string(limit->second)}, total);
+  if (limit && number) semaphores_.granted({semaphores_.at(limit->first), std::string(limit->second)}, total);
 }
 
 }  // namespace penstock::redis

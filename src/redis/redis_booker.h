@@ -3,12 +3,13 @@
 // BookerEvents within the time-out, whatever happens to Redis. While Redis does not answer, or has lost its memory and
 // waits for what the processes remember, `whenDown` rules; so it does for a single limit whose value there is not ours.
 // redis_booker.cc has asks and answers, setting_apart.cc the asks without such a limit, settling.cc how the booker
-// comes to agree with Redis again. Made by booking_office.
+// comes to agree with Redis again, changing.cc how it comes by other limits. Made by booking_office.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ class RedisBooker final : public flow::Booker {
   int processes() const override { return alone() ? 1 : alive_; }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
+  void adopt(flow::Time now, std::string_view group, std::size_t departures) override;
 
   // From the office.
   void redis_up();
@@ -69,7 +72,7 @@ class RedisBooker final : public flow::Booker {
   bool send_ask(flow::Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                 Call::Done done);
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
-  bool read(const Outcome& outcome, std::string_view group, std::size_t count, flow::Time sent);
+  bool read(const Outcome& outcome, std::size_t count, std::size_t semaphores, flow::Time sent);
   void deliver(const Asking& asking);
   void called(std::string_view turns);
   void answer(const std::string& group);
@@ -94,11 +97,20 @@ class RedisBooker final : public flow::Booker {
   std::string named(const Apart::One& one) const;
   flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
 
+  // Other limits.
+  void look_at_limits();
+  void rename_in_asks(std::span<const flow::LimitIndex> moved);
+  void note_since_when_shared(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved);
+  flow::LimitIndex place_of(const Asking& asking, std::int64_t number) const;
+  void let_ask_anew(const Asking& asking);
+  flow::LimitIndex shared_as(const LimitConfig& limit) const;
+  std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::Era era) const;
+
   // Settling.
   void hand_in(Spelling::HandIn what);
   void handed_in(const Reply& reply);
   void look(flow::Time now);
-  void looked(const Outcome& outcome, flow::Time sent);
+  void looked(const Outcome& outcome, std::size_t semaphores, flow::Time sent);
   void looked_in_vain(const Failure& why);
   void generation_lost();
   static constexpr std::string_view kLost = "lost";  // told to all processes
@@ -111,34 +123,36 @@ class RedisBooker final : public flow::Booker {
   bool call(Script script, Call::Done done);
   bool call(Script script);
   void send_moves(std::string_view group, const LateDepartures::Moves& moves);
-  void send_undo(std::string_view group, std::int64_t at, int weight);
+  void send_undo(std::string_view group, std::int64_t at, int weight, flow::Era era);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void renew(const Semaphores::Named& which, const std::string& told);
   void permits_granted(std::string_view words);
   void reset(flow::LimitIndex counter, const std::string& group);
-  void was_reset(flow::LimitIndex counter, const std::string& group, const Outcome& outcome);
+  void was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome);
 
   GroupKey key_of(std::string_view group) const { return {hash_, group}; }
   bool in_use(flow::Time now) const;
 
   BookingOffice& office_;
   const std::string name_;
-  const std::vector<LimitConfig>& limits_;
+  std::vector<LimitConfig> limits_;
   flow::BookerEvents& events_;
   const flow::GroupHash hash_;
-  const Spelling spelling_;
-  const bool own_limits_;                     // some are not shared
-  const bool own_semaphore_;                  // a semaphore is one of these
-  const bool looks_back_;                     // some that are shared count by the times of departures
-  const bool looks_back_on_groups_;           // of each group
+  Spelling spelling_;
+  bool own_limits_;                           // some are not shared
+  bool own_semaphore_;                        // a semaphore is one of these
+  bool looks_back_;                           // some that are shared count by the times of departures
+  bool looks_back_on_groups_;                 // of each group
+  std::vector<flow::Era> shared_since_;       // of each limit: earlier departures do not count in it in Redis
+  std::uint64_t changes_ = 0;                 // of the limits
   const std::shared_ptr<RedisBooker*> life_;  // what it points to is null once this is gone
 
   Standing standing_;
   std::string generation_;  // empty: not known
   int alive_ = 1;
   ClockMap clock_;
-  const flow::LocalBooker whole_;  // never used, for what is said of the limits themselves
-  flow::Time round_trip_ = 0;      // smoothed
+  flow::LocalBooker whole_;    // never used, for what is said of the limits themselves
+  flow::Time round_trip_ = 0;  // smoothed
   Shadow shadow_;
   Apart apart_;
   Asks asks_;

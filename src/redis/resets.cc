@@ -6,10 +6,17 @@
 #include <variant>
 #include <vector>
 
+#include "flow/moved_limits.h"
+
 namespace penstock::redis {
 
 Resets::Resets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset)
     : loop_(loop), reset_(std::move(reset)), timer_(loop, [this] { fire(); }) {
+  find_counters(limits);
+}
+
+void Resets::find_counters(const std::vector<LimitConfig>& limits) {
+  counters_.clear();
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (!limits[i].shared || !std::holds_alternative<CounterConfig>(limits[i].kind)) continue;
     counters_.push_back({static_cast<flow::LimitIndex>(i), limits[i].per == LimitConfig::Per::group});
@@ -36,6 +43,20 @@ void Resets::want(flow::LimitIndex counter, std::string_view group, flow::Time a
 void Resets::clear() {
   wanted_.clear();
   timer_.stop();
+}
+
+void Resets::change(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& limits,
+                    std::span<const flow::LimitIndex> moved) {
+  find_counters(limits);
+  const auto wanted = std::exchange(wanted_, {});
+  timer_.stop();
+  for (const auto& [which, at] : wanted) {
+    const auto now_at = flow::renumbered(which.first, moved);
+    if (std::ranges::find(counters_, now_at, &Counter::limit) == counters_.end()) continue;
+    const bool same =
+        before[static_cast<std::size_t>(which.first)].kind == limits[static_cast<std::size_t>(now_at)].kind;
+    want(now_at, which.second, same ? at : loop_.now());
+  }
 }
 
 void Resets::fire() {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,8 +32,12 @@ class Resets {
   /// Not before `at`; the sooner of two wishes counts. `group` is its name, empty for the upstream's own counter.
   void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
   void clear();
+  /// Other limits; `moved` says where those of before are now. Of a counter that has changed it is asked anew.
+  void change(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& limits,
+              std::span<const flow::LimitIndex> moved);
 
  private:
+  void find_counters(const std::vector<LimitConfig>& limits);
   void fire();
   void sleep();
 

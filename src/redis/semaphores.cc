@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "flow/moved_limits.h"
+
 namespace penstock::redis {
 
 using flow::LimitIndex;
@@ -14,23 +16,26 @@ using Scope = flow::Booking::Scope;
 namespace {
 constexpr Time kLooksInALease = 24;                       // the fence is noticed so soon after
 constexpr std::int64_t kMostPermits = 1'000'000'000'000;  // that Redis can have granted: no process lives so long
+
+bool is_shared_semaphore(const LimitConfig& limit) {
+  return limit.shared && std::holds_alternative<SemaphoreConfig>(limit.kind);
+}
 }  // namespace
 
 Semaphores::Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events,
                        KeyOf key_of, Renew renew)
     : loop_(loop),
-      limits_(limits),
       events_(events),
       key_of_(std::move(key_of)),
       renew_(std::move(renew)),
+      next_number_(static_cast<LimitIndex>(limits.size())),
       turn_end_(loop, [this] { tell_news(); }),
       timer_(loop, [this] { look_at_clock(); }) {
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    if (!limits[i].shared || !std::holds_alternative<SemaphoreConfig>(limits[i].kind)) continue;
-    places_.push_back(static_cast<LimitIndex>(i));
-    const Time one = lease(places_.back());
-    shortest_ = shortest_ == 0 ? one : std::min(shortest_, one);
+    if (!is_shared_semaphore(limits[i])) continue;
+    sorts_.push_back({static_cast<LimitIndex>(i), static_cast<LimitIndex>(i), limits[i]});
   }
+  reckon_shortest();
 }
 
 std::int64_t Semaphores::One::waiting() const {
@@ -49,39 +54,60 @@ void Semaphores::One::ask_ended(std::int64_t claim) {
   if (--asks == 0) told_meanwhile = false;
 }
 
-Time Semaphores::lease(LimitIndex place) const {
-  return std::get<SemaphoreConfig>(limits_[static_cast<std::size_t>(place)].kind).lease.count();
+/// An answer to what was told after they were adopted says of how many nothing is known.
+void Semaphores::One::told_answered(Time sent) {
+  if (!registering || sent <= adopted) return;
+  tolerated = std::min(tolerated, permits.excess());
+  registering = false;
 }
 
-Semaphores::Entry& Semaphores::entry(LimitIndex place, std::string_view group) {
-  if (!of_group(place)) group = {};
+void Semaphores::One::ended() {
+  permits.ended();
+  tolerated = std::min(tolerated, registering ? permits.in_use() : permits.excess());
+}
+
+void Semaphores::One::adopt(std::size_t departures, Time now) {
+  permits.use_ungranted(static_cast<std::int64_t>(departures));
+  tolerated += static_cast<std::int64_t>(departures);
+  adopted = now;
+  registering = true;
+}
+
+Semaphores::Entry& Semaphores::entry(const Sort& sort, std::string_view group) {
+  if (!sort.of_group()) group = {};
   if (!timer_.running()) timer_.start(loop_.now() + shortest_ / kLooksInALease);
-  return *all_.try_emplace({place, key_of_(group)}, lease(place), loop_.now(), group).first;
+  return *all_.try_emplace({sort.number, key_of_(group)}, sort.lease(), loop_.now(), group).first;
 }
 
 template <typename Use>
 void Semaphores::each_of(std::string_view group, Use use) {
-  for (const LimitIndex place : places_) {
-    if (!of_group(place) || !group.empty()) use(entry(place, group));
+  for (const Sort& sort : sorts_) {
+    if (sort.place == flow::kNoLimit) break;
+    if (!sort.of_group() || !group.empty()) use(entry(sort, group), sort);
   }
 }
 
-bool Semaphores::plausible(std::string_view group, const std::vector<std::int64_t>& permits) const {
-  const auto count = std::ranges::count_if(places_, [&](LimitIndex p) { return !of_group(p) || !group.empty(); });
-  return permits.size() == 2 * static_cast<std::size_t>(count) &&
+bool Semaphores::any() const { return !sorts_.empty() && sorts_.front().place != flow::kNoLimit; }
+
+bool Semaphores::plausible(const std::vector<std::int64_t>& permits, std::size_t semaphores) {
+  return permits.size() == 2 * semaphores &&
          std::ranges::all_of(permits, [](std::int64_t each) { return each >= 0 && each <= kMostPermits; });
+}
+
+Scope Semaphores::scope(const Entry& entry) const {
+  return sort(entry.first.limit).of_group() ? Scope::group : Scope::upstream;
 }
 
 // ---- asks -----------------------------------------------------------------------------------------------------------
 
 Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::string>& told) {
   Claims claims;
-  each_of(group, [&](Entry& entry) {
+  each_of(group, [&](Entry& entry, const Sort&) {
     One& of = entry.second;
     const auto lane = of.awaited.find(group);
     const auto mine = lane == of.awaited.end() ? 0 : static_cast<std::int64_t>(lane->second);
-    claims.push_back(of.permits.claim());
-    told.push_back(of.tell(claims.back(), of.waiting() - mine));
+    claims.push_back({&entry, of.permits.claim()});
+    told.push_back(of.tell(claims.back().count, of.waiting() - mine));
     ++of.asks;
   });
   return claims;
@@ -91,38 +117,38 @@ Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::st
 void Semaphores::answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits,
                           Time sent, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
   std::size_t i = 0;
-  each_of(group, [&](Entry& entry) {
-    One& of = entry.second;
-    const bool in_line = !of.told_meanwhile;
-    of.ask_ended(claims[i]);
+  for (const auto& [entry, claim] : claims) {
+    One& of = entry->second;
+    const bool in_line = !of.told_meanwhile, gone = is_gone(*entry);
+    of.ask_ended(claim);
     of.permits.granted(permits[2 * i]);
     of.permits.renewed(sent, loop_.now(), permits[2 * i + 1]);
-    of.permits.use(static_cast<std::int64_t>(departures));
+    if (!gone) of.permits.use(static_cast<std::int64_t>(departures));
+    of.told_answered(sent);
     of.awaited.erase(std::string(group));
-    const bool waits = entry.first.limit == awaits && awaited > 0;
+    const bool waits = entry->first.limit == awaits && awaited > 0 && !gone;
     if (waits) of.awaited.emplace(group, awaited);
-    if (of.permits.spare() > 0 || (waits && !in_line)) tell_later(entry);
-    cut(entry, of.permits.excess());
+    if (of.permits.spare() > 0 || (waits && !in_line)) tell_later(*entry);
+    cut(*entry, of.permits.excess());
     ++i;
-  });
+  }
 }
 
 void Semaphores::failed(std::string_view group, const Claims& claims) {
-  std::size_t i = 0;
-  each_of(group, [&](Entry& entry) {
-    entry.second.ask_ended(claims[i++]);
-    entry.second.awaited.erase(std::string(group));
-    tell_later(entry);
-  });
+  for (const auto& [entry, claim] : claims) {
+    entry->second.ask_ended(claim);
+    entry->second.awaited.erase(std::string(group));
+    tell_later(*entry);
+  }
 }
 
 void Semaphores::tell(std::vector<std::string>& told) {
-  each_of({}, [&](Entry& entry) { told.push_back(entry.second.tell(0, entry.second.waiting())); });
+  each_of({}, [&](Entry& entry, const Sort&) { told.push_back(entry.second.tell(0, entry.second.waiting())); });
 }
 
 void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
   std::size_t i = 0;
-  each_of({}, [&](Entry& entry) {
+  each_of({}, [&](Entry& entry, const Sort&) {
     renewed(entry.first, sent, permits[2 * i], permits[2 * i + 1], 0);
     ++i;
   });
@@ -132,18 +158,20 @@ void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
 
 void Semaphores::began_alone(std::string_view group, std::size_t departures) {
   if (departures == 0) return;
-  each_of(group, [&](Entry& entry) { entry.second.permits.use_ungranted(static_cast<std::int64_t>(departures)); });
+  each_of(group, [&](Entry& entry, const Sort&) {
+    entry.second.permits.use_ungranted(static_cast<std::int64_t>(departures));
+  });
 }
 
 void Semaphores::ended(std::string_view group) {
-  each_of(group, [&](Entry& entry) {
-    entry.second.permits.ended();
+  each_of(group, [&](Entry& entry, const Sort&) {
+    entry.second.ended();
     tell_later(entry);
   });
 }
 
 void Semaphores::gave_up(std::string_view group) {
-  each_of(group, [&](Entry& entry) {
+  each_of(group, [&](Entry& entry, const Sort&) {
     if (entry.second.awaited.erase(std::string(group)) > 0) tell_later(entry);
   });
 }
@@ -157,7 +185,8 @@ void Semaphores::renewed(const Named& which, Time sent, std::int64_t granted, st
   One& of = found->second;
   of.permits.granted(granted);
   of.permits.renewed(sent, loop_.now(), lost);
-  of.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, lease(which.limit)) : 0;
+  of.told_answered(sent);
+  of.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, sort(which.limit).lease()) : 0;
   cut(*found, of.permits.excess());
   offer_spare(*found);
 }
@@ -185,7 +214,7 @@ void Semaphores::call_waiting(Entry& entry) {
   One& of = entry.second;
   if (of.awaited.empty()) return;
   of.awaited.clear();
-  events_.may_ask(of_group(entry.first.limit) ? Scope::group : Scope::upstream, of.group);
+  events_.may_ask(scope(entry), of.group);
 }
 
 void Semaphores::tell_later(Entry& entry) {
@@ -207,10 +236,9 @@ void Semaphores::redis_back() {
   for (auto& entry : all_) tell_later(entry);
 }
 
-void Semaphores::cut(const Entry& entry, std::int64_t count) {
-  if (count <= 0) return;
-  events_.cut(of_group(entry.first.limit) ? Scope::group : Scope::upstream, entry.second.group,
-              static_cast<std::size_t>(count));
+void Semaphores::cut(const Entry& entry, std::int64_t excess) {
+  const std::int64_t count = entry.second.to_cut(excess);
+  if (count > 0) events_.cut(scope(entry), entry.second.group, static_cast<std::size_t>(count));
 }
 
 void Semaphores::look_at_clock() {
@@ -229,6 +257,90 @@ void Semaphores::look_at_clock() {
     return !of.news && of.asks == 0 && of.awaited.empty() && of.permits.forgettable(now);
   });
   if (!all_.empty()) timer_.start(now + shortest_ / kLooksInALease);
+}
+
+// ---- other limits ---------------------------------------------------------------------------------------------------
+
+void Semaphores::change(const std::vector<LimitConfig>& limits) {
+  std::vector<Sort> before = std::exchange(sorts_, {});
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!is_shared_semaphore(limits[i])) continue;
+    const auto same = [&](const Sort& sort) { return flow::same_limit(sort.config, limits[i]); };
+    const auto known = std::ranges::find_if(before, same);
+    Sort sort{next_number_, static_cast<LimitIndex>(i), limits[i]};
+    if (known == before.end()) {
+      ++next_number_;
+    } else {
+      sort.number = known->number;
+      sort.is_new = known->place == flow::kNoLimit;
+      sort.changed = sort.is_new || known->config != limits[i];
+      before.erase(known);
+    }
+    sorts_.push_back(std::move(sort));
+  }
+  for (Sort& gone : before) {
+    const auto is_its = [&](const Entry& entry) { return entry.first.limit == gone.number; };
+    if (std::ranges::none_of(all_, is_its)) continue;
+    gone.is_new = false;
+    gone.changed = std::exchange(gone.place, flow::kNoLimit) != flow::kNoLimit;
+    sorts_.push_back(std::move(gone));
+  }
+  reckon_shortest();
+  for (Entry& entry : all_) {
+    if (sort(entry.first.limit).changed) changed(entry);
+  }
+  if (!all_.empty()) timer_.start(loop_.now() + shortest_ / kLooksInALease);
+}
+
+/// It tells by the new parameters; of one that is gone, that nothing is held.
+void Semaphores::changed(Entry& entry) {
+  One& of = entry.second;
+  if (is_gone(entry)) {
+    of.awaited.clear();
+    of.tolerated = 0;
+    of.permits.retire();
+  } else {
+    of.permits.change_lease(sort(entry.first.limit).lease(), loop_.now());
+  }
+  tell_later(entry);
+}
+
+void Semaphores::reckon_shortest() {
+  const auto shortest = std::ranges::min_element(sorts_, {}, &Sort::lease);
+  shortest_ = shortest == sorts_.end() ? 0 : shortest->lease();
+}
+
+LimitIndex Semaphores::place_of(LimitIndex number) const { return sort(number).place; }
+
+const LimitConfig& Semaphores::config(LimitIndex number) const { return sort(number).config; }
+
+LimitIndex Semaphores::at(LimitIndex place) const {
+  const auto found = std::ranges::find(sorts_, place, &Sort::place);
+  return place == flow::kNoLimit || found == sorts_.end() ? flow::kNoLimit : found->number;
+}
+
+void Semaphores::adopt(std::string_view group, std::size_t departures) {
+  each_of(group, [&](Entry& entry, const Sort& sort) {
+    if (!sort.is_new) return;
+    entry.second.adopt(departures, loop_.now());
+    tell_later(entry);
+  });
+}
+
+void Semaphores::adopt_unclaimed(std::string_view group, const Claims& claims, std::size_t departures) {
+  if (departures == 0) return;
+  each_of(group, [&](Entry& entry, const Sort&) {
+    if (std::ranges::find(claims, &entry, &Claim::of) != claims.end()) return;
+    entry.second.adopt(departures, loop_.now());
+    tell_later(entry);
+  });
+}
+
+void Semaphores::hand_back() {
+  for (auto& [which, of] : all_) {
+    const bool waited = !std::exchange(of.awaited, {}).empty();
+    if (of.permits.return_all() || waited) renew_(which, of.tell(0, 0));
+  }
 }
 
 }  // namespace penstock::redis

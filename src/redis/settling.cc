@@ -103,17 +103,20 @@ void RedisBooker::handed_in(const Reply& reply) {
 void RedisBooker::look(Time now) {
   permits_.clear();
   semaphores_.tell(permits_);
+  const std::size_t semaphores = permits_.size();
   send_ask(now, {.count = 0, .without = apart_.of({})}, true, permits_,
-           [life = life_](const Outcome& outcome, Time sent) {
-             if (*life) (*life)->looked(outcome, sent);
+           [life = life_, semaphores, changes = changes_](const Outcome& outcome, Time sent) {
+             if (!*life || (*life)->standing_ == Standing::down) return;
+             const bool of_these_limits = (*life)->changes_ == changes;
+             of_these_limits ? (*life)->looked(outcome, semaphores, sent)
+                             : (*life)->look((*life)->office_.loop().now());
            });
 }
 
-void RedisBooker::looked(const Outcome& outcome, Time sent) {
-  if (standing_ == Standing::down) return;
+void RedisBooker::looked(const Outcome& outcome, std::size_t semaphores, Time sent) {
   const bool settling = standing_ == Standing::settling;
   if (!outcome && outcome.error().kind == FailureKind::corrupt) return looked_in_vain(outcome.error());
-  const bool understood = read(outcome, {}, 0, sent);
+  const bool understood = read(outcome, 0, semaphores, sent);
   if (!understood || (settling && reply_.status == Status::closed)) {
     if (settling) look_again_.start(office_.loop().now() + kBetweenLooks);
   } else if (reply_.status == Status::closed) {

@@ -50,6 +50,13 @@ void Shadow::set_apart(const std::vector<Apart::One>& limits, int processes) {
   divide();
 }
 
+void Shadow::change(const std::vector<Apart::One>& apart) {
+  apart_.clear();
+  for (const auto& one : apart) apart_.push_back(one.limit);
+  divide();
+  if (unknown_) unknown_->set_limits(limits_);
+}
+
 void Shadow::divide() {
   auto limits = shares_of(limits_, processes_);
   for (std::size_t i = 0; i < limits.size() && !alone_; ++i) {
@@ -64,8 +71,8 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::share: all_.ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight});
-        all_.book(now, ask.group, ask.weight);
+        booking.departures.push_back({.at = now, .weight = ask.weight, .era = all_.era()});
+        all_.book(now, ask.group, ask.weight, all_.era());
       }
       break;
     case WhenDown::hold:
@@ -82,8 +89,8 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
 }
 
 void Shadow::granted(const flow::Ask& ask, const flow::Departure& departure) {
-  if (!unknown_) unknown_ = std::make_unique<flow::LocalBooker>(limits_, at_zero_);
-  unknown_->book(departure.at, ask.group, departure.weight);
+  if (!unknown_) unknown_ = std::make_unique<flow::LocalBooker>(limits_, at_zero_, all_.era());
+  unknown_->book(departure.at, ask.group, departure.weight, departure.era);
   alone_until_ = std::max(alone_until_, departure.at);
 }
 

@@ -17,11 +17,13 @@ namespace penstock::redis {
 
 class Shadow {
  public:
+  /// `limits` must outlive it; whenever they have changed, change() is to be called.
   Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
 
+  void change(const std::vector<Apart::One>& apart);
   void set_clock(flow::Instant at_zero);
   /// Granted by Redis.
-  void book(flow::Time at, std::string_view group, int weight) { all_.book(at, group, weight); }
+  void book(flow::Time at, std::string_view group, int weight, flow::Era era) { all_.book(at, group, weight, era); }
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
   void left(std::string_view group, const flow::Departure& departure, flow::Time at);
   /// All departures, and the limits as they are in force: undivided, or the share of one process.

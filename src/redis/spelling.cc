@@ -47,21 +47,26 @@ Spelling::Spelling(std::string_view prefix, std::string_view upstream, std::stri
     : upstream_(upstream),
       who_(who),
       channel_(std::string(prefix) + ":to:"),
-      head_(std::string(prefix) + ":{" + upstream_ + "}:head"),
-      alive_(std::string(prefix) + ":{" + upstream_ + "}:alive"),
-      hold_(std::string(prefix) + ":{" + upstream_ + "}:hold"),
-      turns_(std::string(prefix) + ":{" + upstream_ + "}:turns:") {
+      begin_(std::string(prefix) + ":{" + upstream_ + "}:"),
+      head_(begin_ + "head"),
+      alive_(begin_ + "alive"),
+      hold_(begin_ + "hold"),
+      turns_(begin_ + "turns:") {
+  set_limits(limits);
+}
+
+void Spelling::set_limits(const std::vector<LimitConfig>& limits) {
+  limits_.clear();
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const LimitConfig& limit = limits[i];
     if (!limit.shared) continue;
     const bool of_group = limit.per == LimitConfig::Per::group;
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
-    limits_.push_back(
-        {.place = static_cast<flow::LimitIndex>(i),
-         .of_group = of_group,
-         .key = std::string(prefix) + ":{" + upstream_ + "}:" + std::string(limit_name(limit)) + (of_group ? ":" : ""),
-         .arguments = {std::string(limit_key(limit.kind)), of_group ? "g" : "u",
-                       limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+    limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
+                       .of_group = of_group,
+                       .key = begin_ + std::string(limit_name(limit)) + (of_group ? ":" : ""),
+                       .arguments = {std::string(limit_key(limit.kind)), of_group ? "g" : "u",
+                                     limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
   }
 }
 
@@ -190,6 +195,12 @@ flow::LimitIndex Spelling::place_of(std::int64_t number) const {
   if (number < 0) return number == flow::kHold ? flow::kHold : flow::kNoLimit;
   const auto index = static_cast<std::size_t>(number);
   return index < limits_.size() ? limits_[index].place : flow::kNoLimit;
+}
+
+std::vector<flow::LimitIndex> Spelling::places() const {
+  std::vector<flow::LimitIndex> places;
+  for (const Limit& limit : limits_) places.push_back(limit.place);
+  return places;
 }
 
 const Spelling::Limit* Spelling::find(flow::LimitIndex limit) const {

@@ -30,6 +30,8 @@ class Spelling {
   /// `who` is this process.
   Spelling(std::string_view prefix, std::string_view upstream, std::string_view who,
            const std::vector<LimitConfig>& limits);
+  /// From now on these. What was spelt before and not sent must not be sent any more.
+  void set_limits(const std::vector<LimitConfig>& limits);
 
   struct Asked {
     std::string_view generation, fresh_generation;
@@ -66,6 +68,8 @@ class Spelling {
 
   /// From a limit's number in a script to its place in the configuration; what is no limit stays as it is.
   flow::LimitIndex place_of(std::int64_t number) const;
+  /// The places of all numbers.
+  std::vector<flow::LimitIndex> places() const;
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
 
@@ -83,7 +87,7 @@ class Spelling {
                   std::span<const std::string> permits = {}) const;
   void add_turns(Words& keys, std::string_view group) const { keys.join({turns_, group}); }
 
-  const std::string upstream_, who_, channel_;
+  const std::string upstream_, who_, channel_, begin_;
   const std::string head_, alive_, hold_, turns_;
   std::vector<Limit> limits_;
 };

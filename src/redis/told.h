@@ -40,6 +40,11 @@ class Told {
     groups_.erase(known);
     return true;
   }
+  /// Turns stay, but their times are those of other limits.
+  void forget_times() {
+    not_before_ = 0;
+    for (auto& [key, one] : groups_) one.not_before = 0;
+  }
   /// No turn is left.
   bool empty() const { return !turn_ && groups_.empty(); }
   /// The group of that key, if it waits for limits of its own.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "flow/moved_limits.h"
 #include "flow/upstream.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
@@ -50,6 +51,10 @@ class Recorder final : public flow::Booker {
     booker_->nobody_waits(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { booker_->pause(now, group, until); }
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { booker_->change(now, limits); }
+  void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
+    booker_->adopt(now, group, departures);
+  }
 
   void note(const flow::Booking& booking) {
     for (const auto& departure : booking.departures) booked.push_back(departure.at);
@@ -75,8 +80,10 @@ class Desk final : public flow::BookerEvents {
             run.loop, resolver, config, OfficeWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; }},
             [this](const Notice& notice) { notices_.push_back(notice.text); })),
         booker_(std::make_unique<Recorder>(office_->make_booker("github", limits_, *this))),
-        heart_({.max_concurrent = 64, .max_pending = 100'000, .max_wait = 60'000'000}, *booker_),
+        heart_(kSettings, *booker_),
         timer_(run.loop, [this] { advance(); }) {}
+
+  static constexpr flow::Settings kSettings{.max_concurrent = 64, .max_pending = 100'000, .max_wait = 60'000'000};
 
   BookingOffice& office() { return *office_; }
   flow::Booker& booker() { return *booker_; }
@@ -114,6 +121,20 @@ class Desk final : public flow::BookerEvents {
     arrive(workers, group);
   }
   void stop_working() { endless_ = false; }
+  /// As a new configuration does.
+  void change(std::vector<LimitConfig> limits, const flow::Settings& settings = kSettings) {
+    booker_->change(loop_.now(), limits);
+    limits_have_changed(std::move(limits), settings);
+  }
+  /// To limits of which none is shared, and back.
+  void change_to_own(std::vector<LimitConfig> limits) {
+    replace(office_->make_pausing_booker("github", limits));
+    limits_have_changed(std::move(limits), kSettings);
+  }
+  void change_to_shared(std::vector<LimitConfig> limits) {
+    replace(office_->make_booker("github", limits, *this));
+    limits_have_changed(std::move(limits), kSettings);
+  }
   /// From now on those that take off land when the test says so.
   void fly_on() { land_at_once_ = false; }
   void land(std::size_t n) {
@@ -138,6 +159,19 @@ class Desk final : public flow::BookerEvents {
     carry_out();
   }
 
+  void replace(std::unique_ptr<flow::Booker> booker) {
+    auto next = std::make_unique<Recorder>(std::move(booker));
+    next->booked = booker_->booked;
+    heart_.replace(*next);
+    booker_ = std::move(next);
+  }
+  void limits_have_changed(std::vector<LimitConfig> limits, const flow::Settings& settings) {
+    const auto moved = flow::moved_limits(limits_, limits);
+    limits_ = std::move(limits);
+    heart_.change(loop_.now(), settings, moved, commands_);
+    carry_out();
+  }
+
   void carry_out() {
     if (std::exchange(carrying_out_, true)) return;
     while (!commands_.start.empty() || !commands_.refuse.empty()) {
@@ -158,7 +192,7 @@ class Desk final : public flow::BookerEvents {
   }
 
   loop::Loop& loop_;
-  const std::vector<LimitConfig> limits_;
+  std::vector<LimitConfig> limits_;
   bool degraded_ = false;
   std::vector<std::string> notices_;
   std::unique_ptr<BookingOffice> office_;

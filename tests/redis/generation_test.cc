@@ -13,6 +13,7 @@ constexpr flow::Time kSecond = 1'000'000;
 
 class GenerationTest : public testing::Test {
  protected:
+  GenerationTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   void three_at_work(const LimitConfig& limit) {
     config_.port = server_.port();
     for (auto& each : three_) each = std::make_unique<Desk>(run_, resolver_, config_, std::vector{limit});

@@ -114,5 +114,41 @@ TEST(Permits, of_flights_that_began_without_redis_are_told_as_if_it_had_granted_
   EXPECT_EQ(permits.excess(), 0);
 }
 
+TEST(Permits, of_a_shorter_lease_hold_for_the_shorter_of_both_from_the_change_on) {
+  Permits permits = with(1, 1);
+  permits.renewed(1'000'000, 1'000'000, 0);
+  permits.change_lease(600'000, 3'000'000);
+  EXPECT_EQ(permits.fence(), 3'300'000) << "and not 1.3 s";
+  EXPECT_EQ(permits.renew_at(), 2'000'000);
+  permits.renewed(3'000'000, 3'000'100, 0);
+  EXPECT_EQ(permits.fence(), 3'300'000) << "it may have told of the old one";
+  permits.renewed(3'100'000, 3'100'100, 0);
+  EXPECT_EQ(permits.fence(), 3'400'000);
+}
+
+TEST(Permits, of_a_longer_lease_hold_no_longer_before_redis_has_heard_of_it) {
+  Permits permits = with(1, 1);
+  permits.renewed(1'000'000, 1'000'000, 0);
+  permits.change_lease(60'000'000, 2'000'000);
+  EXPECT_EQ(permits.fence(), 4'000'000);
+  permits.renewed(2'000'001, 2'100'000, 0);
+  EXPECT_EQ(permits.fence(), 32'000'001);
+}
+
+TEST(Permits, are_all_returned_at_the_end_whatever_has_claimed_them) {
+  Permits permits = with(5, 2);
+  permits.claim();
+  EXPECT_TRUE(permits.return_all());
+  EXPECT_EQ(permits.told(0, 0), "5:0:0:0");
+  EXPECT_FALSE(permits.return_all());
+}
+
+TEST(Permits, of_a_semaphore_that_is_gone_are_all_spare_but_those_that_an_ask_has_claimed) {
+  Permits permits = with(5, 2);
+  EXPECT_EQ(permits.claim(), 3);
+  permits.retire();
+  EXPECT_EQ(permits.spare(), 2);
+}
+
 }  // namespace
 }  // namespace penstock::redis

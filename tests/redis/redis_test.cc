@@ -17,6 +17,7 @@ using testing::IsEmpty;
 
 class RedisTest : public RedisStage {
  protected:
+  RedisTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   test::RedisServer server_;
 };
 
@@ -182,9 +183,8 @@ TEST_F(RedisWithOptions, says_that_a_password_is_missing) {
 }
 
 TEST_F(RedisWithOptions, refuses_a_cluster_and_says_so) {
-  test::ListeningSocket free_port;
-  free_port.close();
-  const test::RedisServer server({"--cluster-enabled", "yes", "--cluster-port", std::to_string(free_port.port())});
+  const test::HeldPort bus;
+  const test::RedisServer server({"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number())});
   open(server.port());
   ASSERT_TRUE(run_.run_until([&] { return !notices_.empty(); }));
   EXPECT_THAT(notices_[0].text, HasSubstr("a Redis Cluster is not supported"));

@@ -222,5 +222,106 @@ TEST_F(SemaphoresTest, that_nobody_knows_of_are_nobodys_news) {
   EXPECT_THAT(called_, IsEmpty());
 }
 
+// ---- other limits ---------------------------------------------------------------------------------------------------
+
+TEST_F(SemaphoresTest, are_the_same_under_another_place) {
+  ask("", {2, 0}, 2);
+  semaphores_.change({limits_[1], limits_[2], limits_[0]});
+  EXPECT_EQ(semaphores_.place_of(kOfUpstream), 2);
+  EXPECT_EQ(semaphores_.place_of(kOfGroup), 1);
+  EXPECT_EQ(semaphores_.at(2), kOfUpstream);
+  EXPECT_EQ(semaphores_.at(0), flow::kNoLimit);
+  std::vector<std::string> told;
+  semaphores_.claim("reds", told);
+  EXPECT_THAT(told, ElementsAre("0:0:0:0", "0:2:0:0")) << "in the new order";
+  run_.run_for(0);
+  EXPECT_THAT(told_, IsEmpty()) << "nothing has changed";
+}
+
+TEST_F(SemaphoresTest, tell_at_once_of_another_capacity) {
+  ask("", {2, 0}, 2);
+  auto limits = limits_;
+  std::get<SemaphoreConfig>(limits[0].kind).capacity = 9;
+  semaphores_.change(limits);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
+}
+
+TEST_F(SemaphoresTest, return_all_of_one_that_is_gone_and_cut_and_call_nobody) {
+  ask("", {3, 0}, 2, kOfUpstream, 1);
+  semaphores_.change({limits_[1], limits_[2]});
+  EXPECT_EQ(semaphores_.place_of(kOfUpstream), flow::kNoLimit);
+  EXPECT_EQ(limit_name(semaphores_.config(kOfUpstream)), "wide");
+  EXPECT_TRUE(semaphores_.any());
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 3:0:0:0"));
+  semaphores_.ended("");
+  semaphores_.renewed({kOfUpstream, ""}, now(), 4, 0);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 3:0:0:0", "0 4:0:0:0")) << "one more, that was on its way";
+  EXPECT_THAT(called_, IsEmpty());
+  EXPECT_THAT(cuts_, IsEmpty());
+}
+
+TEST_F(SemaphoresTest, return_what_an_ask_was_granted_for_one_that_has_gone_meanwhile) {
+  std::vector<std::string> told;
+  const auto claims = semaphores_.claim("", told);
+  semaphores_.change({});
+  EXPECT_FALSE(semaphores_.any());
+  semaphores_.answered("", claims, {2, 0}, now(), 2, kOfUpstream, 1);
+  run_.run_for(0);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back(), "0 2:0:0:0");
+  EXPECT_THAT(cuts_, IsEmpty());
+}
+
+TEST_F(SemaphoresTest, go_on_counting_where_one_comes_back) {
+  ask("", {3, 0}, 3);
+  semaphores_.change({});
+  run_.run_for(0);
+  semaphores_.change({limits_[0]});
+  semaphores_.adopt("", 2);
+  EXPECT_EQ(semaphores_.place_of(kOfUpstream), 0);
+  run_.run_for(0);
+  EXPECT_EQ(told_.back(), "0 3:2:0:0");
+}
+
+TEST_F(SemaphoresTest, give_one_that_is_new_a_number_that_none_had) {
+  const LimitConfig other = semaphore("other", LimitConfig::Per::upstream);
+  semaphores_.change({other, limits_[0]});
+  EXPECT_EQ(semaphores_.at(0), 3);
+  EXPECT_EQ(semaphores_.at(1), kOfUpstream);
+}
+
+TEST_F(SemaphoresTest, adopt_flights_for_one_that_is_new_alone_and_cut_none_for_which_there_is_no_room) {
+  ask("", {1, 0}, 1);
+  semaphores_.change({limits_[0], semaphore("new", LimitConfig::Per::upstream)});
+  semaphores_.adopt("", 5);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("3 0:5:0:0"));
+  run_.run_for(1'000);
+  semaphores_.renewed({3, ""}, now(), 2, 3);
+  EXPECT_THAT(cuts_, IsEmpty());
+  for (int i = 0; i < 3; ++i) semaphores_.ended("");
+  run_.run_for(0);
+  EXPECT_EQ(told_.back(), "3 0:2:0:0") << "these were the ones without";
+  run_.run_for(1'000);
+  semaphores_.renewed({3, ""}, now(), 2, 1);
+  EXPECT_THAT(cuts_, ElementsAre("1")) << "from now on as any other";
+}
+
+TEST_F(SemaphoresTest, adopt_what_an_ask_was_granted_that_did_not_tell_of_them) {
+  const Semaphores::Claims none;
+  semaphores_.adopt_unclaimed("", none, 2);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
+}
+
+TEST_F(SemaphoresTest, hand_everything_back_before_they_go) {
+  ask("reds", {2, 0, 1, 0}, 1);
+  semaphores_.hand_back();
+  EXPECT_THAT(told_, ElementsAre("0 2:0:0:0", "2reds 1:0:0:0"));
+}
+
 }  // namespace
 }  // namespace penstock::redis

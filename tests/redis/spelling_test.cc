@@ -136,11 +136,11 @@ TEST_F(SpellingTest, of_a_reset) {
 
 TEST_F(SpellingTest, of_what_is_handed_in) {
   spelling_.begin_hand_in(call_, "g", Spelling::HandIn::last);
-  spelling_.add_state(call_, 0, "", "1p 1 2");
+  spelling_.add_state(call_, 0, "", "1p 1 1 2");
   spelling_.add_state(call_, 1, "", "not shared");
   spelling_.add_state(call_, 2, "0123", "1c 1 2 3 0 - 0");
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pacer", "p:{up}:daily:0123"));
-  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "1", "pacer", "0.1", "2", "0.5", "1p 1 2",  //
+  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "1", "pacer", "0.1", "2", "0.5", "1p 1 1 2",  //
                                                   "counter", "7", "1000000", "0", "1c 1 2 3 0 - 0"));
 }
 

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Semaphores that change, come and go while permits are held, and bookers that take the place of others.
+#include <gmock/gmock.h>
+
+#include "changing.h"
+
+namespace penstock::redis {
+namespace {
+
+using testing::IsEmpty;
+
+// ---- permits --------------------------------------------------------------------------------------------------------
+
+TEST_F(RedisChange, a_permit_stays_held_whatever_else_changes) {
+  const auto a = grown_up({permits(2), pacer(1'000)}), b = grown_up({permits(2), pacer(1'000)});
+  a->arrive(3);
+  ASSERT_TRUE(took_off(*a, 2));
+  a->change({window(1'000), pacer(500), permits(2)});
+  b->arrive(1);
+  EXPECT_EQ(settled(*a) + b->took_off().size(), 2u);
+  a->land(0), a->land(1);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 3 && b->took_off().size() == 1; }));
+  EXPECT_EQ(a->cut(), 0u);
+}
+
+TEST_F(RedisChange, a_raised_capacity_is_for_those_that_wait_at_once) {
+  const auto a = grown_up({permits(1)});
+  a->arrive(4);
+  ASSERT_TRUE(took_off(*a, 1));
+  a->change({pacer(1'000), permits(3)});
+  ASSERT_TRUE(took_off(*a, 3));
+  EXPECT_EQ(settled(*a), 3u);
+}
+
+TEST_F(RedisChange, a_lowered_capacity_cuts_nobody_and_holds_from_the_next_on) {
+  const auto a = grown_up({permits(3)});
+  a->arrive(4);
+  ASSERT_TRUE(took_off(*a, 3));
+  a->change({permits(1)});
+  a->land(0);
+  a->land(1);
+  EXPECT_EQ(settled(*a), 3u);
+  EXPECT_EQ(a->cut(), 0u);
+  a->land(2);
+  ASSERT_TRUE(took_off(*a, 4));
+}
+
+TEST_F(RedisChange, a_new_semaphore_counts_those_in_flight_cuts_nobody_and_is_exact_in_the_end) {
+  const auto a = grown_up({pacer(1'000)}), b = grown_up({pacer(1'000), permits(2)});
+  a->arrive(3);
+  ASSERT_TRUE(took_off(*a, 3));
+  a->change({pacer(1'000), permits(2)});
+  a->arrive(2);
+  b->arrive(1);
+  EXPECT_EQ(settled(*a), 3u);
+  EXPECT_THAT(b->took_off(), IsEmpty()) << "a has both";
+  a->land(0);
+  EXPECT_EQ(settled(*a) + b->took_off().size(), 3u) << "two still fly";
+  a->land(1), a->land(2);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 5; }));
+  EXPECT_EQ(settled(*a) + b->took_off().size(), 5u);
+  EXPECT_EQ(a->cut() + b->cut(), 0u);
+}
+
+TEST_F(RedisChange, what_an_ask_under_way_is_granted_counts_in_a_semaphore_that_is_new) {
+  const auto a = grown_up({pacer(1'000)});
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  a->land(0);
+  server_.pause();
+  a->arrive(1);
+  a->change({permits(1), pacer(1'000)});
+  server_.resume();
+  ASSERT_TRUE(took_off(*a, 2));
+  a->arrive(1);
+  EXPECT_EQ(settled(*a), 2u);
+  a->land(1);
+  ASSERT_TRUE(took_off(*a, 3));
+  EXPECT_EQ(settled(*a), 3u);
+}
+
+TEST_F(RedisChange, the_permits_of_a_semaphore_that_goes_are_for_others_at_once) {
+  const auto a = grown_up({permits(2)}), b = grown_up({permits(2)});
+  a->arrive(2);
+  ASSERT_TRUE(took_off(*a, 2));
+  b->arrive(3);
+  EXPECT_EQ(settled(*b), 0u);
+  a->change({pacer(1'000)});
+  ASSERT_TRUE(took_off(*b, 2));
+  EXPECT_EQ(settled(*b), 2u);
+  a->land(0), a->land(1);
+  EXPECT_EQ(settled(*b), 2u) << "none is given back twice";
+}
+
+TEST_F(RedisChange, an_ask_under_way_for_a_semaphore_that_goes_leaves_no_permit_behind) {
+  const auto a = grown_up({permits(2)}), b = grown_up({permits(2)});
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  server_.pause();
+  a->arrive(1);
+  a->change({pacer(1'000)});
+  server_.resume();
+  ASSERT_TRUE(took_off(*a, 2));
+  b->arrive(2);
+  ASSERT_TRUE(took_off(*b, 2)) << "and not when a lease ends";
+}
+
+TEST_F(RedisChange, a_semaphore_that_goes_and_comes_back_loses_and_invents_no_permit) {
+  const auto a = grown_up({permits(3)}), b = grown_up({permits(3)});
+  for (int round = 0; round < 5; ++round) {
+    const std::size_t before = a->took_off().size();
+    a->arrive(2);
+    ASSERT_TRUE(took_off(*a, before + 2));
+    a->change({pacer(1'000)});
+    if (round % 2 == 0) run_.run_for(kSecond / 20);
+    a->change({pacer(1'000), permits(3)});
+    run_.run_for(kSecond / 20);
+    const std::size_t others = b->took_off().size();
+    b->arrive(2);
+    ASSERT_TRUE(took_off(*b, others + 1));
+    EXPECT_EQ(settled(*b), others + 1) << "two are a's";
+    a->land(before), a->land(before + 1);
+    ASSERT_TRUE(took_off(*b, others + 2));
+    b->land(others), b->land(others + 1);
+  }
+  EXPECT_EQ(a->cut() + b->cut(), 0u);
+}
+
+TEST_F(RedisChange, a_semaphore_of_groups_that_is_new_counts_those_of_each) {
+  const auto a = grown_up({pacer(1'000)});
+  a->arrive(2, "one");
+  a->arrive(1, "two");
+  ASSERT_TRUE(took_off(*a, 3));
+  a->change({of_group(permits(2)), pacer(1'000)});
+  a->arrive(2, "one");
+  a->arrive(2, "two");
+  ASSERT_TRUE(took_off(*a, 4));
+  EXPECT_EQ(settled(*a), 4u);
+  EXPECT_EQ(a->took_off()[3].group, "two");
+  a->land(0);
+  ASSERT_TRUE(took_off(*a, 5));
+  EXPECT_EQ(a->took_off()[4].group, "one");
+}
+
+TEST_F(RedisChange, a_shorter_lease_cuts_nobody_whose_longer_one_still_runs) {
+  const auto a = grown_up({permits(1, 60s)});
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  run_.run_for(kSecond + kSecond / 2);
+  a->change({permits(1, 2s)});
+  run_.run_for(3 * kSecond);
+  EXPECT_EQ(a->cut(), 0u);
+  a->land(0);
+  a->arrive(1);
+  EXPECT_TRUE(took_off(*a, 2));
+}
+
+// ---- another booker -------------------------------------------------------------------------------------------------
+
+TEST_F(RedisChange, to_limits_of_this_process_alone_and_back_loses_nobody) {
+  const auto a = desk({pacer(0.05)});
+  a->arrive(3);
+  ASSERT_TRUE(took_off(*a, 1));
+  settled(*a);
+  a->change_to_own({own(pacer(1'000))});
+  ASSERT_TRUE(took_off(*a, 3));
+  server_.pause();
+  a->change_to_shared({pacer(1'000)});
+  a->arrive(2);
+  a->change_to_own({own(window(1'000))});
+  ASSERT_TRUE(took_off(*a, 5)) << "its ask is void";
+  server_.resume();
+  a->change_to_shared({pacer(1'000)});
+  a->arrive(2);
+  ASSERT_TRUE(took_off(*a, 7));
+}
+
+TEST_F(RedisChange, to_another_booker_hands_the_permits_back_and_takes_as_many_again) {
+  const auto a = grown_up({permits(2)}), b = grown_up({permits(2)});
+  for (int round = 0; round < 4; ++round) {
+    const std::size_t before = a->took_off().size(), others = b->took_off().size();
+    a->arrive(2);
+    ASSERT_TRUE(took_off(*a, before + 2));
+    a->change_to_own({own(permits(5))});
+    b->arrive(2);
+    ASSERT_TRUE(took_off(*b, others + 2)) << "they are for others at once";
+    a->arrive(4);
+    ASSERT_TRUE(took_off(*a, before + 5)) << "two of five are in flight already";
+    EXPECT_EQ(settled(*a), before + 5);
+    for (std::size_t n = 0; n < 5; ++n) a->land(before + n);
+    ASSERT_TRUE(took_off(*a, before + 6));
+    b->land(others);
+    a->change_to_shared({permits(2)});
+    a->arrive(1);
+    EXPECT_EQ(settled(*a), before + 6) << "one is b's, and one is in flight already";
+    b->land(others + 1);
+    ASSERT_TRUE(took_off(*a, before + 7));
+    a->land(before + 5), a->land(before + 6);
+    EXPECT_EQ(a->cut() + b->cut(), 0u);
+  }
+}
+
+TEST_F(RedisChange, to_another_booker_is_heard_of_by_the_office) {
+  const auto a = desk({pacer(1'000)});
+  a->change_to_own({own(pacer(1'000))});
+  const auto b = desk({own(pacer(1'000))});
+  b->change_to_own({own(pacer(1'000))});
+  run_.run_for(kSecond / 10);
+  const auto until = run_.loop.now() + kSecond / 2;
+  a->booker().pause(run_.loop.now(), {}, until);
+  run_.run_for(kSecond / 10);
+  b->arrive(1);
+  ASSERT_TRUE(took_off(*b, 1));
+  EXPECT_GE(b->took_off()[0].at, until - kClocksDiffer);
+}
+
+}  // namespace
+}  // namespace penstock::redis
