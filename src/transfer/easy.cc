@@ -10,15 +10,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "loop/unsent.h"
 #include "tls/wording.h"
 
 namespace penstock::transfer {
 
 namespace {
 constexpr long kBufferBytes = 16 * 1024;
-constexpr long kKeptIdleSeconds = 30;
 constexpr long kKeptSeconds = 300;
-constexpr long kPinSeconds = 60;
 constexpr long kAuthoritiesSeconds = 3600;
 constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
 
@@ -51,9 +50,14 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
 }
 
-Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, Opened when_opened)
-    : handle(curl_easy_init()), judge(judge_of_addresses), opened(std::move(when_opened)) {
+Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, std::chrono::seconds idle,
+           Opened when_opened, Woken when_woken)
+    : handle(curl_easy_init()),
+      judge(judge_of_addresses),
+      opened(std::move(when_opened)),
+      woken(std::move(when_woken)) {
   set_fixed_options();
+  curl_easy_setopt(handle, CURLOPT_MAXAGE_CONN, static_cast<long>(idle.count()));
   set_tls(identity);
 }
 
@@ -82,10 +86,8 @@ void Easy::set_fixed_options() {
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_BUFFERSIZE, kBufferBytes);
-  set(CURLOPT_UPLOAD_BUFFERSIZE, kBufferBytes);
-  set(CURLOPT_MAXAGE_CONN, kKeptIdleSeconds);
   set(CURLOPT_MAXLIFETIME_CONN, kKeptSeconds);
-  set(CURLOPT_DNS_CACHE_TIMEOUT, kPinSeconds);
+  set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);  // of addresses that are not pinned: those that were asked for as such
   set(CURLOPT_HEADERFUNCTION, header);
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, write);
@@ -149,14 +151,16 @@ void Easy::link_lines(bool expect_continue) {
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, links.data());
 }
 
-void Easy::prepare(Order&& order, TransferEvents& whose) {
+void Easy::prepare(Order&& order, TransferEvents& whose, Pins& all_pins) {
   events = &whose;
   sends = 0;
   sound = dials = false;
   answered = ended = dialled = denied = no_descriptors = distrusted = download_paused = upload_paused = false;
   secure = order.origin.starts_with("https:");
   lines = std::move(order.lines);
+  host = order.host;
   link_lines(order.expect_continue);
+  make_room_for_head(order);
   set_method(order);
   curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, order.own_connection ? 1L : 0L);
   curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection || order.own_connection ? 1L : 0L);
@@ -164,11 +168,28 @@ void Easy::prepare(Order&& order, TransferEvents& whose) {
   curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, order.resource.c_str());
   const auto connect_ms = (order.connect_timeout.count() + 999) / 1000;
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, connect_ms > 0 ? static_cast<long>(connect_ms) : kNoTimeoutMs);
-  if (!order.pin.empty() || pins) {
-    curl_slist_free_all(std::exchange(pins, nullptr));
-    if (!order.pin.empty()) pins = curl_slist_append(nullptr, ("+" + order.pin).c_str());
-    curl_easy_setopt(handle, CURLOPT_RESOLVE, pins);
-  }
+  pin(order.pin, all_pins);
+}
+
+/// libcurl 7.88 takes a request without a body for sent when one upload buffer of its head has been, behind what the
+/// kernel, or over TLS the first buffer, took at once: the buffer has to hold the whole head.
+void Easy::make_room_for_head(const Order& order) {
+  constexpr std::size_t kOfLibcurl = 256;  // the version, and lines of its own
+  const std::size_t head = order.method.size() + order.resource.size() + lines.bytes_on_wire() + kOfLibcurl;
+  const long wanted = std::max(kBufferBytes, static_cast<long>(head));
+  if (wanted != upload_room) curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, wanted);
+  upload_room = wanted;
+}
+
+void Easy::pin(const std::string& addresses, Pins& all_pins) {
+  pinned = addresses.substr(0, addresses.find(':', addresses.find(':') + 1));
+  if (!pinned.empty()) all_pins.use(pinned);
+  const auto left = all_pins.take_left();
+  if (pinned.empty() && left.empty() && !pins) return;
+  curl_slist_free_all(std::exchange(pins, nullptr));
+  for (const auto& name : left) pins = curl_slist_append(pins, ("-" + name).c_str());
+  if (!pinned.empty()) pins = curl_slist_append(pins, addresses.c_str());
+  curl_easy_setopt(handle, CURLOPT_RESOLVE, pins);
 }
 
 void Easy::apply_pauses() {
@@ -226,27 +247,31 @@ int Easy::trailers(curl_slist** list, void* self) {
   return CURL_TRAILERFUNC_OK;
 }
 
-int Easy::before_request(void* self, char* address, char*, int port, int) {
+int Easy::before_request(void* self, char* address, char*, int port, int local_port) {
   auto* easy = static_cast<Easy*>(self);
   // libcurl repeats a request by itself when a kept connection turns out dead, whatever its method. Whether to send
   // again is not libcurl's to decide.
   const bool kept = !std::exchange(easy->dials, false);
   if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
-  easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port));
+  easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port), easy->host);
   easy->denied = !easy->dialled;
-  if (easy->denied || !easy->may_use(kept)) return CURL_PREREQFUNC_ABORT;
+  // An address that may not be dialled any more: there may be another, or else a fresh attempt says so.
+  if (kept && easy->denied) easy->distrusted = true;
+  if (easy->denied) return CURL_PREREQFUNC_ABORT;
+  // The loop watches kept connections, but what has come since it last looked, only the kernel knows.
+  easy->distrusted = !easy->may_use(kept) || (kept && !easy->woken(*easy, address, port, local_port));
+  if (easy->distrusted) return CURL_PREREQFUNC_ABORT;
   easy->events->on_connected();
   return CURL_PREREQFUNC_OK;
 }
 
+/// libcurl has looked at the kept socket, not at what TLS says there.
 bool Easy::may_use(bool kept) {
   if (!secure) return true;
   const curl_tlssessioninfo* session = nullptr;
   curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
   secured = session && session->internals ? tls::Connection::of(session->internals) : nullptr;
-  // libcurl has looked at the kept socket, not at what TLS says there.
-  distrusted = kept && (!secured || Multi::is_disturbed(*secured));
-  return !distrusted;
+  return !kept || (secured && !Multi::is_disturbed(*secured));
 }
 
 curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
@@ -270,13 +295,14 @@ curl_socket_t Easy::dial(const curl_sockaddr& to) {
     inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
     port = ntohs(v6->sin6_port);
   }
-  if (!judge(text, port)) {
+  if (!judge(text, port, host)) {
     denied = true;
     return CURL_SOCKET_BAD;
   }
   dialled = true;
   const curl_socket_t fd = socket(to.family, to.socktype | SOCK_CLOEXEC, to.protocol);
   no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
+  if (fd >= 0) loop::keep_unsent_little(fd);
   return fd;
 }
 
@@ -305,7 +331,7 @@ Failure Easy::broken() const {
 Failure Easy::failure(CURLcode code) const {
   long error = 0;
   curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
-  if (denied && !dialled && !answered) return Failure::denied;
+  if (denied && !dialled && !answered && !distrusted) return Failure::denied;
   if (no_descriptors && sends == 0) return Failure::no_descriptors;
   switch (code) {
     case CURLE_OK: return Failure::none;

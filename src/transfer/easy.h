@@ -5,8 +5,10 @@
 #include <curl/curl.h>
 
 #include <array>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,19 +16,25 @@
 #include "tls/connection.h"
 #include "transfer/multi.h"
 #include "transfer/order.h"
+#include "transfer/pins.h"
 #include "transfer/transfer.h"
 
 namespace penstock::transfer {
 
+struct Socket;
+
 struct Easy {
   using Opened = std::function<void(Easy&, curl_socket_t)>;
-  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, Opened when_opened);
+  /// A kept connection is to be used: whether it may be.
+  using Woken = std::function<bool(Easy&, std::string_view address, int port, int local_port)>;
+  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, std::chrono::seconds idle, Opened when_opened,
+       Woken when_woken);
   ~Easy();
   Easy(const Easy&) = delete;
   Easy& operator=(const Easy&) = delete;
 
   /// Makes the handle ready for one request.
-  void prepare(Order&& order, TransferEvents& whose);
+  void prepare(Order&& order, TransferEvents& whose, Pins& all_pins);
   /// What libcurl's result means here.
   Result result(CURLcode code) const;
   bool answered_without_body() const;
@@ -47,13 +55,17 @@ struct Easy {
   bool dials = false;                        // has tried an address, and stands nowhere yet
   bool secure = false;                       // https
   std::shared_ptr<tls::Connection> secured;  // once there is one, until the end is known
+  Socket* carrier = nullptr;                 // the kept connection that it uses
   curl_socket_t dialling = CURL_SOCKET_BAD;  // the socket for the last address
+  std::string pinned;                        // the name and port whose addresses are; empty: it is an address itself
 
  private:
   void set_fixed_options();
   void set_tls(const TlsConfig& identity);
   void set_method(const Order& order);
   void link_lines(bool expect_continue);
+  void make_room_for_head(const Order& order);
+  void pin(const std::string& addresses, Pins& all_pins);
   Failure failure(CURLcode code) const;
   Failure broken() const;
   std::string words(Failure why, CURLcode code) const;
@@ -70,9 +82,12 @@ struct Easy {
 
   const Multi::Judge& judge;
   const Opened opened;
+  const Woken woken;
   HeaderLines lines;
+  std::string_view host;
   std::vector<curl_slist> links;  // libcurl reads the list where it stands
   curl_slist* pins = nullptr;
+  long upload_room = 0;
   int sends = 0;
   bool asks_head = false;
   bool chunked = false;    // the request's body
@@ -82,7 +97,7 @@ struct Easy {
   bool dialled = false;    // an address was allowed
   bool denied = false;     // another was not
   bool no_descriptors = false;
-  bool distrusted = false;                   // the kept connection has said something unasked
+  bool distrusted = false;                   // the kept connection is not fit for use
   std::array<char, CURL_ERROR_SIZE> said{};  // by libcurl, of a failure
 };
 

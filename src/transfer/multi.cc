@@ -4,35 +4,29 @@
 #include "transfer/multi.h"
 
 #include <curl/curl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "loop/timer.h"
 #include "loop/turn_end.h"
-#include "tls/connection.h"
+#include "transfer/broom.h"
 #include "transfer/easy.h"
+#include "transfer/socket.h"
 
 namespace penstock::transfer {
 
 namespace {
-constexpr long kKeptConnections = 1024;
-constexpr std::size_t kPooledHandles = 256;
+constexpr std::size_t kMostSpare = 256;
 constexpr int kRoundsATurn = 4;
-
-/// Bytes, an end or an error on a connection on which nothing is asked.
-bool speaks_unasked(curl_socket_t fd) {
-  char byte = 0;
-  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
-}
 
 /// An administrator's choice for all programs, or what libcurl was built with.
 std::string system_authorities() {
@@ -41,36 +35,20 @@ std::string system_authorities() {
   const char* built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
   return built_in ? built_in : "";
 }
-
-/// One of libcurl's sockets: what it wants to hear, and what the kernel has been told.
-struct Socket {
-  uv_poll_t poll;
-  Multi* multi;
-  curl_socket_t fd;
-  int wanted = 0;
-  int told = 0;
-  bool noted = false;
-  bool connected = false;
-  bool resting = false;                      // kept for the next request
-  std::shared_ptr<tls::Connection> secured;  // where there is TLS
-};
-
-bool speaks_unasked(const Socket& socket) {
-  return socket.secured ? socket.secured->speaks_unasked(socket.fd) : speaks_unasked(socket.fd);
-}
 }  // namespace
 
 bool Multi::is_disturbed(const tls::Connection& connection) {
   const auto* socket = static_cast<const Socket*>(connection.owner);
-  return !socket || speaks_unasked(*socket);
+  return !socket || socket->speaks_unasked();
 }
 
 struct Multi::Inside {
-  Inside(Multi& m, loop::Loop& l, Judge j, TlsConfig t)
+  Inside(Multi& m, loop::Loop& l, Judge j, TlsConfig t, std::chrono::seconds i)
       : self(m),
         loop(l),
         judge(std::move(j)),
         tls(std::move(t)),
+        idle(i),
         timer(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }),
         kick(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }) {}
 
@@ -86,6 +64,9 @@ struct Multi::Inside {
   bool is_known(curl_socket_t fd) const;
   void forget(curl_socket_t fd);
   Socket* socket_of(curl_socket_t fd);
+  void came_to_rest(Socket& socket);
+  bool wake(Easy& easy, std::string_view address, int port, int local_port);
+  void let_rest(Easy& easy);
   void note(Socket& socket);
   void ready(Socket& socket, int status, int events);
   void end_rest(Socket& socket);
@@ -93,21 +74,31 @@ struct Multi::Inside {
   int close_socket(curl_socket_t fd);
   std::unique_ptr<Easy> take_easy();
   void give_back(std::unique_ptr<Easy> easy);
+  void let_too_many_go(std::size_t begun);
+  void count_flying(std::size_t now);
 
   Multi& self;
   loop::Loop& loop;
   Judge judge;
   TlsConfig tls;
+  const std::chrono::seconds idle;
   CURLM* handle = nullptr;
   CURLSH* sessions = nullptr;  // of TLS
   loop::Timer timer;
   loop::TurnEnd kick;
-  int rounds = 0;                // of this turn
-  bool acting = false;           // inside libcurl
-  std::vector<Socket*> sockets;  // by descriptor
-  std::vector<Socket*> noted;    // wishes changed in this turn
-  std::vector<Easy*> diallers;   // each with the socket that it opened last
-  std::vector<std::unique_ptr<Easy>> pool;
+  std::optional<Broom> broom;
+  int rounds = 0;                                       // of this turn
+  bool acting = false;                                  // inside libcurl
+  bool telling = false;                                 // of transfers that have ended
+  std::vector<Socket*> sockets;                         // by descriptor
+  std::unordered_multimap<int, Socket*> by_local_port;  // those that have rested
+  std::vector<Socket*> noted;                           // wishes changed in this turn
+  std::vector<Easy*> diallers;                          // each with the socket that it opened last
+  std::vector<std::unique_ptr<Easy>> spare;
+  Pins pins;
+  std::size_t kept = 1024;
+  std::size_t flying = 0;
+  std::size_t started = 0;                                                       // ever
   const std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);  // the loop may turn on without us
 };
 
@@ -116,25 +107,51 @@ void Multi::Inside::act(curl_socket_t fd, int happened) {
   acting = true;
   curl_multi_socket_action(handle, fd, happened, &running);
   acting = false;
+  telling = true;
   collect();
+  telling = false;
   help_diallers();
 }
 
 void Multi::Inside::collect() {
-  int left = 0;
+  int left = 0, ended = 0;
+  const std::size_t before = started;
   while (CURLMsg* message = curl_multi_info_read(handle, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
     Easy* easy = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
+    if (!easy) {
+      broom->rest();
+      continue;
+    }
     const Result result = easy->result(code);
     easy->sound = code == CURLE_OK && easy->reusable();
     if (code == CURLE_OK) look_back(*easy);
     easy->secured.reset();
+    let_rest(*easy);
     curl_multi_remove_handle(handle, easy->handle);
     easy->running = false;
+    ++ended;
     easy->events->on_done(result);
   }
+  if (ended > 0 && by_local_port.size() > kept + flying + 1) let_too_many_go(started - before);
+}
+
+/// libcurl's cap counts transfers under way. Of several that end in one call each still counts when the others'
+/// connections are kept, and so too many are. Those that are hung up here it still counts, and may close in place of
+/// others, until they are swept away. One more is its own way. Transfers that have begun meanwhile will take theirs
+/// from among those that are left.
+void Multi::Inside::let_too_many_go(std::size_t begun) {
+  std::vector<Socket*> resting;
+  for (const auto& [port, socket] : by_local_port) {
+    if (socket->resting) resting.push_back(socket);
+  }
+  const std::size_t allowed = kept + begun + 1;
+  if (resting.size() <= allowed) return;
+  const auto last = resting.begin() + static_cast<std::ptrdiff_t>(resting.size() - allowed);
+  std::ranges::nth_element(resting, last, {}, &Socket::since);
+  std::for_each(resting.begin(), last, [this](Socket* socket) { end_rest(*socket); });
 }
 
 /// After an answer without a body libcurl drops what else it has read, and keeps the connection: what is still to be
@@ -146,7 +163,7 @@ void Multi::Inside::look_back(const Easy& easy) {
   Socket* socket = socket_behind(easy);
   if (!socket) return;
   const bool suspect = bodyless || (socket->secured && socket->secured->holds_bytes());
-  if (suspect && speaks_unasked(*socket)) end_rest(*socket);
+  if (suspect && socket->speaks_unasked()) end_rest(*socket);
 }
 
 /// That of a transfer that has ended, if it is kept. libcurl searches all its connections for it: of TLS that is done
@@ -188,6 +205,43 @@ void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   socket->connected = socket->connected || (socket->wanted & UV_READABLE) != 0;
   socket->resting = what == CURL_POLL_REMOVE && !pausing(whose);
   if (what == CURL_POLL_REMOVE) socket->wanted = socket->resting ? UV_READABLE : 0;
+  if (socket->resting) socket->since = loop.now();
+  if (socket->resting && socket->local_port == 0) came_to_rest(*socket);
+  note(*socket);
+}
+
+void Multi::Inside::came_to_rest(Socket& socket) {
+  if (!socket.note_ends()) return;
+  by_local_port.emplace(socket.local_port, &socket);
+  broom->is_wanted();
+}
+
+/// A kept connection is to be used: it rests no more. libcurl does not say so where a request is answered, or its
+/// answer is held up, within a single call: nothing that it wants of the socket has changed then. False: somebody has
+/// spoken there unasked.
+bool Multi::Inside::wake(Easy& easy, std::string_view address, int port, int local_port) {
+  const auto [begin, end] = by_local_port.equal_range(local_port);
+  const auto found = std::find_if(
+      begin, end, [&](const auto& entry) { return entry.second->port == port && entry.second->address == address; });
+  if (found == end) return false;
+  Socket& socket = *found->second;
+  if (!easy.secure && socket.speaks_unasked()) return false;
+  socket.resting = false;
+  socket.wanted = 0;
+  socket.user = &easy;
+  easy.carrier = &socket;
+  return true;
+}
+
+/// The transfer is over; if its connection is still there, it is kept.
+void Multi::Inside::let_rest(Easy& easy) {
+  Socket* socket = std::exchange(easy.carrier, nullptr);
+  if (!socket) return;
+  socket->user = nullptr;
+  if (socket->resting || socket->wanted != 0) return;
+  socket->resting = true;
+  socket->since = loop.now();
+  socket->wanted = UV_READABLE;
   note(*socket);
 }
 
@@ -231,6 +285,10 @@ void Multi::Inside::forget(curl_socket_t fd) {
   if (!is_known(fd)) return;
   Socket* socket = std::exchange(sockets[static_cast<std::size_t>(fd)], nullptr);
   if (socket->noted) std::erase(noted, socket);
+  if (socket->user) socket->user->carrier = nullptr;
+  const auto [begin, end] = by_local_port.equal_range(socket->local_port);
+  const auto place = std::find_if(begin, end, [&](const auto& entry) { return entry.second == socket; });
+  if (place != end) by_local_port.erase(place);
   if (socket->secured) socket->secured->owner = nullptr;
   uv_close(reinterpret_cast<uv_handle_t*>(&socket->poll),
            [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
@@ -242,7 +300,7 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
     note(socket);
   }
   if (socket.resting) {
-    if (status < 0 || speaks_unasked(socket)) end_rest(socket);
+    if (status < 0 || socket.speaks_unasked()) end_rest(socket);
     return;
   }
   if (socket.wanted == 0) {
@@ -259,17 +317,12 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
 /// The upstream has left a connection that nobody uses, or says what nobody asked for and nobody shall hear: libcurl
 /// would take it for the next answer.
 void Multi::Inside::end_rest(Socket& socket) {
-  ::shutdown(socket.fd, SHUT_RDWR);
-  // An upstream in the middle of talking must hear RST when it is closed, or it would wait for us to listen.
-  const linger at_once{.l_onoff = 1, .l_linger = 0};
-  ::setsockopt(socket.fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  // Only one that has nothing to read and no error to report is seen to be dead.
-  while (::recv(socket.fd, loop.read_buffer(), loop::Loop::kReadBuffer, MSG_DONTWAIT) > 0) {
-  }
+  socket.hang_up(loop.read_buffer(), loop::Loop::kReadBuffer);
   socket.resting = false;
   socket.wanted = 0;
   uv_poll_stop(&socket.poll);
   socket.told = 0;
+  broom->is_wanted_soon();  // it holds a descriptor until then
 }
 
 void Multi::Inside::note(Socket& socket) {
@@ -304,12 +357,14 @@ int Multi::Inside::close_socket(curl_socket_t fd) {
 }
 
 std::unique_ptr<Easy> Multi::Inside::take_easy() {
-  if (!pool.empty()) {
-    auto easy = std::move(pool.back());
-    pool.pop_back();
+  if (!spare.empty()) {
+    auto easy = std::move(spare.back());
+    spare.pop_back();
     return easy;
   }
-  auto easy = std::make_unique<Easy>(judge, tls, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); });
+  auto easy = std::make_unique<Easy>(
+      judge, tls, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
+      [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); });
   curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
   // Connections outlive the handle that opened them: what closes them must outlive it too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
@@ -319,17 +374,27 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
   return easy;
 }
 
+/// libcurl's limit is on connections in all: as soon as so many transfers are under way it would keep none for the
+/// next, and search them all at the end of each.
+void Multi::Inside::count_flying(std::size_t now) {
+  flying = now;
+  curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, static_cast<long>(kept + flying));
+}
+
 void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
+  count_flying(flying - 1);
+  let_rest(*easy);
   if (easy->running) curl_multi_remove_handle(handle, easy->handle);
   easy->running = false;
+  if (!easy->pinned.empty()) pins.leave(std::exchange(easy->pinned, {}));
   easy->secured.reset();
   std::erase(diallers, easy.get());
   // What libcurl keeps of a failure or a half-sent body in a handle is nobody else's business.
-  if (easy->sound && pool.size() < kPooledHandles) pool.push_back(std::move(easy));
+  if (easy->sound && spare.size() < kMostSpare) spare.push_back(std::move(easy));
 }
 
-Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls)
-    : inside_(std::make_unique<Inside>(*this, loop, std::move(judge), std::move(tls))) {
+Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls, std::chrono::seconds idle)
+    : inside_(std::make_unique<Inside>(*this, loop, std::move(judge), std::move(tls), idle)) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   auto& in = *inside_;
@@ -338,7 +403,8 @@ Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls)
   curl_share_setopt(in.sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   in.handle = curl_multi_init();
   curl_multi_setopt(in.handle, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-  curl_multi_setopt(in.handle, CURLMOPT_MAXCONNECTS, kKeptConnections);
+  in.broom.emplace(loop, in.handle, idle, [&in] { return !in.by_local_port.empty(); });
+  in.count_flying(0);
   curl_multi_setopt(in.handle, CURLMOPT_TIMERDATA, &in);
   curl_multi_setopt(
       in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* inside) {
@@ -355,7 +421,8 @@ Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls)
 }
 
 Multi::~Multi() {
-  inside_->pool.clear();
+  inside_->spare.clear();
+  inside_->broom.reset();
   curl_multi_cleanup(inside_->handle);
   curl_share_cleanup(inside_->sessions);
 }
@@ -363,11 +430,22 @@ Multi::~Multi() {
 std::unique_ptr<Transfer> Multi::start(Order&& order, TransferEvents& events) {
   assert(!inside_->acting);
   auto easy = inside_->take_easy();
-  easy->prepare(std::move(order), events);
+  easy->prepare(std::move(order), events, inside_->pins);
   easy->running = true;
+  inside_->count_flying(inside_->flying + 1);
+  ++inside_->started;
   curl_multi_add_handle(inside_->handle, easy->handle);
   return std::unique_ptr<Transfer>(new Transfer(*this, std::move(easy)));
 }
+
+void Multi::keep_at_most(std::size_t count) {
+  inside_->kept = count;
+  inside_->count_flying(inside_->flying);
+}
+
+std::size_t Multi::flying() const { return inside_->flying; }
+bool Multi::idle() const { return inside_->flying == 0 && !inside_->telling; }
+bool Multi::keeps_any() const { return !inside_->by_local_port.empty(); }
 
 Transfer::Transfer(Multi& multi, std::unique_ptr<Easy> easy) : multi_(multi), easy_(std::move(easy)) {}
 
@@ -375,6 +453,8 @@ Transfer::~Transfer() {
   assert(!multi_.inside_->acting);
   multi_.inside_->give_back(std::move(easy_));
 }
+
+void Transfer::end_connection() { curl_easy_setopt(easy_->handle, CURLOPT_FORBID_REUSE, 1L); }
 
 void Transfer::resume_download() {
   if (!easy_->download_paused || !easy_->running) return;

@@ -19,6 +19,7 @@ class HeaderLines {
   void add(std::string_view name, std::string_view value);
   void clear() { text_.clear(), starts_.clear(); }
   std::size_t size() const { return starts_.size(); }
+  std::size_t bytes_on_wire() const { return text_.size() + starts_.size(); }  ///< at most
   /// Valid until the next add().
   char* line(std::size_t index) { return text_.data() + starts_[index]; }
   bool has_accept() const { return has_accept_; }
@@ -33,10 +34,11 @@ enum class BodyKind : std::uint8_t { none, length, chunked };
 
 struct Order {
   std::string method;
-  std::string origin;    ///< `http://host:port/` or `https://host:port/`, all that libcurl parses
-  std::string resource;  ///< the request target, byte-exact
-  std::string pin;       ///< `host:port:address[,address…]` for a name; empty for a literal address
-  HeaderLines lines;     ///< Host first
+  std::string origin;     ///< `http://host:port/` or `https://host:port/`, all that libcurl parses
+  std::string_view host;  ///< of `origin`, as the judge is to know it; outlives the transfer
+  std::string resource;   ///< the request target, byte-exact
+  std::string pin;        ///< `host:port:address[,address…]` for a name; empty for a literal address
+  HeaderLines lines;      ///< Host first
   BodyKind body = BodyKind::none;
   std::uint64_t length = 0;
   bool expect_continue = false;   ///< say `Expect: 100-continue`; when to send the body is the caller's to decide

@@ -77,6 +77,8 @@ class Transfer {
   void resume_download();
   /// After Given::none.
   void resume_upload();
+  /// Nobody shall use its connection after it. Also from inside TransferEvents, but on_done().
+  void end_connection();
 
  private:
   friend class Multi;

@@ -9,6 +9,7 @@
 #include <chrono>
 
 #include "sending.h"
+#include "support/bind.h"
 
 namespace penstock::transfer {
 namespace {
@@ -57,13 +58,13 @@ class FailureTest : public SendingTest {
 /// An address whose queue of connections is full: whoever dials it waits.
 class SilentAddress {
  public:
-  explicit SilentAddress(std::uint16_t port, const char* address = "127.0.0.2") {
+  explicit SilentAddress(std::uint16_t port, const char* address = "127.9.0.2") {
     sockaddr_in place{};
     place.sin_family = AF_INET;
     place.sin_port = htons(port);
     ::inet_pton(AF_INET, address, &place.sin_addr);
     socklen_t size = sizeof place;
-    EXPECT_EQ(::bind(fds_[0], reinterpret_cast<sockaddr*>(&place), size), 0);
+    EXPECT_TRUE(test::take_place(fds_[0], place));
     EXPECT_EQ(::listen(fds_[0], 0), 0);
     ::getsockname(fds_[0], reinterpret_cast<sockaddr*>(&place), &size);
     port_ = ntohs(place.sin_port);
@@ -72,7 +73,7 @@ class SilentAddress {
   ~SilentAddress() {
     for (const int fd : fds_) ::close(fd);
   }
-  std::string host() const { return "127.0.0.2:" + std::to_string(port_); }
+  std::string host() const { return "127.9.0.2:" + std::to_string(port_); }
 
  private:
   static constexpr int kSockets = 8;
@@ -114,8 +115,8 @@ TEST_F(FailureTest, a_connect_timeout_below_a_millisecond_is_one_too) {
 TEST_F(FailureTest, an_address_that_keeps_silent_leaves_time_for_the_next) {
   test::Origin origin(test::always(kOk));
   Order both = order("GET", "name.test:" + std::to_string(origin.port()));
-  both.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
-  both.connect_timeout = 1s;
+  both.pin = "name.test:" + std::to_string(origin.port()) + ":127.9.0.2,127.0.0.1";
+  both.connect_timeout = 4s;
   const SilentAddress silent(origin.port());
   EXPECT_EQ(send(std::move(both), recorder_), Failure::none) << recorder_.result.details;
 }
@@ -124,7 +125,7 @@ TEST_F(FailureTest, an_address_that_is_refused_late_leaves_time_for_the_next) {
   test::Origin origin(test::always(kOk));
   auto silent = std::make_optional<SilentAddress>(origin.port());
   Order both = order("GET", "name.test:" + std::to_string(origin.port()));
-  both.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
+  both.pin = "name.test:" + std::to_string(origin.port()) + ":127.9.0.2,127.0.0.1";
   both.connect_timeout = 8s;
   start(std::move(both), recorder_);
   run_.run_for(50'000);

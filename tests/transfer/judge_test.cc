@@ -2,28 +2,38 @@
 // The verdict on addresses: asked before any packet leaves, and again whenever a kept connection is used.
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 #include "sending.h"
 
 namespace penstock::transfer {
 namespace {
 
+using namespace std::string_literals;
 using JudgeTest = SendingTest;
 
-TEST_F(JudgeTest, is_asked_about_the_address_that_is_dialled) {
+TEST_F(JudgeTest, is_asked_about_the_address_that_is_dialled_and_the_host_that_it_is_dialled_for) {
   test::Origin origin(test::always(kOk));
-  std::vector<std::pair<std::string, std::uint16_t>> asked;
-  judge_ = [&](std::string_view address, std::uint16_t port) {
-    asked.emplace_back(address, port);
+  std::vector<std::tuple<std::string, std::uint16_t, std::string>> asked;
+  judge_ = [&](std::string_view address, std::uint16_t port, std::string_view host) {
+    asked.emplace_back(address, port, host);
     return true;
   };
-  EXPECT_EQ(get(origin.host()), Failure::none);
-  ASSERT_FALSE(asked.empty());
-  for (const auto& one : asked) EXPECT_EQ(one, std::pair(std::string("127.0.0.1"), origin.port()));
+  for (int i = 0; i < 2; ++i) {
+    Order named = order("GET", "name.test:" + std::to_string(origin.port()));
+    named.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.1";
+    named.host = "name.test";
+    Recorder recorder;
+    EXPECT_EQ(send(std::move(named), recorder), Failure::none);
+  }
+  EXPECT_EQ(origin.connections(), 1);
+  ASSERT_EQ(asked.size(), 3u) << "on dialling, before the first request, and before the second";
+  for (const auto& one : asked) EXPECT_EQ(one, std::tuple("127.0.0.1"s, origin.port(), "name.test"s));
 }
 
 TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
   test::Origin origin(test::always(kOk));
-  judge_ = [](std::string_view, std::uint16_t) { return false; };
+  judge_ = [](std::string_view, std::uint16_t, std::string_view) { return false; };
   Recorder recorder;
   EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::denied);
   EXPECT_EQ(recorder.connected, 0);
@@ -34,7 +44,7 @@ TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
 TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) {
   test::Origin origin(test::always(kOk));
   const std::string host = "name.test:" + std::to_string(origin.port());
-  judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
+  judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   const std::int64_t took = quickest([&] {
     Order two = order("GET", host);
     two.pin = host + ":127.0.0.2,127.0.0.1";
@@ -51,7 +61,7 @@ TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {
     const test::ListeningSocket gone;
     nobody = gone.port();
   }
-  judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
+  judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   for (const std::string addresses : {"127.0.0.1,127.0.0.2", "127.0.0.2,127.0.0.1"}) {
     Order two = order("GET", "name.test:" + std::to_string(nobody));
     two.pin = "name.test:" + std::to_string(nobody) + ":" + addresses;
@@ -63,8 +73,9 @@ TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {
 TEST_F(JudgeTest, is_asked_again_when_a_connection_is_used_again) {
   test::Origin origin(test::always(kOk));
   EXPECT_EQ(get(origin.host()), Failure::none);
-  judge_ = [](std::string_view, std::uint16_t) { return false; };
-  EXPECT_EQ(get(origin.host()), Failure::denied);
+  judge_ = [](std::string_view, std::uint16_t, std::string_view) { return false; };
+  EXPECT_EQ(get(origin.host()), Failure::not_sent) << "there may be another address, or not";
+  EXPECT_EQ(get(origin.host()), Failure::denied) << "the connection is gone";
   run_.run_for(20'000);
   EXPECT_EQ(origin.notes().size(), 1u) << "the second request was not sent";
   EXPECT_EQ(origin.connections(), 1);
@@ -72,7 +83,7 @@ TEST_F(JudgeTest, is_asked_again_when_a_connection_is_used_again) {
 
 TEST_F(JudgeTest, a_later_failure_is_not_called_a_denial) {
   test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_until("\r\n\r\n"); });
-  judge_ = [](std::string_view address, std::uint16_t) { return address == "127.0.0.1"; };
+  judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   Order two = order("GET", "name.test:" + std::to_string(origin.port()));
   two.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
   Recorder recorder;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kept connections: used again while they are sound, and what happens when they are not. A request is never on the wire
 // twice unless the caller says so.
+#include <chrono>
+#include <list>
+#include <thread>
+
 #include "sending.h"
 
 namespace penstock::transfer {
@@ -89,17 +93,20 @@ TEST_F(ReuseTest, an_idle_connection_that_the_upstream_reset_is_not_used) {
   EXPECT_EQ(get(origin.host()), Failure::none);
 }
 
+/// Answers, and on its first connection says once more what nobody asked for, as soon as something is noted.
+void says_more_when_told(test::Origin& self, test::Socket& peer, int number) {
+  peer.read_until("\r\n\r\n");
+  peer.send(kOk);
+  if (number > 1) return;
+  while (self.notes().empty()) std::this_thread::yield();
+  peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+  self.note("sent");
+  self.note(peer.read_to_end());
+}
+
 // An answer that nobody asked for must not become the answer to the next question.
 TEST_F(ReuseTest, bytes_that_nobody_asked_for_end_the_connection) {
-  test::Origin origin([](test::Origin& self, test::Socket& peer, int number) {
-    peer.read_until("\r\n\r\n");
-    peer.send(kOk);
-    if (number > 1) return;
-    while (self.notes().empty()) std::this_thread::yield();
-    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
-    self.note("sent");
-    self.note(peer.read_to_end());
-  });
+  test::Origin origin(says_more_when_told);
   EXPECT_EQ(get(origin.host()), Failure::none);
   origin.note("now");
   wait_for_notes(origin, 2);
@@ -162,6 +169,21 @@ TEST_F(ReuseTest, nor_does_what_comes_right_behind_an_answer_become_the_next_one
   EXPECT_EQ(first.result.failure, Failure::none);
   EXPECT_EQ(next.body.find("evil"), std::string::npos);
   first.transfer.reset();
+}
+
+// On a busy machine much arrives between the loop's look at its sockets and the request that it then sends.
+TEST_F(ReuseTest, nor_does_what_came_after_the_loop_last_looked_at_the_connection) {
+  test::Origin origin(says_more_when_told);
+  EXPECT_EQ(get(origin.host()), Failure::none);
+  run_.run_for(2'000);  // the loop has turned away from the socket
+  origin.note("now");
+  while (origin.notes().size() < 2) std::this_thread::yield();
+  Recorder recorder;
+  EXPECT_EQ(send(with_length(order("POST", origin.host()), 0), recorder), Failure::not_sent);
+  EXPECT_EQ(recorder.connected, 0);
+  wait_for_notes(origin, 3);
+  EXPECT_EQ(origin.notes().back(), "") << "nothing was sent on it";
+  EXPECT_EQ(get(origin.host()), Failure::none);
 }
 
 TEST_F(ReuseTest, a_get_on_a_connection_that_dies_without_a_byte_is_stale_and_left_to_the_caller) {
@@ -266,6 +288,86 @@ TEST_F(ReuseTest, kept_connections_end_with_the_multi) {
   EXPECT_EQ(get(origin.host()), Failure::none);
   multi_.reset();
   EXPECT_TRUE(run_.run_until([&] { return origin.notes() == std::vector<std::string>{"end: "}; }));
+}
+
+class IdleTest : public ReuseTest {
+ protected:
+  IdleTest() { multi_ = std::make_unique<Multi>(run_.loop, judge_of_all(), TlsConfig{}, std::chrono::seconds(1)); }
+
+  static Multi::Judge judge_of_all() {
+    return [](std::string_view, std::uint16_t, std::string_view) { return true; };
+  }
+  bool come_to(std::size_t descriptors) {
+    return run_.run_until([&] { return test::open_descriptors() <= descriptors; });
+  }
+};
+
+/// Notes the end of each connection.
+void serve_to_the_end(test::Origin& origin, test::Socket& peer, int) {
+  while (!peer.read_until("\r\n\r\n").empty()) peer.send(kOk);
+  origin.note("end");
+}
+
+TEST_F(IdleTest, a_connection_is_closed_although_nothing_is_sent_any_more) {
+  test::Origin origin(serve_to_the_end), other(serve_to_the_end);
+  EXPECT_EQ(get(origin.host()), Failure::none);
+  EXPECT_EQ(get(other.host()), Failure::none);
+  wait_for_notes(origin, 1);
+  wait_for_notes(other, 1);
+  EXPECT_EQ(get(origin.host()), Failure::none) << "and others come about";
+  EXPECT_EQ(origin.connections(), 2);
+}
+
+TEST_F(IdleTest, a_connection_is_closed_while_another_is_in_use) {
+  test::Origin origin(serve_to_the_end), slow([](test::Origin&self, test::Socket&peer, int) {
+    peer.read_until("\r\n\r\n");
+    self.wait_for_release();
+    peer.send(kOk);
+  });
+  Recorder recorder;
+  start(order("GET", slow.host()), recorder);
+  EXPECT_EQ(get(origin.host()), Failure::none);
+  wait_for_notes(origin, 1);
+  EXPECT_EQ(recorder.done, 0);
+  slow.release();
+  finish(recorder);
+  EXPECT_EQ(recorder.result.failure, Failure::none);
+}
+
+TEST_F(IdleTest, a_connection_that_the_upstream_has_left_is_closed_on_our_side_too) {
+  EXPECT_EQ(get(test::Origin(test::always(kOk)).host()), Failure::none);
+  run_.run_for(1'000);
+  const std::size_t before = test::open_descriptors();
+  {
+    test::Origin origin(test::always(kOk));
+    EXPECT_EQ(get(origin.host()), Failure::none);
+  }
+  EXPECT_TRUE(come_to(before - 1)) << "with that of the first";
+}
+
+TEST_F(IdleTest, the_end_may_come_before_the_first_is_too_old) {
+  test::Origin origin(serve_to_the_end);
+  EXPECT_EQ(get(origin.host()), Failure::none);
+  multi_.reset();
+  wait_for_notes(origin, 1);
+}
+
+TEST_F(ReuseTest, no_more_connections_are_kept_than_may_be_and_the_latest_are) {
+  multi_->keep_at_most(3);
+  std::list<test::Origin> origins;
+  for (int i = 0; i < 12; ++i) {
+    origins.emplace_back(serve_to_the_end);
+    EXPECT_EQ(get(origins.back().host()), Failure::none);
+  }
+  std::size_t ended = 0;
+  EXPECT_TRUE(run_.run_until([&] {
+    ended = 0;
+    for (const auto& origin : origins) ended += origin.notes().size();
+    return ended >= 8;
+  })) << ended;
+  EXPECT_LE(ended, 9u);
+  EXPECT_EQ(get(origins.back().host()), Failure::none);
+  EXPECT_EQ(origins.back().connections(), 1);
 }
 
 }  // namespace

@@ -81,9 +81,10 @@ struct Recorder final : TransferEvents {
 class SendingTest : public testing::Test {
  protected:
   SendingTest()
-      : multi_(std::make_unique<Multi>(run_.loop, [this](std::string_view address, std::uint16_t port) {
-          return !judge_ || judge_(address, port);
-        })) {}
+      : multi_(std::make_unique<Multi>(run_.loop,
+                                       [this](std::string_view address, std::uint16_t port, std::string_view host) {
+                                         return !judge_ || judge_(address, port, host);
+                                       })) {}
 
   static Order order(const std::string& method, const std::string& host, const std::string& resource = "/") {
     Order order;

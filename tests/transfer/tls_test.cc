@@ -3,6 +3,7 @@
 // fails.
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -23,10 +24,10 @@ class TlsTest : public SendingTest {
  protected:
   TlsTest() { trust({.ca = authority_.file()}); }
 
-  void trust(const TlsConfig& tls) {
+  void trust(const TlsConfig& tls, std::chrono::seconds idle = std::chrono::seconds(30)) {
     multi_.reset();
     multi_ = std::make_unique<Multi>(
-        run_.loop, [](std::string_view, std::uint16_t) { return true; }, tls);
+        run_.loop, [](std::string_view, std::uint16_t, std::string_view) { return true; }, tls, idle);
   }
 
   static Order secure(const std::string& method, const Origin& origin) {
@@ -183,7 +184,7 @@ TEST_F(TlsTest, nor_one_whose_goodbye_came_with_the_answer) {
       [](Origin& self, test::Socket& peer, int) {
         peer.read_until("\r\n\r\n");
         self.note("asked");
-        while (!self.released()) std::this_thread::yield();
+        self.wait_for_release();
         peer.send(kOk);
         peer.close();
         self.note("closed");
@@ -461,6 +462,21 @@ TEST_F(TlsTest, a_connection_of_its_own_is_shared_with_nobody) {
     EXPECT_EQ(send(std::move(one), recorder), Failure::none);
   }
   EXPECT_EQ(origin.connections(), 3);
+}
+
+TEST_F(TlsTest, a_connection_that_has_been_idle_for_too_long_is_closed_although_nothing_is_sent_any_more) {
+  trust({.ca = authority_.file()}, std::chrono::seconds(1));
+  TlsServer tls(authority_.issue());
+  Origin origin(
+      [](Origin& self, test::Socket& peer, int) {
+        while (!peer.read_until("\r\n\r\n").empty()) peer.send(kOk);
+        self.note("end");
+      },
+      tls.wrap());
+  EXPECT_EQ(get_from(origin), Failure::none);
+  wait_for_notes(origin, 1);
+  EXPECT_EQ(get_from(origin), Failure::none);
+  EXPECT_EQ(origin.connections(), 2);
 }
 
 }  // namespace

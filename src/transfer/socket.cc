@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// See socket.h.
+#include "transfer/socket.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+namespace penstock::transfer {
+
+namespace {
+// The port is at the same place in both families.
+int port_of(const sockaddr_storage& end) { return ntohs(reinterpret_cast<const sockaddr_in&>(end).sin_port); }
+
+std::string text_of(const sockaddr_storage& end) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* address = end.ss_family == AF_INET6
+                            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(end).sin6_addr)
+                            : &reinterpret_cast<const sockaddr_in&>(end).sin_addr;
+  return inet_ntop(end.ss_family, address, text.data(), text.size()) ? text.data() : "";
+}
+}  // namespace
+
+bool Socket::speaks_unasked() const {
+  if (secured) return secured->speaks_unasked(fd);
+  char byte = 0;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
+bool Socket::note_ends() {
+  sockaddr_storage local{}, other{};
+  socklen_t size = sizeof local, other_size = sizeof other;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &size) != 0) return false;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&other), &other_size) != 0) return false;
+  address = text_of(other);
+  port = port_of(other);
+  local_port = port_of(local);
+  return true;
+}
+
+void Socket::hang_up(char* buffer, std::size_t size) const {
+  ::shutdown(fd, SHUT_RDWR);
+  // An upstream in the middle of talking must hear RST when it is closed, or it would wait for us to listen.
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  // Only one that has nothing to read and no error to report is seen to be dead.
+  while (::recv(fd, buffer, size, MSG_DONTWAIT) > 0) {
+  }
+}
+
+}  // namespace penstock::transfer
