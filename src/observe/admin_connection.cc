@@ -9,16 +9,11 @@ namespace penstock::observe {
 namespace {
 
 constexpr std::int64_t kIdle = 60'000'000;
+constexpr std::int64_t kHead = 5'000'000;  // from connecting, or from its first byte
 constexpr std::size_t kMostUntaken = 4 * 1024 * 1024;
 
 // Room for a browser's cookies of the same host.
-CapsConfig caps() {
-  CapsConfig caps;
-  caps.header_bytes = 32 * 1024;
-  caps.header_count = 100;
-  caps.target_bytes = 2 * 1024;
-  return caps;
-}
+constexpr CapsConfig kCaps{.header_bytes = 32 * 1024, .header_count = 100, .target_bytes = 2 * 1024};
 
 // Also of a target in absolute form, which a server must understand.
 std::string_view path_of(std::string_view target) {
@@ -33,12 +28,12 @@ std::string_view path_of(std::string_view target) {
 }  // namespace
 
 AdminConnection::AdminConnection(std::uint64_t id, loop::Loop& loop, std::unique_ptr<loop::Stream> stream, Pages& pages)
-    : id_(id), loop_(loop), stream_(std::move(stream)), pages_(pages), parser_(caps(), *this), idle_(loop, [this] {
+    : id_(id), loop_(loop), stream_(std::move(stream)), pages_(pages), parser_(kCaps, *this), idle_(loop, [this] {
         pages_.ended(id_);
       }) {
   stream_->listen_to(*this);
   stream_->read_on();
-  rest();
+  await_head();
 }
 
 void AdminConnection::on_read(std::string_view bytes) {
@@ -62,6 +57,7 @@ void AdminConnection::advance() {
 
 bool AdminConnection::read_request() {
   if (unread_.empty()) return false;
+  if (!asking_) await_head();
   const auto [consumed, state] = parser_.consume(unread_);
   unread_.erase(0, consumed);
   if (state == http::RequestParser::State::failed) {
@@ -73,7 +69,10 @@ bool AdminConnection::read_request() {
 }
 
 void AdminConnection::answer_request() {
-  if (const auto answer = pages_.answer(id_, head_.method, path_of(head_.target))) return write(*answer);
+  asking_ = false;
+  has_asked_ = true;
+  rest();
+  if (const auto answer = pages_.answer(id_, head_, path_of(head_.target))) return write(*answer);
   answering_ = true;
   stream_->read_off();
 }
@@ -107,7 +106,17 @@ void AdminConnection::refuse(const http::Refusal& refusal) {
   last_ = true;
 }
 
-void AdminConnection::rest() { idle_.start(loop_.now() + kIdle); }
+/// However its bytes come.
+void AdminConnection::await_head() {
+  asking_ = true;
+  last_moved_ = loop_.now();
+  idle_.start(last_moved_ + kHead);
+}
+
+void AdminConnection::rest() {
+  last_moved_ = loop_.now();
+  idle_.start(last_moved_ + kIdle);
+}
 
 void AdminConnection::end() {
   loop::Stream::close_gently(std::move(stream_));

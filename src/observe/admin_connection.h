@@ -29,7 +29,8 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   class Pages {
    public:
     /// Nothing: the answer comes later, through answer_later(), unless the connection has ended by then.
-    virtual std::optional<Answer> answer(std::uint64_t connection, std::string_view method, std::string_view path) = 0;
+    virtual std::optional<Answer> answer(std::uint64_t connection, const http::RequestHead& head,
+                                         std::string_view path) = 0;
     /// Destroy the connection.
     virtual void ended(std::uint64_t connection) = 0;
 
@@ -41,6 +42,11 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
 
   /// The connection may be gone after it.
   void answer_later(const Answer& answer);
+
+  /// No answer is awaited, made or taken.
+  bool is_idle() const { return !answering_ && stream_->queued() == 0; }
+  bool has_asked() const { return has_asked_; }
+  std::int64_t last_moved() const { return last_moved_; }
 
  private:
   void on_read(std::string_view bytes) override;
@@ -55,6 +61,7 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   void answer_request();
   void write(const Answer& answer);
   void refuse(const http::Refusal& refusal);
+  void await_head();
   void rest();
   void end();
 
@@ -66,6 +73,9 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   loop::Timer idle_;
   std::string unread_;
   http::RequestHead head_;
+  std::int64_t last_moved_ = 0;
+  bool has_asked_ = false;  // a whole request, at any time
+  bool asking_ = false;     // a head has begun
   bool whole_ = false;      // head_ is a request to be answered
   bool answering_ = false;  // its answer is under way
   bool last_ = false;       // the connection ends with what was written

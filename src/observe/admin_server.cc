@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "http/browser.h"
 #include "loop/listener.h"
 #include "observe/admin_connection.h"
 
@@ -30,16 +31,18 @@ struct AdminServer::Inside final : AdminConnection::Pages {
   Inside(loop::Loop& its_loop, const Config& its_config, Metrics& its_metrics, SnapshotSource source,
          std::function<std::uint64_t()> dropped)
       : loop(its_loop),
-        config(its_config),
+        config(std::make_shared<const Config>(its_config)),
         metrics(its_metrics),
         snapshot(std::move(source)),
         events_dropped(std::move(dropped)) {}
   ~Inside();
 
   void accept(std::unique_ptr<loop::Stream> stream);
-  std::optional<Answer> answer(std::uint64_t connection, std::string_view method, std::string_view path) override;
+  bool make_room();
+  std::optional<Answer> answer(std::uint64_t connection, const http::RequestHead& head, std::string_view path) override;
   void ended(std::uint64_t connection) override { connections.erase(connection); }
 
+  bool is_for(const http::RequestHead& head) const;
   Answer readiness() const;
   void answer_with_metrics(std::uint64_t connection);
   void answer_with_status(std::uint64_t connection);
@@ -47,7 +50,7 @@ struct AdminServer::Inside final : AdminConnection::Pages {
   void deliver(std::uint64_t connection, const Answer& answer);
 
   loop::Loop& loop;
-  Config config;  // with the address that was really bound
+  std::shared_ptr<const Config> config;  // with the address that was really bound; a text under way keeps its own
   Metrics& metrics;
   SnapshotSource snapshot;
   std::function<std::uint64_t()> events_dropped;
@@ -63,13 +66,38 @@ AdminServer::Inside::~Inside() {
 }
 
 void AdminServer::Inside::accept(std::unique_ptr<loop::Stream> stream) {
-  if (connections.size() >= kMostConnections) return;
+  if (connections.size() >= kMostConnections && !make_room()) return;
   const std::uint64_t id = ++last_id;
   connections.emplace(id, std::make_unique<AdminConnection>(id, loop, std::move(stream), *this));
 }
 
-std::optional<Answer> AdminServer::Inside::answer(std::uint64_t connection, std::string_view method,
+/// Who says nothing shall keep nobody out: a probe that is not answered may cost this process its life.
+bool AdminServer::Inside::make_room() {
+  auto least = connections.end();
+  const auto worth = [](const AdminConnection& one) { return std::pair(one.has_asked(), one.last_moved()); };
+  for (auto place = connections.begin(); place != connections.end(); ++place) {
+    if (!place->second->is_idle()) continue;
+    if (least == connections.end() || worth(*place->second) < worth(*least->second)) least = place;
+  }
+  if (least == connections.end()) return false;
+  connections.erase(least);
+  return true;
+}
+
+/// Not for pages in browsers. On loopback a name that any page could have is one; elsewhere whoever scrapes may know us
+/// by such a name.
+bool AdminServer::Inside::is_for(const http::RequestHead& head) const {
+  const auto& address = config->admin.listen.address;
+  const bool loopback = address == "::1" || address.starts_with("127.");
+  return !http::comes_from_other_page(head.fields) &&
+         (!loopback || http::is_our_host(head.fields, config->proxy.names));
+}
+
+std::optional<Answer> AdminServer::Inside::answer(std::uint64_t connection, const http::RequestHead& head,
                                                   std::string_view path) {
+  const std::string_view method = head.method;
+  if (!is_for(head))
+    return Answer{.status = 403, .body = "Not for pages in browsers, nor by a name that one could have.\n"};
   const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz" || path == "/status";
   if (!known) return Answer{.status = 404, .body = "There is " + std::string{kPages} + " here.\n"};
   if (method != "GET" && method != "HEAD") {
@@ -92,7 +120,8 @@ void AdminServer::Inside::answer_with_metrics(std::uint64_t connection) {
 }
 
 void AdminServer::Inside::answer_with_status(std::uint64_t connection) {
-  write_elsewhere(connection, "application/json", [this, now = snapshot()] { return status_json(now, config); });
+  write_elsewhere(connection, "application/json",
+                  [config = config, now = snapshot()] { return status_json(now, *config); });
 }
 
 void AdminServer::Inside::write_elsewhere(std::uint64_t connection, std::string type,
@@ -115,14 +144,23 @@ void AdminServer::Inside::deliver(std::uint64_t connection, const Answer& answer
 
 std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loop& loop, const Config& config,
                                                                        Metrics& metrics, SnapshotSource snapshot,
-                                                                       std::function<std::uint64_t()> events_dropped) {
+                                                                       std::function<std::uint64_t()> events_dropped,
+                                                                       int handed_over) {
   auto inside = std::make_unique<Inside>(loop, config, metrics, std::move(snapshot), std::move(events_dropped));
-  auto listener = loop::Listener::listen(loop, config.admin.listen,
-                                         [server = inside.get()](auto stream) { server->accept(std::move(stream)); });
+  auto listener = loop::Listener::listen(
+      loop, config.admin.listen, [server = inside.get()](auto stream) { server->accept(std::move(stream)); }, 0,
+      handed_over);
   if (!listener) return std::unexpected(std::move(listener.error()));
   inside->listener = std::move(*listener);
-  inside->config.admin.listen = inside->listener->bound();
-  return std::unique_ptr<AdminServer>{new AdminServer(std::move(inside))};
+  auto server = std::unique_ptr<AdminServer>{new AdminServer(std::move(inside))};
+  server->change(config);
+  return server;
+}
+
+void AdminServer::change(const Config& config) {
+  auto shown = std::make_shared<Config>(config);
+  shown->admin.listen = bound();
+  inside_->config = std::move(shown);
 }
 
 AdminServer::AdminServer(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}

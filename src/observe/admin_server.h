@@ -23,12 +23,15 @@ class AdminServer {
   using SnapshotSource = std::function<Snapshot()>;
 
   /// `config.proxy.listen` is shown as it is given: pass it with the port that was really bound. `metrics` outlives the
-  /// server.
+  /// server. `handed_over` as in Listener.
   static std::expected<std::unique_ptr<AdminServer>, Error> listen(loop::Loop& loop, const Config& config,
                                                                    Metrics& metrics, SnapshotSource snapshot,
-                                                                   std::function<std::uint64_t()> events_dropped);
+                                                                   std::function<std::uint64_t()> events_dropped,
+                                                                   int handed_over = -1);
   ~AdminServer();  ///< closes its connections; waits for a text under way
 
+  /// What /status shows from now on; likewise.
+  void change(const Config& config);
   Endpoint bound() const;  ///< with the port that was really bound
 
  private:

@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t kQueuedMessages = 1024;
 constexpr std::size_t kMessageBytes = 64 * 1024;
-constexpr std::chrono::seconds kPatienceAtTheEnd{2};
+constexpr std::chrono::seconds kPatienceAtTheEnd{2};        // with a reader that is slow
+constexpr std::chrono::milliseconds kSilenceAtTheEnd{400};  // and with one that reads nothing
 
 // A message carries, where spdlog has the line of the source, how often the file had been opened anew before it: that
 // word of a rotation is never lost, even if the message that brought it is.
@@ -62,7 +63,7 @@ struct EventLog::Inside {
                                                     spdlog::async_overflow_policy::overrun_oldest);
   }
   ~Inside() {
-    output->hurry(kPatienceAtTheEnd);
+    output->hurry(kPatienceAtTheEnd, kSilenceAtTheEnd);
     pool.reset();
   }
 
@@ -123,9 +124,15 @@ void EventLog::flush() {
   if (inside_ && inside_->line_count > 0) inside_->post();
 }
 
-void EventLog::reopen() {
-  if (!inside_) return;
+std::expected<Descriptor, Error> EventLog::open_anew(const std::string& target) {
+  if (target == "off") return Descriptor{};
+  return EventOutput::open_anew(target);
+}
+
+void EventLog::reopen(Descriptor file) {
+  if (!inside_ || !file) return;
   flush();
+  inside_->output->offer(std::move(file));
   ++inside_->opened;
   inside_->post();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes events as JSON lines, in order, through spdlog's asynchronous logger with a thread and a queue of its own. A
 // slow or full disk never stalls the caller: the oldest lines are dropped and counted. Lines are written by hand,
-// escaped; bytes that are not UTF-8 are replaced. All calls on the loop's thread but dropped().
+// escaped; bytes that are not UTF-8 are replaced. All calls on the loop's thread but where it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "observe/descriptor.h"
 #include "penstock/error.h"
 #include "penstock/event.h"
 
@@ -26,8 +27,10 @@ class EventLog {
   void record(const Event& event);
   /// Hands the lines of this loop turn to the logger as one message. Call at the end of each turn.
   void flush();
-  /// Opens the file anew, for rotation: what was recorded before goes to the old file. Never blocks.
-  void reopen();
+  /// For rotation: the file of that name as it is by now, to go on in; nothing for stdout, stderr and off. Any thread.
+  static std::expected<Descriptor, Error> open_anew(const std::string& target);
+  /// Goes on there: what was recorded before goes to the old file. Never blocks.
+  void reopen(Descriptor file);
   /// Lines lost to a slow disk so far. Any thread.
   std::uint64_t dropped() const;
 

@@ -45,6 +45,8 @@ Descriptor share(int standard) {
   return Descriptor{::fcntl(standard, F_DUPFD_CLOEXEC, 0)};
 }
 
+bool is_standard(const std::string& target) { return target == "stdout" || target == "stderr"; }
+
 Error cannot_open(const std::string& target) {
   return {.token = "", .message = "cannot write events to " + target + ": " + std::strerror(errno)};
 }
@@ -55,33 +57,22 @@ std::uint64_t line_ends(std::string_view bytes) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    if (number_ >= 0) ::close(number_);
-    number_ = other.release();
-  }
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
-int Descriptor::release() { return std::exchange(number_, -1); }
-
 std::expected<std::unique_ptr<EventOutput>, Error> EventOutput::open(const std::string& target) {
-  const bool standard = target == "stdout" || target == "stderr";
-  Descriptor sink = standard ? share(target == "stdout" ? STDOUT_FILENO : STDERR_FILENO) : open_file(target);
+  Descriptor sink = is_standard(target) ? share(target == "stdout" ? STDOUT_FILENO : STDERR_FILENO) : open_file(target);
   if (!sink) return std::unexpected(cannot_open(target));
   Descriptor wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   if (!wake) return std::unexpected(cannot_open(target));
-  return std::unique_ptr<EventOutput>{new EventOutput(standard ? "" : target, std::move(sink), std::move(wake))};
+  return std::unique_ptr<EventOutput>{new EventOutput(std::move(sink), std::move(wake))};
 }
 
-EventOutput::EventOutput(std::string path, Descriptor sink, Descriptor wake)
-    : path_(std::move(path)), wake_(std::move(wake)) {
-  adopt(std::move(sink));
+std::expected<Descriptor, Error> EventOutput::open_anew(const std::string& target) {
+  if (is_standard(target)) return Descriptor{};
+  Descriptor next = open_file(target);
+  if (!next) return std::unexpected(cannot_open(target));
+  return next;
 }
+
+EventOutput::EventOutput(Descriptor sink, Descriptor wake) : wake_(std::move(wake)) { adopt(std::move(sink)); }
 
 void EventOutput::adopt(Descriptor sink) {
   sink_ = std::move(sink);
@@ -89,9 +80,14 @@ void EventOutput::adopt(Descriptor sink) {
   torn_ = false;
 }
 
+void EventOutput::offer(Descriptor next) {
+  const std::lock_guard lock(offering_);
+  offered_ = std::move(next);
+}
+
 void EventOutput::reopen() {
-  if (path_.empty()) return;
-  if (Descriptor anew = open_file(path_)) adopt(std::move(anew));
+  const std::lock_guard lock(offering_);
+  if (offered_) adopt(std::exchange(offered_, Descriptor{}));
 }
 
 void EventOutput::write(std::string_view lines) {
@@ -124,8 +120,11 @@ bool EventOutput::wait_until_writable() {
   for (int left = milliseconds_left(); left != 0; left = milliseconds_left()) {
     pollfd watched[] = {{sink_.number(), POLLOUT, 0}, {wake_.number(), POLLIN, 0}};
     const bool hurried = left > 0;
-    if (::poll(watched, hurried ? 1 : 2, left) < 0 && errno != EINTR) return false;
+    const int silence = hurried ? std::min(left, silence_.load(std::memory_order_relaxed)) : left;
+    const int heard = ::poll(watched, hurried ? 1 : 2, silence);
+    if (heard < 0 && errno != EINTR) return false;
     if (watched[0].revents != 0) return true;
+    if (heard == 0) deadline_.store(steady_now(), std::memory_order_release);
   }
   return false;
 }
@@ -138,7 +137,8 @@ int EventOutput::milliseconds_left() const {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
 }
 
-void EventOutput::hurry(std::chrono::nanoseconds patience) {
+void EventOutput::hurry(std::chrono::nanoseconds patience, std::chrono::milliseconds silence) {
+  silence_.store(static_cast<int>(silence.count()), std::memory_order_relaxed);
   deadline_.store(steady_now() + patience.count(), std::memory_order_release);
   const std::uint64_t one = 1;
   // Cannot fail in a way that matters: the counter of a fresh eventfd has room.

@@ -8,46 +8,38 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "observe/descriptor.h"
 #include "penstock/error.h"
 
 namespace penstock::observe {
-
-/// A file descriptor, closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  int number() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int release();
-  int number_;
-};
 
 class EventOutput {
  public:
   /// `target`: stdout, stderr, or a file's path, which is created where it is missing.
   static std::expected<std::unique_ptr<EventOutput>, Error> open(const std::string& target);
 
+  /// The same file once more, or what is there by now; nothing for stdout and stderr. Any thread.
+  static std::expected<Descriptor, Error> open_anew(const std::string& target);
+
   /// Whole lines. Waits while a pipe is full. The writer's thread only.
   void write(std::string_view lines);
-  /// Opens the file anew; goes on with the old one where that fails. The writer's thread only.
+  /// What reopen() shall go on with. Any thread.
+  void offer(Descriptor next);
+  /// Goes on with what was offered. The writer's thread only.
   void reopen();
 
-  /// From now on write() waits for `patience` at most, all calls together, and drops what is left. Any thread.
-  void hurry(std::chrono::nanoseconds patience);
+  /// From now on write() waits for `patience` at most, all calls together, and no longer than `silence` for the next
+  /// bytes to be taken; then it drops what is left. Any thread, once.
+  void hurry(std::chrono::nanoseconds patience, std::chrono::milliseconds silence);
   /// Lines that could not be written. Any thread.
   std::uint64_t unwritten() const { return unwritten_.load(std::memory_order_relaxed); }
 
  private:
-  EventOutput(std::string path, Descriptor sink, Descriptor wake);
+  EventOutput(Descriptor sink, Descriptor wake);
   void adopt(Descriptor sink);
   std::size_t write_some(std::string_view bytes);
   bool wait_until_writable();
@@ -55,13 +47,15 @@ class EventOutput {
 
   static constexpr std::int64_t kForever = INT64_MAX;
 
-  std::string path_;  // empty: stdout or stderr, never opened anew
   Descriptor sink_;
   Descriptor wake_;                               // an eventfd: interrupts the wait when the hurry begins
   bool blocking_ = false;                         // a write could block: wait first, and write no more than surely fits
   bool torn_ = false;                             // the last line written lacks its end
   std::atomic<std::int64_t> deadline_{kForever};  // ns on the steady clock
+  std::atomic<int> silence_{0};                   // ms, while there is a deadline
   std::atomic<std::uint64_t> unwritten_{0};
+  std::mutex offering_;
+  Descriptor offered_;
 };
 
 }  // namespace penstock::observe

@@ -24,6 +24,7 @@ struct Families {
   Counters& refusals;
   Counters& busy;
   Counters& limit_waits;
+  Counters& client_handshakes;
   Gauges& pending;
   Gauges& max_pending;
   Gauges& fullest_queue;
@@ -40,7 +41,11 @@ struct Families {
   // Of the whole process
   Histograms& loop_lag;
   Counters& events_dropped;
+  Counters& config_reloads;
   Gauges& connections;
+  Counters& turned_away;
+  Counters& accept_pauses;
+  Gauges& authority_end;
   Gauges& tunnels;
   Counters& tunnel_bytes;
   Counters& redis_calls;

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "observe/families.h"
@@ -20,35 +23,81 @@ namespace penstock::observe {
 struct Metrics::Inside {
   explicit Inside(const Config& config);
   void set_tunnels(const TunnelTotals& now);
-  UpstreamMetrics& labelled(std::size_t entry) { return upstreams[entry < upstreams.size() ? entry : 0]; }
+  void set_turned_away(const Snapshot& now);
+  void set_authority_end(std::optional<std::int64_t> now);
+  void add(std::size_t entry, const std::string& label, const UpstreamSettings& settings);
+  std::size_t place_of(std::size_t entry) const { return entry < upstreams.size() && upstreams[entry] ? entry : 0; }
 
   prometheus::Registry registry;
   Families families{registry};
-  std::vector<UpstreamMetrics> upstreams;  // by entry: "*", then the configured ones
+  std::vector<std::unique_ptr<UpstreamMetrics>>
+      upstreams;  // by entry: "*", then the configured ones; some are nobody's
   prometheus::Histogram& loop_lag = families.loop_lag.Add({}, lag_bounds());
   prometheus::Counter& events_dropped = families.events_dropped.Add({});
+  prometheus::Counter& reloads_good = families.config_reloads.Add({{"result", "success"}});
+  prometheus::Counter& reloads_bad = families.config_reloads.Add({{"result", "failed"}});
   prometheus::Gauge& connections = families.connections.Add({});
+  prometheus::Counter& refused_in_all = families.turned_away.Add({{"kind", "connections"}});
+  prometheus::Counter& refused_of_client = families.turned_away.Add({{"kind", "connectionsPerClient"}});
+  prometheus::Counter& accept_pauses = families.accept_pauses.Add({});
+  prometheus::Gauge* authority_end = nullptr;  // where there is one
   prometheus::Gauge& tunnels = families.tunnels.Add({});
   prometheus::Counter& tunnel_bytes_in = families.tunnel_bytes.Add({{"direction", "in"}});
   prometheus::Counter& tunnel_bytes_out = families.tunnel_bytes.Add({{"direction", "out"}});
   std::optional<RedisMetrics> redis;  // where one is configured
   std::uint64_t dropped_counted = 0;
   TunnelTotals tunnels_counted;
+  TurnedAway turned_away_counted;
+  std::uint64_t pauses_counted = 0;
 };
 
 Metrics::Inside::Inside(const Config& config) {
-  upstreams.reserve(config.upstreams.size() + 1);
-  upstreams.emplace_back(families, "*", config.unmatched);
-  for (const UpstreamConfig& one : config.upstreams) upstreams.emplace_back(families, one.name, one.settings);
+  add(0, "*", config.unmatched);
+  for (const UpstreamConfig& one : config.upstreams) add(upstreams.size(), one.name, one.settings);
   if (config.redis) redis.emplace(families);
   families.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
+}
+
+void Metrics::Inside::add(std::size_t entry, const std::string& label, const UpstreamSettings& settings) {
+  upstreams.resize(std::max(upstreams.size(), entry + 1));
+  upstreams[entry] = std::make_unique<UpstreamMetrics>(families, label, settings);
 }
 
 Metrics::Metrics(const Config& config) : inside_(std::make_unique<Inside>(config)) {}
 
 Metrics::~Metrics() = default;
 
-void Metrics::record(const Event& event) { inside_->labelled(event.upstream.empty() ? 0 : event.entry).record(event); }
+void Metrics::change(const Config& config, const Snapshot& snapshot) {
+  auto& upstreams = inside_->upstreams;
+  std::unordered_map<std::string_view, const UpstreamSettings*> settings;
+  for (const UpstreamConfig& one : config.upstreams) settings[one.name] = &one.settings;
+  std::unordered_map<std::string_view, std::unique_ptr<UpstreamMetrics>> known;
+  for (auto& one : std::exchange(upstreams, {})) {
+    if (!one) continue;
+    const std::string_view label = one->label();
+    known[label] = std::move(one);
+  }
+  upstreams.push_back(std::move(known["*"]));
+  upstreams[0]->change(config.unmatched);
+  for (const UpstreamSnapshot& one : snapshot.upstreams) {
+    if (one.entry == 0) continue;
+    const auto its_settings = settings.find(one.name);  // none: it is gone, and serves who is still there
+    const auto before = known.find(one.name);
+    if (before == known.end()) {
+      if (its_settings != settings.end()) inside_->add(one.entry, one.name, *its_settings->second);
+      continue;
+    }
+    upstreams.resize(std::max(upstreams.size(), one.entry + 1));
+    upstreams[one.entry] = std::move(before->second);
+    if (its_settings != settings.end()) upstreams[one.entry]->change(*its_settings->second);
+  }
+}
+
+void Metrics::record(const Event& event) {
+  inside_->upstreams[inside_->place_of(event.upstream.empty() ? 0 : event.entry)]->record(event);
+}
+
+void Metrics::reloaded(bool success) { (success ? inside_->reloads_good : inside_->reloads_bad).Increment(); }
 
 void Metrics::loop_lag(Duration late) { inside_->loop_lag.Observe(std::chrono::duration<double>(late).count()); }
 
@@ -63,20 +112,39 @@ void Metrics::Inside::set_tunnels(const TunnelTotals& now) {
   tunnel_bytes_out.Increment(static_cast<double>(now.bytes_out - before.bytes_out));
 }
 
+void Metrics::Inside::set_turned_away(const Snapshot& now) {
+  const TurnedAway before = std::exchange(turned_away_counted, now.turned_away);
+  refused_in_all.Increment(static_cast<double>(now.turned_away.in_all - before.in_all));
+  refused_of_client.Increment(static_cast<double>(now.turned_away.of_client - before.of_client));
+  const std::uint64_t pauses_before = std::exchange(pauses_counted, now.accept_pauses);
+  accept_pauses.Increment(static_cast<double>(now.accept_pauses - pauses_before));
+}
+
+void Metrics::Inside::set_authority_end(std::optional<std::int64_t> now) {
+  if (!now && authority_end) families.authority_end.Remove(std::exchange(authority_end, nullptr));
+  if (!now) return;
+  if (!authority_end) authority_end = &families.authority_end.Add({});
+  authority_end->Set(static_cast<double>(*now));
+}
+
 void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at) {
   std::vector<Occupancy> occupancies(inside_->upstreams.size());
   for (const UpstreamSnapshot& one : snapshot.upstreams) {
-    Occupancy& sum = occupancies[one.entry < occupancies.size() ? one.entry : 0];
+    Occupancy& sum = occupancies[inside_->place_of(one.entry)];
     sum.pending += one.pending;
     sum.in_flight += one.in_flight;
     sum.fullest = std::max(sum.fullest, one.pending);
     sum.holds += one.holds;
+    if (one.entry != 0) sum.handshakes = one.handshakes;
   }
-  for (std::size_t entry = 0; entry < occupancies.size(); ++entry)
-    inside_->upstreams[entry].set(occupancies[entry], at);
+  for (std::size_t entry = 0; entry < occupancies.size(); ++entry) {
+    if (inside_->upstreams[entry]) inside_->upstreams[entry]->set(occupancies[entry], at);
+  }
   if (inside_->redis && snapshot.redis) inside_->redis->set(*snapshot.redis);
   inside_->connections.Set(static_cast<double>(snapshot.connections));
   inside_->set_tunnels(snapshot.tunnels);
+  inside_->set_turned_away(snapshot);
+  inside_->set_authority_end(snapshot.authority_end);
   const std::uint64_t before = std::exchange(inside_->dropped_counted, events_dropped);
   inside_->events_dropped.Increment(static_cast<double>(events_dropped - before));
 }

@@ -20,9 +20,15 @@ class Metrics {
   explicit Metrics(const Config& config);
   ~Metrics();
 
+  /// The configuration is another one. `snapshot` tells which name has which entry now: series stay with their name,
+  /// and go with one that is not there any more.
+  void change(const Config& config, const Snapshot& snapshot);
+
   void record(const Event& event);
   /// The gauges, from the state at the moment of a scrape. `at` is µs on the loop's monotonic clock, as in Event.
   void set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at);
+  /// Of a configuration that was to replace another.
+  void reloaded(bool success);
   /// How late a 10 ms timer of the loop came.
   void loop_lag(Duration late);
   /// Of one call to Redis that was answered.

@@ -23,12 +23,16 @@ std::int64_t wall_now() {
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
 // One notice is one line, whatever a peer put into it.
+void append_text(std::string& line, std::string_view text) {
+  for (const char c : text.substr(0, kLongestNotice)) line += is_control(c) ? ' ' : c;
+  line += '\n';
+}
+
 std::string line_of(const Notice& notice) {
   std::string line;
   append_timestamp(line, wall_now());
   line.append(" ").append(name_of(notice.level)).append(" ");
-  for (const char c : notice.text.substr(0, kLongestNotice)) line += is_control(c) ? ' ' : c;
-  line += '\n';
+  append_text(line, notice.text);
   return line;
 }
 
@@ -49,6 +53,12 @@ std::string_view name_of(LogLevel level) {
     case LogLevel::off: return "off";
   }
   return "";
+}
+
+void say_plainly(std::string_view text) {
+  std::string line;
+  append_text(line, text);
+  write_now(line);
 }
 
 NoticeSink notices_to_stderr(LogLevel level) {

@@ -30,8 +30,17 @@ std::string text_of(const Match& match) {
 
 double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
+const char* text_of(Https https) {
+  switch (https) {
+    case Https::tunnel: break;
+    case Https::originate: return "originate";
+    case Https::intercept: return "intercept";
+  }
+  return "tunnel";
+}
+
 Json settings_json(const UpstreamSettings& settings) {
-  const auto& [connect, first_byte, idle, total, tunnel_idle] = settings.timeouts;
+  const auto& [connect, first_byte, idle, total, body, tunnel_idle] = settings.timeouts;
   return {{"maxConcurrent", settings.max_concurrent},
           {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
           {"timeouts",
@@ -39,8 +48,17 @@ Json settings_json(const UpstreamSettings& settings) {
             {"firstByte", text_of(first_byte)},
             {"idle", text_of(idle)},
             {"total", text_of(total)},
+            {"body", text_of(body)},
             {"tunnelIdle", text_of(tunnel_idle)}}},
-          {"https", settings.https == Https::originate ? "originate" : "tunnel"}};
+          {"https", text_of(settings.https)}};
+}
+
+/// With the time-outs of the connection, which stand there.
+Json defaults_json(const Config& config) {
+  Json json = settings_json(config.defaults);
+  json["timeouts"]["header"] = text_of(config.connection.header);
+  json["timeouts"]["keepAlive"] = text_of(config.connection.keep_alive);
+  return json;
 }
 
 struct ParametersJson {
@@ -120,8 +138,10 @@ Json configuration_json(const Config& config) {
        {{"listen", to_string(config.proxy.listen)}, {"via", config.proxy.via}, {"grace", text_of(config.proxy.grace)}}},
       {"admin", {{"listen", to_string(config.admin.listen)}}},
       {"log", {{"level", name_of(config.log.level)}, {"events", config.log.events}}},
+      {"intercept",
+       {{"ca", config.intercept.ca}, {"key", config.intercept.key}, {"bypassOnPin", config.intercept.bypass_on_pin}}},
       {"redis", redis_json(config.redis)},
-      {"defaults", settings_json(config.defaults)},
+      {"defaults", defaults_json(config)},
       {"unmatched", config.pass_unmatched ? "pass" : "deny"},
       {"upstreams", std::move(entries)}};
 }
@@ -133,6 +153,11 @@ Json totals_json(const Totals& totals) {
           {"refused", totals.refused}};
 }
 
+Json handshakes_json(const HandshakeTotals& totals) {
+  return {{"done", totals.done},     {"rejected", totals.rejected},  {"left", totals.left},
+          {"failed", totals.failed}, {"timedOut", totals.timed_out}, {"bypassed", totals.bypassed}};
+}
+
 Json upstream_json(const UpstreamSnapshot& upstream) {
   return {{"name", upstream.name},
           {"pending", upstream.pending},
@@ -140,7 +165,8 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
           {"maxConcurrent", upstream.max_concurrent},
           {"holds", upstream.holds},
           {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
-          {"totals", totals_json(upstream.totals)}};
+          {"totals", totals_json(upstream.totals)},
+          {"handshakes", handshakes_json(upstream.handshakes)}};
 }
 
 Json redis_state_json(const std::optional<RedisSnapshot>& redis) {

@@ -16,6 +16,12 @@ constexpr std::array kOutcomeNames = {
     std::pair{Outcome::refused, "refused"},
 };
 
+constexpr std::array kHandshakeResults = {
+    std::pair{&HandshakeTotals::done, "done"},           std::pair{&HandshakeTotals::rejected, "rejected"},
+    std::pair{&HandshakeTotals::left, "left"},           std::pair{&HandshakeTotals::failed, "failed"},
+    std::pair{&HandshakeTotals::timed_out, "timed_out"}, std::pair{&HandshakeTotals::bypassed, "bypassed"},
+};
+
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 void observe(prometheus::Histogram& histogram, std::optional<Duration> duration) {
@@ -45,7 +51,9 @@ std::size_t place_of(Outcome outcome) { return static_cast<std::size_t>(outcome)
 UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const UpstreamSettings& settings)
     : families_(families),
       label_(std::move(label)),
-      max_pending_(settings.queue.max_pending),
+      max_pending_shown_(families.max_pending.Add({{"upstream", label_}})),
+      max_wait_(families.max_wait.Add({{"upstream", label_}})),
+      max_concurrent_(families.max_concurrent.Add({{"upstream", label_}})),
       busy_(families.busy.Add({{"upstream", label_}})),
       pending_(families.pending.Add({{"upstream", label_}})),
       in_flight_(families.in_flight.Add({{"upstream", label_}})),
@@ -60,24 +68,85 @@ UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const Up
   for (const auto& [outcome, name] : kOutcomeNames) {
     requests_[place_of(outcome)] = &families.requests.Add({{"upstream", label_}, {"outcome", name}});
   }
-  add_limits(settings.limits);
-  families.max_pending.Add({{"upstream", label_}}).Set(static_cast<double>(max_pending_));
-  families.max_wait.Add({{"upstream", label_}}).Set(seconds(settings.queue.max_wait));
-  families.max_concurrent.Add({{"upstream", label_}}).Set(settings.max_concurrent);
+  change(settings);
 }
 
-void UpstreamMetrics::add_limits(const std::vector<LimitConfig>& limits) {
-  const auto add = [this](std::string name) {
-    limit_waits_.emplace_back(name, &families_.limit_waits.Add({{"upstream", label_}, {"limit", name}}));
-  };
-  for (const LimitConfig& limit : limits) {
-    const std::string name{limit_name(limit)};
-    add(name);
-    const auto rate = std::visit(Rate{}, limit.kind);
-    if (rate && limit.per == LimitConfig::Per::upstream)
-      families_.limit_rate.Add({{"upstream", label_}, {"limit", name}}).Set(*rate);
+UpstreamMetrics::~UpstreamMetrics() {
+  show({});
+  show_handshakes(false);
+  for (const auto& [name, waits] : limit_waits_) families_.limit_waits.Remove(waits);
+  for (auto* outcome : requests_) families_.requests.Remove(outcome);
+  for (auto* code : responses_) {
+    if (code) families_.responses.Remove(code);
   }
-  for (const char* of_nobody : {"hold", "redis"}) add(of_nobody);
+  for (const auto& [kind, refused] : refusals_) families_.refusals.Remove(refused);
+  for (auto [family, gauge] : {std::pair{&families_.max_pending, &max_pending_shown_},
+                               {&families_.max_wait, &max_wait_},
+                               {&families_.max_concurrent, &max_concurrent_},
+                               {&families_.pending, &pending_},
+                               {&families_.in_flight, &in_flight_},
+                               {&families_.fullest_queue, &fullest_queue_},
+                               {&families_.holds, &holds_},
+                               {&families_.rps, &rps_},
+                               {&families_.mean_latency, &mean_latency_}}) {
+    family->Remove(gauge);
+  }
+  families_.busy.Remove(&busy_);
+  families_.wait.Remove(&wait_);
+  families_.flight.Remove(&flight_);
+  families_.first_byte.Remove(&first_byte_);
+}
+
+void UpstreamMetrics::change(const UpstreamSettings& settings) {
+  max_pending_ = settings.queue.max_pending;
+  max_pending_shown_.Set(static_cast<double>(max_pending_));
+  max_wait_.Set(seconds(settings.queue.max_wait));
+  max_concurrent_.Set(settings.max_concurrent);
+  show(settings.limits);
+  show_handshakes(settings.https == Https::intercept);
+}
+
+void UpstreamMetrics::show(const std::vector<LimitConfig>& limits) {
+  std::vector<std::string> names;
+  for (const LimitConfig& limit : limits) names.emplace_back(limit_name(limit));
+  for (const char* of_nobody : {"hold", "redis"}) names.emplace_back(of_nobody);
+  for (const auto& [name, waits] : std::exchange(limit_waits_, {})) {
+    if (std::ranges::count(names, name) == 0) families_.limit_waits.Remove(waits);
+  }
+  for (const auto& name : names) {
+    limit_waits_.emplace_back(name, &families_.limit_waits.Add({{"upstream", label_}, {"limit", name}}));
+  }
+  for (auto* rate : std::exchange(limit_rates_, {})) families_.limit_rate.Remove(rate);
+  show_rates(limits);
+}
+
+void UpstreamMetrics::show_rates(const std::vector<LimitConfig>& limits) {
+  for (const LimitConfig& limit : limits) {
+    const auto rate = std::visit(Rate{}, limit.kind);
+    if (!rate || limit.per != LimitConfig::Per::upstream) continue;
+    auto& gauge = families_.limit_rate.Add({{"upstream", label_}, {"limit", std::string{limit_name(limit)}}});
+    gauge.Set(*rate);
+    limit_rates_.push_back(&gauge);
+  }
+}
+
+void UpstreamMetrics::show_handshakes(bool intercepted) {
+  static_assert(kHandshakeResults.size() == kHandshakes);
+  for (std::size_t i = 0; i < kHandshakes; ++i) {
+    auto*& shown = handshakes_[i];
+    if (!intercepted && shown) families_.client_handshakes.Remove(std::exchange(shown, nullptr));
+    if (!intercepted || shown) continue;
+    shown = &families_.client_handshakes.Add({{"upstream", label_}, {"result", kHandshakeResults[i].second}});
+  }
+}
+
+void UpstreamMetrics::count(const HandshakeTotals& now) {
+  const HandshakeTotals before = std::exchange(handshakes_counted_, now);
+  for (std::size_t i = 0; i < kHandshakes; ++i) {
+    const auto result = kHandshakeResults[i].first;
+    const auto more = now.*result - (now.*result < before.*result ? 0 : before.*result);  // less: it was made anew
+    if (handshakes_[i]) handshakes_[i]->Increment(static_cast<double>(more));
+  }
 }
 
 void UpstreamMetrics::record(const Event& event) {
@@ -137,6 +206,7 @@ prometheus::Counter& UpstreamMetrics::refusal(std::string_view kind) {
 }
 
 void UpstreamMetrics::set(const Occupancy& occupancy, std::int64_t at) {
+  count(occupancy.handshakes);
   pending_.Set(static_cast<double>(occupancy.pending));
   in_flight_.Set(static_cast<double>(occupancy.in_flight));
   holds_.Set(static_cast<double>(occupancy.holds));

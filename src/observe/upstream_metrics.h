@@ -13,6 +13,7 @@
 #include "observe/stopwatch.h"
 #include "penstock/config.h"
 #include "penstock/event.h"
+#include "penstock/snapshot.h"
 
 namespace penstock::observe {
 
@@ -22,17 +23,26 @@ struct Occupancy {
   std::size_t in_flight = 0;
   std::size_t fullest = 0;  ///< the longest of their queues
   std::size_t holds = 0;
+  HandshakeTotals handshakes;
 };
 
 class UpstreamMetrics {
  public:
   UpstreamMetrics(Families& families, std::string label, const UpstreamSettings& settings);
+  ~UpstreamMetrics();  ///< its series go, too
+  UpstreamMetrics(const UpstreamMetrics&) = delete;
+  UpstreamMetrics& operator=(const UpstreamMetrics&) = delete;
+
+  const std::string& label() const { return label_; }
+  /// Limits that are gone take their series along.
+  void change(const UpstreamSettings& settings);
 
   void record(const Event& event);
   void set(const Occupancy& occupancy, std::int64_t at);
 
  private:
   static constexpr std::size_t kOutcomes = 6;
+  static constexpr std::size_t kHandshakes = 6;
   static constexpr int kFirstCode = 100;
   static constexpr int kCodes = 900;
 
@@ -40,18 +50,26 @@ class UpstreamMetrics {
   void landed(const Event& event);
   void ended(const Event& event);
   void waited(const Event& event);
-  void add_limits(const std::vector<LimitConfig>& limits);
+  void show(const std::vector<LimitConfig>& limits);
+  void show_rates(const std::vector<LimitConfig>& limits);
+  void show_handshakes(bool intercepted);
+  void count(const HandshakeTotals& now);
   prometheus::Counter& response(int code);
   prometheus::Counter& refusal(std::string_view kind);
 
   Families& families_;
   std::string label_;
-  std::size_t max_pending_;
+  std::size_t max_pending_ = 0;
 
   std::array<prometheus::Counter*, kOutcomes> requests_{};
   std::array<prometheus::Counter*, kCodes> responses_{};                // made when a code is first seen
   std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // likewise; a handful
   std::vector<std::pair<std::string, prometheus::Counter*>> limit_waits_;
+  std::vector<prometheus::Gauge*> limit_rates_;
+  std::array<prometheus::Counter*, kHandshakes> handshakes_{};  // nothing: the upstream is not intercepted
+  prometheus::Gauge& max_pending_shown_;
+  prometheus::Gauge& max_wait_;
+  prometheus::Gauge& max_concurrent_;
   prometheus::Counter& busy_;
   prometheus::Gauge& pending_;
   prometheus::Gauge& in_flight_;
@@ -65,6 +83,7 @@ class UpstreamMetrics {
 
   Stopwatch stopwatch_;
   Duration busy_counted_{0};
+  HandshakeTotals handshakes_counted_;
 };
 
 }  // namespace penstock::observe

@@ -229,15 +229,30 @@ TEST_F(AdminServerTest, nonsense_is_400_and_a_head_without_end_431) {
   EXPECT_EQ(body_of(got("/healthz")), "ok\n");
 }
 
-TEST_F(AdminServerTest, beyond_64_connections_new_ones_are_closed_and_the_others_served) {
+TEST_F(AdminServerTest, beyond_64_connections_a_new_one_takes_the_place_of_the_one_that_has_been_idle_for_longest) {
   std::vector<Client> clients;
   for (int i = 0; i < 64; ++i) {
     clients.emplace_back(bound_).send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     EXPECT_EQ(body_of(clients.back().answer()), "ok\n");
   }
-  EXPECT_EQ(Client{bound_}.until_closed(), "");
   clients.front().send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(body_of(clients.front().answer()), "ok\n");
+  EXPECT_THAT(got("/healthz"), EndsWith("\r\n\r\nok\n"));
+  EXPECT_EQ(clients[1].until_closed(), "");
+  clients.front().send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(body_of(clients.front().answer()), "ok\n");
+}
+
+TEST_F(AdminServerTest, those_that_have_not_asked_anything_make_room_before_those_that_have) {
+  Client scraper{bound_};
+  scraper.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(body_of(scraper.answer()), "ok\n");
+  std::vector<Client> silent;
+  for (int i = 0; i < 200; ++i) silent.emplace_back(bound_).send(i % 2 == 0 ? "" : "GET /hea");
+  EXPECT_THAT(got("/healthz"), EndsWith("\r\n\r\nok\n"));
+  EXPECT_EQ(silent.front().until_closed(), "");
+  scraper.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(body_of(scraper.answer()), "ok\n");
 }
 
 TEST_F(AdminServerTest, the_server_may_end_while_texts_are_being_written) {

@@ -75,13 +75,20 @@ std::vector<std::size_t> counting(std::size_t from, std::size_t to) {
   return all;
 }
 
-// Everything from now until no writer is left.
-std::string drained(int pipe) {
+/// All that a full pipe holds and is given. Returns when the reader is at it: the log waits for none that is late.
+std::future<std::string> drain(int pipe) {
   ::fcntl(pipe, F_SETFL, ::fcntl(pipe, F_GETFL) & ~O_NONBLOCK);
-  std::string all;
-  char piece[65536];
-  for (ssize_t size = 0; (size = ::read(pipe, piece, sizeof piece)) > 0;) all.append(piece, size);
-  return all;
+  const auto begun = std::make_shared<std::promise<void>>();
+  auto reader = std::async(std::launch::async, [pipe, begun] {
+    std::string all(65536, '\0');
+    all.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(pipe, all.data(), all.size()), 0)));
+    begun->set_value();
+    char piece[65536];
+    for (ssize_t size = 0; (size = ::read(pipe, piece, sizeof piece)) > 0;) all.append(piece, size);
+    return all;
+  });
+  begun->get_future().wait();
+  return reader;
 }
 
 bool comes_true(const std::function<bool()>& condition) {
@@ -125,7 +132,7 @@ TEST_F(EventLogTest, off_writes_nothing) {
   const auto log = opened("off");
   record(*log, 1);
   log->flush();
-  log->reopen();
+  log->reopen(*EventLog::open_anew("off"));
   EXPECT_EQ(log->dropped(), 0u);
 }
 
@@ -139,7 +146,7 @@ TEST_F(EventLogTest, after_a_rotation_old_lines_are_in_the_old_file_and_new_ones
   auto log = opened(path("log"));
   record(*log, 0);
   std::filesystem::rename(path("log"), path("log.1"));
-  log->reopen();
+  log->reopen(*EventLog::open_anew(path("log")));
   EXPECT_TRUE(comes_true([&] { return std::filesystem::exists(path("log")); }));
   record(*log, 1);
   log.reset();
@@ -147,11 +154,13 @@ TEST_F(EventLogTest, after_a_rotation_old_lines_are_in_the_old_file_and_new_ones
   EXPECT_EQ(numbers_in(path("log")), counting(1, 2));
 }
 
-TEST_F(EventLogTest, a_rotation_into_nowhere_goes_on_with_the_old_file) {
+TEST_F(EventLogTest, a_rotation_into_nowhere_is_an_error_with_the_reason_and_goes_on_with_the_old_file) {
   std::filesystem::create_directory(path("folder"));
   auto log = opened(path("folder/log"));
   std::filesystem::rename(path("folder"), path("moved"));
-  log->reopen();
+  const auto anew = EventLog::open_anew(path("folder/log"));
+  ASSERT_FALSE(anew);
+  EXPECT_EQ(anew.error().message, "cannot write events to " + path("folder/log") + ": No such file or directory");
   record(*log, 0);
   log.reset();
   EXPECT_EQ(numbers_in(path("moved/log")), counting(0, 1));
@@ -170,7 +179,7 @@ TEST_F(EventLogTest, a_blocked_pipe_stalls_nobody_and_every_lost_line_is_counted
   const std::uint64_t dropped = log->dropped();
   EXPECT_GT(dropped, (kTurns - 2000) * kLines);
 
-  auto reader = std::async(std::launch::async, drained, pipe);
+  auto reader = drain(pipe);
   log.reset();
   std::istringstream lines{reader.get()};
   const auto read = numbers(lines);
@@ -185,19 +194,19 @@ TEST_F(EventLogTest, a_rotation_is_obeyed_even_when_its_message_was_overrun) {
   auto log = opened(path("pipe"));
   record(*log, 0);
   std::filesystem::remove(path("pipe"));
-  log->reopen();
+  log->reopen(*EventLog::open_anew(path("pipe")));
   for (std::size_t i = 1; i <= 5000; ++i) {
     record(*log, i);
     log->flush();
   }
-  auto reader = std::async(std::launch::async, drained, pipe);
+  auto reader = drain(pipe);
   log.reset();
   reader.get();
   EXPECT_EQ(numbers_in(path("pipe")).back(), 5000u);
   ::close(pipe);
 }
 
-TEST_F(EventLogTest, the_end_gives_a_blocked_pipe_two_seconds) {
+TEST_F(EventLogTest, the_end_waits_a_moment_for_a_blocked_pipe) {
   const int pipe = blocked_pipe();
   auto log = opened(path("pipe"));
   for (std::size_t i = 0; i < 5000; ++i) {
@@ -206,7 +215,7 @@ TEST_F(EventLogTest, the_end_gives_a_blocked_pipe_two_seconds) {
   }
   const auto start = Clock::now();
   log.reset();
-  EXPECT_GT(Clock::now() - start, 1s);
+  EXPECT_GT(Clock::now() - start, 300ms);
   EXPECT_LT(Clock::now() - start, 10s);
   ::close(pipe);
 }
@@ -282,7 +291,7 @@ TEST_F(EventLogTest, a_blocked_stdout_stalls_nobody_and_its_mode_stays_as_it_was
   const int mode = ::fcntl(STDOUT_FILENO, F_GETFL);
   const int pipe = stdout_pipe.restore();
   const std::uint64_t dropped = log->dropped();
-  auto reader = std::async(std::launch::async, drained, pipe);
+  auto reader = drain(pipe);
   log.reset();
   std::istringstream lines{reader.get()};
   EXPECT_LT(took, 5s);

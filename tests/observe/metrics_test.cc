@@ -58,6 +58,49 @@ TEST(Metrics, outcomes_are_there_from_the_start_at_zero_for_every_label) {
   }
 }
 
+/// The entries that a proxy tells of, by their names.
+Snapshot entries(std::initializer_list<std::pair<const char*, std::size_t>> all) {
+  Snapshot snapshot;
+  for (const auto& [name, entry] : all) snapshot.upstreams.push_back({.name = name, .entry = entry});
+  return snapshot;
+}
+
+TEST(Metrics, of_an_upstream_stay_with_its_name_and_go_with_it) {
+  Config config = two_upstreams();
+  config.upstreams[0].settings.limits = {{PacerConfig{.qps = 5}}, {CounterConfig{.max = 5, .period = 1s}}};
+  Metrics metrics{config};
+  metrics.record(event(EventKind::complete, Outcome::success, 1));
+  config.upstreams[0].settings.limits = {{PacerConfig{.qps = 7}}};
+  config.upstreams[0].settings.max_concurrent = 3;
+  config.upstreams[1].name = "new";
+  metrics.change(config, entries({{"github", 2}, {"new", 1}, {"discord", 3}}));
+  metrics.record(event(EventKind::complete, Outcome::success, 2));
+  metrics.record(event(EventKind::complete, Outcome::success, 3));
+  std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, "penstock_requests_total{outcome=\"success\",upstream=\"github\"}"), 2);
+  EXPECT_EQ(value_of(text, "penstock_requests_total{outcome=\"success\",upstream=\"discord\"}"), 1) << "still there";
+  EXPECT_EQ(value_of(text, "penstock_max_concurrent{upstream=\"github\"}"), 3);
+  EXPECT_EQ(value_of(text, "penstock_limit_rate{limit=\"pacer\",upstream=\"github\"}"), 7);
+  EXPECT_EQ(text.find("counter\",upstream"), std::string::npos);
+  metrics.change(config, entries({{"github", 2}, {"new", 1}}));
+  text = metrics.text();
+  EXPECT_EQ(text.find("discord"), std::string::npos);
+  EXPECT_EQ(value_of(text, "penstock_requests_total{outcome=\"success\",upstream=\"github\"}"), 2);
+  config.upstreams.clear();
+  metrics.change(config, {});
+  EXPECT_EQ(metrics.text().find("github"), std::string::npos);
+}
+
+TEST(Metrics, count_reloads_by_their_result) {
+  Metrics metrics{two_upstreams()};
+  EXPECT_EQ(value_of(metrics.text(), "penstock_config_reloads_total{result=\"failed\"}"), 0);
+  metrics.reloaded(true);
+  metrics.reloaded(true);
+  metrics.reloaded(false);
+  EXPECT_EQ(value_of(metrics.text(), "penstock_config_reloads_total{result=\"success\"}"), 2);
+  EXPECT_EQ(value_of(metrics.text(), "penstock_config_reloads_total{result=\"failed\"}"), 1);
+}
+
 TEST(Metrics, settings_are_gauges_of_their_own) {
   const std::string text = Metrics{two_upstreams()}.text();
   EXPECT_EQ(value_of(text, R"(penstock_max_concurrent{upstream="github"})"), 20);
