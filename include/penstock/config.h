@@ -35,6 +35,9 @@ struct ProxyConfig {
   Endpoint listen{"127.0.0.1", 3128};
   std::string via = "penstock";  ///< our name in `Via` and `Proxy-Status`; a request that already names it is a loop
   Duration grace = 30s;          ///< how long a drain may take
+  /// By which clients know it for gateways, besides addresses and names that public DNS does not have: `a.example`,
+  /// `*.a.example`.
+  std::vector<std::string> names;
   bool operator==(const ProxyConfig&) const = default;
 };
 
@@ -64,12 +67,28 @@ struct QueueConfig {
   bool operator==(const QueueConfig&) const = default;
 };
 
-/// Limits on a flight; zero means none.
+/// Our own authority, with whose certificates Penstock stands in for upstreams of `https: intercept`. PEM files.
+struct InterceptConfig {
+  std::string ca, key;  ///< both or neither: ca.pem and ca-key.pem in $XDG_CONFIG_HOME/penstock, or ~/.config/penstock
+  /// A client that rejects our certificate for a host twice in a row gets tunnels to it for an hour.
+  bool bypass_on_pin = false;
+  bool operator==(const InterceptConfig&) const = default;
+};
+
+/// Limits on a client's connection while no upstream is known; zero means none. In `defaults.timeouts` of a file.
+struct ConnectionConfig {
+  Duration header = 10s;      ///< from the first byte of a request's head to its last
+  Duration keep_alive = 60s;  ///< without a request: after the last answer, or from the beginning
+  bool operator==(const ConnectionConfig&) const = default;
+};
+
+/// Limits on a request; zero means none.
 struct TimeoutConfig {
   Duration connect = 3s;      ///< all addresses of the upstream together
   Duration first_byte = 60s;  ///< from the request's last byte to the final response head
   Duration idle = 60s;        ///< while a body should move: without a byte of it in either direction
   Duration total = 0s;        ///< from take-off to landing
+  Duration body = 30s;        ///< while the client's body is awaited: without a byte of it, pending or in flight
   Duration tunnel_idle =
       10min;  ///< of a tunnel: without a byte in either direction; idle and first_byte are not for it
   bool operator==(const TimeoutConfig&) const = default;
@@ -103,6 +122,7 @@ enum class Obey {
 enum class Https {
   tunnel,     ///< a CONNECT passes as it is: one departure and one slot for each tunnel
   originate,  ///< `http://` requests leave as https, each governed by itself; a CONNECT is a tunnel here too
+  intercept,  ///< a CONNECT is answered with a certificate of our own authority, and each request in it is governed
 };
 
 /// Whom an upstream's TLS trusts, and as whom it speaks: PEM files.
@@ -174,12 +194,16 @@ struct CapsConfig {
   std::size_t pipelined = 32;                      ///< requests read ahead on one connection; more stay unread
   std::size_t pending_body_bytes = 64 * 1024;      ///< of one pending request's body; more stays unread
   std::size_t pending_memory = 256 * 1024 * 1024;  ///< heads and bodies of all pending requests; beyond it: 503
+  std::size_t connections = 16'000;                ///< clients connected, those of tunnels included; beyond it: 503
+  std::size_t connections_per_client = 4'000;      ///< of one address, an IPv6 one by its /64; beyond it: 503
   bool operator==(const CapsConfig&) const = default;
 };
 
-/// Networks in CIDR form, single addresses, `loopback`, or `private`.
+/// Networks in CIDR form, single addresses, `loopback`, or `private`; in `allow` and `deny` also an address with a
+/// port, and hosts: `example.com`, `*.example.com`, `example.com:8080`.
 struct AccessConfig {
   std::vector<std::string> clients{"loopback"};
+  std::string users;  ///< an htpasswd file (bcrypt, SHA-512): clients must be one of these; empty: whoever they are
   /// Special addresses (loopback, private, link-local, …) that may be dialled. Nothing said: loopback, as long as
   /// every listener is on loopback; otherwise none.
   std::optional<std::vector<std::string>> allow;
@@ -225,10 +249,12 @@ struct Config {
   AdminConfig admin;
   LogConfig log;
   DnsConfig dns;
+  ConnectionConfig connection;
   UpstreamSettings defaults;  ///< what every upstream of a file starts from
   CapsConfig caps;
   bool pass_unmatched = true;  ///< `unmatched: pass | deny`
   AccessConfig access;
+  InterceptConfig intercept;
   std::optional<RedisConfig> redis;  ///< nothing: every limit is kept in this process
   UpstreamSettings unmatched;        ///< the pattern "*": each host:port that no entry names is held to these
   std::vector<UpstreamConfig> upstreams;

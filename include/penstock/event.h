@@ -36,12 +36,15 @@ enum class Outcome {
 struct Event {
   EventKind kind{};
   Outcome outcome = Outcome::none;
-  std::int64_t wall = 0;      ///< µs since 1970, UTC
-  std::int64_t at = 0;        ///< µs on the loop's monotonic clock
-  std::string_view id;        ///< short, unique, URL-safe
-  std::size_t entry = 0;      ///< 0: the pattern "*"; n: the n-th of Config::upstreams, from 1
+  std::int64_t wall = 0;  ///< µs since 1970, UTC
+  std::int64_t at = 0;    ///< µs on the loop's monotonic clock
+  std::string_view id;    ///< short, unique, URL-safe
+  /// 0: the pattern "*"; n: the n-th of the Config::upstreams that the proxy started with, from 1. An entry keeps its
+  /// number as long as it is there, wherever it stands; one that a reload brings gets the lowest that is free.
+  std::size_t entry = 0;
   std::string_view upstream;  ///< the entry's name; `host:port` for one made after "*"; empty: none was reached
   std::string_view group;     ///< empty: the upstream has no groups
+  std::string_view user;      ///< whom the client has proved to be; empty: nobody asked it
   std::string_view method;
   std::string_view host;
   std::string_view path;               ///< no query, no userinfo; empty for a tunnel

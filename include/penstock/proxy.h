@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "penstock/config.h"
 #include "penstock/error.h"
@@ -42,6 +43,11 @@ class Proxy {
   void observe(EventSink sink);
   void observe_notices(NoticeSink sink);
 
+  /// Sockets that listen already, at the configured addresses, instead of binding `proxy.listen` or `admin.listen`; -1:
+  /// none. They are the proxy's from here on. Whoever keeps a copy of the first for the next process has nobody refused
+  /// in between: a drain then serves what clients ask that were accepted before. Call before start(), once.
+  void listen_on(int proxy, int admin = -1);
+
   /// Validates the settings, binds, starts the thread. Once only.
   std::expected<void, Error> start();
 
@@ -57,8 +63,23 @@ class Proxy {
   /// The state at this moment. From any thread but the loop's; waits for the loop's turn.
   Snapshot snapshot() const;
 
-  /// Opens the event file anew, for log rotation. From any thread.
-  void reopen_log();
+  /// Waits for the loop's turn; false: there is none any more, or not yet. From any thread but the loop's.
+  bool turns() const;
+
+  /// Takes on other settings while it runs. What waits keeps its place and is held to the new limits, what flies goes
+  /// on, no connection is dropped; upstreams are known by their names. `proxy.listen`, `admin.listen`, `log.events`,
+  /// `dns` and `redis` cannot change. Any error: nothing has changed. From any thread but the loop's; waits for the
+  /// loop's turn.
+  std::expected<void, std::vector<ConfigError>> reload(Config config);
+  /// The same with what a file says by now.
+  std::expected<void, std::vector<ConfigError>> reload(const std::string& file,
+                                                       const Environment& environment = process_environment);
+  /// The settings in force. From any thread but the loop's.
+  Config config() const;
+
+  /// Opens the event file anew, for log rotation. An error, which is a notice too: it goes on in the old one. From any
+  /// thread; looks at the file system.
+  std::expected<void, Error> reopen_log();
 
   /// Stops accepting, lets pending and in-flight requests finish until the deadline, answers 503 to the rest, stops.
   /// True if everything finished in time. From any thread but the loop's; blocks. A second drain joins the first, whose

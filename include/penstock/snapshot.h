@@ -24,6 +24,16 @@ struct Totals {
   std::uint64_t refused = 0;
 };
 
+/// How TLS with clients went, where Penstock stands in for an upstream (`https: intercept`), since the start.
+struct HandshakeTotals {
+  std::uint64_t done = 0;
+  std::uint64_t rejected = 0;  ///< the client did not take our certificate, and said so
+  std::uint64_t left = 0;      ///< the client went when it had seen it, without a word: it may not take it either
+  std::uint64_t failed = 0;
+  std::uint64_t timed_out = 0;  ///< by timeouts.header
+  std::uint64_t bypassed = 0;   ///< tunnels instead, by intercept.bypassOnPin
+};
+
 struct UpstreamSnapshot {
   std::string name;       ///< the entry's name, or `host:port` for one made after "*"
   std::size_t entry = 0;  ///< as in Event
@@ -33,6 +43,7 @@ struct UpstreamSnapshot {
   Duration oldest_wait{0};  ///< of the requests pending now
   std::size_t holds = 0;    ///< pauses it asked for that are not over: its own, and one for each group
   Totals totals;
+  HandshakeTotals handshakes;
 };
 
 struct RedisSnapshot {
@@ -48,13 +59,22 @@ struct TunnelTotals {
   std::uint64_t bytes_out = 0;  ///< to upstreams, likewise
 };
 
+/// Connections of clients beyond a cap, since the start. Each has been told so, as far as there was time, and closed.
+struct TurnedAway {
+  std::uint64_t in_all = 0;     ///< by caps.connections
+  std::uint64_t of_client = 0;  ///< by caps.connectionsPerClient
+};
+
 struct Snapshot {
   bool draining = false;
   std::size_t connections = 0;    ///< clients connected, those of tunnels included
   std::size_t pending_bytes = 0;  ///< heads and bodies kept for pending requests
   std::vector<UpstreamSnapshot> upstreams;
   TunnelTotals tunnels;
+  TurnedAway turned_away;
+  std::uint64_t accept_pauses = 0;     ///< times that file descriptors ran short, and new connections had to wait
   std::optional<RedisSnapshot> redis;  ///< nothing: none is configured
+  std::optional<std::int64_t> authority_end;  ///< of interception: until when it is good, in seconds since 1970
 };
 
 }  // namespace penstock

@@ -19,10 +19,10 @@ struct Node {
   Kind kind = Kind::null;
   int line = 0;
   int column = 0;
-  std::string text = {};            ///< of a scalar
-  bool quoted = false;              ///< a scalar in quotes, or a block
-  std::vector<Node> items = {};     ///< of a list
-  std::vector<Entry> entries = {};  ///< of a map, in the order of the text
+  std::string text = {};         ///< of a scalar
+  bool quoted = false;           ///< a scalar in quotes, or a block
+  std::vector<Node> items = {};  ///< of a list
+  std::vector<Entry> entries;    ///< of a map, in the order of the text
 };
 
 struct Entry {

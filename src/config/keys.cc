@@ -3,6 +3,7 @@
 // upstreams that start from them.
 #include "config/keys.h"
 
+#include <algorithm>
 #include <array>
 
 #include "config/key_table.h"
@@ -13,19 +14,41 @@ namespace penstock::config {
 namespace {
 
 constexpr Key<ProxyConfig> kProxy[] = {value<&ProxyConfig::listen>("listen"), value<&ProxyConfig::via>("via"),
-                                       value<&ProxyConfig::grace>("grace")};
+                                       value<&ProxyConfig::grace>("grace"), value<&ProxyConfig::names>("names")};
 constexpr Key<AdminConfig> kAdmin[] = {value<&AdminConfig::listen>("listen")};
 constexpr Key<LogConfig> kLog[] = {value<&LogConfig::level>("level"), value<&LogConfig::events>("events")};
 constexpr Key<DnsConfig> kDns[] = {value<&DnsConfig::servers>("servers"), value<&DnsConfig::timeout>("timeout")};
 constexpr Key<QueueConfig> kQueue[] = {value<&QueueConfig::max_pending>("maxPending"),
                                        value<&QueueConfig::max_wait>("maxWait")};
-constexpr Key<TimeoutConfig> kTimeouts[] = {value<&TimeoutConfig::connect>("connect"),
-                                            value<&TimeoutConfig::first_byte>("firstByte"),
-                                            value<&TimeoutConfig::idle>("idle"), value<&TimeoutConfig::total>("total"),
-                                            value<&TimeoutConfig::tunnel_idle>("tunnelIdle")};
-constexpr Key<UpstreamSettings> kSettings[] = {
-    value<&UpstreamSettings::max_concurrent>("maxConcurrent"), section<&UpstreamSettings::queue, kQueue>("queue"),
-    section<&UpstreamSettings::timeouts, kTimeouts>("timeouts"), value<&UpstreamSettings::https>("https")};
+constexpr Key<TimeoutConfig> kTimeouts[] = {
+    value<&TimeoutConfig::connect>("connect"), value<&TimeoutConfig::first_byte>("firstByte"),
+    value<&TimeoutConfig::idle>("idle"),       value<&TimeoutConfig::total>("total"),
+    value<&TimeoutConfig::body>("body"),       value<&TimeoutConfig::tunnel_idle>("tunnelIdle")};
+constexpr Key<ConnectionConfig> kConnection[] = {value<&ConnectionConfig::header>("header"),
+                                                 value<&ConnectionConfig::keep_alive>("keepAlive")};
+
+bool is_of_connection(const Entry& entry) {
+  const auto is_it = [&](const auto& key) { return key.name == entry.key.text; };
+  return std::ranges::any_of(kConnection, is_it);
+}
+
+// Those of the connection stand in `defaults` only.
+void read_timeouts(Reading& reading, const Spot& spot, UpstreamSettings& into) {
+  Node node = spot.node;
+  std::erase_if(node.entries, [&](const Entry& entry) {
+    if (!is_of_connection(entry)) return false;
+    reading.complain(entry.key, "'" + entry.key.text + "' in " + shown(spot.path) +
+                                    " is of the connection, where no upstream is known yet; set it in defaults");
+    return true;
+  });
+  read_keys(reading, {node, spot.path}, std::span<const Key<TimeoutConfig>>(kTimeouts), into.timeouts);
+}
+void list_timeouts(const std::string& path, std::vector<std::string>& into) { list_keys(kTimeouts, path, into); }
+
+constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_concurrent>("maxConcurrent"),
+                                               section<&UpstreamSettings::queue, kQueue>("queue"),
+                                               {"timeouts", read_timeouts, list_timeouts},
+                                               value<&UpstreamSettings::https>("https")};
 constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig::client_cert>("clientCert"),
                                    value<&TlsConfig::client_key>("clientKey")};
 // What a single upstream may have besides. `rate` comes before `limits`, as its pacer does.
@@ -40,10 +63,17 @@ constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerByte
                                      size<&CapsConfig::chunk_line_bytes>("chunkLineBytes"),
                                      value<&CapsConfig::pipelined>("pipelined"),
                                      size<&CapsConfig::pending_body_bytes>("pendingBodyBytes"),
-                                     size<&CapsConfig::pending_memory>("pendingMemory")};
-constexpr Key<AccessConfig> kAccess[] = {
-    value<&AccessConfig::clients>("clients"), value<&AccessConfig::allow>("allow"), value<&AccessConfig::deny>("deny"),
-    value<&AccessConfig::connect_ports>("connectPorts"), value<&AccessConfig::plain_ports>("plainPorts")};
+                                     size<&CapsConfig::pending_memory>("pendingMemory"),
+                                     value<&CapsConfig::connections>("connections"),
+                                     value<&CapsConfig::connections_per_client>("connectionsPerClient")};
+constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"),
+                                         value<&AccessConfig::users>("users"),
+                                         value<&AccessConfig::allow>("allow"),
+                                         value<&AccessConfig::deny>("deny"),
+                                         value<&AccessConfig::connect_ports>("connectPorts"),
+                                         value<&AccessConfig::plain_ports>("plainPorts")};
+constexpr Key<InterceptConfig> kIntercept[] = {value<&InterceptConfig::ca>("ca"), value<&InterceptConfig::key>("key"),
+                                               value<&InterceptConfig::bypass_on_pin>("bypassOnPin")};
 
 constexpr auto kPatternEntry = [] {
   std::array<Key<UpstreamSettings>, std::size(kSettings) + std::size(kLimits)> keys{};
@@ -90,8 +120,38 @@ void read_version(Reading& reading, const Spot& spot, Config&) {
   if (version != 1) reading.complain(spot.node, "version must be 1, the only one there is");
 }
 
+// In `defaults` the time-outs of the connection stand among those of a request.
+template <std::size_t... of_request, std::size_t... of_connection>
+constexpr auto all_timeouts(std::index_sequence<of_request...>, std::index_sequence<of_connection...>) {
+  return std::array{Key<Config>{kTimeouts[of_request].name,
+                                [](Reading& r, const Spot& spot, Config& into) {
+                                  kTimeouts[of_request].read(r, spot, into.defaults.timeouts);
+                                }}...,
+                    Key<Config>{kConnection[of_connection].name, [](Reading& r, const Spot& spot, Config& into) {
+                                  kConnection[of_connection].read(r, spot, into.connection);
+                                }}...};
+}
+constexpr auto kAllTimeouts =
+    all_timeouts(std::make_index_sequence<std::size(kTimeouts)>{}, std::make_index_sequence<std::size(kConnection)>{});
+
+void read_all_timeouts(Reading& reading, const Spot& spot, Config& config) {
+  read_keys(reading, spot, std::span<const Key<Config>>(kAllTimeouts), config);
+}
+void list_all_timeouts(const std::string& path, std::vector<std::string>& into) { list_keys(kAllTimeouts, path, into); }
+
+template <std::size_t... index>
+constexpr auto of_defaults(std::index_sequence<index...>) {
+  std::array keys{
+      Key<Config>{kSettings[index].name,
+                  [](Reading& r, const Spot& spot, Config& into) { kSettings[index].read(r, spot, into.defaults); },
+                  kSettings[index].list}...};
+  *std::ranges::find(keys, "timeouts", &Key<Config>::name) = {"timeouts", read_all_timeouts, list_all_timeouts};
+  return keys;
+}
+constexpr auto kDefaults = of_defaults(std::make_index_sequence<std::size(kSettings)>{});
+
 void read_defaults(Reading& reading, const Spot& spot, Config& config) {
-  read_keys(reading, spot, std::span<const Key<UpstreamSettings>>(kSettings), config.defaults);
+  read_keys(reading, spot, std::span<const Key<Config>>(kDefaults), config);
   config.unmatched = config.defaults;
 }
 
@@ -141,12 +201,13 @@ constexpr Key<Config> kRoot[] = {
     section<&Config::log, kLog>("log"),
     section<&Config::dns, kDns>("dns"),
     {"defaults", read_defaults,
-     [](const std::string& path, std::vector<std::string>& into) { list_keys(kSettings, path, into); }},
+     [](const std::string& path, std::vector<std::string>& into) { list_keys(kDefaults, path, into); }},
     section<&Config::caps, kCaps>("caps"),
     {"redis", read_redis,
      [](const std::string& path, std::vector<std::string>& into) { list_keys(kRedis, path, into); }},
     {"unmatched", read_unmatched},
     section<&Config::access, kAccess>("access"),
+    section<&Config::intercept, kIntercept>("intercept"),
     {"upstreams", read_upstreams,
      [](const std::string& path, std::vector<std::string>& into) { list_keys(kUpstream, path + "NAME.", into); }},
 };

@@ -2,7 +2,8 @@
 // The patterns of `match`: read, judged, brought into one form, and written back. Which of them wins is the router's.
 #include <algorithm>
 
-#include "access/verdict.h"
+#include "access/address.h"
+#include "access/rule.h"
 #include "config/units.h"
 #include "penstock/config.h"
 
@@ -12,21 +13,8 @@ namespace {
 
 using Wrong = std::unexpected<std::string>;
 
-constexpr std::size_t kLongestHost = 253;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-bool is_host_char(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '-' || c == '_' || c == '.';
-}
 bool is_path_char(char c) {
   return c > ' ' && c < 0x7f && std::string_view("?#*\\\"<>^`{|}").find(c) == std::string_view::npos;
-}
-
-// What a lenient resolver would take for a number: such a host must be a whole dotted quad.
-bool looks_numeric(std::string_view host) {
-  const auto last = host.substr(host.rfind('.') + 1);
-  return last.starts_with("0x") || std::all_of(last.begin(), last.end(), is_digit);
 }
 
 std::optional<std::string> wrong_with_whole(std::string_view text) {
@@ -37,27 +25,6 @@ std::optional<std::string> wrong_with_whole(std::string_view text) {
   if (has("?") || has("#")) return "a pattern ends with the path: no query, no fragment";
   if (text == "*") return "what nothing else matches is set by the entry named \"*\"";
   return std::nullopt;
-}
-
-std::optional<std::string> wrong_with_name(std::string_view host) {
-  if (host.empty()) return "the host is missing";
-  if (host.size() > kLongestHost) return "the host is longer than 253 characters";
-  if (host.find('*') != std::string_view::npos) return "a * may stand only in front, as in *.example.com";
-  const auto foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-  if (std::any_of(host.begin(), host.end(), foreign)) return "write the host in its ASCII form (xn--…)";
-  if (!std::all_of(host.begin(), host.end(), is_host_char)) return "'" + std::string(host) + "' is not a host";
-  if (host.front() == '.' || host.find("..") != std::string_view::npos) return "the host has an empty label";
-  if (looks_numeric(host)) return "'" + std::string(host) + "' is not an IPv4 address";
-  return std::nullopt;
-}
-
-std::expected<std::string, std::string> parse_name(std::string_view host) {
-  if (host.size() > 1 && host.back() == '.') host.remove_suffix(1);
-  std::string name(host);
-  std::transform(name.begin(), name.end(), name.begin(), lower);
-  if (const auto address = access::parse_address(name); address && !address->v6) return name;
-  if (auto wrong = wrong_with_name(name)) return Wrong(*wrong);
-  return name;
 }
 
 std::expected<std::string, std::string> parse_bracketed(std::string_view inner) {
@@ -87,7 +54,7 @@ std::expected<std::string, std::string> parse_authority(std::string_view text, M
     if (text[after] != ':') return Wrong("only a port may follow the bracket");
     if (auto wrong = read_port(text.substr(after + 1), match)) return Wrong(*wrong);
   }
-  return bracketed ? parse_bracketed(text.substr(1, end - 1)) : parse_name(text.substr(0, end));
+  return bracketed ? parse_bracketed(text.substr(1, end - 1)) : access::parse_name(text.substr(0, end));
 }
 
 // `/v1/` says no more than `/v1`, and `/` nothing.

@@ -213,7 +213,8 @@ void read(Reading& reading, const Spot& spot, WhenDown& into) {
 }
 
 void read(Reading& reading, const Spot& spot, Https& into) {
-  read_word(reading, spot, {{"tunnel", Https::tunnel}, {"originate", Https::originate}}, into);
+  read_word(reading, spot,
+            {{"tunnel", Https::tunnel}, {"originate", Https::originate}, {"intercept", Https::intercept}}, into);
 }
 
 // One that cannot be read leaves an empty one: that there is none would be complained of as well.

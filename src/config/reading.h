@@ -34,6 +34,7 @@ class Reading {
   /// The scalar's text with every ${NAME} filled in. Nothing, with a complaint, where there is none.
   std::optional<std::string> text(const Spot& spot, std::string_view expected);
 
+  bool content() const { return problems_.empty(); }
   std::vector<Problem> take() { return std::move(problems_); }
 
  private:

@@ -3,14 +3,17 @@
 #include "config/validate.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 
-#include "access/verdict.h"
+#include "access/address.h"
+#include "access/rule.h"
 #include "config/checks.h"
 #include "config/reading.h"
+#include "config/suggestion.h"
 #include "config/units.h"
 
 namespace penstock::config {
@@ -57,6 +60,31 @@ void check_networks(Issues& issues, const std::string& path, const std::vector<s
   }
 }
 
+/// A slip in one of the words for networks would pass as a host.
+std::string meant(const std::string& text) {
+  constexpr std::string_view kWords[] = {"loopback", "private"};
+  const auto word = nearest(text, kWords);
+  return word ? ": '" + text + "' is no network; did you mean '" + std::string(*word) + "'?" : "";
+}
+
+void check_rules(Issues& issues, const std::string& path, const std::vector<std::string>& texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto rule = access::parse_rule(texts[i]);
+    const bool host = rule && rule->networks.empty() && !rule->suffix && !rule->port;
+    const std::string wrong = !rule ? ": " + rule.error() : host ? meant(texts[i]) : "";
+    if (!wrong.empty()) add(issues, path + "[" + std::to_string(i) + "]", wrong);
+  }
+}
+
+void check_names(Issues& issues, const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto rule = access::parse_rule(names[i]);
+    if (rule && rule->networks.empty() && !rule->port) continue;
+    add(issues, "proxy.names[" + std::to_string(i) + "]",
+        ": '" + names[i] + "' is not a name such as penstock.example.com or *.example.com");
+  }
+}
+
 void check_ports(Issues& issues, const std::string& path, const std::vector<std::uint16_t>& ports) {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     check_count(issues, path + "[" + std::to_string(i) + "]", ports[i], 1, 65535);
@@ -65,14 +93,20 @@ void check_ports(Issues& issues, const std::string& path, const std::vector<std:
 
 void check_caps(Issues& issues, const CapsConfig& caps) {
   constexpr std::size_t kKib = 1024, kMib = 1024 * kKib, kGib = 1024 * kMib;
-  check_size(issues, "caps.headerBytes", caps.header_bytes, 256, 16 * kMib);
+  // libcurl sends no head of more than 1 MiB, and no trailers of more than 64 KiB; a line may grow on its way by a
+  // byte.
+  constexpr std::size_t kLongestHead = 512 * kKib, kLongestTrailers = 48 * kKib;
+  check_size(issues, "caps.headerBytes", caps.header_bytes, 256, kLongestHead);
   check_count(issues, "caps.headerCount", static_cast<std::int64_t>(caps.header_count), 1, 100'000);
-  check_size(issues, "caps.targetBytes", caps.target_bytes, 64, 16 * kMib);
-  check_size(issues, "caps.trailerBytes", caps.trailer_bytes, 64, 16 * kMib);
+  check_size(issues, "caps.targetBytes", caps.target_bytes, 64, kLongestHead);
+  check_size(issues, "caps.trailerBytes", caps.trailer_bytes, 64, kLongestTrailers);
   check_size(issues, "caps.chunkLineBytes", caps.chunk_line_bytes, 32, kMib);
   check_count(issues, "caps.pipelined", static_cast<std::int64_t>(caps.pipelined), 1, 1000);
   check_size(issues, "caps.pendingBodyBytes", caps.pending_body_bytes, 256, kGib);
   check_size(issues, "caps.pendingMemory", caps.pending_memory, 4 * kKib, 1024 * kGib);
+  check_count(issues, "caps.connections", static_cast<std::int64_t>(caps.connections), 1, 1'000'000);
+  check_count(issues, "caps.connectionsPerClient", static_cast<std::int64_t>(caps.connections_per_client), 1,
+              1'000'000);
 }
 
 void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls) {
@@ -80,6 +114,20 @@ void check_tls(Issues& issues, const std::string& path, const TlsConfig& tls) {
   const bool key_only = tls.client_cert.empty();
   add(issues, path + (key_only ? ".clientKey" : ".clientCert"),
       key_only ? " has no clientCert beside it" : " has no clientKey beside it; if one file holds both, name it twice");
+}
+
+void check_authority(Issues& issues, const InterceptConfig& intercept) {
+  if (intercept.ca.empty() == intercept.key.empty()) return;
+  const bool key_only = intercept.ca.empty();
+  add(issues, key_only ? "intercept.key" : "intercept.ca",
+      key_only ? " has no ca beside it" : " has no key beside it; `penstock ca init` makes both");
+}
+
+/// What is read along by Penstock is said host by host.
+void check_interception(Issues& issues, const Config& config) {
+  const char* const kNamed = " cannot be intercept: say it in the upstreams whose hosts are meant";
+  if (config.defaults.https == Https::intercept) return add(issues, "defaults.https", kNamed);
+  if (config.unmatched.https == Https::intercept) add(issues, "upstreams.*.https", kNamed);
 }
 
 Issues settings_issues(const std::string& path, const UpstreamSettings& settings) {
@@ -92,6 +140,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_timeout(issues, path + ".timeouts.firstByte", timeouts.first_byte);
   check_timeout(issues, path + ".timeouts.idle", timeouts.idle);
   check_timeout(issues, path + ".timeouts.total", timeouts.total);
+  check_timeout(issues, path + ".timeouts.body", timeouts.body);
   check_timeout(issues, path + ".timeouts.tunnelIdle", timeouts.tunnel_idle);
   check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
@@ -177,23 +226,45 @@ void check_upstreams(Issues& issues, const Config& config) {
 std::vector<Issue> find_issues(const Config& config) {
   Issues issues;
   check_listeners(issues, config);
+  check_names(issues, config.proxy.names);
   check_via(issues, config.proxy.via);
   check_duration(issues, "proxy.grace", config.proxy.grace, 0s, 24h);
   if (config.log.events.empty()) add(issues, "log.events", " must be stdout, stderr, off or a file's path");
   check_servers(issues, config.dns.servers);
   check_duration(issues, "dns.timeout", config.dns.timeout, 1ms, 5min);
   check_settings(issues, "defaults", config.defaults, UpstreamSettings{});
+  check_timeout(issues, "defaults.timeouts.header", config.connection.header);
+  check_timeout(issues, "defaults.timeouts.keepAlive", config.connection.keep_alive);
   check_caps(issues, config.caps);
   check_networks(issues, "access.clients", config.access.clients);
-  check_networks(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
-  check_networks(issues, "access.deny", config.access.deny);
+  check_rules(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
+  check_rules(issues, "access.deny", config.access.deny);
   check_ports(issues, "access.connectPorts", config.access.connect_ports);
   check_ports(issues, "access.plainPorts", config.access.plain_ports);
   if (config.redis) check_redis(issues, *config.redis);
   check_settings(issues, "upstreams.*", config.unmatched, config.defaults);
   check_upstreams(issues, config);
   check_https(issues, config);
+  check_authority(issues, config.intercept);
+  check_interception(issues, config);
   return issues;
+}
+
+std::string in_one_line(std::string_view message) {
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7f) {
+      line += c;
+    } else if (c == '\n') {
+      line += "\\n";
+    } else {
+      char escape[5];
+      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(byte));
+      line += escape;
+    }
+  }
+  return line;
 }
 
 }  // namespace penstock::config
@@ -203,7 +274,7 @@ namespace penstock {
 std::vector<ConfigError> validate(const Config& config) {
   std::vector<ConfigError> errors;
   for (auto& issue : config::find_issues(config)) {
-    if (!issue.inherited) errors.push_back({"", 0, 0, std::move(issue.message)});
+    if (!issue.inherited) errors.push_back({"", 0, 0, config::in_one_line(issue.message)});
   }
   return errors;
 }

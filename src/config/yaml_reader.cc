@@ -23,8 +23,37 @@ Errors in_order(std::vector<config::Problem> problems, const std::string& file) 
   const auto place = [](const config::Problem& p) { return std::tie(p.line, p.column); };
   std::stable_sort(problems.begin(), problems.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
   Errors errors;
-  for (auto& p : problems) errors.push_back({file, p.line, p.column, std::move(p.message)});
+  for (const auto& p : problems) errors.push_back({file, p.line, p.column, config::in_one_line(p.message)});
   return errors;
+}
+
+std::expected<std::string, Errors> text_of(const std::string& path) {
+  std::ifstream stream{path, std::ios::binary};
+  std::ostringstream text;
+  const bool empty = stream.peek() == std::ifstream::traits_type::eof() && !stream.bad() && stream.is_open();
+  if (!empty && !(text << stream.rdbuf())) {
+    return std::unexpected(Errors{{.file = path, .message = "cannot be read: " + std::string(std::strerror(errno))}});
+  }
+  return text.str();
+}
+
+std::expected<Config, Errors> read_all(std::string_view yaml, const std::string& file, const Environment& environment,
+                                       const config::Judge& judge) {
+  auto document = config::parse_document(yaml);
+  if (!document) return std::unexpected(in_order({document.error()}, file));
+  config::Reading reading{environment, std::move(document->problems)};
+  Config result;
+  config::read_root(reading, document->root, result);
+  for (auto& issue : config::find_issues(result)) {
+    const bool told_elsewhere = issue.inherited && !reading.has_met(issue.path);
+    if (!told_elsewhere) reading.complain_about(issue.path, std::move(issue.message));
+  }
+  if (judge && reading.content()) {
+    for (auto& issue : judge(result)) reading.complain_about(issue.path, std::move(issue.message));
+  }
+  auto errors = in_order(reading.take(), file);
+  if (!errors.empty()) return std::unexpected(std::move(errors));
+  return result;
 }
 
 }  // namespace
@@ -42,28 +71,18 @@ std::optional<std::string> process_environment(const std::string& name) {
 
 std::expected<Config, Errors> read_config(std::string_view yaml, const std::string& file,
                                           const Environment& environment) {
-  auto document = config::parse_document(yaml);
-  if (!document) return std::unexpected(in_order({document.error()}, file));
-  config::Reading reading{environment, std::move(document->problems)};
-  Config result;
-  config::read_root(reading, document->root, result);
-  for (auto& issue : config::find_issues(result)) {
-    const bool told_elsewhere = issue.inherited && !reading.has_met(issue.path);
-    if (!told_elsewhere) reading.complain_about(issue.path, std::move(issue.message));
-  }
-  auto errors = in_order(reading.take(), file);
-  if (!errors.empty()) return std::unexpected(std::move(errors));
-  return result;
+  return read_all(yaml, file, environment, {});
 }
 
 std::expected<Config, Errors> load_config(const std::string& path, const Environment& environment) {
-  std::ifstream stream{path, std::ios::binary};
-  std::ostringstream text;
-  const bool empty = stream.peek() == std::ifstream::traits_type::eof() && !stream.bad() && stream.is_open();
-  if (!empty && !(text << stream.rdbuf())) {
-    return std::unexpected(Errors{{.file = path, .message = "cannot be read: " + std::string(std::strerror(errno))}});
-  }
-  return read_config(text.str(), path, environment);
+  return config::load_config(path, environment, {});
+}
+
+std::expected<Config, Errors> config::load_config(const std::string& path, const Environment& environment,
+                                                  const Judge& judge) {
+  const auto text = text_of(path);
+  if (!text) return std::unexpected(text.error());
+  return read_all(*text, path, environment, judge);
 }
 
 }  // namespace penstock

@@ -48,8 +48,27 @@ upstreams:
 
 TEST(HttpsKeys, refuse_another_word_with_those_that_there_are) {
   EXPECT_THAT(errors("upstreams: { a: { match: a.com, https: yes } }\n"),
-              ElementsAre("p.yaml:2:40: https in upstreams.a must be tunnel or originate"));
-  EXPECT_THAT(errors("defaults: { https: intercept }\n"), ElementsAre(HasSubstr("must be tunnel or originate")));
+              ElementsAre("p.yaml:2:40: https in upstreams.a must be tunnel, originate or intercept"));
+  EXPECT_THAT(errors("defaults: { https: mitm }\n"), ElementsAre(HasSubstr("must be tunnel, originate or intercept")));
+}
+
+TEST(HttpsKeys, have_interception_said_where_hosts_are_named) {
+  EXPECT_EQ(read("upstreams: { a: { match: a.com, https: intercept } }\n").upstreams.at(0).settings.https,
+            Https::intercept);
+  EXPECT_THAT(errors("defaults: { https: intercept }\n"),
+              ElementsAre("p.yaml:2:20: https in defaults cannot be intercept: say it in the upstreams whose hosts are "
+                          "meant"));
+  EXPECT_THAT(errors("upstreams: { \"*\": { https: intercept } }\n"),
+              ElementsAre(HasSubstr("https in upstreams.* cannot be intercept")));
+}
+
+TEST(InterceptKeys, name_an_authority_by_two_files) {
+  const auto config = read("intercept: { ca: /etc/ca.pem, key: /etc/ca-key.pem, bypassOnPin: true }\n");
+  EXPECT_EQ(config.intercept, (InterceptConfig{.ca = "/etc/ca.pem", .key = "/etc/ca-key.pem", .bypass_on_pin = true}));
+  EXPECT_THAT(errors("intercept: { ca: /etc/ca.pem }\n"),
+              ElementsAre(HasSubstr("ca in intercept has no key beside it")));
+  EXPECT_THAT(errors("intercept: { key: /etc/k.pem }\n"),
+              ElementsAre(HasSubstr("key in intercept has no ca beside it")));
 }
 
 TEST(HttpsKeys, are_alike_for_all_paths_of_a_host) {

@@ -117,6 +117,17 @@ TEST(FaultyFile, with_a_faulty_default_is_told_once_and_not_for_each_upstream) {
       ElementsAre(StartsWith("p.yaml:2:28:"), StartsWith("p.yaml:3:48:")));
 }
 
+TEST(FaultyFile, with_a_time_out_of_the_connection_in_an_upstream_is_told_where_it_belongs) {
+  EXPECT_THAT(errors_below_version("upstreams:\n  a: { match: a.com, timeouts: { header: 5s, body: 5s } }\n"),
+              ElementsAre("p.yaml:3:34: 'header' in upstreams.a.timeouts is of the connection, where no upstream is "
+                          "known yet; set it in defaults"));
+  EXPECT_THAT(errors_below_version("upstreams: { '*': { timeouts: { keepAlive: 5s } } }\n"),
+              ElementsAre(HasSubstr("'keepAlive' in upstreams.*.timeouts is of the connection")));
+  EXPECT_THAT(
+      errors_below_version("defaults: { timeouts: { header: 1us, keepAlive: 31d } }\n"),
+      ElementsAre(HasSubstr("header in defaults.timeouts is 1us"), HasSubstr("keepAlive in defaults.timeouts is 31d")));
+}
+
 TEST(FaultyFile, with_two_equal_patterns_is_told_whose_the_first_is) {
   EXPECT_THAT(errors_below_version("upstreams:\n  a: { match: a.com/v1 }\n  b: { match: [b.com, A.com./v1/] }\n"),
               ElementsAre("p.yaml:4:23: match in upstreams.b: 'a.com/v1' is already a pattern of upstreams.a"));
@@ -147,9 +158,15 @@ TEST(FaultyFile, with_a_match_for_the_entry_star_is_refused) {
 
 TEST(FaultyFile, with_faulty_networks_or_servers_is_told_which) {
   EXPECT_THAT(
-      errors_below_version("access: { clients: [loopback, 10.0.0.1/8], allow: [all], deny: [127.0.0.1:80] }\n"),
+      errors_below_version("access: { clients: [loopback, 10.0.0.1/8], allow: [a b], deny: [127.0.0.1:0] }\n"),
       ElementsAre(HasSubstr("p.yaml:2:31: clients in access: '10.0.0.1/8' has bits beyond its prefix"),
-                  StartsWith("p.yaml:2:52: allow in access: 'all'"), StartsWith("p.yaml:2:65: deny in access")));
+                  StartsWith("p.yaml:2:52: allow in access: 'a b'"), StartsWith("p.yaml:2:65: deny in access")));
+  EXPECT_THAT(errors_below_version("access: { clients: [example.com], deny: [privat] }\n"),
+              ElementsAre(HasSubstr("clients in access: 'example.com' is neither"),
+                          HasSubstr("deny in access: 'privat' is no network; did you mean 'private'?")));
+  EXPECT_THAT(errors_below_version("proxy: { names: [a.example, 10.0.0.1, a.example:80] }\n"),
+              ElementsAre(HasSubstr("names in proxy: '10.0.0.1' is not a name"),
+                          HasSubstr("names in proxy: 'a.example:80' is not a name")));
   EXPECT_THAT(errors_below_version("dns: { servers: [9.9.9.9, dns.example, 9.9.9.9:0] }\n"),
               ElementsAre(StartsWith("p.yaml:2:27: servers in dns: 'dns.example'"), StartsWith("p.yaml:2:40: ")));
 }
@@ -173,6 +190,12 @@ TEST(FaultyFile, with_a_faulty_listener_from_a_variable_is_shown_the_text_of_the
   ASSERT_FALSE(config);
   EXPECT_THAT(to_string(config.error().at(0)),
               testing::AllOf(HasSubstr("${PASSWORD}"), testing::Not(HasSubstr("hunter2"))));
+}
+
+TEST(FaultyFile, is_told_each_fault_in_one_line_whatever_the_value_holds) {
+  EXPECT_THAT(errors_below_version("admin:\n  listen: |\n    127.0.0.1:1\n"),
+              ElementsAre(StartsWith("p.yaml:3:11: listen in admin: '127.0.0.1:1\\n' is not address:port")));
+  EXPECT_THAT(errors_below_version("\"a\\e[2K\\tb\": 1\n"), ElementsAre(HasSubstr("unknown key 'a\\x1b[2K\\x09b';")));
 }
 
 TEST(FaultyFile, with_ports_that_are_none_is_told_which) {

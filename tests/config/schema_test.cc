@@ -42,6 +42,7 @@ std::string joined(const std::vector<std::string>& path) {
 
 Json another_value(const std::vector<std::string>& path, const Json& part, const Json& root) {
   if (path.back() == "servers") return {"9.9.9.9"};
+  if (path.back() == "names") return {"*.a.example"};
   if (path.back() == "url") return "redis://r1";
   if (path.back().ends_with("Ports")) return {8443};
   for (const auto& word : resolved(part, root).value("enum", Json::array())) {
@@ -51,7 +52,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (kind.ends_with("/endpoint")) return "127.0.0.9:7";
   if (kind.ends_with("/duration") || kind.ends_with("/maxPause")) return "7s";
   if (kind.ends_with("/size")) return "5KiB";
-  if (kind.ends_with("/networks")) return {"10.0.0.0/8"};
+  if (kind.ends_with("/networks") || kind.ends_with("/rules")) return {"10.0.0.0/8"};
   if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent")) return 7;
   if (kind.ends_with("/number")) return 1;
   if (kind.ends_with("/limits")) return Json::parse(R"([{"counter": {"max": 1, "period": "1s"}}])");
@@ -108,6 +109,7 @@ TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_those_that_name_a
   Json of_any = upstreams["additionalProperties"]["properties"];
   of_any.erase("match");
   of_any.erase("baseUrl");
+  of_any["https"]["$ref"] = "#/definitions/https";  // what is intercepted has a name
   EXPECT_EQ(upstreams["properties"]["*"]["properties"], of_any);
 }
 
@@ -135,10 +137,11 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
     if (plain && !of_limit && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(without, testing::UnorderedElementsAre("version", "access.allow", "redis.url", "upstreams.NAME.match",
-                                                     "upstreams.NAME.rate", "upstreams.NAME.group",
-                                                     "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
-                                                     "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
+  EXPECT_THAT(without,
+              testing::UnorderedElementsAre("version", "access.allow", "intercept.ca", "intercept.key", "redis.url",
+                                            "upstreams.NAME.match", "upstreams.NAME.rate", "upstreams.NAME.group",
+                                            "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
+                                            "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {
@@ -166,7 +169,9 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {'*': {match: a}}}",
         "{version: 1, upstreams: {'*': {baseUrl: 'https://a.com'}}}",
         "{version: 1, upstreams: {a: {baseUrl: a.com}}}",
-        "{version: 1, upstreams: {a: {match: a.com, https: intercept}}}",
+        "{version: 1, upstreams: {a: {match: a.com, https: mitm}}}",
+        "{version: 1, upstreams: {'*': {https: intercept}}}",
+        "{version: 1, defaults: {https: intercept}}",
         "{version: 1, upstreams: {a: {match: a.com, tls: {cert: a.pem}}}}",
         "{version: 1, defaults: {tls: {ca: a.pem}}}",
         "{version: 1, proxy: {listen: 'localhost:80'}}",

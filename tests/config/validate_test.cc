@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/validate.h"
 #include "penstock/config.h"
 
 namespace penstock {
@@ -26,6 +27,26 @@ TEST(Validation, names_the_setting_without_a_place) {
   EXPECT_EQ(validate(config).at(0).line, 0);
 }
 
+TEST(Lasting, is_what_was_bound_opened_or_connected) {
+  const Config in_force;
+  Config next;
+  next.access.deny = {"10.0.0.0/8"};
+  next.log.level = LogLevel::off;
+  next.proxy.via = "another";
+  EXPECT_TRUE(config::find_lasting(in_force, next).empty());
+  next.proxy.listen.port = 1;
+  next.admin.listen.port = 1;
+  next.log.events = "off";
+  next.dns.timeout = 1s;
+  next.redis.emplace();
+  std::vector<std::string> paths;
+  for (const auto& issue : config::find_lasting(in_force, next)) {
+    paths.push_back(issue.path);
+    EXPECT_THAT(issue.message, HasSubstr("cannot be changed by a reload"));
+  }
+  EXPECT_THAT(paths, ElementsAre("proxy.listen", "admin.listen", "log.events", "dns", "redis"));
+}
+
 TEST(Validation, takes_the_bounds_themselves) {
   Config config;
   config.unmatched.max_concurrent = 100'000;
@@ -43,6 +64,12 @@ TEST(Validation, refuses_addresses_that_are_none) {
   Config config;
   config.proxy.listen.address = "localhost";
   EXPECT_THAT(faults(config), ElementsAre("listen in proxy: 'localhost' is not an address"));
+}
+
+TEST(Validation, says_in_one_line_what_is_wrong_with_a_value_of_two) {
+  Config config;
+  config.access.deny = {"10.0.0.0/8\n10.0.0.1"};
+  EXPECT_THAT(faults(config), ElementsAre(HasSubstr("'10.0.0.0/8\\n10.0.0.1'")));
 }
 
 TEST(Validation, refuses_a_via_that_is_not_a_token) {
