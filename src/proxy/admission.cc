@@ -7,16 +7,24 @@
 #include <string>
 #include <utility>
 
+#include "http/browser.h"
+
 namespace penstock::proxy {
 
 namespace {
 http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
+
+/// HTTP/1.0 may say nothing.
+bool names_another(const http::RequestHead& head, const http::Target& target) {
+  const auto host = head.fields.find("host");
+  return host && !http::is_host_of(target, *host);
+}
 }  // namespace
 
 std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::RequestHead& head,
-                                                                   const http::Target* outside,
-                                                                   http::Target& target) const {
-  const auto route = locate(head, outside, target);
+                                                                   const http::Target* outside, http::Target& target,
+                                                                   Tunnels tunnels) const {
+  const auto route = locate(head, outside, target, tunnels);
   if (!route) return std::unexpected(route.error());
   if (auto wrong = judge_message(head)) return std::unexpected(*std::move(wrong));
   if (auto forbidden = judge_port(target)) return std::unexpected(*std::move(forbidden));
@@ -29,28 +37,38 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
 
 /// By the name of a gateway, or else by what the client asked for; that may not be what is dialled.
 std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& head, const http::Target* outside,
-                                                      http::Target& target) const {
+                                                      http::Target& target, Tunnels tunnels) const {
   if (!outside && head.method != "CONNECT") {
     if (const auto form = http::gateway_form(head.target)) {
       target.resource = head.target;  // for the event, should it lead nowhere
-      return enter_gateway(*form, target);
+      return enter_gateway(head, *form, target);
     }
   }
   auto asked = outside ? http::parse_target_inside(*outside, head.method, head.target)
                        : http::parse_target(head.method, head.target);
   if (!asked) return std::unexpected(std::move(asked.error()));
   target = *std::move(asked);
+  if (outside && outside->secure() && names_another(head, target)) {
+    return std::unexpected(
+        refusal(http::Why::misdirected, "this connection is for " + outside->authority() + ", and Host names another"));
+  }
   if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form))
-    return enter_gateway(*form, target);
-  const Route route = router_.route(target);
+    return enter_gateway(head, *form, target);
+  Route route = tables_->router.route(target);
+  // A host that is named for some of its paths only.
+  if (tunnels == Tunnels::of_interceptors && target.tunnel && !route.pattern) {
+    if (const auto entry = interceptor(target); entry != 0) route = {.entry = entry};
+  }
   originate(target, route);
   return route;
 }
 
-std::expected<Route, http::Refusal> Admission::enter_gateway(const http::GatewayForm& form,
+std::expected<Route, http::Refusal> Admission::enter_gateway(const http::RequestHead& head,
+                                                             const http::GatewayForm& form,
                                                              http::Target& target) const {
-  const Gateway* gateway = gateways_.find(form.name);
-  if (!gateway) return std::unexpected(gateways_.unknown());
+  if (auto denied = judge_page(head)) return std::unexpected(*std::move(denied));
+  const Gateway* gateway = tables_->gateways.find(form.name);
+  if (!gateway) return std::unexpected(tables_->gateways.unknown());
   auto behind = http::behind_gateway(*gateway->upstream, form.rest);
   if (!behind) return std::unexpected(std::move(behind.error()));
   target = *std::move(behind);  // only now: the form may be a view of it
@@ -60,11 +78,11 @@ std::expected<Route, http::Refusal> Admission::enter_gateway(const http::Gateway
 /// A name that nobody has configured may be ours, where the port is; a gateway's name is then the better guess.
 bool Admission::asks_for_gateway(const http::Target& target, const http::GatewayForm& form) const {
   if (target.secure() || !leads_here(target)) return false;
-  return target.literal || target.host == "localhost" || gateways_.find(form.name);
+  return target.literal || target.host == "localhost" || tables_->gateways.find(form.name);
 }
 
 bool Admission::leads_here(const http::Target& target) const {
-  if (gateways_.empty()) return false;
+  if (tables_->gateways.empty()) return false;
   const auto is_ours = [&](const access::Address& address) {
     return services_.verdict.destination(address, target.port) == access::Destination::own;
   };
@@ -73,7 +91,7 @@ bool Admission::leads_here(const http::Target& target) const {
     return address && is_ours(*address);
   }
   if (!is_ours(access::Address{})) return false;  // 0.0.0.0 is every listener's: is the port one of ours?
-  return target.host == "localhost" || !router_.route(target).pattern;
+  return target.host == "localhost" || !tables_->router.route(target).pattern;
 }
 
 const UpstreamSettings& Admission::settings_of(const Route& route) const {
@@ -89,17 +107,26 @@ void Admission::originate(http::Target& target, const Route& route) const {
   if (route.pattern) target.originated_below = route.pattern->path;
 }
 
-std::optional<http::Target> Admission::outside_of_plain(const http::RequestHead& head) const {
+std::optional<Admission::Opening> Admission::opening(const http::RequestHead& head) const {
   auto outside = http::parse_target(head.method, head.target);
   if (!outside || !outside->tunnel || judge_message(head) || !http::read_steering(head.fields)) return std::nullopt;
-  if (leads_here(*outside)) return *std::move(outside);
+  if (leads_here(*outside)) return Opening{.outside = *std::move(outside)};
+  const bool intercepted = services_.interceptor && interceptor(*outside) != 0;
   const bool plain = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
-  http::Target ignored;
-  return plain && judge(head, nullptr, ignored) ? std::optional(*std::move(outside)) : std::nullopt;
+  if (!intercepted && !plain) return std::nullopt;
+  // Each request inside is judged by itself.
+  if (http::Target ignored; !judge(head, nullptr, ignored, Tunnels::of_interceptors)) return std::nullopt;
+  const bool silent = !intercepted && settings_of(tables_->router.route(*outside)).https != Https::originate;
+  return Opening{.outside = *std::move(outside), .intercepted = intercepted, .may_be_silent = silent};
 }
 
-bool Admission::may_be_silent(const http::Target& outside) const {
-  return !leads_here(outside) && settings_of(router_.route(outside)).https != Https::originate;
+/// Any page in a browser of this machine can send requests here; a proxy, which it cannot ask, has no such worry.
+std::optional<http::Refusal> Admission::judge_page(const http::RequestHead& head) const {
+  if (http::comes_from_other_page(head.fields))
+    return refusal(http::Why::page_denied, "gateways are not for pages in browsers (Origin, Sec-Fetch-Site)");
+  if (http::is_our_host(head.fields, services_.config.proxy.names)) return std::nullopt;
+  return refusal(http::Why::page_denied,
+                 "Host is a name that any page in a browser could have; if it is this proxy's, say so in proxy.names");
 }
 
 /// What the request says of itself.
@@ -118,15 +145,21 @@ std::optional<http::Refusal> Admission::judge_port(const http::Target& target) c
 }
 
 std::optional<http::Refusal> Admission::judge_address(const http::Target& target) const {
-  if (!target.literal) return std::nullopt;  // a name is judged by the addresses that it has at take-off
+  if (!target.literal) return judge_name(target);
   const auto address = access::parse_address(target.host);
   if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
-  switch (services_.verdict.destination(*address, target.port)) {
+  switch (services_.verdict.destination(*address, target.port, target.host)) {
     case access::Destination::allowed: return std::nullopt;
     case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
     case access::Destination::denied: break;
   }
   return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
+}
+
+/// Its addresses are judged at take-off, when it has some.
+std::optional<http::Refusal> Admission::judge_name(const http::Target& target) const {
+  if (!services_.verdict.denies(target.host, target.port)) return std::nullopt;
+  return refusal(http::Why::destination_denied, target.host + " may not be asked for (access.deny)");
 }
 
 }  // namespace penstock::proxy

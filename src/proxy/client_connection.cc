@@ -5,18 +5,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "http/first_bytes.h"
 #include "proxy/clients.h"
+#include "proxy/judging.h"
 
 namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kReadAhead = 16 * 1024;
-/// A client that says nothing for so long wants to hear the server first: there are such protocols.
-constexpr std::int64_t kPatienceForFirstBytes = 3'000'000;
-/// But not where only requests are served.
-constexpr std::int64_t kPatienceForRequests = 30'000'000;
-constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Whether what comes behind it can only be the next request.
 bool may_be_passed(const http::RequestHead& head) {
@@ -25,7 +20,7 @@ bool may_be_passed(const http::RequestHead& head) {
 }  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                                   std::unique_ptr<loop::Stream> stream, bool welcome)
+                                   std::unique_ptr<loop::Stream> stream, const access::Address& from)
     : clients_(clients),
       dispatcher_(dispatcher),
       services_(services),
@@ -33,10 +28,13 @@ ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, con
       parser_(services.config.caps, *this),
       writer_({}),
       going_on_(services.loop, [this] { go_on(); }),
-      welcome_(welcome) {
+      patience_(services.loop, [this] { out_of_patience(); }),
+      from_(from),
+      welcome_(services.verdict.client(from)) {
   stream_->listen_to(*this);
   reading_ = true;
   stream_->read_on();
+  keep_time();
 }
 
 ClientConnection::~ClientConnection() = default;
@@ -50,6 +48,7 @@ void ClientConnection::on_read(std::string_view bytes) {
 }
 
 void ClientConnection::on_gone() {
+  if (intercepted_at_ != 0) left_without_a_word();
   if (exchange_) dispatcher_.abandon(*std::exchange(exchange_, nullptr));
   stream_.reset();
   leave();
@@ -65,6 +64,7 @@ void ClientConnection::parse(std::string_view bytes) {
   if (failed_) return going_on_.ask();
   unread_.append(bytes);
   if (opened_ && !unread_.empty()) going_on_.ask();
+  keep_time();
   const bool wanted = wants_bytes();
   if (wanted == reading_) return;
   reading_ = wanted;
@@ -88,13 +88,20 @@ bool ClientConnection::may_parse() const {
 }
 
 void ClientConnection::on_head(http::RequestHead&& head) {
-  if (!serving_ && ahead_.empty()) return begin(std::move(head));
+  new_ = false;
+  if (intercepted_at_ != 0) trusts_us();
+  if (!serving_ && ahead_.empty()) {
+    begin(std::move(head));
+    if (at_gate_ && !body_whole_) parser_.pause();
+    return;
+  }
   ahead_bytes_ += head.fields.bytes() + head.target.size();
   if (head.has_body()) parser_.pause();
   ahead_.push_back(std::move(head));
 }
 
 void ClientConnection::begin(http::RequestHead&& head) {
+  patience_.wait_for_nothing();
   serving_ = true;
   body_whole_ = !head.has_body();
   connecting_ = head.method == "CONNECT";
@@ -103,20 +110,66 @@ void ClientConnection::begin(http::RequestHead&& head) {
                 .minor_version = head.minor_version,
                 .keep_alive = head.keep_alive && !winding_down_};
   writer_ = http::ResponseWriter(answering_);
-  if (welcome_) {
-    if (connecting_ && open_at_once(head)) return;
-    exchange_ = dispatcher_.accept(*this, std::move(head), outside_.get());
-    return;
+  if (!welcome_) {
+    answering_.keep_alive = false;
+    return turn_away({.why = http::Why::client_denied,
+                      .details = "clients from this network may not use this proxy (access.clients)"});
   }
-  const http::Refusal unwelcome{.why = http::Why::client_denied,
-                                .details = "clients from this network may not use this proxy (access.clients)"};
-  dispatcher_.report_refused(unwelcome);
-  answering_.keep_alive = false;
-  answer_refusal(unwelcome);
+  if (is_let_in(head)) go_in(std::move(head));
+}
+
+void ClientConnection::go_in(http::RequestHead&& head) {
+  if (connecting_ && open_at_once(head)) return;
+  exchange_ = dispatcher_.accept(*this, std::move(head), outside_ ? &outside_->target : nullptr);
+}
+
+void ClientConnection::turn_away(const http::Refusal& refusal) {
+  dispatcher_.report_refused(refusal);
+  answer_refusal(refusal);
+}
+
+// At the gate, where users must name themselves. A CONNECT speaks for what is inside, as long as its user may come in.
+
+const http::Fields& ClientConnection::credentials_of(const http::RequestHead& head) const {
+  return outside_ ? outside_->credentials : head.fields;
+}
+
+bool ClientConnection::is_let_in(http::RequestHead& head) {
+  user_.clear();
+  if (!services_.gate || services_.gate->open()) return true;
+  const auto verdict = services_.gate->ask(credentials_of(head));
+  if (verdict) return judge_at_gate(*verdict);
+  wait_at_gate(head);
+  return false;
+}
+
+bool ClientConnection::judge_at_gate(const Gate::Verdict& verdict) {
+  if (verdict) {
+    user_ = *verdict;
+  } else {
+    // Its CONNECT spoke for it: another may speak better.
+    if (outside_ && verdict.error().why == http::Why::credentials) answering_.keep_alive = false;
+    turn_away(verdict.error());
+  }
+  return verdict.has_value();
+}
+
+void ClientConnection::wait_at_gate(http::RequestHead& head) {
+  auto check =
+      services_.gate->check(credentials_of(head), from_, [this](const Gate::Verdict& verdict) { leave_gate(verdict); });
+  if (!check) return turn_away(check.error());
+  at_gate_ = std::make_unique<AtGate>(std::move(head), std::move(*check));
+}
+
+void ClientConnection::leave_gate(const Gate::Verdict& verdict) {
+  const auto at_gate = std::move(at_gate_);
+  if (judge_at_gate(verdict)) go_in(std::move(at_gate->head));
+  going_on_.ask();
 }
 
 void ClientConnection::on_body(std::string_view bytes) {
   if (!exchange_) return parser_.pause();
+  patience_.moved();
   exchange_->body.append(bytes);
   dispatcher_.body_came(*exchange_);
   if (!dispatcher_.wants_body(*exchange_)) parser_.pause();
@@ -131,54 +184,14 @@ void ClientConnection::on_complete(http::Fields&& trailers) {
   dispatcher_.body_came(*exchange_);
 }
 
-// Plain requests inside a CONNECT: some clients send nothing else, and each is to be governed by itself. They show in
-// the first bytes, which come behind a 200 only.
-
-bool ClientConnection::open_at_once(http::RequestHead& head) {
-  auto outside = outside_ ? std::nullopt : dispatcher_.outside_of_plain(head);
-  if (!outside) return false;
-  const bool silent = dispatcher_.may_be_silent(*outside);
-  opened_.reset(
-      new Opened{*std::move(outside), std::move(head), silent, {services_.loop, [this] { heard_nothing(); }}});
-  opened_->patience.start(services_.loop.now() + (silent ? kPatienceForFirstBytes : kPatienceForRequests));
-  out().append(kEstablished);
-  stream_->touch();
-  return true;
-}
-
-void ClientConnection::look_inside() {
-  switch (http::judge_first_bytes(unread_)) {
-    case http::FirstBytes::undecided: return;
-    case http::FirstBytes::request: return serve_inside();
-    case http::FirstBytes::other: return become_tunnel();
-  }
-}
-
-void ClientConnection::serve_inside() {
-  outside_ = std::make_unique<http::Target>(std::move(opened_->outside));
-  opened_.reset();
-  serving_ = connecting_ = false;
-  parser_.restart();
-  parse(std::exchange(unread_, {}));
-}
-
-void ClientConnection::heard_nothing() {
-  if (opened_->may_be_silent) return become_tunnel();
-  stream_.reset();
-  leave();
-}
-
-void ClientConnection::become_tunnel() {
-  const auto opened = std::move(opened_);
-  greeted_ = true;
-  exchange_ = dispatcher_.accept(*this, std::move(opened->head));
-}
-
 // To the client.
 
 void ClientConnection::answer_interim(int status, std::string_view reason, const http::Fields& fields) {
   writer_.interim(out(), status, reason, fields);
   stream_->touch();
+  if (status != 100 || !exchange_) return;
+  exchange_->head.expect_continue = false;  // what it expected has come: from now on its body is awaited
+  keep_time();
 }
 
 void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
@@ -273,28 +286,85 @@ void ClientConnection::serve_next() {
     ahead_bytes_ -= std::min(ahead_bytes_, next.fields.bytes() + next.target.size());
     return begin(std::move(next));
   }
-  if (failed_) answer_malformed();
+  if (failed_) refuse_unread(parser_.refusal());
 }
 
-void ClientConnection::answer_malformed() {
-  const http::Refusal& refusal = parser_.refusal();
+/// One that never became a request.
+void ClientConnection::refuse_unread(const http::Refusal& refusal) {
   dispatcher_.report_refused(refusal);
-  answering_ = {.keep_alive = false};
+  answering_ = {.head_method = parser_.failed_head_method(), .keep_alive = false};
   answer_refusal(refusal);
 }
 
 void ClientConnection::close_if_idle() {
-  if ((serving_ && !opened_) || closing_ || !stream_) return;
+  if ((serving_ && !opened_) || closing_) return;
+  stream_ ? say_good_bye() : leave();  // without one it is being intercepted
+}
+
+void ClientConnection::say_good_bye() {
   if (stream_->queued() > 0 && !opened_) {
     closing_ = true;
     return going_on_.ask();
   }
-  stream_.reset();  // neither side owes the other anything
+  // Neither side owes the other anything; but in TLS an end without a good-bye is none.
+  outside_ && outside_->target.secure() ? loop::Stream::close_gently(std::move(stream_)) : stream_.reset();
   leave();
+}
+
+void ClientConnection::judge_again() {
+  welcome_ = services_.verdict.client(from_);
+  keep_time();
+}
+
+// What a client may take its time for.
+
+void ClientConnection::keep_time() {
+  using For = ClientPatience::For;
+  const auto& of_connection = services_.config.connection;
+  switch (awaited()) {
+    case For::nothing: return patience_.wait_for_nothing();
+    case For::request: return patience_.wait_for(For::request, of_connection.keep_alive);
+    case For::head: return patience_.wait_for(For::head, of_connection.header);
+    case For::body: return patience_.wait_for(For::body, exchange_->destination->settings.timeouts.body);
+  }
+}
+
+ClientPatience::For ClientConnection::awaited() const {
+  using For = ClientPatience::For;
+  if (closing_ || failed_ || opened_) return For::nothing;
+  if (!serving_) return ahead_.empty() && parser_.in_message() ? For::head : For::request;
+  // Behind the beginning of an answer a client may well wait for more of it: then `timeouts.idle` decides.
+  if (body_whole_ || !may_parse() || exchange_->head.expect_continue) return For::nothing;
+  return exchange_->flight && exchange_->flight->answered() ? For::nothing : For::body;
+}
+
+void ClientConnection::out_of_patience() {
+  using For = ClientPatience::For;
+  const auto late = [&](http::Why why, const char* what, Duration limit, const char* key) {
+    return http::Refusal{.why = why, .details = what + (" " + seconds(limit)) + " (" + key + ")"};
+  };
+  if (awaited() != patience_.what()) return keep_time();  // an answer has begun meanwhile
+  if (patience_.what() == For::body) {
+    const auto limit = exchange_->destination->settings.timeouts.body;
+    const auto why = late(http::Why::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
+    return dispatcher_.reject(*std::exchange(exchange_, nullptr), why);
+  }
+  if (patience_.what() == For::head) {
+    const auto limit = services_.config.connection.header;
+    const auto why = late(http::Why::head_timeout, "the request's head took longer than", limit, "timeouts.header");
+    return refuse_unread(why);
+  }
+  // Who takes our last answers little by little, or has just done so, is not idle.
+  const std::size_t before = std::exchange(untaken_, stream_->unread_by_peer());
+  if (untaken_ == before) return say_good_bye();
+  patience_.moved();
+  keep_time();
 }
 
 void ClientConnection::leave() {
   closing_ = true;
+  patience_.wait_for_nothing();
+  at_gate_.reset();
   opened_.reset();
   going_on_.cancel();
   clients_.remove(*this);

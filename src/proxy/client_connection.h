@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One client's connection: reads requests, some ahead of their turn, has them served one after the other, and writes
-// the answers in that order. What it may not take it leaves unread. Owned by Clients.
+// the answers in that order. What it may not take it leaves unread. A CONNECT in which requests may be is the same
+// connection, from there on (inside_connect.cc). Owned by Clients.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +15,38 @@
 #include "loop/stream.h"
 #include "loop/timer.h"
 #include "loop/turn_end.h"
+#include "proxy/client_patience.h"
 #include "proxy/dispatcher.h"
+#include "proxy/gate.h"
+#include "proxy/interception.h"
 #include "proxy/requester.h"
 
 namespace penstock::proxy {
 
 class Clients;
 
-class ClientConnection final : private loop::StreamEvents, private http::RequestSink, private Requester {
+inline constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+class ClientConnection final : private loop::StreamEvents,
+                               private http::RequestSink,
+                               private Requester,
+                               private InterceptionEvents {
  public:
-  /// `welcome`: whether its network may use the proxy; if not, its first request is refused.
+  /// `from`: where the client is. If its network may not use the proxy, its first request is refused.
   ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                   std::unique_ptr<loop::Stream> stream, bool welcome);
+                   std::unique_ptr<loop::Stream> stream, const access::Address& from);
   ~ClientConnection();
 
   /// From now on each answer is the connection's last.
   void wind_down() { winding_down_ = true; }
   /// Closes if no request is under way. It may be gone from Clients when this returns.
   void close_if_idle();
+  /// Whom to let in is another matter now, from the next request on; what it may take its time for, at once.
+  void judge_again();
+  /// Whether its first request is still to come.
+  bool is_new() const { return new_; }
+  /// Whether it has a request that is no exchange yet, for its password is being checked.
+  bool is_at_gate() const { return at_gate_ != nullptr; }
 
  private:
   void on_read(std::string_view bytes) override;
@@ -50,24 +65,53 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   void answer_body(std::string_view bytes) override;
   void body_wanted() override;
   OwnConnections* own_connections() override { return &own_connections_; }
+  std::string_view user() const override { return user_; }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
   std::unique_ptr<loop::Stream> give_away(std::string& early) override;
   void answer_end(const http::Fields& trailers) override;
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;
 
+  void on_intercepted(std::unique_ptr<loop::Stream> stream) override;
+  void on_not_intercepted(Handshake result, const std::string& details) override;
+
   /// A CONNECT that was answered before anything was dialled. What is inside is still to be seen.
   struct Opened {
-    http::Target outside;
+    Admission::Opening what;
     http::RequestHead head;
-    bool may_be_silent;
     loop::Timer patience;
+    std::unique_ptr<Interception> interception;  // nothing: TLS inside is not for us
+  };
+
+  /// The CONNECT that all requests come inside.
+  struct Outside {
+    http::Target target;
+    http::Fields credentials;
+  };
+
+  /// A request whose password is being checked.
+  struct AtGate {
+    http::RequestHead head;
+    std::unique_ptr<Gate::Check> check;
   };
 
   void begin(http::RequestHead&& head);
+  const http::Fields& credentials_of(const http::RequestHead& head) const;
+  bool is_let_in(http::RequestHead& head);
+  bool judge_at_gate(const Gate::Verdict& verdict);
+  void wait_at_gate(http::RequestHead& head);
+  void leave_gate(const Gate::Verdict& verdict);
+  void go_in(http::RequestHead&& head);
+  void turn_away(const http::Refusal& refusal);
   bool open_at_once(http::RequestHead& head);
+  bool bypasses(const http::Target& outside);
   void look_inside();
+  void intercept();
   void serve_inside();
+  void trusts_us();
+  void left_without_a_word();
+  void report_handshake(const http::Target& outside, Handshake result, std::string_view details = {});
+  void report_distrust(const http::Target& outside, Handshake result, Distrust::Sign sign, std::string details);
   void become_tunnel();
   void heard_nothing();
   void parse(std::string_view bytes);
@@ -75,8 +119,12 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   bool wants_bytes() const;
   void go_on();
   void serve_next();
-  void answer_malformed();
+  void refuse_unread(const http::Refusal& refusal);
   void answered();
+  void keep_time();
+  ClientPatience::For awaited() const;
+  void out_of_patience();
+  void say_good_bye();
   void leave();
   std::string& out() { return stream_->out(); }
 
@@ -89,6 +137,8 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   http::AnswerTo answering_;
   OwnConnections own_connections_;
   loop::TurnEnd going_on_;
+  ClientPatience patience_;
+  std::size_t untaken_ = 0;               // of our answers, when patience was over last
   std::string unread_;                    // bytes that the parser may not have yet
   std::vector<http::RequestHead> ahead_;  // requests whose turn has not come; only the last may have a body
   std::size_t ahead_bytes_ = 0;
@@ -96,15 +146,20 @@ class ClientConnection final : private loop::StreamEvents, private http::Request
   bool serving_ = false;          // a request's turn has begun and its answer has not ended
   bool body_whole_ = true;        // of the request being served
   bool connecting_ = false;       // it is a CONNECT, or was until this turn: what comes behind it is not HTTP
+  std::unique_ptr<AtGate> at_gate_;
+  std::string user_;  // that the last request has named, where users must
   std::unique_ptr<Opened> opened_;
-  std::unique_ptr<http::Target> outside_;  // all requests come inside a CONNECT to there
-  bool greeted_ = false;                   // the 200 was said, and a tunnel is wanted
-  bool upgrading_ = false;                 // it may become a tunnel: what comes behind it may not be HTTP
+  std::unique_ptr<Outside> outside_;
+  std::int64_t intercepted_at_ = 0;  // when, as long as no request has come since
+  bool greeted_ = false;             // the 200 was said, and a tunnel is wanted
+  bool upgrading_ = false;           // it may become a tunnel: what comes behind it may not be HTTP
   bool reading_ = false;
   bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;
   bool winding_down_ = false;
-  const bool welcome_;
+  bool new_ = true;  // no request has come yet
+  const access::Address from_;
+  bool welcome_;
 };
 
 }  // namespace penstock::proxy

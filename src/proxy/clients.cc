@@ -2,9 +2,11 @@
 // In by the listener, out by themselves.
 #include "proxy/clients.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "access/verdict.h"
+#include "http/response_writer.h"
 
 namespace penstock::proxy {
 
@@ -14,9 +16,26 @@ Clients::Clients(Dispatcher& dispatcher, const Services& services)
 void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   const auto address = access::parse_address(stream->peer().address);
   if (!address) return;  // it has reset already: nobody is there to be judged or answered
-  const bool welcome = services_.verdict.client(*address);
-  auto connection = std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), welcome);
+  auto seat = seats_.take(*address, services_.config.caps);
+  if (!seat) return turn_away(std::move(stream), seat.error());
+  stream->accompany(*std::move(seat));
+  auto connection = std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address);
   connections_.emplace(connection.get(), std::move(connection));
+}
+
+/// Told so, as long as that costs little; without a look at what it asks, nor a line in the log: there may be many.
+void Clients::turn_away(std::unique_ptr<loop::Stream> stream, Seats::Full full) {
+  const bool in_all = full == Seats::Full::in_all;
+  ++(in_all ? turned_away_.in_all : turned_away_.of_client);
+  auto seat = seats_.take_at_the_door();
+  if (!seat) return;
+  stream->accompany(std::move(seat));
+  const http::Refusal refusal{
+      .why = http::Why::too_many_clients,
+      .details = in_all ? "too many connections, retry in 1s" : "too many connections of this client, retry in 1s",
+      .retry_after = std::chrono::seconds(1)};
+  http::write_refusal(stream->out(), refusal, services_.config.proxy.via, {.keep_alive = false});
+  loop::Stream::close_gently(std::move(stream));
 }
 
 void Clients::remove(ClientConnection& connection) {
@@ -27,8 +46,20 @@ void Clients::remove(ClientConnection& connection) {
   farewell_.ask();
 }
 
+void Clients::judge_again() {
+  for (const auto& [place, connection] : connections_) connection->judge_again();
+}
+
 void Clients::wind_down() {
   for (const auto& [place, connection] : connections_) connection->wind_down();
+}
+
+bool Clients::any_new() const {
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_new(); });
+}
+
+bool Clients::any_at_gate() const {
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_at_gate(); });
 }
 
 void Clients::close_idle() {

@@ -11,6 +11,7 @@
 #include "loop/turn_end.h"
 #include "proxy/client_connection.h"
 #include "proxy/dispatcher.h"
+#include "proxy/seats.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
@@ -26,11 +27,21 @@ class Clients {
   /// Lets each client have one more answer, and no further.
   void wind_down();
   void close_idle();
+  /// Whether one of them has not asked anything yet.
+  bool any_new() const;
+  bool any_at_gate() const;
+  /// The configuration is another one, and the dispatcher has it.
+  void judge_again();
   std::size_t count() const { return connections_.size(); }
+  const TurnedAway& turned_away() const { return turned_away_; }
 
  private:
+  void turn_away(std::unique_ptr<loop::Stream> stream, Seats::Full full);
+
   Dispatcher& dispatcher_;
   Services services_;
+  Seats seats_;
+  TurnedAway turned_away_;
   std::unordered_map<ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
   std::vector<std::unique_ptr<ClientConnection>> leaving_;
   loop::TurnEnd farewell_;

@@ -5,11 +5,17 @@
 #include <algorithm>
 #include <cassert>
 #include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "loop/open_files.h"
 
 namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kMostClaimed = 16;
+constexpr std::size_t kMostOwnIdle = 8;      // one upstream may be several hosts, to which a client logs in by turns
+constexpr std::size_t kFilesForOneKept = 8;  // half of what clients leave where files are few
 
 bool is_scheme(std::string_view word) {
   return http::equal_ignoring_case(word, "NTLM") || http::equal_ignoring_case(word, "Negotiate");
@@ -40,37 +46,83 @@ bool asks_to_log_in_connection(const http::Fields& answer) { return any_names_sc
 
 Connections::Connections(loop::Loop& loop, const Config& config, transfer::Multi::Judge judge)
     : loop_(loop), judge_(std::move(judge)) {
+  change(config);
+}
+
+void Connections::change(const Config& config) {
+  const auto before = std::exchange(pools_, {});
   add(config.unmatched.tls);
   for (const auto& upstream : config.upstreams) add(upstream.settings.tls);
+  for (const auto& old : before) {
+    const auto same = [&](const Kept& kept) { return kept.tls == old.tls && kept.stamp == old.stamp; };
+    const auto kept = std::ranges::find_if(pools_, same);
+    kept == pools_.end() ? leaving_.push_back(old.pool) : void(kept->pool = old.pool);
+  }
+  for (auto& kept : pools_) {
+    if (!kept.pool) kept.pool = make(kept.tls);
+    kept.pool->keep_at_most(idle_of_each());
+  }
+  sweep();
 }
 
 void Connections::add(const TlsConfig& tls) {
-  const auto same = [&](const auto& pool) { return pool.first == tls; };
-  if (std::ranges::none_of(pools_, same)) pools_.emplace_back(tls, make_own(tls));
+  const auto same = [&](const Kept& kept) { return kept.tls == tls; };
+  if (std::ranges::none_of(pools_, same)) pools_.push_back({tls, stamp_of(tls), nullptr});
 }
 
-transfer::Multi& Connections::of(const TlsConfig& tls) const {
-  const auto found = std::ranges::find_if(pools_, [&](const auto& pool) { return pool.first == tls; });
+Connections::Stamp Connections::stamp_of(const TlsConfig& tls) {
+  Stamp stamp;
+  for (const auto* file : {&tls.ca, &tls.client_cert, &tls.client_key}) {
+    std::error_code none;
+    if (!file->empty()) stamp.push_back(std::filesystem::last_write_time(*file, none));
+  }
+  return stamp;
+}
+
+/// Transfers do not own their pool: who started them may have another one by now.
+void Connections::sweep() {
+  std::erase_if(leaving_, [](const Pool& pool) { return pool.use_count() == 1 && pool->idle(); });
+  for (const auto& kept : pools_) kept.pool->sweep();
+}
+
+const Connections::Pool& Connections::of(const TlsConfig& tls) const {
+  const auto found = std::ranges::find(pools_, tls, &Kept::tls);
   assert(found != pools_.end());
-  return *found->second;
+  return found->pool;
 }
 
-std::unique_ptr<transfer::Multi> Connections::make_own(const TlsConfig& tls) const {
-  return std::make_unique<transfer::Multi>(loop_, judge_, tls);
+/// What is idle must leave enough files to others: nobody else can close it.
+std::size_t Connections::idle_of_each() const {
+  const auto files = static_cast<std::size_t>(loop::most_open_files());
+  return std::max<std::size_t>(files / kFilesForOneKept / pools_.size(), 1);
+}
+
+Connections::Pool Connections::make(const TlsConfig& tls) const {
+  return std::make_shared<transfer::Pool>(loop_, judge_, tls);
+}
+
+Connections::Pool Connections::make_own(const TlsConfig& tls) const {
+  auto own = make(tls);
+  own->keep_at_most(kMostOwnIdle);
+  return own;
 }
 
 void OwnConnections::claim(const std::string& upstream) {
-  const auto same = [&](const auto& one) { return one.first == upstream; };
-  if (claimed_.size() < kMostClaimed && std::ranges::none_of(claimed_, same)) claimed_.emplace_back(upstream, nullptr);
+  const bool known = std::ranges::count(claimed_, upstream, &Claimed::upstream) > 0;
+  if (claimed_.size() < kMostClaimed && !known) claimed_.push_back({upstream, {}, nullptr});
 }
 
-transfer::Multi* OwnConnections::to(const std::string& upstream, const TlsConfig& tls, const Connections& connections) {
-  for (auto& [name, multi] : claimed_) {
-    if (name != upstream) continue;
-    if (!multi) multi = connections.make_own(tls);
-    return multi.get();
+/// What is replaced may be telling of the end of a transfer, which is sent again for that.
+transfer::Pool* OwnConnections::to(const std::string& upstream, const TlsConfig& tls, const Connections::Pool& shared,
+                                   Connections& connections) {
+  const auto claimed = std::ranges::find(claimed_, upstream, &Claimed::upstream);
+  if (claimed == claimed_.end()) return nullptr;
+  if (!claimed->pool || claimed->beside.lock() != shared) {
+    if (claimed->pool) connections.retire(std::move(claimed->pool));
+    claimed->pool = connections.make_own(tls);
+    claimed->beside = shared;
   }
-  return nullptr;
+  return claimed->pool.get();
 }
 
 }  // namespace penstock::proxy

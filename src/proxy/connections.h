@@ -3,6 +3,8 @@
 // client that logs in by NTLM or Negotiate, which make a connection speak for whoever logged in on it.
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "loop/loop.h"
 #include "penstock/config.h"
 #include "transfer/multi.h"
+#include "transfer/pool.h"
 
 namespace penstock::proxy {
 
@@ -21,20 +24,39 @@ bool asks_to_log_in_connection(const http::Fields& answer);
 
 class Connections {
  public:
+  using Pool = std::shared_ptr<transfer::Pool>;
+
   /// Makes a pool for each TLS identity of the configuration.
   Connections(loop::Loop& loop, const Config& config, transfer::Multi::Judge judge);
 
   /// That of an identity of the configuration.
-  transfer::Multi& of(const TlsConfig& tls) const;
+  const Pool& of(const TlsConfig& tls) const;
+  /// For the identities of another configuration, and for those whose files are no longer the same, there are new
+  /// pools; others stay. Who has an old one may use it on.
+  void change(const Config& config);
+  /// Forgets pools that nobody has any more, and what a crowd has left behind in others. Not from inside a transfer.
+  void sweep();
   /// One that is shared with nobody.
-  std::unique_ptr<transfer::Multi> make_own(const TlsConfig& tls) const;
+  Pool make_own(const TlsConfig& tls) const;
+  /// One that nothing is to be started on any more. It stays until it is swept out, for it may be on the stack.
+  void retire(Pool pool) { leaving_.push_back(std::move(pool)); }
 
  private:
+  using Stamp = std::vector<std::filesystem::file_time_type>;
+  struct Kept {
+    TlsConfig tls;
+    Stamp stamp;  // when its files were last written
+    Pool pool;
+  };
+  static Stamp stamp_of(const TlsConfig& tls);
   void add(const TlsConfig& tls);
+  std::size_t idle_of_each() const;
+  Pool make(const TlsConfig& tls) const;
 
   loop::Loop& loop_;
   const transfer::Multi::Judge judge_;
-  std::vector<std::pair<TlsConfig, std::unique_ptr<transfer::Multi>>> pools_;
+  std::vector<Kept> pools_;    // of the configuration
+  std::vector<Pool> leaving_;  // of those before it, and of clients
 };
 
 /// What one client has to itself: connections to the upstreams where it logs in. Goes with the client's connection,
@@ -43,11 +65,17 @@ class OwnConnections {
  public:
   /// From now on it shares none to this upstream, unless it has its own to 16 others already.
   void claim(const std::string& upstream);
-  /// Nothing: it shares them.
-  transfer::Multi* to(const std::string& upstream, const TlsConfig& tls, const Connections& connections);
+  /// Nothing: it shares them. `shared` is the pool of those who do: where that is another one, so are these.
+  transfer::Pool* to(const std::string& upstream, const TlsConfig& tls, const Connections::Pool& shared,
+                     Connections& connections);
 
  private:
-  std::vector<std::pair<std::string, std::unique_ptr<transfer::Multi>>> claimed_;  // made when first used
+  struct Claimed {
+    std::string upstream;
+    std::weak_ptr<transfer::Pool> beside;  // the pool of the others
+    Connections::Pool pool;                // made when first used
+  };
+  std::vector<Claimed> claimed_;
 };
 
 }  // namespace penstock::proxy

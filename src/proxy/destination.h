@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "flow/pauses.h"
 #include "flow/upstream.h"
@@ -39,21 +40,15 @@ class DestinationOwner {
 class Destination final : public flow::BookerEvents {
  public:
   Destination(const Services& services, std::string its_name, std::size_t its_entry,
-              const UpstreamSettings& its_settings, DestinationOwner& owner)
-      : name(std::move(its_name)),
-        entry(its_entry),
-        settings(its_settings),
-        connections(services.connections.of(settings.tls)),
-        booker(services.make_booker(name, settings, *this)),
-        heart({.max_concurrent = settings.max_concurrent,
-               .max_pending = settings.queue.max_pending,
-               .max_wait = settings.queue.max_wait.count()},
-              *booker),
-        owner_(owner),
-        wake_(services.loop, [this] { change(&flow::Upstream::advance); }) {
-    const auto& redis = services.config.redis;
-    if (settings.group) grouping.emplace(*settings.group, redis ? redis->prefix : "", name);
-  }
+              const UpstreamSettings& its_settings, DestinationOwner& owner);
+
+  /// From now on these settings, and what the services have for them. Its commands are to be carried out then, and
+  /// renumber() is to be called for each of its exchanges before that.
+  void change(flow::Time now, const UpstreamSettings& its_settings);
+  /// The last change may have given the limits other numbers.
+  void renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const;
+  /// It was called for each of them: whoever comes now has the new numbers.
+  void renumbered();
 
   /// Sets the timer for the heart's next moment.
   void sleep() {
@@ -69,10 +64,10 @@ class Destination final : public flow::BookerEvents {
   }
 
   void answer(std::string_view group, const flow::Booking& booking) override {
-    change([&](auto& its_heart, auto now, auto& into) { its_heart.answer(now, group, booking, into); });
+    with_heart([&](auto& its_heart, auto now, auto& into) { its_heart.answer(now, group, booking, into); });
   }
   void may_ask(flow::Booking::Scope scope, std::string_view group) override {
-    change([&](auto& its_heart, auto now, auto& into) { its_heart.may_ask(now, scope, group, into); });
+    with_heart([&](auto& its_heart, auto now, auto& into) { its_heart.may_ask(now, scope, group, into); });
   }
 
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override {
@@ -88,25 +83,35 @@ class Destination final : public flow::BookerEvents {
   std::size_t holds(flow::Time now) const { return pauses_.count(now); }
 
   const std::string name;   ///< of the entry, or host:port
-  const std::size_t entry;  ///< 0: made after "*"
-  const UpstreamSettings& settings;
-  transfer::Multi& connections;  ///< that all may share
+  const std::size_t entry;  ///< as in Event
+  UpstreamSettings settings;
+  Connections::Pool connections;  ///< that all may share
   std::optional<Grouping> grouping;
-  const std::unique_ptr<flow::Booker> booker;
+  using Limits = std::unique_ptr<const std::vector<LimitConfig>>;
+  Limits limits;  ///< of the settings, where the booker refers to them
+  std::unique_ptr<flow::Booker> booker;
   flow::Upstream heart;
   flow::Commands commands, carrying;
   bool being_served = false;  ///< its commands are being carried out
   Totals totals;
+  HandshakeTotals handshakes;
   std::int64_t last_used = 0;
 
  private:
   template <typename Call>
-  void change(Call call) {
+  void with_heart(Call call) {
     owner_.move(*this, [&](flow::Time now, flow::Commands& into) { std::invoke(call, heart, now, into); });
   }
 
+  void group();
+  flow::Settings heart_settings() const;
+  void change_booker(flow::Time now, Limits its_limits);
+
+  const Services& services_;
   DestinationOwner& owner_;
   flow::Pauses pauses_;
+  std::vector<flow::LimitIndex> moved_;  // by the last change; empty: nowhere
+  bool other_booker_ = false;            // since then
   loop::Timer wake_;
 };
 

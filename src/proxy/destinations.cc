@@ -2,6 +2,10 @@
 // Made when first asked for; those of "*" swept out when nothing has used them for a while.
 #include "proxy/destinations.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace penstock::proxy {
@@ -11,14 +15,14 @@ constexpr std::size_t kMostUnmatched = 10'000;
 constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
 constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
+
+bool at_rest(const Destination& destination) { return destination.heart.idle() && !destination.being_served; }
 }  // namespace
 
 Destinations::Destinations(const Services& services, DestinationOwner& owner)
     : services_(services), owner_(owner), sweeper_(services.loop, [this] { sweep(); }) {
-  std::size_t entry = 0;
-  for (const auto& upstream : services_.config.upstreams) {
-    named_.push_back(make(upstream.name, ++entry, upstream.settings));
-  }
+  named_.resize(services_.config.upstreams.size());
+  make_missing();
   sweeper_.start(services_.loop.now() + kSweepEvery);
 }
 
@@ -44,10 +48,47 @@ void Destinations::sweep() {
   const bool crowded = unmatched_.size() >= kMostUnmatched;
   std::erase_if(unmatched_, [&](const auto& entry) {
     const Destination& destination = *entry.second;
-    const bool at_rest = destination.heart.idle() && !destination.being_served;
-    return at_rest && (crowded || now - destination.last_used >= kIdleBeforeForgotten);
+    return at_rest(destination) && (crowded || now - destination.last_used >= kIdleBeforeForgotten);
   });
+  std::erase_if(retired_, [](const auto& destination) { return at_rest(*destination); });
+  services_.connections.sweep();
   sweeper_.start(now + kSweepEvery);
+}
+
+void Destinations::change(flow::Time now) {
+  std::erase_if(retired_, [](const auto& destination) { return at_rest(*destination); });
+  Named before = std::exchange(retired_, {});
+  std::ranges::move(named_, std::back_inserter(before));
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < before.size(); ++i) places[before[i]->name] = i;
+  named_.clear();
+  for (const auto& upstream : services_.config.upstreams) {
+    const auto known = places.find(upstream.name);
+    named_.push_back(known == places.end() ? nullptr : std::move(before[known->second]));
+    if (named_.back()) named_.back()->change(now, upstream.settings);
+  }
+  for (auto& gone : before) {
+    if (gone) retired_.push_back(std::move(gone));
+  }
+  make_missing();
+  for (const auto& [authority, destination] : unmatched_) destination->change(now, services_.config.unmatched);
+}
+
+/// Each gets the lowest number that no other has: at first that is its place in the configuration.
+void Destinations::make_missing() {
+  std::set<std::size_t> taken;
+  for (const auto* all : {&named_, &retired_}) {
+    for (const auto& destination : *all) {
+      if (destination) taken.insert(destination->entry);
+    }
+  }
+  std::size_t entry = 0;
+  for (std::size_t i = 0; i < named_.size(); ++i) {
+    if (named_[i]) continue;
+    while (taken.contains(++entry)) continue;
+    const auto& upstream = services_.config.upstreams[i];
+    named_[i] = make(upstream.name, entry, upstream.settings);
+  }
 }
 
 }  // namespace penstock::proxy

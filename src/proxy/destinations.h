@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The upstreams as the proxy keeps them: one for each named entry, and one for each host:port that no entry names, made
-// on first use and forgotten when idle. Only for the dispatcher.
+// The upstreams as the proxy keeps them: one for each named entry (gone ones as long as they are needed), and one for
+// each host:port that no entry names, made on first use and forgotten when idle. Only for the dispatcher.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,30 @@ class Destinations {
  public:
   Destinations(const Services& services, DestinationOwner& owner);
 
-  /// That of the entry, or of the target's host:port where the entry is 0. Nothing: too many of these at once.
+  /// The configuration is another one. Entries are known by their names: those that are gone serve who waits there, and
+  /// are forgotten when idle. Each has commands to be carried out.
+  void change(flow::Time now);
+
+  /// That of the entry, as in Route, or of the target's host:port where it is 0. Nothing: too many of these at once.
   Destination* find_or_make(const http::Target& target, std::size_t entry);
 
   template <typename Each>
   void visit(Each each) const {
     for (const auto& destination : named_) each(*destination);
+    for (const auto& destination : retired_) each(*destination);
     for (const auto& [authority, destination] : unmatched_) each(*destination);
   }
 
  private:
   std::unique_ptr<Destination> make(std::string name, std::size_t entry, const UpstreamSettings& settings);
+  void make_missing();
   void sweep();
 
   const Services& services_;
   DestinationOwner& owner_;
-  std::vector<std::unique_ptr<Destination>> named_;                          // by entry - 1
+  using Named = std::vector<std::unique_ptr<Destination>>;
+  Named named_;                                                              // by their place in the configuration
+  Named retired_;                                                            // their entries are gone
   std::unordered_map<std::string, std::unique_ptr<Destination>> unmatched_;  // by host:port
   loop::Timer sweeper_;
   std::int64_t swept_ = 0;

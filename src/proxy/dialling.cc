@@ -25,6 +25,7 @@ http::Refusal refusal_of(loop::DialFailure failure, std::string words = {}) {
     case DialFailure::certificate: return {.why = http::Why::tls_certificate_error, .details = std::move(words)};
     case DialFailure::handshake: return {.why = http::Why::tls_protocol_error, .details = std::move(words)};
     case DialFailure::none:
+    case DialFailure::abandoned:
     case DialFailure::other: break;
   }
   return {.why = http::Why::connection_terminated, .details = "no connection came about"};
@@ -45,7 +46,7 @@ void Dialling::start() {
   if (!exchange_.target.secure()) return look_up();
   auto identity = identities_->find_or_make(exchange_.destination->settings.tls);
   if (!identity) return fail({.why = http::Why::internal_error, .details = std::move(identity.error().message)});
-  identity_ = *identity;
+  identity_ = *std::move(identity);
   look_up();
 }
 
@@ -94,7 +95,10 @@ void Dialling::on_gone() {
   fail(refusal_of(failure, stream_->failure_words()));
 }
 
+/// The time that the last one took is long enough for another configuration.
 void Dialling::not_connected(loop::DialFailure failure) {
+  const auto& target = exchange_.target;
+  while (dialled_ < addresses_.size() && !is_still_allowed(services_, target, addresses_[dialled_])) ++dialled_;
   if (dialled_ < addresses_.size() && services_.loop.now() < connect_by_) return dial();
   fail(refusal_of(failure));
 }
@@ -111,6 +115,7 @@ void Dialling::keep_time() {
 }
 
 void Dialling::on_time() {
+  if (services_.loop.now() < std::min(attempt_ends_, total_deadline(exchange_))) return keep_time();
   if (services_.loop.now() >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
   not_connected(loop::DialFailure::timed_out);
 }

@@ -35,6 +35,8 @@ class Dialling final : private loop::StreamEvents {
 
   /// When the exchange has taken off.
   void start();
+  /// Also when its time-outs may be others.
+  void keep_time();
 
  private:
   void on_read(std::string_view) override {}
@@ -47,7 +49,6 @@ class Dialling final : private loop::StreamEvents {
   void dial();
   void not_connected(loop::DialFailure failure);
   void fail(const http::Refusal& refusal);
-  void keep_time();
   void on_time();
 
   const Services& services_;
@@ -58,7 +59,7 @@ class Dialling final : private loop::StreamEvents {
   loop::Addresses addresses_;  // that may be dialled
   std::size_t dialled_ = 0;    // so many of them have been
   tls::ClientIdentities* const identities_;
-  const tls::ClientIdentity* identity_ = nullptr;  // nothing: plain bytes
+  std::shared_ptr<const tls::ClientIdentity> identity_;  // nothing: plain bytes
   std::int64_t connect_by_;
   std::int64_t attempt_ends_;
   std::unique_ptr<loop::Stream> stream_;

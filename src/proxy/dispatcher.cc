@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "http/forwarding.h"
+#include "http/front.h"
 #include "http/retry_after.h"
 #include "proxy/flight.h"
 #include "proxy/tunnel.h"
@@ -53,18 +54,20 @@ Dispatcher::~Dispatcher() = default;
 
 // A request's way in.
 
-std::optional<http::Target> Dispatcher::outside_of_plain(const http::RequestHead& head) const {
-  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.outside_of_plain(head);
+std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& head) const {
+  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head);
 }
 
-Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, const http::Target* outside) {
+Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, const http::Target* outside,
+                             Admission::Tunnels tunnels) {
   auto made = std::make_unique<Exchange>(requester, std::move(head));
   Exchange& exchange = *made;
   exchange.arrived = services_.loop.now();
   exchange.body.whole = !exchange.head.has_body();
   exchange.name = next_name();
+  exchange.user = requester.user();
   exchange.number = exchanges_.add(std::move(made));
-  const auto admitted = admission_.judge(exchange.head, outside, exchange.target);
+  const auto admitted = admission_.judge(exchange.head, outside, exchange.target, tunnels);
   if (!admitted) return refuse(exchange, admitted.error());
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   charge(exchange, exchange.bytes());
@@ -109,19 +112,6 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
                  .detail = why_not.details,
                  .refusal = wording.kind});
   return nullptr;
-}
-
-void Dispatcher::report_refused(const http::Refusal& why_not) {
-  const auto wording = http::wording(why_not.why);
-  const auto name = next_name();
-  Event event{
-      .kind = EventKind::refused, .outcome = Outcome::refused, .wall = loop::Loop::wall(), .at = services_.loop.now()};
-  event.id = {name.data(), name.size()};
-  event.status = why_not.status_code();
-  event.error = wording.token;
-  event.detail = why_not.details;
-  event.refusal = wording.kind;
-  services_.events(event);
 }
 
 // What the heart commands.
@@ -206,6 +196,23 @@ void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) 
   if (!pause || *pause <= Duration{0}) return;
   const auto now = services_.loop.now();
   destination.pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
+}
+
+/// What the hearts command speaks of the new limits: it is carried out when all exchanges do.
+void Dispatcher::change() {
+  const auto tables = admission_.change();
+  identities_.forget();
+  destinations_.change(services_.loop.now());
+  for (const auto number : exchanges_.ids()) {
+    Exchange& exchange = *exchanges_.find(number);
+    if (http::has_front(exchange.target) && !exchange.tables) exchange.tables = tables;
+    if (exchange.destination) exchange.destination->renumber(exchange.limited_by, exchange.departure);
+    if (exchange.flight) exchange.flight->keep_time();
+  }
+  destinations_.visit([this](Destination& destination) {
+    destination.renumbered();
+    if (!destination.being_served) carry_out(destination);
+  });
 }
 
 // The ends.
@@ -338,6 +345,7 @@ void Dispatcher::resume(Exchange& exchange) {
 Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   Event event{.kind = kind, .wall = loop::Loop::wall(), .at = services_.loop.now()};
   event.id = exchange.id();
+  event.user = exchange.user;
   event.method = exchange.head.method;
   event.host = exchange.target.host;
   event.path = exchange.target.path();
@@ -391,7 +399,8 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .max_concurrent = destination.settings.max_concurrent,
                               .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
                               .holds = destination.holds(services_.loop.now()),
-                              .totals = destination.totals});
+                              .totals = destination.totals,
+                              .handshakes = destination.handshakes});
   };
   destinations_.visit(add);
 }

@@ -19,11 +19,20 @@
 #include "proxy/destinations.h"
 #include "proxy/exchange.h"
 #include "proxy/exchange_table.h"
+#include "proxy/interceptor.h"
 #include "proxy/requester.h"
 #include "proxy/services.h"
 #include "tls/client_identity.h"
 
 namespace penstock::proxy {
+
+/// `outside`: where the CONNECT leads; `details` are for people, where it came to nothing.
+struct Handshook {
+  const http::Target& outside;
+  Handshake result;
+  std::string_view user;
+  std::string_view details;
+};
 
 class Dispatcher final : DestinationOwner {
  public:
@@ -32,13 +41,14 @@ class Dispatcher final : DestinationOwner {
 
   /// A request came. Nothing: it was refused, and the requester told so. Otherwise the exchange lives until the
   /// requester hears of its end or abandons it. `outside`: where the CONNECT leads that it came in, if it came in one.
-  Exchange* accept(Requester& requester, http::RequestHead&& head, const http::Target* outside = nullptr);
-  /// Where a CONNECT leads that shall be answered at once, for it may well carry requests. Nothing: accept() it.
-  std::optional<http::Target> outside_of_plain(const http::RequestHead& head) const;
-  /// As in Admission.
-  bool may_be_silent(const http::Target& outside) const { return admission_.may_be_silent(outside); }
+  Exchange* accept(Requester& requester, http::RequestHead&& head, const http::Target* outside = nullptr,
+                   Admission::Tunnels tunnels = Admission::Tunnels::as_ever);
+  /// A CONNECT that shall be answered at once, for what is inside is governed. Nothing: accept() it.
+  std::optional<Admission::Opening> opening(const http::RequestHead& head) const;
   /// A request that was refused before it was read whole: only to be told of.
   void report_refused(const http::Refusal& refusal);
+  /// TLS with a client in the place of an upstream has come to this: counted, and, if it came to nothing, told of.
+  void report_handshake(const Handshook& what);
 
   /// The requester appended to `body`, or marked it whole.
   void body_came(Exchange& exchange);
@@ -50,6 +60,10 @@ class Dispatcher final : DestinationOwner {
   void reject(Exchange& exchange, const http::Refusal& refusal);
   /// The requester is gone; it hears no more.
   void abandon(Exchange& exchange);
+
+  /// The configuration is another one, and so are its connections: it holds for whoever comes from now on, and for what
+  /// is under way as far as it does not undo what was decided.
+  void change();
 
   // From flights. The exchange is gone when these return.
   void completed(Exchange& exchange);
@@ -95,11 +109,13 @@ class Dispatcher final : DestinationOwner {
   Event describe(const Exchange& exchange, EventKind kind) const;
   void emit(const Exchange& exchange, const Ending& ending);
   void count(Totals& totals, Outcome outcome);
+  void tell_of(const Handshook& what, Destination& destination);
+  void tell(Event event);
   void when_drained();
   std::array<char, 11> next_name();
 
   Services services_;
-  const Admission admission_;
+  Admission admission_;
   Destinations destinations_;
   tls::ClientIdentities identities_;
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it

@@ -13,7 +13,6 @@
 #include "flow/upstream.h"
 #include "http/request_parser.h"
 #include "http/target.h"
-#include "proxy/exchange_table.h"
 #include "proxy/journey.h"
 #include "proxy/requester.h"
 
@@ -46,13 +45,15 @@ struct Exchange {
   Requester& requester;
   http::RequestHead head;
   http::Target target;
+  std::shared_ptr<const void> tables;  ///< to which the target refers, if they are no longer in force
   BodyBuffer body;
 
-  ExchangeTable::Id number = 0;
+  std::uint64_t number = 0;     ///< its id in the ExchangeTable
   std::array<char, 11> name{};  ///< its id in events
   Destination* destination = nullptr;
   std::string group;        ///< empty: the upstream has none
   std::string group_label;  ///< as people may see it
+  std::string user;         ///< whom the requester has proved to be
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
   flow::Departure departure;                     ///< that it takes, or took last

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace penstock::proxy {
+#include "proxy/exchange.h"
 
-struct Exchange;
+namespace penstock::proxy {
 
 class ExchangeTable {
  public:

@@ -5,14 +5,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "http/response_head.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "loop/turn_end.h"
+#include "proxy/answering.h"
 #include "proxy/exchange.h"
 #include "proxy/journey.h"
 #include "proxy/services.h"
@@ -30,9 +29,10 @@ class Flight final : public Journey, public transfer::TransferEvents {
   void take_off() override;
   void body_came() override;
   void resume() override;
+  void keep_time() override;
   void break_off(const http::Refusal& refusal) override;
-  bool answered() const override { return answered_; }
-  int status() const override { return answered_ ? reader_.head().status : 0; }
+  bool answered() const override { return answer_.answered(); }
+  int status() const override { return answer_.status(); }
   void describe(Event& event) const override;
 
   void on_connected() override;
@@ -46,7 +46,7 @@ class Flight final : public Journey, public transfer::TransferEvents {
   void dial(const loop::Addresses& addresses);
   void look_up();
   void send();
-  transfer::Multi& connections(transfer::Order& order) const;
+  transfer::Pool& connections(transfer::Order& order) const;
   void pass_interim();
   void pass_head();
   bool answer_is_whole() const;
@@ -54,36 +54,30 @@ class Flight final : public Journey, public transfer::TransferEvents {
   void body_sent();
   void go_ahead();
   void end_turn();
-  void complete();
-  void keep_time();
   void on_time();
   std::int64_t deadline() const;
   std::int64_t idle_deadline() const;
   bool client_stalls() const;
-  void note_slow_reader(std::int64_t now);
-  void fail(http::Why why, const std::string& details);
-  void fail(const http::Refusal& refusal) { fail(refusal.why, refusal.details); }
+  void breathe();
+  void fail(http::Why why, const std::string& details) { fail({.why = why, .details = details}); }
+  void fail(const http::Refusal& refusal);
   void failed(const transfer::Result& result);
 
   const Services& services_;
   Dispatcher& dispatcher_;
   Exchange& exchange_;
-  http::ResponseHeadReader reader_;
+  Answering answer_;
   loop::Timer timer_;
+  loop::Timer breath_;
   loop::TurnEnd turn_end_;
   std::unique_ptr<loop::Resolver::Question> question_;
   std::string pin_;
   std::int64_t moved_ = 0;        // when a body byte last moved
   std::int64_t sent_ = 0;         // when the request was out; 0: not yet
   std::int64_t go_ahead_at_ = 0;  // when the client is told to send its body, lacking the upstream's 100; 0: no matter
-  std::optional<std::int64_t> first_byte_;
-  std::size_t untaken_ = 0;  // by a client that paused us, when last looked at
-  std::uint64_t bytes_in_ = 0;
+  std::size_t this_turn_ = 0;     // bytes that the answer brought
   std::uint64_t bytes_out_ = 0;
   bool connected_ = false;
-  bool answered_ = false;
-  bool paused_by_client_ = false;
-  bool head_begun_ = false;
   bool bad_head_ = false;
   std::unique_ptr<transfer::Transfer> transfer_;  // last: it is cancelled before what its events use goes
 };

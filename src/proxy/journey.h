@@ -17,6 +17,8 @@ class Journey {
   virtual void body_came() {}
   /// The requester has room again.
   virtual void resume() {}
+  /// Its time-outs may be others now.
+  virtual void keep_time() = 0;
   /// Ends it at once: the requester gets the refusal, or half an answer.
   virtual void break_off(const http::Refusal& refusal) = 0;
 

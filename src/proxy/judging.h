@@ -3,6 +3,7 @@
 // nothing. For flights and tunnels.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
   for (const auto& text : addresses) {
     const auto address = access::parse_address(text);
     if (!address) continue;
-    const auto verdict = services.verdict.destination(*address, target.port);
+    const auto verdict = services.verdict.destination(*address, target.port, target.host);
     own = own || verdict == access::Destination::own;
     if (verdict != access::Destination::allowed) continue;
     any = true;
@@ -34,11 +35,28 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
                        .details = target.host + " has no address that may be dialled (access.allow)"};
 }
 
+/// One of those, some time later.
+inline bool is_still_allowed(const Services& services, const http::Target& target, const std::string& text) {
+  const auto address = access::parse_address(text);
+  return address && services.verdict.destination(*address, target.port, target.host) == access::Destination::allowed;
+}
+
 inline http::Refusal unresolved(const std::string& host, const loop::LookupFailure& failure) {
   if (failure.timed_out) {
     return {.why = http::Why::dns_timeout, .details = "no answer from the name servers about " + host};
   }
-  return {.why = http::Why::dns_error, .details = "cannot resolve " + host + ": " + failure.rcode};
+  const bool is_said = std::ranges::all_of(failure.rcode, [](char c) { return c >= 'A' && c <= 'Z'; });
+  return {.why = http::Why::dns_error,
+          .details = "cannot resolve " + host + ": " + failure.rcode,
+          .rcode = failure.rcode == "NODATA" ? "NOERROR"
+                   : is_said                 ? failure.rcode
+                                             : std::string()};
+}
+
+/// Says of which upstream.
+inline http::Refusal of(const std::string& upstream, http::Refusal refusal) {
+  refusal.details = upstream + ": " + refusal.details;
+  return refusal;
 }
 
 /// For people: `10 s`, `250 ms`.

@@ -38,6 +38,8 @@ class Passage {
   void pass_from_upstream(std::string_view bytes) { pass(upstream_, bytes); }
   /// Both sides are reset: only that tells that what came was not all.
   void cut();
+  /// Also when its time-outs may be others.
+  void keep_time();
 
   /// Its views live as long as the passage.
   void describe(Event& event) const;
@@ -64,7 +66,6 @@ class Passage {
   Side& other(const Side& side) { return &side == &client_ ? upstream_ : client_; }
   void moved();
   bool stalls();
-  void keep_time();
   void on_time();
   std::int64_t deadline() const;
 

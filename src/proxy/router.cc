@@ -20,16 +20,20 @@ bool below(std::string_view path, std::string_view prefix) {
   return path.starts_with(prefix) && (prefix.empty() || path.size() == prefix.size() || path[prefix.size()] == '/');
 }
 
+bool has_port(const Match& match, const http::Target& target) { return !match.port || *match.port == target.port; }
+
 bool fits(const Match& match, const http::Target& target) {
-  return (!match.port || *match.port == target.port) && below(target.path(), match.path);
+  return has_port(match, target) && below(target.path(), match.path);
 }
 
 }  // namespace
 
 Router::Router(const Config& config) : pass_unmatched_(config.pass_unmatched) {
   for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
+    const bool intercepted = config.upstreams[i].settings.https == Https::intercept;
+    intercepts_ = intercepts_ || intercepted;
     for (const auto& match : config.upstreams[i].match) {
-      (match.suffix ? suffixes_ : hosts_)[match.host].push_back({match, i + 1});
+      (match.suffix ? suffixes_ : hosts_)[match.host].push_back({match, i + 1, intercepted});
     }
   }
   for (auto* rules : {&hosts_, &suffixes_}) {
@@ -39,13 +43,13 @@ Router::Router(const Config& config) : pass_unmatched_(config.pass_unmatched) {
   }
 }
 
-template <typename Each>
-void Router::visit(const http::Target& target, Each each) const {
+template <typename Fits, typename Each>
+void Router::visit(const http::Target& target, Fits fit, Each each) const {
   const auto visit_rules = [&](const Rules& rules, std::string_view key) {
     const auto found = rules.find(key);
     if (found == rules.end()) return true;
     return std::all_of(found->second.begin(), found->second.end(),
-                       [&](const Rule& rule) { return !fits(rule.match, target) || each(rule); });
+                       [&](const Rule& rule) { return !fit(rule.match, target) || each(rule); });
   };
   const std::string_view host = target.host;
   if (!visit_rules(hosts_, host) || target.literal || suffixes_.empty()) return;
@@ -56,7 +60,7 @@ void Router::visit(const http::Target& target, Each each) const {
 
 Route Router::route(const http::Target& target) const {
   Route route;
-  visit(target, [&](const Rule& rule) {
+  visit(target, fits, [&](const Rule& rule) {
     route = {rule.entry, &rule.match};
     return false;
   });
@@ -64,9 +68,19 @@ Route Router::route(const http::Target& target) const {
   return route;
 }
 
+std::size_t Router::interceptor(const http::Target& tunnel) const {
+  if (!intercepts_) return 0;
+  std::size_t entry = 0;
+  visit(tunnel, has_port, [&](const Rule& rule) {
+    entry = rule.intercepted ? rule.entry : 0;
+    return !rule.intercepted && !rule.match.path.empty();  // a part of the host leaves the whole to the next
+  });
+  return entry;
+}
+
 std::vector<Route> Router::candidates(const http::Target& target) const {
   std::vector<Route> all;
-  visit(target, [&](const Rule& rule) {
+  visit(target, fits, [&](const Rule& rule) {
     all.push_back({rule.entry, &rule.match});
     return true;
   });

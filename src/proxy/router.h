@@ -27,6 +27,10 @@ class Router {
 
   Route route(const http::Target& target) const;
 
+  /// The entry that says `https: intercept` for a tunnel's host and port: the one that the tunnel belongs to, or a
+  /// stronger one with a path, which a tunnel does not show. 0: none does.
+  std::size_t interceptor(const http::Target& tunnel) const;
+
   /// Every entry whose pattern fits, the winner first, in the order in which they win. For `penstock explain`.
   std::vector<Route> candidates(const http::Target& target) const;
 
@@ -34,6 +38,7 @@ class Router {
   struct Rule {
     Match match;
     std::size_t entry;
+    bool intercepted;
   };
   struct Hash {
     using is_transparent = void;
@@ -43,11 +48,12 @@ class Router {
   using Rules = std::unordered_map<std::string, std::vector<Rule>, Hash, std::equal_to<>>;
 
   /// Calls `each` with the rules that fit, the strongest first, until it returns false.
-  template <typename Each>
-  void visit(const http::Target& target, Each each) const;
+  template <typename Fits, typename Each>
+  void visit(const http::Target& target, Fits fit, Each each) const;
 
   Rules hosts_, suffixes_;
   bool pass_unmatched_;
+  bool intercepts_ = false;  // any of them
 };
 
 /// Why a pattern fits, and how strongly: "exact host, port 8080, path below /v1".

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "access/verdict.h"
 #include "flow/booker.h"
@@ -16,18 +17,28 @@
 
 namespace penstock::proxy {
 
-/// Makes what keeps the limits of one upstream, known by this name in every process. `events` outlives it.
+/// Makes what keeps the limits of one upstream, known by this name in every process. `limits` outlive it, or its next
+/// change; `events` does.
 using MakeBooker = std::function<std::unique_ptr<flow::Booker>(
-    const std::string& name, const UpstreamSettings& settings, flow::BookerEvents& events)>;
+    const std::string& name, const std::vector<LimitConfig>& limits, flow::BookerEvents& events)>;
+
+/// Whether the booker of the one can take on the other's limits; otherwise another booker takes its place.
+using FitsBooker = std::function<bool(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& after)>;
+
+class Gate;
+class Interceptor;
 
 struct Services {
   loop::Loop& loop;
   loop::Resolver& resolver;
   Connections& connections;
   const access::Verdict& verdict;
-  const Config& config;
+  const Config& config;  ///< in force; changes in its place
   EventSink events;
   MakeBooker make_booker;
+  FitsBooker fits_booker = {};         ///< nothing: any can
+  Gate* gate = nullptr;                ///< nothing: all clients are let in
+  Interceptor* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
 };
 
 }  // namespace penstock::proxy

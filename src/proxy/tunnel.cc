@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proxy/dispatcher.h"
+#include "proxy/judging.h"
 
 namespace penstock::proxy {
 
@@ -23,9 +24,7 @@ void Tunnel::on_dialled(std::unique_ptr<loop::Stream> upstream) {
   if (!early.empty()) passage_.pass_from_client(early);
 }
 
-void Tunnel::on_not_dialled(const http::Refusal& refusal) {
-  break_off({.why = refusal.why, .details = exchange_.destination->name + ": " + refusal.details});
-}
+void Tunnel::on_not_dialled(const http::Refusal& refusal) { break_off(of(exchange_.destination->name, refusal)); }
 
 void Tunnel::break_off(const http::Refusal& refusal) {
   passage_.is_open() ? passage_.cut() : exchange_.requester.answer_refusal(refusal);

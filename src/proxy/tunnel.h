@@ -23,6 +23,7 @@ class Tunnel final : public Journey, private DiallingEvents {
   Tunnel(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all);
 
   void take_off() override { dialling_.start(); }
+  void keep_time() override { passage_.is_open() ? passage_.keep_time() : dialling_.keep_time(); }
   void break_off(const http::Refusal& refusal) override;
   bool answered() const override { return passage_.is_open(); }
   int status() const override { return answered() ? 200 : 0; }

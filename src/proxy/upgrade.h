@@ -13,10 +13,10 @@
 
 #include "http/body_decoder.h"
 #include "http/line_buffer.h"
-#include "http/response_head.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
 #include "penstock/snapshot.h"
+#include "proxy/answering.h"
 #include "proxy/dialling.h"
 #include "proxy/exchange.h"
 #include "proxy/journey.h"
@@ -35,9 +35,10 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
 
   void take_off() override { dialling_.start(); }
   void resume() override;
+  void keep_time() override;
   void break_off(const http::Refusal& refusal) override;
-  bool answered() const override { return answered_; }
-  int status() const override { return answered_ ? reader_.head().status : 0; }
+  bool answered() const override { return answer_.answered(); }
+  int status() const override { return answer_.status(); }
   void describe(Event& event) const override;
 
  private:
@@ -51,13 +52,12 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
   std::string head() const;
   void read_head(std::string_view bytes);
   void read_body(std::string_view bytes);
-  void pass_interim();
   void pass_head();
   void switch_protocols(std::string_view behind);
-  void complete();
   void broken();
-  void fail(http::Why why, const std::string& details);
-  void keep_time();
+  void fail(http::Why why, const std::string& details) { fail({.why = why, .details = details}); }
+  void fail(const http::Refusal& refusal);
+  void keep_own_time();
   void on_time();
   std::int64_t deadline() const;
   void client_or_upstream_is_idle();
@@ -69,17 +69,11 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
   Passage passage_;
   std::unique_ptr<loop::Stream> upstream_;  // until the passage has it
   http::LineBuffer lines_;
-  http::ResponseHeadReader reader_;
+  Answering answer_;
   std::optional<http::BodyDecoder> decoder_;
   loop::Timer timer_;
   std::int64_t sent_ = 0;
   std::int64_t moved_ = 0;  // when a byte of the body last did
-  std::optional<std::int64_t> first_byte_;
-  std::uint64_t bytes_in_ = 0;
-  std::size_t untaken_ = 0;  // by the client, when last looked at
-  bool head_begun_ = false;
-  bool answered_ = false;
-  bool paused_by_client_ = false;
 };
 
 }  // namespace penstock::proxy

@@ -40,7 +40,8 @@ TEST(ConnectionPools, are_one_for_each_identity) {
     upstream.name = name;
     if (name != "two") upstream.settings.tls.ca = "/some/ca.pem";
   }
-  const Connections connections(run.loop, config, [](std::string_view, std::uint16_t) { return true; });
+  const Connections connections(run.loop, config,
+                                [](std::string_view, std::uint16_t, std::string_view) { return true; });
   const auto& one = connections.of(config.upstreams[0].settings.tls);
   const auto& two = connections.of(config.upstreams[1].settings.tls);
   EXPECT_NE(&one, &two);
@@ -51,20 +52,57 @@ TEST(ConnectionPools, are_one_for_each_identity) {
 TEST(ConnectionPools, of_one_client_are_made_where_it_claims_them) {
   test::TestLoop run;
   const Config config;
-  const Connections connections(run.loop, config, [](std::string_view, std::uint16_t) { return true; });
+  Connections connections(run.loop, config, [](std::string_view, std::uint16_t, std::string_view) { return true; });
   OwnConnections own;
-  EXPECT_EQ(own.to("a", {}, connections), nullptr);
+  EXPECT_EQ(own.to("a", {}, connections.of({}), connections), nullptr);
   own.claim("a");
   own.claim("a");
-  transfer::Multi* made = own.to("a", {}, connections);
+  transfer::Pool* made = own.to("a", {}, connections.of({}), connections);
   EXPECT_NE(made, nullptr);
-  EXPECT_NE(made, &connections.of({}));
-  EXPECT_EQ(own.to("a", {}, connections), made);
-  EXPECT_EQ(own.to("b", {}, connections), nullptr);
+  EXPECT_NE(made, connections.of({}).get());
+  EXPECT_EQ(own.to("a", {}, connections.of({}), connections), made);
+  EXPECT_EQ(own.to("b", {}, connections.of({}), connections), nullptr);
   for (int i = 0; i < 100; ++i) own.claim("another " + std::to_string(i));
-  EXPECT_NE(own.to("another 14", {}, connections), nullptr);
-  EXPECT_EQ(own.to("another 15", {}, connections), nullptr) << "a client may not have any number of them";
-  EXPECT_EQ(own.to("a", {}, connections), made);
+  EXPECT_NE(own.to("another 14", {}, connections.of({}), connections), nullptr);
+  EXPECT_EQ(own.to("another 15", {}, connections.of({}), connections), nullptr)
+      << "a client may not have any number of them";
+  EXPECT_EQ(own.to("a", {}, connections.of({}), connections), made);
+}
+
+/// A judge that knows how many pools have it.
+struct Counted {
+  transfer::Multi::Judge judge() const {
+    return [token = token](std::string_view, std::uint16_t, std::string_view) { return true; };
+  }
+  /// Connections has it too, and each pool of one handle has it twice.
+  long pools() const {
+    const long copies = token.use_count() - 2;
+    EXPECT_EQ(copies % 2, 0);
+    return copies / 2;
+  }
+
+  std::shared_ptr<const bool> token = std::make_shared<const bool>(true);
+};
+
+// It may be telling of the end of the transfer that is to be started on the next.
+TEST(ConnectionPools, of_one_client_stay_until_they_are_swept_out_when_others_take_their_place) {
+  test::TestLoop run;
+  const Counted counted;
+  Connections connections(run.loop, Config{}, counted.judge());
+  OwnConnections own;
+  own.claim("a");
+  own.to("a", {}, connections.of({}), connections);
+  EXPECT_EQ(counted.pools(), 2);
+  Config other;
+  other.unmatched.tls.ca = "/another/ca.pem";
+  connections.change(other);
+  connections.sweep();
+  const auto& tls = other.unmatched.tls;
+  EXPECT_EQ(counted.pools(), 2) << "that of the others is another one by now";
+  own.to("a", tls, connections.of(tls), connections);
+  EXPECT_EQ(counted.pools(), 3);
+  connections.sweep();
+  EXPECT_EQ(counted.pools(), 2);
 }
 
 }  // namespace

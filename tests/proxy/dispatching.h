@@ -69,6 +69,7 @@ class Asker final : public Requester {
   bool room = true;
   std::size_t left = 0;  ///< of the answer, not taken yet
   Exchange* exchange = nullptr;
+  OwnConnections* own = nullptr;  ///< that outlive it
 
   std::vector<int> interims;
   int status = 0;
@@ -99,6 +100,7 @@ class Asker final : public Requester {
   std::size_t untaken() const override { return left; }
   void answer_body(std::string_view bytes) override { body.append(bytes); }
   void body_wanted() override { ++wanted; }
+  OwnConnections* own_connections() override { return own; }
   std::unique_ptr<loop::Stream> hand_over(std::string&) override {
     ADD_FAILURE() << "an asker has no connection to give away";
     return nullptr;
@@ -126,11 +128,11 @@ class DispatcherTest : public testing::Test {
   /// With what config_ says by then.
   Dispatcher& dispatcher() {
     if (dispatcher_) return *dispatcher_;
-    verdict_.emplace(config_.access, own_);
+    verdict_.emplace(config_, own_);
     resolver_.emplace(run_.loop, config_.dns);
-    connections_.emplace(run_.loop, config_, [this](std::string_view text, std::uint16_t port) {
+    connections_.emplace(run_.loop, config_, [this](auto text, std::uint16_t port, auto host) {
       const auto address = access::parse_address(text);
-      return address && verdict_->destination(*address, port) == access::Destination::allowed;
+      return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
     });
     dispatcher_.emplace(Services{.loop = run_.loop,
                                  .resolver = *resolver_,
@@ -138,7 +140,9 @@ class DispatcherTest : public testing::Test {
                                  .verdict = *verdict_,
                                  .config = config_,
                                  .events = [this](const Event& event) { told_.emplace_back(event); },
-                                 .make_booker = make_booker_});
+                                 // whatever these are by then
+                                 .make_booker = [this](auto&... what) { return make_booker_(what...); },
+                                 .fits_booker = fits_booker_});
     return *dispatcher_;
   }
 
@@ -207,6 +211,7 @@ class DispatcherTest : public testing::Test {
   test::TestLoop run_;
   Config config_;
   MakeBooker make_booker_ = local_bookers(run_.loop);
+  FitsBooker fits_booker_;
   std::vector<Endpoint> own_;
   std::vector<Told> told_;
   std::optional<access::Verdict> verdict_;

@@ -167,7 +167,7 @@ TEST_F(EndsTest, ending_all_with_nothing_under_way_does_nothing) {
 TEST_F(EndsTest, draining_refuses_newcomers_and_waits_for_the_others) {
   test::Origin origin([](test::Origin& self, test::Socket& peer, int) {
     for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
-      while (!self.released()) std::this_thread::yield();
+      self.wait_for_release();
       peer.send(kOk);
     }
   });

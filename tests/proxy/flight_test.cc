@@ -151,10 +151,9 @@ TEST_F(FlightTest, an_expectation_is_met_after_a_second_where_the_upstream_says_
   expecting.expect_continue = true;
   ask(asker_, std::move(expecting));
   give(asker_, "abc");  // a client that did not wait
-  run_.run_for(900'000);
-  EXPECT_TRUE(asker_.interims.empty());
-  EXPECT_TRUE(origin.notes().empty());
-  EXPECT_EQ(told_.size(), 1u);
+  const auto asked = run_.loop.now();
+  ASSERT_TRUE(run_.run_until([&] { return !asker_.interims.empty() || !origin.notes().empty(); }));
+  EXPECT_GE(run_.loop.now() - asked, 990'000);
   ASSERT_TRUE(finish(asker_));
   EXPECT_THAT(asker_.interims, ElementsAre(100));
   EXPECT_EQ(origin.notes()[0], "abc");
@@ -256,12 +255,12 @@ TEST_F(FlightTest, a_body_that_stands_still_is_a_timeout) {
 }
 
 TEST_F(FlightTest, a_body_that_moves_now_and_then_is_none) {
-  config_.unmatched.timeouts.idle = 400ms;
+  config_.unmatched.timeouts.idle = 2s;
   test::Origin origin([](test::Origin&, test::Socket& peer, int) {
     peer.read_until("\r\n\r\n");
-    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n");
-    for (int i = 0; i < 10; ++i) {
-      std::this_thread::sleep_for(100ms);
+    peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+    for (int i = 0; i < 5; ++i) {
+      std::this_thread::sleep_for(500ms);
       peer.send("x");
     }
   });

@@ -73,6 +73,25 @@ TEST_F(GatewayTest, is_entered_by_every_name_of_this_proxy) {
   }
 }
 
+TEST_F(GatewayTest, has_the_names_that_the_configuration_gives_it) {
+  add("api", base());
+  config_.proxy.names = {"*.corp.example"};
+  for (const auto& [host, status] : {std::pair("penstock.corp.example:3128", 0), std::pair("evil.example:3128", 403)}) {
+    Asker asker;
+    auto asking = head("GET", "/@api/x");
+    asking.fields.add("Host", host);
+    ask(asker, std::move(asking));
+    if (status == 0) {
+      EXPECT_TRUE(finish(asker));
+      EXPECT_EQ(asker.status, 200) << host;
+    } else {
+      ASSERT_EQ(asker.refusals.size(), 1u) << host;
+      EXPECT_EQ(asker.refusals[0].status_code(), status);
+      EXPECT_EQ(told_.back().refusal, "page_denied");
+    }
+  }
+}
+
 TEST_F(GatewayTest, does_not_take_what_is_meant_for_others) {
   add("api", base());
   add("named", "").match = {parse_match("named.test").value()};
@@ -120,6 +139,7 @@ TEST_F(GatewayTest, leads_to_no_tunnel) {
 }
 
 TEST_F(GatewayTest, may_not_go_where_nobody_may) {
+  config_.access.deny = {"10.0.0.0/8"};
   add("inner", "http://10.1.2.3");
   add("self", "http://127.0.0.1:3128");
   EXPECT_EQ(refusal_of("/@inner/x").why, http::Why::destination_denied);

@@ -64,7 +64,7 @@ class LimitsTest : public DispatcherTest {
 // ---- the limit in the way -------------------------------------------------------------------------------------------
 
 TEST_F(LimitsTest, without_a_name_are_called_by_their_kind) {
-  limit(PacerConfig{.qps = 50});
+  limit(PacerConfig{.qps = 2});
   Asker first, second, hasty;
   get(first);
   get(second);
@@ -104,12 +104,12 @@ TEST_F(LimitsTest, are_named_by_all_whose_wait_for_a_permit_is_over) {
 
 TEST_F(LimitsTest, are_not_named_by_those_who_wait_for_a_slot) {
   settings().max_concurrent = 1;
-  limit(PacerConfig{.qps = 5});
+  limit(PacerConfig{.qps = 1});
   Asker one, two, holder, waiting;
   get(one);
   get(two);
   ASSERT_TRUE(finish(two));
-  run_.run_for(200'000);  // the pacer is free again
+  run_.run_for(1'000'000);  // the pacer is free again
   get(holder, "/silent");
   get(waiting);
   leave(waiting);
@@ -132,7 +132,7 @@ TEST_F(LimitsTest, are_named_by_those_whom_the_end_of_the_proxy_finds_waiting) {
 // ---- what nobody takes ----------------------------------------------------------------------------------------------
 
 TEST_F(LimitsTest, get_back_the_departure_of_one_who_leaves_before_it) {
-  limit(PacerConfig{.qps = 5});
+  limit(PacerConfig{.qps = 1});
   Asker first, leaver, stayer;
   get(first);
   get(leaver);
@@ -142,7 +142,7 @@ TEST_F(LimitsTest, get_back_the_departure_of_one_who_leaves_before_it) {
   ASSERT_TRUE(finish(stayer));
   ASSERT_EQ(record_.departures.size(), 3u);
   EXPECT_EQ(record_.departures[2], record_.departures[1]);
-  EXPECT_EQ(record_.departures[2], record_.departures[0] + 200'000);
+  EXPECT_EQ(record_.departures[2], record_.departures[0] + 1'000'000);
 }
 
 /// Its first connection is dead when it is used again.

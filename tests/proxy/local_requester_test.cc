@@ -90,7 +90,7 @@ TEST_F(LocalRequesterTest, framing_of_the_callers_own_is_not_believed) {
                .body = "abc"});
   EXPECT_THAT(origin.notes()[0], HasSubstr("\r\nHost: " + origin.host() + "\r\n"));
   EXPECT_THAT(origin.notes()[0], HasSubstr("\r\nContent-Length: 3\r\n"));
-  EXPECT_THAT(origin.notes()[0], testing::Not(HasSubstr("99")));
+  EXPECT_THAT(origin.notes()[0], testing::Not(HasSubstr("Length: 99")));  // a port may have a 99 in it
   EXPECT_THAT(origin.notes()[0], testing::Not(HasSubstr("chunked")));
 }
 

@@ -38,6 +38,9 @@ class PlainInsideTest : public ClientsTest {
   static std::string get(const std::string& path, const std::string& lines = "") {
     return "GET " + path + " HTTP/1.1\r\nHost: elsewhere.test\r\n" + lines + "\r\n";
   }
+  static std::string last_of(const std::string& host, const std::string& path) {
+    return "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n";
+  }
   static std::string last(const std::string& path) { return get(path, "Connection: close\r\n"); }
 
   /// A client that has heard the 200.
@@ -263,14 +266,17 @@ TEST_F(PlainInsideTest, while_draining_a_connect_is_refused_at_once) {
 
 TEST_F(PlainInsideTest, a_connect_to_this_proxy_leads_to_its_gateways) {
   own_ = {{"127.0.0.1", 3128}};
+  config_.proxy.names = {"penstock.test"};
   auto& api = config_.upstreams.emplace_back();
   api.name = "api";
   api.base_url = parse_base_url("http://" + origin_.host() + "/v1").value();
   for (const char* self : {"127.0.0.1:3128", "localhost:3128", "penstock.test:3128"}) {
-    EXPECT_THAT(conversation(connect_line(self) + last("/@api/x?y")), StartsWith(kEstablished + "HTTP/1.1 200 OK"));
+    EXPECT_THAT(conversation(connect_line(self) + last_of(self, "/@api/x?y")),
+                StartsWith(kEstablished + "HTTP/1.1 200 OK"));
     EXPECT_THAT(origin_.notes().back(), StartsWith("GET /v1/x?y HTTP/1.1\r\nHost: " + origin_.host() + "\r\n"));
   }
-  EXPECT_THAT(conversation(connect_line("127.0.0.1:3128") + last("/@nobody/")), HasSubstr("HTTP/1.1 404 Penstock: "));
+  EXPECT_THAT(conversation(connect_line("127.0.0.1:3128") + last_of("localhost", "/@nobody/")),
+              HasSubstr("HTTP/1.1 404 Penstock: "));
   EXPECT_THAT(conversation(connect_line("127.0.0.1:3128") + last("/")), HasSubstr("HTTP/1.1 502 Penstock: "));
   test::Socket client = connect();
   client.send(connect_line("127.0.0.1:3128") + "\x16");

@@ -18,7 +18,7 @@ class QueueTest : public DispatcherTest {
       : origin_([](test::Origin& origin, test::Socket& peer, int) {
           for (std::string head = peer.read_until("\r\n\r\n"); !head.empty(); head = peer.read_until("\r\n\r\n")) {
             origin.note(head.substr(0, head.find(" HTTP")));
-            while (head.starts_with("GET /hold") && !origin.released()) std::this_thread::yield();
+            if (head.starts_with("GET /hold")) origin.wait_for_release();
             if (head.starts_with("POST")) return void(peer.read_to_end());  // takes it, and is silent
             peer.send(kOk);
           }

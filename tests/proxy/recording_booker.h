@@ -56,6 +56,10 @@ class RecordingBooker final : public flow::Booker {
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
     limits_->nobody_waits(now, scope, group);
   }
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limits_->change(now, limits); }
+  void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
+    limits_->adopt(now, group, departures);
+  }
 
  private:
   const std::unique_ptr<flow::Booker> limits_;
@@ -63,10 +67,10 @@ class RecordingBooker final : public flow::Booker {
 };
 
 inline MakeBooker recording_bookers(const loop::Loop& loop, Record& record) {
-  return [make = local_bookers(loop), &record](const std::string& name, const UpstreamSettings& settings,
+  return [make = local_bookers(loop), &record](const std::string& name, const std::vector<LimitConfig>& limits,
                                                flow::BookerEvents& events) {
     record.events = &events;
-    return std::make_unique<RecordingBooker>(make(name, settings, events), record);
+    return std::make_unique<RecordingBooker>(make(name, limits, events), record);
   };
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kept connection that dies before any byte of an answer: what is sent once more, and what never is.
+#include <future>
+
 #include "dispatching.h"
 
 namespace penstock::proxy {
@@ -54,6 +56,41 @@ TEST_F(ResendingTest, it_keeps_its_slot_and_goes_before_those_who_wait) {
   EXPECT_EQ(course(), "dispatch complete dispatch complete");
   EXPECT_EQ(origin.notes(),
             (std::vector<std::string>{"1: GET /first", "1: GET /stale", "2: GET /stale", "2: GET /waiting"}));
+}
+
+// What is gone while the pool tells of the end would be gone under its feet.
+TEST_F(ResendingTest, it_may_go_by_another_pool_than_the_one_that_tells_of_the_end) {
+  config_.unmatched.max_concurrent = 1;
+  std::promise<void> changed;
+  test::Origin origin([&, wait = changed.get_future().share()](test::Origin& self, test::Socket& peer, int number) {
+    for (int request = 1;; ++request) {
+      const std::string head = peer.read_until("\r\n\r\n");
+      if (head.empty()) return;
+      self.note(std::to_string(number) + ": " + head.substr(0, head.find(" HTTP")));
+      if (request > 1) return wait.wait();
+      peer.send(kOk);
+    }
+  });
+  OwnConnections own;
+  const auto log_in = [&](Asker& asker, const std::string& path) {
+    asker.own = &own;
+    auto request = head("GET", "http://" + origin.host() + path);
+    request.fields.add("Authorization", "NTLM x");
+    ask(asker, std::move(request));
+  };
+  Asker first, second;
+  log_in(first, "/first");
+  ASSERT_TRUE(finish(first));
+  log_in(second, "/second");
+  ASSERT_TRUE(run_.run_until([&] { return origin.notes().size() == 2; }));
+  config_.unmatched.tls.ca = "/another/ca.pem";
+  connections_->change(config_);
+  dispatcher_->change();
+  changed.set_value();
+  ASSERT_TRUE(finish(second));
+  EXPECT_EQ(second.status, 200);
+  EXPECT_EQ(origin.notes(), (std::vector<std::string>{"1: GET /first", "1: GET /second", "2: GET /second"}));
+  expect_at_rest();
 }
 
 TEST_F(ResendingTest, it_is_sent_once_more_and_not_twice) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "allocations.h"
 
 namespace penstock::proxy {
@@ -148,6 +150,42 @@ TEST(Router, gives_a_tunnel_to_entries_without_a_path_only) {
   EXPECT_EQ(router.route(tunnel("a.com:443")).entry, 1u);
   EXPECT_EQ(router.route(tunnel("a.com:80")).entry, 2u);
   EXPECT_EQ(router.route(tunnel("c.b.com:443")).entry, 0u);
+}
+
+Config intercepting(std::initializer_list<std::initializer_list<std::string_view>> upstreams, std::set<int> which) {
+  Config config = config_of(upstreams);
+  for (const int n : which) config.upstreams[static_cast<std::size_t>(n - 1)].settings.https = Https::intercept;
+  EXPECT_TRUE(validate(config).empty());
+  return config;
+}
+
+TEST(Router, has_a_tunnel_intercepted_where_its_host_is_marked_on_whatever_path) {
+  const Config config =
+      intercepting({{"a.com/v1"}, {"a.com/v2"}, {"*.b.com"}, {"c.com"}, {"d.com:8443"}}, {1, 2, 3, 5});
+  const Router router(config);
+  EXPECT_EQ(router.interceptor(tunnel("a.com:443")), 1u);
+  EXPECT_EQ(router.interceptor(tunnel("x.y.b.com:8443")), 3u);
+  EXPECT_EQ(router.interceptor(tunnel("d.com:8443")), 5u);
+  for (const auto* to : {"b.com:443", "c.com:443", "d.com:443", "e.com:443"}) {
+    EXPECT_EQ(router.interceptor(tunnel(to)), 0u) << to;
+  }
+}
+
+TEST(Router, has_no_tunnel_intercepted_for_an_entry_that_is_beaten) {
+  const Config config = intercepting({{"*.a.com"}, {"bank.a.com"}, {"*.safe.a.com"}, {"b.com"}, {"b.com:443"}}, {1, 4});
+  const Router router(config);
+  EXPECT_EQ(router.interceptor(tunnel("api.a.com:443")), 1u);
+  EXPECT_EQ(router.interceptor(tunnel("bank.a.com:443")), 0u);
+  EXPECT_EQ(router.interceptor(tunnel("x.safe.a.com:443")), 0u);
+  EXPECT_EQ(router.interceptor(tunnel("b.com:443")), 0u);
+  EXPECT_EQ(router.interceptor(tunnel("b.com:8443")), 4u);
+}
+
+TEST(Router, has_a_tunnel_intercepted_as_its_entry_says_whatever_paths_others_have) {
+  const Config config = intercepting({{"*.a.com"}, {"api.a.com/v1"}, {"b.com"}, {"b.com:443/v1"}}, {1, 3});
+  const Router router(config);
+  EXPECT_EQ(router.interceptor(tunnel("api.a.com:443")), 1u);
+  EXPECT_EQ(router.interceptor(tunnel("b.com:443")), 3u);
 }
 
 }  // namespace

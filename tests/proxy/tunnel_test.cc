@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunnels to names: which of their addresses are dialled, in which order, and what is said when none will do.
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <thread>
 
 #include "allocations.h"
 #include "proxy/local_requester.h"
+#include "support/bind.h"
 #include "support/name_server.h"
 #include "visiting.h"
 
@@ -63,7 +66,7 @@ TEST_F(TunnelTest, the_name_is_looked_up_at_take_off) {
 }
 
 TEST_F(TunnelTest, addresses_that_refuse_give_way_to_the_next) {
-  addresses_ = {"127.0.0.2", "127.0.0.3", "127.0.0.1", "127.0.0.4"};
+  addresses_ = {"127.9.0.2", "127.9.0.3", "127.0.0.1", "127.9.0.4"};
   EXPECT_EQ(heard(), kOpen);
 }
 
@@ -73,8 +76,41 @@ TEST_F(TunnelTest, only_addresses_that_may_be_dialled_are) {
   expect_refused("403", "destination_ip_prohibited");
 }
 
+/// Where whoever connects hears nothing: a listening socket on 127.9.0.2 whose backlog is full.
+struct Silent {
+  explicit Silent(std::uint16_t port) {
+    sockaddr_in place{
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(test::kElsewhere)}, .sin_zero = {}};
+    const auto* address = reinterpret_cast<const sockaddr*>(&place);
+    EXPECT_TRUE(test::take_place(listener.fd(), place));
+    EXPECT_EQ(::listen(listener.fd(), 0), 0);
+    for (int i = 0; i < 8; ++i) {
+      fillers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      ::connect(fillers.back().fd(), address, sizeof place);
+    }
+  }
+  test::Socket listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::vector<test::Socket> fillers;
+};
+
+TEST_F(TunnelTest, an_address_that_is_denied_while_another_is_dialled_is_not) {
+  const Silent silent(far_.port());
+  addresses_ = {"127.9.0.2", "127.0.0.1"};
+  config_.unmatched.timeouts.connect = 4s;
+  test::Socket client = connect();
+  client.send("CONNECT name.test:" + std::to_string(far_.port()) + " HTTP/1.1\r\n\r\nfour");
+  ASSERT_TRUE(run_.run_until([this] { return course() == "dispatch"; }));
+  run_.run_for(100'000);  // the first gets half of the time
+  config_.access.deny = {"127.0.0.1"};
+  *verdict_ = access::Verdict(config_, own_);
+  ASSERT_TRUE(run_.run_until([this] { return course() == "dispatch error"; }));
+  EXPECT_EQ(told_.back().error, "connection_timeout");
+  EXPECT_EQ(far_.connections(), 0);
+  expect_at_rest();
+}
+
 TEST_F(TunnelTest, when_all_refuse_the_answer_is_502) {
-  addresses_ = {"127.0.0.2", "127.0.0.3"};
+  addresses_ = {"127.9.0.2", "127.9.0.3"};
   expect_refused("502", "connection_refused");
 }
 

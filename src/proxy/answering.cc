@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// See answering.h.
+#include "proxy/answering.h"
+
+#include <utility>
+
+#include "http/forwarding.h"
+#include "proxy/dispatcher.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::size_t kHeadLines = 1000;
+}  // namespace
+
+Answering::Answering(const Services& services, Dispatcher& dispatcher, Exchange& exchange)
+    : services_(services), dispatcher_(dispatcher), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
+
+http::ResponseHeadReader::Verdict Answering::on_line(std::string_view line) {
+  begun_ = true;
+  return reader_.on_line(line);
+}
+
+void Answering::pass_interim() {
+  exchange_.requester.answer_interim(
+      head().status, head().reason,
+      http::response_fields(head(), exchange_.target, services_.config.proxy.via, std::nullopt));
+}
+
+void Answering::pass_head() {
+  answered_ = true;
+  dispatcher_.heed(exchange_, head());
+  first_byte_ = services_.loop.now() - exchange_.took_off;
+  const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
+  exchange_.requester.answer_head(
+      head().status, head().reason,
+      http::response_fields(head(), exchange_.target, services_.config.proxy.via, Duration{exchange_.waited}), length);
+}
+
+void Answering::pass_body(std::string_view bytes) {
+  bytes_ += bytes.size();
+  exchange_.requester.answer_body(bytes);
+}
+
+void Answering::complete() {
+  exchange_.requester.answer_end(http::trailer_fields(reader_.trailers()));
+  dispatcher_.completed(exchange_);
+}
+
+void Answering::break_off(const http::Refusal& refusal) {
+  if (answered_) {
+    exchange_.requester.answer_broken();
+  } else {
+    exchange_.requester.answer_refusal(refusal);
+  }
+  dispatcher_.failed(exchange_, refusal.why, refusal.details);
+}
+
+void Answering::describe(Event& event) const {
+  if (first_byte_) event.first_byte = Duration{*first_byte_};
+  event.bytes_in = bytes_;
+}
+
+void Answering::wait_for_client() {
+  waiting_ = true;
+  untaken_ = exchange_.requester.untaken();
+}
+
+bool Answering::resume() { return std::exchange(waiting_, false); }
+
+bool Answering::client_reads_on() {
+  if (!waiting_) return false;
+  const std::size_t before = std::exchange(untaken_, exchange_.requester.untaken());
+  return untaken_ < before;
+}
+
+}  // namespace penstock::proxy

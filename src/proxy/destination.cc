@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a destination comes to be, and by other settings.
+#include "proxy/destination.h"
+
+#include "flow/moved_limits.h"
+
+namespace penstock::proxy {
+
+Destination::Destination(const Services& services, std::string its_name, std::size_t its_entry,
+                         const UpstreamSettings& its_settings, DestinationOwner& owner)
+    : name(std::move(its_name)),
+      entry(its_entry),
+      settings(its_settings),
+      connections(services.connections.of(settings.tls)),
+      limits(std::make_unique<const std::vector<LimitConfig>>(settings.limits)),
+      booker(services.make_booker(name, *limits, *this)),
+      heart(heart_settings(), *booker),
+      services_(services),
+      owner_(owner),
+      wake_(services.loop, [this] { with_heart(&flow::Upstream::advance); }) {
+  group();
+}
+
+flow::Settings Destination::heart_settings() const {
+  return {.max_concurrent = settings.max_concurrent,
+          .max_pending = settings.queue.max_pending,
+          .max_wait = settings.queue.max_wait.count()};
+}
+
+void Destination::group() {
+  const auto& redis = services_.config.redis;
+  grouping.reset();
+  if (settings.group) grouping.emplace(*settings.group, redis ? redis->prefix : "", name);
+}
+
+void Destination::change(flow::Time now, const UpstreamSettings& its_settings) {
+  connections = services_.connections.of(its_settings.tls);
+  if (its_settings == settings) return;
+  settings = its_settings;
+  group();
+  change_booker(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits));
+  heart.change(now, heart_settings(), moved_, commands);
+}
+
+void Destination::change_booker(flow::Time now, Limits its_limits) {
+  moved_ = flow::moved_limits(*limits, *its_limits);
+  other_booker_ = services_.fits_booker && !services_.fits_booker(*limits, *its_limits);
+  if (other_booker_) {
+    booker.reset();  // first: they have one name
+    booker = services_.make_booker(name, *its_limits, *this);
+    heart.replace(*booker);
+    pauses_.each(now, [&](const std::string& paused, flow::Time until) { booker->pause(now, paused, until); });
+  } else {
+    booker->change(now, *its_limits);
+  }
+  limits = std::move(its_limits);
+}
+
+void Destination::renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const {
+  if (other_booker_) departure.era = flow::kNoEra;
+  if (moved_.empty()) return;
+  limited_by = flow::renumbered(limited_by, moved_);
+  departure.limited_by = flow::renumbered(departure.limited_by, moved_);
+}
+
+void Destination::renumbered() {
+  moved_.clear();
+  other_booker_ = false;
+}
+
+}  // namespace penstock::proxy

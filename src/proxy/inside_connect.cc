@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client connection has inside its CONNECT, where that is looked for: plain requests, which some clients send
+// so, or TLS that is answered here in the host's place (interception.h), with requests in it; each is governed by
+// itself. Which of it there is shows in the first bytes, and these come behind a 200 only. Anything else is for a
+// tunnel.
+#include <utility>
+
+#include "http/first_bytes.h"
+#include "proxy/client_connection.h"
+#include "proxy/clients.h"
+
+namespace penstock::proxy {
+
+namespace {
+/// A client that says nothing for so long wants to hear the server first: there are such protocols.
+constexpr std::int64_t kPatienceForFirstBytes = 3'000'000;
+/// But not where only requests are served.
+constexpr std::int64_t kPatienceForRequests = 30'000'000;
+/// A client that goes so soon behind a handshake, without a word, has seen something that it does not like.
+constexpr std::int64_t kSoon = 1'000'000;
+constexpr char kTlsHandshake = 0x16;  // how each of its records begins
+}  // namespace
+
+bool ClientConnection::open_at_once(http::RequestHead& head) {
+  auto opening = outside_ ? std::nullopt : dispatcher_.opening(head);
+  if (!opening) return false;
+  const bool intercepted = opening->intercepted;
+  if (intercepted && bypasses(opening->outside)) {
+    exchange_ = dispatcher_.accept(*this, std::move(head), nullptr, Admission::Tunnels::of_interceptors);
+    return true;
+  }
+  const auto patience = opening->may_be_silent ? kPatienceForFirstBytes : kPatienceForRequests;
+  opened_.reset(new Opened{*std::move(opening), std::move(head), {services_.loop, [this] { heard_nothing(); }}, {}});
+  opened_->patience.start(services_.loop.now() + patience);
+  InterceptionEvents& events = *this;
+  if (intercepted) {
+    opened_->interception =
+        std::make_unique<Interception>(services_, opened_->what.outside.host, Distrust::Client{from_, user_}, events);
+  }
+  out().append(kEstablished);
+  stream_->touch();
+  return true;
+}
+
+/// This client is known for not taking our certificate for the host.
+bool ClientConnection::bypasses(const http::Target& outside) {
+  if (!services_.interceptor->distrust.bypasses({from_, user_}, outside.host, services_.loop.now())) return false;
+  report_handshake(outside, Handshake::bypassed);
+  return true;
+}
+
+void ClientConnection::look_inside() {
+  if (!stream_ || unread_.empty()) return;
+  if (opened_->interception && unread_.front() == kTlsHandshake) return intercept();
+  switch (http::judge_first_bytes(unread_)) {
+    case http::FirstBytes::undecided: return;
+    case http::FirstBytes::request: return serve_inside();
+    case http::FirstBytes::other: return become_tunnel();
+  }
+}
+
+void ClientConnection::serve_inside() {
+  const bool named = services_.gate && !services_.gate->open();
+  auto credentials = named ? http::only_credentials(opened_->head.fields) : http::Fields{};
+  outside_.reset(new Outside{std::move(opened_->what.outside), std::move(credentials)});
+  opened_.reset();
+  serving_ = connecting_ = false;
+  parser_.restart();
+  parse(std::exchange(unread_, {}));
+}
+
+void ClientConnection::heard_nothing() {
+  if (opened_->what.may_be_silent) return become_tunnel();
+  stream_.reset();
+  leave();
+}
+
+void ClientConnection::become_tunnel() {
+  const auto opened = std::move(opened_);
+  greeted_ = true;
+  exchange_ = dispatcher_.accept(*this, std::move(opened->head));
+}
+
+// TLS in the host's place.
+
+void ClientConnection::intercept() {
+  opened_->patience.stop();
+  reading_ = false;
+  opened_->interception->begin(std::move(stream_), std::exchange(unread_, {}));
+}
+
+void ClientConnection::on_intercepted(std::unique_ptr<loop::Stream> stream) {
+  report_handshake(opened_->what.outside, Handshake::done);
+  stream_ = std::move(stream);
+  stream_->listen_to(*this);
+  intercepted_at_ = services_.loop.now();
+  opened_->what.outside.scheme = "https";
+  serve_inside();
+}
+
+void ClientConnection::on_not_intercepted(Handshake result, const std::string& details) {
+  const auto opened = std::move(opened_);
+  const auto& outside = opened->what.outside;
+  if (result == Handshake::rejected || result == Handshake::left) {
+    const auto sign = result == Handshake::rejected ? Distrust::Sign::alert : Distrust::Sign::broken_off;
+    report_distrust(outside, result, sign, details);
+  } else {
+    report_handshake(outside, result, details);
+  }
+  leave();
+}
+
+void ClientConnection::trusts_us() {
+  intercepted_at_ = 0;
+  services_.interceptor->distrust.accepted({from_, user_}, outside_->target.host);
+}
+
+/// Some clients look at certificates when the handshake is over, and say nothing of what they think.
+void ClientConnection::left_without_a_word() {
+  const bool rejected = stream_->dial_failure() == loop::DialFailure::certificate;
+  if (!rejected && services_.loop.now() - intercepted_at_ > kSoon) return;
+  if (rejected) {
+    const auto details = rejection(outside_->target.host, stream_->failure_words());
+    return report_distrust(outside_->target, Handshake::rejected, Distrust::Sign::alert, details);
+  }
+  report_distrust(outside_->target, Handshake::left, Distrust::Sign::left, departure(outside_->target.host));
+}
+
+/// Whoever reads of it shall learn why there are tunnels from here on.
+void ClientConnection::report_distrust(const http::Target& outside, Handshake result, Distrust::Sign sign,
+                                       std::string details) {
+  auto& distrust = services_.interceptor->distrust;
+  const Distrust::Client client{from_, user_};
+  const auto now = services_.loop.now();
+  distrust.rejected(client, outside.host, sign, now);
+  if (distrust.bypasses(client, outside.host, now)) details += "; it gets tunnels for an hour (intercept.bypassOnPin)";
+  report_handshake(outside, result, details);
+}
+
+void ClientConnection::report_handshake(const http::Target& outside, Handshake result, std::string_view details) {
+  dispatcher_.report_handshake({.outside = outside, .result = result, .user = user_, .details = details});
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// See interception.h. The leaf is asked for when the CONNECT comes, and mostly there when the client's hello is.
+#include "proxy/interception.h"
+
+#include <utility>
+
+#include "proxy/judging.h"
+#include "tls/stream.h"
+
+namespace penstock::proxy {
+
+namespace {
+/// For a leaf and a turn, which are ours to give; timeouts.header is the client's time.
+constexpr std::int64_t kLongestWait = 30'000'000;
+}  // namespace
+
+std::string rejection(const std::string& host, const std::string& words) {
+  return "client rejected our certificate for " + host + ": " + words;
+}
+
+std::string departure(const std::string& host) {
+  return "client left when it had our certificate for " + host + ", without a word: it may not trust it";
+}
+
+Interception::Interception(const Services& services, std::string host, Distrust::Client client,
+                           InterceptionEvents& events)
+    : services_(services),
+      interceptor_(*services.interceptor),
+      host_(std::move(host)),
+      client_(std::move(client)),
+      events_(events),
+      pause_(services.loop, [this] { take_turn(); }),
+      deadline_(services.loop, [this] { out_of_time(); }) {
+  question_ = interceptor_.leaves.ask(host_, [this](const auto& leaf) { leaf_came(leaf); });
+}
+
+void Interception::leaf_came(const std::shared_ptr<const tls::Leaf>& leaf) {
+  question_.reset();
+  leaf_ = leaf;
+  leafless_ = !leaf;
+  if (begun_) take_turn();
+}
+
+void Interception::begin(std::unique_ptr<loop::Stream> stream, std::string early) {
+  begun_ = true;
+  stream_ = std::move(stream);
+  early_ = std::move(early);
+  stream_->listen_to(*this);
+  stream_->read_off();
+  const auto now = services_.loop.now(), begin = interceptor_.distrust.pause_ends(client_, host_, now);
+  deadline_.start(begin + kLongestWait);
+  begin > now ? pause_.start(begin) : take_turn();
+}
+
+/// Who rejects us again and again is kept waiting, and then takes turns with the others of its kind.
+void Interception::take_turn() {
+  if ((!leaf_ && !leafless_) || pause_.running() || turn_) return;
+  auto& distrust = interceptor_.distrust;
+  if (!place_) place_ = distrust.queue_up(client_, host_);
+  const auto now = services_.loop.now(), begin = distrust.ask_turn(client_, host_, place_.get(), now);
+  if (begin > now) return pause_.start(begin);
+  place_.reset();
+  turn_ = std::make_unique<Interceptor::Turn>(interceptor_, [this] { shake_hands(); });
+}
+
+void Interception::shake_hands() {
+  if (!leaf_) return fail(Handshake::impossible, without_leaf());
+  shaking_ = true;
+  const auto limit = services_.config.connection.header;
+  limit > Duration{0} ? deadline_.start(services_.loop.now() + limit.count()) : deadline_.stop();
+  stream_ = tls::Stream::accept(services_.loop, *leaf_, std::move(stream_), std::exchange(early_, {}), *this);
+}
+
+void Interception::on_connected() { events_.on_intercepted(std::move(stream_)); }
+
+void Interception::on_gone() {
+  const auto words = shaking_ ? stream_->failure_words() : "it left before the TLS handshake";
+  switch (shaking_ ? stream_->dial_failure() : loop::DialFailure::none) {
+    case loop::DialFailure::certificate: return fail(Handshake::rejected, rejection(host_, words));
+    case loop::DialFailure::abandoned: return fail(Handshake::left, departure(host_));
+    default: return fail(Handshake::failed, "no TLS with the client for " + host_ + ": " + words);
+  }
+}
+
+std::string Interception::without_leaf() const {
+  return "there is no certificate for " + host_ +
+         (interceptor_.leaves.authority_has_expired() ? ": the authority has expired (intercept.ca)" : "");
+}
+
+void Interception::out_of_time() {
+  if (!shaking_) return fail(Handshake::overdue, "too many TLS handshakes wait: it has had no turn within 30s");
+  const auto limit = services_.config.connection.header;
+  fail(Handshake::timed_out, "the TLS handshake took longer than " + seconds(limit) + " (timeouts.header)");
+}
+
+/// Gently: an alert of ours may be on its way, which says more than an end.
+void Interception::fail(Handshake result, const std::string& details) {
+  deadline_.stop();
+  loop::Stream::close_gently(std::move(stream_));
+  events_.on_not_intercepted(result, details);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// TLS with one client in the place of the host that its CONNECT leads to: waits for the leaf and for its turn, shakes
+// hands within `timeouts.header`, and gives the connection back, with requests in the clear; or says why not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "loop/stream.h"
+#include "loop/timer.h"
+#include "proxy/distrust.h"
+#include "proxy/interceptor.h"
+#include "proxy/services.h"
+
+namespace penstock::proxy {
+
+/// In words: of a client that has said that it does not take our certificate, and of one that has just left.
+std::string rejection(const std::string& host, const std::string& words);
+std::string departure(const std::string& host);
+
+/// What an Interception comes to: one of these, once. It may be destroyed in either.
+class InterceptionEvents {
+ public:
+  virtual void on_intercepted(std::unique_ptr<loop::Stream> stream) = 0;
+  /// The client's connection is closed.
+  virtual void on_not_intercepted(Handshake result, const std::string& details) = 0;
+
+ protected:
+  ~InterceptionEvents() = default;
+};
+
+class Interception final : private loop::StreamEvents {
+ public:
+  Interception(const Services& services, std::string host, Distrust::Client client, InterceptionEvents& events);
+
+  /// The client has begun its handshake with these bytes.
+  void begin(std::unique_ptr<loop::Stream> stream, std::string early);
+  bool begun() const { return begun_; }
+
+ private:
+  void on_read(std::string_view) override {}
+  void on_gone() override;
+  void on_drained() override {}
+  void on_connected() override;
+
+  void leaf_came(const std::shared_ptr<const tls::Leaf>& leaf);
+  void take_turn();
+  void shake_hands();
+  std::string without_leaf() const;
+  void out_of_time();
+  void fail(Handshake result, const std::string& details);
+
+  const Services& services_;
+  Interceptor& interceptor_;
+  const std::string host_;
+  const Distrust::Client client_;
+  InterceptionEvents& events_;
+  std::shared_ptr<const tls::Leaf> leaf_;
+  std::unique_ptr<tls::Leaves::Question> question_;
+  std::unique_ptr<Distrust::Place> place_;
+  std::unique_ptr<Interceptor::Turn> turn_;
+  loop::Timer pause_;     // of a client that rejects us again and again
+  loop::Timer deadline_;  // of the waiting, then of the handshake
+  std::unique_ptr<loop::Stream> stream_;
+  std::string early_;
+  bool begun_ = false;
+  bool shaking_ = false;
+  bool leafless_ = false;
+};
+
+}  // namespace penstock::proxy

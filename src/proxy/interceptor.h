@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the interceptions of all clients share: the leaves, who does not take them, and turns. A handshake takes a good
+// part of a millisecond of the loop, so few begin at once, and each client connection waits for its turn.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "loop/timer.h"
+#include "loop/turn_end.h"
+#include "penstock/config.h"
+#include "proxy/distrust.h"
+#include "tls/leaves.h"
+
+namespace penstock::proxy {
+
+/// What a client's handshake with us, in the place of another host, came to.
+enum class Handshake : std::uint8_t {
+  done,
+  rejected,    ///< the client says that it does not take our certificate
+  left,        ///< it went when it had seen our certificate, without a word: some reject in this way
+  failed,      ///< otherwise
+  impossible,  ///< we have no certificate for the host
+  overdue,     ///< we came to no turn
+  timed_out,   ///< timeouts.header
+  bypassed,    ///< none was tried: it gets a tunnel (intercept.bypassOnPin)
+};
+
+class Interceptor {
+ public:
+  explicit Interceptor(loop::Loop& loop);
+
+  /// Nothing of an authority: none is intercepted any more.
+  void change(const InterceptConfig& config, std::shared_ptr<const tls::Authority> authority);
+
+  /// Taken in order. Dropping it withdraws from the queue.
+  class Turn {
+   public:
+    Turn(Interceptor& interceptor, std::move_only_function<void()> begin);
+    ~Turn();
+    Turn(const Turn&) = delete;
+
+   private:
+    friend class Interceptor;
+    Interceptor& interceptor_;
+    std::move_only_function<void()> begin_;
+  };
+
+  tls::Leaves leaves;
+  Distrust distrust;
+
+ private:
+  void take_turns();
+
+  loop::Loop& loop_;
+  std::deque<Turn*> waiting_;
+  loop::TurnEnd soon_;
+  loop::Timer next_;        // of the loop's turns
+  std::int64_t until_ = 0;  // this one is ours; 0: none of it yet
+};
+
+}  // namespace penstock::proxy
