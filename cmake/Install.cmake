@@ -13,7 +13,7 @@ target_include_directories(penstock_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # The public headers need nothing but the standard library: whoever embeds links these, and never includes them.
 target_link_libraries(penstock_library PRIVATE
-  CURL::libcurl OpenSSL::SSL prometheus-cpp::core spdlog::spdlog yaml-cpp PkgConfig::UV PkgConfig::CARES PkgConfig::HIREDIS Threads::Threads)
+  CURL::libcurl OpenSSL::SSL prometheus-cpp::core spdlog::spdlog yaml-cpp PkgConfig::UV PkgConfig::CARES PkgConfig::HIREDIS Threads::Threads crypt)
 
 set(to_share ${CMAKE_INSTALL_DATADIR}/penstock)
 set(to_package ${CMAKE_INSTALL_LIBDIR}/cmake/Penstock)
@@ -37,5 +37,6 @@ install(FILES ${PROJECT_BINARY_DIR}/penstock.pc DESTINATION ${CMAKE_INSTALL_LIBD
 # runtime
 install(TARGETS penstock RUNTIME COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/config ${PROJECT_SOURCE_DIR}/dashboards DESTINATION ${to_share}
-  COMPONENT runtime PATTERN "*_test.yml" EXCLUDE)
+  COMPONENT runtime PATTERN "*_test.yml" EXCLUDE PATTERN systemd EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/config/systemd/ DESTINATION lib/systemd/system COMPONENT runtime)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC COMPONENT runtime)

@@ -8,7 +8,8 @@
 
 namespace penstock::app {
 
-/// Runs the proxy until SIGTERM or SIGINT, then drains; a second one ends at once. SIGHUP reopens the event log.
+/// Runs the proxy until SIGTERM or SIGINT, then drains; a second one ends at once. SIGHUP reopens the event
+/// log, and has the file read anew.
 int run(const std::string& config_file);
 
 /// Says everything that is wrong with a file.
@@ -23,6 +24,14 @@ int env(const std::string& config_file);
 /// Runs a command under a proxy of its own. Its exit code; 128 + n where signal n ended it, 127 where it was not found,
 /// 126 where it could not be started, 2 where there is none.
 int exec(const std::string& config_file, std::vector<std::string> command);
+
+/// Makes the authority of interception; never overwrites one.
+int ca_init(const std::string& config_file);
+/// Prints where its certificate is.
+int ca_path(const std::string& config_file);
+
+/// Tries with each program that is installed whether interception works with it.
+int doctor(const std::string& config_file);
 
 /// Asks the admin port of a running Penstock whether it is ready.
 int healthcheck(const std::string& config_file);

@@ -2,38 +2,33 @@
 // Who is made in which order, and who is told of what.
 #include "app/engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "app/authority_file.h"
+#include "app/places.h"
+#include "app/reload.h"
+#include "app/users_file.h"
+#include "loop/own_addresses.h"
+#include "observe/notices.h"
 #include "proxy/local_bookers.h"
-#include "tls/identity.h"
 
 namespace penstock::app {
 
 namespace {
 constexpr std::int64_t kLagEvery = 10'000;
-constexpr std::int64_t kLogLookEvery = 10'000'000;
-constexpr std::int64_t kLeaveLookEvery = 5'000;
-constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace is over
+constexpr std::int64_t kWatchEvery = 10'000'000;
+constexpr std::int64_t kLookEvery = 60'000'000;
+constexpr std::int64_t kLeaveLookEvery = 50'000;
+constexpr std::size_t kSpareDescriptors = 256;  // for upstreams
+constexpr std::int64_t kLastWords = 500'000;    // for answers written when grace is over
+constexpr std::int64_t kOnceMore = 500'000;     // for clients that have asked before
+constexpr std::int64_t kAtLast = 5'000'000;     // for those that have not
 
-/// Where Redis listens: nobody may send it requests through us. A name is what it is only to Redis' own connection.
-std::vector<Endpoint> places_of(const std::optional<RedisConfig>& redis) {
-  if (!redis || !redis->path.empty()) return {};
-  if (redis->host == "localhost") return {{"127.0.0.1", redis->port}, {"::1", redis->port}};
-  return {{redis->host, redis->port}};
-}
-
-/// Files that no request could use are found now.
-std::expected<void, Error> check_tls(const Config& config) {
-  const auto named = [](const std::string& name, std::expected<void, Error> fine) {
-    if (!fine) fine.error().message = "upstreams." + name + "." + fine.error().message;
-    return fine;
-  };
-  for (const auto& upstream : config.upstreams) {
-    if (auto fine = named(upstream.name, tls::check(upstream.settings.tls)); !fine) return fine;
-  }
-  return named("\"*\"", tls::check(config.unmatched.tls));
-}
+using Limits = std::vector<LimitConfig>;
+bool shares(const Limits& limits) { return std::ranges::any_of(limits, &LimitConfig::shared); }
 
 RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
   RedisSnapshot now{.up = office.up(), .degraded = office.degraded(), .calls = office.counts().calls};
@@ -42,40 +37,67 @@ RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
   }
   return now;
 }
+
+Error in_one(const std::vector<ConfigError>& errors) {
+  std::string all;
+  for (const auto& error : errors) all += (all.empty() ? "" : "\n") + to_string(error);
+  return {.token = {}, .message = std::move(all)};
+}
 }  // namespace
 
-Engine::Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers, NoticeSink notices)
+HandedOver::~HandedOver() {
+  for (const int fd : {proxy, admin}) {
+    if (fd >= 0) ::close(fd);
+  }
+}
+
+Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& observers, NoticeSink notices)
     : loop_(loop),
-      config_(config),
+      config_(std::move(config)),
       observers_(observers),
-      notices_(std::move(notices)),
+      own_notices_(!notices),
+      notices_(own_notices_ ? observe::notices_to_stderr(config_.log.level) : std::move(notices)),
       lag_timer_(loop, [this] { measure_lag(); }),
       grace_timer_(loop, [this] { out_of_grace(); }),
-      leave_timer_(loop, [this] { take_leave(); }) {}
+      hearing_timer_(loop, [this] { hear_out(); }),
+      leave_timer_(loop, [this] { take_leave(); }),
+      gate_(loop),
+      interceptor_(loop) {}
 
 Engine::~Engine() {
   say_drained(false);
   dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
   office_.reset();
+  redis_question_.reset();
   clients_.reset();
   connections_.reset();
 }
 
-std::expected<void, Error> Engine::open() {
-  if (auto fine = check_tls(config_); !fine) return fine;
+std::expected<void, Error> Engine::open(HandedOver& sockets) {
+  // Files that no request could use are found now.
+  if (auto issues = unusable_files(config_); !issues.empty()) {
+    return std::unexpected(Error{.token = {}, .message = std::move(issues.front().message)});
+  }
+  auto users = users_of(config_.access);
+  if (!users) return std::unexpected(in_one(users.error()));
+  gate_.set_users(*std::move(users));
+  auto authority = authority_of(config_);
+  if (!authority) return std::unexpected(std::move(authority.error()));
+  take_on(*std::move(authority));
   auto log = observe::EventLog::open(config_.log.events);
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
   metrics_ = std::make_unique<observe::Metrics>(config_);
-  auto listener = loop::Listener::listen(loop_, config_.proxy.listen, [this](std::unique_ptr<loop::Stream> stream) {
-    clients_->admit(std::move(stream));
-  });
+  has_successor_ = sockets.proxy >= 0;
+  auto listener = loop::Listener::listen(
+      loop_, config_.proxy.listen, [this](std::unique_ptr<loop::Stream> stream) { clients_->admit(std::move(stream)); },
+      kSpareDescriptors, std::exchange(sockets.proxy, -1));
   if (!listener) return std::unexpected(listener.error());
   listener_ = std::move(*listener);
-  in_force_ = config_;
-  in_force_.proxy.listen = listener_->bound();
+  bound_.push_back(listener_->bound());
   auto admin = observe::AdminServer::listen(
-      loop_, in_force_, *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); });
+      loop_, as_bound(), *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); },
+      std::exchange(sockets.admin, -1));
   if (!admin) return std::unexpected(admin.error());
   admin_ = std::move(*admin);
   make_proxy();
@@ -84,25 +106,92 @@ std::expected<void, Error> Engine::open() {
   return {};
 }
 
+/// With the port that was really bound, as /status shows it.
+Config Engine::as_bound() const {
+  Config shown = config_;
+  shown.proxy.listen = bound_.front();
+  return shown;
+}
+
+access::Verdict Engine::verdict() const { return {config_, bound_, closed_, here_}; }
+
+/// The verdict first: who is asked anything from here on shall have the new one.
+void Engine::change(Config config, std::optional<access::Users> users,
+                    std::shared_ptr<const tls::Authority> authority) {
+  config_ = std::move(config);
+  gate_.set_users(std::move(users));
+  take_on(std::move(authority));
+  learn_addresses();
+  *verdict_ = verdict();
+  if (own_notices_) notices_ = observe::notices_to_stderr(config_.log.level);
+  connections_->change(config_);
+  dispatcher_->change();
+  clients_->judge_again();
+  metrics_->change(config_, snapshot());
+  metrics_->reloaded(true);
+  admin_->change(as_bound());
+}
+
+void Engine::take_on(std::shared_ptr<const tls::Authority> authority) {
+  authority_ = std::move(authority);
+  end_told_.clear();
+  watch_authority();
+  interceptor_.change(config_.intercept, authority_);
+}
+
 void Engine::make_proxy() {
-  verdict_ = std::make_unique<access::Verdict>(config_.access, std::vector{listener_->bound(), admin_->bound()},
-                                               places_of(config_.redis));
+  bound_.push_back(admin_->bound());
+  closed_ = places_of(config_.redis);
+  verdict_ = std::make_unique<access::Verdict>(verdict());
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
-  connections_ =
-      std::make_unique<proxy::Connections>(loop_, config_, [this](std::string_view text, std::uint16_t port) {
-        const auto address = access::parse_address(text);
-        return address && verdict_->destination(*address, port) == access::Destination::allowed;
-      });
+  look_around();
+  connections_ = std::make_unique<proxy::Connections>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
+    const auto address = access::parse_address(text);
+    return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
+  });
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
                            .connections = *connections_,
                            .verdict = *verdict_,
                            .config = config_,
                            .events = [this](const Event& event) { tell(event); },
-                           .make_booker = proxy::local_bookers(loop_)};
+                           .make_booker = proxy::local_bookers(loop_),
+                           .gate = &gate_,
+                           .interceptor = &interceptor_};
   make_bookers(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
+}
+
+/// Whether they are others than before. Where nobody tells, those that are known stay.
+bool Engine::learn_addresses() {
+  auto addresses = loop::own_addresses();
+  if (!addresses && here_.empty()) {
+    notice(LogLevel::warn,
+           "the addresses of this machine cannot be listed: of its own ports and Redis, Penstock knows "
+           "those on loopback only");
+  }
+  if (!addresses || *addresses == here_) return false;
+  here_ = *std::move(addresses);
+  return true;
+}
+
+void Engine::look_around() {
+  next_look_ = loop_.now() + kLookEvery;
+  if (learn_addresses()) *verdict_ = verdict();
+  find_redis();
+}
+
+/// Where Redis has a name, the addresses behind it are closed too, old ones and new.
+void Engine::find_redis() {
+  if (!config_.redis || !config_.redis->path.empty() || access::parse_address(config_.redis->host)) return;
+  redis_question_ = resolver_->ask(config_.redis->host, [this](const loop::Lookup& found) {
+    const std::size_t before = closed_.size();
+    for (const auto& text : found.value_or(loop::Addresses{})) {
+      if (std::ranges::count(closed_, text, &Endpoint::address) == 0) closed_.push_back({text, config_.redis->port});
+    }
+    if (closed_.size() > before) *verdict_ = verdict();
+  });
 }
 
 /// Upstreams with shared limits book through Redis, where there is one; the others need not wait for it.
@@ -112,11 +201,10 @@ void Engine::make_bookers(proxy::Services& services) {
       loop_, *resolver_, *config_.redis,
       redis::OfficeWatch{.on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
       [this](const Notice& notice) { notices_(notice); });
-  services.make_booker = [this](const std::string& name, const UpstreamSettings& settings, flow::BookerEvents& events) {
-    const bool shares = std::ranges::any_of(settings.limits, &LimitConfig::shared);
-    return shares ? office_->make_booker(name, settings.limits, events)
-                  : office_->make_pausing_booker(name, settings.limits);
+  services.make_booker = [this](const std::string& name, const Limits& limits, flow::BookerEvents& events) {
+    return shares(limits) ? office_->make_booker(name, limits, events) : office_->make_pausing_booker(name, limits);
   };
+  services.fits_booker = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
 }
 
 void Engine::tell(const Event& event) {
@@ -130,21 +218,47 @@ void Engine::measure_lag() {
   if (lag_due_ != 0) metrics_->loop_lag(Duration{now - lag_due_});
   lag_due_ = now + kLagEvery;
   lag_timer_.start(lag_due_);
-  if (now >= next_log_look_) watch_log(now);
+  if (now < next_watch_) return;
+  next_watch_ = now + kWatchEvery;
+  if (now >= next_look_) look_around();
+  watch_log();
+  watch_authority();
+  if (clients_) watch_clients();
 }
 
-void Engine::watch_log(std::int64_t now) {
-  next_log_look_ = now + kLogLookEvery;
+void Engine::watch_log() {
   const std::uint64_t lost = log_->dropped();
   if (lost == std::exchange(lines_lost_, lost)) return;
   notice(LogLevel::warn, "the event log is too slow: " + std::to_string(lost) + " lines lost so far");
 }
 
+void Engine::watch_clients() {
+  const auto now = clients_->turned_away();
+  const std::uint64_t away = now.in_all + now.of_client, pauses = listener_ ? listener_->pauses() : pauses_;
+  if (away != std::exchange(away_told_, away)) {
+    notice(LogLevel::warn, "too many clients: " + std::to_string(now.in_all) + " connections turned away so far by " +
+                               "caps.connections, " + std::to_string(now.of_client) + " by caps.connectionsPerClient");
+  }
+  if (pauses == std::exchange(pauses_told_, pauses)) return;
+  notice(LogLevel::warn, "file descriptors run short: " + std::to_string(pauses) + " times so far clients had to wait");
+}
+
+/// Once a day in its last month, for a program that is never told to reload learns of it in no other way.
+void Engine::watch_authority() {
+  auto warning = authority_ ? warning_of_end(*authority_) : "";
+  if (warning != end_told_ && !warning.empty()) notice(LogLevel::warn, warning);
+  end_told_ = std::move(warning);
+}
+
 Snapshot Engine::snapshot() const {
   Snapshot now;
   dispatcher_->snapshot(now);
+  now.draining = now.draining || !when_drained_.empty();
   now.connections = clients_->count() + now.tunnels.open;
+  now.turned_away = clients_->turned_away();
+  now.accept_pauses = listener_ ? listener_->pauses() : pauses_;
   if (office_) now.redis = redis_snapshot(*office_);
+  if (authority_) now.authority_end = authority_->good_until();
   return now;
 }
 
@@ -158,10 +272,28 @@ void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done
   when_drained_.push_back(std::move(when_done));
   if (when_drained_.size() > 1) return;
   notice(LogLevel::info, "draining for up to " + std::to_string(grace.count() / 1'000'000) + " s");
+  pauses_ = listener_->pauses();
   listener_.reset();
-  leave_by_ = loop_.now() + grace.count();
+  draining_since_ = loop_.now();
+  leave_by_ = draining_since_ + grace.count();
   grace_timer_.start(leave_by_);
   clients_->wind_down();
+  hear_out();
+}
+
+/// Who has asked is served, also who waits for a password to be checked.
+void Engine::hear_out() {
+  if (!in_time_ || (!may_ask_once_more() && !clients_->any_at_gate())) return come_to_rest();
+  hearing_timer_.start(loop_.now() + kLeaveLookEvery);
+}
+
+/// A restart shall refuse nobody, and whom we have accepted no other process can serve.
+bool Engine::may_ask_once_more() const {
+  if (!has_successor_ || clients_->count() == 0) return false;
+  return loop_.now() - draining_since_ < (clients_->any_new() ? kAtLast : kOnceMore);
+}
+
+void Engine::come_to_rest() {
   dispatcher_->drain([this] {
     grace_timer_.stop();
     leave_timer_.start(loop_.now());
@@ -172,6 +304,7 @@ void Engine::out_of_grace() {
   in_time_ = false;
   leave_by_ = loop_.now() + kLastWords;
   notice(LogLevel::warn, "out of grace: what is still under way is ended");
+  gate_.end();
   dispatcher_->end_all();
 }
 
@@ -179,9 +312,10 @@ void Engine::say_drained(bool in_time) {
   for (auto& when_done : std::exchange(when_drained_, {})) when_done(in_time);
 }
 
-/// Answers are complete, but some are still on their way to slow readers.
+/// Answers are complete, but some are still on their way to slow readers. Who is at the gate has none yet.
 void Engine::take_leave() {
   clients_->close_idle();
+  if (loop_.now() >= leave_by_ && gate_.is_busy()) out_of_grace();
   const bool all_gone = clients_->count() == 0 && loop_.residents() == 0;
   if (all_gone || loop_.now() >= leave_by_) return say_drained(in_time_);
   leave_timer_.start(loop_.now() + kLeaveLookEvery);

@@ -17,6 +17,7 @@
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "observe/admin_server.h"
+#include "observe/descriptor.h"
 #include "observe/event_log.h"
 #include "observe/metrics.h"
 #include "penstock/config.h"
@@ -27,27 +28,48 @@
 #include "proxy/clients.h"
 #include "proxy/connections.h"
 #include "proxy/dispatcher.h"
+#include "proxy/gate.h"
+#include "proxy/interceptor.h"
 #include "proxy/local_requester.h"
 #include "redis/booking_office.h"
 
 namespace penstock::app {
 
+/// Listening sockets that somebody else has bound, until they are taken; -1: none.
+struct HandedOver {
+  HandedOver() = default;
+  ~HandedOver();
+  HandedOver(const HandedOver&) = delete;
+  HandedOver& operator=(const HandedOver&) = delete;
+
+  int proxy = -1, admin = -1;
+};
+
 class Engine {
  public:
-  Engine(loop::Loop& loop, const Config& config, const std::vector<EventSink>& observers, NoticeSink notices);
+  /// Without `notices` they go to stderr at `log.level`.
+  Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& observers, NoticeSink notices);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Binds and makes everything. Once, before the loop runs.
-  std::expected<void, Error> open();
+  /// Binds what was not handed over, and makes everything. Once, before the loop runs.
+  std::expected<void, Error> open(HandedOver& sockets);
 
   Endpoint proxy_endpoint() const { return listener_->bound(); }
   Endpoint admin_endpoint() const { return admin_->bound(); }
 
+  /// Takes on another configuration, with which nothing may be wrong (reload.h): all that is derived from the one
+  /// before follows within this call.
+  void change(Config config, std::optional<access::Users> users, std::shared_ptr<const tls::Authority> authority);
+  /// A configuration could not be taken on.
+  void not_changed() { metrics_->reloaded(false); }
+
   Snapshot snapshot() const;
   void submit(Request request, proxy::LocalRequester::OnResponse on_response);
-  void reopen_log() { log_->reopen(); }
+  void reopen_log(observe::Descriptor file) { log_->reopen(std::move(file)); }
+  /// The event log could not be opened anew.
+  void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }
   /// Stops accepting; `when_done` hears whether all was finished within `grace`, and then nothing is left to do. A
   /// second call joins the first, whose grace stands. Whoever still waits when the engine goes hears that it was not.
   void drain(Duration grace, std::move_only_function<void(bool)> when_done);
@@ -55,38 +77,63 @@ class Engine {
   void end_all();
 
  private:
+  Config as_bound() const;
+  access::Verdict verdict() const;
+  void take_on(std::shared_ptr<const tls::Authority> authority);
   void make_proxy();
   void make_bookers(proxy::Services& services);
+  bool learn_addresses();
+  void look_around();
+  void find_redis();
   void tell(const Event& event);
   void measure_lag();
-  void watch_log(std::int64_t now);
+  void watch_log();
+  void watch_clients();
+  void watch_authority();
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
+  void hear_out();
+  bool may_ask_once_more() const;
+  void come_to_rest();
   void out_of_grace();
   void take_leave();
   void say_drained(bool in_time);
 
   loop::Loop& loop_;
-  const Config& config_;
-  Config in_force_;  ///< with the ports that were really bound, as /status shows it
+  Config config_;  // in force; others refer to it where it is
   const std::vector<EventSink>& observers_;
-  const NoticeSink notices_;
+  const bool own_notices_;
+  NoticeSink notices_;
   std::unique_ptr<observe::EventLog> log_;
   std::unique_ptr<observe::Metrics> metrics_;
   std::unique_ptr<loop::Listener> listener_;
+  std::vector<Endpoint> bound_;    // of the proxy, then of the admin port
+  std::vector<Endpoint> closed_;   // places of Redis, by name and by the addresses that it has had
+  std::vector<std::string> here_;  // addresses of this machine
   std::unique_ptr<observe::AdminServer> admin_;
   std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
+  std::unique_ptr<loop::Resolver::Question> redis_question_;  // under way, or answered
   std::unique_ptr<proxy::Connections> connections_;
   std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;
   std::int64_t lag_due_ = 0;
-  std::int64_t next_log_look_ = 0;
+  std::int64_t next_watch_ = 0;
+  std::int64_t next_look_ = 0;    // around
   std::uint64_t lines_lost_ = 0;  // as last said
   loop::Timer lag_timer_;
   loop::Timer grace_timer_;
+  loop::Timer hearing_timer_;
   loop::Timer leave_timer_;
+  proxy::Gate gate_;
+  proxy::Interceptor interceptor_;
+  std::shared_ptr<const tls::Authority> authority_;  // where something is intercepted
+  std::string end_told_;                             // of it, when last said
+  bool has_successor_ = false;                       // whoever has bound our socket hands it to the next process too
+  std::int64_t draining_since_ = 0;
   std::int64_t leave_by_ = 0;
+  std::uint64_t pauses_ = 0;  // of the listener that is gone
+  std::uint64_t away_told_ = 0, pauses_told_ = 0;
   bool in_time_ = true;
   std::vector<std::move_only_function<void(bool)>> when_drained_;
 };

@@ -4,7 +4,7 @@
 
 #include "app/commands.h"
 #include "app/settings.h"
-#include "app/variables.h"
+#include "app/trust.h"
 
 namespace penstock::app {
 
@@ -24,7 +24,10 @@ int env(const std::string& config_file) {
   if (!config) return 1;
   if (config->proxy.listen.port == 0)
     return complain("proxy.listen has port 0, so its real port is known to nobody yet");
-  for (const auto& [name, value] : proxy_variables(from_here(config->proxy.listen))) {
+  const auto listener = from_here(config->proxy.listen);
+  const auto variables = variables_for(*config, listener);
+  if (!variables) return 1;
+  for (const auto& [name, value] : *variables) {
     std::cout << "export " << name << '=' << shell_quoted(value) << '\n';
   }
   return 0;

@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/governed.h"
 #include "app/journey.h"
+#include "app/places.h"
 #include "app/settings.h"
 #include "config/units.h"
 #include "http/target.h"
@@ -126,10 +127,15 @@ void print_limits(const UpstreamSettings& settings, const std::optional<RedisCon
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
 }
 
-std::string verdict_on(const Config& config, const access::Address& address, std::uint16_t port) {
-  const access::Verdict verdict{config.access, {config.proxy.listen, config.admin.listen}};
+std::string verdict_on(const Config& config, const http::Target& target) {
+  const access::Verdict verdict{
+      config, {config.proxy.listen, config.admin.listen}, places_of(config.redis), addresses_here()};
+  if (verdict.denies(target.host, target.port)) return "not looked up, as access.deny names the host: refused with 403";
+  const auto literal = target.literal ? access::parse_address(target.host) : std::nullopt;
+  if (!literal) return "resolved at take-off; each address is judged then, by access.allow and access.deny";
+  const auto& address = *literal;
   const std::string special = access::is_special(address) ? "a special address" : "a plain address";
-  switch (verdict.destination(address, port)) {
+  switch (verdict.destination(address, target.port, target.host)) {
     case access::Destination::own: return "Penstock's own port: refused";
     case access::Destination::denied: return special + ", which access does not allow: refused with 403";
     case access::Destination::allowed: break;
@@ -148,9 +154,11 @@ void print_governed(const std::string& text) {
 }
 
 /// Some clients ask for a tunnel where others send a plain request.
-std::string inside_connect(const AccessConfig& access, std::uint16_t port) {
+std::string inside_connect(const AccessConfig& access, const Journey& journey) {
+  const auto port = journey.asked.port;
   const std::string text = "inside a CONNECT, as Node's undici sends it, ", named = "port " + std::to_string(port);
   if (!has(access.connect_ports, port)) return text + "refused: " + named + " is not in access.connectPorts";
+  if (journey.connect_opened) return text + "the same (https: intercept)";
   if (has(access.plain_ports, port)) return text + "the same (access.plainPorts)";
   return text + "it is a tunnel: " + named + " is not in access.plainPorts";
 }
@@ -179,20 +187,32 @@ void print_tunnel(const Config& config, const Journey& journey) {
   line("", instead_of_tunnel(config, journey));
 }
 
+/// Which path counts is not seen before the CONNECT is answered, and its port is.
+void print_opened(const Config& config, const Journey& journey) {
+  const auto& target = journey.dialled;
+  if (!has(config.access.connect_ports, target.port))
+    return line("travels", "not at all: its port is not in access.connectPorts, refused with 403");
+  line("travels", "as https to " + target.authority() + ", each request on its own, out of a CONNECT that is");
+  line("", "opened with a certificate of our own authority (https: intercept)");
+  if (config.intercept.bypass_on_pin)
+    line("",
+         "to a client that rejects it twice, or leaves four times: as a tunnel, for an hour (intercept.bypassOnPin)");
+}
+
 void print_travel(const Config& config, const Journey& journey) {
   const auto& target = journey.dialled;
   if (target.tunnel) {
     print_tunnel(config, journey);
+  } else if (journey.way == Journey::Way::opened) {
+    print_opened(config, journey);
   } else {
     const auto as = target.secure() ? "as https to " : "plain http to ";
     const auto wire = journey.way == Journey::Way::gateway ? ", for " + target.resource : "";
     line("travels", as + target.authority() + wire + ", each request on its own");
   }
   const bool by_url = journey.way == Journey::Way::plain || journey.way == Journey::Way::secured;
-  if (by_url) line("", inside_connect(config.access, journey.asked.port));
-  const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
-  line("address", address ? verdict_on(config, *address, target.port)
-                          : "resolved at take-off; each address is judged then, by access.allow and access.deny");
+  if (by_url) line("", inside_connect(config.access, journey));
+  line("address", verdict_on(config, target));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "app/journey.h"
 
 #include "access/verdict.h"
+#include "app/places.h"
 #include "http/front.h"
 #include "proxy/gateways.h"
 
@@ -25,7 +26,7 @@ bool is_proxy(const Config& config, const proxy::Router& router, const http::Tar
   if (target.secure() || target.port != config.proxy.listen.port) return false;
   const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
   if (address) {
-    const access::Verdict verdict{config.access, {config.proxy.listen}};
+    const access::Verdict verdict{config, {config.proxy.listen}, {}, addresses_here()};
     return verdict.destination(*address, target.port) == access::Destination::own;
   }
   return target.host == "localhost" || (known && !router.route(target).pattern);
@@ -43,6 +44,28 @@ http::Target tunnel_to(const http::Target& target) {
   return {.host = target.host, .port = target.port, .literal = target.literal, .tunnel = true};
 }
 
+Journey by_connect(const proxy::Router& router, const http::Target& target) {
+  auto outside = tunnel_to(target);
+  const bool opened = router.interceptor(outside) != 0;
+  const auto& asked = opened ? target : outside;
+  return {.way = opened ? Journey::Way::opened : Journey::Way::tunnel,
+          .asked = asked,
+          .dialled = asked,
+          .route = router.route(asked),
+          .connect_opened = opened};
+}
+
+Journey in_the_clear(const Config& config, const proxy::Router& router, const http::Target& target) {
+  const auto route = router.route(target);
+  const auto& settings = route.entry == 0 ? config.unmatched : config.upstreams[route.entry - 1].settings;
+  const bool originates = settings.https == Https::originate;
+  return {.way = originates ? Journey::Way::secured : Journey::Way::plain,
+          .asked = target,
+          .dialled = originates ? secured(target) : target,
+          .route = route,
+          .connect_opened = router.interceptor(tunnel_to(target)) != 0};
+}
+
 }  // namespace
 
 std::expected<Journey, http::Refusal> journey_of(const Config& config, const proxy::Router& router,
@@ -54,14 +77,7 @@ std::expected<Journey, http::Refusal> journey_of(const Config& config, const pro
   const auto form = http::gateway_form(target->resource);
   const bool ours = form && !gateways.empty() && is_proxy(config, router, *target, gateways.find(form->name));
   if (ours) return through(gateways, *form);
-  Journey journey{.asked = target->secure() ? tunnel_to(*target) : *target};
-  journey.route = router.route(journey.asked);
-  const auto entry = journey.route.entry;
-  const auto https = entry == 0 ? config.unmatched.https : config.upstreams[entry - 1].settings.https;
-  const bool originates = !journey.asked.tunnel && https == Https::originate;
-  journey.way = journey.asked.tunnel ? Journey::Way::tunnel : originates ? Journey::Way::secured : Journey::Way::plain;
-  journey.dialled = originates ? secured(journey.asked) : journey.asked;
-  return journey;
+  return target->secure() ? by_connect(router, *target) : in_the_clear(config, router, *target);
 }
 
 }  // namespace penstock::app

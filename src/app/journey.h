@@ -18,12 +18,14 @@ struct Journey {
     plain,    ///< http://, as it is
     secured,  ///< http://, which leaves as https
     tunnel,   ///< https://, by CONNECT
+    opened,   ///< https://, by a CONNECT that is opened here (https: intercept)
     gateway,  ///< http://PROXY/@NAME/…
   };
   Way way = Way::plain;
   http::Target asked;  ///< what patterns are held against; of a gateway the same as `dialled`
   http::Target dialled;
   proxy::Route route;
+  bool connect_opened = false;  ///< a CONNECT to where `asked` leads is opened here, whatever comes in it
 };
 
 /// Or why the proxy would refuse the URL: it is malformed (`Why::malformed`, `Why::not_implemented`), or no upstream of

@@ -22,12 +22,26 @@ void take_config(CLI::App& command, Given& given) {
   command.add_option("--config", given.config_file, "YAML; without it the built-in defaults")->option_text("FILE");
 }
 
+template <typename Body>
+CLI::App* add_command(CLI::App& to, const char* name, const char* what, int& code, Body body) {
+  auto* command = to.add_subcommand(name, what);
+  command->callback([body, &code] { code = body(); });
+  return command;
+}
+
+void add_ca(CLI::App& program, Given& given, int& code) {
+  using namespace penstock::app;
+  auto* ca = program.add_subcommand("ca", "Make the authority of `https: intercept`, or say where it is");
+  ca->require_subcommand(1);
+  const auto& file = given.config_file;
+  take_config(*add_command(*ca, "init", "Make it; never overwrites one", code, [&] { return ca_init(file); }), given);
+  take_config(*add_command(*ca, "path", "Print where its certificate is", code, [&] { return ca_path(file); }), given);
+}
+
 void add_commands(CLI::App& program, Given& given, int& code) {
   using namespace penstock::app;
   const auto add = [&](const char* name, const char* what, auto body) {
-    auto* command = program.add_subcommand(name, what);
-    command->callback([body, &code] { code = body(); });
-    return command;
+    return add_command(program, name, what, code, body);
   };
   take_config(*add("run", "Run the proxy", [&] { return run(given.config_file); }), given);
   add("check", "Say everything that is wrong with a configuration", [&] { return check(given.file); })
@@ -45,9 +59,13 @@ void add_commands(CLI::App& program, Given& given, int& code) {
       add("exec", "Run a command with a proxy of its own", [&] { return exec(given.config_file, given.command); });
   take_config(*executing, given);
   executing->footer("The command and its arguments stand after --, as in: penstock exec -- curl http://example.com/\n");
+  take_config(*add("doctor", "Try which programs of this machine work with `https: intercept`",
+                   [&] { return doctor(given.config_file); }),
+              given);
   take_config(
       *add("healthcheck", "Ask a running proxy whether it is ready", [&] { return healthcheck(given.config_file); }),
       given);
+  add_ca(program, given, code);
 }
 
 // For a word that CLI11 would answer with no more than "a subcommand is required". True: it is a command.
@@ -59,6 +77,11 @@ bool is_command(const CLI::App& program, const std::string& word) {
   std::cerr << "penstock: unknown command '" << word << "'"
             << (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; see penstock --help") << '\n';
   return false;
+}
+
+bool are_commands(const CLI::App& program, int count, char** arguments) {
+  if (!is_command(program, arguments[1])) return false;
+  return count < 3 || arguments[1] != std::string_view("ca") || is_command(*program.get_subcommand("ca"), arguments[2]);
 }
 
 // What `exec` shall run stands after --, and is taken away before CLI11 could find meaning in it.
@@ -82,7 +105,7 @@ int main(int count, char** arguments) {
   int code = 0;
   add_commands(program, given, code);
   if (count < 2) return std::cerr << program.help(), 2;
-  if (!is_command(program, arguments[1])) return 2;
+  if (!are_commands(program, count, arguments)) return 2;
   try {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) {

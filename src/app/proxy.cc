@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "app/authority_file.h"
 #include "app/engine.h"
+#include "app/reload.h"
+#include "app/users_file.h"
 #include "loop/loop.h"
-#include "observe/notices.h"
 
 namespace penstock {
 
@@ -42,6 +44,10 @@ std::string joined(const std::vector<ConfigError>& errors) {
   for (const auto& error : errors) all += (all.empty() ? "" : "; ") + error.message;
   return all;
 }
+
+using Read = std::expected<Config, std::vector<ConfigError>>;
+
+ConfigError not_running() { return {.file = {}, .message = "the proxy is not running"}; }
 }  // namespace
 
 struct Proxy::Inside {
@@ -51,9 +57,17 @@ struct Proxy::Inside {
   /// Runs `task` on the loop's thread; false once that has ended.
   bool post(std::move_only_function<void()> task);
 
-  const Config config;
+  /// `next` has been judged, but for the file of users.
+  std::expected<void, std::vector<ConfigError>> take_on(const Config& next);
+  /// Counts it if it fails.
+  std::expected<void, std::vector<ConfigError>> reload(const Read& next);
+
+  mutable std::mutex reloading;
+  Config config;  // in force
+  const std::string events = config.log.events;
   std::vector<EventSink> observers;
   NoticeSink notices;
+  app::HandedOver sockets;
   std::string url, admin_url;
   std::thread thread;
   bool begun = false;
@@ -68,9 +82,8 @@ void Proxy::Inside::live(std::promise<std::expected<void, Error>> started) {
   block_sigpipe();
   loop::Loop own_loop;
   {
-    app::Engine own_engine(own_loop, config, observers,
-                           notices ? notices : observe::notices_to_stderr(config.log.level));
-    if (auto opened = own_engine.open(); !opened) return started.set_value(std::move(opened));
+    app::Engine own_engine(own_loop, config, observers, notices);
+    if (auto opened = own_engine.open(sockets); !opened) return started.set_value(std::move(opened));
     url = reachable(own_engine.proxy_endpoint());
     admin_url = reachable(own_engine.admin_endpoint());
     {
@@ -104,6 +117,11 @@ Proxy::~Proxy() { stop(); }
 void Proxy::observe(EventSink sink) { inside_->observers.push_back(std::move(sink)); }
 
 void Proxy::observe_notices(NoticeSink sink) { inside_->notices = std::move(sink); }
+
+void Proxy::listen_on(int proxy, int admin) {
+  inside_->sockets.proxy = proxy;
+  inside_->sockets.admin = admin;
+}
 
 std::expected<void, Error> Proxy::start() {
   if (std::exchange(inside_->begun, true)) return std::unexpected(Error{{}, "a proxy starts only once"});
@@ -139,8 +157,69 @@ Snapshot Proxy::snapshot() const {
   return posted ? taken.get() : Snapshot{};
 }
 
-void Proxy::reopen_log() {
-  inside_->post([inside = inside_.get()] { inside->engine->reopen_log(); });
+bool Proxy::turns() const {
+  std::promise<void> promise;
+  auto turned = promise.get_future();
+  const bool posted = inside_->post([promise = std::move(promise)]() mutable { promise.set_value(); });
+  if (posted) turned.get();
+  return posted;
+}
+
+std::expected<void, std::vector<ConfigError>> Proxy::Inside::take_on(const Config& next) {
+  auto users = app::users_of(next.access);
+  if (!users) return std::unexpected(std::move(users.error()));
+  auto authority = app::authority_of(next);
+  if (!authority) return std::unexpected(std::vector{ConfigError{.message = std::move(authority.error().message)}});
+  std::promise<void> promise;
+  auto changed = promise.get_future();
+  const bool posted = post([this, copy = next, users = *std::move(users), authority = *std::move(authority),
+                            promise = std::move(promise)]() mutable {
+    engine->change(std::move(copy), std::move(users), std::move(authority));
+    promise.set_value();
+  });
+  if (!posted) return std::unexpected(std::vector{not_running()});
+  changed.get();
+  config = next;
+  return {};
+}
+
+std::expected<void, std::vector<ConfigError>> Proxy::Inside::reload(const Read& next) {
+  auto done = next ? take_on(*next) : std::unexpected(next.error());
+  if (!done) post([this] { engine->not_changed(); });
+  return done;
+}
+
+std::expected<void, std::vector<ConfigError>> Proxy::reload(Config config) {
+  const std::lock_guard lock(inside_->reloading);
+  auto errors = validate(config);
+  if (errors.empty()) {
+    for (auto& issue : app::why_not_reload(inside_->config, config)) {
+      errors.push_back({.file = {}, .message = std::move(issue.message)});
+    }
+  }
+  return inside_->reload(errors.empty() ? Read(std::move(config)) : std::unexpected(std::move(errors)));
+}
+
+std::expected<void, std::vector<ConfigError>> Proxy::reload(const std::string& file, const Environment& environment) {
+  const std::lock_guard lock(inside_->reloading);
+  return inside_->reload(config::load_config(
+      file, environment, [this](const Config& read) { return app::why_not_reload(inside_->config, read); }));
+}
+
+Config Proxy::config() const {
+  const std::lock_guard lock(inside_->reloading);
+  return inside_->config;
+}
+
+std::expected<void, Error> Proxy::reopen_log() {
+  auto file = observe::EventLog::open_anew(inside_->events);
+  if (!file) {
+    inside_->post([inside = inside_.get(), why = file.error()] { inside->engine->not_reopened(why); });
+    return std::unexpected(std::move(file.error()));
+  }
+  inside_->post(
+      [inside = inside_.get(), next = *std::move(file)]() mutable { inside->engine->reopen_log(std::move(next)); });
+  return {};
 }
 
 bool Proxy::drain(Duration deadline) {

@@ -13,7 +13,7 @@ namespace penstock::app {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// For a proxy that listens there: http_proxy, https_proxy and no_proxy in both cases.
+/// For a proxy that listens there: http_proxy, https_proxy and no_proxy in both cases, and what has Node obey them.
 Variables proxy_variables(const Endpoint& listener);
 
 }  // namespace penstock::app

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `penstock check`.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <ctime>
+
+#include "app/home.h"
 #include "app/program.h"
+#include "tls/authority.h"
 
 namespace penstock::app {
 namespace {
@@ -47,12 +53,14 @@ TEST(Check, warns_of_rules_that_https_passes_by) {
   const auto ended = penstock({"check", file.path()});
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out, file.path() + ": ok\n");
-  EXPECT_EQ(ended.err, file.path() +
-                           ": warning: upstreams.search: https:// goes through tunnels, which show no path: "
-                           "a.example/search is for http:// only; see https: originate and baseUrl\n" +
-                           file.path() +
-                           ": warning: upstreams.teams: https:// goes through tunnels, which show neither path nor "
-                           "fields: they are all in group '-' of header:X-Team; see https: originate and baseUrl\n");
+  EXPECT_EQ(
+      ended.err,
+      file.path() +
+          ": warning: upstreams.search: https:// goes through tunnels, which show no path: "
+          "a.example/search is for http:// only; see https: originate, https: intercept and baseUrl\n" +
+          file.path() +
+          ": warning: upstreams.teams: https:// goes through tunnels, which show neither path nor "
+          "fields: they are all in group '-' of header:X-Team; see https: originate, https: intercept and baseUrl\n");
 }
 
 TEST(Check, does_not_warn_of_tunnels_where_https_is_originated_or_comes_by_the_gateway) {
@@ -79,6 +87,96 @@ TEST(Check, warns_of_plain_ports_where_no_connect_may_go) {
             file.path() + ": warning: access.plainPorts: 8080 does nothing, as it is not in connectPorts\n");
   const TemporaryFile by_default("version: 1\naccess: { connectPorts: [443] }\n");
   EXPECT_EQ(penstock({"check", by_default.path()}).err, "");
+}
+
+// Of interception.
+
+constexpr std::int64_t kDay = 24 * 60 * 60;
+
+/// Writes an authority that was made so many days ago, and checks a file that needs it.
+Ended checked(const Home& home, int days = 0) {
+  const auto made = tls::make_authority("of the tests", std::time(nullptr) - days * kDay);
+  home.write(".config/penstock/ca.pem", made.certificate);
+  const auto key = home.write(".config/penstock/ca-key.pem", made.key);
+  ::chmod(key.c_str(), 0600);
+  return home.penstock({"check", home.write("penstock.yaml", kIntercepting)});
+}
+
+TEST(Check, is_content_with_an_authority_that_can_be_used) {
+  const Home home;
+  const auto ended = checked(home);
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST(Check, refuses_a_key_that_others_can_read) {
+  const Home home;
+  checked(home);
+  for (const mode_t mode : {0640, 0604, 0620}) {
+    ::chmod(home.key().c_str(), mode);
+    const auto ended = home.penstock({"check", home.path("penstock.yaml")});
+    EXPECT_EQ(ended.code, 1) << mode;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_THAT(ended.err, testing::HasSubstr("intercept.key: " + home.key() + " can be read by others"));
+  }
+}
+
+TEST(Check, takes_a_credential_of_systemd_that_an_access_list_opens_to_the_service) {
+  const Home home;
+  checked(home);
+  const auto config = home.write("service.yaml", "version: 1\nintercept: { ca: " + home.ca() + ", key: " + home.key() +
+                                                     " }\n"
+                                                     "upstreams: { api: { match: api.example, https: intercept } }\n");
+  const auto check = [&](const std::string& folder) {
+    return home.penstock({"check", config}, {"CREDENTIALS_DIRECTORY=" + home.path(folder)}).err;
+  };
+  ::chmod(home.key().c_str(), 0440);
+  EXPECT_EQ(check(".config/penstock"), "");
+  EXPECT_THAT(check(".config/pen"), testing::HasSubstr("can be read by others")) << "it lies elsewhere";
+  ::chmod(home.key().c_str(), 0444);
+  EXPECT_THAT(check(".config/penstock"), testing::HasSubstr("can be read by others"));
+}
+
+TEST(Check, refuses_where_the_authority_is_missing_or_is_none) {
+  const Home home;
+  const auto config = home.write("penstock.yaml", kIntercepting);
+  const auto missing = home.penstock({"check", config});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, testing::HasSubstr("intercept.ca: cannot read " + home.ca()));
+  checked(home);
+  const auto other = tls::make_authority("another", std::time(nullptr));
+  home.write(".config/penstock/ca.pem", other.certificate);
+  EXPECT_THAT(home.penstock({"check", config}).err, testing::HasSubstr("does not belong to " + home.ca()));
+}
+
+TEST(Check, refuses_an_authority_that_has_expired_and_warns_before) {
+  const Home home;
+  const auto soon = checked(home, 3652 - 10);
+  EXPECT_EQ(soon.code, 0);
+  EXPECT_THAT(soon.err, testing::MatchesRegex(".*: warning: intercept.ca: the authority expires in (9|10) days; .*\n"));
+  EXPECT_EQ(checked(home, 3652 - 40).err, "");
+  const auto late = checked(home, 3653);
+  EXPECT_EQ(late.code, 1);
+  EXPECT_THAT(late.err, testing::HasSubstr("has expired"));
+}
+
+TEST(Check, does_not_look_at_an_authority_that_nobody_needs) {
+  const TemporaryFile file("version: 1\nintercept: { ca: /nowhere/ca.pem, key: /nowhere/ca-key.pem }\n");
+  EXPECT_EQ(penstock({"check", file.path()}).code, 0);
+}
+
+TEST(Check, knows_that_what_is_intercepted_shows_paths_and_fields_but_only_where_a_connect_may_go) {
+  const Home home;
+  checked(home);
+  const auto config =
+      home.write("penstock.yaml",
+                 "version: 1\nupstreams:\n  a: { match: [a.example/v1, \"b.example:8443\", c.example:443], "
+                 "group: \"path:/v1/{x}\", https: intercept }\n");
+  const auto ended = home.penstock({"check", config});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, config +
+                           ": warning: upstreams.a: b.example:8443 is never intercepted, as 8443 is not in "
+                           "access.connectPorts\n");
 }
 
 }  // namespace

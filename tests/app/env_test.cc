@@ -37,7 +37,7 @@ TEST(Env, uses_the_address_of_the_configuration) {
   EXPECT_EQ(ended.out,
             "export http_proxy='http://[::1]:8080'\nexport HTTP_PROXY='http://[::1]:8080'\n"
             "export https_proxy='http://[::1]:8080'\nexport HTTPS_PROXY='http://[::1]:8080'\n"
-            "export no_proxy='::1'\nexport NO_PROXY='::1'\n");
+            "export no_proxy='::1'\nexport NO_PROXY='::1'\nexport NODE_USE_ENV_PROXY='1'\n");
 }
 
 TEST(Env, finds_a_listener_on_all_addresses_on_loopback) {

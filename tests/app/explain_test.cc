@@ -19,12 +19,14 @@ upstreams:
   "*":     { maxConcurrent: 3 }
 )";
 
-std::string explained(const std::string& url, const std::string& more = "") {
-  const TemporaryFile file(kYaml + more);
+std::string explained_by(const std::string& yaml, const std::string& url) {
+  const TemporaryFile file(yaml);
   const auto ended = penstock({"explain", "--config", file.path(), url});
   EXPECT_EQ(ended.code, 0) << ended.err;
   return ended.out;
 }
+
+std::string explained(const std::string& url, const std::string& more = "") { return explained_by(kYaml + more, url); }
 
 TEST(Explain, names_the_upstream_and_the_pattern_that_won) {
   const auto text = explained("http://api.github.com/users");
@@ -64,12 +66,7 @@ upstreams:
   tenants: { match: tenants.example, group: "header:X-Tenant", obey: off }
 )";
 
-std::string explained_limits(const std::string& url) {
-  const TemporaryFile file(kLimits);
-  const auto ended = penstock({"explain", "--config", file.path(), url});
-  EXPECT_EQ(ended.code, 0) << ended.err;
-  return ended.out;
-}
+std::string explained_limits(const std::string& url) { return explained_by(kLimits, url); }
 
 TEST(Explain, puts_every_kind_of_limit_into_words) {
   EXPECT_THAT(explained_limits("http://chat.example/"), HasSubstr(R"(
@@ -132,12 +129,7 @@ upstreams:
   search: { match: b.example/search }
 )";
 
-std::string explained_https(const std::string& url) {
-  const TemporaryFile file(kHttps);
-  const auto ended = penstock({"explain", "--config", file.path(), url});
-  EXPECT_EQ(ended.code, 0) << ended.err;
-  return ended.out;
-}
+std::string explained_https(const std::string& url) { return explained_by(kHttps, url); }
 
 TEST(Explain, tells_that_http_leaves_as_https) {
   const auto text = explained_https("http://api.github.com/repos/acme/web");
@@ -202,6 +194,51 @@ TEST(Explain, says_how_the_upstream_is_governed_and_why) {
   EXPECT_THAT(explained_https("http://b.example/search"), HasSubstr("no tunnel comes here"));
 }
 
+constexpr const char* kOpened = R"(
+version: 1
+access: { connectPorts: [443, 8443] }
+intercept: { bypassOnPin: true }
+upstreams:
+  api:  { match: a.example, https: intercept, group: "path:/v1/{kind}" }
+  slow: { match: [a.example/slow, "b.example:9443"], https: intercept, rate: 1/s }
+  rest: { match: ["*.c.example"], https: intercept }
+  kept: { match: x.c.example }
+)";
+
+std::string explained_opened(const std::string& url) { return explained_by(kOpened, url); }
+
+TEST(Explain, follows_an_https_url_into_a_connect_that_is_opened) {
+  const auto text = explained_opened("https://a.example/v1/users");
+  EXPECT_THAT(text, HasSubstr("upstream    api\n"));
+  EXPECT_THAT(text, HasSubstr("group       users (path:/v1/{kind})\n"));
+  EXPECT_THAT(text, HasSubstr("pauses      429 and 503 with Retry-After"));
+  EXPECT_THAT(text,
+              HasSubstr("governed    per request for http://;\n"
+                        "              per request for https:// too, which is opened with a certificate of our own "
+                        "authority (https: intercept)\n"));
+  EXPECT_THAT(text,
+              HasSubstr("travels     as https to a.example:443, each request on its own, out of a CONNECT that is\n"
+                        "              opened with a certificate of our own authority (https: intercept)\n"));
+  EXPECT_THAT(text, HasSubstr("intercept.bypassOnPin"));
+}
+
+TEST(Explain, holds_what_is_inside_a_connect_against_paths) {
+  const auto text = explained_opened("https://a.example:8443/slow/x");
+  EXPECT_THAT(text, HasSubstr("upstream    slow\n"));
+  EXPECT_THAT(text, HasSubstr("1/s evenly spread"));
+  EXPECT_THAT(text, HasSubstr("as https to a.example:8443,"));
+}
+
+TEST(Explain, knows_what_is_not_opened) {
+  EXPECT_THAT(explained_opened("https://y.c.example/"), HasSubstr("each request on its own, out of a CONNECT"));
+  EXPECT_THAT(explained_opened("https://x.c.example/"), HasSubstr("as a tunnel to x.c.example:443,"));
+  EXPECT_THAT(explained_opened("https://d.example/"), HasSubstr("as a tunnel to d.example:443,"));
+  EXPECT_THAT(explained_opened("https://b.example:9443/"),
+              HasSubstr("travels     not at all: its port is not in access.connectPorts, refused with 403\n"));
+  EXPECT_THAT(explained_opened("http://a.example/slow"), HasSubstr("plain http to a.example:80, each request"));
+  EXPECT_THAT(explained_opened("http://a.example:8443/"), HasSubstr("the same (https: intercept)\n"));
+}
+
 TEST(Explain, tells_what_becomes_of_plain_http_inside_a_connect) {
   EXPECT_THAT(explained_https("http://a.example/"), HasSubstr("the same (access.plainPorts)\n"));
   EXPECT_THAT(explained_https("http://a.example:8443/"), HasSubstr("port 8443 is not in access.plainPorts\n"));
@@ -247,6 +284,18 @@ TEST(Explain, judges_literal_addresses) {
   EXPECT_THAT(explained("http://8.8.8.8/"), HasSubstr("a plain address, allowed"));
   EXPECT_THAT(explained("http://127.0.0.1:9128/metrics"), HasSubstr("Penstock's own port: refused"));
   EXPECT_THAT(explained("http://example.com/"), HasSubstr("resolved at take-off"));
+}
+
+TEST(Explain, knows_where_redis_is) {
+  for (const auto* url : {"http://127.0.0.1:6380/", "http://[::1]:6380/"}) {
+    EXPECT_THAT(explained(url, "redis: { url: 'redis://127.0.0.1:6380' }\n"), HasSubstr("does not allow: refused"));
+  }
+}
+
+TEST(Explain, knows_hosts_that_are_denied_and_addresses_that_upstreams_name) {
+  EXPECT_THAT(explained("http://evil.example/", "access: { deny: ['*.example'] }\n"),
+              HasSubstr("access.deny names the host: refused with 403"));
+  EXPECT_THAT(explained("http://10.0.0.1/", "  it: { match: 10.0.0.1 }\n"), HasSubstr("a special address, allowed"));
 }
 
 TEST(Explain, works_with_the_defaults) {

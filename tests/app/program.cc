@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -45,10 +46,15 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The test's own environment behind what is added: the first of two equal names counts.
+// The first of two equal names counts; of the test's own environment those that are not among them.
 Texts environment_with(Texts entries) {
   for (char** entry = environ; *entry; ++entry) entries.emplace_back(*entry);
-  return entries;
+  Texts all;
+  std::set<std::string> names;
+  for (auto& entry : entries) {
+    if (names.insert(entry.substr(0, entry.find('='))).second) all.push_back(std::move(entry));
+  }
+  return all;
 }
 
 }  // namespace

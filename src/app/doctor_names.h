@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A name server for one name, which no other knows: so no client can go past the proxy to where it leads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace penstock::app {
+
+/// A domain that never exists (RFC 6761). Not below `localhost`: some clients look up a name first, and ask no proxy
+/// for what turns out to be this machine.
+inline constexpr std::string_view kDoctorHost = "doctor.invalid";
+
+/// On loopback, on a thread of its own, for as long as it lives: every name is 127.0.0.1.
+class DoctorNames {
+ public:
+  DoctorNames();
+  ~DoctorNames();
+  DoctorNames(const DoctorNames&) = delete;
+  DoctorNames& operator=(const DoctorNames&) = delete;
+
+  /// `127.0.0.1:port`; empty: it could not be made.
+  std::string address() const;
+
+ private:
+  void serve() const;
+
+  const int fd_;
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace penstock::app

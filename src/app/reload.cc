@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// See reload.h.
+#include "app/reload.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "app/authority_file.h"
+#include "tls/identity.h"
+
+namespace penstock::app {
+
+namespace {
+
+void check(std::vector<config::Issue>& issues, const std::string& name, const TlsConfig& identity) {
+  auto fine = tls::check(identity);
+  if (fine) return;
+  // It begins with the key: "tls.clientKey: ...".
+  const auto& words = fine.error().message;
+  const std::string path = "upstreams." + name + ".";
+  issues.push_back({.path = path + words.substr(0, words.find_first_of(": ")), .message = path + words});
+}
+
+/// It begins with the whole key: "intercept.key: ...".
+void check_authority(std::vector<config::Issue>& issues, const Config& config) {
+  const auto authority = authority_of(config);
+  if (authority) return;
+  const auto& words = authority.error().message;
+  issues.push_back({.path = words.substr(0, words.find(':')), .message = words});
+}
+
+}  // namespace
+
+std::vector<config::Issue> unusable_files(const Config& config) {
+  std::vector<config::Issue> issues;
+  check_authority(issues, config);
+  for (const auto& upstream : config.upstreams) check(issues, upstream.name, upstream.settings.tls);
+  check(issues, "*", config.unmatched.tls);
+  return issues;
+}
+
+std::vector<config::Issue> why_not_reload(const Config& in_force, const Config& next) {
+  auto issues = config::find_lasting(in_force, next);
+  auto files = unusable_files(next);
+  std::ranges::move(files, std::back_inserter(issues));
+  return issues;
+}
+
+}  // namespace penstock::app

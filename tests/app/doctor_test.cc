@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// `penstock doctor`, with a few programs in reach: real ones, and ones that their user has led astray.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <thread>
+
+#include "app/home.h"
+#include "app/program.h"
+
+namespace penstock::app {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class DoctorTest : public testing::Test {
+ protected:
+  DoctorTest() { std::filesystem::create_directories(home_.path("tmp")); }
+
+  void make_authority() { home_.penstock({"ca", "init"}); }
+  /// Makes a program of this machine the only one in reach, besides others that are.
+  void offer(const std::string& name) {
+    std::istringstream folders(std::getenv("PATH"));
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      if (!Home::is_there(folder + "/" + name)) continue;
+      std::filesystem::create_directories(home_.path("bin"));
+      return std::filesystem::create_symlink(folder + "/" + name, home_.path("bin/" + name));
+    }
+    FAIL() << "there is no " << name;
+  }
+  /// A `curl` that is a script: what it does when it is asked for something, or for its version.
+  void offer_curl_that(const std::string& does, const std::string& as_version = "echo curl 1.2.3") {
+    const auto path =
+        home_.write("bin/curl", "#!/bin/sh\nif [ $1 = --version ]; then " + as_version + "; else " + does + "; fi\n");
+    ::chmod(path.c_str(), 0755);
+  }
+  /// Has a process of its own that would stay, whose number it leaves.
+  std::string that_waits() const { return "echo waiting; /bin/sleep 600 & echo $! >" + home_.path("child") + "; wait"; }
+  /// Whether that process has ended; its parent may not know so yet.
+  bool child_has_ended() const {
+    std::istringstream number(Home::read(home_.path("child")));
+    int pid = 0;
+    if (!(number >> pid)) return false;
+    for (const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+         std::chrono::steady_clock::now() < until; std::this_thread::sleep_for(std::chrono::milliseconds(2))) {
+      const auto status = Home::read("/proc/" + std::to_string(pid) + "/stat");
+      if (status.empty() || status.contains(") Z ")) return true;
+    }
+    return false;
+  }
+  Ended doctor(const Texts& more = {}) {
+    auto environment = more;
+    environment.push_back("PATH=" + home_.path("bin"));
+    environment.push_back("TMPDIR=" + home_.path("tmp"));
+    return home_.penstock({"doctor"}, environment);
+  }
+
+  const Home home_;
+};
+
+TEST_F(DoctorTest, is_content_with_programs_that_obey_their_environment) {
+  make_authority();
+  for (const auto* name : {"curl", "wget", "git"}) offer(name);
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  for (const auto* name : {"curl", "wget", "git"}) {
+    EXPECT_THAT(ended.out, ContainsRegex(std::string(name) + " [0-9.]+: ok\n"));
+  }
+  EXPECT_THAT(ended.out, HasSubstr("not installed: python urllib, python requests, "));
+  EXPECT_EQ(ended.err, "");
+}
+
+// All that script/packages/test installs; what else this machine has may do as it likes.
+TEST_F(DoctorTest, is_content_with_every_program_that_the_tests_install) {
+  make_authority();
+  std::filesystem::create_directories(home_.path("bin"));
+  std::filesystem::create_symlink("/usr/bin/python3", home_.path("bin/python3"));  // the one that packages are for
+  Ended ended;
+  // Where the machine has so much else to do that a program is late, that is no fault of doctor's.
+  for (int tries = 0; tries < 3 && (tries == 0 || ended.out.contains("within 10 seconds")); ++tries)
+    ended = doctor({"PATH=" + home_.path("bin") + ":" + std::getenv("PATH")});
+  for (const auto* name : {"curl [0-9.]+", "wget [0-9.]+", "git [0-9.]+", "python [0-9.]+ urllib",
+                           "python requests [0-9.]+", "python httpx [0-9.]+", "python aiohttp [0-9.]+",
+                           "node [0-9.]+ with an agent", "java [0-9.]+ of a JDK", "ruby [0-9.]+"}) {
+    EXPECT_THAT(ended.out, ContainsRegex("(^|\n)" + std::string(name) + ": ok\n"));
+  }
+  EXPECT_THAT(ended.out, ContainsRegex("\nnode [0-9.]+ fetch: (ok|not tried: it obeys no variable before .*)\n"));
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST_F(DoctorTest, leaves_nothing_behind_but_what_exec_would) {
+  make_authority();
+  offer("curl");
+  doctor();
+  EXPECT_TRUE(std::filesystem::is_empty(home_.path("tmp")));
+}
+
+TEST_F(DoctorTest, says_of_a_program_that_it_does_not_ask_the_proxy) {
+  make_authority();
+  offer_curl_that("PATH=/usr/bin:/bin exec curl --noproxy '*' \"$@\"");
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: does not ask the proxy: it reads https_proxy"));
+  EXPECT_THAT(ended.out, HasSubstr("Could not resolve host: doctor.invalid"));
+}
+
+TEST_F(DoctorTest, says_of_a_program_that_it_does_not_trust_the_authority) {
+  make_authority();
+  offer_curl_that("PATH=/usr/bin:/bin exec curl --cacert /etc/ssl/certs/ca-certificates.crt \"$@\"");
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: does not trust the authority: it reads CURL_CA_BUNDLE"));
+}
+
+TEST_F(DoctorTest, is_not_content_with_an_answer_that_did_not_come_through_the_proxy) {
+  make_authority();
+  offer_curl_that("echo penstock-doctor-is-content");
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: does not ask the proxy"));
+}
+
+TEST_F(DoctorTest, waits_for_no_program_longer_than_ten_seconds) {
+  make_authority();
+  offer_curl_that(that_waits());
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
+  EXPECT_TRUE(child_has_ended());
+}
+
+TEST_F(DoctorTest, waits_no_longer_for_one_that_closes_its_output_and_stays) {
+  make_authority();
+  offer_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
+}
+
+TEST_F(DoctorTest, takes_a_program_that_does_not_say_its_version_for_installed) {
+  make_authority();
+  offer_curl_that("exit 1", that_waits());
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_THAT(ended.out, HasSubstr("curl: did not say its version within 10 seconds\n"));
+  EXPECT_THAT(ended.out, HasSubstr("not installed: wget"));
+  EXPECT_TRUE(child_has_ended());
+}
+
+TEST_F(DoctorTest, wants_an_authority_first) {
+  offer("curl");
+  const auto ended = doctor();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("`penstock ca init` makes one"));
+  make_authority();
+  ::chmod(home_.key().c_str(), 0644);
+  EXPECT_THAT(doctor().err, HasSubstr("can be read by others"));
+}
+
+TEST_F(DoctorTest, takes_the_authority_of_the_configuration) {
+  offer("curl");
+  const auto config = home_.write("penstock.yaml", "version: 1\nintercept: { ca: " + home_.path("a/ca.pem") +
+                                                       ", key: " + home_.path("a/key.pem") + " }\n");
+  home_.penstock({"ca", "init", "--config", config});
+  const auto ended = home_.penstock({"doctor", "--config", config}, {"PATH=" + home_.path("bin")});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, ContainsRegex("curl [0-9.]+: ok\n"));
+}
+
+}  // namespace
+}  // namespace penstock::app
