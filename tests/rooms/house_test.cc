@@ -4,41 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <initializer_list>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rooms/rules.h"
+#include "rooms/tree.h"
 
 namespace penstock::rooms {
 namespace {
 
-std::vector<File> read(std::initializer_list<const char*> tops) {
-  std::vector<File> files;
-  const std::filesystem::path tree = PENSTOCK_TREE;
-  for (const char* top : tops) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(tree / top)) {
-      if (!entry.is_regular_file()) continue;
-      std::ifstream in(entry.path(), std::ios::binary);
-      files.push_back({entry.path().lexically_relative(tree).string(), {std::istreambuf_iterator<char>(in), {}}});
-    }
-  }
-  std::ranges::sort(files, {}, &File::path);
-  return files;
-}
-
 const std::vector<File>& house() {
-  static const std::vector<File> files = read({"include", "src"});
+  static const std::vector<File> files = read_tree({"include", "src"});
   return files;
 }
 
 /// The form of a file is the same for tests.
 const std::vector<File>& all() {
-  static const std::vector<File> files = read({"include", "src", "tests"});
+  static const std::vector<File> files = read_tree({"include", "src", "tests"});
   return files;
 }
 

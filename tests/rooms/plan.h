@@ -23,7 +23,7 @@ inline const std::vector<Room> kRooms{
     {"config",   {"penstock", "access"}},
     {"loop",     {"penstock"},                                         {"*"}},
     {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
-    {"tls",      {"penstock", "loop"},                                 {"sys/socket.h"}},
+    {"tls",      {"penstock", "loop"},                                 {"arpa/inet.h", "sys/socket.h", "sys/stat.h"}},
     {"transfer", {"penstock", "loop", "tls"},                          {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
     {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
@@ -46,27 +46,29 @@ inline const std::vector<Library> kLibraries{
     {"libcurl",        "curl/",       {"transfer/"}},
     {"OpenSSL",        "openssl/",    {"tls/"}},
     {"yaml-cpp",       "yaml-cpp/",   {"config/"}, true},
+    {"libcrypt",       "crypt.h",     {"access/"}, true},
     {"llhttp",         "llhttp.h",    {"http/"}, true},
     {"spdlog",         "spdlog/",     {"observe/"}},
     {"prometheus-cpp", "prometheus/", {"observe/"}},
     {"nlohmann-json",  "nlohmann/",   {"observe/"}},
     {"CLI11",          "CLI/",        {"app/main.cc"}},
+    {"libsystemd",     "systemd/",    {"app/service."}, true},
     // clang-format on
 };
 
 /// How headers of the operating system begin. Whatever is neither here nor above nor standard C++ is unknown, and
 /// refused.
-inline const std::vector<std::string_view> kSystem{"arpa/",     "fcntl.h", "linux/",    "net/",     "netdb.h",
-                                                   "netinet/",  "poll.h",  "pthread.h", "signal.h", "spawn.h",
-                                                   "strings.h", "sys/",    "unistd.h"};
+inline const std::vector<std::string_view> kSystem{"arpa/",    "fcntl.h",  "ifaddrs.h", "linux/",    "net/",
+                                                   "netdb.h",  "netinet/", "poll.h",    "pthread.h", "pwd.h",
+                                                   "signal.h", "spawn.h",  "strings.h", "sys/",      "unistd.h"};
 
 /// Never part of a name: they say nothing.
 inline const std::vector<std::string_view> kForbiddenWords{"context", "manager", "handler", "util",
                                                            "utils",   "data",    "helper",  "helpers"};
 
 /// How the names of C libraries begin, which are not ours to choose.
-inline const std::vector<std::string_view> kOutsidePrefixes{"ares_", "curl_",   "CURL_", "CRYPTO_",
-                                                            "BIO_",  "llhttp_", "SSL_",  "uv_"};
+inline const std::vector<std::string_view> kOutsidePrefixes{"ares_",  "curl_",   "CURL_", "CRYPTO_", "BIO_",
+                                                            "crypt_", "llhttp_", "SSL_",  "sd_",     "uv_"};
 
 inline constexpr std::size_t kLongestFile = 500;     // lines: it stays below
 inline constexpr std::size_t kLongestFunction = 60;  // lines, with its braces

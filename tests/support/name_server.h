@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name server of the tests' own, over UDP on loopback: answers as it is told, or keeps silent, and counts questions.
+// A name server of the tests' own on loopback: answers as it is told, or keeps silent, and counts questions. Over UDP;
+// what is too long for it is to be asked for over TCP.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -23,6 +25,8 @@ class NameServer {
     int rcode = kNoError;
     std::vector<std::string> addresses{};  ///< of the type that was asked for
     std::uint32_t ttl = 60;
+    std::vector<std::string>
+        aliases{};  ///< the name is one of the first, that of the next, and the addresses the last's
   };
   /// Nothing: silence.
   using Answer = std::function<std::optional<Reply>(const std::string& name, std::uint16_t type)>;
@@ -37,14 +41,20 @@ class NameServer {
   int asked_in_all() const;
 
  private:
+  bool bind_both();
   void live();
+  void live_over_tcp();
+  /// From the question's packet to the answer's; nothing: silence.
+  std::optional<std::string> answer_to(std::string_view packet);
 
   const Answer answer_;
-  int fd_;
+  int fd_ = -1, tcp_ = -1;
+  int caller_ = -1;  // over TCP, one at a time
+  bool stopping_ = false;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::uint16_t>, int> asked_;
-  std::thread thread_;
+  std::thread thread_, tcp_thread_;
 };
 
 }  // namespace penstock::test

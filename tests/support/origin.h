@@ -30,8 +30,11 @@ class Origin {
 
   int connections() const;
   /// A gate for scripts that hold something back until the test says so.
-  void release() { released_ = true; }
-  bool released() const { return released_; }
+  void release() {
+    released_ = true;
+    released_.notify_all();
+  }
+  void wait_for_release() const { released_.wait(false); }
   void note(std::string text);
   std::vector<std::string> notes() const;
 

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "support/held_port.h"
+
 struct redisContext;
 
 namespace penstock::test {
@@ -34,9 +36,9 @@ class RedisServer {
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return port_.number(); }
   std::string socket() const { return folder_ + "/redis.sock"; }
-  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "redis://127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return pid_; }  ///< 0 while stopped
 
   /// Returns once it answers. What it remembered is lost: it always starts empty.
@@ -58,7 +60,7 @@ class RedisServer {
 
   const std::vector<std::string> options_;
   std::string folder_;
-  std::uint16_t port_ = 0;
+  const HeldPort port_;
   pid_t pid_ = 0;
   std::unique_ptr<redisContext, Close> connection_;
 };

@@ -33,7 +33,7 @@ struct Arrive {
   int weight = 1;
   std::string_view group = {};
 };
-/// From now on these limits: as many, of the same names and kinds, with other parameters.
+/// From now on these limits. Of what was booked before nothing is given back if some are new.
 struct Change {
   Time at;
   std::vector<LimitConfig> limits;

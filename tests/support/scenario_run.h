@@ -77,7 +77,14 @@ class Course {
     }
     if (!told_to_wait) ask(arrival.at, group, lane);
   }
-  void happen(const Change& change) { asked_.change(change.at, change.limits); }
+  /// Whoever waits asks again, and what it was told is void.
+  void happen(const Change& change) {
+    asked_.change(change.at, change.limits);
+    for (auto& [name, lane] : lanes_) {
+      lane.ask_again = std::min(lane.ask_again, change.at);
+      lane.told_by = kNoLimit;
+    }
+  }
   void happen(const Pause& pause) { asked_.pause(pause.at, pause.group, pause.until); }
   void happen(const GiveBack& back) {
     const Request& request = requests_.at(back.request);

@@ -17,7 +17,7 @@
 namespace penstock::test {
 
 namespace {
-constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};
+constexpr timeval kPatience{.tv_sec = 60, .tv_usec = 0};
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking TCP sockets on loopback, for the far ends in tests. Each call waits ten seconds at most; what goes wrong
+// Blocking TCP sockets on loopback, for the far ends in tests. Each call waits a minute at most; what goes wrong
 // fails the test that is running.
 #pragma once
 
@@ -61,7 +61,7 @@ Socket connect_to(std::uint16_t port);
 
 class ListeningSocket {
  public:
-  explicit ListeningSocket(int backlog = 128);
+  explicit ListeningSocket(int backlog = 4096);
   ListeningSocket(const ListeningSocket&) = delete;
   ~ListeningSocket();
 

@@ -27,12 +27,12 @@ class TestLoop {
     });
   }
 
-  /// Runs until `done` holds at the end of a turn; gives up, and false, after ten seconds. Looked at every few
+  /// Runs until `done` holds at the end of a turn; gives up, and false, after a minute. Looked at every few
   /// milliseconds even where nothing happens, for it may hang on another thread.
   bool run_until(std::function<bool()> done) {
     done_ = std::move(done);
     loop::Timer giving_up(loop, [this] { finish(); });
-    giving_up.start(loop.now() + 10'000'000);
+    giving_up.start(loop.now() + 60'000'000);
     loop::Timer looking(loop, [&] { looking.start(loop.now() + 2'000); });
     looking.start(loop.now());
     loop.run();

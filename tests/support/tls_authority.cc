@@ -70,6 +70,10 @@ void write_pem(const std::string& path, Write write) {
   BIO_free(file);
 }
 
+void write_key(const std::string& path, EVP_PKEY* key) {
+  write_pem(path, [&](BIO* to) { return PEM_write_bio_PrivateKey(to, key, nullptr, nullptr, 0, nullptr, nullptr); });
+}
+
 std::string new_tls_folder() {
   std::string folder = (std::filesystem::temp_directory_path() / "penstock-tls-XXXXXX").string();
   EXPECT_NE(::mkdtemp(folder.data()), nullptr);
@@ -88,7 +92,7 @@ std::string own_name() {
 
 struct Authority::Inside {
   std::string folder = new_tls_folder();
-  std::string file = folder + "/ca.pem";
+  std::string file = folder + "/ca.pem", key_file = folder + "/ca-key.pem";
   Key key = new_key();
   Certificate certificate = blank(key.get(), own_name(), -kDay, 365 * kDay);
   int issued = 0;
@@ -102,11 +106,14 @@ Authority::Authority() : inside_(std::make_unique<Inside>()) {
   extend(own, own, NID_subject_key_identifier, "hash");
   sign(own, {nullptr, inside_->key.get()});
   write_pem(inside_->file, [&](BIO* to) { return PEM_write_bio_X509(to, own); });
+  write_key(inside_->key_file, inside_->key.get());
+  std::filesystem::permissions(inside_->key_file, std::filesystem::perms::owner_read);
 }
 
 Authority::~Authority() { std::filesystem::remove_all(inside_->folder); }
 
 const std::string& Authority::file() const { return inside_->file; }
+const std::string& Authority::key_file() const { return inside_->key_file; }
 const std::string& Authority::folder() const { return inside_->folder; }
 
 Issued Authority::issue(const Wanted& wanted) {
@@ -123,9 +130,7 @@ Issued Authority::issue(const Wanted& wanted) {
   const std::string stem = inside_->folder + "/" + std::to_string(++inside_->issued);
   const Issued files{.certificate = stem + "-cert.pem", .key = stem + "-key.pem"};
   write_pem(files.certificate, [&](BIO* into) { return PEM_write_bio_X509(into, made.get()); });
-  write_pem(files.key, [&](BIO* into) {
-    return PEM_write_bio_PrivateKey(into, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  });
+  write_key(files.key, key.get());
   return files;
 }
 

@@ -32,6 +32,8 @@ class Authority {
 
   /// The path of its own certificate: for `curl --cacert`, `tls.ca`, SSL_CERT_FILE.
   const std::string& file() const;
+  /// Of its own key, which only its owner may read: for `intercept.key`.
+  const std::string& key_file() const;
   /// Of the folder, which takes other files of a test too.
   const std::string& folder() const;
   /// Good for servers and clients.

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded before the C library into a program whose system clock is to be wrong, by as many seconds as WRONG_CLOCK says.
+// Loaded before the C library into a program whose system clock is to be wrong, by as many seconds as WRONG_CLOCK says,
+// and the first eight bytes of the file WRONG_CLOCK_FILE, which may change.
 // Its monotonic clock and its timers stay right; libfaketime 0.9.10 moves a timerfd along, whatever clock that has.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 namespace {
@@ -15,14 +19,25 @@ time_t wrong_by() {
   return seconds ? atol(seconds) : 0;
 }
 
+/// Nothing: there is no such file.
+const volatile std::int64_t* changing() {
+  const char* path = getenv("WRONG_CLOCK_FILE");
+  const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  if (fd < 0) return nullptr;
+  void* place = mmap(nullptr, sizeof(std::int64_t), PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  return place == MAP_FAILED ? nullptr : static_cast<const volatile std::int64_t*>(place);
+}
+
 }  // namespace
 
 extern "C" {
 
 int clock_gettime(clockid_t clock, timespec* now) noexcept {
   static const time_t seconds = wrong_by();
+  static const volatile std::int64_t* const more = changing();
   const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, now));
-  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec += seconds;
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec += seconds + (more ? *more : 0);
   return result;
 }
 
