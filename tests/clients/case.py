@@ -21,7 +21,8 @@ def read(name):
 
 def program(name):
     """The command that runs a file of programs/ or node/."""
-    runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".java": "java", ".mjs": ARGUMENTS.node}
+    runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".pl": "perl", ".java": "java",
+               ".mjs": ARGUMENTS.node}
     kind = os.path.splitext(name)[1]
     return runners[kind], os.path.join(HERE, "node" if kind == ".mjs" else "programs", name)
 
@@ -34,11 +35,14 @@ class Case(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.start_origin()
         self.addCleanup(self.origin.stop)
-        self.proxy = Proxy(ARGUMENTS.program, self.folder.name, self.settings())
-        self.addCleanup(self.stop_proxy)
+        self.start_proxy()
 
     def start_origin(self):
         self.origin = Origin(self.folder.name)
+
+    def start_proxy(self):
+        self.proxy = Proxy(ARGUMENTS.program, self.folder.name, self.settings())
+        self.addCleanup(self.stop_proxy)
 
     def settings(self):
         """Further lines of the proxy's configuration."""
@@ -46,9 +50,12 @@ class Case(unittest.TestCase):
 
     def stop_proxy(self):
         code, said = self.proxy.stop()
+        self.assert_sane(said)
+        self.assertEqual(code, 0, said)
+
+    def assert_sane(self, said):
         self.assertNotIn("Sanitizer", said)
         self.assertNotIn("runtime error", said)
-        self.assertEqual(code, 0, said)
 
     def variables(self):
         """What the environment of clients tells them."""

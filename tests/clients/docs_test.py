@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # The examples of docs/clients.md: commands are run as they stand there, and excerpts are compared with their programs.
 """Only addresses are exchanged for those of the test."""
+import os
 import re
 import unittest
 
-from case import program, read
+from case import ARGUMENTS, program, read
+from interception_test import Intercepted
 from limited import Limited
-from stage import NAME
+from stage import NAME, Program
 
 
 def examples(mark):
@@ -39,6 +41,23 @@ class Commands(Limited):
                                    self.proxy.url, variables={})
             self.assertEqual(said, b"hello\n")
         self.proxy.wait_for(3, "complete")
+
+
+class Interception(Intercepted):
+    """With the authority where it is without a word."""
+
+    elsewhere = "access: {{ connectPorts: [{port}] }}"
+
+    def start_proxy(self):
+        self.proxy = Program(ARGUMENTS.program, self.folder.name, self.settings())
+
+    def test_commands_are_run_as_they_stand(self):
+        [(_, block)] = examples("tried with https: intercept")
+        here = block.replace("//api.example.com/", f"//{NAME}:{self.origin.port}/")
+        path = os.path.dirname(ARGUMENTS.program) + ":" + os.environ["PATH"]
+        said = self.run_client("/bin/sh", "-eu", stdin=here.encode(), variables={"PATH": path})
+        self.assertTrue(said.endswith(b"hello\n"))
+        self.check_events(self.proxy.wait_for(1, "complete"), 1)
 
 
 class Excerpts(unittest.TestCase):

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The gateway: clients are given http://PROXY/@NAME as base URL, and need not know of a proxy at all.
 """Once without proxy variables; once with http_proxy set for everything, as some environments have it."""
-import subprocess
-import threading
 
 from case import program
 from limited import EveryClient
-from origin import PIECES
-from stage import NAME, PATIENCE
+from stage import NAME
 
 
 class Gateway(EveryClient):
@@ -27,17 +24,7 @@ class Gateway(EveryClient):
         self.chat()
 
     def test_openai_prints_each_event_of_a_stream_before_the_next_is_sent(self):
-        self.origin.say_next = threading.Semaphore(0)
-        said = self.variables() | {"OPENAI_BASE_URL": self.base() + "/v1", "OPENAI_API_KEY": "sk-of-the-tests"}
-        with subprocess.Popen([*program("openai.mjs"), "1"], env=self.environment(said), stdout=subprocess.PIPE,
-                              text=True) as client:
-            bound = threading.Timer(PATIENCE, client.kill)
-            bound.start()
-            for piece in PIECES:
-                self.origin.say_next.release()
-                self.assertEqual(client.stdout.readline(), f"1 {piece}\n")
-            self.assertEqual(client.wait(), 0)
-            bound.cancel()
+        self.assert_streams(*program("openai.mjs"), "1")
 
 
 class GatewayAndProxy(Gateway):

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # Clients under limits: two requests at once at most, four in any second; and what the origin saw of that.
 """Shared by the tests of all ways to an upstream."""
+import subprocess
+import threading
+
 from case import Case, program
 from origin import PIECES, Origin
-from stage import NAME, Identity, NameServer
+from stage import NAME, PATIENCE, Identity, NameServer
 
 AT_ONCE, IN_INTERVAL, INTERVAL = 2, 4, 1.0
-LATE = 0.4  # seconds by which a busy machine may have delayed what came first, and with it shortened what lies between
+LATE = 0.7  # seconds by which a busy machine may have delayed what came first, and with it shortened what lies between
 COUNT = 6   # requests at once
 
 
 class Limited(Case):
     """The origin is called NAME, and speaks TLS."""
 
+    limit = f"slidingWindow: {{ max: {IN_INTERVAL}, interval: 1s }}"
     upstream = ""    # further keys of it
     elsewhere = ""   # further lines of the configuration
     keep = True      # the origin keeps connections
@@ -24,11 +28,14 @@ class Limited(Case):
         self.addCleanup(self.names.stop)
         self.origin = Origin(self.folder.name, self.identity.tls if self.tls else None, self.keep)
 
+    def known(self):
+        """What `upstream` and `elsewhere` may name."""
+        return {"port": self.origin.port, "ca": self.identity.ca}
+
     def settings(self):
-        known = {"port": self.origin.port, "ca": self.identity.ca}
-        window = f"slidingWindow: {{ max: {IN_INTERVAL}, interval: 1s }}"
+        known = self.known()
         return (f"dns: {{ servers: [{self.names.address}] }}\n{self.elsewhere.format(**known)}\n"
-                f"upstreams:\n  api:\n    match: {NAME}\n    maxConcurrent: {AT_ONCE}\n    limits: [ {window} ]\n"
+                f"upstreams:\n  api:\n    match: {NAME}\n    maxConcurrent: {AT_ONCE}\n    limits: [ {self.limit} ]\n"
                 f"{self.upstream.format(**known)}")
 
     def variables(self):
@@ -57,15 +64,34 @@ class Limited(Case):
         self.assertEqual({fields["Authorization"] for _, _, fields in self.origin.seen}, {"Bearer sk-of-the-tests"})
         self.assert_held(COUNT)
 
+    def assert_streams(self, *command):
+        """Each event of a chat is printed before the next one is sent."""
+        self.origin.say_next = threading.Semaphore(0)
+        said = self.variables() | {"OPENAI_BASE_URL": self.base() + "/v1", "OPENAI_API_KEY": "sk-of-the-tests"}
+        with subprocess.Popen(command, env=self.environment(said), stdout=subprocess.PIPE, text=True) as client:
+            bound = threading.Timer(PATIENCE, client.kill)
+            bound.start()
+            for piece in PIECES:
+                self.origin.say_next.release()
+                self.assertEqual(client.stdout.readline(), f"1 {piece}\n")
+            self.assertEqual(client.wait(), 0)
+            bound.cancel()
+
     def clone_at_once(self):
         """More clones than may be served together, of three requests each."""
         self.make_repository()
         clones = [f"clone-{number}" for number in range(2 * AT_ONCE)]
         begin = " ".join(f"git clone --quiet {self.base()}/git/project.git {clone} & all=\"$all $!\";" for clone in clones)
-        self.run_client("/bin/sh", "-ec", f"all=; {begin} for one in $all; do wait $one; done")
+        self.run_git(f"all=; {begin} for one in $all; do wait $one; done")
         for clone in clones:
-            self.assertEqual(self.folder.read(f"{clone}/big.bin"), self.folder.read("work/big.bin"))
+            self.assert_cloned(clone)
         self.assert_held(3 * len(clones))
+
+    def run_git(self, script):
+        self.run_client("/bin/sh", "-ec", script)
+
+    def assert_cloned(self, clone):
+        self.assertEqual(self.folder.read(f"{clone}/big.bin"), self.folder.read("work/big.bin"))
 
     def assert_held(self, count):
         """The origin saw so many requests, and never more of them than the limits allow."""

@@ -13,20 +13,22 @@ import time
 
 PATIENCE = 60  # seconds; whoever meets it has failed
 NAME = "api.test"  # of the origin; the clients do not look it up, and none of them takes it for this machine
+FAR = "far.test"   # of an origin that no configuration knows
 
 
 class Identity:
-    """A certificate for the origin's name by a CA of its own, and that CA in each form in which clients ask for it."""
+    """A certificate for an origin's name by a CA of its own, and that CA in each form in which clients ask for it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, name=NAME):
         self.folder = folder
+        os.makedirs(folder, exist_ok=True)
         self.ca = os.path.join(folder, "ca.pem")
         key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
         self.openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj",
                      "/CN=Penstock's tests")
-        self.openssl("req", *key, "-keyout", "key.pem", "-out", "request.pem", "-subj", f"/CN={NAME}")
+        self.openssl("req", *key, "-keyout", "key.pem", "-out", "request.pem", "-subj", f"/CN={name}")
         with open(os.path.join(folder, "names"), "w", encoding="ascii") as file:
-            file.write(f"subjectAltName=DNS:{NAME},DNS:localhost\n")
+            file.write(f"subjectAltName=DNS:{name},DNS:localhost\n")
         self.openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days",
                      "2", "-extfile", "names", "-out", "cert.pem")
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -42,19 +44,20 @@ class Identity:
         with open(wgetrc, "w", encoding="utf-8") as file:
             file.write(f"ca_certificate = {self.ca}\n")
         return {"SSL_CERT_FILE": self.ca, "CURL_CA_BUNDLE": self.ca, "REQUESTS_CA_BUNDLE": self.ca,
-                "NODE_EXTRA_CA_CERTS": self.ca, "GIT_SSL_CAINFO": self.ca, "WGETRC": wgetrc}
+                "NODE_EXTRA_CA_CERTS": self.ca, "GIT_SSL_CAINFO": self.ca, "PERL_LWP_SSL_CA_FILE": self.ca,
+                "WGETRC": wgetrc}
 
-    def trust_store(self):
-        """The same for Java, made when first asked for."""
+    def trust_store(self, *others):
+        """The same for Java, made when first asked for; with certificates in other files, too."""
         store = os.path.join(self.folder, "trust.p12")
-        if not os.path.exists(store):
-            subprocess.run(["keytool", "-importcert", "-noprompt", "-alias", "tests", "-file", self.ca, "-keystore", store,
-                            "-storepass", "not-secret"], check=True, capture_output=True)
+        for number, file in enumerate(() if os.path.exists(store) else (self.ca, *others)):
+            subprocess.run(["keytool", "-importcert", "-noprompt", "-alias", f"tests-{number}", "-file", file, "-keystore",
+                            store, "-storepass", "not-secret"], check=True, capture_output=True)
         return f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword=not-secret"
 
 
 class NameServer:
-    """Knows NAME, which is 127.0.0.1, and nothing else."""
+    """Knows NAME and FAR, which are 127.0.0.1, and nothing else."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -77,7 +80,7 @@ class NameServer:
             labels.append(asked[at + 1:at + 1 + size].decode())
             at += 1 + size
         question = asked[12:at + 5]
-        known, a = ".".join(labels).lower() == NAME, question[-4:-2] == b"\0\x01"
+        known, a = ".".join(labels).lower() in (NAME, FAR), question[-4:-2] == b"\0\x01"
         head = asked[:2] + (b"\x81\x80" if known else b"\x81\x83") + b"\0\x01\0" + bytes([known and a]) + bytes(4)
         record = b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04" + bytes([127, 0, 0, 1])
         return head + question + (record if known and a else b"")
@@ -89,17 +92,41 @@ class NameServer:
         self.socket.close()
 
 
-class Proxy:
-    """The program under test."""
+class Program:
+    """The program under test: its configuration, and what it tells of requests."""
 
     def __init__(self, binary, folder, more=""):
         """`more`: further lines of its configuration."""
+        self.binary = binary
         self.events_file = os.path.join(folder, "events")
-        config = os.path.join(folder, "penstock.yaml")
-        with open(config, "w", encoding="utf-8") as file:
+        self.config = os.path.join(folder, "penstock.yaml")
+        with open(self.config, "w", encoding="utf-8") as file:
             file.write("version: 1\nproxy: { listen: 127.0.0.1:0, grace: 1s }\nadmin: { listen: 127.0.0.1:0 }\n"
                        f"log: {{ events: {self.events_file} }}\n{more}")
-        self.process = subprocess.Popen([binary, "run", "--config", config], stderr=subprocess.PIPE, text=True, env={})
+
+    def command(self, *words):
+        return [self.binary, *words, "--config", self.config]
+
+    def events(self):
+        with open(self.events_file, encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    def wait_for(self, count, kind):
+        """The events of a kind, once there are that many."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            found = [event for event in self.events() if event["event"] == kind]
+            if len(found) >= count or time.monotonic() > until:
+                return found
+            time.sleep(0.01)
+
+
+class Proxy(Program):
+    """Runs until it is stopped."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.process = subprocess.Popen(self.command("run"), stderr=subprocess.PIPE, text=True, env={})
         self.said = []
         self.url = None
         for line in self.process.stderr:
@@ -122,19 +149,6 @@ class Proxy:
         self.reader.join()
         self.process.stderr.close()
         return code, "".join(self.said)
-
-    def events(self):
-        with open(self.events_file, encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.endswith("\n")]
-
-    def wait_for(self, count, kind):
-        """The events of a kind, once there are that many."""
-        until = time.monotonic() + PATIENCE
-        while True:
-            found = [event for event in self.events() if event["event"] == kind]
-            if len(found) >= count or time.monotonic() > until:
-                return found
-            time.sleep(0.01)
 
 
 class Folder(tempfile.TemporaryDirectory):

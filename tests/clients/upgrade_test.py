@@ -6,7 +6,9 @@ import threading
 
 import websockets
 
-from limited import Limited
+from case import program
+from interception_test import Intercepted
+from limited import COUNT, Limited
 from origin import HOLD, Book
 from stage import NAME, Identity, NameServer
 
@@ -83,6 +85,26 @@ class TunnelledWebSocket(WebSocket):
 
     def check_events(self, ended, count):
         self.check_tunnels(ended, count)
+
+
+class InterceptedWebSocket(Intercepted):
+    """wss:// again, but each of them is a request with a path."""
+
+    def start_origin(self):
+        super().start_origin()
+        self.origin.stop()
+        self.origin = Greeter(self.identity.tls)
+
+    def check_events(self, ended, count):
+        self.assertEqual(len(ended), count)
+        self.assertEqual(sorted(event["path"] for event in ended), [f"/held/{number}" for number in range(1, count + 1)])
+        for event in ended:
+            self.assertEqual((event["upstream"], event["host"], event["status"]), ("api", NAME, 101))
+
+    def test_undici(self):
+        done = self.execute(f'"$@" ws${{near#http}}/held/ {COUNT}', *program("websocket.mjs"))
+        self.assert_all_said(done, [f"hello {number}" for number in range(1, COUNT + 1)])
+        self.assert_held(COUNT)
 
 
 class GatewayWebSocket(WebSocket):

@@ -64,7 +64,7 @@ void Client::vanish() {
 
 std::string get(std::string_view proxy, std::string_view url) {
   Client client(proxy);
-  client.send("GET " + std::string(url) + " HTTP/1.1\r\nHost: as.in.the.target\r\nConnection: close\r\n\r\n");
+  client.send("GET " + std::string(url) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   return client.rest();
 }
 

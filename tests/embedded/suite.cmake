@@ -21,7 +21,7 @@ add_test(NAME embedded/readme COMMAND ${CMAKE_COMMAND}
   -DREADME=${PROJECT_SOURCE_DIR}/README.md -DEXAMPLE=${CMAKE_CURRENT_LIST_DIR}/example.cc
   -P ${CMAKE_CURRENT_LIST_DIR}/compare.cmake)
 
-foreach(suite Life Process Requests Ending Example)
+foreach(suite Life Process Reload Requests Ending Example)
   string(TOLOWER ${suite} name)
   add_test(NAME embedded/${name} COMMAND ${work}/by_package/embedded_test --gtest_filter=${suite}.*)
   list(APPEND runs embedded/${name})
@@ -37,4 +37,4 @@ set_tests_properties(${runs} PROPERTIES FIXTURES_REQUIRED embedded_built)
 set_tests_properties(embedded/example_by_pkg_config PROPERTIES
   FIXTURES_REQUIRED "embedded_built;example_built" ENVIRONMENT EXAMPLE=${work}/example_by_pkg_config)
 set_tests_properties(${runs} embedded/install embedded/build_by_package embedded/build_by_pkg_config embedded/readme
-  PROPERTIES LABELS embedded TIMEOUT 300)
+  PROPERTIES LABELS embedded TIMEOUT 900)

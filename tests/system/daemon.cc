@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,21 +27,56 @@ namespace {
 struct Launch {
   std::vector<std::string> arguments, environment;
   int out = -1, err = -1;
+  std::size_t files = 0;
+  HandOver sockets{};
 
   pid_t start() {
+    std::string for_whom = "LISTEN_PID=" + std::string(20, '\0');
+    if (!sockets.fds.empty()) {
+      environment.push_back("LISTEN_FDS=" + std::to_string(sockets.fds.size()));
+      environment.push_back("LISTEN_FDNAMES=" + sockets.names);
+    }
     std::vector<char*> argv, envp;
     for (auto& text : arguments) argv.push_back(text.data());
     for (auto& text : environment) envp.push_back(text.data());
+    if (!sockets.fds.empty()) envp.push_back(for_whom.data());
     argv.push_back(nullptr), envp.push_back(nullptr);
     const pid_t pid = fork();
     if (pid != 0) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const rlimit limit{files, files};
+    if (files > 0) setrlimit(RLIMIT_NOFILE, &limit);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
+    hand_over(for_whom);
     execve(argv[0], argv.data(), envp.data());
     _exit(127);
   }
+
+ private:
+  /// In the child, for itself. None is in the way of another once they are out of it.
+  void hand_over(std::string& for_whom) {
+    constexpr int kFirst = 3, kOutOfTheWay = 100;
+    char* const pid = for_whom.data() + for_whom.find('=') + 1;
+    std::to_chars(pid, for_whom.data() + for_whom.size(), sockets.to_another ? getppid() : getpid());
+    for (int& fd : sockets.fds) fd = fcntl(fd, F_DUPFD, kOutOfTheWay);
+    for (std::size_t i = 0; i < sockets.fds.size(); ++i) {
+      if (sockets.fds[i] >= 0)
+        dup2(sockets.fds[i], kFirst + static_cast<int>(i));
+      else
+        ::close(kFirst + static_cast<int>(i));
+      ::close(sockets.fds[i]);
+    }
+  }
 };
+
+// Another build of the same program: script/test has those with sanitizers tried by tests that are built without.
+constexpr const char* kTried = "PENSTOCK_TRIED";
+
+const char* program() {
+  const char* tried = std::getenv(kTried);
+  return tried ? tried : PENSTOCK_BINARY;
+}
 
 std::vector<std::string> environment_of(const std::map<std::string, std::string>& more) {
   // A small quarantine keeps AddressSanitizer from hiding how much memory the program itself holds.
@@ -61,9 +98,10 @@ int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 +
 
 std::uint16_t port_after(const std::string& text, const std::string& words) {
   const auto at = text.find(words);
-  const auto colon = text.find(':', at + words.size());
-  if (at == std::string::npos || colon == std::string::npos) return 0;
-  return static_cast<std::uint16_t>(std::stoi(text.substr(colon + 1)));
+  if (at == std::string::npos) return 0;
+  const auto place = text.substr(at + words.size(), text.find_first_of(",\n", at) - at - words.size());
+  const auto colon = place.rfind(':');
+  return colon == std::string::npos ? 0 : static_cast<std::uint16_t>(std::stoi(place.substr(colon + 1)));
 }
 
 std::string file_text(const std::string& path) {
@@ -73,7 +111,7 @@ std::string file_text(const std::string& path) {
 
 }  // namespace
 
-bool is_sanitized() { return PENSTOCK_SANITIZED; }
+bool is_sanitized() { return std::getenv(kTried) != nullptr; }
 
 std::string new_folder() {
   std::string path = (fs::temp_directory_path() / "penstock-test-XXXXXX").string();
@@ -81,9 +119,9 @@ std::string new_folder() {
   return path;
 }
 
-Daemon::Daemon(const Given& given) : folder_(new_folder()), is_clean_(given.is_clean) {
+Daemon::Daemon(const Given& given) : given_(given), folder_(new_folder()), file_(folder_ + "/penstock.yaml") {
   events_ = given.events.empty() ? folder_ + "/events" : given.events;
-  spawn(given);
+  spawn();
   if (!await_listening()) {
     finish();
     throw std::runtime_error("the program does not listen:\n" + diagnostics());
@@ -97,7 +135,7 @@ Daemon::~Daemon() {
   const std::string said = diagnostics();
   EXPECT_EQ(said.find("Sanitizer"), std::string::npos) << said;
   EXPECT_EQ(said.find("runtime error"), std::string::npos) << said;
-  if (is_clean_) {
+  if (given_.is_clean) {
     EXPECT_EQ(code, 0) << "the program's exit code\n" << said;
   }
   fs::remove_all(folder_);
@@ -109,36 +147,62 @@ void Daemon::finish() {
     kill(pid_, SIGKILL);
     reap(true);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    is_deaf_ = false;
+    said_.notify_all();
+  }
   if (stderr_reader_.joinable()) stderr_reader_.join();
 }
 
-void Daemon::spawn(const Given& given) {
-  const std::string file = folder_ + "/penstock.yaml";
-  std::ofstream(file) << "version: 1\nproxy: { listen: \"" << given.listen << "\", grace: " << given.grace
-                      << ", via: " << given.via << " }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: \"" << events_
-                      << "\" }\n"
-                      << given.yaml;
+std::string Daemon::text_with(const std::string& yaml) const {
+  return "version: 1\nproxy: { listen: \"" + given_.listen + "\", grace: " + given_.grace + ", via: " + given_.via +
+         " }\nadmin: { listen: \"" + given_.admin + "\" }\nlog: { events: \"" + events_ + "\" }\n" + yaml;
+}
+
+void Daemon::write_file(const std::string& text) const { std::ofstream(file_, std::ios::binary) << text; }
+
+void Daemon::spawn() {
+  write_file(text_with(given_.yaml));
   int err[2];
   if (pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
   const Socket nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  Launch launch{{PENSTOCK_BINARY, "run", "--config", file}, environment_of(given.environment), -1, err[1]};
-  launch.out = given.stdout_fd >= 0 ? given.stdout_fd : nowhere.fd();
+  Launch launch{{program(), "run", "--config", file_},
+                environment_of(given_.environment),
+                -1,
+                err[1],
+                given_.files,
+                given_.sockets};
+  launch.out = given_.stdout_fd >= 0 ? given_.stdout_fd : nowhere.fd();
   pid_ = launch.start();
   ::close(err[1]);
+  stderr_fd_ = err[0];
   stderr_reader_ = std::thread([this, fd = err[0]] { listen_to_stderr(fd); });
 }
 
 void Daemon::listen_to_stderr(int fd) {
   char bytes[4096];
   for (ssize_t count; (count = ::read(fd, bytes, sizeof bytes)) > 0;) {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     stderr_.append(bytes, static_cast<std::size_t>(count));
+    hears_nothing_ = is_deaf_;
     said_.notify_all();
+    said_.wait(lock, [this] { return !is_deaf_; });
   }
   ::close(fd);
   const std::lock_guard lock(mutex_);
   stderr_ended_ = true;
   said_.notify_all();
+}
+
+void Daemon::block_stderr() {
+  const Socket pipe(::open(("/proc/self/fd/" + std::to_string(stderr_fd_)).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  std::unique_lock lock(mutex_);
+  is_deaf_ = true;
+  EXPECT_EQ(::write(pipe.fd(), "\n", 1), 1);  // wakes the reader for the last time
+  said_.wait(lock, [this] { return hears_nothing_; });
+  while (::write(pipe.fd(), "\n", 1) == 1) {
+  }
 }
 
 bool Daemon::await_listening() {
@@ -167,6 +231,31 @@ std::optional<int> Daemon::exit_code(Clock::duration patience) {
 }
 
 void Daemon::signal(int number) const { kill(pid_, number); }
+
+/// Whole lines, with stderr_ under the lock.
+std::size_t Daemon::words_of_reloads() const {
+  std::size_t count = 0;
+  for (const std::string& words : {"reloaded " + file_ + "\n", file_ + " not loaded: "}) {
+    for (auto at = stderr_.find(words); at != std::string::npos; at = stderr_.find(words, at + 1)) {
+      if (stderr_.find('\n', at) != std::string::npos) ++count;
+    }
+  }
+  return count;
+}
+
+bool Daemon::reloads() const {
+  std::unique_lock lock(mutex_);
+  const std::size_t before = words_of_reloads(), so_far = stderr_.size();
+  signal(SIGHUP);
+  const bool said = said_.wait_for(lock, kPatience, [&] { return words_of_reloads() > before; });
+  EXPECT_TRUE(said) << "no word of a reload\n" << stderr_;
+  return stderr_.find("reloaded " + file_, so_far) != std::string::npos;
+}
+
+bool Daemon::reloads(const std::string& yaml) const {
+  write_file(text_with(yaml));
+  return reloads();
+}
 
 std::string Daemon::diagnostics() const {
   const std::lock_guard lock(mutex_);
@@ -256,10 +345,11 @@ std::size_t Daemon::descriptors() const {
   return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
-Finished run_program(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+Finished run_program(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                     const HandOver& sockets) {
   int out[2], err[2];
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
-  Launch launch{{PENSTOCK_BINARY}, environment_of(environment), out[1], err[1]};
+  Launch launch{{program()}, environment_of(environment), out[1], err[1], 0, sockets};
   launch.arguments.insert(launch.arguments.end(), arguments.begin(), arguments.end());
   const pid_t pid = launch.start();
   ::close(out[1]), ::close(err[1]);

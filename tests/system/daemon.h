@@ -22,15 +22,25 @@ namespace penstock::trial {
 
 using Json = nlohmann::json;
 
+/// Sockets that a program gets as systemd hands them over: from descriptor 3 on, and told in its environment.
+struct HandOver {
+  std::vector<int> fds{};
+  std::string names{};  ///< "proxy:admin"
+  bool to_another = false;
+};
+
 struct Given {
   std::string yaml{};  ///< more top-level keys, e.g. "defaults: { maxConcurrent: 1 }\n"
   std::string grace = "250ms";
   std::string via = "penstock";
   std::string listen = "127.0.0.1:0";
+  std::string admin = "127.0.0.1:0";
   std::string events{};                              ///< empty: a file that events() reads
   std::map<std::string, std::string> environment{};  ///< on top of an empty one
   int stdout_fd = -1;                                ///< where its stdout goes; -1: nowhere
-  bool is_clean = true;                              ///< false: the test ends it in a way of its own
+  std::size_t files = 0;                             ///< how many it may have open; 0: as many as the test
+  HandOver sockets{};
+  bool is_clean = true;  ///< false: the test ends it in a way of its own
 };
 
 class Daemon {
@@ -65,28 +75,43 @@ class Daemon {
   std::size_t descriptors() const;
 
   void signal(int number) const;
+
+  /// Its file.
+  const std::string& file() const { return file_; }
+  /// What stands in its file where the keys that it was given are these.
+  std::string text_with(const std::string& yaml) const;
+  void write_file(const std::string& text) const;
+  /// SIGHUP, and what it comes to: whether the program has taken its file on. Waits for its word.
+  bool reloads() const;
+  /// The same with a file of these keys.
+  bool reloads(const std::string& yaml) const;
   /// Waits for the end; nothing: it does not end. An exit by signal n is 128 + n.
   std::optional<int> exit_code(Clock::duration patience = kPatience);
+  /// From now on nobody reads its stderr, and the pipe is full.
+  void block_stderr();
   /// Its diagnostics so far.
   std::string diagnostics() const;
 
  private:
-  void spawn(const Given& given);
+  void spawn();
+  std::size_t words_of_reloads() const;
   void listen_to_stderr(int fd);
   bool await_listening();
   bool reap(bool block);
   void finish();
 
-  std::string folder_, events_;
+  const Given given_;
+  std::string folder_, events_, file_;
   pid_t pid_ = -1;
   std::uint16_t port_ = 0, admin_port_ = 0;
-  bool is_clean_ = true;
   std::optional<int> exit_code_;
 
   mutable std::mutex mutex_;
   mutable std::condition_variable said_;
   std::string stderr_;
   bool stderr_ended_ = false;
+  bool is_deaf_ = false, hears_nothing_ = false;  // to be, and to have become so
+  int stderr_fd_ = -1;
   std::thread stderr_reader_;
 };
 
@@ -96,7 +121,7 @@ struct Finished {
   std::string out, err;
 };
 Finished run_program(const std::vector<std::string>& arguments,
-                     const std::map<std::string, std::string>& environment = {});
+                     const std::map<std::string, std::string>& environment = {}, const HandOver& sockets = {});
 
 /// Whether the program under test is built with a sanitizer, which needs more memory and time.
 bool is_sanitized();

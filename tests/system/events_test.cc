@@ -2,6 +2,7 @@
 // The event log as its readers find it: order, one outcome for each request, fields, and a log that nobody drains.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <deque>
@@ -13,6 +14,7 @@
 namespace penstock::trial {
 namespace {
 
+using testing::HasSubstr;
 using testing::MatchesRegex;
 
 std::string kind(const Json& event) { return event.at("event"); }
@@ -91,7 +93,8 @@ TEST(Events, give_every_request_exactly_one_outcome) {
   ASSERT_TRUE(eventually([&] {
     stories.clear();
     for (const auto& event : stage.daemon.events()) stories[event.at("id")].insert(kind(event));
-    return stories.size() >= 52;
+    const auto is_over = [](const auto& story) { return story.second != std::multiset<std::string>{"dispatch"}; };
+    return stories.size() >= 52 && std::ranges::all_of(stories, is_over);
   }));
   for (const auto& [id, story] : stories) {
     const auto outcomes = story.count("complete") + story.count("error") + story.count("refused") + story.count("gone");
@@ -165,7 +168,7 @@ TEST(BlockedLog, never_stalls_the_proxy) {
       ASSERT_EQ(client.reply().status, 200) << i;
       slowest = std::max(slowest, Clock::now() - start);
     }
-    EXPECT_LT(slowest, 2s);
+    EXPECT_LT(slowest, 10s);
     EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 96 : 64) * 1024)
         << "lines are dropped, not heaped up";
     EXPECT_TRUE(is_sanitized() || stage.daemon.metric("penstock_events_dropped_total") > 0) << "and counted";
@@ -179,8 +182,63 @@ TEST(BlockedLog, never_stalls_the_proxy) {
   ::close(pipe_ends[0]);
 }
 
-TEST(FullDisk, never_stalls_the_proxy) {
-  Stage stage({.events = "/dev/full"});
+/// An upstream after the other, each with a key that nobody knows.
+std::string faults(int count) {
+  std::string yaml = "upstreams:\n";
+  for (int i = 0; i < count; ++i) yaml += "  u" + std::to_string(i) + ": { match: x.test, wrong: 1 }\n";
+  return yaml;
+}
+
+TEST(BlockedStderr, keeps_neither_reloads_nor_the_end_waiting) {
+  for (const char* events : {"", "stderr"}) {
+    SCOPED_TRACE(events);
+    Stage stage({.grace = "1s", .events = events});
+    stage.daemon.block_stderr();
+    stage.daemon.write_file(stage.daemon.text_with(faults(500)));
+    for (int i = 1; i <= 5; ++i) {
+      stage.daemon.signal(SIGHUP);
+      ASSERT_TRUE(
+          eventually([&] { return stage.daemon.metric("penstock_config_reloads_total", "result=\"failed\"") == i; }));
+    }
+    EXPECT_EQ(stage.fetch("/x").status, 200);
+    stage.origin.on("/held", scripts::held());
+    Client held(stage.daemon.port());
+    held.send(get(stage.url("/held")));
+    ASSERT_TRUE(stage.origin.await(2));
+    stage.daemon.signal(SIGTERM);
+    EXPECT_EQ(held.reply().status, 503) << "out of grace, which is said on stderr too";
+    EXPECT_EQ(stage.daemon.exit_code(10s), 0);
+    stage.origin.release();
+  }
+}
+
+TEST(BlockedStderr, keeps_no_second_signal_waiting) {
+  Given given{.grace = "10m"};
+  given.is_clean = false;
+  Stage stage(given);
+  stage.origin.otherwise(scripts::held());
+  Client held(stage.daemon.port());
+  held.send(get(stage.url()));
+  ASSERT_TRUE(stage.origin.await(1));
+  stage.daemon.block_stderr();
+  stage.daemon.write_file(stage.daemon.text_with(faults(500)));
+  stage.daemon.signal(SIGHUP);
+  stage.daemon.signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return stage.daemon.admin("/readyz").status == 503; }));
+  stage.daemon.signal(SIGTERM);
+  EXPECT_EQ(stage.daemon.exit_code(10s), 128 + SIGTERM);
+  stage.origin.release();
+}
+
+TEST(ManyFaults, are_told_up_to_a_number_and_the_rest_is_counted) {
+  Stage stage;
+  EXPECT_FALSE(stage.daemon.reloads(faults(500)));
+  const std::string said = stage.daemon.diagnostics();
+  EXPECT_THAT(said, HasSubstr(stage.daemon.file() + ":6:"));
+  EXPECT_THAT(said, HasSubstr("\nand 979 faults more\n"));
+}
+
+void expect_served_with_lines_lost(const Stage& stage) {
   Client client(stage.daemon.port());
   for (int i = 0; i < 1000; ++i) {
     client.send(get(stage.url("/x")));
@@ -188,6 +246,19 @@ TEST(FullDisk, never_stalls_the_proxy) {
   }
   EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_events_dropped_total") > 0; }))
       << "lost lines are counted";
+}
+
+TEST(ClosedLog, never_stalls_the_proxy) {
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  Stage stage({.events = "stdout", .stdout_fd = pipe_ends[1]});
+  ::close(pipe_ends[0]), ::close(pipe_ends[1]);  // nobody reads, and nobody ever will
+  expect_served_with_lines_lost(stage);
+}
+
+TEST(FullDisk, never_stalls_the_proxy) {
+  Stage stage({.events = "/dev/full"});
+  expect_served_with_lines_lost(stage);
 }
 
 }  // namespace

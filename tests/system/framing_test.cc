@@ -3,6 +3,8 @@
 // never reaches the upstream.
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -17,17 +19,14 @@ std::string smuggling(const Stage& stage, const std::string& lines, const std::s
          "\r\n" + body + get(stage.url("/smuggled"));
 }
 
-/// Such a request gets an answer of ours, or none, and then the end; whatever came of it at the origin, it was no
-/// whole request, and the hidden one is not there.
-void expect_cut(Stage& stage, const std::string& bytes) {
+/// Such a request gets an answer of ours, and then the end; whatever came of it at the origin, it was no whole request,
+/// and the hidden one is not there.
+void expect_cut(Stage& stage, const std::string& bytes, int status = 400) {
   SCOPED_TRACE("sent: " + shown(bytes));
   {
     Client client(stage.daemon.port());
     client.send(bytes);
-    const Reply reply = client.reply();
-    EXPECT_TRUE(reply.status == 0 || reply.status / 100 == 4) << reply.head;
-    EXPECT_EQ(client.rest(), "");
-    EXPECT_TRUE(client.socket().ended());
+    expect_refusal(client, {status});
   }
   EXPECT_EQ(stage.fetch("/a-healthy-request").body, "hello");
   for (const auto& seen : stage.origin.seen()) {
@@ -68,14 +67,14 @@ TEST(Framing, by_anything_but_plain_digits_is_refused) {
   }
 }
 
-TEST(Framing, by_a_length_beyond_what_counts_is_refused_or_never_whole) {
+TEST(Framing, by_a_length_beyond_what_counts_is_refused) {
   Stage stage;
   for (const char* length : {"9223372036854775808", "18446744073709551615"}) {
     Client client(stage.daemon.port());
     const std::size_t before = stage.daemon.resident_kib();
     client.send("POST " + stage.url("/first") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
                 "\r\nContent-Length: " + length + "\r\n\r\n");
-    EXPECT_EQ(client.reply().status / 100, 4);
+    expect_refusal(client, {400});
     EXPECT_LT(stage.daemon.resident_kib(), before + 8 * 1024) << "nothing is allocated by announced size";
   }
   EXPECT_EQ(stage.origin.count(), 0u);
@@ -99,13 +98,10 @@ TEST(TransferEncoding, that_is_not_exactly_chunked_is_refused) {
   for (const auto& coding : {"gzip"s, "chunked, gzip"s, "gzip, chunked"s, "identity"s, "xchunked"s, "\"chunked\""s,
                              "chunked;q=1"s, "chunked, chunked"s, ""s, "\x0b"s + "chunked", "chunked\xa0"s,
                              "chunked, identity"s, "chun ked"s, "chunked\0"s, "cow"s}) {
-    expect_refused(stage, smuggling(stage, "Transfer-Encoding: " + coding + "\r\n", "5\r\nhello\r\n0\r\n\r\n"),
-                   {400, 501});
+    expect_refused(stage, smuggling(stage, "Transfer-Encoding: " + coding + "\r\n", "5\r\nhello\r\n0\r\n\r\n"));
   }
-  expect_refused(stage, smuggling(stage, "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
-                 {400, 501});
-  expect_refused(stage, smuggling(stage, "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
-                 {400, 501});
+  expect_refused(stage, smuggling(stage, "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"));
+  expect_refused(stage, smuggling(stage, "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"));
 }
 
 TEST(TransferEncoding, in_capitals_is_the_same) {
@@ -117,18 +113,10 @@ TEST(TransferEncoding, in_capitals_is_the_same) {
   EXPECT_EQ(stage.origin.seen()[0].body, "hello");
 }
 
-TEST(TransferEncoding, with_an_empty_element_is_cleaned_or_refused) {
+TEST(TransferEncoding, with_an_empty_element_is_refused) {
   Stage stage;
-  Client client(stage.daemon.port());
-  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
-              "\r\nTransfer-Encoding: ,chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
-  const Reply reply = client.reply();
-  if (reply.status == 200) {
-    EXPECT_THAT(stage.origin.seen()[0].fields.all("transfer-encoding"), ElementsAre("chunked"));
-    EXPECT_EQ(stage.origin.seen()[0].body, "hello");
-  } else {
-    EXPECT_EQ(reply.status, 400);
-    EXPECT_EQ(stage.origin.count(), 0u);
+  for (const char* coding : {",chunked", "chunked,", ", chunked", "chunked ,"}) {
+    expect_refused(stage, smuggling(stage, "Transfer-Encoding: "s + coding + "\r\n", "5\r\nhello\r\n0\r\n\r\n"));
   }
 }
 
@@ -183,31 +171,43 @@ TEST(Chunks, lose_their_extensions_on_the_way) {
   EXPECT_EQ(seen.raw_body.find(';'), std::string::npos);
 }
 
-TEST(Chunks, with_several_extensions_lose_them_or_are_refused) {
+TEST(Chunks, lose_several_extensions_too) {
   Stage stage;
-  const Reply reply = stage.ask("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" +
-                                kChunked + "\r\n4;a=b;c=d;e=\"f;g\"\r\nabcd\r\n0\r\n\r\n");
-  EXPECT_TRUE(reply.status == 200 || reply.status == 400) << reply.head;
-  for (const auto& seen : stage.origin.seen()) {
+  for (const char* extensions : {";a;b", ";a=\"b\";c=\"d;e\"", ";a;b=\"c\";d=e"}) {
+    SCOPED_TRACE(extensions);
+    const Reply reply = stage.ask("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" +
+                                  kChunked + "\r\n4" + extensions + "\r\nabcd\r\n0\r\n\r\n");
+    EXPECT_EQ(reply.status, 200);
+    const auto seen = stage.origin.seen().back();
+    EXPECT_EQ(seen.body, "abcd");
+    EXPECT_TRUE(seen.whole);
     EXPECT_EQ(seen.raw_body.find(';'), std::string::npos);
-    EXPECT_EQ(seen.whole, reply.status == 200);
   }
 }
 
-TEST(Chunks, of_one_byte_a_hundred_thousand_times_cost_bounded_work) {
+// The grammar allows some of these. Nobody sends them, and readers differ in them.
+TEST(Chunks, with_extensions_beyond_the_plain_ones_are_cut) {
+  Stage stage;
+  for (const char* extensions : {";a=b;c=d", ";a=b;c", " ;a=b", "; a=b", ";a = b", ";a=b ", ";", ";a=\"b\\\"c\""}) {
+    expect_cut(stage, smuggling(stage, kChunked, "4"s + extensions + "\r\nabcd\r\n0\r\n\r\n"));
+  }
+}
+
+TEST(Chunks, of_one_byte_a_million_times_cost_bounded_work) {
   Stage stage;
   stage.origin.otherwise([](Visit& visit) {
     visit.read_body([](std::string_view) {});
     visit.answer(200, "read");
   });
+  const int count = is_sanitized() ? 100'000 : 1'000'000;
   std::string body;
-  for (int i = 0; i < 100'000; ++i) body += "1;extension=value\r\nx\r\n";
+  for (int i = 0; i < count; ++i) body += "1;extension=value\r\nx\r\n";
   const double before = stage.daemon.cpu_seconds();
   Client client(stage.daemon.port());
   client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" + kChunked + "\r\n" +
               body + "0\r\n\r\n");
   EXPECT_EQ(client.reply().body, "read");
-  EXPECT_LT(stage.daemon.cpu_seconds() - before, is_sanitized() ? 10 : 2);
+  EXPECT_LT(stage.daemon.cpu_seconds() - before, 10) << "10 us for each at most";
 }
 
 TEST(Chunks, longer_or_shorter_than_announced_are_cut) {
@@ -253,24 +253,25 @@ TEST(RequestTrailers, that_would_route_or_authenticate_are_dropped) {
   EXPECT_FALSE(seen.fields.has("authorization"));
 }
 
-TEST(RequestTrailers, that_would_frame_are_dropped_or_refused) {
+TEST(RequestTrailers, that_would_frame_by_a_length_are_dropped_and_by_a_coding_are_cut) {
   Stage stage;
-  for (const char* line : {"Content-Length: 9", "Transfer-Encoding: chunked"}) {
-    const std::size_t before = stage.origin.count();
-    const Reply reply = stage.ask("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" +
-                                  kChunked + "\r\n4\r\nabcd\r\n0\r\n" + line + "\r\n\r\n");
-    EXPECT_TRUE(reply.status == 200 || reply.status == 400) << reply.head;
-    if (stage.origin.count() == before) continue;
-    const auto seen = stage.origin.seen().back();
-    EXPECT_EQ(seen.whole, reply.status == 200);
-    EXPECT_TRUE(seen.trailers.empty());
+  const Reply reply = stage.ask("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n" +
+                                kChunked + "\r\n4\r\nabcd\r\n0\r\nContent-Length: 9\r\n\r\n");
+  EXPECT_EQ(reply.status, 200);
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_TRUE(seen[0].whole);
+  EXPECT_EQ(seen[0].body, "abcd");
+  EXPECT_TRUE(seen[0].trailers.empty());
+  for (const char* coding : {"chunked", "gzip", "identity"}) {
+    expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nTransfer-Encoding: "s + coding + "\r\n\r\n"));
   }
 }
 
 TEST(RequestTrailers, beyond_the_cap_or_malformed_are_cut) {
   Stage stage;
-  expect_cut(stage,
-             smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX-Big: " + std::string(100 * 1024, 't') + "\r\n\r\n"));
+  expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX-Big: " + std::string(100 * 1024, 't') + "\r\n\r\n"),
+             431);
   expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nno colon\r\n\r\n"));
   expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX : y\r\n\r\n"));
   expect_cut(stage, smuggling(stage, kChunked, "4\r\nabcd\r\n0\r\nX: a\0b\r\n\r\n"s));
@@ -329,6 +330,50 @@ TEST(Body, of_a_refused_request_is_never_taken_for_a_request) {
       403);
   const std::string too_short = "Penstock-Max-Wait: nonsense\r\n";
   expect_no_desync(stage, with_body("POST", stage.url("/x"), hidden, too_short), 400);
+}
+
+/// The same with a small body, one of ten mebibytes and one in chunks, all full of requests.
+void expect_no_desync_of_any_body(Stage& stage, const std::string& url, int status) {
+  SCOPED_TRACE(url);
+  const std::string hidden = get(stage.url("/smuggled"));
+  std::string many;
+  while (many.size() < 10 * 1024 * 1024) many += hidden;
+  const std::string chunked =
+      "POST " + url + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(hidden) + "0\r\n\r\n";
+  for (const auto& bytes : {with_body("POST", url, hidden), with_body("POST", url, many), chunked}) {
+    Client client(stage.daemon.port());
+    std::thread sender([&] { client.send(bytes); });
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.status, status);
+    sender.join();
+    if (same_name(reply.field("connection"), "close")) {
+      EXPECT_TRUE(client.closed());
+    } else {
+      client.send(get(stage.url("/the-next-one")));
+      EXPECT_EQ(client.reply().body, "hello") << "the body was read to its end";
+    }
+    EXPECT_EQ(stage.fetch("/a-healthy-request").status, 200);
+  }
+  for (const auto& seen : stage.origin.seen()) EXPECT_NE(seen.target, "/smuggled");
+}
+
+TEST(Body, of_a_request_for_which_there_is_no_room_no_right_or_no_way_is_never_taken_for_a_request) {
+  Stage stage({.yaml = "upstreams:\n  full: { match: 127.0.0.1/full, maxConcurrent: 1, queue: { maxPending: 0 } }\n"
+                       "  spent: { match: 127.0.0.1/spent, limits: [counter: { max: 1, period: 1h, mode: refuse }] }\n"
+                       "  gate: { baseUrl: \"http://gate.test\" }\n"});
+  stage.origin.on("/full", scripts::held());
+  Client holder(stage.daemon.port());
+  holder.send(get(stage.url("/full")));
+  ASSERT_TRUE(stage.origin.await(1));
+  EXPECT_EQ(stage.fetch("/spent").status, 200);
+  const Closed closed;
+  expect_no_desync_of_any_body(stage, stage.url("/full"), 503);
+  expect_no_desync_of_any_body(stage, stage.url("/spent"), 429);
+  expect_no_desync_of_any_body(stage, "http://" + closed.host() + "/", 502);
+  expect_no_desync_of_any_body(stage, "http://" + stage.daemon.host() + "/@nobody/x", 404);
+  expect_no_desync_of_any_body(stage, "http://10.0.0.1/", 403);
+  expect_no_desync_of_any_body(stage, stage.url("/" + std::string(20'000, 'x')), 414);
+  stage.origin.release_all();
 }
 
 TEST(Body, of_a_request_that_must_not_be_forwarded_is_never_taken_for_a_request) {

@@ -52,7 +52,7 @@ TEST(Gateway, takes_any_method_version_and_host) {
     visit.answer(200, visit.request().method + visit.request().body);
   });
   EXPECT_EQ(stage.ask("GET /@api HTTP/1.0\r\n\r\n").body, "GET");
-  EXPECT_EQ(stage.ask("GET /@api/ HTTP/1.1\r\nHost: gateway.example:99\r\n\r\n").body, "GET");
+  EXPECT_EQ(stage.ask("GET /@api/ HTTP/1.1\r\nHost: gateway.internal:99\r\n\r\n").body, "GET");
   EXPECT_EQ(stage.ask(Gateway::by_name("HEAD", "/@api/x"), true).field("content-length"), "4");
   EXPECT_EQ(stage.ask(Gateway::by_name("OPTIONS", "/@api/x")).body, "OPTIONS");
   EXPECT_EQ(stage.ask(Gateway::by_name("POST", "/@api/x", "Content-Length: 4\r\n") + "body").body, "POSTbody");

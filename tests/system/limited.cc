@@ -5,19 +5,20 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <csignal>
 
 namespace penstock::trial {
 
-namespace {
-
-Given with_api(std::string_view settings, std::string_view grace) {
-  return {.yaml = "upstreams:\n  api: { match: [127.0.0.1, localhost], " + std::string(settings) + " }\n",
-          .grace = std::string(grace)};
+std::string api(std::string_view settings) {
+  return "upstreams:\n  api: { match: [127.0.0.1, localhost], " + std::string(settings) + " }\n";
 }
 
-}  // namespace
+std::string shut_for(std::string_view access) { return "access: { " + std::string(access) + " }\n"; }
 
-Limited::Limited(std::string_view settings, std::string_view grace) : Stage(with_api(settings, grace)) { begin(); }
+Limited::Limited(std::string_view settings, std::string_view grace)
+    : Stage({.yaml = api(settings), .grace = std::string(grace)}) {
+  begin();
+}
 
 void Limited::begin() {
   before_ = origin.count();
@@ -47,6 +48,12 @@ void Limited::expect_arrivals(std::size_t count, const std::function<Clock::dura
 
 void Limited::send(int count, std::string_view path, std::string_view lines) {
   for (int i = 0; i < count; ++i) clients.emplace_back(daemon.port()).send(get(url(path), lines));
+}
+
+void Limited::send_at_once(int count, std::string_view path) {
+  daemon.signal(SIGSTOP);
+  send(count, path);
+  daemon.signal(SIGCONT);
 }
 
 Client& Limited::send_one(std::string_view path, std::string_view lines) {

@@ -14,7 +14,12 @@
 namespace penstock::trial {
 
 /// How late an arrival may be seen on a busy machine. That none is early is exact.
-inline const Clock::duration kLate = is_sanitized() ? 3s : 1s;
+inline constexpr Clock::duration kLate = 3s;
+
+/// Keys of a file: the upstream `api`, which is every origin on 127.0.0.1, with these settings.
+std::string api(std::string_view settings);
+/// Keys of a file: who may go where.
+std::string shut_for(std::string_view access);
 
 struct Limited : Stage {
   /// `settings` are keys of the upstream: "rate: 10/s, maxConcurrent: 5".
@@ -30,6 +35,8 @@ struct Limited : Stage {
 
   /// So many clients, one after another, with such a request each.
   void send(int count, std::string_view path = "/", std::string_view lines = "");
+  /// The same, read by the program in one go: no stall of ours lies between them.
+  void send_at_once(int count, std::string_view path = "/");
   /// One more, known to have arrived when this returns.
   Client& send_one(std::string_view path, std::string_view lines = "");
   /// Whoever has sent gets a 200 of the origin's.

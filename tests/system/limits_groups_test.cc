@@ -90,24 +90,25 @@ TEST(HeaderValue, that_makes_a_group_is_forwarded_and_shown_to_nobody) {
 TEST(WaitingGroup, leaves_no_hole_in_what_all_groups_share) {
   Limited stage(
       "group: \"path:/{team}\", queue: { maxWait: 24h }, "
-      "limits: [ pacer: { qps: 10 }, counter: { max: 1, period: 1h, per: group } ]");
-  stage.origin.on("/full", scripts::answers(200, "the only one of this hour"));
+      "limits: [ pacer: { qps: 10 }, counter: { max: 1, period: 30m, per: group } ]");
+  stage.origin.on("/full", scripts::answers(200, "the only one of this half hour"));
   EXPECT_EQ(stage.fetch("/full").status, 200);
   std::deque<Client> waiting;
-  for (int i = 0; i < 10; ++i) {
+  constexpr int kWaiting = 40;
+  for (int i = 0; i < kWaiting; ++i) {
     waiting.emplace_back(stage.daemon.port()).send(get(stage.url("/full")));
     ASSERT_TRUE(stage.daemon.await_pending("api", static_cast<std::size_t>(i) + 1));
   }
   stage.begin();
   for (int i = 0; i < 10; ++i) stage.send(1, "/free-" + std::to_string(i));
   for (auto& client : stage.clients) EXPECT_EQ(client.reply().status, 200);
-  // With a hole for each that waits the last would come a second later.
+  // With a hole for each that waits the last would come four seconds later.
   stage.expect_arrivals(
-      10, [](int k) { return std::max(0, k - 1) * 100ms; }, "/free", 600ms);
-  EXPECT_EQ(stage.daemon.status("api").at("pending"), 10);
+      10, [](int k) { return std::max(0, k - 1) * 100ms; }, "/free");
+  EXPECT_EQ(stage.daemon.status("api").at("pending"), kWaiting);
   for (auto& client : waiting) client.reset();
   EXPECT_TRUE(stage.daemon.await_pending("api", 0));
-  for (const auto& name : stage.limited_by(10, "gone")) EXPECT_EQ(name, "counter");
+  for (const auto& name : stage.limited_by(kWaiting, "gone")) EXPECT_EQ(name, "counter");
 }
 
 TEST(BusyGroup, does_not_starve_a_quiet_one_of_what_they_share) {

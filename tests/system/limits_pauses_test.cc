@@ -32,7 +32,7 @@ TEST_P(Pause, that_an_answer_asks_for_is_kept_and_the_answer_is_untouched) {
   EXPECT_EQ(busy.body, "come back later");
   EXPECT_THAT(busy.head, testing::HasSubstr("\r\n" + lines)) << "line for line";
   EXPECT_FALSE(busy.fields.has("proxy-status"));
-  stage.send(3, "/next");
+  stage.send_at_once(3, "/next");
   stage.expect_all_served();
   stage.expect_arrivals(
       3, [pause = pause](int) { return pause; }, "/next");
@@ -175,7 +175,7 @@ TEST(Pauses, and_limits_of_the_file_both_hold) {
   Limited stage("rate: 5/s");
   stage.origin.on("/busy", scripts::answers(503, "", "Retry-After: 0.5\r\n"));
   EXPECT_EQ(stage.fetch("/busy").status, 503);
-  stage.send(4, "/next");
+  stage.send_at_once(4, "/next");
   stage.expect_all_served();
   stage.expect_arrivals(
       4, [](int k) { return 500ms + k * 200ms; }, "/next");

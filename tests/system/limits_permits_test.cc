@@ -123,14 +123,13 @@ TEST(Permit, comes_back_from_an_upstream_that_fails) {
 
 TEST(Permit, comes_back_from_an_upstream_that_nobody_reaches) {
   Limited stage("limits: [ semaphore: { capacity: 1 } ], timeouts: { connect: 300ms }");
-  std::uint16_t free_port = 0;
-  Socket::listen(1, &free_port).close();
-  EXPECT_EQ(stage.ask(get("http://127.0.0.1:" + std::to_string(free_port) + "/")).status, 502);
+  const Closed closed;
+  EXPECT_EQ(stage.ask(get("http://" + closed.host() + "/")).status, 502);
   expect_permits(stage, 1);
 }
 
 TEST(Permit, comes_back_from_a_timeout) {
-  Limited stage("limits: [ semaphore: { capacity: 1 } ], timeouts: { firstByte: 200ms, idle: 300ms, total: 800ms }");
+  Limited stage("limits: [ semaphore: { capacity: 1 } ], timeouts: { firstByte: 1s, idle: 1s, total: 5s }");
   stage.origin.on("/silent", [](Visit& visit) { visit.sees_the_end(); });
   stage.origin.on("/stuck", [](Visit& visit) {
     visit.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123");

@@ -2,6 +2,9 @@
 // Requests that would come back to where they are, Max-Forwards, and who may go where.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -40,7 +43,7 @@ TEST(Loop, by_via_is_noticed) {
 TEST(AdminPort, of_its_own_cannot_be_reached_through_the_proxy) {
   Stage stage;
   const Reply reply = stage.ask(get("http://127.0.0.1:" + std::to_string(stage.daemon.admin_port()) + "/metrics"));
-  EXPECT_TRUE(reply.status == 403 || reply.status == 502) << reply.head;
+  expect_loop(reply);
   EXPECT_EQ(reply.body.find("penstock_"), std::string::npos);
 }
 
@@ -61,11 +64,23 @@ TEST(MaxForwards, is_counted_down_for_options_and_trace_only) {
   for (const char* method : {"OPTIONS", "TRACE", "GET"}) {
     stage.ask(std::string(method) + " " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nMax-Forwards: 5\r\n\r\n");
   }
+  EXPECT_EQ(stage.fetch("/x", "Max-Forwards: 0\r\n").status, 200);
   const auto seen = stage.origin.seen();
-  ASSERT_EQ(seen.size(), 3u);
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[3].fields.find("max-forwards"), "0") << "means nothing in a GET";
   EXPECT_EQ(seen[0].fields.find("max-forwards"), "4");
   EXPECT_EQ(seen[1].fields.find("max-forwards"), "4");
   EXPECT_EQ(seen[2].fields.find("max-forwards"), "5");
+}
+
+TEST(Trace, with_credentials_is_not_forwarded_and_not_repeated) {
+  Stage stage;
+  for (const char* line : {"Authorization: Basic s3cret", "Cookie: s3cret", "Proxy-Authorization: Basic s3cret"}) {
+    const Reply reply = stage.ask("TRACE " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\n" + line + "\r\n\r\n");
+    EXPECT_EQ(reply.status, 405) << line;
+    EXPECT_EQ((reply.head + reply.body).find("s3cret"), std::string::npos);
+  }
+  EXPECT_EQ(stage.origin.count(), 0u);
 }
 
 TEST(MaxForwards, that_is_no_number_is_refused) {
@@ -94,9 +109,7 @@ TEST(Destinations, that_are_special_are_denied_unless_allowed) {
                            "192.168.1.1", "169.254.169.254", "[fe80::1]", "[fd00:ec2::254]", "[64:ff9b::7f00:1]",
                            "100.100.100.200", "224.0.0.1", "255.255.255.255", "[::]"}) {
     SCOPED_TRACE(host);
-    const Reply reply = stage.ask(get("http://" + std::string(host) + port + "/"));
-    EXPECT_EQ(reply.status, 403);
-    EXPECT_EQ(reply.error(), "destination_ip_prohibited");
+    expect_denied(stage.ask(get("http://" + std::string(host) + port + "/")), "(access.allow)");
   }
   EXPECT_EQ(stage.origin.connections(), 0u) << "before any packet";
 }
@@ -110,9 +123,7 @@ TEST(Destinations, on_loopback_are_allowed_while_all_listeners_are_there) {
 
 TEST(Destinations, on_loopback_are_denied_to_a_proxy_that_others_reach) {
   Stage stage({.listen = "0.0.0.0:0"});
-  const Reply reply = stage.fetch("/");
-  EXPECT_EQ(reply.status, 403);
-  EXPECT_EQ(reply.error(), "destination_ip_prohibited");
+  expect_denied(stage.fetch("/"), "(access.allow)");
 }
 
 TEST(Destinations, that_are_denied_stay_denied_though_they_are_allowed) {
@@ -124,11 +135,35 @@ TEST(Destinations, that_are_denied_stay_denied_though_they_are_allowed) {
 }
 
 TEST(Environment, with_proxy_variables_has_no_effect) {
-  Stage stage({.environment = {{"http_proxy", "http://127.0.0.1:1"},
-                               {"HTTP_PROXY", "http://127.0.0.1:1"},
-                               {"ALL_PROXY", "http://127.0.0.1:1"},
-                               {"all_proxy", "socks5://127.0.0.1:1"}}});
-  EXPECT_EQ(stage.fetch("/").body, "hello");
+  Origin elsewhere;  // whoever is asked for by another way would come here
+  const std::string other = "http://user:pass@" + elsewhere.host();
+  Stage stage({.environment = {{"http_proxy", other},
+                               {"HTTP_PROXY", other},
+                               {"ALL_PROXY", other},
+                               {"all_proxy", "socks5://" + elsewhere.host()}}});
+  EXPECT_EQ(stage.fetch("/x").body, "hello");
+  EXPECT_EQ(elsewhere.connections(), 0u);
+  ASSERT_EQ(stage.origin.count(), 1u);
+  const auto seen = stage.origin.seen()[0];
+  EXPECT_TRUE(seen.head.starts_with("GET /x HTTP/1.1\r\n")) << "asked as an origin, not as a proxy: " << seen.head;
+  EXPECT_FALSE(seen.fields.has("proxy-authorization") || seen.fields.has("proxy-connection")) << seen.head;
+}
+
+TEST(Environment, with_a_netrc_at_home_sends_nobodys_password) {
+  const std::string home = new_folder();
+  std::ofstream(home + "/.netrc") << "machine 127.0.0.1 login x password y\ndefault login x password y\n";
+  {
+    Stage stage({.environment = {{"HOME", home}, {"CURL_HOME", home}, {"NETRC", home + "/.netrc"}}});
+    EXPECT_EQ(stage.fetch("/").status, 200);
+    EXPECT_EQ(stage.ask(get("http://localhost:" + std::to_string(stage.origin.port()) + "/")).status, 200);
+    EXPECT_EQ(stage.fetch("/", "Authorization: Bearer mine\r\n").status, 200);
+    const auto seen = stage.origin.seen();
+    ASSERT_EQ(seen.size(), 3u);
+    EXPECT_FALSE(seen[0].fields.has("authorization")) << seen[0].head;
+    EXPECT_FALSE(seen[1].fields.has("authorization")) << seen[1].head;
+    EXPECT_THAT(seen[2].fields.all("authorization"), testing::ElementsAre("Bearer mine"));
+  }
+  std::filesystem::remove_all(home);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "system/client.h"
 
@@ -132,6 +133,11 @@ std::size_t Origin::most_at_once() const {
 std::size_t Origin::connections() const {
   const std::lock_guard lock(mutex_);
   return connections_.size();
+}
+
+void Origin::hang_up() {
+  const std::lock_guard lock(mutex_);
+  for (auto& connection : connections_) connection.socket.shut_down();
 }
 
 std::string Origin::complaint() const {
@@ -316,6 +322,23 @@ Origin::Script echoes() {
     } else {
       visit.close();
     }
+  };
+}
+
+Origin::Script logs_in(const std::string& scheme) {
+  return [scheme, known = std::make_shared<std::set<std::size_t>>(),
+          mutex = std::make_shared<std::mutex>()](Visit& visit) {
+    visit.read_body();
+    const auto& request = visit.request();
+    const std::string said = request.fields.find("authorization").value_or("");
+    const std::lock_guard lock(*mutex);
+    if (known->contains(request.connection)) return void(visit.answer(200, "known"));
+    if (said == scheme + " three") {
+      known->insert(request.connection);
+      return void(visit.answer(200, "welcome"));
+    }
+    const std::string challenge = said == scheme + " one" ? " two" : "";
+    visit.answer(401, "who?", "WWW-Authenticate: Basic realm=\"x\", " + scheme + challenge + "\r\n");
   };
 }
 

@@ -55,6 +55,8 @@ class Visit {
   /// Over TLS: without its good-bye.
   void cut();
   void reset();
+  /// Says no more, and goes on listening.
+  void half_close() { socket_.half_close(); }
 
   /// Waits until the test calls Origin::release() once for it.
   void hold();
@@ -109,6 +111,8 @@ class Origin {
   /// The largest number of requests in progress at any moment.
   std::size_t most_at_once() const;
   std::size_t connections() const;
+  /// Ends all of them, as a restart does. Requests in progress end too.
+  void hang_up();
   /// What was malformed in anything that arrived; a sound proxy leaves it empty.
   std::string complaint() const;
 
@@ -160,6 +164,9 @@ Origin::Script held(int status = 200, std::string body = "released");
 Origin::Script says(std::string bytes, bool then_close = true);
 /// Gives the body back, chunked.
 Origin::Script echoes();
+/// Answers as a server does that knows a connection after three steps of `NTLM` or `Negotiate`. The connection's number
+/// is what it knows.
+Origin::Script logs_in(const std::string& scheme);
 }  // namespace scripts
 
 }  // namespace penstock::trial

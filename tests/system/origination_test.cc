@@ -178,12 +178,7 @@ TEST(Originated, answers_wait_for_a_slow_reader_and_arrive_whole) {
   Client client(stage.daemon.port(), 64 * 1024);
   client.send(get(stage.origin.url("/big")));
   ASSERT_TRUE(client.hears_within(kPatience));
-  std::uint64_t last = 0;
-  ASSERT_TRUE(eventually([&] {
-    std::this_thread::sleep_for(200ms);  // the flow has stopped when a while brings nothing new
-    return std::exchange(last, sent.load()) == sent.load() && last > 0;
-  }));
-  EXPECT_LT(sent, kSize) << "only what the sockets between hold";
+  EXPECT_LT(settled(sent), kSize) << "only what the sockets between hold";
   std::uint64_t got = 0;
   bool exact = true;
   const Reply reply = client.reply(false, [&](std::string_view bytes) {
@@ -277,24 +272,6 @@ TEST(Identities, whose_files_are_no_good_are_found_at_start) {
 
 // NTLM and Negotiate log in a connection, not a request: whoever uses it after that is taken for the same.
 
-/// Answers as a server does that knows a connection after three steps. The connection's number is what it knows.
-Origin::Script logging_in(const std::string& scheme) {
-  return [scheme, known = std::make_shared<std::set<std::size_t>>(),
-          mutex = std::make_shared<std::mutex>()](Visit& visit) {
-    visit.read_body();
-    const auto& request = visit.request();
-    const std::string said = request.fields.find("authorization").value_or("");
-    const std::lock_guard lock(*mutex);
-    if (known->contains(request.connection)) return void(visit.answer(200, "known"));
-    if (said == scheme + " three") {
-      known->insert(request.connection);
-      return void(visit.answer(200, "welcome"));
-    }
-    const std::string challenge = said == scheme + " one" ? " two" : "";
-    visit.answer(401, "who?", "WWW-Authenticate: Basic realm=\"x\", " + scheme + challenge + "\r\n");
-  };
-}
-
 std::string says(const std::string& url, const std::string& authorization) {
   return get(url, "Authorization: " + authorization + "\r\n");
 }
@@ -325,7 +302,7 @@ void log_in(const Origin& origin, const Daemon& daemon, const std::string& schem
 TEST(ConnectionLogin, belongs_to_the_client_that_did_it) {
   for (const std::string scheme : {"NTLM", "Negotiate"}) {
     Secure stage;
-    stage.origin.otherwise(logging_in(scheme));
+    stage.origin.otherwise(scripts::logs_in(scheme));
     log_in(stage.origin, stage.daemon, scheme);
     std::map<std::string, std::set<std::size_t>> connections;
     for (const auto& seen : stage.origin.seen()) {
@@ -348,7 +325,7 @@ TEST(ConnectionLogin, belongs_to_the_client_that_did_it) {
 
 TEST(ConnectionLogin, ends_with_the_client) {
   Stage stage;
-  stage.origin.otherwise(logging_in("NTLM"));
+  stage.origin.otherwise(scripts::logs_in("NTLM"));
   std::atomic<bool> ended = false;
   stage.origin.on("/wait", [&](Visit& visit) {
     visit.answer(200, "waiting");

@@ -38,16 +38,18 @@ TEST(Connection, ignores_what_follows_its_last_request) {
 TEST(Connection, of_http_1_0_is_kept_only_on_request) {
   Stage stage;
   Client client(stage.daemon.port());
-  const std::string request = "GET " + stage.url() + " HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
-  client.send(request);
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.body, "hello");
-  if (same_name(reply.field("connection"), "keep-alive")) {
-    client.send(request);
-    EXPECT_EQ(client.reply().body, "hello");
-  } else {
-    EXPECT_TRUE(client.closed());
+  const std::string line = "GET " + stage.url() + " HTTP/1.0\r\n";
+  for (int i = 0; i < 3; ++i) {
+    client.send(line + "Connection: keep-alive\r\n\r\n");
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.body, "hello");
+    EXPECT_TRUE(same_name(reply.field("connection"), "keep-alive")) << reply.head;
   }
+  client.send(line + "\r\n");
+  const Reply last = client.reply();
+  EXPECT_EQ(last.body, "hello");
+  EXPECT_TRUE(same_name(last.field("connection"), "close")) << last.head;
+  EXPECT_TRUE(client.closed());
 }
 
 TEST(Connection, survives_an_answer_of_an_upstream_that_closes) {

@@ -33,7 +33,7 @@ constexpr auto kLull = 1s;  // parts what leaves after one reset from what leave
 
 /// The first daemon is alone until it leads; then the other comes, and both work without end.
 struct LedByTheFirst : SharedStage {
-  LedByTheFirst() : SharedStage({.limits = "counter: { max: 20, period: 2s }", .is_killed = true}) {
+  LedByTheFirst() : SharedStage({.limits = "counter: { max: 20, period: 2s }", .timeout = "8s", .is_killed = true}) {
     Daemon& first = add();
     load.emplace_back(std::vector{first.port()}, origin.url(), 12);
     EXPECT_TRUE(eventually([&] { return leader(*this).size() > 1; })) << value("counter");
@@ -71,7 +71,10 @@ TEST(Resetter, that_is_killed_is_replaced_within_a_period) {
   // In the first period without it, what had been booked for the killed one may still be missing.
   EXPECT_TRUE(stage.come_to_use_all(before)) << PrintToString(stage.periods());
   stage.load.clear();
-  EXPECT_THAT(stage.periods(), Each(Le(20u)));
+  const auto counts = stage.periods();
+  // What a daemon that was held up had booked leaves when it goes on, with what leaves in that period.
+  EXPECT_LE(std::ranges::count_if(counts, [](auto count) { return count > 20; }), 1) << PrintToString(counts);
+  EXPECT_THAT(counts, Each(Le(30u))) << "its half: two resets at once would be 40";
 }
 
 TEST(Resetter, that_was_deposed_does_no_harm) {
@@ -88,7 +91,7 @@ TEST(Resetter, that_was_deposed_does_no_harm) {
 }
 
 TEST(LearnedPause, of_one_daemon_delays_the_other) {
-  SharedStage stage({});
+  SharedStage stage({.timeout = "8s"});
   const Daemon &told = stage.add(), &other = stage.add();
   stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 1\r\n"));
   EXPECT_EQ(stage.fetch(other).status, 200);
@@ -105,7 +108,7 @@ TEST(LearnedPause, of_one_daemon_delays_the_other) {
 }
 
 TEST(LearnedPause, of_a_group_delays_that_group_alone) {
-  SharedStage stage({.upstream = "group: \"path:/{team}\""});
+  SharedStage stage({.timeout = "8s", .upstream = "group: \"path:/{team}\""});
   const Daemon &told = stage.add(), &other = stage.add();
   stage.origin.on("/reds/busy", scripts::answers(503, "later", "Retry-After: 2\r\n"));
   const auto since = Clock::now();

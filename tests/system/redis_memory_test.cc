@@ -213,9 +213,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Foreign{"pacer_text", "pacer: { qps: 1000 }", "pacer", {"SET", "hello"}},
         Foreign{"pacer_of_tomorrow", "pacer: { qps: 1000 }", "pacer", {"SET", "2p 1.0 2.0"}},
-        Foreign{"pacer_never", "pacer: { qps: 1000 }", "pacer", {"SET", "1p 1e300 0"}},
+        Foreign{"pacer_never", "pacer: { qps: 1000 }", "pacer", {"SET", "1p 1e300 0 0"}},
         Foreign{"pacer_list", "pacer: { qps: 1000 }", "pacer", {"LPUSH", "1"}},
-        Foreign{"window_of_another_kind", "window: { reservoir: 9, interval: 1s }", "window", {"SET", "1p 1.0 0.0"}},
+        Foreign{
+            "window_of_another_kind", "window: { reservoir: 9, interval: 1s }", "window", {"SET", "1p 1.0 0.0 0.0"}},
         Foreign{"sliding_window_text", "slidingWindow: { max: 9, interval: 1s }", "slidingWindow", {"SET", "x"}},
         Foreign{
             "sliding_window_words", "slidingWindow: { max: 9, interval: 1s }", "slidingWindow", {"RPUSH", "a", "b"}},

@@ -3,6 +3,7 @@
 // `whenDown`, none waits longer than `redis.timeout`, and the limits are shared again within a second of its return.
 #include <gmock/gmock.h>
 
+#include "system/loop_watch.h"
 #include "system/redis_stage.h"
 
 namespace penstock::trial {
@@ -77,7 +78,7 @@ TEST(RedisOutage, by_distance_keeps_no_request_waiting) {
   Shared far = stage.shared;
   far.port = relay.port();
   const Daemon& daemon = stage.add(far);
-  for (const auto distance : {200ms, 2000ms}) {
+  for (const auto distance : {1000ms, 3000ms}) {
     relay.delay(distance);
     for (int i = 0; i < 5; ++i) {
       const auto sent = Clock::now();
@@ -97,8 +98,13 @@ TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once
   Shared far = stage.shared;
   far.port = relay.port();
   const Daemon& daemon = stage.add(far);
+  const auto under_way = [&] {
+    return daemon.metric("penstock_redis_calls_total") - daemon.metric("penstock_redis_round_trip_seconds_count");
+  };
+  const double before = under_way();
   EXPECT_EQ(stage.fetch(daemon).status, 200);
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("1c [0-9.]+ 1 .*"));
+  ASSERT_TRUE(eventually([&] { return under_way() <= before; })) << "whoever books may have more to say to Redis";
   relay.lose_replies();
   EXPECT_EQ(stage.fetch(daemon).status, 503);
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("1c [0-9.]+ 2 .*"));
@@ -109,8 +115,30 @@ TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once
   EXPECT_EQ(stage.arrivals.count(), 1u);
 }
 
+TEST(LateBooking, for_a_client_that_has_left_is_taken_back) {
+  SharedStage stage({.limits = "counter: { max: 2, period: 1h, mode: refuse }", .timeout = "10s"});
+  Relay relay(stage.redis.port());
+  Shared far = stage.shared;
+  far.port = relay.port();
+  const Daemon& daemon = stage.add(far);
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  relay.delay(2s);
+  Client leaver(daemon.port());
+  leaver.send(get(stage.origin.url("/leaver")));
+  ASSERT_TRUE(daemon.await_pending("api", 1));
+  ASSERT_TRUE(eventually([&] { return stage.value("counter").contains(" 2 "); }))
+      << "it is booked, and not yet answered";
+  leaver.reset();
+  EXPECT_EQ(daemon.await_events(1, "gone").size(), 1u);
+  EXPECT_TRUE(eventually([&] { return stage.value("counter").contains(" 1 "); }));
+  relay.pass();
+  EXPECT_EQ(stage.fetch(daemon).status, 200) << "there is one left";
+  EXPECT_EQ(stage.fetch(daemon).status, 429) << "and no more";
+  EXPECT_EQ(stage.arrivals.count(), 2u) << "nothing came of the one that left";
+}
+
 TEST(RedisOutage, is_not_what_a_script_flush_is) {
-  SharedStage stage({.limits = "pacer: { qps: 200 }"});
+  SharedStage stage({.limits = "pacer: { qps: 200 }", .timeout = "8s"});
   const Daemon& daemon = stage.add();
   Load load(stage.ports(), stage.origin.url());
   for (int i = 0; i < 5; ++i) {
@@ -213,9 +241,8 @@ TEST(RedisOutage, by_a_wrong_password_is_named_once_without_the_password) {
 }
 
 TEST(RedisOutage, is_what_a_cluster_is_and_the_notice_says_so) {
-  std::uint16_t bus = 0;  // where it would talk to others: by itself it takes one that need not be there
-  Socket::listen(1, &bus).close();
-  SharedStage stage({}, {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus)});
+  const test::HeldPort bus;  // where it would talk to others: by itself it takes one that need not be there
+  SharedStage stage({}, {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number())});
   const Daemon& daemon = stage.add(false);
   ASSERT_TRUE(eventually([&] { return errors(daemon, "unsupported") >= 1; })) << daemon.diagnostics();
   EXPECT_TRUE(comes_to_say(daemon, "a Redis Cluster is not supported")) << daemon.diagnostics();
@@ -242,6 +269,25 @@ TEST(RedisOutage, brings_no_storm_of_connections_however_many_requests_come) {
   relay.pass();
   EXPECT_TRUE(eventually([&] { return is_up(daemon); }));
   expect_only_successes(load.stop());
+}
+
+TEST(RedisOutage, by_a_redis_that_hangs_stalls_no_turn_of_the_loop) {
+  SharedStage stage({.limits = "pacer: { qps: 100000 }"});
+  const Daemon& daemon = stage.add();
+  expect_quick_turns([&] {
+    EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
+    LoopWatch loop(daemon);
+    Load load(stage.ports(), stage.origin.url(), 2);
+    stage.redis.pause();
+    EXPECT_TRUE(eventually([&] { return is_degraded(daemon); }));
+    const auto before = stage.arrivals.count();
+    EXPECT_TRUE(stage.arrivals.await(before + 200));
+    std::this_thread::sleep_for(1s);  // of trying to reach it
+    expect_only_successes(load.stop());
+    auto wrong = loop.slow_turns();
+    stage.redis.resume();
+    return wrong;
+  });
 }
 
 TEST(RedisOutage, of_one_of_three_adds_its_own_share_at_most) {

@@ -66,8 +66,6 @@ std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock:
 
 // ---- the stage ------------------------------------------------------------------------------------------------------
 
-namespace {
-
 std::string yaml_of(const Shared& shared, std::uint16_t port) {
   std::string yaml = "redis: { url: \"redis://" + shared.login + "127.0.0.1:" + std::to_string(port) +
                      "\", whenDown: " + shared.when_down + ", timeout: " + shared.timeout +
@@ -79,8 +77,6 @@ std::string yaml_of(const Shared& shared, std::uint16_t port) {
   for (std::string line; std::getline(limits, line);) yaml += "      " + line + "\n";
   return yaml;
 }
-
-}  // namespace
 
 SharedStage::SharedStage(Shared given, std::vector<std::string> options)
     : shared(std::move(given)), redis(std::move(options)) {

@@ -36,6 +36,9 @@ struct Shared {
   int clock = 0;                  ///< by how many seconds a daemon's system clock is wrong
 };
 
+/// The keys of a daemon's file, with Redis at this port.
+std::string yaml_of(const Shared& shared, std::uint16_t port);
+
 /// When requests arrived, in order, as the origin's clock says.
 class Arrivals {
  public:

@@ -46,17 +46,30 @@ TEST(RequestLine, refuses_a_bare_line_feed_as_its_end) {
 
 TEST(RequestLine, refuses_versions_that_are_not_1_0_or_1_1) {
   Stage stage;
-  for (const char* version :
-       {"http/1.1", "HTTP/2.0", "HTTP/1.10", "HTTP/0.9", "HTTP/1.2", "HTTP/1", "HTTP/11", "HTTPS/1.1"}) {
-    expect_refused(stage, with_line(stage, "GET " + stage.url() + " " + version), {400, 505});
+  for (const char* version : {"HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.0"}) {
+    expect_refused(stage, with_line(stage, "GET " + stage.url() + " " + version), {505});
   }
-  expect_refused(stage, with_line(stage, "GET " + stage.url()), {400, 505});
-  expect_refused(stage, with_line(stage, "GET " + stage.url() + " "), {400, 505});
+}
+
+TEST(RequestLine, refuses_what_is_no_version) {
+  Stage stage;
+  for (const char* version : {"http/1.1", "HTTP/1.10", "HTTP/1", "HTTP/11", "HTTPS/1.1", "HTTP/1.x", ""}) {
+    expect_refused(stage, with_line(stage, "GET " + stage.url() + " " + version), {400});
+  }
+  expect_refused(stage, with_line(stage, "GET " + stage.url()), {400});
+}
+
+TEST(RequestLine, refuses_the_proxy_protocol_whose_word_on_who_asks_is_nobodys) {
+  Stage stage;
+  const std::string request = get(stage.url("/x"));
+  expect_refused(stage, "PROXY TCP4 127.0.0.1 127.0.0.1 56324 80\r\n" + request, {400});
+  expect_refused(stage, "PROXY UNKNOWN\r\n" + request, {400});
+  expect_refused(stage, "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\1\x7f\0\0\1\xdc\x04\0\x50"s + request, {400});
 }
 
 TEST(RequestLine, refuses_the_preface_of_http_2) {
   Stage stage;
-  expect_refused(stage, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {400, 505});
+  expect_refused(stage, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", {505});
 }
 
 TEST(RequestLine, refuses_methods_that_are_no_tokens) {
@@ -66,19 +79,16 @@ TEST(RequestLine, refuses_methods_that_are_no_tokens) {
   }
 }
 
-TEST(RequestLine, forwards_an_unknown_method_or_says_that_it_does_not) {
+TEST(RequestLine, forwards_a_method_that_nobody_knows) {
   Stage stage;
-  Client client(stage.daemon.port());
-  client.send("FROB " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n\r\n");
-  const Reply reply = client.reply();
-  if (reply.status == 200) {
-    ASSERT_EQ(stage.origin.count(), 1u);
-    EXPECT_EQ(stage.origin.seen()[0].method, "FROB");
-  } else {
-    EXPECT_EQ(reply.status, 501);
-    EXPECT_EQ(reply.error(), "http_request_error");
-    EXPECT_EQ(stage.origin.count(), 0u);
+  const std::string longest(32, 'M');
+  for (const std::string& method : {"FROB"s, "get"s, "M-SEARCH"s, "!#$%&'*+-.^_`|~"s, longest}) {
+    SCOPED_TRACE(method);
+    EXPECT_EQ(stage.ask(with_line(stage, method + " " + stage.url("/x") + " HTTP/1.1")).status, 200);
+    EXPECT_EQ(stage.origin.seen().back().method, method);
   }
+  EXPECT_EQ(stage.origin.count(), 5u);
+  expect_refused(stage, with_line(stage, longest + "M " + stage.url("/x") + " HTTP/1.1"), {501});
 }
 
 TEST(RequestLine, forwards_every_usual_method) {
@@ -117,11 +127,11 @@ TEST(Target, with_another_scheme_opens_no_connection) {
     SCOPED_TRACE(scheme);
     Client client(stage.daemon.port());
     client.send(with_target(stage, std::string(scheme) + "://" + stage.origin.host() + "/x"));
-    expect_own_answer(client.reply(), {400, 403, 501});
+    expect_own_answer(client.reply(), {501});
   }
   Client client(stage.daemon.port());
   client.send(with_target(stage, "javascript:alert(1)"));
-  expect_own_answer(client.reply(), {400, 403, 501});
+  expect_own_answer(client.reply(), {400});
   EXPECT_EQ(stage.origin.connections(), 0u);
 }
 
@@ -207,8 +217,8 @@ TEST(Target, with_tricks_in_the_authority_is_refused) {
        {"http://" + host + "\\@evil.test/", "http://evil.test\\" + host + "/", "http://a%2f" + host + "/",
         "http://a@b@" + host + "/", "http://127.0.0.1\t:80/"s, "http://127.0.0.1%00/"s, "http://%31%32%37.0.0.1/"s,
         "http://127.1/"s, "http://2130706433/"s, "http://0x7f.1/"s, "http://0177.0.0.1/"s, "http://[127.0.0.1]/"s,
-        "http://1.2.3.4.5/"s, "http://256.0.0.1/"s, "http://[fe80::1%25eth0]/"s}) {
-    expect_declined(stage, with_target(stage, target), {400, 403});
+        "http://1.2.3.4.5/"s, "http://256.0.0.1/"s, "http://a%5fb.test/"s, "http://[fe80::1%25eth0]/"s}) {
+    expect_declined(stage, with_target(stage, target), {400});
   }
 }
 
@@ -227,7 +237,7 @@ TEST(RequestStart, forgives_an_empty_line_but_not_endless_ones) {
 TEST(RequestStart, that_is_no_http_is_refused) {
   Stage stage;
   expect_refused(stage, "\x16\x03\x01\x02\x01\x01\x00\x01\xfc\x03\x03 a TLS client hello\r\n\r\n"s, {400});
-  expect_refused(stage, "SSH-2.0-OpenSSH_9.2\r\n\r\n", {400, 501});
+  expect_refused(stage, "SSH-2.0-OpenSSH_9.2\r\n\r\n", {400});
 }
 
 TEST(RequestBytes, mean_the_same_one_at_a_time) {

@@ -2,6 +2,9 @@
 // What is sent again, and what never: a connection that dies on reuse before a byte came back.
 #include <gmock/gmock.h>
 
+#include <map>
+#include <thread>
+
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -75,12 +78,65 @@ TEST(DeadConnection, means_502_for_a_get_with_a_body) {
 }
 
 TEST(NewConnection, that_dies_before_a_byte_is_never_tried_again) {
-  Stage stage;
-  stage.origin.otherwise([](Visit& visit) { visit.close(); });
-  const Reply reply = stage.fetch("/x");
-  EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(reply.error(), "connection_terminated");
-  EXPECT_EQ(stage.origin.count(), 1u);
+  for (const bool reset : {false, true}) {
+    Stage stage;
+    stage.origin.otherwise([=](Visit& visit) {
+      visit.read_body();
+      reset ? visit.reset() : visit.close();
+    });
+    for (const auto& request : {get(stage.url("/x")), with_body("POST", stage.url("/x"), "charge=1")}) {
+      const std::size_t before = stage.origin.count();
+      const Reply reply = stage.ask(request);
+      EXPECT_EQ(reply.status, 502);
+      EXPECT_EQ(reply.error(), "connection_terminated");
+      EXPECT_EQ(stage.origin.count(), before + 1);
+    }
+  }
+}
+
+/// So many clients ask at once, /0, /1, …; the answers.
+std::vector<Reply> all_at_once(const Stage& stage, std::size_t count,
+                               const std::function<std::string(std::string)>& ask) {
+  std::vector<Reply> replies(count);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < count; ++i)
+    threads.emplace_back([&, i] { replies[i] = stage.ask(ask("/" + std::to_string(i))); });
+  for (auto& thread : threads) thread.join();
+  return replies;
+}
+
+/// A hundred connections are kept, and then the upstream restarts.
+struct Restarted : Stage {
+  Restarted() : Stage(with_defaults("maxConcurrent: 100")) {
+    origin.on("/warm", scripts::held());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 100; ++i) threads.emplace_back([this] { EXPECT_EQ(fetch("/warm").status, 200); });
+    EXPECT_TRUE(origin.await(100));
+    origin.release_all();
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(origin.connections(), 100u);
+    EXPECT_TRUE(daemon.await_in_flight(origin.host(), 0));
+    origin.hang_up();
+  }
+};
+
+TEST(IdleConnections, of_an_upstream_that_restarts_fail_no_safe_request) {
+  Restarted stage;
+  for (const auto& reply : all_at_once(stage, 100, [&](const auto& path) { return get(stage.url(path)); }))
+    EXPECT_EQ(reply.status, 200) << reply.head;
+}
+
+TEST(IdleConnections, of_an_upstream_that_restarts_repeat_no_other_request) {
+  Restarted stage;
+  const auto charge = [&](const auto& path) { return with_body("POST", stage.url(path), "charge=1"); };
+  for (const auto& reply : all_at_once(stage, 100, charge)) {
+    if (reply.status == 200) continue;
+    EXPECT_EQ(reply.status, 502);
+    EXPECT_EQ(reply.error(), "connection_terminated") << "it met the restart itself";
+  }
+  std::map<std::string, int> times;
+  for (const auto& seen : stage.origin.seen()) ++times[seen.target];
+  for (const auto& [target, count] : times) EXPECT_TRUE(target == "/warm" || count == 1) << target << ' ' << count;
 }
 
 TEST(DeadConnection, after_the_first_line_of_an_answer_is_final) {

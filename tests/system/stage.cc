@@ -7,6 +7,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "support/bind.h"
 
 namespace penstock::trial {
 
@@ -32,12 +36,16 @@ Silent::Silent() : listener(Socket::listen(0, &port)) {
   }
 }
 
-Closed::Closed() : bound(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in place = loopback(0);
-  socklen_t size = sizeof place;
-  EXPECT_EQ(::bind(bound.fd(), reinterpret_cast<const sockaddr*>(&place), size), 0);
-  EXPECT_EQ(::getsockname(bound.fd(), reinterpret_cast<sockaddr*>(&place), &size), 0);
-  port = ntohs(place.sin_port);
+Trap::Trap(std::uint16_t port) : listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  sockaddr_in place = loopback(port);
+  place.sin_addr.s_addr = htonl(test::kElsewhere);
+  EXPECT_TRUE(test::take_place(listener.fd(), place));
+  EXPECT_EQ(::listen(listener.fd(), 16), 0);
+}
+
+Trap::~Trap() {
+  const Socket visitor(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+  EXPECT_LT(visitor.fd(), 0) << "somebody was here";
 }
 
 Given with_defaults(std::string_view settings) { return {.yaml = "defaults: { " + std::string(settings) + " }\n"}; }
@@ -50,6 +58,11 @@ void expect_own_answer(const Reply& reply, std::initializer_list<int> statuses, 
   EXPECT_TRUE(reply.field("proxy-status").starts_with("penstock; error=")) << reply.head;
   EXPECT_NE(reply.body, "");
   EXPECT_EQ(std::count(reply.body.begin(), reply.body.end(), '\n'), 1) << "a one-line body: " << reply.body;
+}
+
+void expect_denied(const Reply& reply, std::string_view why) {
+  expect_own_answer(reply, {403}, "destination_ip_prohibited");
+  EXPECT_THAT(reply.reason, testing::HasSubstr(why));
 }
 
 void expect_refusal(Client& client, std::initializer_list<int> statuses, std::string_view error) {
@@ -94,6 +107,15 @@ void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list
     ++before;
   }
   expect_health(stage, before);
+}
+
+std::uint64_t settled(const std::atomic<std::uint64_t>& moved) {
+  std::uint64_t last = 0;
+  EXPECT_TRUE(eventually([&] {
+    std::this_thread::sleep_for(200ms);  // the flow has stopped when a while brings nothing new
+    return std::exchange(last, moved.load()) == moved.load() && last > 0;
+  }));
+  return last;
 }
 
 std::string shown(std::string_view bytes) {

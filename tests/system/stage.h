@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/held_port.h"
 #include "system/client.h"
 #include "system/daemon.h"
 #include "system/origin.h"
@@ -44,11 +46,19 @@ struct Silent {
 
 /// A port at which nobody listens, and nobody will: whoever connects is refused.
 struct Closed {
-  Closed();
   std::string host() const { return "127.0.0.1:" + std::to_string(port); }
 
-  std::uint16_t port = 0;
-  Socket bound;
+  const test::HeldPort held;
+  const std::uint16_t port = held.number();
+};
+
+/// Listens where nobody may go, on 127.9.0.2 at this port, and sees to it that nobody has come.
+struct Trap {
+  explicit Trap(std::uint16_t port);
+  Trap(const Trap&) = delete;
+  ~Trap();
+
+  Socket listener;
 };
 
 /// A file of settings for every upstream.
@@ -57,6 +67,9 @@ Given with_defaults(std::string_view settings);
 /// The answer is Penstock's own: one of these statuses, with a Proxy-Status of this error.
 void expect_own_answer(const Reply& reply, std::initializer_list<int> statuses,
                        std::string_view error = "http_request_error");
+
+/// It is a 403, because of an address; the reason has these words.
+void expect_denied(const Reply& reply, std::string_view why);
 
 /// Such an answer comes next, and then the connection ends.
 void expect_refusal(Client& client, std::initializer_list<int> statuses, std::string_view error = "http_request_error");
@@ -67,6 +80,9 @@ void expect_refused(Stage& stage, std::string_view bytes, std::initializer_list<
 
 /// The same for a request whose framing is beyond doubt: its connection may end, or serve the next one properly.
 void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses = {400});
+
+/// Waits until it has moved, and then stands still; how far it came.
+std::uint64_t settled(const std::atomic<std::uint64_t>& moved);
 
 /// For a message of a failed assertion: controls made visible, cut where it is long.
 std::string shown(std::string_view bytes);

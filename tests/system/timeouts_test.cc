@@ -124,25 +124,25 @@ TEST(IdleTimeout, cuts_a_client_that_stops_reading) {
 }
 
 TEST(IdleTimeout, leaves_a_trickle_alone) {
-  Stage stage(with_defaults("timeouts: { idle: 500ms }"));
+  Stage stage(with_defaults("timeouts: { idle: 3s }"));
   stage.origin.otherwise([](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n");
-    for (int i = 0; i < 6; ++i) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n");
+    for (int i = 0; i < 17; ++i) {
       std::this_thread::sleep_for(200ms);  // in all longer than idle
       visit.write("x");
     }
   });
-  EXPECT_EQ(stage.fetch("/").body, "xxxxxx");
+  EXPECT_EQ(stage.fetch("/").body, std::string(17, 'x'));
 }
 
 TEST(IdleTimeout, leaves_a_client_alone_that_reads_little_by_little) {
-  Stage stage(with_defaults("timeouts: { idle: 500ms }"));
+  Stage stage(with_defaults("timeouts: { idle: 2s }"));
   stage.origin.otherwise(scripts::sized(64 * 1024 * 1024));
   Client client(stage.daemon.port());
   client.send(get(stage.url("/")));
   // Far less than what lies in the kernel's buffers, for far longer than `idle`.
   std::size_t read = 0;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 80; ++i) {
     std::this_thread::sleep_for(50ms);
     std::string bytes(32 * 1024, '\0');  // so much that the kernel tells the sender of it now and then
     const auto got = ::recv(client.socket().fd(), bytes.data(), bytes.size(), 0);
@@ -167,10 +167,29 @@ TEST(TotalTimeout, is_504_before_the_head_and_a_broken_answer_after_it) {
   EXPECT_EQ(stage.daemon.await_events(2, "error").size(), 2u);
 }
 
+TEST(TotalTimeout, ends_an_upload_that_trickles_and_hands_its_slot_on) {
+  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { total: 3s }"));
+  stage.origin.on("/trickle", [](Visit& visit) { visit.read_body(); });
+  Client trickler(stage.daemon.port()), next(stage.daemon.port());
+  trickler.send("POST " + stage.url("/trickle") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n");
+  ASSERT_TRUE(stage.origin.await(1));
+  next.send(get(stage.url("/next")));
+  const auto until = Clock::now() + kPatience;
+  while (Clock::now() < until && !next.hears_within(20ms)) trickler.send("x");  // never as long as idle, or body
+  EXPECT_EQ(next.reply().body, "hello") << "the slot is the next one's";
+  expect_own_answer(trickler.reply(), {504}, "connection_read_timeout");
+  const auto errors = stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].at("detail"), testing::HasSubstr("timeouts.total"));
+  EXPECT_GE(errors[0].at("flightMs"), 2990);
+  ASSERT_TRUE(eventually([&] { return !stage.origin.seen().at(0).body.empty(); }));
+  EXPECT_FALSE(stage.origin.seen()[0].whole) << "the upstream saw no whole request";
+}
+
 TEST(TotalTimeout, does_not_count_the_time_in_the_queue) {
-  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { total: 1s }"));
+  Stage stage(with_defaults("maxConcurrent: 1, timeouts: { total: 4s }"));
   stage.origin.otherwise([](Visit& visit) {
-    std::this_thread::sleep_for(600ms);  // two of them are longer than total
+    std::this_thread::sleep_for(2100ms);  // two of them are longer than total
     visit.answer(200, "slow");
   });
   Client first(stage.daemon.port()), second(stage.daemon.port());

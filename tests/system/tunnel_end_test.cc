@@ -267,7 +267,7 @@ TEST(TunnelIdle, after_the_upstreams_end_is_short_so_that_a_kept_dead_connection
 TEST(TunnelIdle, after_the_upstreams_end_does_not_cut_a_reader_short) {
   Tunnels stage("maxConcurrent: 1");
   auto first = stage.open();
-  const std::string answer = pattern(0, 256 * 1024);
+  const std::string answer = pattern(0, 64 * 1024);
   first.upstream->send(answer);
   first.upstream->socket.close();
   const auto second = stage.open();  // the first has landed, and its client has yet to read

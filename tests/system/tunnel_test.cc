@@ -232,6 +232,35 @@ TEST(TunnelLimit, on_how_many_at_once_holds_until_they_close) {
   }
 }
 
+TEST(TunnelLimit, that_stays_reached_is_503_when_the_wait_is_over) {
+  Tunnels stage("maxConcurrent: 1, queue: { maxWait: 1s }");
+  auto open = stage.open();
+  const auto asked = Clock::now();
+  expect_own_answer(stage.answer_to(stage.connect()), {503}, "connection_limit_reached");
+  EXPECT_GE(Clock::now() - asked, 990ms);
+  EXPECT_FALSE(stage.far.has_caller()) << "it was not dialled";
+  open.client->send("still here");
+  EXPECT_EQ(open.upstream->take(10), "still here");
+  EXPECT_EQ(stage.daemon.await_events(1, "refused").size(), 1u);
+}
+
+TEST(TunnelLimit, goes_to_the_next_in_line_when_an_idle_tunnel_ends) {
+  Tunnels stage("maxConcurrent: 1, timeouts: { tunnelIdle: 3s }");
+  auto idle = stage.open();
+  auto next = stage.ask();
+  ASSERT_TRUE(stage.daemon.await_pending(stage.far.host(), 1));
+  EXPECT_FALSE(stage.far.has_caller());
+  EXPECT_EQ(idle.client->rest(), "");
+  EXPECT_EQ(idle.upstream->rest(), "");
+  Near upstream(stage.far.accept());
+  EXPECT_EQ(next->reply().status, 200);
+  next->send("through");
+  EXPECT_EQ(upstream.take(7), "through");
+  const auto errors = stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].at("detail"), testing::HasSubstr("timeouts.tunnelIdle"));
+}
+
 TEST(TunnelLimit, on_the_rate_spreads_them) {
   FarEnd far;
   const Daemon daemon({.yaml = "access: { connectPorts: [" + std::to_string(far.port()) +

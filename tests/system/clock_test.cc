@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A system clock that is set while the program runs: nothing that waits is sooner or later for it.
+#include <gmock/gmock.h>
+#include <time.h>
+
+#include <deque>
+
+#include "system/clockwork.h"
+#include "system/stage.h"
+
+namespace penstock::trial {
+namespace {
+
+struct Stepped : Clockwork, Stage {
+  explicit Stepped(std::string yaml) : Stage({.yaml = std::move(yaml), .environment = environment()}) {}
+};
+
+/// How far the daemon's system clock is ahead, as its last event says.
+double seconds_ahead(const Daemon& daemon) {
+  tm at{};
+  strptime(daemon.events().back().at("ts").get<std::string>().c_str(), "%Y-%m-%dT%H:%M:%S", &at);
+  return difftime(timegm(&at), time(nullptr));
+}
+
+constexpr int kHour = 3600;
+
+TEST(ClockStep, by_an_hour_refuses_no_pending_request_early_nor_late) {
+  Stepped stage("defaults: { maxConcurrent: 1, queue: { maxWait: 3s } }\n");
+  stage.origin.on("/held", scripts::held());
+  Client holder(stage.daemon.port());
+  holder.send(get(stage.url("/held")));
+  ASSERT_TRUE(stage.origin.await(1));
+  for (const int step : {kHour, -kHour}) {
+    SCOPED_TRACE(step);
+    Client pending(stage.daemon.port());
+    const auto start = Clock::now();
+    pending.send(get(stage.url("/pending")));
+    ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
+    stage.set(step);
+    EXPECT_EQ(pending.reply().status, 503);
+    EXPECT_GE(Clock::now() - start, 2990ms);
+    ASSERT_FALSE(stage.daemon.await_events(1, "refused").empty());
+    EXPECT_TRUE(eventually([&] { return std::abs(seconds_ahead(stage.daemon) - step) < 60; })) << "it was set indeed";
+  }
+  stage.origin.release();
+  EXPECT_EQ(holder.reply().status, 200);
+}
+
+TEST(ClockStep, by_an_hour_ends_no_flight_early_nor_late) {
+  Stepped stage("defaults: { timeouts: { firstByte: 2s } }\n");
+  stage.origin.on("/never", [](Visit& visit) { visit.sees_the_end(); });
+  for (const int step : {kHour, -kHour}) {
+    Client client(stage.daemon.port());
+    const auto start = Clock::now();
+    client.send(get(stage.url("/never")));
+    ASSERT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 1));
+    stage.set(step);
+    expect_own_answer(client.reply(), {504}, "http_response_timeout");
+    EXPECT_GE(Clock::now() - start, 1990ms);
+  }
+}
+
+TEST(ClockStep, by_an_hour_lets_no_request_leave_before_its_time) {
+  Stepped stage("upstreams: { api: { match: 127.0.0.1, rate: 10/s } }\n");
+  std::deque<Client> clients;
+  const auto start = Clock::now();
+  for (int i = 0; i < 12; ++i) clients.emplace_back(stage.daemon.port()).send(get(stage.url()));
+  ASSERT_TRUE(stage.origin.await(4));
+  stage.set(kHour);
+  ASSERT_TRUE(stage.origin.await(8));
+  stage.set(-kHour);
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 12u);
+  for (int i = 0; i < 12; ++i) EXPECT_GE(seen[static_cast<std::size_t>(i)].at - start, i * 100ms) << i;
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Thousands of handshakes at once: each comes to its end, and those who speak already notice little of it.
+#include <gmock/gmock.h>
+
+#include "system/loop_watch.h"
+#include "system/tls_crowd.h"
+#include "system/tunnel_crowd.h"
+
+namespace penstock::trial {
+namespace {
+
+constexpr std::size_t kCrowd = 2000, kHosts = 200, kSpare = 200;
+constexpr std::chrono::seconds kLong{60};  // on a busy machine, or with a sanitizer
+
+Scene patient() { return {.yaml = "defaults: { timeouts: { header: 60s } }\n"}; }
+
+/// All of a crowd shake hands, with one of so many hosts each, while somebody else asks; what is wrong with the loop's
+/// turns. The hosts are others each time, for who leaves without a word waits longer the next time.
+std::string crowd_in(const Intercepted& stage, std::size_t count, std::size_t hosts, std::size_t time) {
+  const auto other = stage.open();
+  const std::string domain = "." + std::to_string(time) + ".good.test";
+  TlsCrowd crowd(stage, count, [&](std::size_t i) { return std::to_string(i % hosts) + domain; });
+  LoopWatch loop(stage.daemon);
+  EXPECT_TRUE(crowd.shake(kLong)) << crowd.done() << " done, " << crowd.failed() << " failed";
+  EXPECT_EQ(crowd.done(), count);
+  const std::string wrong = loop.slow_turns();
+  stage.expect_served(*other);
+  return wrong;
+}
+
+TEST(HandshakeCrowd, of_two_thousand_shakes_hands_and_stalls_no_turn_of_the_loop) {
+  ASSERT_GE(allow_open_files(), 2 * kCrowd + kSpare);
+  Intercepted stage(patient());
+  std::size_t times = 0;
+  expect_quick_turns([&] {
+    const std::string wrong = crowd_in(stage, kCrowd, 1, ++times);
+    EXPECT_EQ(stage.daemon.status("api").at("handshakes").at("done"), times * (kCrowd + 1));
+    return wrong;
+  });
+  EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
+}
+
+TEST(HandshakeCrowd, of_two_hundred_hosts_has_a_certificate_for_each) {
+  ASSERT_GE(allow_open_files(), 2 * kCrowd + kSpare);
+  Intercepted stage(patient());
+  std::size_t times = 0;
+  expect_quick_turns([&] { return crowd_in(stage, 3 * kHosts, kHosts, ++times); });
+}
+
+TEST(HandshakeCrowd, that_leaves_in_the_midst_of_it_leaves_nothing_behind) {
+  ASSERT_GE(allow_open_files(), 2 * kCrowd + kSpare);
+  Intercepted stage(patient());
+  EXPECT_EQ(stage.fetch("/").status, 200);
+  ASSERT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
+  const std::size_t before = stage.daemon.descriptors();
+  for (int i = 0; i < 5; ++i) {
+    TlsCrowd crowd(stage, 100, [&](std::size_t k) { return std::to_string(k % 7) + ".good.test"; });
+    crowd.shake(std::chrono::milliseconds(i * 5));
+  }
+  EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
+  EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= before; }));
+  const auto other = stage.connect(stage.trusting(), "good.test", "", "127.0.0.2");  // the others went without a word
+  EXPECT_TRUE(other->shake());
+  stage.expect_served(*other);
+}
+
+}  // namespace
+}  // namespace penstock::trial

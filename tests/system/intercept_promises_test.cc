@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests inside an intercepted connection keep every promise of those that come in the clear: they stream, wait, are
+// refused, end and stay secret alike.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "system/intercepted.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::uint64_t kMiB = 1024 * 1024;
+/// How much the program may grow while it streams; sanitizers have their own needs.
+std::size_t slack_kib() { return (is_sanitized() ? 48 : 8) * 1024; }
+
+TEST(InterceptedAnswer, comes_piece_by_piece_as_the_origin_says_it) {
+  Intercepted stage;
+  stage.origin.otherwise([](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 3; ++i) {
+      visit.hold();
+      visit.write(chunk("data: " + std::to_string(i) + "\n\n"));
+    }
+    visit.hold();
+    visit.last("0\r\n\r\n");
+  });
+  const auto client = stage.open();
+  client->send(stage.request("/events"));
+  std::vector<std::string> pieces;
+  stage.origin.release();
+  const Reply reply = client->reply(false, [&](std::string_view bytes) {
+    pieces.emplace_back(bytes);
+    if (bytes.ends_with("\n\n")) stage.origin.release();
+  });
+  EXPECT_TRUE(reply.whole);
+  EXPECT_EQ(pieces, (std::vector<std::string>{"data: 0\n\n", "data: 1\n\n", "data: 2\n\n"}));
+}
+
+TEST(InterceptedAnswer, waits_for_a_slow_reader_in_little_memory_and_arrives_whole) {
+  constexpr std::uint64_t kSize = 48 * kMiB;
+  Intercepted stage;
+  std::atomic<std::uint64_t> sent = 0;
+  stage.origin.on("/big", [&](Visit& visit) {
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(kSize) + "\r\n\r\n");
+    while (sent < kSize && visit.write(pattern(sent, 64 * 1024))) sent += 64 * 1024;
+  });
+  const auto client = stage.open("good.test", 64 * 1024);
+  const std::size_t before = stage.daemon.resident_kib();
+  client->send(stage.request("/big"));
+  EXPECT_LT(settled(sent), kSize) << "only what the sockets between hold";
+  EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
+  EXPECT_EQ(stage.daemon.status("api").at("inFlight"), 1);
+  std::uint64_t got = 0;
+  bool exact = true;
+  const Reply reply = client->reply(false, [&](std::string_view bytes) {
+    exact = exact && is_pattern(got, bytes);
+    got += bytes.size();
+  });
+  EXPECT_TRUE(reply.whole);
+  EXPECT_TRUE(exact);
+  EXPECT_EQ(got, kSize);
+}
+
+TEST(InterceptedAnswer, that_the_origin_cuts_off_is_cut_off_for_the_client) {
+  Intercepted stage;
+  stage.origin.on("/length", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"));
+  stage.origin.on("/chunks", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n123\r\n"));
+  for (const char* path : {"/length", "/chunks"}) {
+    const Reply reply = stage.fetch(path);
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_FALSE(reply.whole) << path;
+  }
+  EXPECT_EQ(stage.daemon.await_events(2, "error").size(), 2U);
+}
+
+TEST(InterceptedUpload, waits_for_a_slow_origin_in_little_memory_and_arrives_whole) {
+  constexpr std::uint64_t kSize = 48 * kMiB;
+  Intercepted stage;
+  std::atomic<std::uint64_t> arrived = 0;
+  std::atomic<bool> exact = true;
+  stage.origin.otherwise([&](Visit& visit) {
+    visit.hold();
+    visit.read_body([&](std::string_view bytes) {
+      exact = exact && is_pattern(arrived, bytes);
+      arrived += bytes.size();
+    });
+    visit.answer(200, "got it");
+  });
+  const auto client = stage.open();
+  const std::size_t before = stage.daemon.resident_kib();
+  client->send(stage.request("/x", "Content-Length: " + std::to_string(kSize) + "\r\n", "PUT"));
+  const std::string body = pattern(0, kSize);
+  const std::size_t taken = client->send_until_stuck(body, 500ms);
+  EXPECT_LT(taken, kSize);
+  EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
+  stage.origin.release();
+  EXPECT_TRUE(client->send(std::string_view(body).substr(taken)));
+  EXPECT_EQ(client->reply().body, "got it");
+  EXPECT_EQ(arrived, kSize);
+  EXPECT_TRUE(exact);
+}
+
+TEST(InterceptedUpload, streams_both_ways_at_once_in_chunks) {
+  constexpr std::uint64_t kSize = 8 * kMiB;
+  Intercepted stage;
+  stage.origin.otherwise(scripts::echoes());
+  const auto client = stage.open();
+  client->send(stage.request("/x", "Transfer-Encoding: chunked\r\n", "POST"));
+  std::thread sending([&] {
+    for (std::uint64_t at = 0; at < kSize; at += kMiB) client->send(chunk(pattern(at, kMiB)));
+    client->send("0\r\n\r\n");
+  });
+  std::uint64_t got = 0;
+  bool exact = true;
+  const Reply reply = client->reply(false, [&](std::string_view bytes) {
+    exact = exact && is_pattern(got, bytes);
+    got += bytes.size();
+  });
+  sending.join();
+  EXPECT_TRUE(reply.whole);
+  EXPECT_TRUE(exact);
+  EXPECT_EQ(got, kSize);
+}
+
+TEST(InterceptedUpload, may_come_right_behind_the_handshake) {
+  Intercepted stage;
+  stage.origin.otherwise([](Visit& visit) {
+    std::uint64_t size = 0;
+    visit.read_body([&](std::string_view bytes) { size += bytes.size(); });
+    visit.answer(200, std::to_string(size));
+  });
+  constexpr std::size_t kSize = 512 * 1024;
+  const std::string upload = stage.request("/x", "Content-Length: " + std::to_string(kSize) + "\r\n", "PUT");
+  for (int i = 0; i < 20; ++i) {
+    const auto client = stage.connect(stage.trusting());
+    auto& tls = client->tls;
+    tls.shake();
+    client->send(tls.take_out());
+    std::string heard;
+    while (tls.shake() == test::TlsClient::State::under_way && client->socket().receive(heard)) {
+      tls.put_in(std::exchange(heard, {}));
+    }
+    tls.write(upload + pattern(0, kSize));
+    client->send(tls.take_out());  // the last of the handshake, and all that
+    ASSERT_TRUE(client->shake()) << "done already";
+    EXPECT_EQ(client->reply().body, std::to_string(kSize));
+  }
+}
+
+TEST(InterceptedUpload, is_told_to_go_on_when_the_origin_says_so) {
+  Intercepted stage;
+  stage.origin.otherwise([](Visit& visit) {
+    visit.write("HTTP/1.1 100 Continue\r\n\r\n");
+    visit.read_body();
+    visit.answer(200, visit.request().body);
+  });
+  const auto client = stage.open();
+  client->send(stage.request("/x", "Content-Length: 4\r\nExpect: 100-continue\r\n", "POST"));
+  EXPECT_EQ(client->head().status, 100);
+  client->send("body");
+  EXPECT_EQ(client->reply().body, "body");
+}
+
+// Refusals and deadlines.
+
+TEST(InterceptedRequest, is_refused_by_an_answer_inside) {
+  Intercepted stage({.settings = "maxConcurrent: 1, queue: { maxPending: 1 }"});
+  stage.origin.otherwise(scripts::held());
+  const auto first = stage.open(), second = stage.open(), third = stage.open();
+  first->send(stage.request("/first"));
+  ASSERT_TRUE(stage.origin.await(1));
+  second->send(stage.request("/second", "Penstock-Max-Wait: 10ms\r\n"));
+  const Reply late = second->reply();
+  expect_own_answer(late, {503}, "connection_limit_reached");
+  EXPECT_THAT(late.reason, HasSubstr("queue wait over"));
+  second->send(stage.request("/waits"));
+  ASSERT_TRUE(stage.daemon.await_pending("api", 1));
+  third->send(stage.request("/too-many"));
+  const Reply full = third->reply();
+  expect_own_answer(full, {503}, "connection_limit_reached");
+  EXPECT_THAT(full.reason, HasSubstr("queue full"));
+  EXPECT_GE(std::atoi(full.field("retry-after").c_str()), 1);
+  stage.origin.release_all();
+  EXPECT_EQ(first->reply().body, "released");
+  EXPECT_EQ(second->reply().body, "released");
+  stage.expect_served(*third);
+  EXPECT_EQ(stage.origin.count(), 3U);
+  for (const auto& event : stage.daemon.await_events(2, "refused")) EXPECT_NE(event.at("path"), "/first");
+}
+
+TEST(InterceptedRequest, that_is_one_too_many_is_429_with_its_time) {
+  Intercepted stage({.settings = "limits: [ counter: { max: 1, period: 1h, mode: refuse } ]"});
+  const auto client = stage.open();
+  stage.expect_served(*client);
+  client->send(stage.request("/again"));
+  const Reply reply = client->reply();
+  expect_own_answer(reply, {429}, "http_request_denied");
+  EXPECT_GE(std::atoi(reply.field("retry-after").c_str()), 1);
+  EXPECT_EQ(stage.origin.count(), 1U);
+}
+
+TEST(InterceptedRequest, that_is_malformed_ends_its_connection_alone) {
+  Intercepted stage;
+  const auto other = stage.open();
+  for (const char* bytes : {"GET / HTTP/1.1\r\n\r\n",
+                            "GET / HTTP/1.1\r\nHost: good.test\r\nContent-Length: 1\r\n"
+                            "Transfer-Encoding: chunked\r\n\r\n",
+                            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01\r\n\r\n"}) {
+    SCOPED_TRACE(shown(bytes));
+    const auto client = stage.open();
+    client->send(bytes);
+    const Reply reply = client->reply();
+    expect_own_answer(reply, {400, 505});
+    EXPECT_TRUE(client->closed());
+    EXPECT_FALSE(client->was_reset());
+  }
+  EXPECT_EQ(stage.origin.count(), 0U);
+  stage.expect_served(*other);
+}
+
+TEST(InterceptedRequest, whose_head_is_slow_or_never_comes_ends_in_time) {
+  Intercepted stage({.yaml = "defaults: { timeouts: { header: 2s, keepAlive: 3s } }\n"});
+  const auto slow = stage.open(), idle = stage.open();
+  slow->send("GET / HTTP/1.1\r\nHost: go");
+  expect_own_answer(slow->reply(), {408});
+  EXPECT_TRUE(slow->closed());
+  EXPECT_TRUE(idle->closed());
+  EXPECT_EQ(stage.origin.connections(), 0U);
+}
+
+// Clients that go.
+
+TEST(InterceptedClient, that_leaves_while_it_waits_is_gone) {
+  Intercepted stage({.settings = "maxConcurrent: 1"});
+  stage.origin.otherwise(scripts::held());
+  const auto first = stage.open();
+  first->send(stage.request("/first"));
+  ASSERT_TRUE(stage.origin.await(1));
+  const std::vector<std::function<void(TlsCaller&)>> ways{
+      [](TlsCaller& client) { client.half_close(); }, [](TlsCaller& client) { client.close(); },
+      [](TlsCaller& client) { client.cut(); }, [](TlsCaller& client) { client.reset(); }};
+  for (const auto& leaves : ways) {
+    const auto client = stage.open();
+    client->send(stage.request("/gone"));
+    ASSERT_TRUE(stage.daemon.await_pending("api", 1));
+    leaves(*client);
+    ASSERT_TRUE(stage.daemon.await_pending("api", 0));
+  }
+  for (const auto& event : stage.daemon.await_events(4, "gone")) EXPECT_EQ(event.at("path"), "/gone");
+  stage.origin.release_all();
+  EXPECT_EQ(first->reply().body, "released");
+  EXPECT_EQ(stage.origin.count(), 1U);
+  EXPECT_EQ(stage.daemon.status("api").at("handshakes").at("left"), 0) << "they trusted us, and asked";
+}
+
+TEST(InterceptedClient, that_leaves_under_way_ends_its_request_at_the_origin) {
+  Intercepted stage;
+  std::atomic<int> ended = 0;
+  stage.origin.otherwise([&](Visit& visit) { ended += visit.sees_the_end() ? 1 : 0; });
+  for (const bool by_reset : {false, true}) {
+    const auto client = stage.open();
+    const std::size_t before = stage.origin.count();
+    client->send(stage.request("/"));
+    ASSERT_TRUE(stage.origin.await(before + 1));
+    by_reset ? client->reset() : client->close();
+  }
+  EXPECT_TRUE(eventually([&] { return ended == 2; }));
+  EXPECT_TRUE(stage.daemon.await_in_flight("api", 0));
+}
+
+TEST(InterceptedClient, that_logs_in_a_connection_has_it_for_itself) {
+  Intercepted stage;
+  stage.origin.otherwise(scripts::logs_in("NTLM"));
+  const auto one = stage.open(), two = stage.open(), stranger = stage.open();
+  const auto ask = [&](TlsCaller& client, const std::string& path, const std::string& authorization = "") {
+    client.send(stage.request(path, authorization.empty() ? "" : "Authorization: NTLM " + authorization + "\r\n"));
+    return client.reply();
+  };
+  for (TlsCaller* client : {one.get(), two.get()}) {
+    const std::string path = client == one.get() ? "/one" : "/two";
+    EXPECT_EQ(ask(*client, path).status, 401);
+    EXPECT_EQ(ask(*client, path, "one").status, 401);
+    EXPECT_EQ(ask(*client, path, "three").body, "welcome");
+    EXPECT_EQ(ask(*client, path).body, "known");
+  }
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*stranger, "/other").status, 401) << "a stranger is nobody";
+  std::map<std::size_t, std::set<std::string>> by_connection;
+  for (const auto& seen : stage.origin.seen()) {
+    if (seen.fields.has("authorization")) by_connection[seen.connection].insert(seen.target);
+  }
+  ASSERT_EQ(by_connection.size(), 2U);
+  for (const auto& seen : stage.origin.seen()) {
+    if (const auto whose = by_connection.find(seen.connection); whose != by_connection.end() && seen.nth > 1) {
+      EXPECT_TRUE(whose->second.contains(seen.target)) << seen.target;
+    }
+  }
+}
+
+// What nobody may learn, and who asks.
+
+TEST(InterceptedSecrets, are_written_nowhere) {
+  Intercepted stage;
+  const std::string kSecret = "s3cr3t-of-mine";
+  const auto client = stage.open();
+  const std::string lines = "Authorization: Bearer " + kSecret + "\r\nCookie: a=" + kSecret + "\r\n";
+  client->send(stage.request("/fine?key=" + kSecret, lines));
+  EXPECT_EQ(client->reply().status, 200);
+  EXPECT_THAT(stage.origin.seen().at(0).head, HasSubstr("GET /fine?key=" + kSecret));
+  client->send("GET /?" + kSecret + " HTTP/1.1\r\nHost: other.test\r\n" + lines + "\r\n");
+  EXPECT_EQ(client->reply().status, 421);
+  client->send("GET /?" + kSecret + " HTTP/1.1\r\n" + lines + "\r\n");
+  EXPECT_EQ(client->reply().status, 400);
+  ASSERT_EQ(stage.daemon.await_events(2, "refused").size(), 2U);
+  std::string all =
+      stage.daemon.diagnostics() + stage.daemon.admin("/status").body + stage.daemon.admin("/metrics").body;
+  for (const auto& event : stage.daemon.events()) all += event.dump();
+  EXPECT_THAT(all, Not(HasSubstr(kSecret)));
+  EXPECT_THAT(all, Not(HasSubstr("PRIVATE KEY")));
+}
+
+TEST(InterceptedUser, is_named_by_the_connect_and_never_to_the_origin) {
+  const test::Authority folder;
+  const std::string users = folder.folder() + "/users";
+  std::ofstream(users) << "ann:$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n";  // open sesame
+  Intercepted stage({.access = "users: " + users});
+  Client nobody(stage.daemon.port());
+  nobody.send("CONNECT " + stage.at() + " HTTP/1.1\r\nHost: " + stage.at() + "\r\n\r\n");
+  expect_own_answer(nobody.reply(), {407}, "http_request_denied");
+  const std::string ann = "Proxy-Authorization: Basic YW5uOm9wZW4gc2VzYW1l\r\n";
+  const auto client = stage.connect(stage.trusting(), "good.test", ann);
+  ASSERT_TRUE(client->shake());
+  for (int i = 0; i < 2; ++i) stage.expect_served(*client);
+  for (const auto& seen : stage.origin.seen()) EXPECT_THAT(seen.head, Not(HasSubstr("roxy-")));
+  for (const auto& event : stage.daemon.await_events(2, "complete")) EXPECT_EQ(event.at("user"), "ann");
+  EXPECT_FALSE(stage.connect({.host = "good.test"}, "good.test", ann)->shake()) << "a client that trusts nobody";
+  const auto failed = stage.daemon.await_events(1, "gone");
+  ASSERT_EQ(failed.size(), 1U);
+  EXPECT_EQ(failed[0].at("user"), "ann");
+  std::ofstream(users) << "ben:$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n";
+  ASSERT_TRUE(stage.daemon.reloads());
+  client->send(stage.request("/"));
+  expect_own_answer(client->reply(), {407}, "http_request_denied");
+  EXPECT_EQ(stage.origin.count(), 2U) << "ann is let in no more";
+}
+
+}  // namespace
+}  // namespace penstock::trial

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+// SIGHUP with a good file: upstreams, limits and access change at once, and nobody who waits, flies or stays connected
+// is any the worse.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <atomic>
+#include <deque>
+#include <fstream>
+#include <mutex>
+#include <utility>
+
+#include "support/name_server.h"
+#include "support/tls_server.h"
+#include "system/limited.h"
+#include "system/tunnels.h"
+
+namespace penstock::trial {
+namespace {
+
+TEST(ReloadedLimit, that_is_higher_lets_those_go_who_waited_for_the_old) {
+  Limited stage(
+      "queue: { maxWait: 24h }, limits: [{ tokenBucket: { capacity: 1, refillAmount: 1, refillFrequency: 1h } }]");
+  stage.send_one("/first");
+  stage.send_one("/second");
+  stage.send_one("/third");
+  ASSERT_TRUE(stage.daemon.await_pending("api", 2));
+  ASSERT_TRUE(
+      stage.daemon.reloads(api("limits: [{ tokenBucket: { capacity: 100, refillAmount: 1, refillFrequency: 1ms } }]")));
+  stage.expect_all_served();
+  EXPECT_EQ(stage.origin.count(), 3u);
+  EXPECT_EQ(stage.daemon.await_events(3, "dispatch").at(1).at("path"), "/second");
+}
+
+TEST(ReloadedLimit, that_is_new_or_lower_holds_from_then_on) {
+  Limited stage("maxConcurrent: 64");
+  stage.send(5);
+  stage.expect_all_served();
+  ASSERT_TRUE(stage.daemon.reloads(api("queue: { maxWait: 24h }, limits: [{ counter: { max: 2, period: 1h } }]")));
+  for (int i = 0; i < 5; ++i) stage.send_one("/later");
+  ASSERT_TRUE(stage.daemon.await_pending("api", 3));
+  EXPECT_EQ(stage.arrivals("/later").size(), 2u);
+  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 64"))) << "and is gone again";
+  stage.expect_all_served();
+  EXPECT_EQ(stage.arrivals("/later").size(), 5u);
+}
+
+TEST(ReloadedLimit, keeps_what_it_remembers_and_its_name_in_events) {
+  Limited stage("queue: { maxWait: 24h }, limits: [{ counter: { max: 3, period: 1h } }]");
+  stage.send(3);
+  stage.expect_all_served();
+  ASSERT_TRUE(
+      stage.daemon.reloads(api("queue: { maxWait: 24h }, limits: [{ pacer: { qps: 1000, maxBurst: 100 } }, { counter: "
+                               "{ max: 4, period: 1h } }]")));
+  stage.send_one("/fourth");
+  stage.send_one("/fifth");
+  ASSERT_TRUE(stage.daemon.await_pending("api", 1)) << "three of the four had left before";
+  ASSERT_TRUE(stage.daemon.reloads(api("limits: [{ counter: { max: 5, period: 1h } }]")));
+  stage.expect_all_served();
+  EXPECT_EQ(stage.origin.count(), 5u);
+  EXPECT_EQ(stage.limited_by(5, "dispatch").back(), "counter");
+}
+
+/// So many held by the origin, and so many pending.
+void expect_at(const Limited& stage, std::size_t in_flight, std::size_t pending) {
+  EXPECT_TRUE(stage.daemon.await_in_flight("api", in_flight)) << stage.daemon.status("api");
+  EXPECT_TRUE(stage.daemon.await_pending("api", pending)) << stage.daemon.status("api");
+}
+
+TEST(ReloadedConcurrency, that_is_lower_starts_nobody_until_enough_have_landed) {
+  Limited stage("maxConcurrent: 10");
+  stage.origin.otherwise(scripts::held());
+  for (int i = 0; i < 24; ++i) stage.send_one("/" + std::to_string(i));
+  ASSERT_TRUE(stage.origin.await(10));
+  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 2")));
+  expect_at(stage, 10, 14);
+  stage.origin.release(8);
+  expect_at(stage, 2, 14);
+  EXPECT_EQ(stage.origin.count(), 10u) << "eight have landed, and nobody has taken their places";
+  stage.origin.release(1);
+  ASSERT_TRUE(stage.origin.await(11));
+  expect_at(stage, 2, 13);
+  EXPECT_EQ(stage.daemon.metric("penstock_max_concurrent", "\"api\""), 2);
+  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 50")));
+  ASSERT_TRUE(stage.origin.await(24)) << "all who waited, at once";
+  expect_at(stage, 15, 0);
+  stage.origin.release_all();
+  stage.expect_all_served();
+  EXPECT_EQ(stage.origin.most_at_once(), 15u);
+}
+
+/// An origin that counts how many are with it, over stretches of the test's choosing.
+struct Counting {
+  Origin::Script script() {
+    return [this](Visit& visit) {
+      come();
+      std::this_thread::sleep_for(1ms);
+      go();
+      visit.answer(200, "counted");
+    };
+  }
+  void come() {
+    const std::lock_guard lock(mutex_);
+    most_ = std::max(most_, ++here_);
+  }
+  void go() {
+    const std::lock_guard lock(mutex_);
+    --here_;
+    ++served;
+  }
+  /// Since it was last asked.
+  int most() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(most_, 0);
+  }
+  bool await_more(int count) const {
+    return eventually([this, until = served + count] { return served >= until; });
+  }
+  std::atomic<int> served = 0;
+
+ private:
+  std::mutex mutex_;
+  int here_ = 0, most_ = 0;
+};
+
+TEST(ReloadedConcurrency, converges_under_load) {
+  Counting counting;
+  Limited stage("maxConcurrent: 10");
+  stage.origin.otherwise(counting.script());
+  std::atomic<bool> stopping = false;
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 24; ++i) {
+    threads.emplace_back([&] {
+      Client client(stage.daemon.port());
+      while (!stopping) {
+        client.send(get(stage.url("/")));
+        if (client.reply().status != 200) ++failed;
+      }
+    });
+  }
+  for (const int most : {2, 50, 2, 10, 1}) {
+    SCOPED_TRACE(most);
+    EXPECT_TRUE(stage.daemon.reloads(api("maxConcurrent: " + std::to_string(most))));
+    EXPECT_TRUE(eventually([&] { return stage.daemon.status("api").at("inFlight") <= most; }));
+    counting.most();
+    EXPECT_TRUE(counting.await_more(100));
+    EXPECT_LE(counting.most(), most);
+  }
+  stopping = true;
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  expect_at(stage, 0, 0);
+}
+
+/// Asks over so many connections at once, again and again; how many answers were no successes.
+int ask_at_once(const Stage& stage, int connections, int rounds) {
+  std::deque<Client> clients;
+  for (int i = 0; i < connections; ++i) clients.emplace_back(stage.daemon.port());
+  int failed = 0;
+  for (int i = 0; i < rounds; ++i) {
+    for (auto& client : clients) client.send(get(stage.url("/")));
+    for (auto& client : clients) failed += client.reply().status == 200 ? 0 : 1;
+  }
+  return failed;
+}
+
+TEST(ReloadedConcurrency, is_kept_and_forgets_nobody_though_the_loop_stalls) {
+  Counting counting;
+  Limited stage("maxConcurrent: 10");
+  stage.origin.otherwise(counting.script());
+  std::atomic<int> failed = 0, busy = 4;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      failed += ask_at_once(stage, 8, 25);
+      --busy;
+    });
+  }
+  for (int i = 0; busy > 0; ++i) {
+    stage.daemon.signal(SIGSTOP);
+    std::this_thread::sleep_for(200ms);  // the stall itself
+    stage.daemon.write_file(stage.daemon.text_with(api("maxConcurrent: 10, rate: " + std::to_string(9000 + i) + "/s")));
+    stage.daemon.signal(SIGHUP);
+    stage.daemon.signal(SIGCONT);
+    eventually([&, until = counting.served + 100] { return counting.served >= until || busy == 0; });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_LE(counting.most(), 10);
+  EXPECT_GE(stage.daemon.metric("penstock_config_reloads_total", "result=\"success\""), 1);
+  expect_at(stage, 0, 0);
+}
+
+TEST(Reload, keeps_those_who_wait_in_their_order) {
+  Limited stage("maxConcurrent: 1");
+  stage.origin.on("/held", scripts::held());
+  stage.send_one("/held");
+  for (int i = 0; i < 30; ++i) {
+    stage.send_one("/" + std::to_string(i));
+    if (i % 3 == 0) {
+      ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 1, rate: " + std::to_string(1000 + i) + "/s")));
+    }
+  }
+  expect_at(stage, 1, 30);
+  stage.origin.release();
+  stage.expect_all_served();
+  const auto seen = stage.origin.seen();
+  ASSERT_EQ(seen.size(), 31u);
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(seen[i + 1].target, "/" + std::to_string(i));
+}
+
+TEST(ReloadedUpstreams, that_are_new_hold_newcomers_to_their_own_settings) {
+  Stage stage;
+  stage.origin.otherwise(scripts::held());
+  Client before(stage.daemon.port());
+  before.send(get(stage.url("/before")));
+  ASSERT_TRUE(stage.origin.await(1));
+  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 1")));
+  Client first(stage.daemon.port()), second(stage.daemon.port());
+  first.send(get(stage.url("/first")));
+  ASSERT_TRUE(stage.origin.await(2));
+  second.send(get(stage.url("/second")));
+  ASSERT_TRUE(stage.daemon.await_pending("api", 1));
+  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("inFlight"), 1) << "it belongs where it was";
+  stage.origin.release_all();
+  for (auto* client : {&before, &first, &second}) EXPECT_EQ(client->reply().status, 200);
+  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\",upstream=\"api\""), 2);
+}
+
+TEST(ReloadedUpstreams, that_are_gone_serve_who_is_there_and_are_forgotten) {
+  Limited stage("maxConcurrent: 1");
+  stage.origin.otherwise(scripts::held());
+  for (int i = 0; i < 3; ++i) stage.send_one("/" + std::to_string(i));
+  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
+  Client newcomer(stage.daemon.port());
+  newcomer.send(get(stage.url("/newcomer")));
+  ASSERT_TRUE(stage.origin.await(2)) << "nobody waits for an upstream that is gone";
+  expect_at(stage, 1, 2);
+  stage.origin.release_all();
+  stage.expect_all_served();
+  EXPECT_EQ(newcomer.reply().status, 200);
+  const auto complete = stage.daemon.await_events(4, "complete");
+  EXPECT_EQ(std::ranges::count_if(complete, [](auto& event) { return event.at("upstream") == "api"; }), 3);
+  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
+  EXPECT_TRUE(stage.daemon.status("api").is_null());
+  EXPECT_THAT(stage.daemon.admin("/metrics").body, testing::Not(testing::HasSubstr("upstream=\"api\"")));
+}
+
+TEST(ReloadedUpstreams, that_come_back_find_those_who_still_wait) {
+  Limited stage("maxConcurrent: 1");
+  stage.origin.otherwise(scripts::held());
+  for (int i = 0; i < 3; ++i) stage.send_one("/" + std::to_string(i));
+  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
+  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 2")));
+  ASSERT_TRUE(stage.origin.await(2));
+  stage.send_one("/last");
+  expect_at(stage, 2, 2);
+  stage.origin.release_all();
+  stage.expect_all_served();
+  EXPECT_EQ(stage.daemon.await_events(4, "dispatch").at(3).at("path"), "/last");
+  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\",upstream=\"api\""), 4);
+}
+
+TEST(ReloadedUpstreams, are_counted_by_their_names_in_whatever_order_they_stand) {
+  const std::string a = "  a: { match: 127.0.0.1/a, rate: 1000/s }\n", b = "  b: { match: 127.0.0.1/b }\n",
+                    c = "  c: { match: 127.0.0.1/c, limits: [{ counter: { max: 9, period: 1h } }] }\n";
+  Stage stage({.yaml = "upstreams:\n" + a + b});
+  const auto fetch_all = [&] {
+    for (const char* path : {"/a", "/b", "/b", "/c", "/c", "/c"}) ASSERT_EQ(stage.fetch(path).status, 200);
+  };
+  const auto successes = [&](const std::string& upstream) {
+    return stage.daemon.metric("penstock_requests_total", "outcome=\"success\",upstream=\"" + upstream + "\"");
+  };
+  fetch_all();
+  ASSERT_TRUE(stage.daemon.reloads("upstreams:\n" + c + b + a));
+  fetch_all();
+  EXPECT_EQ(successes("a"), 2);
+  EXPECT_EQ(successes("b"), 4);
+  EXPECT_EQ(successes("c"), 3);
+  EXPECT_EQ(stage.daemon.status("b").at("totals").at("success"), 4);
+  ASSERT_TRUE(stage.daemon.reloads("upstreams:\n" + c));
+  fetch_all();
+  EXPECT_EQ(successes("c"), 6);
+  EXPECT_EQ(successes("*"), 6) << "c before there was one, then a and b";
+  const auto events = stage.daemon.await_events(18, "complete");
+  ASSERT_EQ(events.size(), 18u);
+  EXPECT_EQ(events[11].at("upstream"), "c");
+  EXPECT_EQ(events[12].at("upstream"), stage.origin.host());
+}
+
+/// Held, and then answered with this Location.
+Origin::Script leads_to(std::string location) {
+  return [location = std::move(location)](Visit& visit) {
+    visit.read_body();
+    visit.hold();
+    visit.answer(302, "", "Location: " + location + "\r\n");
+  };
+}
+
+TEST(ReloadedUpstreams, are_known_to_a_client_as_they_were_when_it_asked) {
+  Origin plain;
+  test::Authority authority;
+  test::TlsServer server(authority.issue());
+  Origin secure(server.wrap());
+  plain.otherwise(leads_to(plain.url("/base/next")));
+  secure.otherwise(leads_to(secure.url("/below/next")));
+  const Daemon daemon({.yaml = "upstreams:\n  old: { baseUrl: '" + plain.url("/base") + "' }\n  tls: { match: '" +
+                               secure.host() + "/below', https: originate, tls: { ca: '" + authority.file() +
+                               "' } }\n"});
+  Client gateway(daemon.port()), originated(daemon.port());
+  gateway.send("GET /@old/x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  originated.send(get("http://" + secure.host() + "/below/x"));
+  ASSERT_TRUE(plain.await(1));
+  ASSERT_TRUE(secure.await(1));
+  for (const char* name : {"one", "two", "three"}) {
+    ASSERT_TRUE(
+        daemon.reloads("upstreams: { "s + name + ": { baseUrl: 'http://another.test/elsewhere/far/away' } }\n"));
+  }
+  plain.release();
+  secure.release();
+  EXPECT_EQ(gateway.reply().field("location"), "/@old/next");
+  EXPECT_EQ(originated.reply().field("location"), "http://" + secure.host() + "/below/next");
+}
+
+TEST(ReloadedUpstreams, of_another_name_begin_anew) {
+  Limited stage("maxConcurrent: 1");
+  stage.origin.otherwise(scripts::held());
+  stage.send_one("/old");
+  stage.send_one("/waits");
+  ASSERT_TRUE(stage.daemon.reloads("upstreams:\n  renamed: { match: [127.0.0.1], maxConcurrent: 1 }\n"));
+  Client newcomer(stage.daemon.port());
+  newcomer.send(get(stage.url("/new")));
+  ASSERT_TRUE(stage.daemon.await_in_flight("renamed", 1));
+  expect_at(stage, 1, 1);
+  stage.origin.release_all();
+  stage.expect_all_served();
+  EXPECT_EQ(newcomer.reply().status, 200);
+}
+
+TEST(Reload, leaves_bodies_streaming_both_ways) {
+  constexpr std::size_t kHalf = 1'000'000;
+  Stage stage;
+  stage.origin.on("/down", [](Visit& visit) {
+    visit.read_body();
+    visit.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(2 * kHalf) + "\r\n\r\n" + pattern(0, kHalf));
+    visit.hold();
+    visit.last(pattern(kHalf, kHalf));
+  });
+  stage.origin.on("/up", scripts::echoes());
+  Client down(stage.daemon.port()), up(stage.daemon.port());
+  down.send(get(stage.url("/down")));
+  const std::string upload = with_body("POST", stage.url("/up"), pattern(0, 2 * kHalf));
+  up.send(upload.substr(0, kHalf));
+  ASSERT_TRUE(stage.origin.await(2));
+  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 1 }\n" + shut_for("deny: [127.0.0.1]")));
+  stage.origin.release();
+  up.send(upload.substr(kHalf));
+  for (auto* client : {&down, &up}) {
+    const Reply reply = client->reply();
+    EXPECT_TRUE(reply.whole);
+    EXPECT_TRUE(reply.body == pattern(0, 2 * kHalf));
+  }
+}
+
+TEST(ReloadedTimeouts, hold_for_what_is_in_flight) {
+  Stage stage;
+  stage.origin.otherwise(scripts::held());
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/")));
+  ASSERT_TRUE(stage.origin.await(1));
+  ASSERT_TRUE(stage.daemon.reloads("defaults: { timeouts: { firstByte: 100ms } }\n"));
+  const Reply reply = client.reply();
+  expect_own_answer(reply, {504}, "http_response_timeout");
+  EXPECT_THAT(reply.reason, testing::HasSubstr("100 ms"));
+  stage.origin.release_all();
+}
+
+TEST(ReloadedCaps, hold_for_connections_that_are_open) {
+  Stage stage;
+  Client client(stage.daemon.port());
+  const std::string large = "X-Large: " + std::string(2000, 'x') + "\r\n";
+  client.send(get(stage.url("/1"), large));
+  EXPECT_EQ(client.reply().status, 200);
+  client.send(get(stage.url("/2"), large).substr(0, 1500));
+  ASSERT_TRUE(stage.daemon.reloads("caps: { headerBytes: 1KiB }\n"));
+  client.send(get(stage.url("/2"), large).substr(1500));
+  expect_refusal(client, {431});
+  EXPECT_EQ(stage.origin.count(), 1u);
+}
+
+TEST(ReloadedFiles, of_a_tls_identity_are_read_anew) {
+  test::Authority before, after;
+  test::TlsServer old_server(before.issue()), new_server(after.issue());
+  Origin old_origin(old_server.wrap()), new_origin(new_server.wrap());
+  const std::string file = new_folder() + "/authority.pem";
+  const auto trust = [&](const test::Authority& whom) { std::ofstream(file) << std::ifstream(whom.file()).rdbuf(); };
+  trust(before);
+  const std::string yaml = "upstreams: { \"*\": { tls: { ca: \"" + file + "\" } } }\n";
+  Stage stage({.yaml = yaml});
+  EXPECT_EQ(stage.ask(get(old_origin.url())).status, 200);
+  expect_own_answer(stage.ask(get(new_origin.url())), {502}, "tls_certificate_error");
+  trust(after);
+  ASSERT_TRUE(stage.daemon.reloads(yaml));
+  EXPECT_EQ(stage.ask(get(new_origin.url())).status, 200);
+  expect_own_answer(stage.ask(get(old_origin.url())), {502}, "tls_certificate_error");
+  EXPECT_EQ(old_origin.count(), 1u) << "nor is the connection used that was kept";
+  std::filesystem::remove_all(std::filesystem::path(file).parent_path());
+}
+
+TEST(Reload, counts_shows_what_is_in_force_and_opens_the_event_log_anew) {
+  Stage stage;
+  EXPECT_EQ(stage.daemon.metric("penstock_config_reloads_total"), 0);
+  EXPECT_THAT(stage.daemon.admin("/metrics").body,
+              testing::HasSubstr("penstock_config_reloads_total{result=\"failed\"} 0"));
+  const std::string events = std::filesystem::path(stage.daemon.file()).parent_path() / "events";
+  std::filesystem::rename(events, events + ".1");
+  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 7")));
+  EXPECT_EQ(stage.daemon.metric("penstock_config_reloads_total", "result=\"success\""), 1);
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(events); }));
+  const Json shown = Json::parse(stage.daemon.admin("/status").body).at("configuration");
+  EXPECT_EQ(shown.at("upstreams")[0].at("name"), "api");
+  EXPECT_EQ(shown.at("upstreams")[0].at("maxConcurrent"), 7);
+  EXPECT_EQ(shown.at("proxy").at("listen"), stage.daemon.host()) << "the port that was really bound";
+}
+
+TEST(Reload, changes_the_grace_of_the_end) {
+  Stage stage({.grace = "1h", .is_clean = false});
+  stage.origin.otherwise(scripts::held());
+  Client client(stage.daemon.port());
+  client.send(get(stage.url("/")));
+  ASSERT_TRUE(stage.origin.await(1));
+  std::string text = stage.daemon.text_with("");
+  text.replace(text.find("1h"), 2, "1ms");
+  stage.daemon.write_file(text);
+  ASSERT_TRUE(stage.daemon.reloads());
+  stage.daemon.signal(SIGTERM);
+  EXPECT_EQ(client.reply().status, 503);
+  EXPECT_TRUE(stage.daemon.exit_code());
+  stage.origin.release_all();
+}
+
+}  // namespace
+}  // namespace penstock::trial
