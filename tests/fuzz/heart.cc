@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heart under calls that the input chooses: arrivals, landings, leavings, repetitions, pauses, answers that take
+// their time, under limits of every kind. Beside it a model that knows only what must hold after every call.
+#include <optional>
+#include <span>
+
+#include "flow/upstream.h"
+#include "fuzz/watched_booker.h"
+
+namespace penstock::flow {
+namespace {
+
+enum class State { waiting, flying, returned, over };
+
+struct Known {
+  State state = State::waiting;
+  std::size_t group = 0;
+  int weight = 1;
+  Time arrived = 0, deadline = 0;
+  Ticket ticket;
+};
+
+struct Line {
+  std::vector<std::size_t> returned, waiting;
+  bool empty() const { return returned.empty() && waiting.empty(); }
+  std::vector<std::size_t>& first() { return returned.empty() ? waiting : returned; }
+};
+
+class Trial {
+ public:
+  explicit Trial(fuzz::Choices& choices)
+      : choices_(choices),
+        settings_(any_settings()),
+        limits_(any_limits()),
+        booker_(limits_, choices.one_in(2)),
+        upstream_(settings_, booker_) {}
+
+  void run() {
+    for (int steps = 0; steps < 400 && choices_.any(); ++steps) step();
+    for (int steps = 0; steps < 4'000 && !finished(); ++steps) finish_one();
+    must(finished() && upstream_.idle(), "everybody is served or refused in the end");
+    for (const auto& limit : limits_) check_kept(limit);
+  }
+
+ private:
+  static constexpr std::size_t kMostSlots = 4;
+  Settings any_settings() {
+    constexpr std::array<std::size_t, 4> kPending{0, 1, 8, 1000};
+    constexpr std::array<Time, 4> kWaits{0, 20'000, 1'000'000, 30'000'000};
+    return {static_cast<int>(1 + choices_.below(4)), kPending[choices_.below(4)], kWaits[choices_.below(4)]};
+  }
+  std::vector<LimitConfig> any_limits() {
+    std::vector<LimitConfig> limits;
+    for (unsigned n = choices_.below(4); n > 0; --n) limits.push_back(any_limit(choices_));
+    for (std::size_t i = 0; i < limits.size(); ++i) limits[i].name = std::to_string(i);
+    return limits;
+  }
+
+  // ---- what happens ----
+
+  void step() {
+    switch (choices_.below(13)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: return arrive();
+      case 4:
+      case 5: return on_one_of(State::flying, &Trial::land);
+      case 6: return on_one_of(static_cast<State>(choices_.below(3)), &Trial::leave);
+      case 7: return on_one_of(State::flying, &Trial::again);
+      case 8: return pause();
+      case 9: return answer_all(), advance();
+      case 10: return change();
+      default: return pass_time();
+    }
+  }
+
+  void arrive() {
+    constexpr std::array<Time, 6> kWaits{0, 500, 60'000, 3'600'000'000, -1, -1};
+    const unsigned how = choices_.byte();
+    const Time wait = kWaits[how % 6];
+    const auto max_wait = wait < 0 ? std::nullopt : std::optional(wait);
+    const std::size_t id = known_.size(), group = how / 6 % 3;
+    const int weight = how % 4 == 0 ? static_cast<int>(1 + how / 18 % 3) : 1;
+    const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
+    known_.push_back({State::waiting, group, weight, now_, now_ + std::max(patience, booker_.patience()), {}});
+    lines_[group].waiting.push_back(id);
+    const Newcomer newcomer{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait};
+    const Ticket ticket = upstream_.arrive(now_, newcomer, commands_);
+    known_[id].ticket = ticket;
+    check();
+  }
+  void land(std::size_t id) {
+    known_[id].state = State::over;
+    upstream_.land(now_, known_[id].ticket, commands_);
+    check();
+  }
+  void leave(std::size_t id) {
+    if (known_[id].state != State::flying) forget(id);
+    known_[id].state = State::over;
+    upstream_.leave(now_, known_[id].ticket, commands_);
+    check();
+    upstream_.leave(now_, known_[id].ticket, commands_);  // a dead ticket
+    must(commands_.start.empty() && commands_.refuse.empty(), "a dead ticket moves nothing");
+    check();
+  }
+  void again(std::size_t id) {
+    known_[id].state = State::returned;
+    lines_[known_[id].group].returned.push_back(id);
+    upstream_.again(now_, known_[id].ticket, commands_);
+    check();
+  }
+  void pause() {
+    const unsigned how = choices_.byte();
+    booker_.pause(now_, kGroups[how % 3], now_ + 1'000 * (how / 3));
+  }
+
+  /// Of the settings alone: the limits begin anew with what they have counted.
+  void change() {
+    constexpr std::array<LimitIndex, 3> kSame{0, 1, 2};
+    most_slots_ = std::max(most_slots_, slots());
+    most_pending_ = std::max({most_pending_, settings_.max_pending, upstream_.pending()});
+    settings_ = any_settings();
+    booker_.change(now_, limits_);
+    upstream_.change(now_, settings_, std::span(kSame).first(limits_.size()), commands_);
+    for (const auto& refusal : commands_.refuse)
+      must(refusal.why != Refused::queue_full, "nobody is thrown out for it");
+    check();
+  }
+
+  void on_one_of(State state, void (Trial::*act)(std::size_t)) {
+    const std::size_t from = known_.empty() ? 0 : choices_.byte() % known_.size();
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const std::size_t id = (from + i) % known_.size();
+      if (known_[id].state == state) return (this->*act)(id);
+    }
+  }
+
+  /// Sometimes everything at its time, sometimes late for what was due meanwhile.
+  void pass_time() {
+    constexpr std::array<Time, 8> kSteps{1, 100, 1'000, 5'000, 20'000, 50'000, 300'000, 2'000'000};
+    const unsigned how = choices_.byte();
+    const Time end = now_ + kSteps[how % 8];
+    for (int i = 0; how / 8 % 3 > 0 && i < 500; ++i) {
+      const auto wake = upstream_.wake_at();
+      if (!wake || *wake > end) break;
+      now_ = *wake;
+      advance();
+    }
+    now_ = std::max(now_, end);
+    if (how / 24 % 2) answer_all();
+    advance();
+  }
+  void advance() {
+    upstream_.advance(now_, commands_);
+    check(true);
+  }
+  void answer_all() {
+    for (auto& lane : booker_.lanes) {
+      if (lane.asking.count == 0) continue;
+      const Ask ask = std::exchange(lane.asking, Ask{.count = 0});
+      Booking answer;
+      booker_.answer(now_, ask, answer);
+      upstream_.answer(now_, ask.group, answer, commands_);
+      check();
+    }
+  }
+
+  bool finished() const {
+    return !booker_.somebody_asks() && std::ranges::all_of(known_, [](auto& one) { return one.state == State::over; });
+  }
+  void finish_one() {
+    answer_all();
+    on_one_of(State::flying, &Trial::land);
+    if (const auto wake = upstream_.wake_at()) now_ = std::max(now_, *wake);
+    advance();
+  }
+
+  // ---- what must hold ----
+
+  void check(bool settled = false) {
+    for (const auto& refusal : commands_.refuse) check_refusal(refusal);
+    for (const auto& start : commands_.start) check_start(start);
+    commands_.clear();
+    check_counts();
+    for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(i);
+    must(!settled || upstream_.wake_at().value_or(now_ + 1) > now_, "it wakes for what is ahead");
+  }
+  void check_refusal(const Commands::Refuse& refusal) {
+    Known& one = known_[refusal.id];
+    must(one.state == State::waiting, "who is refused waits");
+    forget(refusal.id);
+    one.state = State::over;
+    must(refusal.waited == now_ - one.arrived, "it is said how long it waited");
+    must(refusal.retry_after >= 1 && refusal.retry_after <= 3600, "it is said when to come again");
+  }
+  void check_start(const Commands::Start& start) {
+    Known& one = known_[start.id];
+    Line& line = lines_[one.group];
+    must(!line.empty() && line.first().front() == start.id, "first come, first served");
+    must(one.state == State::returned || now_ <= one.deadline, "nobody takes off after its deadline");
+    must(start.departure.at <= now_ && start.departure.weight >= one.weight, "nor before its departure, nor with less");
+    line.first().erase(line.first().begin());
+    one.state = State::flying;
+    WatchedBooker::take(booker_.lanes[one.group], start.departure);
+    taken_[one.group].push_back(start.departure);
+  }
+  void check_counts() {
+    std::size_t pending = 0, in_flight = 0;
+    for (const Known& one : known_) {
+      pending += one.state == State::waiting;
+      in_flight += one.state == State::flying || one.state == State::returned;
+    }
+    must(upstream_.pending() == pending && upstream_.in_flight() == in_flight, "it counts who waits and who flies");
+    most_pending_ = std::max(std::min(most_pending_, pending), settings_.max_pending);
+    must(pending <= most_pending_ || booker_.somebody_asks(), "no more wait than may");
+    must(pending <= most_pending_ + kMostSlots * kMostSlots, "but for those who hear at once whether they start");
+    const std::size_t held = upstream_.slots_held();
+    most_slots_ = std::max(std::min(most_slots_, held), slots());
+    must(held >= in_flight && held <= most_slots_, "no more fly than may");
+  }
+  std::size_t slots() const { return static_cast<std::size_t>(settings_.max_concurrent); }
+  /// How many permits are left to that lane; negative: there are too many.
+  int permits_left(std::size_t lane) const {
+    int left = 1'000'000;
+    for (const auto& limit : limits_) {
+      const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind);
+      if (semaphore) left = std::min(left, semaphore->capacity - holders(lane, limit.per));
+    }
+    return left;
+  }
+  int holders(std::size_t lane, LimitConfig::Per per) const {
+    const auto counts = [&](std::size_t group) { return group == lane || per == LimitConfig::Per::upstream; };
+    std::size_t holders = 0;
+    for (const Known& one : known_) holders += one.state == State::flying && counts(one.group);
+    for (std::size_t i = 0; i < kGroups.size(); ++i) holders += counts(i) ? booker_.lanes[i].outstanding.size() : 0;
+    return static_cast<int>(holders);
+  }
+  void check_lane(std::size_t i) const {
+    const Line& line = lines_[i];
+    const auto& lane = booker_.lanes[i];
+    const int permits = permits_left(i);
+    must(permits >= 0, "no more hold permits than there are");
+    must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
+    const bool served = !lane.outstanding.empty() || booker_.somebody_asks() || booker_.made_wait(now_, lane);
+    const bool can_go = upstream_.slots_held() < slots() && permits > 0;
+    must(line.empty() || served || !can_go, "who waits, waits for something");
+  }
+  void check_kept(const LimitConfig& limit) const {
+    std::vector<std::vector<Departure>> all(taken_.begin(), taken_.end());
+    if (limit.per == LimitConfig::Per::upstream) {
+      for (std::size_t i = 1; i < all.size(); ++i) all[0].insert(all[0].end(), all[i].begin(), all[i].end());
+      all.resize(1);
+    }
+    for (auto& taken : all) {
+      std::ranges::stable_sort(taken, {}, &Departure::at);
+      std::visit(Promise{taken}, limit.kind);
+    }
+  }
+  void forget(std::size_t id) {
+    auto& line = lines_[known_[id].group];
+    std::erase(known_[id].state == State::returned ? line.returned : line.waiting, id);
+  }
+
+  fuzz::Choices& choices_;
+  Settings settings_;
+  const std::vector<LimitConfig> limits_;
+  WatchedBooker booker_;
+  std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
+  Upstream upstream_;
+  Commands commands_;
+  Time now_ = 1'000'000'000;
+  std::vector<Known> known_;
+  std::array<Line, kGroups.size()> lines_;
+  std::array<std::vector<Departure>, kGroups.size()> taken_;
+};
+
+}  // namespace
+}  // namespace penstock::flow
+
+void penstock::fuzz::try_input(std::string_view input) {
+  Choices choices(input);
+  flow::Trial(choices).run();
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// For the fuzzer of the heart: limits that the input chooses, what each of them promises, and a LocalBooker that is
+// watched, and whose answers take their time if so wished.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "flow/local_booker.h"
+#include "fuzz/fuzz.h"
+
+namespace penstock::flow {
+
+using fuzz::must;
+
+inline constexpr std::array<std::string_view, 3> kGroups{"", "a", "b"};
+inline constexpr Instant kStart = 14'000 * 3'600e6;  // on an edge of every window here
+inline constexpr int kHeaviest = 3;
+
+inline std::size_t number_of(std::string_view group) { return group.empty() ? 0 : group == "a" ? 1 : 2; }
+
+inline LimitConfig any_limit(fuzz::Choices& choices) {
+  constexpr std::array<int, 4> kIntervals{20'000, 100'000, 500'000, 1'000'000};
+  const Duration interval(kIntervals[choices.below(4)]);
+  const int size = static_cast<int>(choices.below(8)) + 1, burst = static_cast<int>(choices.below(4));
+  const std::array<LimitConfig::Kind, 7> kinds{PacerConfig{.qps = size * 25.0, .max_burst = burst},
+                                               WindowConfig{size, interval},
+                                               WindowConfig{size, interval, true},
+                                               SlidingWindowConfig{size, interval},
+                                               TokenBucketConfig{size, 1 + burst, interval},
+                                               SemaphoreConfig{size},
+                                               CounterConfig{size, interval}};
+  LimitConfig limit{.kind = kinds[choices.below(kinds.size())]};
+  const unsigned how = choices.byte();
+  if (how % 3 == 1) limit.per = LimitConfig::Per::group;
+  if (how % 7 == 1) limit.mode = LimitConfig::Mode::refuse;
+  return limit;
+}
+
+/// Departures that were taken, of an upstream or of one group, ascending, against what one limit promises.
+struct Promise {
+  const std::vector<Departure>& taken;
+
+  template <typename Bound>
+  void at_most(Bound bound, const char* promise) const {
+    for (std::size_t first = 0; first < taken.size(); ++first) {
+      int units = 0;
+      for (std::size_t last = first; last < taken.size(); ++last) {
+        units += taken[last].weight;
+        must(units <= bound(static_cast<double>(taken[last].at - taken[first].at)), promise);
+      }
+    }
+  }
+  void operator()(const PacerConfig& pacer) const {
+    at_most([&](double length) { return pacer.qps * (length + 2) / 1e6 + pacer.max_burst + kHeaviest; }, "the pacer");
+  }
+  void operator()(const WindowConfig& window) const {
+    std::map<double, int> units;
+    for (const auto& departure : taken) {
+      const double number = std::floor((kStart + departure.at) / static_cast<double>(window.interval.count()));
+      must((units[number] += departure.weight) <= window.reservoir, "the window");
+    }
+  }
+  void operator()(const SlidingWindowConfig& sliding) const {
+    const double interval = static_cast<double>(sliding.interval.count()) + 2 * kGuard;
+    at_most([&](double length) { return length < interval ? sliding.max : 1e9; }, "the sliding window");
+  }
+  void operator()(const TokenBucketConfig& bucket) const {
+    const double period = static_cast<double>(bucket.refill_frequency.count());
+    at_most(
+        [&](double length) { return bucket.capacity + bucket.refill_amount * (std::floor((length + 1) / period) + 1); },
+        "the token bucket");
+  }
+  void operator()(const CounterConfig& counter) const {
+    const double period = static_cast<double>(counter.period.count());
+    at_most([&](double length) { return counter.max * (std::floor((length + 1) / period) + 2); }, "the counter");
+  }
+  void operator()(const SemaphoreConfig&) const {}  // of those in flight, looked at all the time
+};
+
+class WatchedBooker final : public Booker {
+ public:
+  struct Lane {
+    std::vector<Departure> outstanding;  // granted, neither taken nor given back
+    Ask asking{.count = 0};
+    Time held_until = 0;
+    Time told_until = 0;  // when it was last told to ask again
+  };
+
+  WatchedBooker(std::vector<LimitConfig> limits, bool slow) : local_(std::move(limits), kStart), slow_(slow) {}
+
+  bool ask(Time now, const Ask& ask, Booking& booking) override {
+    Lane& lane = of(ask.group);
+    must(lane.asking.count == 0 && ask.count > 0, "a lane asks once at a time, for something");
+    if (slow_) {
+      lane.asking = ask;
+      lane.asking.group = kGroups[number_of(ask.group)];
+    } else {
+      answer(now, ask, booking);
+    }
+    return !slow_;
+  }
+  /// What was asked, as things stand now.
+  void answer(Time now, const Ask& ask, Booking& booking) {
+    Lane& lane = of(ask.group);
+    local_.ask(now, ask, booking);
+    must(booking.departures.size() <= ask.count, "no more than was asked for");
+    for (const auto& departure : booking.departures) {
+      must(departure.at >= std::max(held_until_, lane.held_until), "nobody is booked within a pause");
+      must(departure.at >= now && departure.at <= now + kHorizon, "departures are near");
+      lane.outstanding.push_back(departure);
+    }
+    if (booking.departures.size() == ask.count) return;
+    if (booking.stop == Booking::Stop::turn) {
+      must(booking.ask_again > now, "time passes before one asks again");
+      (booking.scope == Booking::Scope::group ? lane.told_until : all_told_until_) = booking.ask_again;
+    } else if (booking.stop == Booking::Stop::refused) {
+      // Who was accepted, and came back, cannot be refused: while the refusal stands it is told to wait instead. What
+      // the others were told before, still for a while, stands beside it.
+      refused_until_ = std::max(refused_until_, std::max(booking.ask_again, now) + kHorizon);
+    }
+  }
+  Time patience() const override { return slow_ ? 50'000 : 0; }
+  LimitIndex forbids(int weight) const override { return local_.forbids(weight); }
+  Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
+    const Time at = local_.ahead(now, group, units, others);
+    must(at >= now, "an estimate lies ahead");
+    return at;
+  }
+  void give_back(Time now, std::string_view group, const Departure& departure) override {
+    take(of(group), departure);
+    local_.give_back(now, group, departure);
+  }
+  bool landed(Time now, std::string_view group) override { return local_.landed(now, group); }
+  void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
+    if (scope == Booking::Scope::group) of(group).told_until = now;
+    local_.nobody_waits(now, scope, group);
+  }
+  void pause(Time now, std::string_view group, Time until) override {
+    Time& held = group.empty() ? held_until_ : of(group).held_until;
+    held = std::max(held, until);
+    local_.pause(now, group, until);
+  }
+  void change(Time now, const std::vector<LimitConfig>& limits) override {
+    local_.change(now, limits);
+    all_told_until_ = refused_until_ = now;
+    for (Lane& lane : lanes) lane.told_until = now;
+  }
+  void adopt(Time now, std::string_view group, std::size_t departures) override {
+    local_.adopt(now, group, departures);
+  }
+  static void take(Lane& lane, const Departure& departure) {
+    const auto found = std::find(lane.outstanding.begin(), lane.outstanding.end(), departure);
+    must(found != lane.outstanding.end(), "what is taken or given back was granted to that lane");
+    lane.outstanding.erase(found);
+  }
+  bool somebody_asks() const {
+    return std::ranges::any_of(lanes, [](auto& lane) { return lane.asking.count > 0; });
+  }
+  bool made_wait(Time now, const Lane& lane) const {
+    return std::max({lane.told_until, all_told_until_, refused_until_}) > now;
+  }
+  Lane& of(std::string_view group) { return lanes[number_of(group)]; }
+
+  std::array<Lane, kGroups.size()> lanes;
+
+ private:
+  LocalBooker local_;
+  bool slow_;
+  Time held_until_ = 0, all_told_until_ = 0, refused_until_ = 0;
+};
+
+}  // namespace penstock::flow
