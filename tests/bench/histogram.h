@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Latencies of one measurement, counted in steps of a fifth of a microsecond. For bench_load only.
+// Latencies of one measurement, counted in steps of a fifth of a microsecond. For the loads only.
 #pragma once
 
 #include <algorithm>

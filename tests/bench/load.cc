@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "bench/answer.h"
+#include "bench/cues.h"
 #include "bench/histogram.h"
 #include "bench/sockets.h"
 
@@ -36,13 +36,6 @@ constexpr std::string_view kUsage =
 constexpr int kPatienceMs = 30'000;
 constexpr std::size_t kRoomForHead = 4096;
 constexpr int kOpenedPerMillisecond = 5;  // slower than any proxy accepts, so that no listener's backlog overflows
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
 struct Task {
   std::uint16_t proxy_port = 0;
@@ -152,17 +145,6 @@ class Load {
   std::size_t answered_ = 0;
   double elapsed_ = 0;
 };
-
-void say(const char* line) {
-  std::puts(line);
-  std::fflush(stdout);
-}
-
-void wait_for_a_line() {
-  for (int character = 0; (character = std::getchar()) != '\n';) {
-    if (character == EOF) std::exit(0);
-  }
-}
 
 void loop(const Task& task, double warm_up, double seconds) {
   Load load(task);

@@ -57,6 +57,10 @@ def measure(bench, proxy, origin, clients, warm_up, seconds):
     proxy.empty_log()
     with bench.load("loop", proxy.port, origin, clients, warm_up, seconds) as load:
         result, spent = told(proxy, load, load, origin)
+    return sample_of(proxy, result, spent)
+
+
+def sample_of(proxy, result, spent):
     proxy.check()
     check_log(proxy, result["with_warm_up"])
     elapsed = result["seconds"]

@@ -25,10 +25,16 @@ def allow_open_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
+_held_ports = []
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Bound here until we end, without listening: a server, which sets SO_REUSEADDR, may have it, and nobody else."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    _held_ports.append(held)
+    return held.getsockname()[1]
 
 
 def until(condition, what):

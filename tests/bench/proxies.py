@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 
-from processes import Failed, Process, Server, free_port
+from processes import Failed, Process, Server, free_port, until
 
 PEERS = pathlib.Path(__file__).resolve().parent / "peers"
 ANSWER_BYTES = 1024
@@ -38,7 +38,10 @@ RECIPES = {recipe.name: recipe for recipe in (
     Recipe("HAProxy", "haproxy.cfg", ["-db", "-f", "CONFIG"], ["-v"],
            tls="ssl verify required ca-file @CA@ sni str(@NAME@) verifyhost @NAME@"),
     Recipe("Squid", "squid.conf", ["-N", "-n", "NAME", "-f", "CONFIG"], ["-v"]),
+    Recipe("mitmproxy", "mitmproxy.yaml", ["--set", "confdir=DIRECTORY"], ["--version"], lines=2),
 )}
+PROGRAMS = {"mitmproxy": "mitmdump"}  # the others have the name of their proxy
+TO_STDOUT = ["HAProxy", "mitmproxy"]  # they write no files: their log is their standard output
 # HAProxy cannot be asked by CONNECT: it leads whoever connects to the far end.
 TUNNEL_RECIPES = {"Penstock": RECIPES["Penstock"],
                   "HAProxy": dataclasses.replace(RECIPES["HAProxy"], template="haproxy_tcp.cfg"),
@@ -56,7 +59,7 @@ class Bench:
         if name == "Penstock":
             found = shutil.which(self.build / "penstock")
         else:
-            found = shutil.which(name.lower(), path=os.environ.get("PATH", "") + ":/usr/sbin")
+            found = shutil.which(PROGRAMS.get(name, name.lower()), path=os.environ.get("PATH", "") + ":/usr/sbin")
         if not found:
             raise Failed(f"{name} is not there; script/bench builds Penstock, script/setup bench installs the others")
         return found
@@ -114,18 +117,18 @@ class Proxy(Server):
 
     def __init__(self, bench, recipe, origin, max_concurrent):
         self.recipe = recipe
-        self.port = free_port()
+        self.port, self.admin_port = free_port(), free_port()
         self.directory = tempfile.mkdtemp(prefix=f"bench-{recipe.name.lower()}-")
         self._let_squid_in()
         config = self._write_config(origin, max_concurrent)
         # Squid names its shared memory after itself: one that was killed would be in the way of the next.
         places = {"CONFIG": config, "DIRECTORY": self.directory, "NAME": f"bench{self.port}"}
         arguments = [re.sub("|".join(places), lambda found: places[found.group()], word) for word in recipe.arguments]
-        # HAProxy writes no files: its log is its standard output.
-        with open(f"{self.directory}/{'access.log' if recipe.name == 'HAProxy' else 'stdout'}", "a") as stdout, \
+        with open(f"{self.directory}/{'access.log' if recipe.name in TO_STDOUT else 'stdout'}", "a") as stdout, \
                 open(f"{self.directory}/stderr", "w") as stderr:
             super().__init__([bench.program_of(recipe.name), *arguments], bench.proxy_core, stdout, stderr)
         self.await_listening()
+        until(lambda: os.path.exists(f"{self.directory}/access.log"), f"{recipe.name} to open its log")
 
     def empty_log(self):
         os.truncate(f"{self.directory}/access.log", 0)
@@ -139,14 +142,18 @@ class Proxy(Server):
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _write_config(self, origin, max_concurrent):
-        values = {"PORT": self.port, "ADMIN_PORT": free_port(), "ORIGIN_PORT": origin.port,
+        values = {"PORT": self.port, "ADMIN_PORT": self.admin_port, "ORIGIN_PORT": origin.port,
                   "DIRECTORY": self.directory, "MAX_CONCURRENT": max_concurrent, "AS_ROOT": AS_ROOT,
                   "SCHEME": "https" if origin.tls else "http", "TLS": self.recipe.tls if origin.tls else "",
                   **(origin.tls or {})}
         template = (PEERS / self.recipe.template).read_text(encoding="utf-8")
         config = pathlib.Path(self.directory, self.recipe.template)
         config.write_text(filled(template, values), encoding="utf-8")
+        self.prepare(values)
         return str(config)
+
+    def prepare(self, values):
+        """What else must be there before it starts, beside its configuration."""
 
     def _let_squid_in(self):
         """Squid refuses to be root: it becomes Debian's user `proxy` and writes its logs as that."""

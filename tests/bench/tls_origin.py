@@ -18,12 +18,12 @@ NAME = "origin.test"
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789+"  # as bench_load expects them
 
 
-def make_authority(directory):
-    """ca.pem there, and origin.pem and origin.key of an origin that it vouches for, by name and by address."""
+def make_authority(directory, names=f"DNS:{NAME},DNS:localhost,IP:127.0.0.1"):
+    """ca.pem and ca.key there, and origin.pem and origin.key of an origin that it vouches for, by those names."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     authority = ["-x509", "-subj", "/CN=authority of a benchmark", "-addext", "basicConstraints=critical,CA:true",
                  "-addext", "keyUsage=critical,keyCertSign", "-keyout", "ca.key", "-out", "ca.pem"]
-    origin = ["-x509", "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME},IP:127.0.0.1",
+    origin = ["-x509", "-subj", f"/CN={NAME}", "-addext", f"subjectAltName={names}",
               "-addext", "basicConstraints=critical,CA:false", "-CA", "ca.pem", "-CAkey", "ca.key",
               "-keyout", "origin.key", "-out", "origin.pem"]
     for words in (authority, origin):

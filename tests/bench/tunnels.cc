@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -19,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/cues.h"
 #include "bench/histogram.h"
 #include "bench/sockets.h"
 
@@ -39,13 +38,6 @@ constexpr std::size_t kMostRead = 256 * 1024;
 constexpr std::size_t kPeriod = 65'521;  // a prime: no block size of anybody divides it
 constexpr unsigned kComparedOf = 16;     // one read of so many is compared, the others are counted
 
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-std::int64_t to_ns(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
-
 /// What all ends say, from wherever in it: an endless text, of which any piece up to kPeriod is in one.
 std::string endless_text() {
   std::string text(2 * kPeriod + kMostRead, '\0');
@@ -55,11 +47,6 @@ std::string endless_text() {
     text[at] = at < kPeriod ? static_cast<char>(state >> 24) : text[at - kPeriod];
   }
   return text;
-}
-
-void say(const std::string& line) {
-  std::puts(line.c_str());
-  std::fflush(stdout);
 }
 
 struct Order {

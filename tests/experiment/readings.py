@@ -31,9 +31,10 @@ def fullest(times, length):
     return max((bisect.bisect_left(times, begin + length) - at for at, begin in enumerate(times)), default=0)
 
 
-def whole_windows(times, length, count):
-    """How many came in each of `count` windows aligned to 1970, from the first that began after the first arrival."""
-    first = times[0] // length + 1
+def whole_windows(times, length, count, warm=0):
+    """How many came in each of `count` windows aligned to 1970, from the first that began more than `warm` after the
+    first arrival."""
+    first = (times[0] + warm) // length + 1
     seen = collections.Counter(at // length for at in times)
     return [seen[first + at] for at in range(count)]
 

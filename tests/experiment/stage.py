@@ -125,7 +125,7 @@ class Daemon(Server):
         self._path("config.yaml").write_text(
             "version: 1\n"
             f'proxy: {{ listen: "127.0.0.1:{self.port}", grace: 1s }}\n'
-            f'admin: {{ listen: "127.0.0.1:{free_port()}" }}\n'
+            'admin: { listen: "127.0.0.1:0" }\n'
             f'log: {{ level: warn, events: "{self._path("events")}" }}\n' + config, encoding="utf-8")
         words = [*clock, str(binary), "run", "--config", str(self._path("config.yaml"))]
         with open(self._path("said"), "w", encoding="utf-8") as said:

@@ -20,6 +20,11 @@ class Readings(unittest.TestCase):
         times = [499, 500, 501, 999, 1700, 2000]
         self.assertEqual(readings.whole_windows(times, 500, 3), [3, 0, 1])
 
+    def test_a_window_that_begins_too_soon_after_the_first_arrival_is_no_whole_one(self):
+        times = [499, 500, 501, 999, 1700, 2000]
+        self.assertEqual(readings.whole_windows(times, 500, 3, warm=1), [0, 1, 1])
+        self.assertEqual(readings.whole_windows(times, 500, 3, warm=0), [3, 0, 1])
+
     def test_a_burst_ends_with_a_silence(self):
         self.assertEqual(readings.bursts([5, 6, 7, 107, 108, 300], 100), [(5, 3), (107, 2), (300, 1)])
 

@@ -10,7 +10,6 @@ import time
 import unittest
 
 import readings
-from processes import free_port
 from readings import MS
 from stage import Failed, Redis, Tools
 from visitors import Crowd, Visits
@@ -38,7 +37,7 @@ class OriginAndWorkers(unittest.TestCase):
         self.assertLess(first.at, between + MS)
 
     def test_workers_go_through_their_own_proxy_and_count_every_answer(self):
-        with TOOLS.origin() as origin, TOOLS.workers(origin.port, 5, 0.2, [origin.port, origin.port]) as workers:
+        with TOOLS.origin() as origin, TOOLS.workers(origin.port, 5, 1, [origin.port, origin.port]) as workers:
             self.assertEqual(workers.line(), "ready")
             workers.tell("")
             report = json.loads(workers.line())
@@ -62,7 +61,8 @@ class Visitors(unittest.TestCase):
             visits = Visits(Crowd(per_second=200, groups=4), origin.port, [origin.port] * 3)
             asyncio.run(visits.go_on_for(1))
             arrivals = origin.arrivals()
-        self.assertEqual(len(arrivals), visits.answers + visits.left)
+        self.assertGreaterEqual(len(arrivals), visits.answers)
+        self.assertLessEqual(len(arrivals), visits.answers + visits.left)  # who left at the end may not have asked yet
         self.assertGreater(visits.answers, 100)
         self.assertEqual({arrival.process for arrival in arrivals}, {0, 1, 2})
         self.assertEqual({arrival.group for arrival in arrivals}, {1, 2, 3, 4})
@@ -76,9 +76,11 @@ class Visitors(unittest.TestCase):
         self.assertGreater(visits.left, 5)
 
     def test_a_connection_that_breaks_is_a_failure(self):
-        with TOOLS.relay(free_port()) as nobody:
-            visits = Visits(Crowd(per_second=50), nobody.port, [nobody.port])
-            self.assertRaises((EOFError, ConnectionError), asyncio.run, visits.go_on_for(0.5))
+        with socket.socket() as deaf:  # has its port, and does not listen
+            deaf.bind(("127.0.0.1", 0))
+            with TOOLS.relay(deaf.getsockname()[1]) as nobody:
+                visits = Visits(Crowd(per_second=50), nobody.port, [nobody.port])
+                self.assertRaises((EOFError, ConnectionError), asyncio.run, visits.go_on_for(0.5))
 
 
 class Echo:
@@ -119,7 +121,7 @@ class RelayDelays(unittest.TestCase):
             client, server = self.connect(relay)
             trips = sorted(self.round_trip(client, server) for _ in range(50))
             self.assertGreaterEqual(trips[0], 0.005)
-            self.assertLess(trips[0], 0.0055)  # the quickest: the machine may be busy with others
+            self.assertLess(trips[0], 0.02)  # the quickest: the machine may be busy with others
 
     def test_a_changed_delay_holds_for_what_comes_after(self):
         with TOOLS.relay(self.target.port) as relay:
@@ -175,7 +177,7 @@ class RelayFails(unittest.TestCase):
             idle, at_target_too = self.connect(relay)
             relay.order("hole")
             losing.sendall(b"lost")
-            losing.settimeout(0.1)
+            losing.settimeout(1)
             self.assertRaises(TimeoutError, losing.recv, 1)
             relay.order("pass")
             self.assertRaises(ConnectionResetError, losing.recv, 1)

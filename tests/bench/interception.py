@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS to both sides, with a certificate of the proxy's own: Penstock beside mitmproxy and Squid, and a tunnel that is
+not opened, in one run on one machine. Called by script/bench, which builds first."""
+
+import argparse
+import contextlib
+import dataclasses
+import http.client
+import pathlib
+import ssl
+import statistics
+
+from interception_page import WAYS, Sample, text_of
+from interceptors import INTERCEPTION_RECIPES, TUNNEL, Interceptor, Signer, tls_load
+from measures import median_of, sample_of, told
+from page import put
+from processes import Failed
+from proxies import Bench
+from runs import machine, result_of, say
+from tls_origin import TlsOrigin
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/performance.md"
+PROXIES = ["Penstock", "mitmproxy", "Squid"]
+CLIENTS = 16
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="script/bench interception", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="each measures every proxy in both ways; 5")
+    parser.add_argument("--seconds", type=float, default=3, help="of each measurement; 3")
+    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each measurement; 0.5")
+    parser.add_argument("--clients", type=int, default=CLIENTS, help="16")
+    parser.add_argument("--proxies", type=lambda text: text.split(","), default=PROXIES, help=",".join(PROXIES))
+    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    return parser.parse_args()
+
+
+@dataclasses.dataclass(frozen=True)
+class Side:
+    """What all measurements of a run have in common."""
+    bench: Bench
+    origin: TlsOrigin
+    signer: Signer
+    chosen: argparse.Namespace
+
+    def door(self, name):
+        """The origin as a proxy must know it: to a tunnel, it is like any other."""
+        door = self.origin.tls
+        return dataclasses.replace(door, tls=None) if name == TUNNEL else self.signer.known_at(door)
+
+    def authority(self, name):
+        """Whom the client trusts, and nobody else: so it is certain who made the certificate."""
+        return self.origin.tls.tls["CA"] if name == TUNNEL else self.signer.certificate
+
+    def sample(self, way, name, proxy):
+        chosen = self.chosen
+        proxy.empty_log()
+        before = self.origin.seen()
+        with tls_load(self.bench, way, proxy, self.origin.tls, self.authority(name), chosen) as load:
+            result, spent = told(proxy, load, load, self.origin)
+        seen = self.origin.seen()
+        requests, connections = (seen[what] - before[what] for what in ("requests", "connections"))
+        if requests != (answered := result["with_warm_up"]):
+            raise Failed(f"{name}: the origin saw {requests} requests, the clients {answered} answers")
+        plain = sample_of(proxy, result, spent)
+        return Sample(*dataclasses.astuple(plain), connections / requests), result["tls"]
+
+
+def check_judgement(side, name):
+    """Who verifies nothing is not compared: where it trusts another authority than the origin's, no answer comes."""
+    door = side.door(name)
+    strange = dataclasses.replace(door, tls={**door.tls, "CA": side.signer.certificate})
+    with Interceptor(side.bench, name, strange) as proxy:
+        unverified = ssl._create_unverified_context()
+        connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=unverified, timeout=10)
+        connection.set_tunnel("localhost", door.port)
+        try:
+            connection.request("GET", "/")
+            status = connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return
+        finally:
+            connection.close()
+        if status < 500:
+            raise Failed(f"{name} answers {status} where it should not trust the origin")
+
+
+def run(chosen):
+    """In turn: every proxy once each way, then again. What disturbs a round disturbs all proxies alike."""
+    bench = Bench(chosen.build.resolve())
+    samples, agreed = {}, {}
+    with contextlib.ExitStack() as running:
+        side = Side(bench, running.enter_context(TlsOrigin(bench)), running.enter_context(Signer()), chosen)
+        names = [name for name, recipe in INTERCEPTION_RECIPES.items() if recipe.name in chosen.proxies]
+        for name in names:
+            if name != TUNNEL:
+                check_judgement(side, name)
+        proxies = {name: running.enter_context(Interceptor(bench, name, side.door(name))) for name in names}
+        for turn in range(chosen.rounds):
+            say(f"round {turn + 1} of {chosen.rounds}")
+            for way in WAYS:
+                for name, proxy in proxies.items():
+                    sample, agreed[name] = side.sample(way, name, proxy)
+                    samples.setdefault((way, name), []).append(sample)
+    others = statistics.median(sample.others for taken in samples.values() for sample in taken)
+    medians = {key: median_of(taken) for key, taken in samples.items()}
+    return text_of(machine(bench, chosen, others), chosen.clients, medians, agreed)
+
+
+def main():
+    chosen = options()
+    text = result_of(lambda: run(chosen))
+    print(text)
+    if (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES) and not chosen.print_only:
+        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "interception"), encoding="utf-8")
+        print(f"Written to {PAGE.relative_to(ROOT)}.")
+
+
+main()

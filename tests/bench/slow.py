@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What slow clients cost the others: the same load without them and with them, and how late the loop's turns came.
+Called by script/bench, which builds first."""
+
+import argparse
+import contextlib
+import json
+import pathlib
+import re
+import statistics
+import time
+import urllib.request
+
+from measures import expect, measure, median_of
+from page import put
+from processes import Process
+from proxies import Bench
+from runs import machine, result_of, say
+from slow_page import Lag, text_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/performance.md"
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="script/bench slow", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="each measures without and with them; 5")
+    parser.add_argument("--seconds", type=float, default=5, help="of each measurement; 5")
+    parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each measurement; 0.3")
+    parser.add_argument("--clients", type=int, default=16, help="of the load that is measured; 16")
+    parser.add_argument("--heads", type=int, default=2000, help="that say a head, a byte a second; 2000")
+    parser.add_argument("--bodies", type=int, default=2000, help="that say a body, a byte a second; 2000")
+    parser.add_argument("--readers", type=int, default=1000, help="that read nothing of an endless answer; 1000")
+    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    chosen = parser.parse_args()
+    chosen.proxies = ["Penstock"]
+    return chosen
+
+
+def lag_of(proxy):
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            f"http://127.0.0.1:{proxy.admin_port}/metrics") as page:
+        text = page.read().decode()
+    found = {name: float(re.search(rf"^penstock_loop_lag_seconds_{name} (\S+)$", text, re.M).group(1))
+             for name in ("count", r'bucket\{le="0\.05"\}')}
+    turns, in_time = found.values()
+    return Lag(turns, turns - in_time)
+
+
+def sample(bench, proxy, origin, chosen):
+    before = lag_of(proxy)
+    measured = measure(bench, proxy, origin, chosen.clients, chosen.warm_up, chosen.seconds)
+    return measured, lag_of(proxy).since(before)
+
+
+def run(chosen):
+    bench = Bench(chosen.build.resolve())
+    samples = {False: [], True: []}
+    lags = {False: [], True: []}
+    let_go = 0
+    for turn in range(chosen.rounds):
+        say(f"round {turn + 1} of {chosen.rounds}")
+        with contextlib.ExitStack() as running:
+            origin = running.enter_context(bench.origin())
+            proxy = running.enter_context(bench.proxy("Penstock", origin, max_concurrent=10_000))
+            for slow in (False, True):
+                if slow:
+                    crowd = running.enter_context(Process(
+                        [str(bench.build / "tests/bench/bench_slow"),
+                         *map(str, (proxy.port, chosen.heads, chosen.bodies, chosen.readers))], bench.load_core))
+                    expect(crowd.line(), "ready")
+                    time.sleep(1)
+                measured, lag = sample(bench, proxy, origin, chosen)
+                samples[slow].append(measured)
+                lags[slow].append(lag)
+            let_go += json.loads(crowd.last_words())["let_go"]
+    others = statistics.median(one.others for one in samples[False])
+    crowd = (chosen.heads, chosen.bodies, chosen.readers)
+    medians = {slow: median_of(some) for slow, some in samples.items()}
+    return text_of(machine(bench, chosen, others), chosen.clients, crowd, medians, lags, let_go)
+
+
+def main():
+    chosen = options()
+    text = result_of(lambda: run(chosen))
+    print(text)
+    complete = (chosen.clients, chosen.heads, chosen.bodies, chosen.readers) == (16, 2000, 2000, 1000)
+    if complete and not chosen.print_only:
+        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "slow"), encoding="utf-8")
+        print(f"Written to {PAGE.relative_to(ROOT)}.")
+
+
+main()
