@@ -116,9 +116,11 @@ proxy: {{ listen: "127.0.0.1:0", grace: 1s }}
 admin: {{ listen: "127.0.0.1:0" }}
 log: {{ events: "{events}" }}
 redis: {{ url: "{redis}" }}
+intercept: {{ ca: "{folder}/ca.pem", key: "{folder}/ca-key.pem" }}
 upstreams:
   origin:
     match: "{origin}"
+    https: intercept
     maxConcurrent: 2
     queue: {{ maxPending: 4, maxWait: 10s }}
     rate: 1000/s
@@ -126,7 +128,9 @@ upstreams:
 
     def __init__(self, binary, origin, redis, folder):
         config = folder / "penstock.yaml"
-        config.write_text(self.CONFIG.format(origin=origin, redis=redis, events=folder / "events.log"))
+        config.write_text(
+            self.CONFIG.format(origin=origin, redis=redis, events=folder / "events.log", folder=folder))
+        subprocess.run([binary, "ca", "init", "--config", str(config)], check=True, stdout=subprocess.DEVNULL)
         ready = r"listening on http://127\.0\.0\.1:(\d+), admin on http://127\.0\.0\.1:(\d+)"
         super().__init__([binary, "run", "--config", str(config)], ready, folder)
         self.port, self.admin_port = (int(port) for port in self.ready.groups())
@@ -172,7 +176,10 @@ class Prometheus(Program):
             assert old in config, f"{old} is not in prometheus.yml any more"
             config = config.replace(old, new)
         (folder / "prometheus.yml").write_text(config)
-        self.url = f"http://127.0.0.1:{self._free_port()}"
+        self._held = socket.socket()  # nobody else is given its port; Prometheus sets SO_REUSEADDR, and may have it
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._held.getsockname()[1]}"
         super().__init__(
             [
                 "prometheus",
@@ -183,12 +190,6 @@ class Prometheus(Program):
             "Server is ready to receive web requests",
             folder,
         )
-
-    @staticmethod
-    def _free_port():
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            return probe.getsockname()[1]
 
     def ask(self, page, **parameters):
         """The data of an answer; fails on an error."""

@@ -4,12 +4,19 @@
 #   packaging_test.py --root=. --program=build/release/penstock [unittest's arguments…]
 """No Docker engine is needed: what can go out of step is read, not run."""
 import argparse
+import http.server
 import json
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import unittest
+
+import shut_in
 
 ARGUMENTS = argparse.Namespace()
 
@@ -130,6 +137,166 @@ class Dockerfile(unittest.TestCase):
         path = os.path.join(ARGUMENTS.root, "config/container.yaml")
         done = subprocess.run([ARGUMENTS.program, "check", path], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+UNITS = "config/systemd"
+
+
+def settings(unit):
+    """What stands in a unit: each key with all its values, in order."""
+    found = {}
+    for line in read(f"{UNITS}/{unit}").splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def seconds(text):
+    number, unit = re.fullmatch(r"(\d+)(s|m)", text).groups()
+    return int(number) * {"s": 1, "m": 60}[unit]
+
+
+def analyze(*arguments):
+    done = subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+SECRET = "$6$rounds=1000$penstocktests$AfRQtrfb5RK4cQ2vuLCpkBp1GE09m0B7Iy0nwsubiZmLuTDPJ2ER2eZS6B29bWMHXRt47jMGhzIltnR9eCzTC0"  # "secret"
+
+
+class Origin(http.server.ThreadingHTTPServer):
+    """Answers every GET, in a thread."""
+
+    class Answers(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Answers)
+        self.port = self.server_address[1]
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class Daemon:
+    """The program as the unit would run it, with someone to notify and a heartbeat."""
+
+    def __init__(self, folder, unit, port):
+        self.notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notified.bind(f"{folder}/notify")
+        threading.Thread(target=self.listen, daemon=True).start()
+        with open(f"{folder}/users", "w", encoding="utf-8") as file:
+            file.write(f"ada:{SECRET}\n")
+        with open(f"{folder}/penstock.yaml", "w", encoding="utf-8") as file:
+            file.write("version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\n"
+                       f"log: {{ events: {folder}/events }}\naccess: {{ users: {folder}/users, connectPorts: [{port}] }}\n")
+        environment = {**os.environ, "NOTIFY_SOCKET": f"{folder}/notify", "WATCHDOG_USEC": "10000"}
+        self.process = shut_in.start(unit, [ARGUMENTS.program, "run", "--config", f"{folder}/penstock.yaml"],
+                                     env=environment, stderr=subprocess.PIPE, text=True)
+        ports = re.search(r"http://127.0.0.1:(\d+), admin on http://127.0.0.1:(\d+)", self.line_with("listening on"))
+        self.ports = {"proxy": int(ports.group(1)), "admin": int(ports.group(2))}
+
+    def listen(self):
+        while True:
+            self.notified.recv(4096)
+
+    def line_with(self, words):
+        for line in self.process.stderr:
+            if words in line:
+                return line
+        raise AssertionError(f"it ends without '{words}', with {self.process.wait()}")
+
+    def ask(self, port, head, user=False, end=b""):
+        lines = "Proxy-Authorization: Basic YWRhOnNlY3JldA==\r\n" if user else ""
+        with socket.create_connection(("127.0.0.1", self.ports[port]), timeout=20) as peer:
+            peer.sendall(f"{head}{lines}Connection: close\r\n\r\n".encode())
+            answer = b""
+            while some := peer.recv(65536):
+                answer += some
+                if end and end in answer:
+                    break
+        return answer
+
+    def rest(self):
+        said = self.process.communicate(timeout=60)[1]
+        return said, self.process.returncode
+
+
+class Service(unittest.TestCase):
+    def test_is_shut_in_tightly(self):
+        code, said = analyze("security", "--offline=true", "--no-pager", f"{ARGUMENTS.root}/{UNITS}/penstock.service")
+        self.assertEqual(code, 0, said)
+        exposure = re.search(r"Overall exposure level for penstock.service: ([\d.]+)", said).group(1)
+        print(f"exposure {exposure} ", end="", file=sys.stderr, flush=True)
+        self.assertLessEqual(float(exposure), 1.5, said)
+
+    def test_units_have_no_faults(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("penstock.service", "penstock.socket"):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as unit:
+                    text = read(f"{UNITS}/{name}").replace("ExecStart=penstock", f"ExecStart={os.path.abspath(ARGUMENTS.program)}")
+                    unit.write(text)
+            said = analyze("verify", "--man=no", f"{folder}/penstock.socket", f"{folder}/penstock.service")[1]
+        ours = [line for line in said.splitlines() if "penstock" in line]  # not what is wrong with this machine's own
+        self.assertEqual(ours, [])
+
+    def test_waits_for_the_end_of_a_drain(self):
+        grace = re.search(r"^  grace: (\w+)", read("config/reference.yaml"), re.MULTILINE).group(1)
+        stop = settings("penstock.service")["TimeoutStopSec"][0]
+        self.assertGreater(seconds(stop), seconds(grace) + 5)
+
+    def test_may_open_as_many_files_as_the_caps_may_need(self):
+        connections = int(re.search(r"^  connections: (\d+)", read("config/reference.yaml"), re.MULTILINE).group(1))
+        self.assertGreater(int(settings("penstock.service")["LimitNOFILE"][0]), 2 * connections)
+
+    def test_socket_is_that_of_the_default_configuration(self):
+        port = settings("penstock.socket")
+        self.assertIn(f"listen: {port['ListenStream'][0]}", read("config/reference.yaml"))
+        self.assertEqual((len(port["ListenStream"]), port["FileDescriptorName"]), (1, ["proxy"]))
+        self.assertNotIn("Accept", port)
+
+    def test_lives_a_life_with_the_system_calls_that_it_is_allowed(self):
+        with tempfile.TemporaryDirectory() as folder, Origin() as origin:
+            daemon = Daemon(folder, settings("penstock.service"), origin.port)
+            try:
+                for host in (f"127.0.0.1:{origin.port}", f"localhost:{origin.port}"):
+                    self.assertIn(b"200 OK", daemon.ask("proxy", f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n", user=True))
+                self.assertIn(b"407 ", daemon.ask("proxy", f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n"))
+                self.assertIn(b"200 ", daemon.ask("proxy", f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n", user=True, end=b"\r\n\r\n"))
+                for path in ("/metrics", "/status", "/readyz"):
+                    self.assertIn(b"200 OK", daemon.ask("admin", f"GET {path} HTTP/1.1\r\nHost: localhost\r\n"))
+                daemon.process.send_signal(signal.SIGHUP)
+                self.assertIn("reloaded", daemon.line_with("reloaded"))
+            finally:
+                daemon.process.send_signal(signal.SIGTERM)
+                said, code = daemon.rest()
+        self.assertEqual(code, 0, said)
+
+    def test_ends_what_calls_something_else(self):
+        process = shut_in.start(settings("penstock.service"), ["/bin/chown", "0", "/dev/null"])
+        self.assertEqual(process.wait(), -signal.SIGSYS)
+
+    def test_runs_a_command_line_that_exists(self):
+        command = settings("penstock.service")["ExecStart"][0].split()
+        self.assertEqual(command[:3], ["penstock", "run", "--config"])
+        self.assertEqual(settings("penstock.service")["Type"], ["notify"])
+
+    def test_is_installed_where_systemd_looks(self):
+        with tempfile.TemporaryDirectory() as prefix:
+            build = os.path.dirname(os.path.abspath(ARGUMENTS.program))
+            subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--component", "runtime"],
+                           capture_output=True, check=True)
+            there = sorted(os.listdir(f"{prefix}/lib/systemd/system"))
+        self.assertEqual(there, ["penstock.service", "penstock.socket"])
 
 
 if __name__ == "__main__":
