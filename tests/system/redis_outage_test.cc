@@ -272,7 +272,7 @@ TEST(RedisOutage, brings_no_storm_of_connections_however_many_requests_come) {
 }
 
 TEST(RedisOutage, by_a_redis_that_hangs_stalls_no_turn_of_the_loop) {
-  SharedStage stage({.limits = "pacer: { qps: 100000 }"});
+  SharedStage stage({.limits = "pacer: { qps: 100000 }", .timeout = "500ms"});
   const Daemon& daemon = stage.add();
   expect_quick_turns([&] {
     EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));

@@ -28,7 +28,7 @@ bool throughout(Clock::duration time, const std::function<bool()>& condition);
 struct Shared {
   std::string limits = "pacer: { qps: 1000 }";  ///< the first without its `- `, more on lines of their own
   std::string when_down = "share";
-  std::string timeout = "500ms";  ///< of redis; generous, where it is not the test's subject
+  std::string timeout = "3s";  ///< of redis; generous, where it is not the test's subject
   std::string upstream{};         ///< more keys of the upstream, each on a line of its own
   std::uint16_t port = 0;         ///< of Redis; 0: the server's own
   std::string login{};            ///< of Redis' URL, with its `@`
