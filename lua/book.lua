@@ -7,9 +7,10 @@
 --   kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
 --   interval 0 · tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
 --   "returned:claimed:spare:others" (see semaphore.lua) · '-' instead of a kind leaves the limit out
--- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the
---   limit that stops, from 0; -1 none, -2 hold · 8 ask again at, 0 none · 9 not before, 0 none · 10 of each semaphore
---   the permits granted in total, and how many of the claimed ones are lost · 11 departures: at, limit, at, limit, …
+-- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at
+--   least n · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 hold · 8 ask
+--   again at, 0 none · 9 not before, 0 none · 10 of each semaphore the permits granted in total, and how many of the
+--   claimed ones are lost · 11 departures: at, limit, at, limit, …
 local alive, grouped = tonumber(ARGV[4]), ARGV[6] ~= ''
 local head = head_read(ARGV[3], alive)
 local now = head.now
@@ -18,7 +19,7 @@ local stale = ARGV[2] ~= '' and ARGV[2] ~= head.gen
 if stale or head_closed(head) then
   if head.is_new then head_write(head) end
   local again = stale and 0 or head.birth + kClosedFor
-  return { head.gen, stale and 'stale' or 'closed', now, alive, '', 'u', -1, again, 0, {}, {} }
+  return { head.gen, stale and 'stale' or 'closed', now, 0, '', 'u', -1, again, 0, {}, {} }
 end
 
 local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), now = now, base = now, granted = 0,
@@ -55,8 +56,10 @@ local function somebody_waits()
 end
 if head.turns ~= '' or group_text then somebody_waits() end
 
-if ARGV[5] == '1' then alive = touch(KEYS[2], a.me, now) end
-alive = math.max(1, alive, a.line and a.line.processes(a.turns, a.me) or 0)
+local touches = ARGV[5] == '1'
+if touches then alive = touch(KEYS[2], a.me, now) end
+local seen = a.line and a.line.processes(a.turns, a.me) or 0
+alive = math.max(1, alive, seen)
 
 local share, share_by = share_of(a, alive)
 if waiting then
@@ -94,5 +97,5 @@ if waiting then
   if grouped then a.line.write_group(a.group_turns, KEYS[5], now) end
 end
 head_write(head)
-return { head.gen, 'ok', now, alive, a.stop, a.letter, a.by and a.by.index or -1, a.again, a.not_before, permits,
-         a.departures }
+return { head.gen, 'ok', now, touches and alive or -seen, a.stop, a.letter, a.by and a.by.index or -1, a.again,
+         a.not_before, permits, a.departures }

@@ -14,6 +14,7 @@ namespace {
 
 /// A departure or a turn further off than this was not asked for.
 constexpr std::int64_t kFurthest = 100LL * 365 * 86'400'000'000;
+constexpr std::int64_t kMostAlive = 1'000'000;
 
 bool read_status(std::string_view word, Status& into) {
   if (word == "ok") into = Status::ok;
@@ -55,7 +56,7 @@ bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
   into.generation = elements.next().text();
   const bool status_known = read_status(elements.next().text(), into.status);
   into.now = elements.next().integer();
-  into.alive = static_cast<int>(std::clamp<std::int64_t>(elements.next().integer(), 0, 1'000'000));
+  into.alive = static_cast<int>(std::clamp<std::int64_t>(elements.next().integer(), -kMostAlive, kMostAlive));
   const bool stop_known = read_stop(elements.next().text(), into.stop);
   into.scope = elements.next().text() == "g" ? Scope::group : Scope::upstream;
   into.limit = elements.next().integer();

@@ -23,7 +23,7 @@ struct BookReply {
   std::string_view generation;
   Status status = Status::ok;
   std::int64_t now = 0;
-  int alive = 0;
+  int alive = 0;                            ///< negative: nobody counted, but there are so many at least
   std::optional<flow::Booking::Stop> stop;  ///< nothing: all were granted
   flow::Booking::Scope scope = flow::Booking::Scope::upstream;
   std::int64_t limit = flow::kNoLimit;

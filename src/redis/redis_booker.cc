@@ -149,7 +149,7 @@ bool RedisBooker::read(const Outcome& outcome, std::size_t count, std::size_t se
   clock_.learn(sent, now, reply_.now);
   shadow_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
   round_trip_ = round_trip_ == 0 ? now - sent : (7 * round_trip_ + now - sent) / 8;
-  alive_ = std::max(1, reply_.alive);
+  alive_ = reply_.alive > 0 ? reply_.alive : std::max(alive_, -reply_.alive);
   return true;
 }
 

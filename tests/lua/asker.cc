@@ -91,7 +91,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                 .alive = static_cast<int>(items[3].integer),
                 .granted_all = items[4].text.empty()};
   generation_ = items[0].text;
-  alive_ = answer.alive;
+  alive_ = answer.alive > 0 ? answer.alive : std::max(alive_, -answer.alive);
   auto& booking = answer.booking;
   using Stop = flow::Booking::Stop;
   booking.stop = items[4].text == "permit" ? Stop::permit : items[4].text == "refused" ? Stop::refused : Stop::turn;

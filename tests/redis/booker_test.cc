@@ -350,5 +350,14 @@ TEST_F(BookerTest, is_counted_as_alive_while_it_works) {
   ASSERT_TRUE(run_.run_until([&] { return server_.run({"ZCARD", "penstock:{github}:alive"}).integer == 2; }));
 }
 
+TEST_F(BookerTest, knows_how_many_there_are_though_an_ask_was_sent_before_it_knew) {
+  const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
+  a->arrive(1, "one");
+  ASSERT_TRUE(took_off(*a, 1));
+  b->arrive(1, "one"), b->arrive(1, "two");  // the first ask counts, the second is sent before it is answered
+  ASSERT_TRUE(took_off(*b, 2));
+  EXPECT_EQ(b->booker().processes(), 2);
+}
+
 }  // namespace
 }  // namespace penstock::redis

@@ -29,11 +29,11 @@ struct Shared {
   std::string limits = "pacer: { qps: 1000 }";  ///< the first without its `- `, more on lines of their own
   std::string when_down = "share";
   std::string timeout = "3s";  ///< of redis; generous, where it is not the test's subject
-  std::string upstream{};         ///< more keys of the upstream, each on a line of its own
-  std::uint16_t port = 0;         ///< of Redis; 0: the server's own
-  std::string login{};            ///< of Redis' URL, with its `@`
-  bool is_killed = false;         ///< the test ends a daemon in a way of its own
-  int clock = 0;                  ///< by how many seconds a daemon's system clock is wrong
+  std::string upstream{};      ///< more keys of the upstream, each on a line of its own
+  std::uint16_t port = 0;      ///< of Redis; 0: the server's own
+  std::string login{};         ///< of Redis' URL, with its `@`
+  bool is_killed = false;      ///< the test ends a daemon in a way of its own
+  int clock = 0;               ///< by how many seconds a daemon's system clock is wrong
 };
 
 /// The keys of a daemon's file, with Redis at this port.
