@@ -1,38 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Penstock beside nginx, HAProxy and Squid, in one run on one machine. Called by script/bench, which builds first."""
 
-import argparse
 import contextlib
-import pathlib
 import statistics
 
+from command import add_list, add_number, add_rounds, parser_of, publish
 from measures import bytes_per_pending, measure, median_of
-from page import Figures, put, text_of
+from page import Figures, text_of
 from processes import Failed
 from proxies import RECIPES, Bench
 from runs import machine, result_of, say
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/performance.md"
 QUEUES = ("Penstock", "HAProxy")  # those that let requests wait
 CLIENTS = [1, 16, 64, 128]
 
 
-def list_of(kind):
-    return lambda text: [kind(word) for word in text.split(",")]
-
-
 def options():
-    parser = argparse.ArgumentParser(prog="script/bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="each measures every proxy at every load; 5")
-    parser.add_argument("--seconds", type=float, default=2, help="of each measurement; 2")
-    parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each measurement; 0.3")
+    parser = parser_of("script/bench", __doc__)
+    add_rounds(parser, 5, "every proxy at every load", 2, 0.3)
     parser.add_argument("--long", action="store_true", help="15 rounds of 4 seconds: 18 minutes instead of 4")
-    parser.add_argument("--clients", type=list_of(int), default=CLIENTS, help="1,16,64,128")
-    parser.add_argument("--proxies", type=list_of(str), default=list(RECIPES), help="Penstock,nginx,HAProxy,Squid")
-    parser.add_argument("--pending", type=int, default=9000, help="requests that wait, for memory; 0 for none; 9000")
-    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    add_list(parser, "--clients", CLIENTS)
+    add_list(parser, "--proxies", list(RECIPES))
+    add_number(parser, "--pending", 9000, "requests that wait, for memory; 0 for none")
     chosen = parser.parse_args()
     if chosen.long:
         chosen.rounds, chosen.seconds = 15, 4
@@ -80,19 +69,11 @@ def run(chosen):
                    chosen.pending, sizes)
 
 
-def publish(text, chosen):
-    complete = chosen.clients == CLIENTS and chosen.proxies == list(RECIPES) and chosen.pending == 9000
-    if chosen.print_only or not complete:
-        return
-    PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"Written to {PAGE.relative_to(ROOT)}.")
-
-
 def main():
     chosen = options()
     text = result_of(lambda: text_of(run(chosen)))
-    print(text)
-    publish(text, chosen)
+    publish(text, "figures", chosen,
+            (chosen.clients, chosen.proxies, chosen.pending) == (CLIENTS, list(RECIPES), 9000))
 
 
 main()

@@ -1,29 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one decision costs: in this process, and Redis. Called by script/bench, which builds first."""
 
-import argparse
 import datetime
 import os
-import pathlib
 import platform
 import resource
 import subprocess
 import sys
 import time
 
-from page import put
+from command import parser_of, publish
 from processes import busy_seconds_of_machine
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/performance.md"
 PROGRAMS = ("flow/flow_cost", "lua/lua_cost")  # each prints Markdown tables
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="script/bench cost", description=__doc__)
-    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
-    return parser.parse_args()
+    return parser_of("script/bench cost", __doc__).parse_args()
 
 
 def said_by(*command):
@@ -52,10 +45,7 @@ def main():
         text = text_of(chosen.build.resolve())
     except (OSError, subprocess.CalledProcessError, KeyboardInterrupt) as why:
         sys.exit(f"script/bench: {why or 'stopped'}")
-    print(text)
-    if not chosen.print_only:
-        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "cost"), encoding="utf-8")
-        print(f"Written to {PAGE.relative_to(ROOT)}.")
+    publish(text, "cost", chosen)
 
 
 main()

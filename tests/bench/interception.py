@@ -6,34 +6,27 @@ import argparse
 import contextlib
 import dataclasses
 import http.client
-import pathlib
 import ssl
 import statistics
 
+from command import add_list, add_number, add_rounds, parser_of, publish
 from interception_page import WAYS, Sample, text_of
 from interceptors import INTERCEPTION_RECIPES, TUNNEL, Interceptor, Signer, tls_load
 from measures import median_of, sample_of, told
-from page import put
 from processes import Failed
 from proxies import Bench
 from runs import machine, result_of, say
 from tls_origin import TlsOrigin
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/performance.md"
 PROXIES = ["Penstock", "mitmproxy", "Squid"]
 CLIENTS = 16
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="script/bench interception", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="each measures every proxy in both ways; 5")
-    parser.add_argument("--seconds", type=float, default=3, help="of each measurement; 3")
-    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each measurement; 0.5")
-    parser.add_argument("--clients", type=int, default=CLIENTS, help="16")
-    parser.add_argument("--proxies", type=lambda text: text.split(","), default=PROXIES, help=",".join(PROXIES))
-    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    parser = parser_of("script/bench interception", __doc__)
+    add_rounds(parser, 5, "every proxy in both ways", 3, 0.5)
+    add_number(parser, "--clients", CLIENTS, "at once")
+    add_list(parser, "--proxies", PROXIES)
     return parser.parse_args()
 
 
@@ -112,10 +105,7 @@ def run(chosen):
 def main():
     chosen = options()
     text = result_of(lambda: run(chosen))
-    print(text)
-    if (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES) and not chosen.print_only:
-        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "interception"), encoding="utf-8")
-        print(f"Written to {PAGE.relative_to(ROOT)}.")
+    publish(text, "interception", chosen, (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES))
 
 
 main()

@@ -2,38 +2,30 @@
 """Plain HTTP in, TLS out: Penstock beside nginx and HAProxy, and the same without TLS, in one run on one machine. Called
 by script/bench, which builds first."""
 
-import argparse
 import contextlib
 import dataclasses
 import http.client
 import os
-import pathlib
 import statistics
 import tempfile
 
+from command import add_list, add_number, add_rounds, parser_of, publish
 from measures import measure, median_of
 from origination_page import text_of
-from page import put
 from processes import Failed
 from proxies import Bench
 from runs import machine, result_of, say
 from tls_origin import TlsOrigin, make_authority
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/performance.md"
 PROXIES = ["Penstock", "nginx", "HAProxy"]
 CLIENTS = 64
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="script/bench origination", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7, help="each measures every proxy with and without TLS; 7")
-    parser.add_argument("--seconds", type=float, default=3, help="of each measurement; 3")
-    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each measurement; 0.5")
-    parser.add_argument("--clients", type=int, default=CLIENTS, help="64")
-    parser.add_argument("--proxies", type=lambda text: text.split(","), default=PROXIES, help=",".join(PROXIES))
-    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    parser = parser_of("script/bench origination", __doc__)
+    add_rounds(parser, 7, "every proxy with and without TLS", 3, 0.5)
+    add_number(parser, "--clients", CLIENTS, "at once")
+    add_list(parser, "--proxies", PROXIES)
     return parser.parse_args()
 
 
@@ -86,10 +78,7 @@ def run(chosen):
 def main():
     chosen = options()
     text = result_of(lambda: run(chosen))
-    print(text)
-    if (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES) and not chosen.print_only:
-        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "origination"), encoding="utf-8")
-        print(f"Written to {PAGE.relative_to(ROOT)}.")
+    publish(text, "origination", chosen, (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES))
 
 
 main()

@@ -2,7 +2,6 @@
 """Where one proxy's time goes under the benchmark's load: perf says in which functions, strace how many system calls a
 request costs. Called by script/profile, which builds first."""
 
-import argparse
 import json
 import os
 import pathlib
@@ -12,20 +11,18 @@ import subprocess
 import sys
 import tempfile
 
+from command import add_number, parser_of
 from measures import expect
 from processes import Failed, Process, allow_open_files, tree_of, until
 from proxies import RECIPES, Bench
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
 
 def options():
-    parser = argparse.ArgumentParser(prog="script/profile", description=__doc__)
+    parser = parser_of("script/profile", __doc__, writes=False)
     parser.add_argument("proxy", nargs="?", default="Penstock", choices=RECIPES)
-    parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=5)
-    parser.add_argument("--functions", type=int, default=40, help="how many to list; 40")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    add_number(parser, "--clients", 64, "at once")
+    add_number(parser, "--seconds", 5.0, "of load")
+    add_number(parser, "--functions", 40, "how many to list")
     return parser.parse_args()
 
 

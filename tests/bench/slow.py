@@ -2,37 +2,29 @@
 """What slow clients cost the others: the same load without them and with them, and how late the loop's turns came.
 Called by script/bench, which builds first."""
 
-import argparse
 import contextlib
 import json
-import pathlib
 import re
 import statistics
 import time
 import urllib.request
 
+from command import add_number, add_rounds, parser_of, publish
 from measures import expect, measure, median_of
-from page import put
 from processes import Process
 from proxies import Bench
 from runs import machine, result_of, say
 from slow_page import Lag, text_of
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/performance.md"
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="script/bench slow", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="each measures without and with them; 5")
-    parser.add_argument("--seconds", type=float, default=5, help="of each measurement; 5")
-    parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each measurement; 0.3")
-    parser.add_argument("--clients", type=int, default=16, help="of the load that is measured; 16")
-    parser.add_argument("--heads", type=int, default=2000, help="that say a head, a byte a second; 2000")
-    parser.add_argument("--bodies", type=int, default=2000, help="that say a body, a byte a second; 2000")
-    parser.add_argument("--readers", type=int, default=1000, help="that read nothing of an endless answer; 1000")
-    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    parser = parser_of("script/bench slow", __doc__)
+    add_rounds(parser, 5, "without and with them", 5, 0.3)
+    add_number(parser, "--clients", 16, "of the load that is measured")
+    add_number(parser, "--heads", 2000, "that say a head, a byte a second")
+    add_number(parser, "--bodies", 2000, "that say a body, a byte a second")
+    add_number(parser, "--readers", 1000, "that read nothing of an endless answer")
     chosen = parser.parse_args()
     chosen.proxies = ["Penstock"]
     return chosen
@@ -84,11 +76,8 @@ def run(chosen):
 def main():
     chosen = options()
     text = result_of(lambda: run(chosen))
-    print(text)
     complete = (chosen.clients, chosen.heads, chosen.bodies, chosen.readers) == (16, 2000, 2000, 1000)
-    if complete and not chosen.print_only:
-        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "slow"), encoding="utf-8")
-        print(f"Written to {PAGE.relative_to(ROOT)}.")
+    publish(text, "slow", chosen, complete)
 
 
 main()

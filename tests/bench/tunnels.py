@@ -2,34 +2,25 @@
 """Tunnels through Penstock, HAProxy (TCP mode) and Squid, in one run on one machine. Called by script/bench, which
 builds first."""
 
-import argparse
 import contextlib
-import pathlib
 import statistics
 
+from command import add_list, add_number, add_rounds, parser_of, publish
 from measures import check_log, median_of, told
-from page import put
 from proxies import TUNNEL_RECIPES, Bench
 from runs import machine, result_of, say
 from tunnel_page import ChurnSample, Flow, FlowSample, text_of
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/performance.md"
 GIB = 1 << 30
 FLOWS = [Flow(direction, write) for write in (64 * 1024, 1024) for direction in ("down", "up", "both")]
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="script/bench tunnels", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="each measures every proxy in every way; 5")
-    parser.add_argument("--seconds", type=float, default=2, help="of each measurement; 2")
-    parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each measurement; 0.3")
-    parser.add_argument("--tunnels", type=int, default=16, help="that carry bytes at once; 16")
-    parser.add_argument("--at-once", type=int, default=64, help="that are opened and closed at once; 64")
-    parser.add_argument("--proxies", type=lambda text: text.split(","), default=list(TUNNEL_RECIPES),
-                        help="Penstock,HAProxy,Squid")
-    parser.add_argument("--print-only", action="store_true", help="leave docs/performance.md as it is")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release", help="where the programs are")
+    parser = parser_of("script/bench tunnels", __doc__)
+    add_rounds(parser, 5, "every proxy in every way", 2, 0.3)
+    add_number(parser, "--tunnels", 16, "that carry bytes at once")
+    add_number(parser, "--at-once", 64, "that are opened and closed at once")
+    add_list(parser, "--proxies", list(TUNNEL_RECIPES))
     return parser.parse_args()
 
 
@@ -81,11 +72,8 @@ def run(chosen):
 def main():
     chosen = options()
     text = result_of(lambda: run(chosen))
-    print(text)
     complete = (chosen.tunnels, chosen.at_once, chosen.proxies) == (16, 64, list(TUNNEL_RECIPES))
-    if complete and not chosen.print_only:
-        PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), "tunnels"), encoding="utf-8")
-        print(f"Written to {PAGE.relative_to(ROOT)}.")
+    publish(text, "tunnels", chosen, complete)
 
 
 main()
