@@ -64,7 +64,7 @@ struct Multi::Inside {
   bool is_known(curl_socket_t fd) const;
   void forget(curl_socket_t fd);
   Socket* socket_of(curl_socket_t fd);
-  void came_to_rest(Socket& socket);
+  void rest(Socket& socket);
   bool wake(Easy& easy, std::string_view address, int port, int local_port);
   void let_rest(Easy& easy);
   void note(Socket& socket);
@@ -200,18 +200,21 @@ Socket* Multi::Inside::socket_of(curl_socket_t fd) {
 void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   Socket* socket = socket_of(fd);
   if (!socket) return;
-  if (what == CURL_POLL_REMOVE && !socket->connected) return forget(fd);  // libcurl has closed it on its own
+  const bool turns_away = what == CURL_POLL_REMOVE;
+  if (turns_away && !socket->connected) return forget(fd);  // libcurl has closed it on its own
+  socket->resting = false;
   socket->wanted = ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
   socket->connected = socket->connected || (socket->wanted & UV_READABLE) != 0;
-  socket->resting = what == CURL_POLL_REMOVE && !pausing(whose);
-  if (what == CURL_POLL_REMOVE) socket->wanted = socket->resting ? UV_READABLE : 0;
-  if (socket->resting) socket->since = loop.now();
-  if (socket->resting && socket->local_port == 0) came_to_rest(*socket);
+  if (turns_away && !pausing(whose)) rest(*socket);
   note(*socket);
 }
 
-void Multi::Inside::came_to_rest(Socket& socket) {
-  if (!socket.note_ends()) return;
+/// Kept, and used by nobody: from now on it is heard by us alone, and found again by its port.
+void Multi::Inside::rest(Socket& socket) {
+  socket.resting = true;
+  socket.since = loop.now();
+  socket.wanted = UV_READABLE;
+  if (socket.local_port != 0 || !socket.note_ends()) return;
   by_local_port.emplace(socket.local_port, &socket);
   broom->is_wanted();
 }
@@ -239,9 +242,7 @@ void Multi::Inside::let_rest(Easy& easy) {
   if (!socket) return;
   socket->user = nullptr;
   if (socket->resting || socket->wanted != 0) return;
-  socket->resting = true;
-  socket->since = loop.now();
-  socket->wanted = UV_READABLE;
+  rest(*socket);
   note(*socket);
 }
 
