@@ -149,7 +149,7 @@ void Semaphores::tell(std::vector<std::string>& told) {
 void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
   std::size_t i = 0;
   each_of({}, [&](Entry& entry, const Sort&) {
-    renewed(entry.first, sent, permits[2 * i], permits[2 * i + 1], 0);
+    refresh(entry, sent, permits[2 * i], permits[2 * i + 1]);
     ++i;
   });
 }
@@ -180,15 +180,20 @@ void Semaphores::gave_up(std::string_view group) {
 
 void Semaphores::renewed(const Named& which, Time sent, std::int64_t granted, std::int64_t lost, Time opens_in) {
   const auto found = all_.find(which);
-  const bool plausible = granted >= 0 && granted <= kMostPermits && lost >= 0 && lost <= kMostPermits;
-  if (found == all_.end() || !plausible) return;
-  One& of = found->second;
+  if (found == all_.end()) return;
+  found->second.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, sort(which.limit).lease()) : 0;
+  refresh(*found, sent, granted, lost);
+}
+
+/// By what each answer says: whether the generation grants already is said by renewals alone.
+void Semaphores::refresh(Entry& entry, Time sent, std::int64_t granted, std::int64_t lost) {
+  if (granted < 0 || granted > kMostPermits || lost < 0 || lost > kMostPermits) return;
+  One& of = entry.second;
   of.permits.granted(granted);
   of.permits.renewed(sent, loop_.now(), lost);
   of.told_answered(sent);
-  of.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, sort(which.limit).lease()) : 0;
-  cut(*found, of.permits.excess());
-  offer_spare(*found);
+  cut(entry, of.permits.excess());
+  offer_spare(entry);
 }
 
 /// Messages come over a connection of their own, and may overtake the answer to an ask: what that was granted is in the

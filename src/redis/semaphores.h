@@ -128,6 +128,7 @@ class Semaphores {
   void each_of(std::string_view group, Use use);
   using Entry = std::pair<const Named, One>;
   Entry& entry(const Sort& sort, std::string_view group);
+  void refresh(Entry& entry, flow::Time sent, std::int64_t granted, std::int64_t lost);
   const Sort& sort(flow::LimitIndex number) const { return *std::ranges::find(sorts_, number, &Sort::number); }
   bool is_gone(const Entry& entry) const { return sort(entry.first.limit).place == flow::kNoLimit; }
   flow::Booking::Scope scope(const Entry& entry) const;

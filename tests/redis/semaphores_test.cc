@@ -317,6 +317,21 @@ TEST_F(SemaphoresTest, adopt_what_an_ask_was_granted_that_did_not_tell_of_them) 
   EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
 }
 
+TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said_meanwhile) {
+  LimitConfig lasting = limits_[0];  // renewed every ten seconds
+  std::get<SemaphoreConfig>(lasting.kind).lease = 60s;
+  semaphores_.change({lasting, limits_[1], limits_[2]});
+  run_.run_for(0);
+  ask("", {0, 0}, 0, kOfUpstream, 1);
+  semaphores_.renewed({kOfUpstream, ""}, now(), 0, 0, 300'000);
+  semaphores_.heard({0, 0}, now());
+  told_.clear();
+  const auto since = now();
+  ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
+  EXPECT_GE(now() - since, 300'000);
+  EXPECT_LT(now() - since, 5'000'000);
+}
+
 TEST_F(SemaphoresTest, hand_everything_back_before_they_go) {
   ask("reds", {2, 0, 1, 0}, 1);
   semaphores_.hand_back();
