@@ -182,16 +182,20 @@ void Engine::look_around() {
   find_redis();
 }
 
-/// Where Redis has a name, the addresses behind it are closed too, old ones and new.
+/// Where Redis has a name, the addresses behind it are closed too, old ones and new: before our own connection goes
+/// there, and from time to time.
 void Engine::find_redis() {
   if (!config_.redis || !config_.redis->path.empty() || access::parse_address(config_.redis->host)) return;
-  redis_question_ = resolver_->ask(config_.redis->host, [this](const loop::Lookup& found) {
-    const std::size_t before = closed_.size();
-    for (const auto& text : found.value_or(loop::Addresses{})) {
-      if (std::ranges::count(closed_, text, &Endpoint::address) == 0) closed_.push_back({text, config_.redis->port});
-    }
-    if (closed_.size() > before) *verdict_ = verdict();
-  });
+  redis_question_ = resolver_->ask(config_.redis->host,
+                                   [this](const loop::Lookup& found) { close(found.value_or(loop::Addresses{})); });
+}
+
+void Engine::close(const loop::Addresses& of_redis) {
+  const std::size_t before = closed_.size();
+  for (const auto& text : of_redis) {
+    if (std::ranges::count(closed_, text, &Endpoint::address) == 0) closed_.push_back({text, config_.redis->port});
+  }
+  if (closed_.size() > before) *verdict_ = verdict();
 }
 
 /// Upstreams with shared limits book through Redis, where there is one; the others need not wait for it.
@@ -199,7 +203,8 @@ void Engine::make_bookers(proxy::Services& services) {
   if (!config_.redis) return;
   office_ = std::make_unique<redis::BookingOffice>(
       loop_, *resolver_, *config_.redis,
-      redis::OfficeWatch{.on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
+      redis::OfficeWatch{.on_found = [this](const loop::Addresses& of_redis) { close(of_redis); },
+                         .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
       [this](const Notice& notice) { notices_(notice); });
   services.make_booker = [this](const std::string& name, const Limits& limits, flow::BookerEvents& events) {
     return shares(limits) ? office_->make_booker(name, limits, events) : office_->make_pausing_booker(name, limits);

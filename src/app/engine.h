@@ -85,6 +85,7 @@ class Engine {
   bool learn_addresses();
   void look_around();
   void find_redis();
+  void close(const loop::Addresses& of_redis);
   void tell(const Event& event);
   void measure_lag();
   void watch_log();

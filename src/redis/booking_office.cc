@@ -95,6 +95,10 @@ void BookingOffice::for_each_booker(Use use) {
   }
 }
 
+void BookingOffice::on_found(const loop::Addresses& addresses) {
+  if (watch_.on_found) watch_.on_found(addresses);
+}
+
 void BookingOffice::on_up() {
   starting_ = false;
   if (watch_.on_up) watch_.on_up(true);

@@ -27,6 +27,7 @@ class RedisBooker;
 
 /// Who watches, for metrics; each may be left out.
 struct OfficeWatch {
+  std::function<void(const loop::Addresses&)> on_found;  ///< where Redis' name led; one of them is dialled next
   std::function<void(bool up)> on_up;
   std::function<void(bool degraded)> on_degraded;  ///< some limit goes by `whenDown`
   std::function<void(Duration)> on_round_trip;     ///< of each call that was answered
@@ -68,6 +69,7 @@ class BookingOffice final : RedisEvents {
   void standing_changed() { standing_.ask(); }
 
  private:
+  void on_found(const loop::Addresses& addresses) override;
   void on_up() override;
   void on_down() override;
   void on_message(std::string_view payload) override;

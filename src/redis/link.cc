@@ -84,6 +84,7 @@ void Link::find() {
   question_ = resolver_.ask(config_.host, [this](const loop::Lookup& found) {
     if (!found) return end({FailureKind::unreachable, "its name is not found"});
     addresses_ = *found;
+    events_.on_found(addresses_);
     try_next_address();
   });
 }

@@ -48,6 +48,8 @@ void add_word(std::string& bytes, std::string_view word);
 /// Called from the loop, or from Link::end().
 class LinkEvents {
  public:
+  /// Its name leads to these, one of which is dialled next.
+  virtual void on_found(const loop::Addresses& addresses) = 0;
   /// It was let in, and what answers is a Redis that we can use.
   virtual void on_ready() = 0;
   virtual void on_reply(Call call, const Outcome& outcome) = 0;

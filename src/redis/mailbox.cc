@@ -7,12 +7,14 @@
 namespace penstock::redis {
 
 Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
-                 std::vector<std::string> channels, std::function<void(std::string_view)> on_message)
+                 std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
+                 std::function<void(const loop::Addresses&)> on_found)
     : loop_(loop),
       resolver_(resolver),
       config_(config),
       channels_(std::move(channels)),
       on_message_(std::move(on_message)),
+      on_found_(std::move(on_found)),
       redial_(loop, [this] { open(); }) {}
 
 void Mailbox::open() {

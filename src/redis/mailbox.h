@@ -18,7 +18,7 @@ namespace penstock::redis {
 class Mailbox final : LinkEvents {
  public:
   Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, std::vector<std::string> channels,
-          std::function<void(std::string_view)> on_message);
+          std::function<void(std::string_view)> on_message, std::function<void(const loop::Addresses&)> on_found);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -27,6 +27,7 @@ class Mailbox final : LinkEvents {
   void close();
 
  private:
+  void on_found(const loop::Addresses& addresses) override { on_found_(addresses); }
   void on_ready() override;
   void on_reply(Call call, const Outcome& outcome) override;
   void on_message(std::string_view payload) override { on_message_(payload); }
@@ -37,6 +38,7 @@ class Mailbox final : LinkEvents {
   const RedisConfig& config_;
   const std::vector<std::string> channels_;
   const std::function<void(std::string_view)> on_message_;
+  const std::function<void(const loop::Addresses&)> on_found_;
   std::unique_ptr<Link> link_;  // stays, ended, until the next
   std::size_t attempt_ = 0;
   Redial redial_;

@@ -32,8 +32,10 @@ Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& conf
       place_(place_of(config)),
       digests_(scripts.size()),
       down_since_(loop.now()),
-      mailbox_(loop, resolver, config, {channel_of(config, who), channel_of(config, kAll)},
-               [this](std::string_view payload) { events_.on_message(payload); }),
+      mailbox_(
+          loop, resolver, config, {channel_of(config, who), channel_of(config, kAll)},
+          [this](std::string_view payload) { events_.on_message(payload); },
+          [this](const loop::Addresses& addresses) { events_.on_found(addresses); }),
       redial_(loop, [this] { dial(); }) {
   dial();
 }

@@ -31,6 +31,8 @@ std::string channel_of(const RedisConfig& config, std::string_view who);
 /// Called from the loop, never from inside a call into Redis.
 class RedisEvents {
  public:
+  /// Where Redis has a name: one of these is dialled next, by any connection.
+  virtual void on_found(const loop::Addresses& addresses) = 0;
   virtual void on_up() = 0;
   /// Before the calls under way are told of their failure.
   virtual void on_down() = 0;
@@ -68,6 +70,7 @@ class Redis final : LinkEvents {
   const Counts& counts() const { return counts_; }
 
  private:
+  void on_found(const loop::Addresses& addresses) override { events_.on_found(addresses); }
   void on_ready() override;
   void on_reply(Call call, const Outcome& outcome) override;
   void on_message(std::string_view) override {}

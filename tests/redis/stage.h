@@ -52,6 +52,7 @@ class RedisStage : public testing::Test, public RedisEvents {
     return outcome->kind() == Reply::Kind::integer ? std::to_string(outcome->integer()) : std::string(outcome->text());
   }
 
+  void on_found(const loop::Addresses&) override {}
   void on_up() override { ++ups_; }
   void on_down() override { ++downs_; }
   void on_message(std::string_view payload) override { messages_.emplace_back(payload); }

@@ -293,5 +293,31 @@ TEST(RedisAddress, is_denied_by_its_name_and_by_whatever_it_leads_to) {
   EXPECT_EQ(client.reply().status, 403);
 }
 
+/// By a name that is found late, and then leads elsewhere: nothing is lost in between, for our own connection comes
+/// first.
+TEST(RedisAddress, is_denied_wherever_our_own_connection_is_led) {
+  std::atomic<int> place = 0;
+  NameServer names([&](const std::string&, std::uint16_t type) -> std::optional<NameServer::Reply> {
+    if (place == 0) return NameServer::Reply{.rcode = NameServer::kServfail};
+    if (type != NameServer::kA) return NameServer::Reply{};
+    return NameServer::Reply{.addresses = {"127.0.0." + std::to_string(place)}, .ttl = 0};
+  });
+  const Closed redis;
+  const std::string port = std::to_string(redis.port);
+  Daemon daemon({.yaml = "dns: { servers: ['" + names.address() + "'] }\nredis: { url: 'redis://redis.test:" + port +
+                         "' }\naccess: { allow: [loopback] }\n"});
+  const auto is_denied = [&](const std::string& host) {
+    Client client(daemon.port());
+    client.send(get("http://" + host + ":" + port + "/"));
+    return client.reply().status == 403;
+  };
+  EXPECT_FALSE(is_denied("127.0.0.2"));
+  for (const int next : {2, 3}) {
+    place = next;
+    EXPECT_TRUE(eventually([&] { return is_denied("127.0.0." + std::to_string(next)); })) << next;
+  }
+  EXPECT_TRUE(is_denied("127.0.0.2")) << "still";
+}
+
 }  // namespace
 }  // namespace penstock::trial
