@@ -70,6 +70,18 @@ TEST_F(ResolverTest, answers_with_several_addresses_each_once) {
   EXPECT_THAT(**answer, UnorderedElementsAre("192.0.2.1", "192.0.2.2", "192.0.2.3"));
 }
 
+TEST_F(ResolverTest, remembers_no_more_than_a_thousand_names) {
+  start([](const std::string&, std::uint16_t type) -> std::optional<Reply> {
+    return Reply{.addresses = {type == NameServer::kA ? "192.0.2.7" : "2001:db8::7"}, .ttl = 3600};
+  });
+  const auto name = [](int i) { return "n" + std::to_string(i) + ".test."; };
+  for (int i = 0; i < 1200; ++i) ASSERT_TRUE(look_up(name(i)));
+  int remembered = 0;
+  for (int i = 0; i < 1200; ++i) remembered += resolver_->remembered(name(i)) != nullptr ? 1 : 0;
+  EXPECT_EQ(remembered, 1000);
+  EXPECT_NE(resolver_->remembered(name(1199)), nullptr) << "the newest has taken another's place";
+}
+
 TEST_F(ResolverTest, takes_no_more_than_eight_addresses_of_a_family) {
   for (const auto& [v4, v6] : {std::pair(25, 0), std::pair(0, 25), std::pair(25, 25), std::pair(25, 3)}) {
     start([&](const std::string&, std::uint16_t type) -> std::optional<Reply> {

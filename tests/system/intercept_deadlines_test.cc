@@ -19,6 +19,17 @@ Origin::Script stops_after(const std::string& bytes, std::atomic<int>& ended) {
   };
 }
 
+TEST(InterceptedTimeout, of_a_client_that_says_nothing_inside_is_half_a_minute) {
+  Intercepted stage;
+  const auto start = Clock::now();
+  const auto client = stage.connect(stage.trusting());
+  std::string bytes;
+  EXPECT_FALSE(client->socket().receive(bytes, start + 60s)) << bytes;
+  EXPECT_TRUE(client->socket().ended());
+  EXPECT_GE(Clock::now() - start, 29'990ms);
+  EXPECT_EQ(stage.origin.connections(), 0U);
+}
+
 TEST(InterceptedTimeout, to_the_first_byte_is_504_inside) {
   Intercepted stage(timed("firstByte: 2s"));
   std::atomic<int> ended = 0;

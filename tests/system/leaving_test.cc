@@ -5,7 +5,10 @@
 
 #include <deque>
 #include <fstream>
+#include <functional>
+#include <optional>
 
+#include "support/name_server.h"
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -192,6 +195,40 @@ TEST(FlyingClient, that_leaves_while_it_sends_or_receives_frees_its_slot) {
   }
   EXPECT_TRUE(eventually([&] { return ended == 2; })) << "the upstream hears of it too";
   EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
+}
+
+/// Of a hundred clients each, by this request to a host, while its name is looked up or nobody answers.
+void expect_gone_without_a_trace(const std::function<std::string(const std::string& host)>& request) {
+  constexpr int kTimes = 100;
+  const Silent silent;
+  const test::NameServer names([](const std::string&, std::uint16_t) { return std::nullopt; });
+  const std::string port = std::to_string(silent.port);
+  const Daemon daemon({.yaml = "dns: { servers: ['" + names.address() +
+                               "'], timeout: 60s }\naccess: { connectPorts: [" + port +
+                               "] }\ndefaults: { maxConcurrent: 1000, timeouts: { connect: 60s } }\n"});
+  const auto drop = [&](const std::string& host) {
+    std::deque<Client> crowd;
+    for (int i = 0; i < kTimes; ++i) crowd.emplace_back(daemon.port()).send(request(host));
+    EXPECT_TRUE(daemon.await_in_flight(host, kTimes));
+    for (auto& client : crowd) client.reset();
+    EXPECT_TRUE(daemon.await_in_flight(host, 0));
+  };
+  drop("name.test:" + port);  // the resolver keeps its own sockets from now on
+  drop("other.test:" + port);
+  const std::size_t before = daemon.descriptors();
+  drop("name.test:" + port);
+  drop(silent.host());
+  EXPECT_TRUE(eventually([&] { return daemon.descriptors() <= before; })) << daemon.descriptors() << " of " << before;
+  EXPECT_EQ(daemon.await_events(4 * kTimes, "error").size(), 4u * kTimes);
+  EXPECT_EQ(daemon.metric("penstock_requests_total", "outcome=\"client_gone\""), 4 * kTimes);
+}
+
+TEST(TunnelEnd, may_come_while_a_name_is_looked_up_or_nobody_answers) {
+  expect_gone_without_a_trace([](const std::string& host) { return "CONNECT " + host + " HTTP/1.0\r\n\r\nearly"; });
+}
+
+TEST(FlyingClient, that_leaves_while_a_name_is_looked_up_or_nobody_answers_leaves_nothing_behind) {
+  expect_gone_without_a_trace([](const std::string& host) { return get("http://" + host + "/"); });
 }
 
 TEST(Clients, that_come_and_go_in_every_way_leave_nothing_behind) {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes through tunnels, how they end, and what they leave behind.
 #include <gmock/gmock.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 
-#include <deque>
 #include <thread>
 
 #include "system/tunnels.h"
@@ -145,37 +142,6 @@ TEST(TunnelEnd, comes_at_every_stage_by_either_side_and_leaves_nothing_behind) {
   const auto ends = [&](const Json& event) { return event.at("event") == "complete" || event.at("event") == "error"; };
   const auto taken_off = stage.daemon.await_events(1, "dispatch").size();
   EXPECT_EQ(stage.daemon.await_events(taken_off, ends).size(), taken_off);
-}
-
-TEST(TunnelEnd, may_come_while_a_name_is_looked_up_or_nobody_answers) {
-  constexpr int kTimes = 100;
-  const Silent silent;
-  const Socket mute(
-      ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));  // as a name server: it takes all, and says nothing
-  sockaddr_in place{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-  socklen_t size = sizeof place;
-  ASSERT_EQ(::bind(mute.fd(), reinterpret_cast<const sockaddr*>(&place), size), 0);
-  ASSERT_EQ(::getsockname(mute.fd(), reinterpret_cast<sockaddr*>(&place), &size), 0);
-  const std::string port = std::to_string(silent.port);
-  const Daemon daemon({.yaml = "dns: { servers: [\"127.0.0.1:" + std::to_string(ntohs(place.sin_port)) +
-                               "\"], timeout: 60s }\naccess: { connectPorts: [" + port +
-                               "] }\ndefaults: { maxConcurrent: 1000, timeouts: { connect: 60s } }\n"});
-  const auto drop = [&](const std::string& host) {
-    std::deque<Client> crowd;
-    for (int i = 0; i < kTimes; ++i)
-      crowd.emplace_back(daemon.port()).send("CONNECT " + host + " HTTP/1.0\r\n\r\nearly");
-    EXPECT_TRUE(daemon.await_in_flight(host, kTimes));
-    for (auto& client : crowd) client.reset();
-    EXPECT_TRUE(daemon.await_in_flight(host, 0));
-  };
-  drop("name.test:" + port);  // the resolver keeps its own sockets from now on
-  drop("other.test:" + port);
-  const std::size_t before = daemon.descriptors();
-  drop("name.test:" + port);
-  drop(silent.host());
-  EXPECT_TRUE(eventually([&] { return daemon.descriptors() <= before; })) << daemon.descriptors() << " of " << before;
-  EXPECT_EQ(daemon.await_events(4 * kTimes, "error").size(), 4u * kTimes);
-  EXPECT_EQ(daemon.metric("penstock_requests_total", "outcome=\"client_gone\""), 4 * kTimes);
 }
 
 TEST(TunnelBytes, wait_for_a_reader_that_stops_in_little_memory) {
