@@ -308,6 +308,9 @@ class Listening:
     async def stop(self):
         """As a process that is killed: nothing of it is left."""
         self.server.close()
+        self.hang_up()
+
+    def hang_up(self):
         for writer in list(self.writers):
             writer.transport.abort()
 

@@ -96,7 +96,7 @@ class Run:
 
     async def rest(self, book, before):
         """Waits until nothing is under way and the log is whole, and looks whether all is as it was before."""
-        for _, lines in (("gauges", self.gauges), ("log", lambda: self.log_is_whole(book, before))):
+        for lines in (self.gauges, lambda: self.log_is_whole(book, before), self.lets_go):
             wrong = [None]
 
             async def is_well(lines=lines, wrong=wrong):
@@ -121,6 +121,13 @@ class Run:
         if grown > self.options.growth:
             wrong.append(f"memory has grown by {grown} bytes since the first round")
         return wrong
+
+    async def lets_go(self):
+        """Of connections that were kept for the next request none is left where the other side has left it."""
+        for origin in self.origins.values():
+            origin.hang_up()
+        _, kept = self.penstock.descriptors(set(self.ports.values()))
+        return [f"{kept} connections to origins that have left"] if kept else []
 
     async def log_is_whole(self, book, before):
         """The metrics count as many outcomes of each kind as there are lines."""
