@@ -88,7 +88,7 @@ TEST(TunnelCrowd, of_two_thousand_passes_bytes_both_ways_and_leaves_nothing_behi
   EXPECT_EQ(counts.callers, kTunnels);
   EXPECT_EQ(daemon.metric("penstock_tunnels"), kTunnels);
   EXPECT_EQ(daemon.metric("penstock_in_flight_requests"), kTunnels);
-  EXPECT_GE(daemon.descriptors(), before + 2 * kTunnels);
+  EXPECT_GE(daemon.descriptors(), 2 * kTunnels);
 
   crowd.dismiss();
   EXPECT_TRUE(crowd.play_until([&] { return counts.callers + counts.calls == 0; }));
