@@ -34,12 +34,6 @@ class DoctorTest : public testing::Test {
     }
     FAIL() << "there is no " << name;
   }
-  /// A `curl` that is a script: what it does when it is asked for something, or for its version.
-  void offer_curl_that(const std::string& does, const std::string& as_version = "echo curl 1.2.3") {
-    const auto path =
-        home_.write("bin/curl", "#!/bin/sh\nif [ $1 = --version ]; then " + as_version + "; else " + does + "; fi\n");
-    ::chmod(path.c_str(), 0755);
-  }
   /// Has a process of its own that would stay, whose number it leaves.
   std::string that_waits() const { return "echo waiting; /bin/sleep 600 & echo $! >" + home_.path("child") + "; wait"; }
   /// Whether that process has ended; its parent may not know so yet.
@@ -59,6 +53,17 @@ class DoctorTest : public testing::Test {
     environment.push_back("PATH=" + home_.path("bin"));
     environment.push_back("TMPDIR=" + home_.path("tmp"));
     return home_.penstock({"doctor"}, environment);
+  }
+  /// What is found fault with where there is an authority, and `curl` is a script: what it does when it is asked for
+  /// something, or for its version.
+  std::string blame_of_curl_that(const std::string& does, const std::string& as_version = "echo curl 1.2.3") {
+    make_authority();
+    const auto path =
+        home_.write("bin/curl", "#!/bin/sh\nif [ $1 = --version ]; then " + as_version + "; else " + does + "; fi\n");
+    ::chmod(path.c_str(), 0755);
+    const auto ended = doctor();
+    EXPECT_EQ(ended.code, 1);
+    return ended.out;
   }
 
   const Home home_;
@@ -102,54 +107,37 @@ TEST_F(DoctorTest, leaves_nothing_behind_but_what_exec_would) {
 }
 
 TEST_F(DoctorTest, says_of_a_program_that_it_does_not_ask_the_proxy) {
-  make_authority();
-  offer_curl_that("PATH=/usr/bin:/bin exec curl --noproxy '*' \"$@\"");
-  const auto ended = doctor();
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: does not ask the proxy: it reads https_proxy"));
-  EXPECT_THAT(ended.out, HasSubstr("Could not resolve host: doctor.invalid"));
+  const auto out = blame_of_curl_that("PATH=/usr/bin:/bin exec curl --noproxy '*' \"$@\"");
+  EXPECT_THAT(out, HasSubstr("curl 1.2.3: does not ask the proxy: it reads https_proxy"));
+  EXPECT_THAT(out, HasSubstr("Could not resolve host: doctor.invalid"));
 }
 
 TEST_F(DoctorTest, says_of_a_program_that_it_does_not_trust_the_authority) {
-  make_authority();
-  offer_curl_that("PATH=/usr/bin:/bin exec curl --cacert /etc/ssl/certs/ca-certificates.crt \"$@\"");
-  const auto ended = doctor();
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: does not trust the authority: it reads CURL_CA_BUNDLE"));
+  const auto out =
+      blame_of_curl_that("PATH=/usr/bin:/bin exec curl --cacert /etc/ssl/certs/ca-certificates.crt \"$@\"");
+  EXPECT_THAT(out, HasSubstr("curl 1.2.3: does not trust the authority: it reads CURL_CA_BUNDLE"));
 }
 
 TEST_F(DoctorTest, is_not_content_with_an_answer_that_did_not_come_through_the_proxy) {
-  make_authority();
-  offer_curl_that("echo penstock-doctor-is-content");
-  const auto ended = doctor();
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: does not ask the proxy"));
+  const auto out = blame_of_curl_that("echo penstock-doctor-is-content");
+  EXPECT_THAT(out, HasSubstr("curl 1.2.3: does not ask the proxy"));
 }
 
 TEST_F(DoctorTest, waits_for_no_program_longer_than_ten_seconds) {
-  make_authority();
-  offer_curl_that(that_waits());
-  const auto ended = doctor();
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
+  const auto out = blame_of_curl_that(that_waits());
+  EXPECT_THAT(out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
   EXPECT_TRUE(child_has_ended());
 }
 
 TEST_F(DoctorTest, waits_no_longer_for_one_that_closes_its_output_and_stays) {
-  make_authority();
-  offer_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
-  const auto ended = doctor();
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
+  const auto out = blame_of_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
+  EXPECT_THAT(out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
 }
 
 TEST_F(DoctorTest, takes_a_program_that_does_not_say_its_version_for_installed) {
-  make_authority();
-  offer_curl_that("exit 1", that_waits());
-  const auto ended = doctor();
-  EXPECT_EQ(ended.code, 1);
-  EXPECT_THAT(ended.out, HasSubstr("curl: did not say its version within 10 seconds\n"));
-  EXPECT_THAT(ended.out, HasSubstr("not installed: wget"));
+  const auto out = blame_of_curl_that("exit 1", that_waits());
+  EXPECT_THAT(out, HasSubstr("curl: did not say its version within 10 seconds\n"));
+  EXPECT_THAT(out, HasSubstr("not installed: wget"));
   EXPECT_TRUE(child_has_ended());
 }
 
