@@ -233,9 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(MadRedis, is_dropped_and_nobody_notices) {
   SharedStage stage({});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& daemon = stage.add(far);
+  const Daemon& daemon = stage.add(relay);
   EXPECT_EQ(stage.fetch(daemon).status, 200);
   const auto memory = daemon.resident_kib();
   std::string nested, many = "*1000000\r\n";

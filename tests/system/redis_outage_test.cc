@@ -75,9 +75,7 @@ TEST(RedisOutage, by_distance_keeps_no_request_waiting) {
   const Noise noise;
   SharedStage stage({.timeout = "20ms"});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& daemon = stage.add(far);
+  const Daemon& daemon = stage.add(relay);
   for (const auto distance : {1000ms, 3000ms}) {
     relay.delay(distance);
     for (int i = 0; i < 5; ++i) {
@@ -95,9 +93,7 @@ TEST(RedisOutage, by_distance_keeps_no_request_waiting) {
 TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once) {
   SharedStage stage({.limits = "counter: { max: 2, period: 1h, mode: refuse }", .when_down = "refuse"});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& daemon = stage.add(far);
+  const Daemon& daemon = stage.add(relay);
   const auto under_way = [&] {
     return daemon.metric("penstock_redis_calls_total") - daemon.metric("penstock_redis_round_trip_seconds_count");
   };
@@ -118,9 +114,7 @@ TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once
 TEST(LateBooking, for_a_client_that_has_left_is_taken_back) {
   SharedStage stage({.limits = "counter: { max: 2, period: 1h, mode: refuse }", .timeout = "10s"});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& daemon = stage.add(far);
+  const Daemon& daemon = stage.add(relay);
   EXPECT_EQ(stage.fetch(daemon).status, 200);
   relay.delay(2s);
   Client leaver(daemon.port());
@@ -198,9 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RedisErrorReply, of_each_kind_is_counted_under_its_name_and_whenDown_holds) {
   SharedStage stage({});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& daemon = stage.add(far);
+  const Daemon& daemon = stage.add(relay);
   for (const std::string code : {"LOADING", "MASTERDOWN", "BUSY", "MISCONF", "CLUSTERDOWN", "TRYAGAIN", "WRONGTYPE",
                                  "ERR", "MOVED", "ASK", "CROSSSLOT"}) {
     SCOPED_TRACE(code);
@@ -253,9 +245,7 @@ TEST(RedisOutage, is_what_a_cluster_is_and_the_notice_says_so) {
 TEST(RedisOutage, brings_no_storm_of_connections_however_many_requests_come) {
   SharedStage stage({.limits = "pacer: { qps: 100000 }"});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& daemon = stage.add(far);
+  const Daemon& daemon = stage.add(relay);
   Load load(stage.ports(), stage.origin.url());
   ASSERT_TRUE(stage.arrivals.await(100));
   const auto connections = relay.connections();
@@ -294,10 +284,8 @@ TEST(RedisOutage, of_one_of_three_adds_its_own_share_at_most) {
   const Noise noise;
   SharedStage stage({.limits = "pacer: { qps: 90 }"});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
   stage.add(), stage.add();
-  const Daemon& cut_off = stage.add(far);
+  const Daemon& cut_off = stage.add(relay);
   Load load(stage.ports(), stage.origin.url());
   stage.expect_acquainted();
   relay.cut();

@@ -181,9 +181,7 @@ TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
 TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_lease) {
   SharedStage stage({.limits = semaphore(2, "6s"), .when_down = "hold"});
   Relay relay(stage.redis.port());
-  Shared far = stage.shared;
-  far.port = relay.port();
-  const Daemon& cut_off = stage.add(far);
+  const Daemon& cut_off = stage.add(relay);
   const Daemon& other = stage.add();
   open_the_generation(stage);
   stage.origin.on("/silent", scripts::held());

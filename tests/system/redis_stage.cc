@@ -100,6 +100,12 @@ Daemon& SharedStage::add(const Shared& changed, bool await_redis) {
   return daemon;
 }
 
+Daemon& SharedStage::add(const Relay& relay) {
+  Shared far = shared;
+  far.port = relay.port();
+  return add(far);
+}
+
 std::vector<std::uint16_t> SharedStage::ports() const {
   std::vector<std::uint16_t> ports;
   for (const auto& daemon : daemons) ports.push_back(daemon.port());

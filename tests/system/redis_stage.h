@@ -60,6 +60,8 @@ std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Cl
 /// How many came together: those that no pause of that length parts.
 std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock::duration pause);
 
+class Relay;
+
 struct SharedStage {
   explicit SharedStage(Shared given, std::vector<std::string> options = {});
   ~SharedStage();
@@ -67,6 +69,8 @@ struct SharedStage {
   /// Another daemon, by this configuration or a changed one. With `await_redis` it has come to know Redis.
   Daemon& add(bool await_redis = true) { return add(shared, await_redis); }
   Daemon& add(const Shared& changed, bool await_redis = true);
+  /// One that has Redis behind a relay.
+  Daemon& add(const Relay& relay);
   std::vector<std::uint16_t> ports() const;
 
   /// One GET over a connection of its own.
