@@ -11,6 +11,7 @@ import time
 
 from command import parser_of, publish
 from processes import busy_seconds_of_machine
+from runs import caution
 
 PROGRAMS = ("flow/flow_cost", "lua/lua_cost")  # each prints Markdown tables
 
@@ -35,8 +36,7 @@ def text_of(build):
     others = others_since(begin, busy)
     redis = said_by("redis-server", "--version").split("v=")[1].split()[0]
     machine = f"{datetime.date.today()}, {os.cpu_count()} cores, Linux {platform.release()}; Redis {redis}."
-    disturbed = f" Others took {others:.0%} of a core meanwhile: these figures are rough." if others > 0.1 else ""
-    return "\n".join([f"{machine}{disturbed}\n", *tables])
+    return "\n".join([f"{machine}{caution(others)}\n", *tables])
 
 
 def main():

@@ -35,9 +35,13 @@ def processor():
     return models[0] if models else platform.machine()
 
 
+def caution(others):
+    """A sentence where others took so much of a core that figures suffer."""
+    return f" Others took {others:.0%} of a core meanwhile: these figures are rough." if others > 0.1 else ""
+
+
 def machine(bench, chosen, others):
     """A sentence; `chosen` has the proxies, the rounds and the seconds of each."""
     versions = ", ".join(f"{name} {bench.version_of(name)}" for name in chosen.proxies)
-    disturbed = f" Others took {others:.0%} of a core meanwhile: these figures are rough." if others > 0.1 else ""
     return (f"{datetime.date.today()}, {os.cpu_count()} cores of {processor()}, Linux {platform.release()}; "
-            f"{versions}. Medians of {chosen.rounds} rounds of {chosen.seconds:g} s.{disturbed}")
+            f"{versions}. Medians of {chosen.rounds} rounds of {chosen.seconds:g} s.{caution(others)}")

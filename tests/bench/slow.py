@@ -17,7 +17,6 @@ from runs import machine, result_of, say
 from slow_page import Lag, text_of
 
 
-
 def options():
     parser = parser_of("script/bench slow", __doc__)
     add_rounds(parser, 5, "without and with them", 5, 0.3)
