@@ -8,4 +8,5 @@ add_library(llhttp STATIC ${LLHTTP_SOURCES}/api.c ${LLHTTP_SOURCES}/http.c ${LLH
 target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_HEADERS})
 target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
 target_compile_options(llhttp PRIVATE -w)
-set_target_properties(llhttp PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+# Each of its files has static functions by the same names.
+set_target_properties(llhttp PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)

@@ -16,6 +16,13 @@ pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 
 set(PENSTOCK_ROOMS "" CACHE INTERNAL "")
 
+# -Wrestrict of g++ 12 sees ghosts in std::string (GCC bug 105651). -Wsubobject-linkage is about types of unnamed
+# namespaces in headers, and takes each file of a unity build for a header.
+set(PENSTOCK_WARNINGS -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -Wno-maybe-uninitialized)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND PENSTOCK_WARNINGS -Wno-subobject-linkage)
+endif()
+
 # penstock_room(NAME SOURCES … ROOMS … LIBRARIES …): src/NAME as a static library; ROOMS are the rooms it may include,
 # LIBRARIES the outside ones.
 function(penstock_room name)
@@ -23,27 +30,38 @@ function(penstock_room name)
   add_library(penstock_${name} STATIC ${ROOM_SOURCES})
   target_include_directories(penstock_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
-  # -Wrestrict of g++ 12 sees ghosts in std::string (GCC bug 105651).
-  target_compile_options(penstock_${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -Wno-restrict -Wno-maybe-uninitialized)
+  target_compile_options(penstock_${name} PRIVATE ${PENSTOCK_WARNINGS} -Wpedantic -Wshadow)
   list(TRANSFORM ROOM_ROOMS PREPEND penstock_)
   target_link_libraries(penstock_${name} PUBLIC ${ROOM_ROOMS} PRIVATE ${ROOM_LIBRARIES})
   set(PENSTOCK_ROOMS ${PENSTOCK_ROOMS} ${name} CACHE INTERNAL "")
 endfunction()
 
-# penstock_test(NAME SOURCES … ROOMS … LIBRARIES …): one GoogleTest program; its tests are found by CTest. Only the rooms
-# are optimized: their tests gain little by it, and would take half as long again to compile.
+# penstock_test(NAME SOURCES … ROOMS … LIBRARIES … SHARDS n SECONDS n): one GoogleTest program. CTest runs all of its tests in
+# one process, or in as many as there are SHARDS, side by side; those of which one takes the most SECONDS come first. Only
+# the rooms are optimized: their tests gain little by it, and would take half as long again to compile.
 function(penstock_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(TEST "" "SHARDS;SECONDS" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  if(NOT TEST_SECONDS)
+    set(TEST_SECONDS 1)
+  endif()
   add_executable(test_${name} ${TEST_SOURCES})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_options(test_${name} PRIVATE
-    -Og -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -Wno-maybe-uninitialized)
-  list(LENGTH TEST_SOURCES count)
-  if(count GREATER 10)  # fewer would not pay for it
-    target_precompile_headers(test_${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(test_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # for ccache
-  endif()
+  target_compile_options(test_${name} PRIVATE -Og ${PENSTOCK_WARNINGS})
   list(TRANSFORM TEST_ROOMS PREPEND penstock_)
-  target_link_libraries(test_${name} PRIVATE ${TEST_ROOMS} ${TEST_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(test_${name} TEST_PREFIX ${name}/ PROPERTIES TIMEOUT 600 LABELS ${name} DISCOVERY_TIMEOUT 60)
+  target_link_libraries(test_${name} PRIVATE
+    penstock_test_support ${TEST_ROOMS} ${TEST_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  if(NOT TEST_SHARDS)
+    penstock_run_test(${name} 0 1)
+    return()
+  endif()
+  math(EXPR last "${TEST_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    penstock_run_test(${name}/${shard} ${shard} ${TEST_SHARDS})
+  endforeach()
 endfunction()
+
+macro(penstock_run_test test shard shards)
+  add_test(NAME ${test} COMMAND test_${name} --gtest_brief=1)
+  set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS ${name} COST ${TEST_SECONDS}
+    ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+endmacro()

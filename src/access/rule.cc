@@ -33,7 +33,7 @@ bool has_long_label(std::string_view host) {
 }
 
 // What http/target.cc judges in requests, with words for a configuration.
-std::optional<std::string> wrong_with_name(std::string_view host) {
+std::optional<std::string> wrong_with_host_name(std::string_view host) {
   if (host.empty()) return "the host is missing";
   if (host.size() > kLongestHost) return "the host is longer than 253 characters";
   if (host.find('*') != std::string_view::npos) return "a * may stand only in front, as in *.example.com";
@@ -102,7 +102,7 @@ std::expected<std::string, std::string> parse_name(std::string_view text) {
   std::transform(name.begin(), name.end(), name.begin(), lower);
   if (const auto address = parse_address(name); address && !address->v6) return name;
   if (name.size() > 1 && name.back() == '.') name.pop_back();
-  if (auto wrong = wrong_with_name(name)) return Wrong(*wrong);
+  if (auto wrong = wrong_with_host_name(name)) return Wrong(*wrong);
   return name;
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 2s;  // for each step
+constexpr auto kStepPatience = 2s;  // for each step
 constexpr std::size_t kEnough = 64 * 1024;
 
 class Socket {
@@ -42,14 +42,14 @@ std::unexpected<std::string> last_error() {
 }
 
 std::expected<void, std::string> connect_to(const Socket& socket, const addrinfo& address) {
-  const timeval patience{.tv_sec = kPatience.count(), .tv_usec = 0};
+  const timeval patience{.tv_sec = kStepPatience.count(), .tv_usec = 0};
   setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // connect() obeys it too
   setsockopt(socket.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(socket.fd(), address.ai_addr, address.ai_addrlen) != 0) return last_error();
   return {};
 }
 
-std::expected<std::string, std::string> exchange(const Socket& socket, const std::string& request) {
+std::expected<std::string, std::string> round_trip(const Socket& socket, const std::string& request) {
   if (send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return last_error();
   }
@@ -77,7 +77,7 @@ std::expected<std::string, std::string> ask(const Endpoint& admin) {
   const auto connected = connect_to(socket, *address);
   freeaddrinfo(address);
   if (!connected) return std::unexpected(connected.error());
-  return exchange(socket, "GET /readyz HTTP/1.1\r\nHost: " + to_string(admin) + "\r\nConnection: close\r\n\r\n");
+  return round_trip(socket, "GET /readyz HTTP/1.1\r\nHost: " + to_string(admin) + "\r\nConnection: close\r\n\r\n");
 }
 
 }  // namespace

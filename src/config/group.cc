@@ -56,7 +56,7 @@ std::optional<std::string> wrong_with_path(std::string_view pattern) {
   return std::nullopt;
 }
 
-std::expected<GroupRule, std::string> parse_path(std::string_view pattern) {
+std::expected<GroupRule, std::string> parse_path_pattern(std::string_view pattern) {
   while (pattern.size() > 1 && pattern.ends_with('/')) pattern.remove_suffix(1);
   if (auto wrong = wrong_with_path(pattern)) return Wrong(*wrong);
   return GroupRule{GroupRule::By::path, std::string(pattern)};
@@ -72,7 +72,7 @@ std::expected<GroupRule, std::string> parse_header(std::string_view name) {
 std::expected<GroupRule, std::string> parse_group(std::string_view text) {
   constexpr std::string_view kPath = "path:", kHeader = "header:";
   if (text == "host") return GroupRule{};
-  if (text.starts_with(kPath)) return parse_path(text.substr(kPath.size()));
+  if (text.starts_with(kPath)) return parse_path_pattern(text.substr(kPath.size()));
   if (text.starts_with(kHeader)) return parse_header(text.substr(kHeader.size()));
   return Wrong("it must be path:/a/{name}, header:NAME or host");
 }

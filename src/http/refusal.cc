@@ -105,6 +105,10 @@ std::string item(std::string_view name) {
 
 Wording wording(Why why) { return kRows[static_cast<std::size_t>(why)].wording; }
 
+std::unexpected<Refusal> malformed_target(const char* details) {
+  return std::unexpected(Refusal{.why = Why::malformed, .details = details});
+}
+
 std::string reason_phrase(const Refusal& refusal) {
   const std::string_view words = refusal.details.empty() ? standard_reason(refusal.status_code()) : refusal.details;
   return printable("Penstock: " + std::string(words), kLongestReason);

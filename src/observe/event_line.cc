@@ -6,7 +6,7 @@
 namespace penstock::observe {
 namespace {
 
-std::string_view name_of(EventKind kind) {
+std::string_view kind_name(EventKind kind) {
   switch (kind) {
     case EventKind::dispatch: return "dispatch";
     case EventKind::complete: return "complete";
@@ -43,7 +43,7 @@ void append_what_every_event_has(std::string& out, const Event& event) {
   out += R"({"ts":")";
   append_timestamp(out, event.wall);
   out += R"(","event":")";
-  out += name_of(event.kind);
+  out += kind_name(event.kind);
   text(out, R"(","id":)", event.id);
   text(out, R"(,"upstream":)", event.upstream);
   text(out, R"(,"group":)", event.group);

@@ -16,7 +16,7 @@ namespace penstock::tls {
 namespace {
 using Try = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 
-std::unexpected<Error> wrong(const std::string& key, const std::string& what) {
+std::unexpected<Error> wrong_setting(const std::string& key, const std::string& what) {
   ERR_clear_error();
   return std::unexpected(Error{.token = {}, .message = "tls." + key + ": " + what});
 }
@@ -26,21 +26,21 @@ std::expected<void, Error> check_readable(const std::string& key, const std::str
   std::ifstream file(path);
   file.peek();
   if (file.good()) return {};
-  return wrong(key, errno != 0 ? "cannot read " + path + ": " + std::strerror(errno) : path + " is empty");
+  return wrong_setting(key, errno != 0 ? "cannot read " + path + ": " + std::strerror(errno) : path + " is empty");
 }
 
 std::expected<void, Error> check_own(SSL_CTX* ssl, const TlsConfig& identity) {
   if (auto fine = check_readable("clientCert", identity.client_cert); !fine) return fine;
   if (auto fine = check_readable("clientKey", identity.client_key); !fine) return fine;
   if (SSL_CTX_use_certificate_chain_file(ssl, identity.client_cert.c_str()) != 1) {
-    return wrong("clientCert", "there is no certificate in " + identity.client_cert + ", as PEM");
+    return wrong_setting("clientCert", "there is no certificate in " + identity.client_cert + ", as PEM");
   }
   // It says no both to what is no key and to one that does not fit.
   if (SSL_CTX_use_PrivateKey_file(ssl, identity.client_key.c_str(), SSL_FILETYPE_PEM) == 1) return {};
   const int why = ERR_GET_REASON(ERR_peek_last_error());
   const bool other = why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH;
-  if (other) return wrong("clientKey", identity.client_key + " does not belong to " + identity.client_cert);
-  return wrong("clientKey", "there is no private key in " + identity.client_key + ", as PEM and without a passphrase");
+  if (other) return wrong_setting("clientKey", identity.client_key + " does not belong to " + identity.client_cert);
+  return wrong_setting("clientKey", "there is no private key in " + identity.client_key + ", as PEM and without a passphrase");
 }
 }  // namespace
 
@@ -50,7 +50,7 @@ std::expected<void, Error> check(const TlsConfig& identity) {
   if (!identity.ca.empty()) {
     if (auto fine = check_readable("ca", identity.ca); !fine) return fine;
     if (SSL_CTX_load_verify_file(ssl.get(), identity.ca.c_str()) != 1) {
-      return wrong("ca", "there is no certificate in " + identity.ca + ", as PEM");
+      return wrong_setting("ca", "there is no certificate in " + identity.ca + ", as PEM");
     }
   }
   if (identity.client_cert.empty() && identity.client_key.empty()) return {};
