@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kStatus = "HTTP/1.1 200";
 constexpr std::string_view kLength = "content-length:";
-constexpr std::string_view kEndOfHead = "\r\n\r\n";
 
 bool is_length_line(std::string_view line) {
   return line.size() > kLength.size() && strncasecmp(line.data(), kLength.data(), kLength.size()) == 0;

@@ -9,6 +9,8 @@
 
 namespace penstock::bench {
 
+inline constexpr std::string_view kEndOfHead = "\r\n\r\n";
+
 /// `length` bytes that differ from their neighbours, so that a lost or doubled one shows.
 std::string answer_body(std::size_t length);
 

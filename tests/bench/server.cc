@@ -15,7 +15,6 @@
 namespace penstock::bench {
 
 namespace {
-constexpr std::string_view kEndOfHead = "\r\n\r\n";
 }  // namespace
 
 void Server::run() {

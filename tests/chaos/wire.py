@@ -53,10 +53,6 @@ class Body:
         self.length = int(length) if length is not None else None
         self.until_end = until_end
 
-    @property
-    def is_there(self):
-        return self.chunked or bool(self.length)
-
     async def read(self):
         if self.chunked:
             await self._chunks()

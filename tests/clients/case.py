@@ -20,10 +20,11 @@ def read(name):
 
 
 def program(name):
-    """The command that runs a file of programs/ or node/."""
-    runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".pl": "perl", ".java": "java",
-               ".mjs": ARGUMENTS.node}
-    kind = os.path.splitext(name)[1]
+    """The command that runs a file of programs/ or node/. Those in Java are compiled, to ARGUMENTS.classes."""
+    base, kind = os.path.splitext(name)
+    if kind == ".java":
+        return "java", "-XX:+UseSerialGC", "-classpath", ARGUMENTS.classes, base
+    runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".pl": "perl", ".mjs": ARGUMENTS.node}
     return runners[kind], os.path.join(HERE, "node" if kind == ".mjs" else "programs", name)
 
 

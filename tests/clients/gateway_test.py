@@ -3,11 +3,11 @@
 """Once without proxy variables; once with http_proxy set for everything, as some environments have it."""
 
 from case import program
-from limited import EveryClient
+from limited import EveryClient, Limited
 from stage import NAME
 
 
-class Gateway(EveryClient):
+class ByGateway(Limited):
     upstream = "    baseUrl: https://" + NAME + ":{port}\n    tls: {{ ca: {ca} }}\n"
 
     def base(self):
@@ -20,6 +20,8 @@ class Gateway(EveryClient):
         super().assert_held(count)
         self.assertEqual({fields["Host"] for _, _, fields in self.origin.seen}, {f"{NAME}:{self.origin.port}"})
 
+
+class Gateway(ByGateway, EveryClient):
     def test_openai(self):
         self.chat()
 
@@ -27,11 +29,24 @@ class Gateway(EveryClient):
         self.assert_streams(*program("openai.mjs"), "1")
 
 
-class GatewayAndProxy(Gateway):
-    """The variables are obeyed or not, as each client does it: it arrives in the same place."""
+class GatewayAndProxy(ByGateway):
+    """The variables are obeyed or not, as each client does it: it arrives in the same place. Here are the ways to say so:
+    curl and git name the gateway's whole URL, undici asks itself for a tunnel to the gateway, `fetch` ignores them."""
 
     def variables(self):
         return {"http_proxy": self.proxy.url, "HTTP_PROXY": self.proxy.url}
+
+    def test_curl(self):
+        self.ask("curl.sh")
+
+    def test_git_clone(self):
+        self.clone_at_once()
+
+    def test_undici_with_default_settings(self):
+        self.ask("undici.mjs")
+
+    def test_fetch_of_node(self):
+        self.ask("fetch.mjs")
 
     def test_openai_with_undici(self):
         self.chat("undici")

@@ -3,20 +3,24 @@
 """Shared by the tests of all ways to an upstream."""
 import subprocess
 import threading
+import time
 
+import machine
 from case import Case, program
 from origin import PIECES, Origin
 from stage import NAME, PATIENCE, Identity, NameServer
 
 AT_ONCE, IN_INTERVAL, INTERVAL = 2, 4, 1.0
-LATE = 0.7  # seconds by which a busy machine may have delayed what came first, and with it shortened what lies between
+LIMIT = "slidingWindow"
+LATE = 0.4  # seconds by which what left first may have come late, and with it have shortened what lies between
+SOON = 0.1  # who comes so long before the limit lets go must have waited for it
 COUNT = 6   # requests at once
 
 
 class Limited(Case):
     """The origin is called NAME, and speaks TLS."""
 
-    limit = f"slidingWindow: {{ max: {IN_INTERVAL}, interval: 1s }}"
+    limit = f"{LIMIT}: {{ max: {IN_INTERVAL}, interval: 1s }}"
     upstream = ""    # further keys of it
     elsewhere = ""   # further lines of the configuration
     keep = True      # the origin keeps connections
@@ -95,12 +99,48 @@ class Limited(Case):
 
     def assert_held(self, count):
         """The origin saw so many requests, and never more of them than the limits allow."""
-        book = self.origin.book
-        self.assertEqual(len(book.came), count)
-        self.assertLessEqual(book.most, AT_ONCE)
-        for first, beyond in zip(book.came, book.came[IN_INTERVAL:]):
-            self.assertGreater(beyond - first, INTERVAL - LATE, book.came)
+        self.assertEqual(len(self.origin.book.came), count)
+        self.assertLessEqual(self.origin.book.most, AT_ONCE)
         self.check_events(self.proxy.wait_for(count, "complete"), count)
+        self.assert_apart(IN_INTERVAL, INTERVAL)
+        self.assert_told_what_held_them()
+
+    def departures(self):
+        """What the log says of each that left for the origin, in order. Others may have gone elsewhere."""
+        return [event for event in self.proxy.events() if event["event"] == "dispatch" and event["upstream"] == "api"]
+
+    def assert_apart(self, most, interval):
+        """Nothing reached the origin before the log says that it had left, and no more than the limit left in any
+        interval: these two are exact, however late anything came. And it came soon, but for what the machine was late."""
+        came, left = self.origin.book.came, [event["at"] for event in self.departures()]
+        self.assertEqual(len(left), len(came))
+        for departure, arrival in zip(left, came):
+            self.assertGreaterEqual(arrival, departure, f"{came} of what left at {left}")
+        for first, beyond in zip(left, left[most:]):
+            self.assertGreaterEqual(beyond - first, interval, left)
+        for at, (first, beyond) in enumerate(zip(came, came[most:])):
+            late = LATE + machine.late(left[at], first)
+            self.assertGreater(beyond - first, interval - late, f"{came} of what left at {left}")
+
+    def assert_told_what_held_them(self):
+        """`limitedBy` names the limit for whoever was there before it let go, while others had left a place free, and for
+        nobody of the first, which it let go at once. Only where the machine was late may nobody have met it."""
+        left = self.departures()
+        landed = [event["at"] for event in self.proxy.events()
+                  if event["event"] in ("complete", "error") and event["upstream"] == "api"]
+        for event in left[:IN_INTERVAL]:
+            self.assertNotIn("limitedBy", event)
+
+        def met_it(first, event):
+            before = first["at"] + INTERVAL - SOON
+            in_flight = sum(one["at"] < before for one in left) - sum(at < before for at in landed)
+            return event["at"] - event["waitMs"] / 1000 < before and in_flight < AT_ONCE
+
+        held = [event for first, event in zip(left, left[IN_INTERVAL:]) if met_it(first, event)]
+        for event in held:
+            self.assertEqual(event.get("limitedBy"), LIMIT, event)
+        late = machine.late(left[0]["at"], left[IN_INTERVAL]["at"])
+        self.assertTrue(held or late > SOON, f"nobody met the limit: {left}")
 
     def check_events(self, ended, count):
         """Each request is told of by itself."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The stage for real clients: a folder, a certificate, the running proxy, and a name server for the proxy.
 """Started and stopped by the tests; everything on loopback, on free ports."""
+import datetime
 import json
 import os
 import re
@@ -108,8 +109,13 @@ class Program:
         return [self.binary, *words, "--config", self.config]
 
     def events(self):
+        """Each with the time of time.monotonic() as `at`."""
         with open(self.events_file, encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.endswith("\n")]
+            events = [json.loads(line) for line in file if line.endswith("\n")]
+        since_1970 = time.time() - time.monotonic()
+        for event in events:
+            event["at"] = datetime.datetime.fromisoformat(event["ts"]).timestamp() - since_1970
+        return events
 
     def wait_for(self, count, kind):
         """The events of a kind, once there are that many."""

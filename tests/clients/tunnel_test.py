@@ -27,11 +27,6 @@ class Tunnel(EveryClient):
     def test_java_with_a_proxy_selector(self):
         self.ask("Client.java", **self.java(self.identity.trust_store()))
 
-    def test_java_by_its_properties(self):
-        host, port = self.proxy.url.removeprefix("http://").split(":")
-        self.ask("Client.java", **self.java(self.identity.trust_store(), f"-Dhttps.proxyHost={host}",
-                                            f"-Dhttps.proxyPort={port}"), http_proxy=None)
-
     def test_java_by_the_variable_of_the_docs(self):
         """docs/clients.md has it with the usual address."""
         host, port = self.proxy.url.removeprefix("http://").split(":")

@@ -2,12 +2,15 @@
 """What the live test needs around it: an origin, a Redis, the program, a Prometheus. Everything on loopback, on free ports,
 in a temporary folder, and ended with the test."""
 
+import contextlib
 import http.client
 import http.server
 import json
 import queue
 import re
+import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -16,8 +19,11 @@ import urllib.parse
 import urllib.request
 
 import dashboard as board
+from tls_origin import make_authority
 
 PATIENCE = 60  # seconds, for anything that is waited for
+PAUSE = 3      # seconds that an upstream asks for: several scrapes
+SEATS = 30     # connections that a client may have
 
 
 def until(condition, what):
@@ -31,7 +37,8 @@ def until(condition, what):
 
 
 class Origin:
-    """Answers /ok with 200, /missing with 404, /slow a moment later, and breaks off at /broken."""
+    """Answers /ok with 200, /missing with 404, /pause with a wish for a pause, /held when it is told to, and breaks off at
+    /broken. On one port it is plain, on another it speaks TLS."""
 
     class Answers(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -42,10 +49,12 @@ class Origin:
                 self.connection.shutdown(socket.SHUT_RDWR)
                 self.close_connection = True
                 return
-            if path == "/slow":
-                time.sleep(0.3)
+            if path == "/held":
+                self.server.let_go.wait(PATIENCE)
             body = b"water" * 20
-            self.send_response(404 if path == "/missing" else 200)
+            self.send_response({"/missing": 404, "/pause": 429}.get(path, 200))
+            if path == "/pause":
+                self.send_header("Retry-After", str(PAUSE))
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -53,14 +62,24 @@ class Origin:
         def log_message(self, *_):
             pass
 
-    def __init__(self):
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Answers)
-        self.authority = f"127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def __init__(self, folder):
+        make_authority(folder)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(folder / "origin.pem", folder / "origin.key")
+        self.let_go = threading.Event()
+        self.servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Answers) for _ in range(2)]
+        self.port, self.tls_port = (server.server_port for server in self.servers)
+        self.authority = f"127.0.0.1:{self.port}"
+        self.servers[1].socket = tls.wrap_socket(self.servers[1].socket, server_side=True)
+        for server in self.servers:
+            server.let_go = self.let_go
+            threading.Thread(target=server.serve_forever, daemon=True).start()
 
     def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+        self.let_go.set()
+        for server in self.servers:
+            server.shutdown()
+            server.server_close()
 
 
 class Program:
@@ -72,7 +91,8 @@ class Program:
             command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         found = queue.Queue()
-        threading.Thread(target=self._watch, args=(re.compile(ready), found), daemon=True).start()
+        self._reader = threading.Thread(target=self._watch, args=(re.compile(ready), found), daemon=True)
+        self._reader.start()
         try:
             self.ready = found.get(timeout=PATIENCE)
         except queue.Empty:
@@ -95,6 +115,8 @@ class Program:
         except subprocess.TimeoutExpired:
             self.child.kill()
             self.child.wait()
+        self._reader.join()
+        self.child.stderr.close()
 
 
 class Redis(Program):
@@ -108,7 +130,8 @@ class Redis(Program):
 
 
 class Penstock(Program):
-    """The program under test, with one named upstream that is easily filled; everything else falls under `*`."""
+    """The program under test, with one named upstream that is easily filled, and one that is opened; everything else
+    falls under `*`."""
 
     CONFIG = """\
 version: 1
@@ -116,11 +139,16 @@ proxy: {{ listen: "127.0.0.1:0", grace: 1s }}
 admin: {{ listen: "127.0.0.1:0" }}
 log: {{ events: "{events}" }}
 redis: {{ url: "{redis}" }}
-intercept: {{ ca: "{folder}/ca.pem", key: "{folder}/ca-key.pem" }}
+access: {{ connectPorts: [{port}, {tls_port}] }}
+caps: {{ connectionsPerClient: {seats} }}
+intercept: {{ ca: "{folder}/our-ca.pem", key: "{folder}/our-ca-key.pem" }}
 upstreams:
-  origin:
-    match: "{origin}"
+  secure:
+    match: "localhost:{tls_port}"
     https: intercept
+    tls: {{ ca: "{folder}/ca.pem" }}
+  origin:
+    match: "127.0.0.1:{port}"
     maxConcurrent: 2
     queue: {{ maxPending: 4, maxWait: 10s }}
     rate: 1000/s
@@ -128,42 +156,64 @@ upstreams:
 
     def __init__(self, binary, origin, redis, folder):
         config = folder / "penstock.yaml"
-        config.write_text(
-            self.CONFIG.format(origin=origin, redis=redis, events=folder / "events.log", folder=folder))
+        config.write_text(self.CONFIG.format(port=origin.port, tls_port=origin.tls_port, redis=redis, seats=SEATS,
+                                             events=folder / "events.log", folder=folder))
         subprocess.run([binary, "ca", "init", "--config", str(config)], check=True, stdout=subprocess.DEVNULL)
         ready = r"listening on http://127\.0\.0\.1:(\d+), admin on http://127\.0\.0\.1:(\d+)"
         super().__init__([binary, "run", "--config", str(config)], ready, folder)
         self.port, self.admin_port = (int(port) for port in self.ready.groups())
+        self.trust = ssl.create_default_context(cafile=folder / "our-ca.pem")
+        self.origin = origin
 
     def get(self, url):
         """The status of the answer to one request through the proxy."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        try:
+        with contextlib.closing(connection):
             connection.request("GET", url)
             answer = connection.getresponse()
             answer.read()
             return answer.status
-        finally:
-            connection.close()
+
+    def get_secure(self, path):
+        """The same of the upstream that is opened."""
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE, context=self.trust)
+        connection.set_tunnel("localhost", self.origin.tls_port)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+
+    @contextlib.contextmanager
+    def tunnel(self):
+        """Through which something has come, and which stays open."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection.set_tunnel("localhost", self.origin.port)
+        with contextlib.closing(connection):
+            connection.request("GET", "/ok")
+            connection.getresponse().read()
+            yield
+
+    def crowd(self):
+        """As many connections as a client may have, and one too many, which is sent away."""
+        with contextlib.ExitStack() as stack:
+            for _ in range(SEATS + 1):
+                last = stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE))
+            while last.recv(4096):
+                pass
+        until(lambda: re.search(r"^penstock_connections 0$", self.metrics(), re.MULTILINE), "the end of the crowd")
+
+    def reload(self):
+        before = self._reloads()
+        self.child.send_signal(signal.SIGHUP)
+        until(lambda: self._reloads() > before, "a reload")
+
+    def _reloads(self):
+        return int(re.search(r'^penstock_config_reloads_total{result="success"} (\d+)$', self.metrics(), re.MULTILINE)[1])
 
     def metrics(self):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}/metrics", timeout=PATIENCE) as answer:
             return answer.read().decode()
-
-
-def side_by_side(count, work):
-    """What `count` calls of `work` return, all under way at the same time."""
-    answers = [None] * count
-
-    def run(place):
-        answers[place] = work()
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return answers
 
 
 class Prometheus(Program):
@@ -190,6 +240,10 @@ class Prometheus(Program):
             "Server is ready to receive web requests",
             folder,
         )
+
+    def close(self):
+        super().close()
+        self._held.close()
 
     def ask(self, page, **parameters):
         """The data of an answer; fails on an error."""

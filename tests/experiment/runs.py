@@ -23,6 +23,7 @@ class Setting:
     delays: tuple = ()        # microseconds between each process and Redis, one way
     clocks: tuple = ()        # seconds by which each process's system clock is wrong
     when_down: str = "share"
+    timeout: str = "50ms"     # of a call to Redis, after which the process goes on without
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +41,8 @@ class Run:
 def config_of(setting, origin_port, redis_port):
     entries = ", ".join(f"{{ {limit} }}" for limit in setting.limits)
     lines = {
-        f"redis: {{ url: redis://127.0.0.1:{redis_port}, whenDown: {setting.when_down} }}": entries,
+        f"redis: {{ url: redis://127.0.0.1:{redis_port}, whenDown: {setting.when_down}, "
+        f"timeout: {setting.timeout} }}": entries,
         "upstreams:": True,
         "  origin:": True,
         f'    match: "127.0.0.1:{origin_port}"': True,

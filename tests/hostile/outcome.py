@@ -7,7 +7,7 @@ import re
 import socket
 import time
 
-from witness import MARK
+from witness import MARK, quiet_yet
 
 REFUSED = "refused"    # no whole request came to the origin; the client heard an error, or the end of its connection
 ANSWERED = "answered"  # by the proxy itself, as the rule asks
@@ -54,10 +54,13 @@ def exchange(port, text, awaits_end, patience):
         except OSError:
             pass  # refused before all of it was sent
         while not ended and (left := until - time.monotonic()) > 0:
-            client.settimeout(left if awaits_end or not replies_in(heard) else min(left, QUIET))
+            since, may_be_all = time.monotonic(), not awaits_end and replies_in(heard)
+            client.settimeout(min(left, QUIET) if may_be_all else left)
             try:
                 more = client.recv(65536)
             except TimeoutError:
+                if may_be_all and not quiet_yet(since, QUIET):
+                    continue
                 break
             except OSError:
                 more = b""

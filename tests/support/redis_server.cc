@@ -18,7 +18,7 @@ namespace penstock::test {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto kPatience = 60s;
+constexpr auto kRedisPatience = 60s;
 constexpr timeval kAnswerWithin{.tv_sec = 10, .tv_usec = 0};
 
 std::string new_folder() {
@@ -91,7 +91,7 @@ void RedisServer::start() {
                                      "no"};
   arguments.insert(arguments.end(), options_.begin(), options_.end());
   pid_ = spawn(arguments, folder_ + "/log");
-  const auto give_up = std::chrono::steady_clock::now() + kPatience;
+  const auto give_up = std::chrono::steady_clock::now() + kRedisPatience;
   while (!answers()) {
     const bool ended = ::waitpid(pid_, nullptr, WNOHANG) == pid_;
     if (ended) pid_ = 0;

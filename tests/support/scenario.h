@@ -74,6 +74,7 @@ struct Scenario {
 // ---- words to write them with ---------------------------------------------------------------------------------------
 
 inline LimitConfig limit(LimitConfig::Kind kind) { return {.kind = kind, .name = std::string(limit_key(kind))}; }
+inline LimitConfig permits_of(int capacity) { return limit(SemaphoreConfig{.capacity = capacity}); }
 inline LimitConfig pacer(double qps, int burst = 0, double factor = 0.5) {
   return limit(PacerConfig{.qps = qps, .max_burst = burst, .burst_allowance_factor = factor});
 }

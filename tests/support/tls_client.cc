@@ -16,16 +16,13 @@
 #include <sstream>
 #include <utility>
 
+#include "support/tls_server.h"
+
 namespace penstock::test {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{20};
-
-int version_of(int number) {
-  constexpr int kVersions[] = {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
-  return kVersions[number - 10];
-}
+constexpr std::chrono::seconds kTlsPatience{20};
 
 bool is_address(const std::string& host) {
   in6_addr room;
@@ -47,8 +44,8 @@ std::shared_ptr<SSL_CTX> options_of(const Shaking& how) {
   if (last.first == key) return last.second;
   std::shared_ptr<SSL_CTX> made(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (how.least < 12) SSL_CTX_set_security_level(made.get(), 0);
-  SSL_CTX_set_min_proto_version(made.get(), version_of(how.least));
-  SSL_CTX_set_max_proto_version(made.get(), version_of(how.most));
+  SSL_CTX_set_min_proto_version(made.get(), tls_version(how.least));
+  SSL_CTX_set_max_proto_version(made.get(), tls_version(how.most));
   SSL_CTX_set_options(made.get(), SSL_OP_ALLOW_UNSAFE_LEGACY_RENEGOTIATION);
   const bool trusts = how.ca.empty() || SSL_CTX_load_verify_file(made.get(), how.ca.c_str()) == 1;
   EXPECT_TRUE(trusts) << how.ca;
@@ -164,7 +161,7 @@ std::shared_ptr<SSL_SESSION> TlsClient::session() const { return {SSL_get1_sessi
 
 bool TlsClientLayer::await(short what) {
   pollfd asked{.fd = fd_, .events = what, .revents = 0};
-  return ::poll(&asked, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) > 0;
+  return ::poll(&asked, 1, static_cast<int>(std::chrono::milliseconds(kTlsPatience).count())) > 0;
 }
 
 bool TlsClientLayer::flush() {

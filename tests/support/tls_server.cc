@@ -17,11 +17,6 @@ namespace penstock::test {
 
 namespace {
 
-int version_of(int most) {
-  constexpr int kVersions[] = {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
-  return kVersions[most - 10];
-}
-
 /// SSL writes without MSG_NOSIGNAL.
 void block_sigpipe() {
   sigset_t pipe;
@@ -120,6 +115,11 @@ int choose_alpn(SSL* ssl, const unsigned char** chosen, unsigned char* size, con
 
 }  // namespace
 
+int tls_version(int number) {
+  constexpr int kVersions[] = {TLS1_VERSION, TLS1_1_VERSION, TLS1_2_VERSION, TLS1_3_VERSION};
+  return kVersions[number - 10];
+}
+
 struct TlsServer::Inside {
   explicit Inside(TlsOptions how) : options(std::move(how)), ssl(SSL_CTX_new(TLS_server_method())) {}
   ~Inside() { SSL_CTX_free(ssl); }
@@ -135,7 +135,7 @@ TlsServer::TlsServer(const Issued& shown, TlsOptions options) : inside_(std::mak
   const auto& how = inside_->options;
   if (how.most < 12) SSL_CTX_set_security_level(ssl, 0);  // OpenSSL 3 speaks the old ones below all security only
   SSL_CTX_set_min_proto_version(ssl, TLS1_VERSION);
-  SSL_CTX_set_max_proto_version(ssl, version_of(how.most));
+  SSL_CTX_set_max_proto_version(ssl, tls_version(how.most));
   SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_num_tickets(ssl, how.tickets);
   constexpr unsigned char kOurs[] = "tests";

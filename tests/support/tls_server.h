@@ -30,6 +30,9 @@ struct Handshake {
   bool resumed = false;
 };
 
+/// OpenSSL's number of TLS 1.0 (10) to 1.3 (13).
+int tls_version(int number);
+
 class TlsServer {
  public:
   explicit TlsServer(const Issued& shown, TlsOptions options = {});

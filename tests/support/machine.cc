@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// One thread on each core sleeps until a moment, again and again, and notes when it was woken too late.
+#include "support/machine.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace penstock::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using Duration = MachineClock::duration;
+using Moment = MachineClock::time_point;
+
+constexpr Duration kPeriod = 4ms;
+constexpr Duration kOrdinary = 1ms;  // an idle machine is late by that much too
+
+struct Stall {
+  Moment from, to;
+};
+
+class Watch {
+ public:
+  Watch() {
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    if (sched_getaffinity(0, sizeof own, &own) != 0) std::abort();
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &own)) cores_.push_back(std::make_unique<Core>(core));
+    }
+  }
+
+  /// Stalls that go on count too: a thread which is overdue has not noted it yet.
+  Duration late(Moment from, Moment to) const {
+    Duration sum{};
+    for (const auto& core : cores_) sum += core->late(from, to);
+    return sum;
+  }
+
+ private:
+  class Core {
+   public:
+    explicit Core(int core) : thread_([this, core](const std::stop_token& stop) { run(core, stop); }) {}
+
+    Duration late(Moment from, Moment to) const {
+      const std::scoped_lock lock(mutex_);
+      Duration sum = overlap({due_, MachineClock::now()}, from, to);
+      for (auto stall = stalls_.rbegin(); stall != stalls_.rend() && stall->to > from; ++stall) {
+        sum += overlap(*stall, from, to);
+      }
+      return sum;
+    }
+
+   private:
+    static Duration overlap(const Stall& stall, Moment from, Moment to) {
+      if (stall.to - stall.from < kOrdinary) return {};
+      return std::max(std::min(stall.to, to) - std::max(stall.from, from), Duration{});
+    }
+
+    void run(int core, const std::stop_token& stop) {
+      cpu_set_t only;
+      CPU_ZERO(&only);
+      CPU_SET(core, &only);
+      if (pthread_setaffinity_np(pthread_self(), sizeof only, &only) != 0) std::abort();
+      for (Moment due = MachineClock::now(); !stop.stop_requested();) {
+        due += kPeriod;
+        expect_at(due);
+        std::this_thread::sleep_until(due);  // this is what is measured
+        due = woken(due, MachineClock::now());
+      }
+    }
+    void expect_at(Moment due) {
+      const std::scoped_lock lock(mutex_);
+      due_ = due;
+    }
+    Moment woken(Moment due, Moment now) {
+      const std::scoped_lock lock(mutex_);
+      if (now - due >= kOrdinary) stalls_.push_back({due, now});
+      return now;
+    }
+
+    mutable std::mutex mutex_;
+    Moment due_ = Moment::max();
+    std::vector<Stall> stalls_;  // ascending
+    std::jthread thread_;
+  };
+
+  std::vector<std::unique_ptr<Core>> cores_;
+};
+
+Watch& watch() {
+  static Watch one;
+  return one;
+}
+
+class Begin : public testing::Environment {
+  void SetUp() override { watch(); }
+};
+[[maybe_unused]] const auto* const kBegin = testing::AddGlobalTestEnvironment(new Begin);
+
+std::string in_ms(Duration time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
+}
+
+std::string name_of_test() {
+  const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+  return test ? std::string(test->test_suite_name()) + "." + test->name() : "outside of a test";
+}
+
+}  // namespace
+
+Duration machine_late(Moment from, Moment to) { return watch().late(from, to); }
+
+testing::AssertionResult within(Duration bound, Moment from, Moment to) {
+  const Duration late = machine_late(from, to);
+  if (to - from <= bound + late) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << in_ms(to - from) << " passed, " << in_ms(bound) << " are allowed, and "
+                                     << in_ms(late) << " by which this machine was late";
+}
+
+bool not_judged(Moment from, Duration most, std::string_view what) {
+  const Duration late = machine_late(from, MachineClock::now());
+  if (late <= most) return false;
+  std::string line = "machine: " + in_ms(late) + " late, not judged: " + name_of_test();
+  if (!what.empty()) line.append(": ").append(what);
+  line += '\n';
+  std::fputs(line.c_str(), stderr);
+  if (const char* file = std::getenv("PENSTOCK_NOT_JUDGED")) std::ofstream(file, std::ios::app) << line;
+  return true;
+}
+
+}  // namespace penstock::test

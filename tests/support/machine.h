@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// How late this machine wakes threads that asked to be woken, so that a test which goes by the real clock judges the
+// program and not the machine. A thread on each core asks to be woken every few milliseconds, from the first use on
+// (test programs that link this begin with it). Any thread may ask what was measured.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string_view>
+
+namespace penstock::test {
+
+using MachineClock = std::chrono::steady_clock;
+
+/// How late the threads were between the two, added up over all cores. What a test waited for may have needed each core
+/// in turn, so a bound that this was added to holds for a correct program, and on an idle machine is the bound itself.
+MachineClock::duration machine_late(MachineClock::time_point from, MachineClock::time_point to = MachineClock::now());
+
+/// Succeeds if from `from` to `to` no more time passed than `bound` and how late the machine was meanwhile.
+testing::AssertionResult within(MachineClock::duration bound, MachineClock::time_point from,
+                                MachineClock::time_point to = MachineClock::now());
+
+/// For an experiment which a stall spoils, where lateness cannot be subtracted. True if the machine was later than
+/// `most` since `from`; the test then returns without a judgement, and says why in a line "machine: N ms late, not
+/// judged: TEST: WHAT". script/test counts these lines: more than five fail it. Never for a crash, for an order or a
+/// limit that was broken, for access or for framing.
+bool not_judged(MachineClock::time_point from, MachineClock::duration most, std::string_view what = {});
+
+}  // namespace penstock::test
