@@ -11,6 +11,15 @@
 
 namespace penstock::test {
 
+/// Whether this program was built with a sanitizer: it then computes several times as slowly.
+#if defined(__clang__)
+inline constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 using MachineClock = std::chrono::steady_clock;
 
 /// How late the threads were between the two, added up over all cores. What a test waited for may have needed each core

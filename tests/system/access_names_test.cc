@@ -90,7 +90,7 @@ TEST(Addresses, in_hundreds_that_are_all_denied_are_judged_in_time) {
   Lying stage(always(many));
   const Moment asked = Clock::now();
   expect_name_denied(stage.fetch());
-  EXPECT_LT(Clock::now() - asked, 15s);
+  EXPECT_TRUE(within(kLate, asked));
 }
 
 std::vector<std::string> many_of_both(std::uint16_t type) {
@@ -119,16 +119,13 @@ TEST(Addresses, in_hundreds_stall_nobody) {
     return std::optional(NameServer::Reply{.addresses = many_of_both(type), .ttl = 0});
   });
   const double before = system_seconds(stage.daemon.pid());
-  int asked = 0;
-  expect_quick_turns([&] {
-    LoopWatch watch(stage.daemon);
-    for (int i = 0; i < kNames; ++i) {
-      const Reply reply = stage.ask(get("http://" + stage.at("n" + std::to_string(asked++) + ".test") + "/"));
-      expect_own_answer(reply, {403}, "destination_ip_prohibited");
-    }
-    return watch.stalls();
-  });
-  EXPECT_LT(system_seconds(stage.daemon.pid()) - before, asked * 0.01);
+  const LoopWatch loop(stage.daemon);
+  for (int i = 0; i < kNames; ++i) {
+    const Reply reply = stage.ask(get("http://" + stage.at("n" + std::to_string(i) + ".test") + "/"));
+    expect_own_answer(reply, {403}, "destination_ip_prohibited");
+  }
+  loop.expect_no_stall();
+  EXPECT_LT(system_seconds(stage.daemon.pid()) - before, kNames * 0.01);
 }
 
 /// So many addresses of this machine's at which nobody listens, then the origin's.
@@ -156,7 +153,7 @@ TEST(Addresses, in_hundreds_are_tried_in_part_and_in_time) {
       const Reply reply = client.head();
       EXPECT_EQ(reply.status, is_reached ? 200 : 502) << reply.head;
       EXPECT_EQ(reply.error(), is_reached ? "" : "connection_refused");
-      EXPECT_LT(Clock::now() - asked, 15s);
+      EXPECT_TRUE(within(1s + kLate, asked)) << "however many attempts that takes";
     }
     EXPECT_TRUE(eventually([&] { return origin.connections() == (is_reached ? 2u : 0u); }));
   }
@@ -190,7 +187,7 @@ TEST(Addresses, of_the_other_family_are_dialled_beside_one_that_is_silent) {
   Client client(daemon.port());
   client.send(get("http://name.test:" + std::to_string(origin.port()) + "/"));
   EXPECT_EQ(client.reply().body, "hello");
-  EXPECT_LT(Clock::now() - asked, 15s) << "one after the other takes half of what there is";
+  EXPECT_TRUE(within(1s + kLate, asked)) << "one after the other takes half of what there is";
 }
 
 TEST(Addresses, of_ever_new_names_are_not_remembered_without_end) {

@@ -10,8 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Gateway {
-  Gateway()
+struct GatewayPages {
+  GatewayPages()
       : daemon({.yaml = "upstreams: { api: { baseUrl: 'http://" + origin.host() + "/v1' } }\n"}),
         self(daemon.host()),
         port(":" + std::to_string(daemon.port())) {}
@@ -35,7 +35,7 @@ void expect_page_denied(const Reply& reply, const std::string& why) {
 }
 
 TEST(Page, elsewhere_uses_no_gateway) {
-  Gateway stage;
+  GatewayPages stage;
   const std::string marks[] = {
       "Origin: https://evil.example\r\n",
       "Origin: null\r\n",
@@ -59,7 +59,7 @@ TEST(Page, elsewhere_uses_no_gateway) {
 }
 
 TEST(Page, by_a_name_that_leads_here_uses_no_gateway) {
-  Gateway stage;
+  GatewayPages stage;
   for (const std::string host : {"evil.example", "evil.example.", "127.0.0.1.nip.example", "localhost.evil.example"}) {
     SCOPED_TRACE(host);
     expect_page_denied(stage.ask("GET", host + stage.port), "proxy.names");
@@ -71,7 +71,7 @@ TEST(Page, by_a_name_that_leads_here_uses_no_gateway) {
 }
 
 TEST(Program, uses_a_gateway_by_every_name_that_is_its_own) {
-  Gateway stage;
+  GatewayPages stage;
   for (const std::string host : {"127.0.0.1", "localhost", "LOCALHOST.", "[::1]", "penstock", "my_penstock",
                                  "host.docker.internal", "penstock.default.svc.cluster.local"}) {
     EXPECT_EQ(stage.ask("GET", host + stage.port).body, "hello") << host;
@@ -82,7 +82,7 @@ TEST(Program, uses_a_gateway_by_every_name_that_is_its_own) {
 }
 
 TEST(Proxy, is_no_gateway_and_takes_requests_with_an_origin) {
-  Gateway stage;
+  GatewayPages stage;
   EXPECT_EQ(
       stage
           .ask("GET", "evil.example", "Origin: https://a.example\r\nSec-Fetch-Site: cross-site\r\n", stage.origin.url())

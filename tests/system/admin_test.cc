@@ -33,7 +33,7 @@ TEST(Admin, closes_a_client_that_does_not_come_to_the_end_of_its_head) {
   const auto began = Clock::now();
   while (Clock::now() - began < 20s && trickling.send("x") && !trickling.hears_within(500ms)) {
   }
-  EXPECT_LT(Clock::now() - began, 20s) << "however it comes";
+  EXPECT_TRUE(within(5s + kLate, began)) << "however it comes";
   EXPECT_TRUE(silent.closed());
   EXPECT_TRUE(slow.closed());
 }

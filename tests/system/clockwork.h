@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -31,5 +32,12 @@ class Clockwork {
  private:
   std::string path_;
 };
+
+/// How far the daemon's system clock is ahead, as its last event says.
+inline double seconds_ahead(const Daemon& daemon) {
+  tm at{};
+  strptime(daemon.events().back().at("ts").get<std::string>().c_str(), "%Y-%m-%dT%H:%M:%S", &at);
+  return difftime(timegm(&at), time(nullptr));
+}
 
 }  // namespace penstock::trial

@@ -23,20 +23,9 @@ namespace {
 
 Given patient() { return {.yaml = "defaults: { maxConcurrent: 1 }\n", .grace = "20s"}; }
 
-/// A second after the grace, and what a busy machine adds.
+/// A second after the grace; a build with a sanitizer looks for leaks then.
 void expect_on_time(Moment start, Clock::duration grace) {
-  EXPECT_LT(Clock::now() - start, grace + 1s + (is_sanitized() ? 8s : 3s));
-}
-
-/// The shortest of up to three tries, the first that is on time with little noise.
-void expect_on_time_at_best(Clock::duration grace, const std::function<Clock::duration()>& attempt) {
-  const Clock::duration bound = grace + 1s + (is_sanitized() ? 8s : 500ms);
-  Clock::duration took{};
-  for (int i = 0; i < 3; ++i) {
-    took = attempt();
-    if (took < bound) return;
-  }
-  ADD_FAILURE() << std::chrono::duration<double>(took).count() << " seconds";
+  EXPECT_TRUE(within(grace + 1s + (is_sanitized() ? 8s : 0s), start));
 }
 
 /// One request in flight, held, and two pending.
@@ -141,7 +130,7 @@ TEST(SecondSignal, ends_at_once) {
   const auto start = Clock::now();
   stage.daemon.signal(SIGTERM);
   EXPECT_TRUE(stage.daemon.exit_code(10s).has_value());
-  EXPECT_LT(Clock::now() - start, 10s);
+  EXPECT_TRUE(within(kLate, start));
   for (auto& client : stage.clients) {
     client.rest();
     EXPECT_TRUE(client.socket().ended());
@@ -265,82 +254,76 @@ void fill_the_log(const Stage& stage, int pipe) {
 
 TEST(Drain, is_on_time_with_an_event_log_that_nobody_reads) {
   for (const Clock::duration grace : {0ms, 500ms}) {  // with nothing to wait for, and out of grace
-    expect_on_time_at_best(grace, [&] {
-      int pipe_ends[2];
-      EXPECT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
-      Stage stage({.grace = "500ms", .events = "stdout", .stdout_fd = pipe_ends[1]});
-      ::close(pipe_ends[1]);
-      stage.origin.on("/held", scripts::held());
-      fill_the_log(stage, pipe_ends[0]);
-      const std::size_t before = stage.origin.count();
-      Client held(stage.daemon.port());
-      if (grace > 0s) {
-        held.send(get(stage.url("/held")));
-        EXPECT_TRUE(stage.origin.await(before + 1));
-      }
-      const auto start = Clock::now();
-      stage.daemon.signal(SIGTERM);
-      EXPECT_EQ(stage.daemon.exit_code(), 0);
-      const auto took = Clock::now() - start;
-      ::close(pipe_ends[0]);
-      stage.origin.release();
-      return took;
-    });
+    int pipe_ends[2];
+    ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+    Stage stage({.grace = "500ms", .events = "stdout", .stdout_fd = pipe_ends[1]});
+    ::close(pipe_ends[1]);
+    stage.origin.on("/held", scripts::held());
+    fill_the_log(stage, pipe_ends[0]);
+    const std::size_t before = stage.origin.count();
+    Client held(stage.daemon.port());
+    if (grace > 0s) {
+      held.send(get(stage.url("/held")));
+      EXPECT_TRUE(stage.origin.await(before + 1));
+    }
+    const auto start = Clock::now();
+    stage.daemon.signal(SIGTERM);
+    EXPECT_EQ(stage.daemon.exit_code(), 0);
+    expect_on_time(start, grace);
+    ::close(pipe_ends[0]);
+    stage.origin.release();
   }
 }
 
 TEST(Drain, is_on_time_with_passwords_under_trial_and_tells_those_who_wait) {
   const std::string folder = new_folder(), file = folder + "/users";
   std::ofstream(file) << "slow:$2y$12$abcdefghijklmnopqrstuuvhqlfa3SToYAWnpQD0wYcoxAD7y2cEy\n";
-  // One takes a third of a second or less, all sixteen take longer than this.
-  expect_on_time_at_best(1s, [&] {
-    Stage stage({.yaml = "access: { users: " + file + " }\n"});
-    std::deque<Client> clients;
-    for (const char last : "ABCDEFGHIJKLMNOP"s) {  // slow:@, slow:A and so on
-      clients.emplace_back(stage.daemon.port())
-          .send(get(stage.url(), "Proxy-Authorization: Basic c2xvdzp"s + last + "\r\n"));
-    }
-    EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 16; }));
-    const auto start = Clock::now();
-    stage.daemon.signal(SIGTERM);
-    int busy = 0;
-    for (auto& client : clients) {
-      const Reply reply = client.reply();
-      EXPECT_TRUE(reply.status == 407 || reply.status == 503) << reply.status;
-      busy += reply.status == 503;
-    }
-    EXPECT_GT(busy, 5);
-    EXPECT_EQ(stage.daemon.exit_code(), 0);
-    EXPECT_EQ(stage.origin.count(), 0u);
-    return Clock::now() - start;
-  });
+  // One takes a tenth of a second or less, so that the one under trial at the end comes to its answer on a busy machine
+  // too; all sixteen take longer than the grace.
+  Stage stage({.yaml = "access: { users: " + file + " }\n"});
+  std::deque<Client> clients;
+  for (const char last : "ABCDEFGHIJKLMNOP"s) {  // slow:@, slow:A and so on
+    clients.emplace_back(stage.daemon.port())
+        .send(get(stage.url(), "Proxy-Authorization: Basic c2xvdzp"s + last + "\r\n"));
+  }
+  EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 16; }));
+  EXPECT_EQ(stage.daemon.admin("/healthz").status, 200) << "by then what they say has been read, too";
+  const auto start = Clock::now();
+  stage.daemon.signal(SIGTERM);
+  int busy = 0;
+  for (auto& client : clients) {
+    const Reply reply = client.reply();
+    EXPECT_TRUE(reply.status == 407 || reply.status == 503) << reply.status;
+    busy += reply.status == 503;
+  }
+  EXPECT_GT(busy, 5);
+  EXPECT_EQ(stage.daemon.exit_code(), 0);
+  expect_on_time(start, 1s);
+  EXPECT_EQ(stage.origin.count(), 0u);
   std::filesystem::remove_all(folder);
 }
 
 TEST(Drain, stalls_no_turn_of_the_loop) {
-  expect_quick_turns([] {
-    constexpr std::size_t kPending = 150;
-    Stage stage(patient());
-    stage.origin.on("/held", scripts::held());
-    Client held(stage.daemon.port());
-    held.send(get(stage.url("/held")));
-    EXPECT_TRUE(stage.origin.await(1));
-    LoopWatch loop(stage.daemon);
-    std::deque<Client> clients, idle;
-    for (std::size_t i = 0; i < kPending; ++i) {
-      clients.emplace_back(stage.daemon.port()).send(get(stage.url("/")));
-      idle.emplace_back(stage.daemon.port());
-    }
-    EXPECT_TRUE(stage.daemon.await_pending(stage.origin.host(), kPending));
-    stage.daemon.signal(SIGTERM);
-    EXPECT_TRUE(eventually([&] { return stage.daemon.admin("/readyz").status == 503; }));
-    for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.daemon.admin("/healthz").status, 200);
-    auto wrong = loop.slow_turns();
-    stage.origin.release();
-    for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
-    EXPECT_EQ(stage.daemon.exit_code(), 0);
-    return wrong;
-  });
+  constexpr std::size_t kPending = 150;
+  Stage stage(patient());
+  stage.origin.on("/held", scripts::held());
+  Client held(stage.daemon.port());
+  held.send(get(stage.url("/held")));
+  EXPECT_TRUE(stage.origin.await(1));
+  const LoopWatch loop(stage.daemon);
+  std::deque<Client> clients, idle;
+  for (std::size_t i = 0; i < kPending; ++i) {
+    clients.emplace_back(stage.daemon.port()).send(get(stage.url("/")));
+    idle.emplace_back(stage.daemon.port());
+  }
+  EXPECT_TRUE(stage.daemon.await_pending(stage.origin.host(), kPending));
+  stage.daemon.signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return stage.daemon.admin("/readyz").status == 503; }));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.daemon.admin("/healthz").status, 200);
+  loop.expect_quick_turns();
+  stage.origin.release();
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
+  EXPECT_EQ(stage.daemon.exit_code(), 0);
 }
 
 // Restarted at the same ports, while the connections of those who are gone still end.
@@ -438,19 +421,6 @@ TEST(Drain, tells_kept_connections_that_this_answer_is_the_last_and_takes_no_new
   EXPECT_EQ(last.body, "released");
   EXPECT_TRUE(same_name(last.field("connection"), "close"));
   EXPECT_EQ(stage.daemon.exit_code(), 0);
-}
-
-TEST(Sigpipe, and_clients_that_vanish_while_written_to_do_no_harm) {
-  Stage stage;
-  stage.origin.otherwise(scripts::sized(4 * 1024 * 1024));
-  for (int i = 0; i < 50; ++i) {
-    Client client(stage.daemon.port());
-    client.send(get(stage.url()));
-    ASSERT_TRUE(client.hears_within(kPatience));
-    client.reset();
-  }
-  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
-  EXPECT_EQ(stage.fetch("/").body.size(), 4u * 1024 * 1024);
 }
 
 }  // namespace

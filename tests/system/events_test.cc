@@ -161,14 +161,12 @@ TEST(BlockedLog, never_stalls_the_proxy) {
     Client client(stage.daemon.port());
     const std::string request = get(stage.url("/" + std::string(2000, 'p')));
     const int count = is_sanitized() ? 3000 : 20'000;
-    auto slowest = Clock::duration::zero();
     for (int i = 0; i < count; ++i) {
       const auto start = Clock::now();
       client.send(request);
       ASSERT_EQ(client.reply().status, 200) << i;
-      slowest = std::max(slowest, Clock::now() - start);
+      ASSERT_TRUE(within(kLate, start)) << i;
     }
-    EXPECT_LT(slowest, 10s);
     EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 96 : 64) * 1024)
         << "lines are dropped, not heaped up";
     EXPECT_TRUE(is_sanitized() || stage.daemon.metric("penstock_events_dropped_total") > 0) << "and counted";
@@ -205,9 +203,11 @@ TEST(BlockedStderr, keeps_neither_reloads_nor_the_end_waiting) {
     Client held(stage.daemon.port());
     held.send(get(stage.url("/held")));
     ASSERT_TRUE(stage.origin.await(2));
+    const auto start = Clock::now();
     stage.daemon.signal(SIGTERM);
     EXPECT_EQ(held.reply().status, 503) << "out of grace, which is said on stderr too";
     EXPECT_EQ(stage.daemon.exit_code(10s), 0);
+    EXPECT_TRUE(within(1s + 1s + (is_sanitized() ? 8s : 0s), start)) << "a second after the grace";
     stage.origin.release();
   }
 }
@@ -225,8 +225,10 @@ TEST(BlockedStderr, keeps_no_second_signal_waiting) {
   stage.daemon.signal(SIGHUP);
   stage.daemon.signal(SIGTERM);
   ASSERT_TRUE(eventually([&] { return stage.daemon.admin("/readyz").status == 503; }));
+  const auto start = Clock::now();
   stage.daemon.signal(SIGTERM);
   EXPECT_EQ(stage.daemon.exit_code(10s), 128 + SIGTERM);
+  EXPECT_TRUE(within(kLate, start));
   stage.origin.release();
 }
 

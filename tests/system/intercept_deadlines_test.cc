@@ -27,6 +27,7 @@ TEST(InterceptedTimeout, of_a_client_that_says_nothing_inside_is_half_a_minute) 
   EXPECT_FALSE(client->socket().receive(bytes, start + 60s)) << bytes;
   EXPECT_TRUE(client->socket().ended());
   EXPECT_GE(Clock::now() - start, 29'990ms);
+  EXPECT_TRUE(within(30s + kLate, start));
   EXPECT_EQ(stage.origin.connections(), 0U);
 }
 
@@ -41,6 +42,7 @@ TEST(InterceptedTimeout, to_the_first_byte_is_504_inside) {
     client->send(stage.request(path));
     expect_own_answer(client->reply(), {504}, "http_response_timeout");
     EXPECT_GE(Clock::now() - start, 1990ms) << path;
+    EXPECT_TRUE(within(2s + kLate, start)) << path;
   }
   EXPECT_TRUE(eventually([&] { return ended == 2; }));
   stage.expect_served(*client);
@@ -79,6 +81,7 @@ TEST(InterceptedTimeout, of_the_whole_is_504_before_the_head_and_a_broken_answer
   client->send(stage.request("/never"));
   expect_own_answer(client->reply(), {504}, "connection_read_timeout");
   EXPECT_GE(Clock::now() - start, 1990ms);
+  EXPECT_TRUE(within(2s + kLate, start));
   client->send(stage.request("/trickle"));
   const Reply reply = client->reply();
   EXPECT_EQ(reply.status, 200);
@@ -96,6 +99,7 @@ TEST(InterceptedTimeout, of_a_body_is_408_inside_and_frees_the_slot) {
   ASSERT_TRUE(stage.origin.await(1));
   expect_refusal(*client, {408});
   EXPECT_GE(Clock::now() - start, 1990ms);
+  EXPECT_TRUE(within(2s + kLate, start));
   EXPECT_EQ(stage.fetch("/next").status, 200) << "the slot is free";
   ASSERT_TRUE(eventually([&] { return stage.origin.seen().at(0).body == "some"; }));
   EXPECT_FALSE(stage.origin.seen()[0].whole) << "the origin sees that it was cut";

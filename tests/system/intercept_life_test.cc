@@ -35,7 +35,9 @@ TEST(InterceptedDrain, finishes_what_is_in_flight_inside_and_closes_what_rests) 
   EXPECT_EQ(waiting->reply().body, "released");
   for (auto* client : {busy.get(), waiting.get(), idle.get(), silent.get(), shaking.get()})
     EXPECT_TRUE(client->closed());
+  const auto served = Clock::now();
   EXPECT_EQ(stage.daemon.exit_code(10s), 0) << "long before the grace is over";
+  EXPECT_TRUE(within(2s + kLate + (is_sanitized() ? 8s : 0s), served)) << "clients that do not close get two seconds";
   EXPECT_EQ(stage.origin.count(), 2U);
 }
 

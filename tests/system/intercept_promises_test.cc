@@ -17,10 +17,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
-/// How much the program may grow while it streams; sanitizers have their own needs.
-std::size_t slack_kib() { return (is_sanitized() ? 48 : 8) * 1024; }
-
 TEST(InterceptedAnswer, comes_piece_by_piece_as_the_origin_says_it) {
   Intercepted stage;
   stage.origin.otherwise([](Visit& visit) {

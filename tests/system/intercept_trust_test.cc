@@ -188,12 +188,12 @@ TEST(Distrust, of_many_who_leave_while_they_wait_keeps_nobody_else_waiting) {
   ASSERT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
   const auto start = Clock::now();
   EXPECT_EQ(stage.fetch("/").status, 200) << "from the same address, but it trusts us";
-  EXPECT_LT(Clock::now() - start, 15s) << "turns for all of them would take 30 s";
+  EXPECT_TRUE(within(2s, start)) << "turns for all of them would take 30 s";
 }
 
 TEST(Distrust, of_a_program_that_tries_on_and_on_does_not_shut_out_who_trusts_us) {
   Distrusted stage;
-  for (std::size_t i = 1; i <= 8; ++i) {
+  for (std::size_t i = 1; i <= 5; ++i) {
     stage.reject();
     ASSERT_TRUE(stage.await_count("rejected", i));
   }
@@ -204,7 +204,7 @@ TEST(Distrust, of_a_program_that_tries_on_and_on_does_not_shut_out_who_trusts_us
       while (!enough) stage.reject();
     });
   }
-  EXPECT_TRUE(eventually([&] { return stage.count("rejected") >= 9; })) << "they are at it";
+  EXPECT_TRUE(eventually([&] { return stage.count("rejected") >= 6; })) << "they are at it";
   EXPECT_EQ(stage.fetch("/").status, 200) << "in its turn";
   enough = true;
 }
@@ -251,7 +251,7 @@ TEST(Distrust, gets_no_tunnel_where_none_is_wanted_and_waits_longer_each_time) {
   EXPECT_GE((Clock::now() - start) / 1ms, 100 + 200 + 400 + 800 + 1600);
   const auto other = Clock::now();
   EXPECT_FALSE(stage.is_tunnelled("good.test", "127.0.0.2"));
-  EXPECT_LT(Clock::now() - other, 3s) << "another client waits for nothing";
+  EXPECT_TRUE(within(kLate, other)) << "another client waits for nothing";
   EXPECT_EQ(stage.origin.connections(), 0U);
 }
 

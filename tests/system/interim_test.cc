@@ -43,7 +43,7 @@ TEST(Continue, comes_after_a_second_from_an_upstream_that_never_says_it) {
   client.send(expecting(stage, 5));
   EXPECT_EQ(client.head().status, 100);
   EXPECT_GE(Clock::now() - start, 950ms);
-  EXPECT_LT(Clock::now() - start, 5s);
+  EXPECT_TRUE(within(1s + kLate, start));
   client.send("12345");
   EXPECT_EQ(client.reply().body, "hello");
   EXPECT_EQ(stage.origin.seen()[0].body, "12345");

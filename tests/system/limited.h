@@ -13,9 +13,6 @@
 
 namespace penstock::trial {
 
-/// How late an arrival may be seen on a busy machine. That none is early is exact.
-inline constexpr Clock::duration kLate = 3s;
-
 /// Keys of a file: the upstream `api`, which is every origin on 127.0.0.1, with these settings.
 std::string api(std::string_view settings);
 /// Keys of a file: who may go where.
@@ -29,9 +26,10 @@ struct Limited : Stage {
   void begin();
   /// When, after begin(), requests came whose paths begin so; ascending.
   std::vector<Clock::duration> arrivals(std::string_view path = "/") const;
-  /// The k-th of them, from 0, came at due(k) or up to `late` after it; and there are `count`.
-  void expect_arrivals(std::size_t count, const std::function<Clock::duration(int k)>& due, std::string_view path = "/",
-                       Clock::duration late = kLate) const;
+  /// The k-th of them, from 0, came at due(k) or up to kLate after it, and there are `count`. The machine's lateness
+  /// is added from begin() on, for a pacer paces the next one from a departure that was late.
+  void expect_arrivals(std::size_t count, const std::function<Clock::duration(int k)>& due,
+                       std::string_view path = "/") const;
 
   /// So many clients, one after another, with such a request each.
   void send(int count, std::string_view path = "/", std::string_view lines = "");

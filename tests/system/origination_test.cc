@@ -19,8 +19,6 @@ using test::Authority;
 using test::TlsServer;
 using testing::HasSubstr;
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
-
 /// An authority, an origin that it vouches for, and a proxy that trusts it.
 struct Secure {
   explicit Secure(const test::Wanted& wanted = {}, Given given = {})

@@ -90,7 +90,9 @@ TEST(PlainInside, can_be_left_at_any_moment) {
     for (const bool by_reset : {false, true}) {
       auto client = stage.open();
       client->send(said);
-      if (said.ends_with("\r\n\r\n")) ASSERT_TRUE(stage.origin.await(++asked));
+      if (said.ends_with("\r\n\r\n")) {
+        ASSERT_TRUE(stage.origin.await(++asked));
+      }
       by_reset ? client->reset() : client->close();
     }
   }

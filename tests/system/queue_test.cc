@@ -151,6 +151,7 @@ TEST(LongWait, ends_with_a_refusal_and_the_others_keep_their_places) {
   const auto start = Clock::now();
   expect_unavailable(stage.fetch("/late"));
   EXPECT_GE(Clock::now() - start, 2990ms);
+  EXPECT_TRUE(within(3s + kLate, start));
   EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("pending"), 0);
   Client next(stage.daemon.port()), last(stage.daemon.port());
   next.send(get(stage.url("/next")));
@@ -174,7 +175,7 @@ TEST(MaxWait, of_a_request_shortens_its_wait_and_is_not_forwarded) {
   const auto start = Clock::now();
   expect_unavailable(stage.fetch("/hurried", "Penstock-Max-Wait: 300ms\r\n"));
   EXPECT_GE(Clock::now() - start, 290ms);
-  EXPECT_LT(Clock::now() - start, 10s);
+  EXPECT_TRUE(within(300ms + kLate, start));
   stage.origin.release();
   EXPECT_EQ(held.reply().status, 200);
 }
@@ -199,7 +200,7 @@ TEST(MaxWait, never_lengthens_the_wait) {
   ASSERT_TRUE(stage.origin.await(1));
   const auto start = Clock::now();
   expect_unavailable(stage.fetch("/patient", "Penstock-Max-Wait: 1h\r\n"));
-  EXPECT_LT(Clock::now() - start, 10s);
+  EXPECT_TRUE(within(300ms + kLate, start));
   stage.origin.release();
 }
 

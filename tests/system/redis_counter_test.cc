@@ -102,6 +102,7 @@ TEST(LearnedPause, of_one_daemon_delays_the_other) {
   ASSERT_TRUE(eventually([&] { return !stage.value("hold").empty(); }));
   EXPECT_EQ(stage.fetch(other).status, 200);
   EXPECT_GE(Clock::now() - since, 1s);
+  EXPECT_TRUE(within(1s + kLate, since));
   const auto dispatched = other.await_events(2, "dispatch");
   ASSERT_EQ(dispatched.size(), 2u);
   EXPECT_EQ(dispatched[1].at("limitedBy"), "hold");

@@ -55,6 +55,9 @@ class Arrivals {
 
 /// The most of them in any stretch of that length.
 std::size_t fullest(const std::vector<Arrivals::Time>& times, Clock::duration length);
+/// The same of arrivals, where the machine may have let the first of a stretch arrive late, and so nearer to the last:
+/// the stretch counts as longer by that.
+std::size_t fullest_in_time(const std::vector<Arrivals::Time>& arrivals, Clock::duration length);
 /// How many fell into each stretch that begins at a multiple of `length` since 1970; none is left out.
 std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Clock::duration length);
 /// How many came together: those that no pause of that length parts.
@@ -88,23 +91,8 @@ struct SharedStage {
   std::deque<Daemon> daemons;
 };
 
-/// How soon limits are shared again: within a second, seen a little later on a busy machine.
-inline const Clock::duration kRecovered = is_sanitized() ? 4s : 2s;
-
-/// How late this machine wakes a thread that asked to be woken, at worst, as long as it lives. It wakes no daemon
-/// sooner than that: what arrives late, or is answered late, is judged less strictly by so much.
-class Noise {
- public:
-  Noise();
-  ~Noise();
-  Noise(const Noise&) = delete;
-  Clock::duration worst() const { return worst_; }
-
- private:
-  std::atomic<Clock::duration> worst_{};
-  std::atomic<bool> stopping_ = false;
-  std::thread thread_;
-};
+/// How soon limits are shared again, where the machine itself is in time.
+inline const Clock::duration kRecovered = 1s + (is_sanitized() ? 1s : 0s);
 
 /// Redis is up again and so are the limits, soon after `since`.
 void expect_back(const Daemon& daemon, Moment since);
@@ -124,7 +112,7 @@ class Load {
 
   struct Answers {
     std::map<std::string, int> by_words;  ///< status and reason; of a refusal that says why
-    Clock::duration longest{};
+    Clock::duration longest{};            ///< wait for an answer, less what the machine was late by meanwhile
   };
   Answers stop();
 

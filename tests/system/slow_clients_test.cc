@@ -65,7 +65,7 @@ TEST(SlowClients, a_thousand_of_them_keep_nobody_waiting) {
   Origin busy;  // whom the slow ones ask
   busy.on("/body", [](Visit& visit) { visit.read_body(); });
   busy.on("/much", scripts::sized(16 * 1024 * 1024));
-  LoopWatch loop(stage.daemon);
+  const LoopWatch loop(stage.daemon);
   Dribblers slow;
   std::deque<Client> readers;
   for (int i = 0; i < kHeads; ++i) slow.add(stage.daemon.port(), "GET " + busy.url() + " HTTP/1.1\r\nHost: a\r\nX: ");
@@ -104,7 +104,7 @@ TEST(SlowClients, whose_heads_never_end_are_all_let_go_at_the_deadline) {
 TEST(SlowNames, of_a_thousand_requests_do_not_stall_the_loop) {
   const NameServer mute([](const std::string&, std::uint16_t) { return std::nullopt; });
   Stage stage({.yaml = "dns: { servers: [\"" + mute.address() + "\"], timeout: 2s }\n"});
-  LoopWatch loop(stage.daemon);
+  const LoopWatch loop(stage.daemon);
   std::deque<Client> clients;
   for (int i = 0; i < 1000; ++i)
     clients.emplace_back(stage.daemon.port()).send(get("http://mute" + std::to_string(i) + ".test/"));
@@ -189,7 +189,7 @@ TEST(Hosts, without_end_are_kept_within_bounds) {
   Stage stage({.yaml = "access: { connectPorts: [" + std::to_string(closed.port) + "] }\n"});
   ask_hosts(stage.daemon, kParts, 8, closed.port);
   const std::size_t lines_before = lines_of_metrics(stage.daemon);
-  LoopWatch loop(stage.daemon);
+  const LoopWatch loop(stage.daemon);
   std::vector<std::future<int>> parts;
   for (int part = 0; part < kParts; ++part)
     parts.push_back(

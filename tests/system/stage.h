@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/held_port.h"
+#include "support/machine.h"
 #include "system/client.h"
 #include "system/daemon.h"
 #include "system/origin.h"
@@ -19,6 +20,18 @@ namespace penstock::trial {
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
+
+inline constexpr std::uint64_t kMiB = 1024 * 1024;
+
+using test::machine_late;
+using test::within;
+
+/// How late what is due may be seen where the machine itself is in time: the program keeps its times to a few
+/// milliseconds, a build with a sanitizer takes longer for all it does. That nothing is early is exact.
+inline const Clock::duration kLate = is_sanitized() ? 1s : 300ms;
+
+/// How much the program may grow while it streams; sanitizers have their own needs.
+inline std::size_t slack_kib() { return (is_sanitized() ? 48 : 8) * 1024; }
 
 struct Stage {
   explicit Stage(const Given& given = {}) : daemon(given) {}

@@ -7,11 +7,6 @@
 namespace penstock::trial {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
-
-/// How much the program may grow while it streams; sanitizers have their own needs.
-std::size_t slack_kib() { return (is_sanitized() ? 48 : 8) * 1024; }
-
 /// Receives and checks a body of the pattern.
 struct Checked {
   std::uint64_t size = 0;

@@ -14,7 +14,7 @@ void expect_timeout(const Reply& reply, const std::string& error, Moment start, 
   EXPECT_TRUE(reply.whole);
   EXPECT_FALSE(reply.fields.has("retry-after"));
   EXPECT_GE(Clock::now() - start, least);
-  EXPECT_LT(Clock::now() - start, least + 10s);
+  EXPECT_TRUE(within(least + kLate, start));
 }
 
 TEST(ConnectTimeout, is_504_and_frees_the_slot) {

@@ -221,12 +221,20 @@ void Crowd::complain(const std::string& what) {
   if (complaint_.empty()) complaint_ = what;
 }
 
-std::size_t allow_open_files() {
+namespace {
+
+// When the program begins, so that a test and the daemons that it starts find the same limit whichever tests came
+// before.
+const std::size_t kOpenFiles = [] {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;
-}
+}();
+
+}  // namespace
+
+std::size_t allow_open_files() { return kOpenFiles; }
 
 }  // namespace penstock::trial

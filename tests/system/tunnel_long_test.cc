@@ -12,8 +12,6 @@
 namespace penstock::trial {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
-
 /// The most that the kernel keeps for one connection, both its ends together.
 std::uint64_t most_in_kernel() {
   std::uint64_t sum = 0;

@@ -208,6 +208,7 @@ TEST(RefusedTunnel, to_nobody_is_502_and_to_silence_504) {
   const auto start = Clock::now();
   expect_own_answer(stage.ask(to(silent.host())), {504}, "connection_timeout");
   EXPECT_GE(Clock::now() - start, 390ms);
+  EXPECT_TRUE(within(400ms + kLate, start));
   const auto errors = stage.daemon.await_events(4, "error");
   ASSERT_EQ(errors.size(), 4u);
   EXPECT_EQ(errors[3].at("error"), "connection_timeout");
@@ -238,6 +239,7 @@ TEST(TunnelLimit, that_stays_reached_is_503_when_the_wait_is_over) {
   const auto asked = Clock::now();
   expect_own_answer(stage.answer_to(stage.connect()), {503}, "connection_limit_reached");
   EXPECT_GE(Clock::now() - asked, 990ms);
+  EXPECT_TRUE(within(1s + kLate, asked));
   EXPECT_FALSE(stage.far.has_caller()) << "it was not dialled";
   open.client->send("still here");
   EXPECT_EQ(open.upstream->take(10), "still here");
@@ -273,6 +275,7 @@ TEST(TunnelLimit, on_the_rate_spreads_them) {
   for (int i = 0; i < 8; ++i) {
     seen.push_back(far.accept());
     EXPECT_GE(Clock::now() - start, i * 100ms) << i;
+    EXPECT_TRUE(within(i * 100ms + kLate, start)) << i;
   }
   for (auto& client : clients) EXPECT_EQ(client.head().status, 200);
   EXPECT_EQ(daemon.await_events(8, [](const Json& event) { return event.at("event") == "dispatch"; }).size(), 8u);

@@ -13,7 +13,8 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 const std::string kLines = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: key\r\n\r\n";
-const std::string kSwitching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
+const std::string kSwitchingProtocols =
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n";
 
 /// An entry `far` with one slot, that originates or not, and whose gateway leads over TLS or not.
 struct WaysIn {
@@ -41,7 +42,7 @@ struct WaysIn {
     const std::string head = upstream->reader.head();
     EXPECT_THAT(head, StartsWith("GET " + path + " HTTP/1.1\r\nHost: " + far.host() + "\r\n"));
     EXPECT_THAT(head, HasSubstr("Connection: Upgrade\r\nUpgrade: websocket\r\n"));
-    upstream->send(kSwitching);
+    upstream->send(kSwitchingProtocols);
     EXPECT_EQ(client.reply().status, 101);
     client.send("ping");
     EXPECT_EQ(upstream->take(4), "ping");

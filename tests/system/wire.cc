@@ -49,16 +49,16 @@ std::vector<std::string> Lines::all(std::string_view name) const {
 
 namespace {
 
-constexpr std::size_t kPeriod = 65521;  // a prime: no block size of anybody divides it
+constexpr std::size_t kPatternPeriod = 65521;  // a prime: no block size of anybody divides it
 
 /// Two periods of a fixed pseudo-random text, so that any piece of one period is contiguous.
 const std::string& endless() {
   static const std::string bytes = [] {
-    std::string text(2 * kPeriod, '\0');
+    std::string text(2 * kPatternPeriod, '\0');
     std::uint32_t state = 0x9e3779b9;
-    for (std::size_t i = 0; i < kPeriod; ++i) {
+    for (std::size_t i = 0; i < kPatternPeriod; ++i) {
       state ^= state << 13, state ^= state >> 17, state ^= state << 5;
-      text[i] = text[i + kPeriod] = static_cast<char>(state >> 24);
+      text[i] = text[i + kPatternPeriod] = static_cast<char>(state >> 24);
     }
     return text;
   }();
@@ -76,7 +76,7 @@ bool wait_for(int fd, short what, Moment until) {
   }
 }
 
-sockaddr_in loopback(std::uint16_t port, const char* address = "127.0.0.1") {
+sockaddr_in address_of(std::uint16_t port, const char* address = "127.0.0.1") {
   sockaddr_in out{};
   out.sin_family = AF_INET;
   out.sin_port = htons(port);
@@ -96,15 +96,15 @@ std::string pattern(std::uint64_t offset, std::size_t size) {
   std::string out;
   out.reserve(size);
   while (out.size() < size) {
-    const std::size_t at = (offset + out.size()) % kPeriod;
-    out.append(endless(), at, std::min(kPeriod, size - out.size()));
+    const std::size_t at = (offset + out.size()) % kPatternPeriod;
+    out.append(endless(), at, std::min(kPatternPeriod, size - out.size()));
   }
   return out;
 }
 
 bool is_pattern(std::uint64_t offset, std::string_view bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
-    const std::size_t at = (offset + done) % kPeriod, size = std::min(kPeriod, bytes.size() - done);
+    const std::size_t at = (offset + done) % kPatternPeriod, size = std::min(kPatternPeriod, bytes.size() - done);
     if (bytes.substr(done, size) != std::string_view(endless()).substr(at, size)) return false;
     done += size;
   }
@@ -117,11 +117,11 @@ Socket Socket::connect(std::uint16_t port, int receive_buffer, const char* from)
   const int on = 1;
   setsockopt(socket.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (from) {
-    const auto here = loopback(0, from);
+    const auto here = address_of(0, from);
     if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0)
       throw std::runtime_error("bind: " + std::string(strerror(errno)));
   }
-  const auto there = loopback(port);
+  const auto there = address_of(port);
   if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
     throw std::runtime_error("connect to port " + std::to_string(port) + ": " + strerror(errno));
   return socket;
@@ -130,7 +130,7 @@ Socket Socket::connect(std::uint16_t port, int receive_buffer, const char* from)
 Socket Socket::listen(int backlog, std::uint16_t* port, int receive_buffer) {
   Socket socket = open_socket();
   if (receive_buffer) setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-  auto here = loopback(0);
+  auto here = address_of(0);
   socklen_t size = sizeof here;
   auto* address = reinterpret_cast<sockaddr*>(&here);
   if (::bind(socket.fd(), address, size) != 0 || ::listen(socket.fd(), backlog) != 0)
