@@ -80,7 +80,7 @@ std::expected<std::unique_ptr<Gate::Check>, http::Refusal> Gate::check(const htt
   const Key key = key_of(encoded);
   const auto client = access::client_of(from);
   Trial* trial = find_trial(key);
-  if (!trial && (ended_ || !make_room(client))) return std::unexpected(busy());
+  if (ended_ || (!trial && !make_room(client))) return std::unexpected(busy());
   if (!trial) {
     waiting_.push_back(std::make_unique<Trial>(
         Trial{.key = key, .client = client, .credentials = *std::move(credentials), .askers = {}}));
@@ -96,7 +96,9 @@ std::expected<std::unique_ptr<Gate::Check>, http::Refusal> Gate::check(const htt
 
 void Gate::end() {
   ended_ = true;
-  for (const auto& trial : std::exchange(waiting_, {})) tell(*trial, std::unexpected(busy()));
+  auto all = std::exchange(waiting_, {});
+  if (under_way_) all.push_back(std::exchange(under_way_, nullptr));  // its verdict may come when the program has ended
+  for (const auto& trial : all) tell(*trial, std::unexpected(busy()));
 }
 
 /// Many connections of one program begin at once with the same password: it is tried once.
@@ -158,9 +160,9 @@ void Gate::try_next() {
 }
 
 void Gate::tried(bool right) {
+  if (ended_) return;
   auto trial = std::move(under_way_);
   if (open()) return open_to(std::move(trial));
-  if (under_way_for_ != generation_ && ended_) return tell(*trial, std::unexpected(busy()));
   if (under_way_for_ != generation_) {  // there are other users now
     waiting_.push_back(std::move(trial));
     return try_next();

@@ -36,7 +36,8 @@ class Gate {
   /// From now on these are let in; nothing: everybody. If they are others, nobody is known any more.
   void set_users(std::optional<access::Users> users);
   bool open() const { return !users_; }
-  /// No more passwords are tried: who waits is told to come again, and so is who asks. The one under trial is the last.
+  /// No more passwords are tried: whoever waits is told to come again, and so is whoever asks from now on. This goes
+  /// for the password under trial too.
   void end();
   /// Whether end() would be news to anybody.
   bool is_busy() const { return !ended_ && (under_way_ || !waiting_.empty()); }

@@ -11,6 +11,7 @@ namespace {
 
 using namespace std::string_literals;
 using testing::ElementsAre;
+using testing::UnorderedElementsAre;
 
 const std::string kHash = "$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy";  // open sesame
 const std::string kRight = "YW5uOm9wZW4gc2VzYW1l";                                         // ann:open sesame
@@ -45,7 +46,9 @@ class GateTest : public testing::Test {
       const bool busy = !verdict && verdict.error().status_code() == 503;
       told_.push_back(asker + " " + (verdict ? std::string(*verdict) : busy ? "busy"s : "no"s));
     });
-    if (!made) EXPECT_EQ(made.error().status_code(), 503);
+    if (!made) {
+      EXPECT_EQ(made.error().status_code(), 503);
+    }
     if (made) checks_.push_back(std::move(*made));
     return made.has_value();
   }
@@ -109,6 +112,15 @@ TEST_F(GateTest, has_one_of_each_client_tried_in_turn) {
   ASSERT_TRUE(check("c0", encoded("c0:x"), "192.0.2.3"));
   ASSERT_TRUE(await_told(7));
   EXPECT_THAT(told_, ElementsAre("a0 no", "b0 no", "c0 no", "a1 no", "b1 no", "a2 no", "a3 no"));
+}
+
+TEST_F(GateTest, tells_everybody_at_the_end_and_tries_no_more) {
+  ASSERT_TRUE(check("a", kRight));
+  ASSERT_TRUE(check("b", kBob));
+  gate_->end();
+  EXPECT_THAT(told_, UnorderedElementsAre("a busy", "b busy")) << "a's password is under trial";
+  EXPECT_FALSE(check("c", kRight));
+  EXPECT_FALSE(gate_->is_busy());
 }
 
 TEST_F(GateTest, lets_no_client_bring_more_than_a_few) {
