@@ -97,7 +97,9 @@ TEST(Ca, is_made_by_one_of_many_that_try_at_once) {
   for (auto& one : tries) {
     const auto ended = one.wait();
     made += ended.code == 0 ? 1 : 0;
-    if (ended.code != 0) EXPECT_THAT(ended.err, HasSubstr("is there already"));
+    if (ended.code != 0) {
+      EXPECT_THAT(ended.err, HasSubstr("is there already"));
+    }
   }
   EXPECT_EQ(made, 1);
   EXPECT_TRUE(authority_in(home));

@@ -7,11 +7,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <sstream>
 #include <thread>
 
 #include "app/home.h"
 #include "app/program.h"
+#include "support/machine.h"
 
 namespace penstock::app {
 namespace {
@@ -19,9 +21,10 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-class DoctorTest : public testing::Test {
- protected:
-  DoctorTest() { std::filesystem::create_directories(home_.path("tmp")); }
+/// A home, and who looks after it.
+class Patient {
+ public:
+  Patient() { std::filesystem::create_directories(home_.path("tmp")); }
 
   void make_authority() { home_.penstock({"ca", "init"}); }
   /// Makes a program of this machine the only one in reach, besides others that are.
@@ -69,6 +72,8 @@ class DoctorTest : public testing::Test {
   const Home home_;
 };
 
+class DoctorTest : public testing::Test, protected Patient {};
+
 TEST_F(DoctorTest, is_content_with_programs_that_obey_their_environment) {
   make_authority();
   for (const auto* name : {"curl", "wget", "git"}) offer(name);
@@ -86,10 +91,10 @@ TEST_F(DoctorTest, is_content_with_every_program_that_the_tests_install) {
   make_authority();
   std::filesystem::create_directories(home_.path("bin"));
   std::filesystem::create_symlink("/usr/bin/python3", home_.path("bin/python3"));  // the one that packages are for
-  Ended ended;
-  // Where the machine has so much else to do that a program is late, that is no fault of doctor's.
-  for (int tries = 0; tries < 3 && (tries == 0 || ended.out.contains("within 10 seconds")); ++tries)
-    ended = doctor({"PATH=" + home_.path("bin") + ":" + std::getenv("PATH")});
+  const auto began = test::MachineClock::now();
+  const auto ended = doctor({"PATH=" + home_.path("bin") + ":" + std::getenv("PATH")});
+  const bool too_late = ended.out.contains("within 10 seconds");
+  if (too_late && test::not_judged(began, std::chrono::seconds(5), "a program had no time to answer")) return;
   for (const auto* name : {"curl [0-9.]+", "wget [0-9.]+", "git [0-9.]+", "python [0-9.]+ urllib",
                            "python requests [0-9.]+", "python httpx [0-9.]+", "python aiohttp [0-9.]+",
                            "node [0-9.]+ with an agent", "java [0-9.]+ of a JDK", "ruby [0-9.]+"}) {
@@ -123,22 +128,24 @@ TEST_F(DoctorTest, is_not_content_with_an_answer_that_did_not_come_through_the_p
   EXPECT_THAT(out, HasSubstr("curl 1.2.3: does not ask the proxy"));
 }
 
+// Of those three each has a doctor of its own: they wait side by side.
 TEST_F(DoctorTest, waits_for_no_program_longer_than_ten_seconds) {
-  const auto out = blame_of_curl_that(that_waits());
-  EXPECT_THAT(out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
+  const auto began = test::MachineClock::now();
+  Patient closing, silent;
+  auto of_closing = std::async(std::launch::async, [&] {
+    return closing.blame_of_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
+  });
+  auto of_silent =
+      std::async(std::launch::async, [&] { return silent.blame_of_curl_that("exit 1", silent.that_waits()); });
+  EXPECT_THAT(blame_of_curl_that(that_waits()), HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
   EXPECT_TRUE(child_has_ended());
-}
-
-TEST_F(DoctorTest, waits_no_longer_for_one_that_closes_its_output_and_stays) {
-  const auto out = blame_of_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
-  EXPECT_THAT(out, HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
-}
-
-TEST_F(DoctorTest, takes_a_program_that_does_not_say_its_version_for_installed) {
-  const auto out = blame_of_curl_that("exit 1", that_waits());
-  EXPECT_THAT(out, HasSubstr("curl: did not say its version within 10 seconds\n"));
-  EXPECT_THAT(out, HasSubstr("not installed: wget"));
-  EXPECT_TRUE(child_has_ended());
+  EXPECT_THAT(of_closing.get(), HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"))
+      << "though it closes its output";
+  const auto of_one_without_a_version = of_silent.get();
+  EXPECT_THAT(of_one_without_a_version, HasSubstr("curl: did not say its version within 10 seconds\n"));
+  EXPECT_THAT(of_one_without_a_version, HasSubstr("not installed: wget")) << "and it is";
+  EXPECT_TRUE(silent.child_has_ended());
+  EXPECT_TRUE(test::within(std::chrono::seconds(12), began));
 }
 
 TEST_F(DoctorTest, wants_an_authority_first) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/program.h"
+#include "support/machine.h"
 
 namespace penstock::app {
 namespace {
@@ -62,7 +63,7 @@ TEST(Healthcheck, does_not_wait_long_for_an_answer) {
   const auto ended = penstock({"healthcheck", "--config", file.path()});
   EXPECT_EQ(ended.code, 1);
   EXPECT_THAT(ended.err, HasSubstr("no answer in time"));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  EXPECT_TRUE(test::within(std::chrono::seconds(3), begin));
 }
 
 TEST(Healthcheck, asks_a_running_proxy_until_it_is_gone) {

@@ -27,7 +27,11 @@ class Listening {
     setenv("NOTIFY_SOCKET", ("@" + name).c_str(), 1);
     setenv("WATCHDOG_USEC", "20000", 1);
   }
-  ~Listening() { close(fd_); }
+  ~Listening() {
+    unsetenv("NOTIFY_SOCKET");  // what other tests start would tell us of itself
+    unsetenv("WATCHDOG_USEC");
+    close(fd_);
+  }
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
 

@@ -8,7 +8,7 @@
 namespace penstock {
 namespace {
 
-std::string refusal(std::string_view text) {
+std::string url_refusal(std::string_view text) {
   const auto url = parse_base_url(text);
   return url ? "read as " + to_string(*url) : url.error();
 }
@@ -36,18 +36,18 @@ TEST(BaseUrlText, is_written_as_it_is_read) {
 
 TEST(BaseUrlText, without_one_of_the_two_schemes_is_refused) {
   for (const auto* text : {"", "api.openai.com/v1", "ftp://a.com", "https:/a.com", "https", "//a.com", "/v1"}) {
-    EXPECT_THAT(refusal(text), testing::HasSubstr("begins with https:// or http://")) << text;
+    EXPECT_THAT(url_refusal(text), testing::HasSubstr("begins with https:// or http://")) << text;
   }
 }
 
 TEST(BaseUrlText, with_more_than_a_place_is_refused_and_not_repeated) {
-  const std::string with_password = refusal("https://me:hunter2@a.com/");
+  const std::string with_password = url_refusal("https://me:hunter2@a.com/");
   EXPECT_THAT(with_password, testing::HasSubstr("no user name"));
   EXPECT_THAT(with_password, testing::Not(testing::HasSubstr("hunter2")));
-  EXPECT_THAT(refusal("https://a.com/v1?key=1"), testing::HasSubstr("no query, no fragment"));
-  EXPECT_THAT(refusal("https://a.com/v1#x"), testing::HasSubstr("no query, no fragment"));
-  EXPECT_THAT(refusal("https://*.a.com/v1"), testing::HasSubstr("no *"));
-  EXPECT_THAT(refusal("https://a.com/v1/../v2"), testing::HasSubstr(". or .."));
+  EXPECT_THAT(url_refusal("https://a.com/v1?key=1"), testing::HasSubstr("no query, no fragment"));
+  EXPECT_THAT(url_refusal("https://a.com/v1#x"), testing::HasSubstr("no query, no fragment"));
+  EXPECT_THAT(url_refusal("https://*.a.com/v1"), testing::HasSubstr("no *"));
+  EXPECT_THAT(url_refusal("https://a.com/v1/../v2"), testing::HasSubstr(". or .."));
 }
 
 TEST(BaseUrlText, with_a_host_that_no_target_may_have_is_refused) {

@@ -19,7 +19,7 @@ std::string file(const std::string& lines) {
   return "version: 1\nupstreams:\n  a:\n    match: a.com\n" + lines;  // lines are numbered from 5
 }
 
-UpstreamSettings read(const std::string& lines) {
+UpstreamSettings read_limits(const std::string& lines) {
   const auto config = read_config(file(lines), "f");
   if (config) return config->upstreams.at(0).settings;
   for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
@@ -40,7 +40,7 @@ std::vector<std::string> faults_of(const std::string& limit) { return faults("  
 // Limits as a file gives them.
 
 TEST(Limits, of_every_kind_are_read_in_order) {
-  const auto settings = read(R"(    limits:
+  const auto settings = read_limits(R"(    limits:
       - pacer: { qps: 12.5, maxBurst: 10, burstAllowanceFactor: 1 }
       - window: { reservoir: 5000, interval: 1h, spread: true }
       - slidingWindow: { max: 100, interval: 1m }
@@ -57,7 +57,7 @@ TEST(Limits, of_every_kind_are_read_in_order) {
 }
 
 TEST(Limits, have_what_is_common_to_all) {
-  const auto settings = read(
+  const auto settings = read_limits(
       "    group: host\n    limits: [ { window: { reservoir: 1, interval: 1s, name: w, per: group, "
       "shared: false, mode: refuse } } ]\n");
   EXPECT_THAT(settings.limits, ElementsAre(LimitConfig{WindowConfig{1, 1s}, "w", LimitConfig::Per::group, false,
@@ -65,7 +65,7 @@ TEST(Limits, have_what_is_common_to_all) {
 }
 
 TEST(Limits, begin_with_the_pacer_that_a_rate_is_short_for) {
-  const auto settings = read("    limits: [ { window: { reservoir: 1, interval: 1s } } ]\n    rate: 900/m\n");
+  const auto settings = read_limits("    limits: [ { window: { reservoir: 1, interval: 1s } } ]\n    rate: 900/m\n");
   EXPECT_THAT(settings.limits,
               ElementsAre(LimitConfig{PacerConfig{15}, "pacer"}, LimitConfig{WindowConfig{1, 1s}, "window"}));
 }
@@ -86,11 +86,11 @@ TEST(Limits, do_not_stand_in_the_defaults) {
 }
 
 TEST(Limits, come_with_groups_and_pauses) {
-  const auto settings = read("    group: path:/api/v*/guilds/{guild}\n    obey: off\n    maxPause: 10m\n");
+  const auto settings = read_limits("    group: path:/api/v*/guilds/{guild}\n    obey: off\n    maxPause: 10m\n");
   EXPECT_EQ(settings.group, (GroupRule{GroupRule::By::path, "/api/v*/guilds/{guild}"}));
   EXPECT_EQ(settings.obey, Obey::off);
   EXPECT_EQ(settings.max_pause, 10min);
-  EXPECT_EQ(read("    obey: retryAfter\n").obey, Obey::retry_after);
+  EXPECT_EQ(read_limits("    obey: retryAfter\n").obey, Obey::retry_after);
 }
 
 TEST(Redis, is_read_with_all_its_keys) {

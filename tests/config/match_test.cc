@@ -12,7 +12,7 @@ Match of(std::string host, bool suffix = false, std::optional<std::uint16_t> por
   return {std::move(host), suffix, port, std::move(path)};
 }
 
-std::string refusal(std::string_view text) {
+std::string match_refusal(std::string_view text) {
   const auto match = parse_match(text);
   return match ? "read as " + to_string(*match) : match.error();
 }
@@ -50,27 +50,27 @@ TEST(MatchPattern, is_written_as_it_is_read) {
 }
 
 TEST(MatchPattern, that_is_a_url_is_refused_with_what_to_write) {
-  EXPECT_THAT(refusal("http://example.com/v1"), testing::HasSubstr("without the scheme"));
-  EXPECT_THAT(refusal("user@example.com"), testing::HasSubstr("no user name"));
-  EXPECT_THAT(refusal("example.com/x?y=1"), testing::HasSubstr("no query"));
+  EXPECT_THAT(match_refusal("http://example.com/v1"), testing::HasSubstr("without the scheme"));
+  EXPECT_THAT(match_refusal("user@example.com"), testing::HasSubstr("no user name"));
+  EXPECT_THAT(match_refusal("example.com/x?y=1"), testing::HasSubstr("no query"));
 }
 
 TEST(MatchPattern, with_a_star_anywhere_else_is_refused) {
-  EXPECT_THAT(refusal("*"), testing::HasSubstr("entry named \"*\""));
-  EXPECT_THAT(refusal("api.*.com"), testing::HasSubstr("only in front"));
-  EXPECT_THAT(refusal("*example.com"), testing::HasSubstr("only in front"));
-  EXPECT_THAT(refusal("*.*.com"), testing::HasSubstr("only in front"));
-  EXPECT_THAT(refusal("example.com/v*"), testing::HasSubstr("no *"));
-  EXPECT_THAT(refusal("*.127.0.0.1"), testing::HasSubstr("no subdomains"));
+  EXPECT_THAT(match_refusal("*"), testing::HasSubstr("entry named \"*\""));
+  EXPECT_THAT(match_refusal("api.*.com"), testing::HasSubstr("only in front"));
+  EXPECT_THAT(match_refusal("*example.com"), testing::HasSubstr("only in front"));
+  EXPECT_THAT(match_refusal("*.*.com"), testing::HasSubstr("only in front"));
+  EXPECT_THAT(match_refusal("example.com/v*"), testing::HasSubstr("no *"));
+  EXPECT_THAT(match_refusal("*.127.0.0.1"), testing::HasSubstr("no subdomains"));
 }
 
 TEST(MatchPattern, whose_host_could_be_read_in_two_ways_is_refused) {
-  EXPECT_THAT(refusal("127.1"), testing::HasSubstr("not an IPv4 address"));
-  EXPECT_THAT(refusal("2130706433"), testing::HasSubstr("not an IPv4 address"));
-  EXPECT_THAT(refusal("0x7f.0x1"), testing::HasSubstr("not an IPv4 address"));
-  EXPECT_THAT(refusal("::1"), testing::HasSubstr("in brackets"));
-  EXPECT_THAT(refusal("[::ffff:10.0.0.1]"), testing::HasSubstr("10.0.0.1"));
-  EXPECT_THAT(refusal("bücher.example"), testing::HasSubstr("xn--"));
+  EXPECT_THAT(match_refusal("127.1"), testing::HasSubstr("not an IPv4 address"));
+  EXPECT_THAT(match_refusal("2130706433"), testing::HasSubstr("not an IPv4 address"));
+  EXPECT_THAT(match_refusal("0x7f.0x1"), testing::HasSubstr("not an IPv4 address"));
+  EXPECT_THAT(match_refusal("::1"), testing::HasSubstr("in brackets"));
+  EXPECT_THAT(match_refusal("[::ffff:10.0.0.1]"), testing::HasSubstr("10.0.0.1"));
+  EXPECT_THAT(match_refusal("bücher.example"), testing::HasSubstr("xn--"));
 }
 
 TEST(MatchPattern, that_names_nothing_is_refused) {

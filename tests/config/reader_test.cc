@@ -13,17 +13,17 @@
 namespace penstock {
 namespace {
 
-Config read(std::string_view yaml, const Environment& environment = process_environment) {
+Config read_file(std::string_view yaml, const Environment& environment = process_environment) {
   const auto config = read_config(yaml, "test.yaml", environment);
   if (config) return *config;
   for (const auto& error : config.error()) ADD_FAILURE() << to_string(error);
   return {};
 }
 
-TEST(ConfigFile, with_nothing_but_its_version_is_the_defaults) { EXPECT_EQ(read("version: 1\n"), Config{}); }
+TEST(ConfigFile, with_nothing_but_its_version_is_the_defaults) { EXPECT_EQ(read_file("version: 1\n"), Config{}); }
 
 TEST(ConfigFile, sets_every_key) {
-  const auto config = read(R"(
+  const auto config = read_file(R"(
 version: 1
 proxy: { listen: "[::1]:8080", via: gate-7, grace: 5s }
 admin: { listen: 127.0.0.2:0 }
@@ -59,7 +59,7 @@ access: { clients: [private, 203.0.113.7], allow: [10.0.0.0/8], deny: ["::1", 19
 }
 
 TEST(ConfigFile, gives_upstreams_in_the_order_of_the_text) {
-  const auto config = read("version: 1\nupstreams:\n  b: { match: b.com }\n  a: { match: [a.com, '*.a.com'] }\n");
+  const auto config = read_file("version: 1\nupstreams:\n  b: { match: b.com }\n  a: { match: [a.com, '*.a.com'] }\n");
   ASSERT_EQ(config.upstreams.size(), 2U);
   EXPECT_EQ(config.upstreams[0].name, "b");
   EXPECT_EQ(config.upstreams[1].name, "a");
@@ -68,7 +68,7 @@ TEST(ConfigFile, gives_upstreams_in_the_order_of_the_text) {
 }
 
 TEST(ConfigFile, starts_every_upstream_from_defaults_wherever_they_stand) {
-  const auto config = read(R"(
+  const auto config = read_file(R"(
 upstreams:
   slow: { match: slow.com, maxConcurrent: 2, timeouts: { idle: 9s } }
   plain: { match: plain.com }
@@ -88,19 +88,19 @@ version: 1
 }
 
 TEST(ConfigFile, keeps_the_entry_star_out_of_the_named_upstreams) {
-  const auto config = read("version: 1\nupstreams:\n  '*': { maxConcurrent: 3 }\n");
+  const auto config = read_file("version: 1\nupstreams:\n  '*': { maxConcurrent: 3 }\n");
   EXPECT_TRUE(config.upstreams.empty());
   EXPECT_EQ(config.unmatched.max_concurrent, 3);
   EXPECT_EQ(config.defaults.max_concurrent, 64);
 }
 
 TEST(ConfigFile, may_leave_a_section_empty) {
-  EXPECT_EQ(read("version: 1\nproxy:\nupstreams:\n"), Config{});
-  EXPECT_EQ(read("version: 1\nupstreams:\n  '*':\n"), Config{});
+  EXPECT_EQ(read_file("version: 1\nproxy:\nupstreams:\n"), Config{});
+  EXPECT_EQ(read_file("version: 1\nupstreams:\n  '*':\n"), Config{});
 }
 
 TEST(ConfigFile, takes_an_empty_allow_for_an_answer) {
-  const auto config = read("version: 1\naccess: { allow: [] }\n");
+  const auto config = read_file("version: 1\naccess: { allow: [] }\n");
   EXPECT_EQ(config.access.allow, std::vector<std::string>{});
 }
 
@@ -111,13 +111,13 @@ TEST(ConfigFile, fills_in_environment_variables) {
     if (name == "EMPTY") return "";
     return std::nullopt;
   };
-  const auto config = read(R"(
+  const auto config = read_file(R"(
 version: 1
 log: { events: "/tmp/${EMPTY}x$y{z}-${N}.jsonl" }
 upstreams:
   api: { match: [ "${HOST}:${N}" ], maxConcurrent: "${N}" }
 )",
-                           environment);
+                                environment);
   EXPECT_EQ(config.log.events, "/tmp/x$y{z}-12.jsonl");
   ASSERT_EQ(config.upstreams.size(), 1U);
   EXPECT_EQ(to_string(config.upstreams[0].match.at(0)), "api.example.com:12");
@@ -126,12 +126,12 @@ upstreams:
 
 TEST(ConfigFile, does_not_read_what_a_variable_holds_as_yaml_or_as_another_variable) {
   const Environment environment = [](const std::string&) { return "${X}: [a]"; };
-  EXPECT_EQ(read("version: 1\nlog: { events: \"${X}\" }\n", environment).log.events, "${X}: [a]");
+  EXPECT_EQ(read_file("version: 1\nlog: { events: \"${X}\" }\n", environment).log.events, "${X}: [a]");
 }
 
 TEST(ConfigFile, reads_the_environment_of_the_process_by_default) {
   ASSERT_EQ(setenv("PENSTOCK_TEST_VIA", "from-outside", 1), 0);
-  EXPECT_EQ(read("version: 1\nproxy: { via: \"${PENSTOCK_TEST_VIA}\" }\n").proxy.via, "from-outside");
+  EXPECT_EQ(read_file("version: 1\nproxy: { via: \"${PENSTOCK_TEST_VIA}\" }\n").proxy.via, "from-outside");
   unsetenv("PENSTOCK_TEST_VIA");
 }
 

@@ -17,7 +17,7 @@ RedisConfig at(std::string_view url) {
   return redis.value_or(RedisConfig{});
 }
 
-std::string refusal(std::string_view url) {
+std::string redis_url_refusal(std::string_view url) {
   const auto redis = parse_redis_url(url);
   return redis ? "taken as " + to_string(*redis) : redis.error();
 }
@@ -63,31 +63,33 @@ TEST(RedisUrl, names_a_unix_socket) {
 }
 
 TEST(RedisUrl, says_what_is_not_supported_yet_and_what_to_use_instead) {
-  EXPECT_THAT(refusal("rediss://r1"), HasSubstr("TLS to Redis is not supported yet; use redis://"));
-  EXPECT_THAT(refusal("redis-sentinel://r1,r2/main"), HasSubstr("Sentinel is not supported yet; write the address"));
-  EXPECT_THAT(refusal("redis+sentinel://r1"), HasSubstr("Sentinel is not supported yet; write the address"));
-  EXPECT_THAT(refusal("redis-cluster://r1"), HasSubstr("Cluster is not supported yet; use a Redis of its own"));
+  EXPECT_THAT(redis_url_refusal("rediss://r1"), HasSubstr("TLS to Redis is not supported yet; use redis://"));
+  EXPECT_THAT(redis_url_refusal("redis-sentinel://r1,r2/main"),
+              HasSubstr("Sentinel is not supported yet; write the address"));
+  EXPECT_THAT(redis_url_refusal("redis+sentinel://r1"), HasSubstr("Sentinel is not supported yet; write the address"));
+  EXPECT_THAT(redis_url_refusal("redis-cluster://r1"),
+              HasSubstr("Cluster is not supported yet; use a Redis of its own"));
 }
 
 TEST(RedisUrl, says_what_is_wrong) {
-  EXPECT_EQ(refusal("127.0.0.1:6379"), "it must begin with redis:// or unix://");
-  EXPECT_EQ(refusal("http://r1"), "it must begin with redis:// or unix://");
-  EXPECT_EQ(refusal(""), "it must begin with redis:// or unix://");
+  EXPECT_EQ(redis_url_refusal("127.0.0.1:6379"), "it must begin with redis:// or unix://");
+  EXPECT_EQ(redis_url_refusal("http://r1"), "it must begin with redis:// or unix://");
+  EXPECT_EQ(redis_url_refusal(""), "it must begin with redis:// or unix://");
   for (const char* url : {"redis://", "redis://:6379", "redis://r1:0", "redis://r1:65536", "redis://r1:x",
                           "redis://a b", "redis://*.r1", "redis://::1", "redis://user:p/ss@r1"}) {
-    EXPECT_THAT(refusal(url), HasSubstr("the host is not one, as in redis://127.0.0.1:6379/0")) << url;
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("the host is not one, as in redis://127.0.0.1:6379/0")) << url;
   }
   for (const char* url : {"redis://r1/x", "redis://r1/-1", "redis://r1/0/1", "redis://r1/65536", "unix:///a?db=x"})
-    EXPECT_THAT(refusal(url), HasSubstr("the database must be a number")) << url;
-  EXPECT_EQ(refusal("redis://r1/0?timeout=3"), "redis:// takes no parameters after a ?");
-  EXPECT_EQ(refusal("unix:///a?timeout=3"), "unix:// takes no parameter but ?db=N");
-  EXPECT_THAT(refusal("unix://"), HasSubstr("the path of the socket is missing"));
-  EXPECT_THAT(refusal("unix://run/redis"), HasSubstr("the path of the socket is missing"));
-  EXPECT_THAT(refusal("unix:///" + std::string(107, 'a')), HasSubstr("at most 107 bytes"));
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("the database must be a number")) << url;
+  EXPECT_EQ(redis_url_refusal("redis://r1/0?timeout=3"), "redis:// takes no parameters after a ?");
+  EXPECT_EQ(redis_url_refusal("unix:///a?timeout=3"), "unix:// takes no parameter but ?db=N");
+  EXPECT_THAT(redis_url_refusal("unix://"), HasSubstr("the path of the socket is missing"));
+  EXPECT_THAT(redis_url_refusal("unix://run/redis"), HasSubstr("the path of the socket is missing"));
+  EXPECT_THAT(redis_url_refusal("unix:///" + std::string(107, 'a')), HasSubstr("at most 107 bytes"));
   for (const char* url : {"redis://me@r1", "redis://me:@r1", "redis://:@r1", "redis://@r1"})
-    EXPECT_THAT(refusal(url), HasSubstr("there is no password before the @")) << url;
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("there is no password before the @")) << url;
   for (const char* url : {"redis://:a%@r1", "redis://:a%4@r1", "redis://:a%4g@r1", "redis://:%-1@r1", "unix:///a%"})
-    EXPECT_THAT(refusal(url), HasSubstr("a % must be followed by two hexadecimal digits")) << url;
+    EXPECT_THAT(redis_url_refusal(url), HasSubstr("a % must be followed by two hexadecimal digits")) << url;
 }
 
 TEST(RedisUrl, is_never_repeated_in_a_complaint) {
@@ -95,7 +97,7 @@ TEST(RedisUrl, is_never_repeated_in_a_complaint) {
        {"redis://s3cret:s3cret@r1:x", "redis://:s3cret@r1/x", "redis://:s3cret/%@r1", "rediss://:s3cret@r1",
         "redis://s3cret@r1", "unix://s3cret:s3cret@run", "redis://s3cret:s3cret%@r1", "s3cret"}) {
     ASSERT_FALSE(parse_redis_url(url)) << url;
-    EXPECT_THAT(refusal(url), Not(HasSubstr("s3cret"))) << url;
+    EXPECT_THAT(redis_url_refusal(url), Not(HasSubstr("s3cret"))) << url;
     const auto config = read_config("version: 1\nredis: { url: '" + std::string(url) + "' }\n", "f");
     ASSERT_FALSE(config);
     EXPECT_THAT(to_string(config.error().at(0)), Not(HasSubstr("s3cret")));

@@ -1,8 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# For Penstock's own build: installs what was built into a prefix under the build tree, builds the project beside this
-# file against that copy, once as a CMake package and once by pkg-config, and runs it. All labelled `embedded`.
+# The library as an embedding program uses it: a test program that is linked with it and nothing else of Penstock, and
+# the example of the README. The example is built here, and twice more against a copy of what is installed, under the
+# build tree: as a CMake package and by pkg-config. All labelled `embedded`.
 set(work ${PROJECT_BINARY_DIR}/embedded)
 set(prefix ${work}/prefix)
+
+add_executable(embedded_example embedded/example.cc)
+target_link_libraries(embedded_example PRIVATE Penstock::penstock)
+
+penstock_test(embedded
+  SOURCES embedded/client.cc embedded/origin.cc embedded/stage.cc embedded/ending_test.cc embedded/example_test.cc
+          embedded/life_test.cc embedded/process_test.cc embedded/reload_test.cc embedded/requests_test.cc
+  LIBRARIES Penstock::penstock
+  SHARDS 3 SECONDS 12)
+target_compile_definitions(test_embedded PRIVATE EXAMPLE="$<TARGET_FILE:embedded_example>")
+add_dependencies(test_embedded embedded_example)
 
 # The same compiler and sanitizers as the library; nothing else of this build is known there.
 set(toolchain -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER} -DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}
@@ -15,26 +27,20 @@ add_test(NAME embedded/build_by_package COMMAND ${CMAKE_CTEST_COMMAND}
 add_test(NAME embedded/build_by_pkg_config COMMAND ${CMAKE_COMMAND} -E env
   PKG_CONFIG_PATH=${prefix}/${CMAKE_INSTALL_LIBDIR}/pkgconfig CXX=${CMAKE_CXX_COMPILER} "CXXFLAGS=${CMAKE_CXX_FLAGS}"
   ${CMAKE_CURRENT_LIST_DIR}/build_by_pkg_config ${CMAKE_CURRENT_LIST_DIR}/example.cc ${work}/example_by_pkg_config)
-add_test(NAME embedded/example_by_pkg_config
-  COMMAND ${work}/by_package/embedded_test --gtest_filter=Example.*)
 add_test(NAME embedded/readme COMMAND ${CMAKE_COMMAND}
   -DREADME=${PROJECT_SOURCE_DIR}/README.md -DEXAMPLE=${CMAKE_CURRENT_LIST_DIR}/example.cc
   -P ${CMAKE_CURRENT_LIST_DIR}/compare.cmake)
-
-foreach(suite Life Process Reload Requests Ending Example)
-  string(TOLOWER ${suite} name)
-  add_test(NAME embedded/${name} COMMAND ${work}/by_package/embedded_test --gtest_filter=${suite}.*)
-  list(APPEND runs embedded/${name})
+foreach(way package pkg_config)
+  add_test(NAME embedded/example_by_${way} COMMAND test_embedded --gtest_filter=Example.*)
+  set_tests_properties(embedded/build_by_${way} PROPERTIES
+    FIXTURES_REQUIRED penstock_installed FIXTURES_SETUP example_by_${way})
+  set_tests_properties(embedded/example_by_${way} PROPERTIES FIXTURES_REQUIRED example_by_${way})
 endforeach()
-list(APPEND runs embedded/example_by_pkg_config)
 
 set_tests_properties(embedded/install PROPERTIES FIXTURES_SETUP penstock_installed)
-set_tests_properties(embedded/build_by_package PROPERTIES
-  FIXTURES_REQUIRED penstock_installed FIXTURES_SETUP embedded_built)
-set_tests_properties(embedded/build_by_pkg_config PROPERTIES
-  FIXTURES_REQUIRED penstock_installed FIXTURES_SETUP example_built)
-set_tests_properties(${runs} PROPERTIES FIXTURES_REQUIRED embedded_built)
-set_tests_properties(embedded/example_by_pkg_config PROPERTIES
-  FIXTURES_REQUIRED "embedded_built;example_built" ENVIRONMENT EXAMPLE=${work}/example_by_pkg_config)
-set_tests_properties(${runs} embedded/install embedded/build_by_package embedded/build_by_pkg_config embedded/readme
-  PROPERTIES LABELS embedded TIMEOUT 900)
+set_tests_properties(embedded/example_by_package PROPERTIES ENVIRONMENT EXAMPLE=${work}/by_package/example)
+set_tests_properties(embedded/example_by_pkg_config PROPERTIES ENVIRONMENT EXAMPLE=${work}/example_by_pkg_config)
+set_tests_properties(
+  embedded/install embedded/build_by_package embedded/build_by_pkg_config embedded/readme
+  embedded/example_by_package embedded/example_by_pkg_config
+  PROPERTIES LABELS embedded TIMEOUT 300)

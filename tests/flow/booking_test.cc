@@ -5,7 +5,7 @@
 namespace penstock::flow {
 namespace {
 
-using Ask = SlowBooker::Asked;
+using Asked = SlowBooker::Asked;
 
 TEST(Booking, departures_leave_at_their_times) {
   Yard yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
@@ -117,13 +117,13 @@ TEST(Booking, a_lane_asks_for_as_many_as_it_has_slots_and_requests) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 3}, booker);
   yard.arrive_all({1, 2, 3, 4, 5});
-  EXPECT_THAT(booker.asks, ElementsAre(Ask{"", 1})) << "one ask at a time";
+  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1})) << "one ask at a time";
   yard.answer({yard.now});
-  EXPECT_THAT(booker.asks, ElementsAre(Ask{"", 1}, Ask{"", 2})) << "two slots for four requests";
+  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1}, Asked{"", 2})) << "two slots for four requests";
   yard.answer({yard.now, yard.now});
   EXPECT_EQ(booker.asks.size(), 2u) << "no slot is free";
   yard.land(1);
-  EXPECT_THAT(booker.asks.back(), (Ask{"", 1}));
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 1}));
 }
 
 TEST(Booking, an_ask_holds_its_slots) {
@@ -131,7 +131,7 @@ TEST(Booking, an_ask_holds_its_slots) {
   Yard yard({.max_concurrent = 1}, booker);
   yard.arrive(1, "a");
   yard.arrive(2, "b");
-  EXPECT_THAT(booker.asks, ElementsAre(Ask{"a", 1}));
+  EXPECT_THAT(booker.asks, ElementsAre(Asked{"a", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_FALSE(yard.upstream.idle());
 }
@@ -158,7 +158,7 @@ TEST(Booking, a_partial_answer_is_used_and_the_rest_asked_for_at_the_moment_name
   yard.arrive(5);
   EXPECT_EQ(booker.asks.size(), 2u) << "nobody asks before the moment named";
   yard.advance_to(again);
-  EXPECT_THAT(booker.asks.back(), (Ask{"", 2}));
+  EXPECT_THAT(booker.asks.back(), (Asked{"", 2}));
 }
 
 TEST(Booking, an_empty_answer_is_asked_again_at_the_moment_named) {
@@ -168,7 +168,7 @@ TEST(Booking, an_empty_answer_is_asked_again_at_the_moment_named) {
   yard.answer({}, yard.now + kSecond);
   EXPECT_EQ(yard.upstream.slots_held(), 0u);
   yard.advance_to(yard.now + kSecond);
-  EXPECT_THAT(booker.asks, ElementsAre(Ask{"", 1}, Ask{"", 1}));
+  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1}, Asked{"", 1}));
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
 }
 

@@ -10,9 +10,6 @@ using Asked = SlowBooker::Asked;
 using Scope = Booking::Scope;
 using Stop = Booking::Stop;
 
-Booking turn(Scope scope, Time ask_again, LimitIndex by = kNoLimit) {
-  return {.stop = Stop::turn, .scope = scope, .limited_by = by, .ask_again = ask_again, .not_before = ask_again};
-}
 Booking stopped(Stop stop, Scope scope, LimitIndex by = kNoLimit, Time until = 0) {
   return {.stop = stop, .scope = scope, .limited_by = by, .ask_again = until, .not_before = until};
 }

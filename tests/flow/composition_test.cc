@@ -72,9 +72,9 @@ struct Promise {
 };
 
 /// Lanes ask at random, booked departures may be given back; refused and told ones try again some time.
-class Trial {
+class CompositionTrial {
  public:
-  Trial(std::uint64_t seed, bool changing) : chance_(seed), changing_(changing) {
+  CompositionTrial(std::uint64_t seed, bool changing) : chance_(seed), changing_(changing) {
     for (int n = chance_.from_to(1, 4); n > 0; --n) come();
     change();
   }
@@ -173,14 +173,14 @@ class Trial {
 TEST(Composition, keeps_the_promise_of_every_limit) {
   for (std::uint64_t seed = 0; seed < 500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Trial(seed, false).run();
+    CompositionTrial(seed, false).run();
   }
 }
 
 TEST(Composition, keeps_the_promise_of_every_limit_though_others_come_and_go) {
   for (std::uint64_t seed = 0; seed < 500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    Trial(seed, true).run();
+    CompositionTrial(seed, true).run();
   }
 }
 

@@ -9,8 +9,6 @@
 namespace penstock::flow {
 namespace {
 
-constexpr Instant kMs = 1'000;
-
 /// The resets of a counter, as they are seen from outside.
 class Resets {
  public:
@@ -62,7 +60,7 @@ TEST(Counter, a_crowd_uses_every_period_whole) {
   Counter counter(config);
   Instant now = kThisYear;
   for (int n = 0; n < 4'000; ++n) {
-    EXPECT_EQ(leave_as_soon_as_may_be(counter, now), kThisYear + n / 200 * 500 * kMs);
+    EXPECT_EQ(leave_as_soon_as_may_be(counter, now), kThisYear + n / 200 * 500 * kOneMs);
   }
 }
 
@@ -71,9 +69,9 @@ TEST(Counter, books_nothing_before_the_reset_that_it_needs) {
   Counter counter(config);
   counter.commit(kThisYear, 2);
   EXPECT_EQ(counter.frontier(1), kNever);
-  EXPECT_EQ(counter.reset_at(), kThisYear + 99 * kMs);
-  counter.refresh(kThisYear + 99 * kMs);
-  EXPECT_EQ(counter.frontier(1), kThisYear + 100 * kMs);
+  EXPECT_EQ(counter.reset_at(), kThisYear + 99 * kOneMs);
+  counter.refresh(kThisYear + 99 * kOneMs);
+  EXPECT_EQ(counter.frontier(1), kThisYear + 100 * kOneMs);
 }
 
 // Departures that are booked before a reset leave after it: with the reset at its due moment both would leave together.
@@ -81,37 +79,37 @@ TEST(Counter, resets_after_the_latest_departure_that_is_booked) {
   const CounterConfig config{.max = 2, .period = 100ms};
   Counter counter(config);
   counter.commit(kThisYear, 1);
-  counter.commit(kThisYear + 130 * kMs, 1);
-  counter.refresh(kThisYear + 99 * kMs);
-  EXPECT_EQ(counter.frontier(1), kThisYear + 131 * kMs);
-  EXPECT_EQ(counter.reset_at(), kThisYear + 230 * kMs);
+  counter.commit(kThisYear + 130 * kOneMs, 1);
+  counter.refresh(kThisYear + 99 * kOneMs);
+  EXPECT_EQ(counter.frontier(1), kThisYear + 131 * kOneMs);
+  EXPECT_EQ(counter.reset_at(), kThisYear + 230 * kOneMs);
 }
 
 TEST(Counter, catches_up_with_one_reset_after_a_gap) {
   const CounterConfig config{.max = 2, .period = 100ms};
   Counter counter(config);
   leave_at_once(counter, kThisYear);
-  EXPECT_EQ(leave_at_once(counter, kThisYear + 950 * kMs), 2);
-  EXPECT_EQ(counter.reset_at(), kThisYear + 999 * kMs) << "as if it had been reset all the time";
+  EXPECT_EQ(leave_at_once(counter, kThisYear + 950 * kOneMs), 2);
+  EXPECT_EQ(counter.reset_at(), kThisYear + 999 * kOneMs) << "as if it had been reset all the time";
 }
 
 TEST(Counter, takes_nothing_back_that_left_before_the_reset) {
   const CounterConfig config{.max = 2, .period = 100ms};
   Counter counter(config);
   counter.commit(kThisYear, 2);
-  counter.refresh(kThisYear + 100 * kMs);
-  counter.commit(kThisYear + 100 * kMs, 2);
+  counter.refresh(kThisYear + 100 * kOneMs);
+  counter.commit(kThisYear + 100 * kOneMs, 2);
   counter.give_back(kThisYear, 1);
   EXPECT_EQ(counter.frontier(1), kNever);
-  counter.give_back(kThisYear + 100 * kMs, 1);
-  EXPECT_LE(counter.frontier(1), kThisYear + 100 * kMs);
+  counter.give_back(kThisYear + 100 * kOneMs, 1);
+  EXPECT_LE(counter.frontier(1), kThisYear + 100 * kOneMs);
 }
 
 TEST(Counter, estimates_come_true) {
   const CounterConfig config{.max = 3, .period = 100ms};
   Counter counter(config);
   expect_estimates_come_true(counter, kThisYear, 10, 0);
-  expect_estimates_come_true(counter, kThisYear + 5'050 * kMs, 10, 0);
+  expect_estimates_come_true(counter, kThisYear + 5'050 * kOneMs, 10, 0);
 }
 
 TEST(Counter, may_be_forgotten_when_a_reset_is_due) {
@@ -119,9 +117,9 @@ TEST(Counter, may_be_forgotten_when_a_reset_is_due) {
   Counter counter(config);
   EXPECT_EQ(counter.forgettable_at(), kAlways);
   counter.commit(kThisYear, 1);
-  EXPECT_EQ(counter.forgettable_at(), kThisYear + 99 * kMs);
-  counter.commit(kThisYear + 130 * kMs, 1);
-  EXPECT_EQ(counter.forgettable_at(), kThisYear + 130 * kMs);
+  EXPECT_EQ(counter.forgettable_at(), kThisYear + 99 * kOneMs);
+  counter.commit(kThisYear + 130 * kOneMs, 1);
+  EXPECT_EQ(counter.forgettable_at(), kThisYear + 130 * kOneMs);
 }
 
 }  // namespace

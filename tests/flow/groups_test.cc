@@ -10,6 +10,7 @@
 #include <string>
 
 #include "flow/local_booker.h"
+#include "support/machine.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -104,9 +105,7 @@ TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
 }
 
 TEST(ManyGroups, take_up_little_memory) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "counts the memory of malloc";
-#endif
+  if (test::kSanitized) GTEST_SKIP() << "counts the memory of malloc";
   LocalBooker booker({per_group(window(10, sec(3'600))), pacer(1e9)}, kStart);
   const auto before = mallinfo2().uordblks;
   visit(booker, 0, 200'000, 1);

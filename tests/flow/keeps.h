@@ -16,6 +16,8 @@
 
 namespace penstock::flow {
 
+inline constexpr Instant kOneMs = 1'000, kOneSecond = 1'000'000;
+
 /// An instant of these years, at which a double is no better than 1/128 µs; on an edge of every window that divides an
 /// hour.
 inline constexpr Instant kThisYear = 14'000 * 3'600e6;

@@ -25,8 +25,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using Stop = Booking::Stop;
 
-LimitConfig semaphore(int capacity) { return limit(SemaphoreConfig{.capacity = capacity}); }
-
 class Changing : public testing::Test {
  protected:
   Booking ask(Time now, std::size_t count = 1, std::string_view group = {}) {
@@ -171,9 +169,9 @@ TEST_F(Changing, in_groups_too) {
 // ---- permits --------------------------------------------------------------------------------------------------------
 
 TEST_F(Changing, a_permit_stays_held_whatever_else_changes) {
-  start_with({semaphore(2), pacer(1'000)});
+  start_with({permits_of(2), pacer(1'000)});
   leave(0, 2);
-  change(ms(1), {window(9, sec(1)), semaphore(2)});
+  change(ms(1), {window(9, sec(1)), permits_of(2)});
   EXPECT_EQ(ask(ms(2)).stop, Stop::permit);
   EXPECT_TRUE(booker_.landed(ms(3), {}));
   EXPECT_THAT(leave(ms(4), 5), SizeIs(1));
@@ -181,7 +179,7 @@ TEST_F(Changing, a_permit_stays_held_whatever_else_changes) {
 
 TEST_F(Changing, a_new_semaphore_counts_those_in_flight_as_its_holders) {
   leave(0, 3);
-  change(1, {semaphore(2)});
+  change(1, {permits_of(2)});
   booker_.adopt(1, {}, 3);
   EXPECT_EQ(ask(2).stop, Stop::permit);
   EXPECT_FALSE(booker_.landed(3, {}));
@@ -191,12 +189,12 @@ TEST_F(Changing, a_new_semaphore_counts_those_in_flight_as_its_holders) {
 }
 
 TEST_F(Changing, a_semaphore_that_stays_counts_nobody_twice) {
-  start_with({semaphore(3)});
+  start_with({permits_of(3)});
   leave(0, 2);
-  change(1, {semaphore(3), named("new", semaphore(3))});
+  change(1, {permits_of(3), named("new", permits_of(3))});
   booker_.adopt(1, {}, 2);
   EXPECT_THAT(leave(2, 5), SizeIs(1));
-  change(3, {semaphore(3), named("new", semaphore(3))});
+  change(3, {permits_of(3), named("new", permits_of(3))});
   booker_.adopt(3, {}, 3);
   booker_.landed(4, {});
   EXPECT_THAT(leave(5, 5), SizeIs(1)) << "both have it back";
@@ -205,7 +203,7 @@ TEST_F(Changing, a_semaphore_that_stays_counts_nobody_twice) {
 TEST_F(Changing, a_new_semaphore_of_groups_counts_those_in_flight_of_each) {
   leave(0, 2, "a");
   leave(0, 1, "b");
-  change(1, {per_group(semaphore(2)), semaphore(5)});
+  change(1, {per_group(permits_of(2)), permits_of(5)});
   booker_.adopt(1, "a", 2);
   booker_.adopt(1, "b", 1);
   EXPECT_EQ(ask(2, 1, "a").limited_by, 0);
@@ -217,7 +215,7 @@ TEST_F(Changing, a_new_semaphore_of_groups_counts_those_in_flight_of_each) {
 
 TEST_F(Changing, what_is_booked_before_a_semaphore_came_holds_a_permit_until_it_is_given_back) {
   const auto before = leave(0, 2);
-  change(0, {semaphore(2)});
+  change(0, {permits_of(2)});
   booker_.adopt(0, {}, 2);
   EXPECT_EQ(ask(1).stop, Stop::permit);
   booker_.give_back(2, {}, before.back());
@@ -225,12 +223,12 @@ TEST_F(Changing, what_is_booked_before_a_semaphore_came_holds_a_permit_until_it_
 }
 
 TEST_F(Changing, a_semaphore_that_goes_and_comes_back_loses_and_invents_no_permit) {
-  start_with({semaphore(2)});
+  start_with({permits_of(2)});
   leave(0, 2);
   change(1, {});
   leave(2, 2);
   booker_.landed(3, {});
-  change(4, {semaphore(2)});
+  change(4, {permits_of(2)});
   booker_.adopt(4, {}, 3);
   for (int flying = 3; flying > 2; --flying) booker_.landed(5, {});
   EXPECT_EQ(ask(6).stop, Stop::permit);
@@ -288,7 +286,7 @@ class Flights {
     std::vector<LimitConfig> limits;
     for (const auto name : {"x", "y", "z"}) {
       if (chance_.one_in(2)) continue;
-      LimitConfig one = named(name, semaphore(chance_.from_to(1, 6)));
+      LimitConfig one = named(name, permits_of(chance_.from_to(1, 6)));
       if (chance_.one_in(2)) one = named(name, per_group(one));
       limits.push_back(one);
     }

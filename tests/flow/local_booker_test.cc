@@ -31,8 +31,6 @@ std::vector<Time> leave(LocalBooker& booker, Time now, std::size_t count = 1, st
 
 LocalBooker local(std::vector<LimitConfig> limits) { return LocalBooker(std::move(limits), kStart); }
 
-LimitConfig semaphore(int capacity) { return limit(SemaphoreConfig{.capacity = capacity}); }
-
 // ---- who leaves late ------------------------------------------------------------------------------------------------
 
 TEST(LocalBooker, lets_all_limits_that_look_back_count_from_when_it_left) {
@@ -168,7 +166,7 @@ TEST(LocalBooker, remembers_no_group_that_was_refused) {
 TEST(LocalBooker, forbids_a_weight_that_a_limit_can_never_admit) {
   const std::vector<LimitConfig> limits{
       pacer(10, 2), window(9, sec(1)), sliding(8, sec(1)), bucket(7, 1, sec(1)), per_group(counter(6, sec(1))),
-      semaphore(1)};
+      permits_of(1)};
   LocalBooker booker = local(limits);
   EXPECT_EQ(booker.forbids(6), kNoLimit) << "a pacer paces, and a permit is one request's";
   EXPECT_EQ(booker.forbids(7), 4);
@@ -190,7 +188,7 @@ TEST(LocalBooker, who_became_too_heavy_while_waiting_does_not_stop_the_others) {
 // ---- permits --------------------------------------------------------------------------------------------------------
 
 TEST(LocalBooker, a_semaphore_lets_so_many_fly) {
-  LocalBooker booker = local({semaphore(2)});
+  LocalBooker booker = local({permits_of(2)});
   const Booking booking = ask(booker, 0, 3);
   EXPECT_EQ(booking.departures.size(), 2u);
   EXPECT_EQ(booking.stop, Stop::permit);
@@ -202,7 +200,7 @@ TEST(LocalBooker, a_semaphore_lets_so_many_fly) {
 }
 
 TEST(LocalBooker, who_finds_no_permit_has_spent_nothing) {
-  LocalBooker booker = local({semaphore(1), pacer(10)});
+  LocalBooker booker = local({permits_of(1), pacer(10)});
   leave(booker, 0);
   for (int i = 1; i < 10; ++i) EXPECT_EQ(ask(booker, ms(100) * i).stop, Stop::permit);
   booker.landed(ms(950), {});
@@ -210,25 +208,25 @@ TEST(LocalBooker, who_finds_no_permit_has_spent_nothing) {
 }
 
 TEST(LocalBooker, names_the_first_limit_without_a_permit) {
-  LocalBooker booker = local({pacer(1'000), semaphore(2), named("other", semaphore(2))});
+  LocalBooker booker = local({pacer(1'000), permits_of(2), named("other", permits_of(2))});
   EXPECT_EQ(ask(booker, 0, 3).limited_by, 1);
 }
 
 TEST(LocalBooker, looks_at_times_before_permits) {
-  LocalBooker booker = local({semaphore(1), pacer(10)});
+  LocalBooker booker = local({permits_of(1), pacer(10)});
   leave(booker, 0);
   EXPECT_EQ(ask(booker, ms(1)).stop, Stop::turn);
 }
 
 TEST(LocalBooker, a_departure_given_back_frees_its_permit) {
-  LocalBooker booker = local({semaphore(1)});
+  LocalBooker booker = local({permits_of(1)});
   const Booking booking = ask(booker, 0);
   booker.give_back(0, {}, booking.departures.front());
   EXPECT_THAT(leave(booker, 0), ElementsAre(0));
 }
 
 TEST(LocalBooker, a_full_semaphore_in_refuse_mode_refuses) {
-  LimitConfig one = semaphore(1);
+  LimitConfig one = permits_of(1);
   one.mode = LimitConfig::Mode::refuse;
   LocalBooker booker = local({pacer(1'000), one});
   const Booking booking = ask(booker, 0, 2);
@@ -238,7 +236,7 @@ TEST(LocalBooker, a_full_semaphore_in_refuse_mode_refuses) {
   EXPECT_EQ(booking.ask_again, 0) << "no moment is sure";
 }
 TEST(LocalBooker, a_semaphore_of_a_group_stops_that_group) {
-  LocalBooker booker = local({per_group(semaphore(1))});
+  LocalBooker booker = local({per_group(permits_of(1))});
   leave(booker, 0, 1, "a");
   const Booking booking = ask(booker, 0, 1, "a");
   EXPECT_EQ(booking.stop, Stop::permit);
@@ -251,14 +249,14 @@ TEST(LocalBooker, a_semaphore_of_a_group_stops_that_group) {
 }
 
 TEST(LocalBooker, a_changed_capacity_cuts_nobody_and_holds_from_the_next_on) {
-  LocalBooker booker = local({semaphore(3)});
+  LocalBooker booker = local({permits_of(3)});
   leave(booker, 0, 3);
-  booker.set_limits({semaphore(2)});
+  booker.set_limits({permits_of(2)});
   EXPECT_FALSE(booker.landed(0, {})) << "two still fly";
   EXPECT_EQ(ask(booker, 0).stop, Stop::permit);
   EXPECT_TRUE(booker.landed(0, {}));
   EXPECT_THAT(leave(booker, 0, 2), ElementsAre(0));
-  booker.set_limits({semaphore(4)});
+  booker.set_limits({permits_of(4)});
   EXPECT_THAT(leave(booker, 0, 9), ElementsAre(0, 0));
 }
 

@@ -9,8 +9,6 @@
 namespace penstock::flow {
 namespace {
 
-constexpr double kSecond = 1'000'000;
-
 TEST(Pacer, in_any_stretch_of_time_lets_no_more_pass_than_rate_burst_and_one_weight) {
   for (int seed = 0; seed < 400; ++seed) {
     Chance chance(seed);
@@ -29,7 +27,7 @@ TEST(Pacer, in_any_stretch_of_time_lets_no_more_pass_than_rate_burst_and_one_wei
       expect_at_most(stretches[i], [&](Instant length) {
         const PacerConfig& was = in_force[i];
         // Times are rounded to whole microseconds, and a little at each step.
-        return was.qps * (length + 2) / kSecond + was.max_burst + how.heaviest;
+        return was.qps * (length + 2) / kOneSecond + was.max_burst + how.heaviest;
       });
       ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
     }
@@ -42,7 +40,7 @@ TEST(Pacer, without_burst_keeps_any_two_departures_apart) {
   Pacer pacer(config);
   const auto left = joined(drive(pacer, chance, {.steps = 5'000}));
   ASSERT_GT(left.size(), 1'000u);
-  for (std::size_t i = 1; i < left.size(); ++i) ASSERT_GE(left[i].at - left[i - 1].at, kSecond / 300 - 1);
+  for (std::size_t i = 1; i < left.size(); ++i) ASSERT_GE(left[i].at - left[i - 1].at, kOneSecond / 300 - 1);
 }
 
 // The model cut rates to a tenth of a millisecond: 3 000 became 3 333, 7 000 became 10 000, and 20 000 was no limit.
@@ -53,7 +51,7 @@ TEST(Pacer, rates_are_not_quantised) {
     Instant now = kThisYear;
     for (int n = 0; n < 50'000; ++n) leave_as_soon_as_may_be(pacer, now);
     const Instant took = pacer.frontier(1) - kThisYear;
-    EXPECT_NEAR(50'000 / took * kSecond / qps, 1, 0.001) << qps;
+    EXPECT_NEAR(50'000 / took * kOneSecond / qps, 1, 0.001) << qps;
   }
 }
 
@@ -70,7 +68,7 @@ TEST(Pacer, charges_a_weight_that_crosses_the_burst_line_once) {
   const PacerConfig config{.qps = 10, .max_burst = 3};
   Pacer pacer(config);
   pacer.commit(kThisYear, 5);
-  EXPECT_EQ(pacer.frontier(1), kThisYear + 0.2 * kSecond) << "3 fill the bucket, 2 are paced";
+  EXPECT_EQ(pacer.frontier(1), kThisYear + 0.2 * kOneSecond) << "3 fill the bucket, 2 are paced";
 }
 
 TEST(Pacer, earns_its_burst_back_at_the_rate_of_the_factor) {
@@ -78,7 +76,7 @@ TEST(Pacer, earns_its_burst_back_at_the_rate_of_the_factor) {
     const PacerConfig config{.qps = 100, .max_burst = 10, .burst_allowance_factor = factor};
     Pacer pacer(config);
     leave_at_once(pacer, kThisYear);
-    const Instant idle_for = 0.05 * kSecond / factor;  // 5 of 10
+    const Instant idle_for = 0.05 * kOneSecond / factor;  // 5 of 10
     EXPECT_EQ(leave_at_once(pacer, pacer.frontier(1) + idle_for + 1), 6) << factor;
   }
 }
@@ -104,7 +102,7 @@ TEST(Pacer, may_be_forgotten_when_it_has_earned_everything_back) {
   EXPECT_EQ(pacer.forgettable_at(), kAlways);
   leave_at_once(pacer, kThisYear);
   const Instant then = pacer.forgettable_at();
-  EXPECT_EQ(then, kThisYear + 0.1 * kSecond + 0.6 * kSecond);
+  EXPECT_EQ(then, kThisYear + 0.1 * kOneSecond + 0.6 * kOneSecond);
   EXPECT_EQ(leave_at_once(pacer, then), 4);
 }
 

@@ -11,8 +11,6 @@
 namespace penstock::flow {
 namespace {
 
-constexpr Instant kMs = 1'000;
-
 /// At most `max` in any half-open stretch as long as the interval and the guard.
 void expect_kept(const std::vector<Left>& left, const SlidingWindowConfig& config) {
   const auto interval = static_cast<double>(config.interval.count()) + 2 * kGuard;
@@ -53,43 +51,43 @@ TEST(SlidingWindow, a_crowd_uses_all_but_the_guard) {
   SlidingWindow window(config);
   Instant now = kThisYear;
   for (int n = 0; n < 4'000; ++n) leave_as_soon_as_may_be(window, now);
-  EXPECT_EQ(window.frontier(1) - kThisYear, 20 * 502 * kMs);
+  EXPECT_EQ(window.frontier(1) - kThisYear, 20 * 502 * kOneMs);
 }
 
 TEST(SlidingWindow, a_departure_before_the_newest_counts_as_late_as_that) {
   const SlidingWindowConfig config{.max = 3, .interval = 100ms};
   SlidingWindow window(config);
-  window.commit(kThisYear + 40 * kMs, 2);  // booked ahead, by one lane
-  window.commit(kThisYear, 1);             // and now by another
-  EXPECT_EQ(window.frontier(3), kThisYear + 142 * kMs);
+  window.commit(kThisYear + 40 * kOneMs, 2);  // booked ahead, by one lane
+  window.commit(kThisYear, 1);                // and now by another
+  EXPECT_EQ(window.frontier(3), kThisYear + 142 * kOneMs);
 }
 
 // Plain removal forgets what the trim has dropped: 0, 10, 20, 30 (dropped), 15 make four within 30.
 TEST(SlidingWindow, taking_back_the_newest_makes_no_room_for_one_too_many) {
   const SlidingWindowConfig config{.max = 3, .interval = 28ms};
   SlidingWindow window(config);
-  for (const double at : {0.0, 10.0, 20.0, 30.0}) window.commit(kThisYear + at * kMs, 1);
-  window.give_back(kThisYear + 30 * kMs, 1);
-  EXPECT_EQ(window.frontier(1), kThisYear + 30 * kMs);
+  for (const double at : {0.0, 10.0, 20.0, 30.0}) window.commit(kThisYear + at * kOneMs, 1);
+  window.give_back(kThisYear + 30 * kOneMs, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 30 * kOneMs);
 }
 
 TEST(SlidingWindow, takes_back_a_weight_whole) {
   const SlidingWindowConfig config{.max = 4, .interval = 100ms};
   SlidingWindow window(config);
   window.commit(kThisYear, 1);
-  window.commit(kThisYear + 10 * kMs, 3);
-  window.give_back(kThisYear + 10 * kMs, 3);
-  EXPECT_LE(window.frontier(3), kThisYear + 10 * kMs);
-  EXPECT_EQ(window.frontier(4), kThisYear + 102 * kMs);
+  window.commit(kThisYear + 10 * kOneMs, 3);
+  window.give_back(kThisYear + 10 * kOneMs, 3);
+  EXPECT_LE(window.frontier(3), kThisYear + 10 * kOneMs);
+  EXPECT_EQ(window.frontier(4), kThisYear + 102 * kOneMs);
 }
 
 TEST(SlidingWindow, takes_back_the_newest_only) {
   const SlidingWindowConfig config{.max = 2, .interval = 100ms};
   SlidingWindow window(config);
   window.commit(kThisYear, 1);
-  window.commit(kThisYear + 10 * kMs, 1);
+  window.commit(kThisYear + 10 * kOneMs, 1);
   window.give_back(kThisYear, 1);
-  EXPECT_EQ(window.frontier(1), kThisYear + 102 * kMs);
+  EXPECT_EQ(window.frontier(1), kThisYear + 102 * kOneMs);
 }
 
 // ---- who leaves late ------------------------------------------------------------------------------------------------
@@ -129,27 +127,27 @@ TEST(SlidingWindow, who_leaves_late_costs_no_more_than_that) {
   const SlidingWindowConfig config{.max = 3, .interval = 100ms};
   SlidingWindow window(config);
   window.commit(kThisYear, 3);
-  window.moved(kThisYear, kThisYear + 30 * kMs, 1);
-  EXPECT_EQ(window.frontier(2), kThisYear + 102 * kMs);
-  EXPECT_EQ(window.frontier(3), kThisYear + 132 * kMs);
+  window.moved(kThisYear, kThisYear + 30 * kOneMs, 1);
+  EXPECT_EQ(window.frontier(2), kThisYear + 102 * kOneMs);
+  EXPECT_EQ(window.frontier(3), kThisYear + 132 * kOneMs);
 }
 
 TEST(SlidingWindow, who_was_stored_as_late_as_the_newest_is_found) {
   const SlidingWindowConfig config{.max = 2, .interval = 100ms};
   SlidingWindow window(config);
-  window.commit(kThisYear + 4 * kMs, 1);
+  window.commit(kThisYear + 4 * kOneMs, 1);
   window.commit(kThisYear, 1);  // as if at 4 ms
-  window.moved(kThisYear, kThisYear + 30 * kMs, 1);
-  EXPECT_EQ(window.frontier(1), kThisYear + 106 * kMs);
-  EXPECT_EQ(window.frontier(2), kThisYear + 132 * kMs);
+  window.moved(kThisYear, kThisYear + 30 * kOneMs, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 106 * kOneMs);
+  EXPECT_EQ(window.frontier(2), kThisYear + 132 * kOneMs);
 }
 
 TEST(SlidingWindow, who_was_stored_later_than_it_left_stays) {
   const SlidingWindowConfig config{.max = 1, .interval = 100ms};
   SlidingWindow window(config);
-  window.commit(kThisYear + 40 * kMs, 1);
-  window.moved(kThisYear, kThisYear + 30 * kMs, 1);
-  EXPECT_EQ(window.frontier(1), kThisYear + 142 * kMs);
+  window.commit(kThisYear + 40 * kOneMs, 1);
+  window.moved(kThisYear, kThisYear + 30 * kOneMs, 1);
+  EXPECT_EQ(window.frontier(1), kThisYear + 142 * kOneMs);
 }
 
 // ---- estimates, and the end -----------------------------------------------------------------------------------------
@@ -158,8 +156,8 @@ TEST(SlidingWindow, estimates_come_true) {
   const SlidingWindowConfig config{.max = 4, .interval = 100ms};
   SlidingWindow window(config);
   expect_estimates_come_true(window, kThisYear, 13, 0);
-  window.commit(kThisYear + 700 * kMs, 2);
-  expect_estimates_come_true(window, kThisYear + 750 * kMs, 13, 0);
+  window.commit(kThisYear + 700 * kOneMs, 2);
+  expect_estimates_come_true(window, kThisYear + 750 * kOneMs, 13, 0);
 }
 
 TEST(SlidingWindow, may_be_forgotten_an_interval_after_the_newest) {
@@ -167,7 +165,7 @@ TEST(SlidingWindow, may_be_forgotten_an_interval_after_the_newest) {
   SlidingWindow window(config);
   EXPECT_EQ(window.forgettable_at(), kAlways);
   window.commit(kThisYear, 1);
-  EXPECT_EQ(window.forgettable_at(), kThisYear + 102 * kMs);
+  EXPECT_EQ(window.forgettable_at(), kThisYear + 102 * kOneMs);
 }
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace penstock::flow {
 namespace {
 
-constexpr Instant kSecond = 1'000'000;
-
 TEST(TokenBucket, in_any_stretch_of_time_lets_no_more_pass_than_it_holds_and_the_refills_bring) {
   for (int seed = 0; seed < 400; ++seed) {
     Chance chance(seed);
@@ -54,8 +52,8 @@ TEST(TokenBucket, refills_while_idle_what_the_time_brings_and_no_more_than_the_c
   const TokenBucketConfig hundred{.capacity = 100, .refill_amount = 1, .refill_frequency = 100ms};
   TokenBucket bucket(hundred);
   EXPECT_EQ(leave_at_once(bucket, kThisYear), 100);
-  EXPECT_EQ(leave_at_once(bucket, kThisYear + 5 * kSecond), 50);
-  EXPECT_EQ(leave_at_once(bucket, kThisYear + 500 * kSecond), 100);
+  EXPECT_EQ(leave_at_once(bucket, kThisYear + 5 * kOneSecond), 50);
+  EXPECT_EQ(leave_at_once(bucket, kThisYear + 500 * kOneSecond), 100);
 
   const TokenBucketConfig one{.capacity = 1, .refill_amount = 1, .refill_frequency = 100ms};
   TokenBucket small(one);
@@ -75,7 +73,7 @@ TEST(TokenBucket, may_be_forgotten_when_it_is_full_again_and_not_sooner) {
   TokenBucket bucket(config);
   EXPECT_EQ(bucket.forgettable_at(), kAlways);
   leave_at_once(bucket, kThisYear);
-  EXPECT_EQ(bucket.forgettable_at(), kThisYear + 300 * kSecond);
+  EXPECT_EQ(bucket.forgettable_at(), kThisYear + 300 * kOneSecond);
   EXPECT_EQ(leave_at_once(bucket, bucket.forgettable_at()), 10);
 }
 
@@ -85,9 +83,9 @@ TEST(TokenBucket, takes_a_token_back_only_where_no_refill_has_come_in_between) {
   bucket.commit(kThisYear, 2);
   bucket.give_back(kThisYear, 1);
   EXPECT_LE(bucket.frontier(1), kThisYear);
-  bucket.commit(kThisYear + kSecond, 2);
+  bucket.commit(kThisYear + kOneSecond, 2);
   bucket.give_back(kThisYear, 1);
-  EXPECT_EQ(bucket.frontier(1), kThisYear + 2 * kSecond) << "the refill had made it full anyway";
+  EXPECT_EQ(bucket.frontier(1), kThisYear + 2 * kOneSecond) << "the refill had made it full anyway";
 }
 
 TEST(TokenBucket, estimates_come_true) {

@@ -14,10 +14,6 @@ using Asked = SlowBooker::Asked;
 using Scope = Booking::Scope;
 using Stop = Booking::Stop;
 
-Booking turn(Scope scope, Time ask_again, LimitIndex by = kNoLimit) {
-  return {.stop = Stop::turn, .scope = scope, .limited_by = by, .ask_again = ask_again, .not_before = ask_again};
-}
-
 TEST(Turn, of_the_upstream_holds_every_lane_and_the_one_that_asked_in_vain_comes_first_again) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 4}, booker);

@@ -62,6 +62,12 @@ class SlowBooker final : public Booker {
   bool frees_permits = false;
 };
 
+/// An answer of a booker: this scope has a turn, and asks again at that time.
+inline Booking turn(Booking::Scope scope, Time ask_again, LimitIndex by = kNoLimit) {
+  return {
+      .stop = Booking::Stop::turn, .scope = scope, .limited_by = by, .ask_again = ask_again, .not_before = ask_again};
+}
+
 /// Each call returns the requests that it started; refusals collect in `refused`.
 class Yard {
  public:

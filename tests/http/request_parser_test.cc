@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kGet = "GET http://a.test/x HTTP/1.1\r\nHost: a.test\r\n\r\n";
 
-RequestHead head_of(std::string_view stream) {
+RequestHead request_head_of(std::string_view stream) {
   const Reading reading = read(stream);
   EXPECT_FALSE(reading.refusal.has_value()) << reading.transcript();
   EXPECT_FALSE(reading.requests.empty());
@@ -20,7 +20,7 @@ RequestHead head_of(std::string_view stream) {
 
 TEST(RequestParser, tells_method_target_version_and_fields) {
   const RequestHead head =
-      head_of("GET http://a.test/x?y HTTP/1.1\r\nHost: a.test\r\nX-Empty:\r\nx-two:  a \t\r\nX-Two: b\r\n\r\n");
+      request_head_of("GET http://a.test/x?y HTTP/1.1\r\nHost: a.test\r\nX-Empty:\r\nx-two:  a \t\r\nX-Two: b\r\n\r\n");
   EXPECT_EQ(head.method, "GET");
   EXPECT_EQ(head.target, "http://a.test/x?y");
   EXPECT_EQ(head.minor_version, 1);
@@ -35,24 +35,24 @@ TEST(RequestParser, tells_method_target_version_and_fields) {
 }
 
 TEST(RequestParser, keeps_inner_blanks_and_high_bytes_of_values) {
-  EXPECT_EQ(head_of(get_with("Host: a.test\r\nX: a \t b\xc3\xbc\r\n")).fields[1].value, "a \t b\xc3\xbc");
+  EXPECT_EQ(request_head_of(get_with("Host: a.test\r\nX: a \t b\xc3\xbc\r\n")).fields[1].value, "a \t b\xc3\xbc");
 }
 
 TEST(RequestParser, passes_methods_that_nobody_has_heard_of) {
   for (const char* method : {"QUERY", "FROB", "get", "M-SEARCH", "X!#$%&'*+-.^_`|~9", "PRI", "SOURCE", "POSTS"}) {
     const RequestHead head =
-        head_of(std::string(method) + " http://a.test/ HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+        request_head_of(std::string(method) + " http://a.test/ HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
     EXPECT_EQ(head.method, method);
   }
 }
 
 TEST(RequestParser, knows_three_kinds_of_body) {
-  EXPECT_EQ(head_of(kGet).body, BodyKind::none);
-  const RequestHead length = head_of("POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+  EXPECT_EQ(request_head_of(kGet).body, BodyKind::none);
+  const RequestHead length = request_head_of("POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
   EXPECT_EQ(length.body, BodyKind::length);
   EXPECT_EQ(length.content_length, 3u);
   EXPECT_TRUE(length.has_body());
-  const RequestHead chunked = head_of(chunked_with("0\r\n\r\n"));
+  const RequestHead chunked = request_head_of(chunked_with("0\r\n\r\n"));
   EXPECT_EQ(chunked.body, BodyKind::chunked);
   EXPECT_TRUE(chunked.has_body());
 }
@@ -75,30 +75,31 @@ TEST(RequestParser, frames_bodies_of_any_method_alike) {
 }
 
 TEST(RequestParser, keeps_http_1_1_alive_unless_told_otherwise) {
-  EXPECT_TRUE(head_of(get_with("Host: a\r\n")).keep_alive);
-  EXPECT_TRUE(head_of(get_with("Host: a\r\nConnection: keep-alive\r\n")).keep_alive);
-  EXPECT_FALSE(head_of(get_with("Host: a\r\nConnection: Close\r\n")).keep_alive);
-  EXPECT_FALSE(head_of(get_with("Host: a\r\nConnection: foo\r\nConnection: bar , close\r\n")).keep_alive);
-  EXPECT_FALSE(head_of(get_with("Host: a\r\nProxy-Connection: close\r\n")).keep_alive);
+  EXPECT_TRUE(request_head_of(get_with("Host: a\r\n")).keep_alive);
+  EXPECT_TRUE(request_head_of(get_with("Host: a\r\nConnection: keep-alive\r\n")).keep_alive);
+  EXPECT_FALSE(request_head_of(get_with("Host: a\r\nConnection: Close\r\n")).keep_alive);
+  EXPECT_FALSE(request_head_of(get_with("Host: a\r\nConnection: foo\r\nConnection: bar , close\r\n")).keep_alive);
+  EXPECT_FALSE(request_head_of(get_with("Host: a\r\nProxy-Connection: close\r\n")).keep_alive);
 }
 
 TEST(RequestParser, closes_http_1_0_unless_told_otherwise) {
   const auto with = [](const char* lines) { return std::string("GET http://a/ HTTP/1.0\r\n") + lines + "\r\n"; };
-  EXPECT_EQ(head_of(with("")).minor_version, 0);
-  EXPECT_FALSE(head_of(with("")).keep_alive);
-  EXPECT_TRUE(head_of(with("Connection: Keep-Alive\r\n")).keep_alive);
-  EXPECT_TRUE(head_of(with("Proxy-Connection: keep-alive\r\n")).keep_alive);
-  EXPECT_FALSE(head_of(with("Connection: keep-alive, close\r\n")).keep_alive);
+  EXPECT_EQ(request_head_of(with("")).minor_version, 0);
+  EXPECT_FALSE(request_head_of(with("")).keep_alive);
+  EXPECT_TRUE(request_head_of(with("Connection: Keep-Alive\r\n")).keep_alive);
+  EXPECT_TRUE(request_head_of(with("Proxy-Connection: keep-alive\r\n")).keep_alive);
+  EXPECT_FALSE(request_head_of(with("Connection: keep-alive, close\r\n")).keep_alive);
 }
 
 TEST(RequestParser, recognises_an_expected_continue_only_in_http_1_1_and_with_a_body) {
-  EXPECT_TRUE(head_of("POST http://a/ HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n")
+  EXPECT_TRUE(request_head_of("POST http://a/ HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n")
                   .expect_continue);
-  EXPECT_FALSE(head_of("POST http://a/ HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
-                   .expect_continue);
-  EXPECT_FALSE(head_of(get_with("Host: a\r\nExpect: 100-continue\r\n")).expect_continue);
   EXPECT_FALSE(
-      head_of("POST http://a/ HTTP/1.1\r\nHost: a\r\nExpect: other\r\nContent-Length: 3\r\n\r\n").expect_continue);
+      request_head_of("POST http://a/ HTTP/1.0\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+          .expect_continue);
+  EXPECT_FALSE(request_head_of(get_with("Host: a\r\nExpect: 100-continue\r\n")).expect_continue);
+  EXPECT_FALSE(request_head_of("POST http://a/ HTTP/1.1\r\nHost: a\r\nExpect: other\r\nContent-Length: 3\r\n\r\n")
+                   .expect_continue);
 }
 
 TEST(RequestParser, takes_connect_as_a_head_that_ends_the_connection) {
@@ -113,7 +114,7 @@ TEST(RequestParser, takes_connect_as_a_head_that_ends_the_connection) {
 
 TEST(RequestParser, lets_connect_keep_the_connection_only_where_it_says_so) {
   const auto keeps = [](const std::string& version, const std::string& line) {
-    return head_of("CONNECT a.test:443 HTTP/" + version + "\r\nHost: a\r\n" + line + "\r\n").keep_alive;
+    return request_head_of("CONNECT a.test:443 HTTP/" + version + "\r\nHost: a\r\n" + line + "\r\n").keep_alive;
   };
   EXPECT_TRUE(keeps("1.1", "Proxy-Connection: Keep-Alive\r\n"));
   EXPECT_TRUE(keeps("1.0", "Connection: keep-alive\r\n"));

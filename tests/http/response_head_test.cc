@@ -29,7 +29,7 @@ Verdict feed(ResponseHeadReader& reader, const std::vector<std::string>& lines) 
   return verdict;
 }
 
-ResponseHead head_of(std::vector<std::string> lines, const std::string& status_line = "HTTP/1.1 200 OK\r\n") {
+ResponseHead response_head_of(std::vector<std::string> lines, const std::string& status_line = "HTTP/1.1 200 OK\r\n") {
   ResponseHeadReader reader(kBytes, kLines);
   lines.insert(lines.begin(), status_line);
   lines.push_back("\r\n");
@@ -47,8 +47,8 @@ Why why_bad(std::vector<std::string> lines, const std::string& status_line = "HT
 }
 
 TEST(ResponseHead, is_read_line_by_line) {
-  const ResponseHead head = head_of({"Content-Type: text/plain\r\n", "X-Empty:\r\n", "x:  a b \t\r\n", "X: c\n"},
-                                    "HTTP/1.1 404 Not Found\r\n");
+  const ResponseHead head = response_head_of(
+      {"Content-Type: text/plain\r\n", "X-Empty:\r\n", "x:  a b \t\r\n", "X: c\n"}, "HTTP/1.1 404 Not Found\r\n");
   EXPECT_EQ(head.status, 404);
   EXPECT_EQ(head.reason, "Not Found");
   EXPECT_EQ(head.minor_version, 1);
@@ -61,9 +61,9 @@ TEST(ResponseHead, is_read_line_by_line) {
 }
 
 TEST(ResponseHead, may_have_an_empty_reason_or_none) {
-  EXPECT_EQ(head_of({}, "HTTP/1.1 200 \r\n").reason, "");
-  EXPECT_EQ(head_of({}, "HTTP/1.1 200\r\n").status, 200);
-  EXPECT_EQ(head_of({}, "HTTP/1.0 599 x\n").minor_version, 0);
+  EXPECT_EQ(response_head_of({}, "HTTP/1.1 200 \r\n").reason, "");
+  EXPECT_EQ(response_head_of({}, "HTTP/1.1 200\r\n").status, 200);
+  EXPECT_EQ(response_head_of({}, "HTTP/1.0 599 x\n").minor_version, 0);
 }
 
 TEST(ResponseHead, is_refused_where_the_status_line_is_not_http_1) {
@@ -77,12 +77,13 @@ TEST(ResponseHead, is_refused_where_the_status_line_is_not_http_1) {
 }
 
 TEST(ResponseHead, is_cleaned_of_blanks_before_a_colon) {
-  EXPECT_EQ(head_of({"Name : v\r\n"}).fields[0].name, "Name");
-  EXPECT_EQ(head_of({"Name \t: v\r\n"}).fields[0].value, "v");
+  EXPECT_EQ(response_head_of({"Name : v\r\n"}).fields[0].name, "Name");
+  EXPECT_EQ(response_head_of({"Name \t: v\r\n"}).fields[0].value, "v");
 }
 
 TEST(ResponseHead, unfolds_lines_to_one_blank) {
-  const ResponseHead head = head_of({"X: a\r\n", "  b\r\n", "\tc \r\n", "Y:\r\n", " d\r\n", "Z: e\r\n", " \r\n"});
+  const ResponseHead head =
+      response_head_of({"X: a\r\n", "  b\r\n", "\tc \r\n", "Y:\r\n", " d\r\n", "Z: e\r\n", " \r\n"});
   EXPECT_EQ(head.fields.find("X"), "a b c");
   EXPECT_EQ(head.fields.find("Y"), "d");
   EXPECT_EQ(head.fields.find("Z"), "e");
@@ -122,15 +123,15 @@ TEST(ResponseHead, is_refused_with_a_control_character_anywhere) {
 }
 
 TEST(ResponseFraming, takes_one_content_length) {
-  const ResponseHead head = head_of({"Content-Length: 12\r\n"});
+  const ResponseHead head = response_head_of({"Content-Length: 12\r\n"});
   EXPECT_TRUE(head.has_length);
   EXPECT_EQ(head.content_length, 12u);
-  EXPECT_EQ(head_of({"Content-Length: 9223372036854775807\r\n"}).content_length, 9223372036854775807u);
+  EXPECT_EQ(response_head_of({"Content-Length: 9223372036854775807\r\n"}).content_length, 9223372036854775807u);
 }
 
 TEST(ResponseFraming, takes_content_lengths_that_all_agree) {
-  EXPECT_EQ(head_of({"Content-Length: 5\r\n", "content-length: 5\r\n"}).content_length, 5u);
-  EXPECT_EQ(head_of({"Content-Length: 5, 5\r\n"}).content_length, 5u);
+  EXPECT_EQ(response_head_of({"Content-Length: 5\r\n", "content-length: 5\r\n"}).content_length, 5u);
+  EXPECT_EQ(response_head_of({"Content-Length: 5, 5\r\n"}).content_length, 5u);
 }
 
 TEST(ResponseFraming, is_refused_with_content_lengths_that_disagree_or_are_none) {
@@ -142,12 +143,12 @@ TEST(ResponseFraming, is_refused_with_content_lengths_that_disagree_or_are_none)
 }
 
 TEST(ResponseFraming, drops_the_length_beside_chunked) {
-  const ResponseHead head = head_of({"Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n"});
+  const ResponseHead head = response_head_of({"Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n"});
   EXPECT_TRUE(head.chunked);
   EXPECT_FALSE(head.has_length);
   EXPECT_TRUE(head.framed_twice);
-  EXPECT_FALSE(head_of({"Transfer-Encoding: chunked\r\n"}).framed_twice);
-  EXPECT_FALSE(head_of({"Content-Length: 3\r\n"}).framed_twice);
+  EXPECT_FALSE(response_head_of({"Transfer-Encoding: chunked\r\n"}).framed_twice);
+  EXPECT_FALSE(response_head_of({"Content-Length: 3\r\n"}).framed_twice);
   EXPECT_EQ(head.content_length, 0u);
   EXPECT_EQ(why_bad({"Content-Length: 3x\r\n", "Transfer-Encoding: chunked\r\n"}), Why::protocol_error);
 }
@@ -158,7 +159,7 @@ TEST(ResponseFraming, is_refused_with_a_coding_that_is_not_chunked) {
     EXPECT_EQ(why_bad({"Transfer-Encoding: "s + value + "\r\n"}), Why::response_coding) << value;
   }
   EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n"}), Why::response_coding);
-  EXPECT_TRUE(head_of({"Transfer-Encoding: Chunked \r\n"}).chunked);
+  EXPECT_TRUE(response_head_of({"Transfer-Encoding: Chunked \r\n"}).chunked);
 }
 
 TEST(ResponseFraming, is_refused_with_a_coding_in_http_1_0) {
@@ -166,13 +167,13 @@ TEST(ResponseFraming, is_refused_with_a_coding_in_http_1_0) {
 }
 
 TEST(ResponseFraming, says_whether_a_body_follows) {
-  EXPECT_TRUE(head_of({}).has_body("GET"));
-  EXPECT_TRUE(head_of({"Content-Length: 5\r\n"}).has_body("GET"));
-  EXPECT_TRUE(head_of({"Transfer-Encoding: chunked\r\n"}).has_body("POST"));
-  EXPECT_FALSE(head_of({"Content-Length: 0\r\n"}).has_body("GET"));
-  EXPECT_FALSE(head_of({"Content-Length: 5\r\n"}).has_body("HEAD"));
-  EXPECT_FALSE(head_of({"Content-Length: 5\r\n"}, "HTTP/1.1 304 Not Modified\r\n").has_body("GET"));
-  EXPECT_FALSE(head_of({}, "HTTP/1.1 204 No Content\r\n").has_body("GET"));
+  EXPECT_TRUE(response_head_of({}).has_body("GET"));
+  EXPECT_TRUE(response_head_of({"Content-Length: 5\r\n"}).has_body("GET"));
+  EXPECT_TRUE(response_head_of({"Transfer-Encoding: chunked\r\n"}).has_body("POST"));
+  EXPECT_FALSE(response_head_of({"Content-Length: 0\r\n"}).has_body("GET"));
+  EXPECT_FALSE(response_head_of({"Content-Length: 5\r\n"}).has_body("HEAD"));
+  EXPECT_FALSE(response_head_of({"Content-Length: 5\r\n"}, "HTTP/1.1 304 Not Modified\r\n").has_body("GET"));
+  EXPECT_FALSE(response_head_of({}, "HTTP/1.1 204 No Content\r\n").has_body("GET"));
 }
 
 TEST(InterimHeads, come_before_the_final_one_and_do_not_mix_with_it) {

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using Pairs = std::initializer_list<std::pair<std::string_view, std::string_view>>;
 
-constexpr std::int64_t kThen = 784'111'777'000'000;  // Sun, 06 Nov 1994 08:49:37 GMT
+constexpr std::int64_t kThenMicros = 784'111'777'000'000;  // Sun, 06 Nov 1994 08:49:37 GMT
 
 ResponseHead answer(int status, Pairs pairs) {
   ResponseHead head;
@@ -21,61 +21,61 @@ ResponseHead answer(int status, Pairs pairs) {
   return head;
 }
 
-std::optional<Duration> asked(Pairs pairs) { return retry_after(answer(429, pairs), kThen); }
-std::optional<Duration> asked(std::string_view value) { return asked({{"Retry-After", value}}); }
+std::optional<Duration> asked_wait(Pairs pairs) { return retry_after(answer(429, pairs), kThenMicros); }
+std::optional<Duration> asked_wait(std::string_view value) { return asked_wait({{"Retry-After", value}}); }
 
 TEST(RetryAfter, counts_only_on_429_and_503) {
-  for (const int status : {429, 503}) EXPECT_EQ(retry_after(answer(status, {{"retry-after", "7"}}), kThen), 7s);
+  for (const int status : {429, 503}) EXPECT_EQ(retry_after(answer(status, {{"retry-after", "7"}}), kThenMicros), 7s);
   for (const int status : {200, 202, 301, 403, 500, 504})
-    EXPECT_EQ(retry_after(answer(status, {{"Retry-After", "7"}}), kThen), std::nullopt) << status;
-  EXPECT_EQ(asked({}), std::nullopt);
+    EXPECT_EQ(retry_after(answer(status, {{"Retry-After", "7"}}), kThenMicros), std::nullopt) << status;
+  EXPECT_EQ(asked_wait({}), std::nullopt);
 }
 
 TEST(RetryAfter, is_a_number_of_seconds_with_or_without_decimals) {
-  EXPECT_EQ(asked("0"), 0s);
-  EXPECT_EQ(asked("120"), 120s);
-  EXPECT_EQ(asked("007"), 7s);
-  EXPECT_EQ(asked("2.0"), 2s);
-  EXPECT_EQ(asked("0.337"), 337ms);
+  EXPECT_EQ(asked_wait("0"), 0s);
+  EXPECT_EQ(asked_wait("120"), 120s);
+  EXPECT_EQ(asked_wait("007"), 7s);
+  EXPECT_EQ(asked_wait("2.0"), 2s);
+  EXPECT_EQ(asked_wait("0.337"), 337ms);
 }
 
-TEST(RetryAfter, is_never_shorter_than_asked_for) { EXPECT_EQ(asked("0.0000001"), 1us); }
+TEST(RetryAfter, is_never_shorter_than_asked_for) { EXPECT_EQ(asked_wait("0.0000001"), 1us); }
 
 TEST(RetryAfter, is_a_date_in_any_format_measured_against_the_date_of_the_answer) {
   for (const char* date :
        {"Sun, 06 Nov 1994 09:00:00 GMT", "Sunday, 06-Nov-94 09:00:00 GMT", "Sun Nov  6 09:00:00 1994"}) {
-    EXPECT_EQ(asked({{"Date", "Sun, 06 Nov 1994 08:59:50 GMT"}, {"Retry-After", date}}), 10s) << date;
+    EXPECT_EQ(asked_wait({{"Date", "Sun, 06 Nov 1994 08:59:50 GMT"}, {"Retry-After", date}}), 10s) << date;
   }
 }
 
 TEST(RetryAfter, measures_a_date_against_our_clock_where_the_answer_has_none) {
-  EXPECT_EQ(asked("Sun, 06 Nov 1994 08:49:47 GMT"), 10s);
-  EXPECT_EQ(asked({{"Date", "yesterday"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"}}), 10s);
+  EXPECT_EQ(asked_wait("Sun, 06 Nov 1994 08:49:47 GMT"), 10s);
+  EXPECT_EQ(asked_wait({{"Date", "yesterday"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"}}), 10s);
 }
 
 TEST(RetryAfter, is_zero_where_the_moment_has_passed) {
-  EXPECT_EQ(asked("Sun, 06 Nov 1994 08:49:36 GMT"), 0s);
-  EXPECT_EQ(asked("Thu, 01 Jan 1970 00:00:00 GMT"), 0s);
+  EXPECT_EQ(asked_wait("Sun, 06 Nov 1994 08:49:36 GMT"), 0s);
+  EXPECT_EQ(asked_wait("Thu, 01 Jan 1970 00:00:00 GMT"), 0s);
 }
 
 TEST(RetryAfter, is_a_year_at_most) {
   constexpr Duration kYear = 365 * 24h;
   for (const char* value : {"99999999", "99999999999999999999999", "99999999999.5", "Fri, 31 Dec 9999 23:59:59 GMT"}) {
-    EXPECT_EQ(asked(value), kYear) << value;
+    EXPECT_EQ(asked_wait(value), kYear) << value;
   }
-  EXPECT_EQ(asked(std::string(5000, '9')), kYear);
+  EXPECT_EQ(asked_wait(std::string(5000, '9')), kYear);
 }
 
 TEST(RetryAfter, is_nothing_where_it_cannot_be_read) {
   for (const char* value : {"", "-5", "+5", "5s", "5 seconds", "1e3", ".5", "5.", "1.2.3", "0x10", "inf", "nan", "1,5",
                             "soon", "1994-11-06T09:00:00Z", "Sun, 31 Nov 1994 09:00:00 GMT"}) {
-    EXPECT_EQ(asked(value), std::nullopt) << value;
+    EXPECT_EQ(asked_wait(value), std::nullopt) << value;
   }
 }
 
 TEST(RetryAfter, is_the_longest_of_several) {
-  EXPECT_EQ(asked({{"Retry-After", "3"}, {"Retry-After", "9"}, {"Retry-After", "5"}}), 9s);
-  EXPECT_EQ(asked({{"Retry-After", "soon"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"}}), 10s);
+  EXPECT_EQ(asked_wait({{"Retry-After", "3"}, {"Retry-After", "9"}, {"Retry-After", "5"}}), 9s);
+  EXPECT_EQ(asked_wait({{"Retry-After", "soon"}, {"Retry-After", "Sun, 06 Nov 1994 08:49:47 GMT"}}), 10s);
 }
 
 }  // namespace

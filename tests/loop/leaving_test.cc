@@ -16,8 +16,8 @@ namespace penstock::loop {
 namespace {
 
 /// One of the crowd, unread.
-struct Guest final : StreamEvents {
-  explicit Guest(std::unique_ptr<Stream> its) : stream(std::move(its)) {
+struct WatchedGuest final : StreamEvents {
+  explicit WatchedGuest(std::unique_ptr<Stream> its) : stream(std::move(its)) {
     stream->listen_to(*this);
     stream->read_on();
     stream->read_off();
@@ -39,7 +39,7 @@ class LeavingTest : public testing::Test {
  protected:
   LeavingTest() {
     auto listening = Listener::listen(run_.loop, {"127.0.0.1", 0}, [this](std::unique_ptr<Stream> stream) {
-      guests_.push_back(std::make_unique<Guest>(std::move(stream)));
+      guests_.push_back(std::make_unique<WatchedGuest>(std::move(stream)));
     });
     listener_ = std::move(*listening);
   }
@@ -60,7 +60,7 @@ class LeavingTest : public testing::Test {
 
   test::TestLoop run_;
   std::unique_ptr<Listener> listener_;
-  std::deque<std::unique_ptr<Guest>> guests_;
+  std::deque<std::unique_ptr<WatchedGuest>> guests_;
   std::deque<test::Socket> peers_;
 };
 

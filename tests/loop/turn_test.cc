@@ -178,10 +178,10 @@ TEST_F(TurnTest, a_loop_that_was_stopped_runs_again) {
   EXPECT_EQ(turns, 3);
 }
 
-class Guest final : public Resident {
+class CountedGuest final : public Resident {
  public:
-  explicit Guest(int& alive) : alive_(alive) { ++alive_; }
-  ~Guest() override { --alive_; }
+  explicit CountedGuest(int& alive) : alive_(alive) { ++alive_; }
+  ~CountedGuest() override { --alive_; }
 
  private:
   int& alive_;
@@ -189,26 +189,27 @@ class Guest final : public Resident {
 
 TEST_F(TurnTest, residents_live_until_they_are_dismissed) {
   int alive = 0;
+  Loop loop;
   std::vector<Resident*> guests;
   for (int i = 0; i < 3; ++i) {
-    auto guest = std::make_unique<Guest>(alive);
+    auto guest = std::make_unique<CountedGuest>(alive);
     guests.push_back(guest.get());
-    run_.loop.adopt(std::move(guest));
+    loop.adopt(std::move(guest));
   }
-  EXPECT_EQ(run_.loop.residents(), 3u);
-  run_.loop.dismiss(guests[0]);
+  EXPECT_EQ(loop.residents(), 3u);
+  loop.dismiss(guests[0]);
   EXPECT_EQ(alive, 2);
-  run_.loop.dismiss(guests[0]);  // no longer there: nothing happens
-  run_.loop.dismiss(guests[2]);
+  loop.dismiss(guests[0]);  // no longer there: nothing happens
+  loop.dismiss(guests[2]);
   EXPECT_EQ(alive, 1);
-  EXPECT_EQ(run_.loop.residents(), 1u);
+  EXPECT_EQ(loop.residents(), 1u);
 }
 
 TEST_F(TurnTest, a_resident_that_stays_ends_with_the_loop) {
   int alive = 0;
   {
     Loop loop;
-    loop.adopt(std::make_unique<Guest>(alive));
+    loop.adopt(std::make_unique<CountedGuest>(alive));
     EXPECT_EQ(alive, 1);
   }
   EXPECT_EQ(alive, 0);

@@ -19,6 +19,8 @@
 #include <sstream>
 #include <thread>
 
+#include "support/machine.h"
+
 namespace penstock::observe {
 namespace {
 
@@ -175,7 +177,7 @@ TEST_F(EventLogTest, a_blocked_pipe_stalls_nobody_and_every_lost_line_is_counted
     for (std::size_t i = 0; i < kLines; ++i) record(*log, turn * kLines + i);
     log->flush();
   }
-  EXPECT_LT(Clock::now() - start, 5s);
+  EXPECT_TRUE(test::within(1s, start));
   const std::uint64_t dropped = log->dropped();
   EXPECT_GT(dropped, (kTurns - 2000) * kLines);
 
@@ -215,8 +217,8 @@ TEST_F(EventLogTest, the_end_waits_a_moment_for_a_blocked_pipe) {
   }
   const auto start = Clock::now();
   log.reset();
-  EXPECT_GT(Clock::now() - start, 300ms);
-  EXPECT_LT(Clock::now() - start, 10s);
+  EXPECT_GE(Clock::now() - start, 400ms);
+  EXPECT_TRUE(test::within(500ms, start));
   ::close(pipe);
 }
 
@@ -287,14 +289,14 @@ TEST_F(EventLogTest, a_blocked_stdout_stalls_nobody_and_its_mode_stays_as_it_was
     record(*log, i);
     log->flush();
   }
-  const auto took = Clock::now() - start;
+  const auto end = Clock::now();
   const int mode = ::fcntl(STDOUT_FILENO, F_GETFL);
   const int pipe = stdout_pipe.restore();
   const std::uint64_t dropped = log->dropped();
   auto reader = drain(pipe);
   log.reset();
   std::istringstream lines{reader.get()};
-  EXPECT_LT(took, 5s);
+  EXPECT_TRUE(test::within(1s, start, end));
   EXPECT_EQ(mode & O_NONBLOCK, 0);
   EXPECT_GT(dropped, 0u);
   EXPECT_EQ(numbers(lines).size() + dropped, 5000u);

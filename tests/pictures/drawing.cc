@@ -49,6 +49,11 @@ std::string bar(double x, double y, double width, double height) {
          " rx=\"3\"/>\n";
 }
 
+/// What a drawing says under the mouse about each request.
+std::string told(const Request& request) {
+  return "arrives at " + seconds(request.arrives, 3) + ", leaves at " + seconds(request.leaves, 3);
+}
+
 class Drawing {
  public:
   explicit Drawing(const Story& story) : story_(story) {}
@@ -123,10 +128,6 @@ class Drawing {
 };
 
 }  // namespace
-
-std::string told(const Request& request) {
-  return "arrives at " + seconds(request.arrives, 3) + ", leaves at " + seconds(request.leaves, 3);
-}
 
 std::string drawn(const Story& story, const std::vector<Request>& requests) { return Drawing(story).of(requests); }
 

@@ -12,7 +12,4 @@ namespace penstock::pictures {
 /// The story's requests with the times at which they leave.
 std::string drawn(const Story& story, const std::vector<Request>& requests);
 
-/// What a drawing says under the mouse about each request, in their order: the test reads it back.
-std::string told(const Request& request);
-
 }  // namespace penstock::pictures

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "dispatching.h"
+#include "support/machine.h"
 
 namespace penstock::proxy {
 namespace {
@@ -243,15 +244,19 @@ TEST_F(FlightTest, broken_chunks_break_off) {
 
 TEST_F(FlightTest, no_first_byte_in_time_is_a_timeout) {
   config_.unmatched.timeouts.first_byte = 80ms;
+  const auto began = test::MachineClock::now();
   expect_refused(end_of(say_and_stay("")), 504, "http_response_timeout");
   EXPECT_GE(*told_.back().flight, 80ms);
+  EXPECT_LT(*told_.back().flight, 100ms + test::machine_late(began));
   EXPECT_THAT(told_.back().detail, HasSubstr("timeouts.firstByte"));
 }
 
 TEST_F(FlightTest, a_body_that_stands_still_is_a_timeout) {
   config_.unmatched.timeouts.idle = 80ms;
+  const auto began = test::MachineClock::now();
   expect_broken(end_of(say_and_stay("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello")), "connection_read_timeout");
   EXPECT_EQ(told_.back().outcome, Outcome::upstream_error);
+  EXPECT_LT(*told_.back().flight, 120ms + test::machine_late(began));
 }
 
 TEST_F(FlightTest, a_body_that_moves_now_and_then_is_none) {
@@ -271,7 +276,9 @@ TEST_F(FlightTest, a_body_that_moves_now_and_then_is_none) {
 
 TEST_F(FlightTest, a_flight_that_lasts_too_long_in_all_is_a_timeout) {
   config_.unmatched.timeouts.total = 120ms;
+  const auto began = test::MachineClock::now();
   expect_refused(end_of(say_and_stay("")), 504, "connection_read_timeout");
+  EXPECT_LT(*told_.back().flight, 140ms + test::machine_late(began));
   EXPECT_THAT(told_.back().detail, HasSubstr("timeouts.total"));
 }
 

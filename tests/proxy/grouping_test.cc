@@ -8,20 +8,20 @@
 namespace penstock::proxy {
 namespace {
 
-http::Target target(std::string_view url) { return http::parse_target("GET", url).value(); }
+http::Target target_of(std::string_view url) { return http::parse_target("GET", url).value(); }
 
 Grouping grouping(std::string_view rule) { return {parse_group(rule).value(), "penstock", "github"}; }
 
 std::string group(std::string_view rule, std::string_view path) {
   std::string room;
-  return std::string(grouping(rule).name(target("http://a.com" + std::string(path)), {}, room));
+  return std::string(grouping(rule).name(target_of("http://a.com" + std::string(path)), {}, room));
 }
 
 std::string group_of_header(std::string_view value) {
   http::Fields fields;
   fields.add("X-Tenant", value);
   std::string room;
-  return std::string(grouping("header:x-tenant").name(target("http://a.com/"), fields, room));
+  return std::string(grouping("header:x-tenant").name(target_of("http://a.com/"), fields, room));
 }
 
 TEST(Grouping, by_path_takes_the_braced_part_of_the_segment) {
@@ -70,12 +70,12 @@ TEST(Grouping, by_header_takes_its_value_whatever_the_case_of_its_name) {
 
 TEST(Grouping, by_host_takes_the_host_without_its_port) {
   std::string room;
-  EXPECT_EQ(grouping("host").name(target("http://B.com:8080/"), {}, room), "b.com");
-  EXPECT_EQ(grouping("host").name(target("http://[::1]/"), {}, room), "::1");
+  EXPECT_EQ(grouping("host").name(target_of("http://B.com:8080/"), {}, room), "b.com");
+  EXPECT_EQ(grouping("host").name(target_of("http://[::1]/"), {}, room), "::1");
 }
 
 TEST(Grouping, copies_nothing_where_the_name_stands_in_the_request) {
-  const auto request = target("http://a.com/guilds/a-name-that-is-too-long-for-a-small-string/x");
+  const auto request = target_of("http://a.com/guilds/a-name-that-is-too-long-for-a-small-string/x");
   std::string room;
   const auto name = grouping("path:/guilds/{guild}").name(request, {}, room);
   EXPECT_EQ(name.data(), request.resource.data() + 8);

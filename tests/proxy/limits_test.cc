@@ -197,11 +197,12 @@ TEST_F(LimitsTest, hear_of_both_departures_of_a_request_that_is_sent_again) {
 }
 
 TEST_F(LimitsTest, do_not_hear_of_who_is_on_time) {
-  for (int tries = 0; tries < 1'000 && record_.late.size() == record_.departures.size(); ++tries) {
+  for (int i = 0; i < 20; ++i) {
     Asker asker;
     get(asker);
     ASSERT_TRUE(finish(asker));
   }
+  for (const auto& late : record_.late) EXPECT_GT(late.left, late.booked + flow::kOnTime);
   EXPECT_LT(record_.late.size(), record_.departures.size());
 }
 

@@ -1,60 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // How near to their booked times requests take off: never before, and hardly after. Measured from the booking to the
-// dispatch that observers see, with the flights of the others going on meanwhile, and compared with a thread that does
-// nothing but sleep: what is the machine's fault is not ours.
-#include <time.h>
-
+// dispatch that observers see, with the flights of the others going on meanwhile, less what the machine was late.
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <deque>
 #include <iostream>
-#include <thread>
 
 #include "dispatching.h"
 #include "proxy/recording_booker.h"
+#include "support/machine.h"
 
 namespace penstock::proxy {
 namespace {
 
-/// Microseconds by which something was late, each time.
-struct Lateness {
-  std::vector<std::int64_t> all;
-  void sort() { std::sort(all.begin(), all.end()); }
-  std::int64_t share(std::size_t percent) const { return all[(all.size() - 1) * percent / 100]; }
-};
-
-std::ostream& operator<<(std::ostream& out, const Lateness& late) {
-  return out << late.share(50) << " us (half), " << late.share(99) << " us (99 %), " << late.share(100)
-             << " us (worst)";
+/// The loop's microseconds are those of this clock.
+test::MachineClock::time_point on_the_clock(std::int64_t at) {
+  return test::MachineClock::time_point{std::chrono::microseconds{at}};
 }
-
-/// Sleeps to every second millisecond, and is late for each that it sleeps through, as requests are for theirs.
-class Sleeper {
- public:
-  explicit Sleeper(const loop::Loop& loop) : thread_([this, &loop] { sleep(loop); }) {}
-  ~Sleeper() {
-    if (thread_.joinable()) wake();
-  }
-  Lateness wake() {
-    done_ = true;
-    thread_.join();
-    late_.sort();
-    return late_;
-  }
-
- private:
-  void sleep(const loop::Loop& loop) {
-    for (std::int64_t due = loop.now(); !done_; due += 2'000) {
-      const timespec until{.tv_sec = due / 1'000'000, .tv_nsec = due % 1'000'000 * 1'000};
-      clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
-      late_.all.push_back(loop.now() - due);
-    }
-  }
-
-  Lateness late_;
-  std::atomic<bool> done_ = false;
-  std::thread thread_;
-};
 
 class PrecisionTest : public DispatcherTest {
  protected:
@@ -64,19 +26,17 @@ class PrecisionTest : public DispatcherTest {
     config_.unmatched.limits = {{PacerConfig{.qps = 500}}};
   }
 
-  Lateness take_off() {
-    told_.clear();
-    record_.departures.clear();
-    std::deque<Asker> askers(kRequests);
-    for (auto& asker : askers) get(asker, origin_.host());
-    EXPECT_TRUE(run_.run_until([&] { return std::ranges::all_of(askers, &Asker::over); }));
-    Lateness late;
+  /// By how much each that was told of took off after its booked time.
+  std::vector<test::MachineClock::duration> lateness() const {
+    std::vector<test::MachineClock::duration> all;
     for (const auto& one : told_) {
-      if (one.kind == EventKind::dispatch) late.all.push_back(one.at - record_.departures[late.all.size()]);
+      if (one.kind != EventKind::dispatch) continue;
+      const auto booked = on_the_clock(record_.departures.at(all.size())), left = on_the_clock(one.at);
+      EXPECT_GE(left, booked) << "never early";
+      all.push_back(left - booked - test::machine_late(booked, left));
     }
-    EXPECT_EQ(late.all.size(), kRequests);
-    late.sort();
-    return late;
+    std::ranges::sort(all);
+    return all;
   }
 
   static constexpr std::size_t kRequests = 1000;
@@ -85,16 +45,16 @@ class PrecisionTest : public DispatcherTest {
 };
 
 TEST_F(PrecisionTest, departures_are_never_early_and_hardly_late) {
-  std::int64_t ours = 0;
-  for (int round = 0; round < 5; ++round) {
-    Sleeper sleeper(run_.loop);
-    const Lateness late = take_off(), machine = sleeper.wake();
-    std::cout << "late by " << late << "; the sleeper: " << machine << "\n";
-    EXPECT_GE(late.share(0), 0) << "never early";
-    ours = late.share(99) - machine.share(99);
-    if (ours < 2'000) break;
+  std::deque<Asker> askers(kRequests);
+  for (auto& asker : askers) get(asker, origin_.host());
+  ASSERT_TRUE(run_.run_until([&] { return std::ranges::all_of(askers, &Asker::over); }));
+  const auto late = lateness();
+  ASSERT_EQ(late.size(), kRequests);
+  const auto of_99_in_100 = late[kRequests * 99 / 100 - 1];
+  RecordProperty("p99_us", static_cast<int>(of_99_in_100 / std::chrono::microseconds(1)));
+  if (!test::kSanitized) {  // such a program is slow by itself
+    EXPECT_LT(of_99_in_100, std::chrono::milliseconds(2));
   }
-  EXPECT_LT(ours, 2'000);
 }
 
 }  // namespace

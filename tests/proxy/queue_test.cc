@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "dispatching.h"
+#include "support/machine.h"
 
 namespace penstock::proxy {
 namespace {
@@ -54,7 +55,7 @@ TEST_F(QueueTest, an_end_is_told_before_the_dispatch_that_its_slot_makes_possibl
   }
   EXPECT_EQ(*told_[0].wait, 0us);
   EXPECT_GT(*told_[2].wait, 0us);
-  EXPECT_GE(*told_[4].wait, *told_[2].wait);
+  EXPECT_GT(*told_[4].wait, 0us) << "from its own arrival, so it may be less than that of the one before";
   EXPECT_EQ(told_[5].wait, told_[4].wait);
 }
 
@@ -94,6 +95,7 @@ TEST_F(QueueTest, one_too_many_is_refused_with_a_time_to_come_back) {
 
 TEST_F(QueueTest, a_wait_that_lasts_too_long_is_over) {
   config_.unmatched.queue.max_wait = 60ms;
+  const auto began = test::MachineClock::now();
   Asker held, waiting;
   get(held, origin_.host(), "/hold");
   get(waiting, origin_.host());
@@ -102,7 +104,7 @@ TEST_F(QueueTest, a_wait_that_lasts_too_long_is_over) {
   EXPECT_EQ(waiting.refusals[0].why, http::Why::wait_over);
   EXPECT_EQ(course(), "dispatch refused");
   EXPECT_GE(*told_[1].wait, 60ms);
-  EXPECT_LT(*told_[1].wait, 5s);
+  EXPECT_LT(*told_[1].wait, 80ms + test::machine_late(began));
   EXPECT_EQ(told_[1].pending, 0u);
   EXPECT_EQ(told_[1].in_flight, 1u);
   origin_.release();
@@ -226,12 +228,13 @@ TEST_F(QueueTest, of_a_body_that_waits_for_the_hundred_nothing_is_wanted) {
 }
 
 TEST_F(QueueTest, a_snapshot_shows_how_long_the_first_has_waited) {
+  const auto began = test::MachineClock::now();
   Asker held, waiting;
   get(held, origin_.host(), "/hold");
   get(waiting, origin_.host());
   run_.run_for(30'000);
   EXPECT_GE(upstream(origin_.host()).oldest_wait, 30ms);
-  EXPECT_LT(upstream(origin_.host()).oldest_wait, 10s);
+  EXPECT_LT(upstream(origin_.host()).oldest_wait, 50ms + test::machine_late(began));
   EXPECT_EQ(upstream(origin_.host()).totals.dispatched, 1u);
   origin_.release();
   ASSERT_TRUE(finish(waiting));

@@ -12,7 +12,7 @@
 namespace penstock::proxy {
 namespace {
 
-http::Target target(std::string_view url) { return http::parse_target("GET", url).value(); }
+http::Target plain_target(std::string_view url) { return http::parse_target("GET", url).value(); }
 
 http::Target tunnel(std::string_view to) { return http::parse_target("CONNECT", to).value(); }
 
@@ -27,11 +27,11 @@ Config config_of(std::initializer_list<std::initializer_list<std::string_view>> 
   return config;
 }
 
-std::size_t entry(const Config& config, std::string_view url) { return Router(config).route(target(url)).entry; }
+std::size_t entry(const Config& config, std::string_view url) { return Router(config).route(plain_target(url)).entry; }
 
 TEST(Router, sends_what_no_entry_names_to_the_entry_star) {
   const Config config = config_of({{"a.com"}});
-  const auto route = Router(config).route(target("http://b.com/"));
+  const auto route = Router(config).route(plain_target("http://b.com/"));
   EXPECT_EQ(route.entry, 0U);
   EXPECT_EQ(route.pattern, nullptr);
   EXPECT_FALSE(route.denied);
@@ -40,8 +40,8 @@ TEST(Router, sends_what_no_entry_names_to_the_entry_star) {
 TEST(Router, denies_what_no_entry_names_where_unmatched_is_deny) {
   Config config = config_of({{"a.com"}});
   config.pass_unmatched = false;
-  EXPECT_TRUE(Router(config).route(target("http://b.com/")).denied);
-  EXPECT_FALSE(Router(config).route(target("http://a.com/")).denied);
+  EXPECT_TRUE(Router(config).route(plain_target("http://b.com/")).denied);
+  EXPECT_FALSE(Router(config).route(plain_target("http://a.com/")).denied);
 }
 
 TEST(Router, finds_an_exact_host_whatever_its_case) {
@@ -114,14 +114,15 @@ TEST(Router, knows_addresses_by_their_plain_form_and_gives_them_no_parents) {
   EXPECT_EQ(entry(config, "http://192.0.2.1/"), 0U);
   Config odd = config;
   odd.upstreams[0].match = {{"2.1", true, {}, ""}};  // such as no text gives
-  EXPECT_EQ(Router(odd).route(target("http://192.0.2.1/")).entry, 0U);
+  EXPECT_EQ(Router(odd).route(plain_target("http://192.0.2.1/")).entry, 0U);
 }
 
 TEST(Router, lists_every_pattern_that_fits_the_winner_first) {
   const Config config = config_of({{"*.com"}, {"x.a.com/v1"}, {"*.a.com", "b.com"}, {"x.a.com:80"}});
   std::vector<std::string> all;
   const Router router{config};
-  for (const auto& route : router.candidates(target("http://x.a.com/v1"))) all.push_back(to_string(*route.pattern));
+  for (const auto& route : router.candidates(plain_target("http://x.a.com/v1")))
+    all.push_back(to_string(*route.pattern));
   EXPECT_THAT(all, testing::ElementsAre("x.a.com:80", "x.a.com/v1", "*.a.com", "*.com"));
 }
 
@@ -135,8 +136,8 @@ TEST(Router, routes_without_allocating) {
       config_of({{"*.a.com"}, {"x.a.com/v1"}, {"a-very-long-host-name-that-fits-no-small-string.b.com"}});
   const Router router{config};
   const auto matched =
-      target("http://a-very-long-host-name-that-fits-no-small-string.b.com/some/long/path/of/no/interest");
-  const auto below = target("http://another-very-long-host-name.with.many.labels.a.com/v1");
+      plain_target("http://a-very-long-host-name-that-fits-no-small-string.b.com/some/long/path/of/no/interest");
+  const auto below = plain_target("http://another-very-long-host-name.with.many.labels.a.com/v1");
   const auto before = allocations_so_far();
   const auto first = router.route(matched).entry;
   const auto second = router.route(below).entry;

@@ -6,6 +6,7 @@
 #include "desk.h"
 #include "fake_redis.h"
 #include "flow/group_hash.h"
+#include "in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -19,9 +20,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr flow::Time kSecond = 1'000'000;
-
-LimitConfig pacer(double qps) { return {.kind = PacerConfig{.qps = qps}, .name = "pacer"}; }
 LimitConfig own(double qps) { return {.kind = PacerConfig{.qps = qps}, .name = "own", .shared = false}; }
 LimitConfig permits(int count) { return {.kind = SemaphoreConfig{.capacity = count, .lease = 1s}, .name = "permits"}; }
 LimitConfig sliding(int max) { return {.kind = SlidingWindowConfig{.max = max, .interval = 20s}, .name = "sliding"}; }
@@ -67,8 +65,8 @@ TEST_F(ApartTest, with_share_it_goes_on_by_its_part) {
   run_.run_for(kSecond + 200'000);
   auto times = all_times(*a, *b);
   std::erase_if(times, [=](auto at) { return at < since || at >= since + kSecond; });
-  EXPECT_LE(times.size(), 110u);
-  EXPECT_GE(times.size(), 10u) << "each waits for an answer of Redis, however late that is";
+  EXPECT_LE(times.size(), 104u);
+  EXPECT_GE(static_cast<double>(times.size()) + lost(100, since, since + kSecond), 90);
   EXPECT_GE(length(key("sliding")), static_cast<std::int64_t>(all_times(*a, *b).size())) << "which counts them all";
 }
 
@@ -185,7 +183,7 @@ TEST_F(ApartTest, two_may_be_at_once) {
 }
 
 TEST_F(ApartTest, is_one_that_a_redis_complains_of_without_end) {
-  test::Origin mad(greeting([](const Words& words, int) -> std::string {
+  test::Origin mad(greeting([](const Command& words, int) -> std::string {
     if (words[0] != "EVALSHA") return "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
     return "-CORRUPT penstock:{github}:pacer\r\n";
   }));

@@ -7,6 +7,7 @@
 
 #include "desk.h"
 #include "flow/group_hash.h"
+#include "in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -16,21 +17,19 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr flow::Time kSecond = 1'000'000;
-constexpr flow::Time kBusy = 2'000'000;       // what a busy machine may take longer
-constexpr flow::Time kClocksDiffer = 10'000;  // on a busy machine, before a quick round trip was seen
-
 class BookerTest : public DeskTest {
  protected:
   BookerTest() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   bool has_key(std::string_view key) {
     return run_.run_until([&] { return server_.run({"EXISTS", key}).integer == 1; });
   }
+  flow::Time now() const { return run_.loop.now(); }
+  /// By so much what is booked may be off.
+  flow::Time inexact() const { return clocks_differ(began_, now()); }
+
+  const flow::Time began_ = run_.loop.now();
 };
 
-LimitConfig pacer(double qps, int max_burst = 0) {
-  return {.kind = PacerConfig{.qps = qps, .max_burst = max_burst}, .name = "pacer"};
-}
 LimitConfig window(int reservoir, Duration interval) {
   return {.kind = WindowConfig{.reservoir = reservoir, .interval = interval}, .name = "window"};
 }
@@ -51,8 +50,8 @@ TEST_F(BookerTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
   a->arrive(20);
   ASSERT_TRUE(took_off(*a, 20));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - kClocksDiffer);
-  EXPECT_LE(times.back() - times.front(), 19 * 10'000 + kBusy);
+  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - inexact());
+  EXPECT_TRUE(in_time(19 * 10'000 + 20'000, times.front(), times.back()));
   EXPECT_EQ(a->took_off().front().limited_by, flow::kNoLimit);
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
@@ -66,13 +65,14 @@ TEST_F(BookerTest, shares_a_rate_among_processes) {
   std::ranges::transform(all, before.begin(), [](auto* each) { return each->took_off().size(); });
   run_.run_for(2 * kSecond);
   const auto times = all_times(*a, *b, *c);
+  const double missed = lost(400, began_, now());
   EXPECT_LE(times.size(), 1430u);
-  EXPECT_GE(times.size(), 700u) << "a busy machine loses some";
+  EXPECT_GE(static_cast<double>(times.size()) + missed, 1370);
   EXPECT_LE(fullest(times, kSecond / 2), 206u);
   std::array<double, 3> here;
   for (std::size_t i = 0; i < 3; ++i) here[i] = static_cast<double>(all[i]->took_off().size() - before[i]);
   const double third = (here[0] + here[1] + here[2]) / 3;
-  for (const double each : here) EXPECT_NEAR(each, third, third / 4);
+  for (const double each : here) EXPECT_NEAR(each, third, third / 10 + missed);
 }
 
 TEST_F(BookerTest, needs_far_fewer_calls_than_requests) {
@@ -82,7 +82,9 @@ TEST_F(BookerTest, needs_far_fewer_calls_than_requests) {
   run_.run_for(3 * kSecond);
   std::uint64_t calls = 0;
   for (auto* each : {a.get(), b.get(), c.get()}) calls += each->office().counts().calls;
-  EXPECT_LT(static_cast<double>(calls) / static_cast<double>(all_times(*a, *b, *c).size()), 0.5);
+  const double most = test::kSanitized ? 0.25 : 0.2;  // of a slow process, each ask is for fewer
+  EXPECT_LE(static_cast<double>(calls),
+            most * (static_cast<double>(all_times(*a, *b, *c).size()) + lost(400, began_, now())));
 }
 
 TEST_F(BookerTest, never_exceeds_a_window_over_all_processes) {
@@ -91,12 +93,11 @@ TEST_F(BookerTest, never_exceeds_a_window_over_all_processes) {
   b->work_without_end(30);
   run_.run_for(2 * kSecond);
   const auto times = all_times(*a, *b);
-  EXPECT_GE(times.size(), 100u);
+  EXPECT_GE(static_cast<double>(times.size()) + lost(100, began_, now()), 180);
   std::map<std::int64_t, int> windows;
   const auto wall = loop::Loop::wall() - run_.loop.now();
   for (const auto at : times) ++windows[(at + wall) / 200'000];
-  // Redis' clock is known as exactly as a round trip is quick: a departure at an edge may belong to the window before.
-  for (const auto& [index, count] : windows) EXPECT_LE(count, 22) << index;
+  for (const auto& [index, count] : windows) EXPECT_LE(count, 20) << index;
   EXPECT_LE(times.size(), 20 * windows.size());
 }
 
@@ -111,9 +112,9 @@ TEST_F(BookerTest, gives_each_group_its_own_limit) {
     for (const auto& one : each->took_off()) (one.group == "one" ? ones : twos).push_back(one.at);
   }
   std::ranges::sort(ones);
-  EXPECT_GE(ones.back() - ones.front(), 7 * 100'000) << "the first may have left late";
-  EXPECT_GE(twos.back() - twos.front(), 3 * 100'000);
-  EXPECT_LE(twos.back() - twos.front(), 4 * 100'000 + kBusy);
+  EXPECT_GE(ones.back() - ones.front(), 9 * 100'000 - inexact()) << "the first may have left late";
+  EXPECT_GE(twos.back() - twos.front(), 4 * 100'000 - inexact());
+  EXPECT_TRUE(in_time(4 * 100'000 + 50'000, twos.front(), twos.back()));
 }
 
 TEST_F(BookerTest, keeps_groups_out_of_sight) {
@@ -128,8 +129,8 @@ TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   a->arrive(15);
   ASSERT_TRUE(took_off(*a, 15));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - kClocksDiffer);
-  EXPECT_LE(times.back() - times.front(), 2 * 14 * 20'000 + kBusy);
+  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - inexact());
+  EXPECT_TRUE(in_time(14 * 20'000 + 20'000, times.front(), times.back()));
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
 
@@ -150,7 +151,7 @@ TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
   a->arrive(8), b->arrive(8);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 16; }));
   const auto times = all_times(*a, *b);
-  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - kClocksDiffer);
+  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - inexact());
 }
 
 TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
@@ -178,7 +179,7 @@ TEST_F(BookerTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_as
     a->land(i);
     ASSERT_TRUE(took_off(*a, i + 2));
   }
-  EXPECT_LT(run_.loop.now() - since, 10 * kBusy) << "none waited until all is told anew, a second later";
+  EXPECT_TRUE(in_time(kSecond, since, now())) << "none waited until all is told anew, a second later";
 }
 
 TEST_F(BookerTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_answer_to_wait) {
@@ -225,7 +226,7 @@ TEST_F(BookerTest, resets_a_shared_counter_once_each_period) {
   b->work_without_end(30);
   run_.run_for(2 * kSecond);
   const auto times = all_times(*a, *b);
-  EXPECT_GE(times.size(), 100u);
+  EXPECT_GE(static_cast<double>(times.size()) + lost(100, began_, now()), 180);
   EXPECT_LE(times.size(), 220u);
   EXPECT_LE(fullest(times, 190'000), 40u);
 }
@@ -237,8 +238,8 @@ TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
   a->arrive(4, "two");
   ASSERT_TRUE(took_off(*a, 13));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 400'000 - kClocksDiffer);
-  EXPECT_LE(times.back() - times.front(), 400'000 + kBusy);
+  EXPECT_GE(times.back() - times.front(), 400'000 - inexact());
+  EXPECT_TRUE(in_time(500'000, times.front(), times.back()));
 }
 
 TEST_F(BookerTest, says_what_left_late_and_it_counts_from_then_in_every_process) {
@@ -253,8 +254,8 @@ TEST_F(BookerTest, says_what_left_late_and_it_counts_from_then_in_every_process)
   EXPECT_EQ(server_.run({"LLEN", key}).integer, 20);
   b->arrive(1);
   const auto expected = a->booked()[0] + 13 * kSecond;
-  ASSERT_TRUE(run_.run_until([&] { return b->booker().ahead(run_.loop.now(), {}, 0, 0) > expected - kClocksDiffer; }));
-  EXPECT_GE(a->booker().ahead(run_.loop.now(), {}, 0, 0), expected - kClocksDiffer) << "its own memory";
+  ASSERT_TRUE(run_.run_until([&] { return b->booker().ahead(now(), {}, 0, 0) > expected - inexact(); }));
+  EXPECT_GE(a->booker().ahead(now(), {}, 0, 0), expected - inexact()) << "its own memory";
 }
 
 TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
@@ -264,8 +265,8 @@ TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
   ASSERT_TRUE(has_key("penstock:{github}:hold"));
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
-  EXPECT_GE(b->took_off()[0].at, until - kClocksDiffer);
-  EXPECT_LE(b->took_off()[0].at, until + kBusy);
+  EXPECT_GE(b->took_off()[0].at, until - inexact());
+  EXPECT_TRUE(in_time(50'000, until, b->took_off()[0].at));
   EXPECT_EQ(b->took_off()[0].limited_by, flow::kHold);
 }
 
@@ -278,7 +279,7 @@ TEST_F(BookerTest, pauses_a_group_alone) {
   b->arrive(1, "free");
   ASSERT_TRUE(took_off(*b, 2));
   EXPECT_EQ(b->took_off()[0].group, "free");
-  EXPECT_GE(b->took_off()[1].at, until - kClocksDiffer);
+  EXPECT_GE(b->took_off()[1].at, until - inexact());
 }
 
 TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
@@ -289,22 +290,22 @@ TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
   run_.run_for(20'000);
   b->arrive(4);
   EXPECT_TRUE(took_off(*b, 4));
-  EXPECT_LT(b->took_off()[3].at - a->took_off()[0].at, kSecond);
+  EXPECT_TRUE(in_time(100'000, a->took_off()[0].at, b->took_off()[3].at));
 }
 
 TEST_F(BookerTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) {
   const auto a = desk({pacer(0.5)}), b = desk({pacer(0.5)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 1));
-  const auto first = a->took_off()[0].at;
+  const auto first = a->booked()[0];
   a->arrive(1);
   run_.run_for(100'000);
   b->arrive(1);
   run_.run_for(100'000);
   a->leave(1);
   ASSERT_TRUE(took_off(*b, 1));
-  EXPECT_GE(b->took_off()[0].at - first, 1'950'000) << "the first may have left late";
-  EXPECT_LT(b->took_off()[0].at - first, 3'500'000) << "not behind who has left";
+  EXPECT_GE(b->took_off()[0].at - first, 2 * kSecond - inexact());
+  EXPECT_TRUE(in_time(2 * kSecond + 50'000, first, b->took_off()[0].at)) << "not behind who has left";
 }
 
 TEST_F(BookerTest, knows_how_long_a_wait_will_be_once_it_was_told) {
@@ -314,7 +315,7 @@ TEST_F(BookerTest, knows_how_long_a_wait_will_be_once_it_was_told) {
   b->arrive(1);
   run_.run_for(100'000);
   const auto ahead = b->booker().ahead(run_.loop.now(), {}, 0, 0);
-  EXPECT_NEAR(static_cast<double>(ahead - a->booked()[0]), 2e6, 50'000);
+  EXPECT_NEAR(static_cast<double>(ahead - a->booked()[0]), 2e6, static_cast<double>(inexact()));
 }
 
 TEST_F(BookerTest, leaves_nothing_behind_that_would_stay_for_ever) {

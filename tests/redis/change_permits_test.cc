@@ -12,10 +12,10 @@ using testing::IsEmpty;
 // ---- permits --------------------------------------------------------------------------------------------------------
 
 TEST_F(RedisChange, a_permit_stays_held_whatever_else_changes) {
-  const auto a = grown_up({permits(2), pacer(1'000)}), b = grown_up({permits(2), pacer(1'000)});
+  const auto a = grown_up({permits_of(2), pacer(1'000)}), b = grown_up({permits_of(2), pacer(1'000)});
   a->arrive(3);
   ASSERT_TRUE(took_off(*a, 2));
-  a->change({window(1'000), pacer(500), permits(2)});
+  a->change({long_window(1'000), pacer(500), permits_of(2)});
   b->arrive(1);
   EXPECT_EQ(settled(*a) + b->took_off().size(), 2u);
   a->land(0), a->land(1);
@@ -24,19 +24,19 @@ TEST_F(RedisChange, a_permit_stays_held_whatever_else_changes) {
 }
 
 TEST_F(RedisChange, a_raised_capacity_is_for_those_that_wait_at_once) {
-  const auto a = grown_up({permits(1)});
+  const auto a = grown_up({permits_of(1)});
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 1));
-  a->change({pacer(1'000), permits(3)});
+  a->change({pacer(1'000), permits_of(3)});
   ASSERT_TRUE(took_off(*a, 3));
   EXPECT_EQ(settled(*a), 3u);
 }
 
 TEST_F(RedisChange, a_lowered_capacity_cuts_nobody_and_holds_from_the_next_on) {
-  const auto a = grown_up({permits(3)});
+  const auto a = grown_up({permits_of(3)});
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 3));
-  a->change({permits(1)});
+  a->change({permits_of(1)});
   a->land(0);
   a->land(1);
   EXPECT_EQ(settled(*a), 3u);
@@ -46,10 +46,10 @@ TEST_F(RedisChange, a_lowered_capacity_cuts_nobody_and_holds_from_the_next_on) {
 }
 
 TEST_F(RedisChange, a_new_semaphore_counts_those_in_flight_cuts_nobody_and_is_exact_in_the_end) {
-  const auto a = grown_up({pacer(1'000)}), b = grown_up({pacer(1'000), permits(2)});
+  const auto a = grown_up({pacer(1'000)}), b = grown_up({pacer(1'000), permits_of(2)});
   a->arrive(3);
   ASSERT_TRUE(took_off(*a, 3));
-  a->change({pacer(1'000), permits(2)});
+  a->change({pacer(1'000), permits_of(2)});
   a->arrive(2);
   b->arrive(1);
   EXPECT_EQ(settled(*a), 3u);
@@ -69,7 +69,7 @@ TEST_F(RedisChange, what_an_ask_under_way_is_granted_counts_in_a_semaphore_that_
   a->land(0);
   server_.pause();
   a->arrive(1);
-  a->change({permits(1), pacer(1'000)});
+  a->change({permits_of(1), pacer(1'000)});
   server_.resume();
   ASSERT_TRUE(took_off(*a, 2));
   a->arrive(1);
@@ -80,7 +80,7 @@ TEST_F(RedisChange, what_an_ask_under_way_is_granted_counts_in_a_semaphore_that_
 }
 
 TEST_F(RedisChange, the_permits_of_a_semaphore_that_goes_are_for_others_at_once) {
-  const auto a = grown_up({permits(2)}), b = grown_up({permits(2)});
+  const auto a = grown_up({permits_of(2)}), b = grown_up({permits_of(2)});
   a->arrive(2);
   ASSERT_TRUE(took_off(*a, 2));
   b->arrive(3);
@@ -93,7 +93,7 @@ TEST_F(RedisChange, the_permits_of_a_semaphore_that_goes_are_for_others_at_once)
 }
 
 TEST_F(RedisChange, an_ask_under_way_for_a_semaphore_that_goes_leaves_no_permit_behind) {
-  const auto a = grown_up({permits(2)}), b = grown_up({permits(2)});
+  const auto a = grown_up({permits_of(2)}), b = grown_up({permits_of(2)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 1));
   server_.pause();
@@ -106,14 +106,14 @@ TEST_F(RedisChange, an_ask_under_way_for_a_semaphore_that_goes_leaves_no_permit_
 }
 
 TEST_F(RedisChange, a_semaphore_that_goes_and_comes_back_loses_and_invents_no_permit) {
-  const auto a = grown_up({permits(3)}), b = grown_up({permits(3)});
+  const auto a = grown_up({permits_of(3)}), b = grown_up({permits_of(3)});
   for (int round = 0; round < 5; ++round) {
     const std::size_t before = a->took_off().size();
     a->arrive(2);
     ASSERT_TRUE(took_off(*a, before + 2));
     a->change({pacer(1'000)});
     if (round % 2 == 0) run_.run_for(kSecond / 20);
-    a->change({pacer(1'000), permits(3)});
+    a->change({pacer(1'000), permits_of(3)});
     run_.run_for(kSecond / 20);
     const std::size_t others = b->took_off().size();
     b->arrive(2);
@@ -131,7 +131,7 @@ TEST_F(RedisChange, a_semaphore_of_groups_that_is_new_counts_those_of_each) {
   a->arrive(2, "one");
   a->arrive(1, "two");
   ASSERT_TRUE(took_off(*a, 3));
-  a->change({of_group(permits(2)), pacer(1'000)});
+  a->change({of_group(permits_of(2)), pacer(1'000)});
   a->arrive(2, "one");
   a->arrive(2, "two");
   ASSERT_TRUE(took_off(*a, 4));
@@ -143,11 +143,11 @@ TEST_F(RedisChange, a_semaphore_of_groups_that_is_new_counts_those_of_each) {
 }
 
 TEST_F(RedisChange, a_shorter_lease_cuts_nobody_whose_longer_one_still_runs) {
-  const auto a = grown_up({permits(1, 60s)});
+  const auto a = grown_up({permits_of(1, 60s)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 1));
   run_.run_for(kSecond + kSecond / 2);
-  a->change({permits(1, 2s)});
+  a->change({permits_of(1, 2s)});
   run_.run_for(3 * kSecond);
   EXPECT_EQ(a->cut(), 0u);
   a->land(0);
@@ -167,7 +167,7 @@ TEST_F(RedisChange, to_limits_of_this_process_alone_and_back_loses_nobody) {
   server_.pause();
   a->change_to_shared({pacer(1'000)});
   a->arrive(2);
-  a->change_to_own({own(window(1'000))});
+  a->change_to_own({own(long_window(1'000))});
   ASSERT_TRUE(took_off(*a, 5)) << "its ask is void";
   server_.resume();
   a->change_to_shared({pacer(1'000)});
@@ -176,12 +176,12 @@ TEST_F(RedisChange, to_limits_of_this_process_alone_and_back_loses_nobody) {
 }
 
 TEST_F(RedisChange, to_another_booker_hands_the_permits_back_and_takes_as_many_again) {
-  const auto a = grown_up({permits(2)}), b = grown_up({permits(2)});
+  const auto a = grown_up({permits_of(2)}), b = grown_up({permits_of(2)});
   for (int round = 0; round < 4; ++round) {
     const std::size_t before = a->took_off().size(), others = b->took_off().size();
     a->arrive(2);
     ASSERT_TRUE(took_off(*a, before + 2));
-    a->change_to_own({own(permits(5))});
+    a->change_to_own({own(permits_of(5))});
     b->arrive(2);
     ASSERT_TRUE(took_off(*b, others + 2)) << "they are for others at once";
     a->arrive(4);
@@ -190,7 +190,7 @@ TEST_F(RedisChange, to_another_booker_hands_the_permits_back_and_takes_as_many_a
     for (std::size_t n = 0; n < 5; ++n) a->land(before + n);
     ASSERT_TRUE(took_off(*a, before + 6));
     b->land(others);
-    a->change_to_shared({permits(2)});
+    a->change_to_shared({permits_of(2)});
     a->arrive(1);
     EXPECT_EQ(settled(*a), before + 6) << "one is b's, and one is in flight already";
     b->land(others + 1);
@@ -211,7 +211,7 @@ TEST_F(RedisChange, to_another_booker_is_heard_of_by_the_office) {
   run_.run_for(kSecond / 10);
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
-  EXPECT_GE(b->took_off()[0].at, until - kClocksDiffer);
+  EXPECT_GE(b->took_off()[0].at, until - inexact());
 }
 
 }  // namespace

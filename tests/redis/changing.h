@@ -8,17 +8,16 @@
 #include <vector>
 
 #include "desk.h"
+#include "in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
 
-inline constexpr flow::Time kSecond = 1'000'000;
-inline constexpr flow::Time kClocksDiffer = 10'000;
-
-inline LimitConfig pacer(double qps) { return {.kind = PacerConfig{.qps = qps}, .name = "pacer"}; }
-inline LimitConfig window(int reservoir) { return {.kind = WindowConfig{.reservoir = reservoir, .interval = 8760h}}; }
+inline LimitConfig long_window(int reservoir) {
+  return {.kind = WindowConfig{.reservoir = reservoir, .interval = 8760h}};
+}
 inline LimitConfig counter(int max, Duration period) { return {.kind = CounterConfig{.max = max, .period = period}}; }
-inline LimitConfig permits(int capacity, Duration lease = 60s) {
+inline LimitConfig permits_of(int capacity, Duration lease = 60s) {
   return {.kind = SemaphoreConfig{.capacity = capacity, .lease = lease}, .name = "permits"};
 }
 inline LimitConfig named(std::string name, LimitConfig limit) {
@@ -41,6 +40,8 @@ inline LimitConfig refusing(LimitConfig limit) {
 class RedisChange : public DeskTest {
  protected:
   RedisChange() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
+  /// By so much what is booked may be off.
+  flow::Time inexact() const { return clocks_differ(began_, run_.loop.now()); }
   /// A young generation grants no permits for long.
   std::unique_ptr<Desk> grown_up(std::vector<LimitConfig> limits) {
     server_.run({"SET", "penstock:{github}:head", "1 old 1 0 0 0 -", "NX"});
@@ -56,6 +57,8 @@ class RedisChange : public DeskTest {
   std::string stored(std::string_view limit) {
     return server_.run({"GET", "penstock:{github}:" + std::string(limit)}).text;
   }
+
+  const flow::Time began_ = run_.loop.now();
 };
 
 }  // namespace penstock::redis

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two clocks, and round trips between them.
 #include "redis/clock_map.h"
+#include "in_time.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,6 @@ namespace penstock::redis {
 namespace {
 
 constexpr std::int64_t kAhead = 50'000'000'000;  // what the script clock shows at our 0
-constexpr flow::Time kSecond = 1'000'000;
 
 /// A round trip that took so long there and so long back.
 bool learn(ClockMap& map, flow::Time sent, flow::Time there, flow::Time back, std::int64_t ahead = kAhead) {

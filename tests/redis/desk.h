@@ -23,6 +23,10 @@
 
 namespace penstock::redis {
 
+inline LimitConfig pacer(double qps, int max_burst = 0) {
+  return {.kind = PacerConfig{.qps = qps, .max_burst = max_burst}, .name = "pacer"};
+}
+
 /// Notes down every departure that is granted: requests take off a little later, by as much as the machine is busy.
 class Recorder final : public flow::Booker {
  public:

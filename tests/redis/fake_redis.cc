@@ -15,9 +15,9 @@ std::string bulk(const std::string& text) { return "$" + std::to_string(text.siz
 
 }  // namespace
 
-Words next_command(test::Socket& peer) {
+Command next_command(test::Socket& peer) {
   const std::string head = peer.read_until("\r\n");
-  Words words;
+  Command words;
   if (head.empty()) return words;
   for (auto left = number_in(head); left > 0; --left) {
     const auto size = number_in(peer.read_until("\r\n"));
@@ -26,9 +26,9 @@ Words next_command(test::Socket& peer) {
   return words;
 }
 
-test::Origin::Script greeting(std::function<std::string(const Words&, int)> otherwise) {
+test::Origin::Script greeting(std::function<std::string(const Command&, int)> otherwise) {
   return [otherwise = std::move(otherwise)](test::Origin&, test::Socket& peer, int number) {
-    for (Words words = next_command(peer); !words.empty(); words = next_command(peer)) {
+    for (Command words = next_command(peer); !words.empty(); words = next_command(peer)) {
       std::string answer;
       if (words[0] == "INFO") {
         answer = bulk("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n");

@@ -10,13 +10,13 @@
 
 namespace penstock::redis {
 
-using Words = std::vector<std::string>;
+using Command = std::vector<std::string>;
 
 /// The next command; no words at the end of the connection.
-Words next_command(test::Socket& peer);
+Command next_command(test::Socket& peer);
 
 /// Greets as Redis does, loads scripts and can be written to; whatever else is asked is answered by `otherwise`, in
 /// raw bytes. `number` counts connections from 1.
-test::Origin::Script greeting(std::function<std::string(const Words& words, int number)> otherwise);
+test::Origin::Script greeting(std::function<std::string(const Command& words, int number)> otherwise);
 
 }  // namespace penstock::redis

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "desk.h"
+#include "in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
 namespace {
-
-constexpr flow::Time kSecond = 1'000'000;
 
 class GenerationTest : public testing::Test {
  protected:
@@ -20,6 +19,15 @@ class GenerationTest : public testing::Test {
     ASSERT_TRUE(run_.run_until([&] { return three_[0]->up() && three_[1]->up() && three_[2]->up(); }));
     for (auto& each : three_) each->work_without_end(50);
     run_.run_for(kSecond + kSecond / 2);
+  }
+  /// A process counts the others once a second, with an ask. One which has not counted another yet opens a generation
+  /// without it: what is tried here is what those hand in that are known.
+  void learn_that_there_are_two() {
+    for (int i = 0; three_[0]->booker().processes() < 2; ++i) {
+      ASSERT_LT(i, 100);
+      three_[0]->arrive(1, "other group " + std::to_string(i));
+      run_.run_for(50'000);
+    }
   }
   bool nobody_degraded() const { return !three_[0]->degraded() && !three_[1]->degraded() && !three_[2]->degraded(); }
 
@@ -32,15 +40,11 @@ class GenerationTest : public testing::Test {
 
 TEST_F(GenerationTest, opens_as_soon_as_all_have_handed_in) {
   three_at_work({.kind = PacerConfig{.qps = 400}, .name = "limit"});
-  flow::Time soonest = kSecond;
-  for (int i = 0; i < 5 && soonest == kSecond; ++i) {  // a busy machine may take a second, too
-    server_.run({"FLUSHALL"});
-    const auto since = run_.loop.now();
-    ASSERT_TRUE(run_.run_until([&] { return !nobody_degraded(); }));
-    ASSERT_TRUE(run_.run_until([&] { return nobody_degraded(); }));
-    soonest = std::min(soonest, run_.loop.now() - since);
-  }
-  EXPECT_LT(soonest, kSecond) << "and not because a second is over";
+  server_.run({"FLUSHALL"});
+  const auto since = run_.loop.now();
+  ASSERT_TRUE(run_.run_until([&] { return !nobody_degraded(); }));
+  ASSERT_TRUE(run_.run_until([&] { return nobody_degraded(); }));
+  EXPECT_TRUE(in_time(300'000, since, run_.loop.now())) << "and not because a second is over";
 }
 
 TEST_F(GenerationTest, opens_after_a_second_where_one_has_died) {
@@ -51,7 +55,7 @@ TEST_F(GenerationTest, opens_after_a_second_where_one_has_died) {
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->degraded() && three_[1]->degraded(); }));
   ASSERT_TRUE(run_.run_until([&] { return !three_[0]->degraded() && !three_[1]->degraded(); }));
   EXPECT_GE(run_.loop.now() - since, kSecond);
-  EXPECT_LT(run_.loop.now() - since, 3 * kSecond) << "on a busy machine";
+  EXPECT_TRUE(in_time(kSecond + kSecond / 2, since, run_.loop.now()));
   three_[2] = std::make_unique<Desk>(run_, resolver_, config_, std::vector<LimitConfig>{});
 }
 
@@ -74,9 +78,11 @@ TEST_F(GenerationTest, of_groups_is_handed_in_too) {
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == 4 * kGroups; }));
   three_[1]->arrive(1, "group 0");
   ASSERT_TRUE(run_.run_until([&] { return three_[1]->took_off().size() == 1; }));
+  learn_that_there_are_two();
+  const std::size_t before = three_[0]->took_off().size();
   server_.run({"FLUSHALL"});
   three_[0]->arrive(1, "group 1");
-  ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == 4 * kGroups + 1; }));
+  ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == before + 1; }));
   for (int i = 0; i < kGroups; ++i) three_[2]->arrive(4, "group " + std::to_string(i));
   EXPECT_TRUE(run_.run_until([&] { return three_[2]->took_off().size() >= kGroups - 2u; }));
   run_.run_for(300'000);

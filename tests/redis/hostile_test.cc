@@ -15,7 +15,7 @@ class HostileTest : public RedisStage {
   HostileTest() { config_.timeout = 500ms; }  // no busy machine takes as long
   /// On its first connection scripts are answered like this, on all later ones with 7.
   std::string first_answer(const std::string& answer) {
-    test::Origin server(greeting([answer](const Words& words, int number) -> std::string {
+    test::Origin server(greeting([answer](const Command& words, int number) -> std::string {
       if (words[0] != "EVALSHA") return "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
       return number == 1 ? answer : ":7\r\n";
     }));
@@ -62,7 +62,7 @@ TEST_F(HostileTest, a_redirection_says_that_a_cluster_is_not_supported) {
 }
 
 TEST_F(HostileTest, a_script_that_is_lost_time_and_again_is_loaded_once_per_call) {
-  test::Origin server(greeting([](const Words&, int) { return "-NOSCRIPT No matching script.\r\n"; }));
+  test::Origin server(greeting([](const Command&, int) { return "-NOSCRIPT No matching script.\r\n"; }));
   open(server.port());
   ASSERT_TRUE(comes_up());
   const auto calls = redis_->counts().calls;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "desk.h"
+#include "in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -10,10 +11,11 @@ namespace {
 
 constexpr std::size_t kWorkers = 64;
 constexpr std::size_t kRound = 10'000;  // departures
-constexpr flow::Time kWithin = 20'000;  // 2 ms on a machine that does nothing else
+constexpr flow::Time kWithin = 20'000;
 
 struct Round {
-  flow::Time took, decided_within;  ///< in microseconds, the latter for 99 of 100 departures
+  flow::Time took,
+      decided_within;  ///< in microseconds; the latter for 99 of 100 departures, without the machine's part
   std::uint64_t calls;
 };
 
@@ -23,8 +25,10 @@ Round play(test::TestLoop& run, Desk& desk) {
   const auto calls = desk.office().counts().calls;
   EXPECT_TRUE(run.run_until([&] { return desk.took_off().size() >= first + kRound; }));
   std::vector<flow::Time> waits;
-  for (std::size_t k = first + kWorkers; k < first + kRound; ++k)
-    waits.push_back(desk.took_off()[k].at - desk.took_off()[k - kWorkers].at);
+  for (std::size_t k = first + kWorkers; k < first + kRound; ++k) {
+    const auto since = desk.took_off()[k - kWorkers].at, until = desk.took_off()[k].at;
+    waits.push_back(until - since - late_between(since, until));
+  }
   const auto last = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() * 99 / 100);
   std::ranges::nth_element(waits, last);
   return {.took = desk.took_off()[first + kRound - 1].at - desk.took_off()[first].at,
@@ -41,17 +45,13 @@ TEST(HotKey, is_decided_on_for_many_at_a_time_within_milliseconds) {
   Desk desk(run, resolver, config, {{.kind = PacerConfig{.qps = 100'000}, .name = "pacer"}});
   ASSERT_TRUE(run.run_until([&] { return desk.up(); }));
   desk.work_without_end(kWorkers);
-  Round best = play(run, desk);
-  // Others leave the machine alone at times.
-  for (int i = 1; i < 4 || (i < 20 && best.decided_within >= kWithin); ++i) {
-    const Round round = play(run, desk);
-    EXPECT_LT(round.calls, kRound / 8);
-    if (round.decided_within < best.decided_within) best = round;
-  }
-  RecordProperty("departures_a_second", static_cast<int>(kRound * 1'000'000 / best.took));
-  RecordProperty("p99_us", static_cast<int>(best.decided_within));
-  RecordProperty("calls_a_thousand_departures", static_cast<int>(best.calls * 1'000 / kRound));
-  EXPECT_LT(best.decided_within, kWithin);
+  play(run, desk);  // the first calls take longer
+  const Round round = play(run, desk);
+  RecordProperty("departures_a_second", static_cast<int>(kRound * 1'000'000 / round.took));
+  RecordProperty("p99_us", static_cast<int>(round.decided_within));
+  RecordProperty("calls_a_thousand_departures", static_cast<int>(round.calls * 1'000 / kRound));
+  EXPECT_LT(round.calls, kRound / 8);
+  EXPECT_LT(round.decided_within, kWithin);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Redis that is killed, frozen, full, read-only, busy: calls fail within their time, and it is up again soon
-// after its return.
+// A real Redis that is killed, frozen, full, read-only, busy: calls fail within their time, and it is up again within a
+// second of its return.
 #include <gmock/gmock.h>
 
+#include "in_time.h"
 #include "stage.h"
 #include "support/redis_server.h"
 
@@ -12,8 +13,6 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr std::int64_t kSecond = 1'000'000;
-
 class OutageTest : public RedisStage {
  protected:
   OutageTest() { config_.timeout = 500ms; }  // no busy machine takes as long
@@ -21,10 +20,10 @@ class OutageTest : public RedisStage {
     open(server_.port());
     ASSERT_TRUE(comes_up());
   }
-  void comes_up_soon() {
+  void comes_up_within_a_second() {
     const auto since = run_.loop.now();
     ASSERT_TRUE(comes_up());
-    EXPECT_LT(run_.loop.now() - since, 3 * kSecond);
+    EXPECT_TRUE(in_time(kSecond, since, run_.loop.now()));
     EXPECT_EQ(answer_to(kEcho, {"again"}), "again");
   }
 
@@ -37,7 +36,7 @@ TEST_F(OutageTest, of_one_that_is_down_at_the_start_ends_when_it_starts) {
   ASSERT_TRUE(run_.run_until([&] { return redis_->counts().of(FailureKind::unreachable) >= 6; }));
   EXPECT_EQ(answer_to(kEcho, {"x"}), "down");
   server_.start();
-  comes_up_soon();
+  comes_up_within_a_second();
   EXPECT_EQ(downs_, 0);
 }
 
@@ -47,7 +46,7 @@ TEST_F(OutageTest, of_a_unix_socket_that_is_not_there_ends_when_it_is) {
   open();
   ASSERT_TRUE(run_.run_until([&] { return redis_->counts().of(FailureKind::unreachable) >= 3; }));
   server_.start();
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_a_killed_one_fails_the_calls_under_way_and_all_others_at_once) {
@@ -65,7 +64,7 @@ TEST_F(OutageTest, of_a_killed_one_fails_the_calls_under_way_and_all_others_at_o
   EXPECT_EQ(answer_to(kEcho, {"x"}), "down");
   run_.run_for(400'000);
   server_.start();
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_one_that_goes_while_nothing_is_asked_is_noticed) {
@@ -80,12 +79,12 @@ TEST_F(OutageTest, of_a_frozen_one_fails_a_call_in_time_and_mixes_up_no_answers)
   const auto since = run_.loop.now();
   EXPECT_EQ(answer_to(kEcho, {"old"}), "!timeout");
   EXPECT_GE(run_.loop.now() - since, config_.timeout.count());
-  EXPECT_LT(run_.loop.now() - since, config_.timeout.count() + 3 * kSecond);
+  EXPECT_TRUE(in_time(config_.timeout.count() + 10'000, since, run_.loop.now()));
   EXPECT_EQ(answer_to(kEcho, {"x"}), "down");
   // Attempts to connect are taken by the kernel, and not answered.
   ASSERT_TRUE(run_.run_until([&] { return redis_->counts().of(FailureKind::timeout) >= 2; }));
   server_.resume();
-  comes_up_soon();
+  comes_up_within_a_second();
   EXPECT_EQ(answer_to(kEcho, {"new"}), "new");
 }
 
@@ -109,7 +108,7 @@ TEST_F(OutageTest, of_a_replica_ends_when_it_is_a_master_again) {
   run_.run_for(300'000);
   EXPECT_FALSE(redis_->up());
   server_.run({"REPLICAOF", "NO", "ONE"});
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_one_without_memory_ends_when_there_is_some) {
@@ -119,7 +118,7 @@ TEST_F(OutageTest, of_one_without_memory_ends_when_there_is_some) {
   run_.run_for(300'000);
   EXPECT_FALSE(redis_->up());
   server_.run({"CONFIG", "SET", "maxmemory", "0"});
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_one_that_has_too_few_replicas_ends_when_it_needs_none) {
@@ -129,7 +128,7 @@ TEST_F(OutageTest, of_one_that_has_too_few_replicas_ends_when_it_needs_none) {
   run_.run_for(300'000);
   EXPECT_FALSE(redis_->up());
   server_.run({"CONFIG", "SET", "min-replicas-to-write", "0"});
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_one_that_is_busy_ends_when_the_script_is_killed) {
@@ -138,7 +137,7 @@ TEST_F(OutageTest, of_one_that_is_busy_ends_when_the_script_is_killed) {
   EXPECT_EQ(answer_to(kHang), "!timeout");
   ASSERT_TRUE(run_.run_until([&] { return redis_->counts().of(FailureKind::busy) > 0; }));
   server_.run({"SCRIPT", "KILL"});
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_one_that_has_no_room_for_another_client_ends_when_it_has) {
@@ -147,7 +146,7 @@ TEST_F(OutageTest, of_one_that_has_no_room_for_another_client_ends_when_it_has) 
   ASSERT_TRUE(run_.run_until([&] { return !notices_.empty(); }));
   EXPECT_THAT(notices_[0].text, HasSubstr("max number of clients"));
   server_.run({"CONFIG", "SET", "maxclients", "100"});
-  comes_up_soon();
+  comes_up_within_a_second();
 }
 
 TEST_F(OutageTest, of_one_that_denies_our_scripts_does_not_make_it_come_and_go_without_end) {
@@ -168,7 +167,7 @@ TEST_F(OutageTest, is_told_in_one_line_each_way) {
   EXPECT_EQ(notices_[0].level, LogLevel::warn);
   EXPECT_THAT(notices_[0].text, HasSubstr("Redis at 127.0.0.1:" + std::to_string(server_.port()) + " is down: "));
   server_.start();
-  comes_up_soon();
+  comes_up_within_a_second();
   ASSERT_THAT(notices_, SizeIs(2));
   EXPECT_EQ(notices_[1].level, LogLevel::info);
   EXPECT_THAT(notices_[1].text, HasSubstr("is up again, after "));
@@ -178,7 +177,7 @@ TEST_F(OutageTest, does_not_end_the_hearing_of_messages_for_good) {
   open_and_come_up();
   server_.restart_empty();
   ASSERT_TRUE(goes_down());
-  comes_up_soon();
+  comes_up_within_a_second();
   ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "after"}).integer == 1; }));
   ASSERT_TRUE(run_.run_until([&] { return !messages_.empty(); }));
   EXPECT_EQ(messages_[0], "after");

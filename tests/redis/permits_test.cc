@@ -7,11 +7,11 @@
 namespace penstock::redis {
 namespace {
 
-constexpr flow::Time kLease = 6'000'000;
+constexpr flow::Time kPermitLease = 6'000'000;
 
 /// Granted so many, so many of them in use.
 Permits with(std::int64_t granted, std::int64_t in_use) {
-  Permits permits(kLease);
+  Permits permits(kPermitLease);
   permits.granted(granted);
   permits.use(in_use);
   return permits;
@@ -79,7 +79,7 @@ TEST(Permits, that_are_lost_come_out_of_the_spare_ones_first) {
 }
 
 TEST(Permits, hold_from_the_last_call_that_was_answered) {
-  Permits permits(kLease);
+  Permits permits(kPermitLease);
   permits.renewed(10'000'000, 10'000'000, 0);
   permits.renewed(9'000'000, 10'000'001, 0);
   EXPECT_EQ(permits.renew_at(), 11'000'000);
@@ -98,12 +98,12 @@ TEST(Permits, of_which_two_calls_under_way_together_tell_are_lost_once) {
 TEST(Permits, may_be_forgotten_when_redis_has_forgotten_them_and_not_before) {
   Permits permits = with(2, 1);
   permits.renewed(1'000, 1'000, 0);
-  EXPECT_FALSE(permits.forgettable(100 * kLease)) << "one is in use";
+  EXPECT_FALSE(permits.forgettable(100 * kPermitLease)) << "one is in use";
   permits.ended();
-  EXPECT_FALSE(permits.forgettable(100 * kLease)) << "one is not returned";
+  EXPECT_FALSE(permits.forgettable(100 * kPermitLease)) << "one is not returned";
   permits.return_spare();
-  EXPECT_FALSE(permits.forgettable(1'000 + 2 * kLease)) << "Redis still counts on from here";
-  EXPECT_TRUE(permits.forgettable(1'001 + 2 * kLease));
+  EXPECT_FALSE(permits.forgettable(1'000 + 2 * kPermitLease)) << "Redis still counts on from here";
+  EXPECT_TRUE(permits.forgettable(1'001 + 2 * kPermitLease));
 }
 
 TEST(Permits, of_flights_that_began_without_redis_are_told_as_if_it_had_granted_them) {

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include "in_time.h"
 #include "support/test_loop.h"
 
 namespace penstock::redis {
@@ -171,10 +172,11 @@ TEST_F(SemaphoresTest, tell_of_the_other_lanes_that_wait) {
 
 TEST_F(SemaphoresTest, are_renewed_as_long_as_a_flight_lasts) {
   keep_renewing(1);
+  const auto since = now();
   ask("", {1, 0}, 1);
   run_.run_for(kLease + kLease / 2);
   EXPECT_THAT(cuts_, IsEmpty()) << "beyond the fence of the first";
-  EXPECT_GE(told_.size(), 3u);
+  EXPECT_GE(static_cast<double>(told_.size()) + lost(6e6 / kLease, since, now()), 8);
   EXPECT_LE(told_.size(), 10u) << "a sixth of a lease apart";
   semaphores_.ended("");
   run_.run_for(0);
@@ -188,7 +190,7 @@ TEST_F(SemaphoresTest, cut_the_flights_half_a_lease_after_the_last_renewal_that_
   ask("", {2, 0}, 2);
   ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
   EXPECT_GE(now() - since, kLease / 2);
-  EXPECT_LT(now() - since, kLease) << "before anybody else can have them";
+  EXPECT_TRUE(in_time(kLease / 2 + kLease / 12, since, now())) << "long before anybody else can have them";
   EXPECT_THAT(cuts_, ElementsAre("2"));
   EXPECT_GE(told_.size(), 2u) << "it had tried";
 }
@@ -329,7 +331,7 @@ TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said
   const auto since = now();
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
   EXPECT_GE(now() - since, 300'000);
-  EXPECT_LT(now() - since, 5'000'000);
+  EXPECT_TRUE(in_time(300'000 + kLease / 24 + 20'000, since, now())) << "it looks so often";
 }
 
 TEST_F(SemaphoresTest, hand_everything_back_before_they_go) {

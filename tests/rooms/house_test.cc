@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the house, held against every file in include/ and src/; those on form against tests/ too.
+// The rules of the house, held against every file in include/ and src/; those on form against tests/ too. And
+// docs/security.md names the tests that hold what it promises.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rooms/pages.h"
 #include "rooms/rules.h"
 #include "rooms/tree.h"
 
@@ -47,6 +49,13 @@ TEST(House, files_begin_with_their_licence_and_say_what_they_are) { EXPECT_EQ(to
 TEST(House, files_have_fewer_than_500_lines) { EXPECT_EQ(told(long_files(all())), ""); }
 TEST(House, functions_have_60_lines_at_most) { EXPECT_EQ(told(long_functions(all())), ""); }
 TEST(House, names_say_something) { EXPECT_EQ(told(forbidden_names(house())), ""); }
+
+TEST(SecurityPage, names_only_tests_that_exist) {
+  auto pages = read_tree({"docs"});
+  std::erase_if(pages, [](const File& page) { return page.path != "docs/security.md"; });
+  ASSERT_EQ(pages.size(), 1u);
+  EXPECT_EQ(told(missing_tests(pages, read_tree({"tests"}))), "");
+}
 
 }  // namespace
 }  // namespace penstock::rooms

@@ -45,14 +45,13 @@ TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) 
   test::Origin origin(test::always(kOk));
   const std::string host = "name.test:" + std::to_string(origin.port());
   judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
-  const std::int64_t took = quickest([&] {
-    Order two = order("GET", host);
-    two.pin = host + ":127.0.0.2,127.0.0.1";
-    two.fresh_connection = true;
-    Recorder recorder;
-    EXPECT_EQ(send(std::move(two), recorder), Failure::none);
-  });
-  EXPECT_LT(took, 150'000);
+  Order two = order("GET", host);
+  two.pin = host + ":127.0.0.2,127.0.0.1";
+  two.fresh_connection = true;
+  Recorder recorder;
+  const auto began = test::MachineClock::now();
+  EXPECT_EQ(send(std::move(two), recorder), Failure::none);
+  EXPECT_TRUE(at_once(began));
 }
 
 TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {

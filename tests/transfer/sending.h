@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/machine.h"
 #include "support/origin.h"
 #include "support/test_loop.h"
 #include "transfer/multi.h"
@@ -117,15 +119,9 @@ class SendingTest : public testing::Test {
     finish(recorder);
     return recorder.result.failure;
   }
-  /// The quickest of some attempts: a wait for a timer shows in every one, a busy machine does not.
-  std::int64_t quickest(const std::function<void()>& attempt) const {
-    std::int64_t least = 1'000'000'000;
-    for (int i = 0; i < 5; ++i) {
-      const std::int64_t began = run_.loop.now();
-      attempt();
-      least = std::min(least, run_.loop.now() - began);
-    }
-    return least;
+  /// Waits for no timer of libcurl's, of which the shortest is 200 ms.
+  static testing::AssertionResult at_once(test::MachineClock::time_point since) {
+    return test::within(std::chrono::milliseconds(150), since);
   }
   Failure get(const std::string& host) {
     Recorder recorder;
