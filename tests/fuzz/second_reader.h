@@ -111,8 +111,9 @@ class SecondReader {
       return true;
     }
     const std::string length = message.value("content-length");
-    if (length.empty() || length.size() > 18 || !all(length, is_digit)) return false;
-    return take(std::stoull(length), message.body);
+    if (length.empty() || !all(length, is_digit)) return false;
+    const std::string digits = length.substr(std::min(length.find_first_not_of('0'), length.size() - 1));
+    return digits.size() <= 18 && take(std::stoull(digits), message.body);
   }
   bool take(std::uint64_t size, std::string& into) {
     if (size > rest_.size()) return false;
