@@ -4,8 +4,8 @@
 #pragma once
 
 #include <chrono>
-#include <expected>
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <string>
 #include <string_view>

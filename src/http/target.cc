@@ -204,7 +204,8 @@ std::expected<Target, Refusal> parse_target(std::string_view method, std::string
   const std::size_t colon = raw.find(':');
   const std::string_view scheme = raw.substr(0, colon);
   std::string_view rest = raw.substr(std::min(scheme.size() + 1, raw.size()));
-  if (!is_scheme(scheme) || !rest.starts_with("//")) return malformed_target("the target is not of the form http://HOST/PATH");
+  if (!is_scheme(scheme) || !rest.starts_with("//"))
+    return malformed_target("the target is not of the form http://HOST/PATH");
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
   auto authority = judge_authority(rest.substr(0, end));

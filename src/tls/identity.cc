@@ -40,7 +40,8 @@ std::expected<void, Error> check_own(SSL_CTX* ssl, const TlsConfig& identity) {
   const int why = ERR_GET_REASON(ERR_peek_last_error());
   const bool other = why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH;
   if (other) return wrong_setting("clientKey", identity.client_key + " does not belong to " + identity.client_cert);
-  return wrong_setting("clientKey", "there is no private key in " + identity.client_key + ", as PEM and without a passphrase");
+  return wrong_setting("clientKey",
+                       "there is no private key in " + identity.client_key + ", as PEM and without a passphrase");
 }
 }  // namespace
 

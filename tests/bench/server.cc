@@ -14,8 +14,7 @@
 
 namespace penstock::bench {
 
-namespace {
-}  // namespace
+namespace {}  // namespace
 
 void Server::run() {
   watch(epoll_, STDIN_FILENO, STDIN_FILENO);
