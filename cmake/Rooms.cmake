@@ -69,6 +69,6 @@ endfunction()
 
 # Of penstock_test().
 macro(penstock_run_test test environment)
-  add_test(NAME ${test} COMMAND test_${name} --gtest_brief=1)
+  add_test(NAME ${test} COMMAND test_${name})
   set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS ${name} COST "${TEST_SECONDS}" ENVIRONMENT "${environment}")
 endmacro()

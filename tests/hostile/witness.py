@@ -122,7 +122,7 @@ class Witness:
             while True:
                 if self.changed.wait(seconds):
                     since = time.monotonic()
-                elif quiet_yet(since, seconds):
+                elif quiet_yet(since, seconds) or time.monotonic() - since > 20 * seconds:
                     return
 
     def testimony(self):

@@ -66,7 +66,7 @@ TEST_F(ApartTest, with_share_it_goes_on_by_its_part) {
   auto times = all_times(*a, *b);
   std::erase_if(times, [=](auto at) { return at < since || at >= since + kSecond; });
   EXPECT_LE(times.size(), 104u);
-  EXPECT_GE(static_cast<double>(times.size()) + lost(100, since, since + kSecond), 90);
+  EXPECT_GE(static_cast<double>(times.size()) + missed_units(100, since, since + kSecond), 90);
   EXPECT_GE(length(key("sliding")), static_cast<std::int64_t>(all_times(*a, *b).size())) << "which counts them all";
 }
 

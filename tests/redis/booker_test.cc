@@ -25,7 +25,7 @@ class BookerTest : public DeskTest {
   }
   flow::Time now() const { return run_.loop.now(); }
   /// By so much what is booked may be off.
-  flow::Time inexact() const { return clocks_differ(began_, now()); }
+  flow::Time clock_error() const { return redis::clock_error(began_, now()); }
 
   const flow::Time began_ = run_.loop.now();
 };
@@ -50,7 +50,7 @@ TEST_F(BookerTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
   a->arrive(20);
   ASSERT_TRUE(took_off(*a, 20));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - inexact());
+  EXPECT_GE(times.back() - times.front(), 19 * 10'000 - clock_error());
   EXPECT_TRUE(in_time(19 * 10'000 + 20'000, times.front(), times.back()));
   EXPECT_EQ(a->took_off().front().limited_by, flow::kNoLimit);
   EXPECT_EQ(a->took_off().back().limited_by, 0);
@@ -65,14 +65,14 @@ TEST_F(BookerTest, shares_a_rate_among_processes) {
   std::ranges::transform(all, before.begin(), [](auto* each) { return each->took_off().size(); });
   run_.run_for(2 * kSecond);
   const auto times = all_times(*a, *b, *c);
-  const double missed = lost(400, began_, now());
+  const double missed = missed_units(400, began_, now());
   EXPECT_LE(times.size(), 1430u);
   EXPECT_GE(static_cast<double>(times.size()) + missed, 1370);
   EXPECT_LE(fullest(times, kSecond / 2), 206u);
   std::array<double, 3> here;
   for (std::size_t i = 0; i < 3; ++i) here[i] = static_cast<double>(all[i]->took_off().size() - before[i]);
   const double third = (here[0] + here[1] + here[2]) / 3;
-  for (const double each : here) EXPECT_NEAR(each, third, third / 10 + missed);
+  for (const double each : here) EXPECT_NEAR(each, third, third / 10);
 }
 
 TEST_F(BookerTest, needs_far_fewer_calls_than_requests) {
@@ -84,7 +84,7 @@ TEST_F(BookerTest, needs_far_fewer_calls_than_requests) {
   for (auto* each : {a.get(), b.get(), c.get()}) calls += each->office().counts().calls;
   const double most = test::kSanitized ? 0.25 : 0.2;  // of a slow process, each ask is for fewer
   EXPECT_LE(static_cast<double>(calls),
-            most * (static_cast<double>(all_times(*a, *b, *c).size()) + lost(400, began_, now())));
+            most * (static_cast<double>(all_times(*a, *b, *c).size()) + missed_units(400, began_, now())));
 }
 
 TEST_F(BookerTest, never_exceeds_a_window_over_all_processes) {
@@ -93,7 +93,7 @@ TEST_F(BookerTest, never_exceeds_a_window_over_all_processes) {
   b->work_without_end(30);
   run_.run_for(2 * kSecond);
   const auto times = all_times(*a, *b);
-  EXPECT_GE(static_cast<double>(times.size()) + lost(100, began_, now()), 180);
+  EXPECT_GE(static_cast<double>(times.size()) + missed_units(100, began_, now()), 180);
   std::map<std::int64_t, int> windows;
   const auto wall = loop::Loop::wall() - run_.loop.now();
   for (const auto at : times) ++windows[(at + wall) / 200'000];
@@ -112,8 +112,8 @@ TEST_F(BookerTest, gives_each_group_its_own_limit) {
     for (const auto& one : each->took_off()) (one.group == "one" ? ones : twos).push_back(one.at);
   }
   std::ranges::sort(ones);
-  EXPECT_GE(ones.back() - ones.front(), 9 * 100'000 - inexact()) << "the first may have left late";
-  EXPECT_GE(twos.back() - twos.front(), 4 * 100'000 - inexact());
+  EXPECT_GE(ones.back() - ones.front(), 9 * 100'000 - clock_error()) << "the first may have left late";
+  EXPECT_GE(twos.back() - twos.front(), 4 * 100'000 - clock_error());
   EXPECT_TRUE(in_time(4 * 100'000 + 50'000, twos.front(), twos.back()));
 }
 
@@ -129,7 +129,7 @@ TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   a->arrive(15);
   ASSERT_TRUE(took_off(*a, 15));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - inexact());
+  EXPECT_GE(times.back() - times.front(), 14 * 20'000 - clock_error());
   EXPECT_TRUE(in_time(14 * 20'000 + 20'000, times.front(), times.back()));
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
@@ -151,7 +151,7 @@ TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
   a->arrive(8), b->arrive(8);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 16; }));
   const auto times = all_times(*a, *b);
-  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - inexact());
+  EXPECT_GE(times.back() - times.front(), 15 * 20'000 - clock_error());
 }
 
 TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
@@ -226,7 +226,7 @@ TEST_F(BookerTest, resets_a_shared_counter_once_each_period) {
   b->work_without_end(30);
   run_.run_for(2 * kSecond);
   const auto times = all_times(*a, *b);
-  EXPECT_GE(static_cast<double>(times.size()) + lost(100, began_, now()), 180);
+  EXPECT_GE(static_cast<double>(times.size()) + missed_units(100, began_, now()), 180);
   EXPECT_LE(times.size(), 220u);
   EXPECT_LE(fullest(times, 190'000), 40u);
 }
@@ -238,7 +238,7 @@ TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
   a->arrive(4, "two");
   ASSERT_TRUE(took_off(*a, 13));
   const auto times = all_times(*a);
-  EXPECT_GE(times.back() - times.front(), 400'000 - inexact());
+  EXPECT_GE(times.back() - times.front(), 400'000 - clock_error());
   EXPECT_TRUE(in_time(500'000, times.front(), times.back()));
 }
 
@@ -254,8 +254,8 @@ TEST_F(BookerTest, says_what_left_late_and_it_counts_from_then_in_every_process)
   EXPECT_EQ(server_.run({"LLEN", key}).integer, 20);
   b->arrive(1);
   const auto expected = a->booked()[0] + 13 * kSecond;
-  ASSERT_TRUE(run_.run_until([&] { return b->booker().ahead(now(), {}, 0, 0) > expected - inexact(); }));
-  EXPECT_GE(a->booker().ahead(now(), {}, 0, 0), expected - inexact()) << "its own memory";
+  ASSERT_TRUE(run_.run_until([&] { return b->booker().ahead(now(), {}, 0, 0) > expected - clock_error(); }));
+  EXPECT_GE(a->booker().ahead(now(), {}, 0, 0), expected - clock_error()) << "its own memory";
 }
 
 TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
@@ -265,7 +265,7 @@ TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
   ASSERT_TRUE(has_key("penstock:{github}:hold"));
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
-  EXPECT_GE(b->took_off()[0].at, until - inexact());
+  EXPECT_GE(b->took_off()[0].at, until - clock_error());
   EXPECT_TRUE(in_time(50'000, until, b->took_off()[0].at));
   EXPECT_EQ(b->took_off()[0].limited_by, flow::kHold);
 }
@@ -279,7 +279,7 @@ TEST_F(BookerTest, pauses_a_group_alone) {
   b->arrive(1, "free");
   ASSERT_TRUE(took_off(*b, 2));
   EXPECT_EQ(b->took_off()[0].group, "free");
-  EXPECT_GE(b->took_off()[1].at, until - inexact());
+  EXPECT_GE(b->took_off()[1].at, until - clock_error());
 }
 
 TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
@@ -304,7 +304,7 @@ TEST_F(BookerTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) {
   run_.run_for(100'000);
   a->leave(1);
   ASSERT_TRUE(took_off(*b, 1));
-  EXPECT_GE(b->took_off()[0].at - first, 2 * kSecond - inexact());
+  EXPECT_GE(b->took_off()[0].at - first, 2 * kSecond - clock_error());
   EXPECT_TRUE(in_time(2 * kSecond + 50'000, first, b->took_off()[0].at)) << "not behind who has left";
 }
 
@@ -315,7 +315,7 @@ TEST_F(BookerTest, knows_how_long_a_wait_will_be_once_it_was_told) {
   b->arrive(1);
   run_.run_for(100'000);
   const auto ahead = b->booker().ahead(run_.loop.now(), {}, 0, 0);
-  EXPECT_NEAR(static_cast<double>(ahead - a->booked()[0]), 2e6, static_cast<double>(inexact()));
+  EXPECT_NEAR(static_cast<double>(ahead - a->booked()[0]), 2e6, static_cast<double>(clock_error()));
 }
 
 TEST_F(BookerTest, leaves_nothing_behind_that_would_stay_for_ever) {

@@ -29,11 +29,15 @@ inline std::int64_t late_between(std::int64_t from, std::int64_t to) {
 }
 
 /// What a limit of so many a second may have lost between the two, for the machine stood still.
-inline double lost(double rate, std::int64_t from, std::int64_t to) {
+inline double missed_units(double rate, std::int64_t from, std::int64_t to) {
   return rate * static_cast<double>(late_between(from, to)) / 1e6;
 }
 
-/// A clock of Redis is known as exactly as a round trip was quick, and that is as the machine was late.
-inline std::int64_t clocks_differ(std::int64_t since, std::int64_t until) { return 2'000 + late_between(since, until); }
+/// By so much a time that was seen may differ from the time on Redis' clock. One round trip tells what that clock shows,
+/// and one request leaves late: a single stall spoils either.
+inline std::int64_t clock_error(std::int64_t since, std::int64_t until) {
+  const auto stall = test::longest_stall(moment(since), moment(until));
+  return 2'000 + std::chrono::duration_cast<std::chrono::microseconds>(stall).count();
+}
 
 }  // namespace penstock::redis

@@ -73,7 +73,8 @@ TEST_F(WhenDownTest, with_share_the_rate_stays_what_it_was_over_all_processes) {
   auto times = times_after(since);
   std::erase_if(times, [=](auto at) { return at >= since + kSecond; });
   EXPECT_LE(times.size(), 306u);
-  EXPECT_GE(static_cast<double>(times.size()) + lost(300, since, since + kSecond), 294) << "a third of the rate each";
+  EXPECT_GE(static_cast<double>(times.size()) + missed_units(300, since, since + kSecond), 294)
+      << "a third of the rate each";
 }
 
 TEST_F(WhenDownTest, a_frozen_redis_delays_nobody_longer_than_the_time_out) {
@@ -118,7 +119,7 @@ TEST_F(WhenDownTest, the_rate_holds_through_a_restart) {
   EXPECT_FALSE(three_[0]->degraded());
   const auto times = times_after(since);
   EXPECT_LE(fullest(times, kSecond / 2), 165u);
-  EXPECT_GE(static_cast<double>(times.size()) + lost(300, since, run_.loop.now()), 500);
+  EXPECT_GE(static_cast<double>(times.size()) + missed_units(300, since, run_.loop.now()), 500);
 }
 
 TEST_F(WhenDownTest, with_hold_lanes_wait_until_redis_is_back) {
@@ -190,7 +191,7 @@ TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
   ASSERT_TRUE(run_.run_until([&] { return server_.run({"EXISTS", "penstock:{github}:hold"}).integer == 1; }));
   b->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return b->took_off().size() == 1; }));
-  EXPECT_GE(b->took_off()[0].at, until - clocks_differ(began, run_.loop.now()));
+  EXPECT_GE(b->took_off()[0].at, until - clock_error(began, run_.loop.now()));
 }
 
 TEST_F(WhenDownTest, lanes_that_wait_for_a_turn_go_on_by_their_share) {

@@ -5,6 +5,7 @@ when it is told to.   try.py [SECONDS that the build may take]"""
 
 import contextlib
 import http.server
+import os
 import pathlib
 import re
 import signal
@@ -43,14 +44,18 @@ def origin():
 def server(config, most):
     """What script/server says on stderr, line by line; it is killed if it takes longer than `most` seconds."""
     command = [ROOT / "script/server", "--config", config]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        giving_up = threading.Timer(most, process.kill)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        def kill():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with the compilers that it may have started
+
+        giving_up = threading.Timer(most, kill)
         giving_up.start()
         try:
             yield process
         finally:
             giving_up.cancel()
-            process.kill()
+            kill()
 
 
 def addresses(lines):

@@ -22,9 +22,11 @@ inline constexpr bool kSanitized = false;
 
 using MachineClock = std::chrono::steady_clock;
 
-/// How late the threads were between the two, added up over all cores. What a test waited for may have needed each core
-/// in turn, so a bound that this was added to holds for a correct program, and on an idle machine is the bound itself.
+/// For how long, between the two, some thread was late: what a test waited for may have needed any of the cores. Never
+/// more than the time between the two, and next to nothing on an idle machine.
 MachineClock::duration machine_late(MachineClock::time_point from, MachineClock::time_point to = MachineClock::now());
+/// The longest time without a break of that.
+MachineClock::duration longest_stall(MachineClock::time_point from, MachineClock::time_point to = MachineClock::now());
 
 /// Succeeds if from `from` to `to` no more time passed than `bound` and how late the machine was meanwhile.
 testing::AssertionResult within(MachineClock::duration bound, MachineClock::time_point from,
@@ -35,5 +37,7 @@ testing::AssertionResult within(MachineClock::duration bound, MachineClock::time
 /// judged: TEST: WHAT". script/test counts these lines: more than five fail it. Never for a crash, for an order or a
 /// limit that was broken, for access or for framing.
 bool not_judged(MachineClock::time_point from, MachineClock::duration most, std::string_view what = {});
+/// The line alone, of a part that was not judged: the rest of the test is.
+void say_not_judged(MachineClock::duration late, std::string_view what);
 
 }  // namespace penstock::test

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late this machine wakes threads that asked to be woken: machine.h for the tests in Python. A thread on each core
-asks to be woken every few milliseconds, from watch() on. Seconds of time.monotonic()."""
+"""How late this machine wakes threads that asked to be woken: machine.h for the tests in Python. A program of its own has
+a thread on each core which asks to be woken every few milliseconds, from watch() on; a thread of the test would measure
+how busy the test is. Seconds of time.monotonic()."""
 
-import bisect
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -11,23 +12,25 @@ import time
 PERIOD = 0.005
 ORDINARY = 0.002  # by so much an idle machine is late too, and so is Python
 
-_stalls = {}  # by core: (to, from) of each stall, ascending
+_stalls = []  # (from, to), in the order in which they ended
+_watching = threading.Lock()
 
 
 def watch():
-    for core in os.sched_getaffinity(0):
-        if core not in _stalls:
-            _stalls[core] = []
-            threading.Thread(target=_sample, args=(core, _stalls[core]), daemon=True).start()
+    """Begins, if nobody has yet."""
+    if _watching.acquire(blocking=False):
+        program = subprocess.Popen([sys.executable, "-BS", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        threading.Thread(target=_note, args=(program,), daemon=True).start()
 
 
 def late(since, until=None):
-    """By how many seconds the threads were late between the two, added up over all cores."""
+    """For how many seconds, between the two, some thread was late. A stall that goes on counts when it is over."""
     until = time.monotonic() if until is None else until
-    found = 0
-    for stalls in _stalls.values():
-        for end, begin in stalls[bisect.bisect_right(stalls, (since, since)):]:
-            found += max(0, min(end, until) - max(begin, since))
+    found, seen = 0, since
+    for begin, end in sorted(_stalls):
+        begin, end = max(begin, seen), min(end, until)
+        if end > begin:
+            found, seen = found + end - begin, end
     return found
 
 
@@ -45,11 +48,22 @@ def not_judged(since, most, test, what=""):
     return True
 
 
-def _sample(core, stalls):
+def _note(program):
+    for line in program.stdout:
+        _stalls.append(tuple(map(float, line.split())))
+
+
+def _sample(core):
     os.sched_setaffinity(0, {core})  # of this thread alone
     while True:
         due = time.monotonic() + PERIOD
         time.sleep(PERIOD)
         now = time.monotonic()
         if now - due >= ORDINARY:
-            stalls.append((now, due))
+            os.write(1, f"{due} {now}\n".encode())
+
+
+if __name__ == "__main__":
+    for core in os.sched_getaffinity(0):
+        threading.Thread(target=_sample, args=(core,), daemon=True).start()
+    sys.stdin.read()  # until the test has ended
