@@ -199,8 +199,8 @@ TEST_F(Twins, agree_on_counters) { agree({4}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_window) { agree({0, 1}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_bucket) { agree({3, 0}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_sliding_window) { agree({2, 0}, false, 40); }
-// The first seed asks tens of thousands of times, once a microsecond, and so does the 22nd: under a sanitizer the twenty
-// between them will do.
+// The first seed asks tens of thousands of times, once a microsecond, and so does the 22nd: under a sanitizer the
+// twenty between them will do.
 TEST_F(Twins, agree_on_all_kinds_together) {
   if (test::kSanitized) return agree({0, 1, 2, 3, 4}, false, 20, false, false, 2);
   agree({0, 1, 2, 3, 4}, false, 40);
