@@ -120,8 +120,6 @@ void add_via(Fields& fields, std::uint8_t minor_version, std::string_view via) {
   fields.extend_value(via);
 }
 
-Refusal malformed_head(const char* details) { return {.why = Why::malformed, .details = details}; }
-
 bool may_stop_here(std::string_view method) { return method == "OPTIONS" || method == "TRACE"; }
 
 bool stays_in_request(std::string_view name) {
@@ -176,12 +174,12 @@ std::expected<Steering, Refusal> read_steering(const Fields& fields) {
   if (const auto text = fields.find(kMaxWait)) {
     steering.max_wait = parse_duration(*text);
     if (!steering.max_wait || fields.count(kMaxWait) > 1)
-      return std::unexpected(malformed_head("Penstock-Max-Wait is not one duration such as 2s or 500ms"));
+      return malformed("Penstock-Max-Wait is not one duration such as 2s or 500ms");
   }
   if (const auto text = fields.find(kWeight)) {
     const auto weight = parse_digits(*text);
     if (!weight || *weight < 1 || *weight > kHeaviest || fields.count(kWeight) > 1)
-      return std::unexpected(malformed_head("Penstock-Weight is not one whole number from 1 to 1000000"));
+      return malformed("Penstock-Weight is not one whole number from 1 to 1000000");
     steering.weight = static_cast<int>(*weight);
   }
   return steering;
@@ -210,7 +208,7 @@ std::optional<Refusal> answer_here(const RequestHead& head) {
   const auto value = head.fields.find(kMaxForwards);
   if (!value) return std::nullopt;
   const auto hops = parse_digits(*value);
-  if (!hops || head.fields.count(kMaxForwards) > 1) return malformed_head("Max-Forwards is not one decimal number");
+  if (!hops || head.fields.count(kMaxForwards) > 1) return malformed("Max-Forwards is not one decimal number").error();
   if (*hops > 0) return std::nullopt;
   if (trace) {
     return Refusal{.why = Why::max_forwards,

@@ -137,10 +137,10 @@ std::optional<GatewayForm> gateway_form(std::string_view resource) {
 
 std::expected<Target, Refusal> behind_gateway(const UpstreamConfig& upstream, std::string_view rest) {
   if (!std::all_of(rest.begin(), rest.end(), is_visible))
-    return malformed_target("the target has a character that must be percent-encoded");
-  if (rest.contains('#')) return malformed_target("the target has a fragment, which only the client itself can use");
+    return malformed("the target has a character that must be percent-encoded");
+  if (rest.contains('#')) return malformed("the target has a fragment, which only the client itself can use");
   if (has_dot_segment(rest.substr(0, rest.find('?'))))
-    return malformed_target("the path has a segment '.' or '..', which a gateway does not resolve");
+    return malformed("the path has a segment '.' or '..', which a gateway does not resolve");
   const auto& base = *upstream.base_url;
   Target target{base.secure ? "https" : "http", base.host, base.port, is_literal(base.host), base.path};
   if (base.path.empty() && !rest.starts_with('/')) target.resource = '/';

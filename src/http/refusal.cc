@@ -105,7 +105,7 @@ std::string item(std::string_view name) {
 
 Wording wording(Why why) { return kRows[static_cast<std::size_t>(why)].wording; }
 
-std::unexpected<Refusal> malformed_target(const char* details) {
+std::unexpected<Refusal> malformed(const char* details) {
   return std::unexpected(Refusal{.why = Why::malformed, .details = details});
 }
 

@@ -89,8 +89,8 @@ struct Refusal {
   int status_code() const { return status ? status : wording(why).status; }
 };
 
-/// What a request is refused with whose target breaks a rule; `details` says which.
-std::unexpected<Refusal> malformed_target(const char* details);
+/// What a request is refused with that breaks a rule of HTTP; `details` says which.
+std::unexpected<Refusal> malformed(const char* details);
 
 /// Reason phrase of the status line: `Penstock: github queue full, retry in 7s`. Safe for a status line: no controls,
 /// printable ASCII, at most 200 bytes.

@@ -150,8 +150,8 @@ std::expected<Authority, const char*> judge_authority(std::string_view text) {
 
 std::expected<Target, Refusal> tunnel_to(std::string_view raw) {
   auto authority = judge_authority(raw);
-  if (!authority) return malformed_target(authority.error());
-  if (authority->port == 0) return malformed_target("CONNECT needs host:port");
+  if (!authority) return malformed(authority.error());
+  if (authority->port == 0) return malformed("CONNECT needs host:port");
   Target target{.host = std::move(authority->host), .port = authority->port, .literal = authority->literal};
   target.tunnel = true;
   return target;
@@ -199,17 +199,16 @@ std::string_view Target::path() const { return std::string_view(resource).substr
 
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw) {
   if (method == "CONNECT") return tunnel_to(raw);
-  if (const char* wrong = judge_form(raw)) return malformed_target(wrong);
+  if (const char* wrong = judge_form(raw)) return malformed(wrong);
 
   const std::size_t colon = raw.find(':');
   const std::string_view scheme = raw.substr(0, colon);
   std::string_view rest = raw.substr(std::min(scheme.size() + 1, raw.size()));
-  if (!is_scheme(scheme) || !rest.starts_with("//"))
-    return malformed_target("the target is not of the form http://HOST/PATH");
+  if (!is_scheme(scheme) || !rest.starts_with("//")) return malformed("the target is not of the form http://HOST/PATH");
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
   auto authority = judge_authority(rest.substr(0, end));
-  if (!authority) return malformed_target(authority.error());
+  if (!authority) return malformed(authority.error());
   const bool secure = equal_ignoring_case(scheme, "https");
   if (!secure && !equal_ignoring_case(scheme, "http"))
     return not_implemented("only http:// and https:// URLs are forwarded");
@@ -221,15 +220,15 @@ std::expected<Target, Refusal> parse_target(std::string_view method, std::string
 
 std::expected<Target, Refusal> parse_target_inside(const Target& outside, std::string_view method,
                                                    std::string_view raw) {
-  if (method == "CONNECT") return malformed_target("there is a CONNECT inside a CONNECT: tunnels do not nest here");
+  if (method == "CONNECT") return malformed("there is a CONNECT inside a CONNECT: tunnels do not nest here");
   if (raw.starts_with('/') || (raw == "*" && method == "OPTIONS")) {
-    if (raw.contains('#')) return malformed_target("the target has a fragment, which only the client itself can use");
+    if (raw.contains('#')) return malformed("the target has a fragment, which only the client itself can use");
     return Target{outside.secure() ? "https" : "http", outside.host, outside.port, outside.literal, std::string(raw)};
   }
   auto target = parse_target(method, raw);
   constexpr const char* kElsewhere = "the target names another host or port than the CONNECT that it came in";
   if (!target || (target->authority() == outside.authority() && target->secure() >= outside.secure())) return target;
-  return outside.secure() ? misdirected(kElsewhere) : malformed_target(kElsewhere);
+  return outside.secure() ? misdirected(kElsewhere) : malformed(kElsewhere);
 }
 
 bool is_host_of(const Target& target, std::string_view host_value) {
