@@ -16,7 +16,7 @@ namespace penstock::redis {
 
 namespace {
 
-constexpr std::int64_t kOneSecond = 1'000'000;
+constexpr std::int64_t kTick = 1'000'000;
 
 /// In the order of Script.
 constexpr std::array<std::string_view, 8> kScripts{kBookScript,  kUndoScript,  kMovedScript,  kLeaveScript,
@@ -43,7 +43,7 @@ BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const R
       ticker_(loop, [this] { tick(); }),
       redis_(
           std::make_unique<Redis>(loop, resolver, config, kScripts, who_, static_cast<RedisEvents&>(*this), notices_)) {
-  ticker_.start(loop.now() + kOneSecond);
+  ticker_.start(loop.now() + kTick);
 }
 
 BookingOffice::~BookingOffice() = default;
@@ -131,7 +131,7 @@ void BookingOffice::on_failure(FailureKind kind) {
 void BookingOffice::tick() {
   const auto now = loop_.now();
   for (auto& [name, booker] : bookers_) booker->tick(now);
-  ticker_.start(now + kOneSecond);
+  ticker_.start(now + kTick);
 }
 
 }  // namespace penstock::redis
