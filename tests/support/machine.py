@@ -34,20 +34,6 @@ def late(since, until=None):
     return found
 
 
-def not_judged(since, most, test, what=""):
-    """True if the machine was later than `most` seconds since then: the test then returns without a judgement. Says so in
-    a line of its own, which script/test counts."""
-    lateness = late(since)
-    if lateness <= most:
-        return False
-    line = f"machine: {lateness * 1000:.0f} ms late, not judged: {test}{what and ': ' + what}\n"
-    sys.stderr.write(line)
-    if file := os.environ.get("PENSTOCK_NOT_JUDGED"):
-        with open(file, "a") as told:
-            told.write(line)
-    return True
-
-
 def _note(program):
     for line in program.stdout:
         _stalls.append(tuple(map(float, line.split())))

@@ -278,8 +278,7 @@ TEST(Drain, is_on_time_with_an_event_log_that_nobody_reads) {
 TEST(Drain, is_on_time_with_passwords_under_trial_and_tells_those_who_wait) {
   const std::string folder = new_folder(), file = folder + "/users";
   std::ofstream(file) << "slow:$2y$12$abcdefghijklmnopqrstuuvhqlfa3SToYAWnpQD0wYcoxAD7y2cEy\n";
-  // One takes a tenth of a second or less, so that the one under trial at the end comes to its answer on a busy machine
-  // too; all sixteen take longer than the grace.
+  // One takes a third of a second or less, all sixteen take longer than the grace.
   Stage stage({.yaml = "access: { users: " + file + " }\n"});
   std::deque<Client> clients;
   for (const char last : "ABCDEFGHIJKLMNOP"s) {  // slow:@, slow:A and so on

@@ -46,18 +46,18 @@ std::size_t fullest(const std::vector<Arrivals::Time>& times, Clock::duration le
 std::size_t fullest_in_time(const std::vector<Arrivals::Time>& arrivals, Clock::duration length) {
   const auto ahead = std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
   std::size_t most = 0;
-  bool spoilt = false;
+  Clock::duration spoilt{};
   for (auto first = arrivals.begin(); first != arrivals.end(); ++first) {
     const Moment at(first->time_since_epoch() - ahead);
     const auto late = machine_late(at - length, at);
     if (late > length / 4) {
-      spoilt = true;
+      spoilt = std::max(spoilt, late);
       continue;
     }
     const auto end = std::lower_bound(first, arrivals.end(), *first + length - late);
-    most = std::max(most, static_cast<std::size_t>(std::max(end - first, std::ptrdiff_t{1})));
+    most = std::max(most, static_cast<std::size_t>(end - first));
   }
-  if (spoilt) test::say_not_judged(length / 4, "a stretch before which arrivals were held up");
+  if (spoilt > 0s) test::say_not_judged(spoilt, "a stretch before which arrivals were held up");
   return most;
 }
 
