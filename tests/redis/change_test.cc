@@ -60,7 +60,7 @@ TEST_F(RedisChange, a_lowered_limit_holds_from_the_next_departure_on) {
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 9));
   const auto& times = a->booked();
-  EXPECT_GE(times[8] - times[5], 3 * kSecond / 4 - clock_error());
+  EXPECT_GE(times[8] - times[5], 3 * kSecond / 4 - clock_error(*a));
 }
 
 TEST_F(RedisChange, groups_that_wait_for_limits_of_their_own_leave_at_once_too) {

@@ -40,8 +40,6 @@ inline LimitConfig refusing(LimitConfig limit) {
 class RedisChange : public DeskTest {
  protected:
   RedisChange() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
-  /// By so much what is booked may be off.
-  flow::Time clock_error() const { return redis::clock_error(began_, run_.loop.now()); }
   /// A young generation grants no permits for long.
   std::unique_ptr<Desk> grown_up(std::vector<LimitConfig> limits) {
     server_.run({"SET", "penstock:{github}:head", "1 old 1 0 0 0 -", "NX"});
@@ -57,8 +55,6 @@ class RedisChange : public DeskTest {
   std::string stored(std::string_view limit) {
     return server_.run({"GET", "penstock:{github}:" + std::string(limit)}).text;
   }
-
-  const flow::Time began_ = run_.loop.now();
 };
 
 }  // namespace penstock::redis

@@ -81,7 +81,10 @@ class Desk final : public flow::BookerEvents {
       : loop_(run.loop),
         limits_(std::move(limits)),
         office_(std::make_unique<BookingOffice>(
-            run.loop, resolver, config, OfficeWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; }},
+            run.loop, resolver, config,
+            OfficeWatch{
+                .on_degraded = [this](bool degraded) { degraded_ = degraded; },
+                .on_round_trip = [this](Duration took) { slowest_call_ = std::max(slowest_call_, took.count()); }},
             [this](const Notice& notice) { notices_.push_back(notice.text); })),
         booker_(std::make_unique<Recorder>(office_->make_booker("github", limits_, *this))),
         heart_(kSettings, *booker_),
@@ -94,6 +97,8 @@ class Desk final : public flow::BookerEvents {
   bool up() const { return office_->up(); }
   bool degraded() const { return degraded_; }
   const std::vector<std::string>& notices() const { return notices_; }
+  /// From the slowest call to its answer.
+  flow::Time slowest_call() const { return slowest_call_; }
 
   /// What took off, in order; what was refused.
   const std::vector<TookOff>& took_off() const { return took_off_; }
@@ -198,6 +203,7 @@ class Desk final : public flow::BookerEvents {
   loop::Loop& loop_;
   std::vector<LimitConfig> limits_;
   bool degraded_ = false;
+  flow::Time slowest_call_ = 0;
   std::vector<std::string> notices_;
   std::unique_ptr<BookingOffice> office_;
   std::unique_ptr<Recorder> booker_;
@@ -218,9 +224,13 @@ class Desk final : public flow::BookerEvents {
 /// Desks at a real redis-server.
 class DeskTest : public testing::Test {
  protected:
-  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
+  std::unique_ptr<Desk> make(std::vector<LimitConfig> limits) {
     config_.port = server_.port();
-    auto made = std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
+    return std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
+  }
+  /// One that is connected.
+  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
+    auto made = make(std::move(limits));
     EXPECT_TRUE(run_.run_until([&] { return made->up(); }));
     return made;
   }
@@ -241,6 +251,13 @@ std::vector<flow::Time> all_times(const Desks&... desks) {
   (times.insert(times.end(), desks.booked().begin(), desks.booked().end()), ...);
   std::ranges::sort(times);
   return times;
+}
+
+/// By so much the times that these processes were granted may differ from those on Redis' clock. Each call tells where
+/// that clock is, give or take half of what it took; 2 ms are for a process which is interrupted between two lines.
+template <typename... Desks>
+flow::Time clock_error(const Desks&... desks) {
+  return 2'000 + std::max({desks.slowest_call()...});
 }
 
 /// The most of them in any stretch of that length.

@@ -10,12 +10,11 @@
 namespace penstock::redis {
 namespace {
 
-class GenerationTest : public testing::Test {
+class GenerationTest : public DeskTest {
  protected:
   GenerationTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   void three_at_work(const LimitConfig& limit) {
-    config_.port = server_.port();
-    for (auto& each : three_) each = std::make_unique<Desk>(run_, resolver_, config_, std::vector{limit});
+    for (auto& each : three_) each = make({limit});
     ASSERT_TRUE(run_.run_until([&] { return three_[0]->up() && three_[1]->up() && three_[2]->up(); }));
     for (auto& each : three_) each->work_without_end(50);
     run_.run_for(kSecond + kSecond / 2);
@@ -31,10 +30,6 @@ class GenerationTest : public testing::Test {
   }
   bool nobody_degraded() const { return !three_[0]->degraded() && !three_[1]->degraded() && !three_[2]->degraded(); }
 
-  test::TestLoop run_;
-  loop::Resolver resolver_{run_.loop, DnsConfig{}};
-  RedisConfig config_;
-  test::RedisServer server_;
   std::unique_ptr<Desk> three_[3];
 };
 
@@ -56,22 +51,20 @@ TEST_F(GenerationTest, opens_after_a_second_where_one_has_died) {
   ASSERT_TRUE(run_.run_until([&] { return !three_[0]->degraded() && !three_[1]->degraded(); }));
   EXPECT_GE(run_.loop.now() - since, kSecond);
   EXPECT_TRUE(in_time(kSecond + kSecond / 2, since, run_.loop.now()));
-  three_[2] = std::make_unique<Desk>(run_, resolver_, config_, std::vector<LimitConfig>{});
+  three_[2] = make({});
 }
 
 TEST_F(GenerationTest, is_learned_by_a_newcomer_who_remembers_nothing) {
   three_at_work({.kind = PacerConfig{.qps = 400}, .name = "limit"});
-  Desk newcomer(run_, resolver_, config_, {{.kind = PacerConfig{.qps = 400}, .name = "limit"}});
-  ASSERT_TRUE(run_.run_until([&] { return newcomer.up(); }));
-  newcomer.arrive(3);
-  EXPECT_TRUE(run_.run_until([&] { return newcomer.took_off().size() == 3; }));
+  const auto newcomer = desk({{.kind = PacerConfig{.qps = 400}, .name = "limit"}});
+  newcomer->arrive(3);
+  EXPECT_TRUE(took_off(*newcomer, 3));
 }
 
 TEST_F(GenerationTest, of_groups_is_handed_in_too) {
   const LimitConfig limit{
       .kind = SlidingWindowConfig{.max = 5, .interval = 10s}, .name = "limit", .per = LimitConfig::Per::group};
-  config_.port = server_.port();
-  for (auto& each : three_) each = std::make_unique<Desk>(run_, resolver_, config_, std::vector{limit});
+  for (auto& each : three_) each = make({limit});
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->up() && three_[1]->up() && three_[2]->up(); }));
   constexpr int kGroups = 120;
   for (int i = 0; i < kGroups; ++i) three_[0]->arrive(4, "group " + std::to_string(i));

@@ -33,11 +33,4 @@ inline double missed_units(double rate, std::int64_t from, std::int64_t to) {
   return rate * static_cast<double>(late_between(from, to)) / 1e6;
 }
 
-/// By so much a time that was seen may differ from the time on Redis' clock. One round trip tells what that clock
-/// shows, and one request leaves late: a single stall spoils either.
-inline std::int64_t clock_error(std::int64_t since, std::int64_t until) {
-  const auto stall = test::longest_stall(moment(since), moment(until));
-  return 2'000 + std::chrono::duration_cast<std::chrono::microseconds>(stall).count();
-}
-
 }  // namespace penstock::redis

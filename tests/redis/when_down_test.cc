@@ -12,12 +12,8 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class WhenDownTest : public testing::Test {
+class WhenDownTest : public DeskTest {
  protected:
-  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
-    config_.port = server_.port();
-    return std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
-  }
   template <typename... Desks>
   bool all_up(const Desks&... desks) {
     return run_.run_until([&] { return (desks->up() && ...); });
@@ -41,16 +37,12 @@ class WhenDownTest : public testing::Test {
     return times;
   }
 
-  test::TestLoop run_;
-  loop::Resolver resolver_{run_.loop, DnsConfig{}};
-  RedisConfig config_;
-  test::RedisServer server_;
   std::unique_ptr<Desk> three_[3];
 };
 
 TEST_F(WhenDownTest, from_the_start_a_process_goes_on_alone_at_once) {
   server_.stop();
-  const auto a = desk({pacer(100)});
+  const auto a = make({pacer(100)});
   EXPECT_TRUE(run_.run_until([&] { return a->degraded(); }));
   const auto since = run_.loop.now();
   a->arrive(5);
@@ -78,7 +70,7 @@ TEST_F(WhenDownTest, with_share_the_rate_stays_what_it_was_over_all_processes) {
 }
 
 TEST_F(WhenDownTest, a_frozen_redis_delays_nobody_longer_than_the_time_out) {
-  const auto a = desk({pacer(1000)});
+  const auto a = make({pacer(1000)});
   ASSERT_TRUE(all_up(a));
   a->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 1; }));
@@ -124,7 +116,7 @@ TEST_F(WhenDownTest, the_rate_holds_through_a_restart) {
 
 TEST_F(WhenDownTest, with_hold_lanes_wait_until_redis_is_back) {
   config_.when_down = WhenDown::hold;
-  const auto a = desk({pacer(1000)});
+  const auto a = make({pacer(1000)});
   ASSERT_TRUE(all_up(a));
   server_.stop();
   ASSERT_TRUE(all_down(a));
@@ -140,7 +132,7 @@ TEST_F(WhenDownTest, with_hold_lanes_wait_until_redis_is_back) {
 TEST_F(WhenDownTest, with_open_there_is_no_limit) {
   config_.when_down = WhenDown::open;
   server_.stop();
-  const auto a = desk({pacer(1)});
+  const auto a = make({pacer(1)});
   a->arrive(50);
   EXPECT_TRUE(run_.run_until([&] { return a->took_off().size() == 50; }));
 }
@@ -148,7 +140,7 @@ TEST_F(WhenDownTest, with_open_there_is_no_limit) {
 TEST_F(WhenDownTest, with_refuse_requests_are_refused) {
   config_.when_down = WhenDown::refuse;
   server_.stop();
-  const auto a = desk({pacer(1)});
+  const auto a = make({pacer(1)});
   a->arrive(2);
   ASSERT_TRUE(run_.run_until([&] { return a->refused().size() == 2; }));
   EXPECT_EQ(a->refused()[0].why, flow::Refused::unavailable);
@@ -157,7 +149,7 @@ TEST_F(WhenDownTest, with_refuse_requests_are_refused) {
 
 TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
   const LimitConfig window{.kind = SlidingWindowConfig{.max = 10, .interval = 5s}, .name = "sliding"};
-  const auto a = desk({window}), b = desk({window});
+  const auto a = make({window}), b = make({window});
   ASSERT_TRUE(all_up(a, b));
   a->arrive(2);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() == 2; }));
@@ -174,8 +166,7 @@ TEST_F(WhenDownTest, what_left_meanwhile_counts_afterwards) {
 }
 
 TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
-  const auto began = run_.loop.now();
-  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+  const auto a = make({pacer(1000)}), b = make({pacer(1000)});
   ASSERT_TRUE(all_up(a, b));
   server_.pause();
   a->arrive(1);
@@ -191,11 +182,11 @@ TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
   ASSERT_TRUE(run_.run_until([&] { return server_.run({"EXISTS", "penstock:{github}:hold"}).integer == 1; }));
   b->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return b->took_off().size() == 1; }));
-  EXPECT_GE(b->took_off()[0].at, until - clock_error(began, run_.loop.now()));
+  EXPECT_GE(b->took_off()[0].at, until - clock_error(*a, *b));
 }
 
 TEST_F(WhenDownTest, lanes_that_wait_for_a_turn_go_on_by_their_share) {
-  const auto a = desk({pacer(2)}), b = desk({pacer(2)});
+  const auto a = make({pacer(2)}), b = make({pacer(2)});
   ASSERT_TRUE(all_up(a, b));
   a->arrive(1), b->arrive(3);
   run_.run_for(200'000);
@@ -205,7 +196,7 @@ TEST_F(WhenDownTest, lanes_that_wait_for_a_turn_go_on_by_their_share) {
 
 TEST_F(WhenDownTest, forgotten_scripts_are_not_noticed) {
   config_.timeout = 5s;  // a busy machine would be
-  const auto a = desk({pacer(500)});
+  const auto a = make({pacer(500)});
   ASSERT_TRUE(all_up(a));
   a->work_without_end(20);
   run_.run_for(100'000);

@@ -133,12 +133,6 @@ Duration machine_late(Moment from, Moment to) {
   return sum;
 }
 
-Duration longest_stall(Moment from, Moment to) {
-  Duration longest{};
-  for (const Stall& stall : watch().stalls(from, to)) longest = std::max(longest, stall.to - stall.from);
-  return longest;
-}
-
 testing::AssertionResult within(Duration bound, Moment from, Moment to) {
   const Duration late = machine_late(from, to);
   if (to - from <= bound + late) return testing::AssertionSuccess();

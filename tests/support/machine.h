@@ -25,8 +25,6 @@ using MachineClock = std::chrono::steady_clock;
 /// For how long, between the two, some thread was late: what a test waited for may have needed any of the cores. Never
 /// more than the time between the two, and next to nothing on an idle machine.
 MachineClock::duration machine_late(MachineClock::time_point from, MachineClock::time_point to = MachineClock::now());
-/// The longest time without a break of that.
-MachineClock::duration longest_stall(MachineClock::time_point from, MachineClock::time_point to = MachineClock::now());
 
 /// Succeeds if from `from` to `to` no more time passed than `bound` and how late the machine was meanwhile.
 testing::AssertionResult within(MachineClock::duration bound, MachineClock::time_point from,

@@ -34,6 +34,15 @@ def late(since, until=None):
     return found
 
 
+def say_not_judged(seconds, test, what):
+    """In a line of its own, which script/test counts: `what` of this test was not judged, and so late the machine was."""
+    line = f"machine: {seconds * 1000:.0f} ms late, not judged: {test}: {what}\n"
+    sys.stderr.write(line)
+    if file := os.environ.get("PENSTOCK_NOT_JUDGED"):
+        with open(file, "a") as told:
+            told.write(line)
+
+
 def _note(program):
     for line in program.stdout:
         _stalls.append(tuple(map(float, line.split())))
