@@ -315,13 +315,16 @@ void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& b
 // False: the next request is to be refused.
 bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
   const std::size_t granted = std::min(asked_for, booking.departures.size());
-  for (std::size_t i = 0; i < booking.departures.size(); ++i) {
-    const Departure& departure = booking.departures[i];
-    if (i >= granted) {
-      booker_->give_back(now, lane.group(), departure);
-    } else {
-      lane.book(departure);
-    }
+  // What was granted at once was held, if at all, by what was told before: this answer says what makes the next wait.
+  const LimitIndex held_by =
+      granted > 0 && lane.wants() > 0 ? limited_by(requests_[lane.first_wanting(requests_)]) : kNoLimit;
+  for (std::size_t i = 0; i < granted; ++i) {
+    Departure departure = booking.departures[i];
+    if (departure.limited_by == kNoLimit) departure.limited_by = held_by;
+    lane.book(departure);
+  }
+  for (std::size_t i = granted; i < booking.departures.size(); ++i) {
+    booker_->give_back(now, lane.group(), booking.departures[i]);
   }
   if (granted > 0) lane.last_served = ++turns_;
   if (granted > 0 && booking.departures.front().at <= now) one_by_one_ = false;
@@ -376,7 +379,6 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   const std::uint32_t index = lane.head();
   if (requests_[index].weight > lane.departures().front().weight) return give_all_back(now, lane);
   const Departure departure = lane.pop_departure();
-  const LimitIndex by = departure.limited_by != kNoLimit ? departure.limited_by : limited_by(requests_[index]);
   take_out(lane, index);
   Request& request = requests_[index];
   if (request.stage == Stage::waiting) {
@@ -386,7 +388,7 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   request.stage = Stage::flying;
   ++lane.flying;
   const Time waited = now - request.arrived;
-  commands.start.push_back({request.id, waited, waited > 0 ? by : kNoLimit, departure});
+  commands.start.push_back({request.id, waited, waited > 0 ? departure.limited_by : kNoLimit, departure});
 }
 
 // The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,

@@ -132,6 +132,34 @@ TEST(Turn, may_come_sooner_than_was_said) {
   EXPECT_EQ(booker.asks.size(), 3u);
 }
 
+// An answer that comes late lets one go and says at once what stops the next: that made the first wait for nothing.
+TEST(Turn, names_the_limit_that_one_waited_for_and_not_what_stops_the_next) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive_all({1, 2});
+  yard.answer(turn(Scope::group, yard.now + 10 * kMs, 0));
+  yard.advance_to(yard.now + 10 * kMs);
+  Booking next = turn(Scope::group, yard.now + 20 * kMs, 1);
+  next.departures = {{.at = yard.now}};
+  EXPECT_THAT(yard.answer(next), ElementsAre(1));
+  EXPECT_EQ(yard.limited.at(1), 0);
+  yard.advance_to(yard.now + 20 * kMs);
+  EXPECT_THAT(yard.answer({yard.now}), ElementsAre(2));
+  EXPECT_EQ(yard.limited.at(2), 1);
+}
+
+TEST(Turn, names_no_limit_of_one_that_waited_for_the_answer_alone) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 4}, booker);
+  yard.arrive_all({1, 2, 3});
+  yard.answer({yard.now});
+  yard.now += 3 * kMs;
+  Booking next = turn(Scope::group, yard.now + 20 * kMs, 1);
+  next.departures = {{.at = yard.now}};
+  EXPECT_THAT(yard.answer(next), ElementsAre(2));
+  EXPECT_EQ(yard.limited.at(2), kNoLimit);
+}
+
 TEST(Permit, is_awaited_without_a_slot_and_taken_in_the_order_of_asking) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 4}, booker);

@@ -25,7 +25,7 @@ struct Record {
     flow::Time booked, left;
   };
   std::vector<Late> late;
-  flow::Time backdated = 0;              ///< so much earlier than they were granted are departures told
+  flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
   flow::BookerEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
 };
 
@@ -49,8 +49,10 @@ class RecordingBooker final : public flow::Booker {
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
     return limits_->ahead(now, group, units, others);
   }
-  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    limits_->give_back(now, group, departure);
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& told) override {
+    flow::Departure granted = told;
+    granted.at += record_.backdated;
+    limits_->give_back(now, group, granted);
   }
   bool landed(flow::Time now, std::string_view group) override { return limits_->landed(now, group); }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {

@@ -156,7 +156,14 @@ TEST(Limits, of_two_kinds_decide_together_and_the_one_in_the_way_is_named) {
   stage.send_at_once(9);
   stage.expect_all_served();
   stage.expect_arrivals(9, [](int k) { return k / 3 * 1s + k % 3 * 100ms; });
-  const auto names = {"", "pacer", "pacer", "credits", "pacer", "pacer", "credits", "pacer", "pacer"};
+  // One that the machine let go late may find another limit in its way than the one that it came for.
+  const auto came = stage.arrivals();
+  std::vector<testing::Matcher<std::string>> names;
+  for (int k = 0; k < 9; ++k) {
+    const bool in_time = k == 0 || came[k] - came[0] < k / 3 * 1s + k % 3 * 100ms + 50ms;
+    const char* due = k == 0 ? "" : k % 3 == 0 ? "credits" : "pacer";
+    names.push_back(in_time ? testing::Matcher<std::string>(due) : testing::AnyOf("credits", "pacer"));
+  }
   EXPECT_THAT(stage.limited_by(9, "dispatch"), testing::ElementsAreArray(names));
   EXPECT_THAT(stage.limited_by(9, "complete"), testing::UnorderedElementsAreArray(names)) << "told again at the end";
 }
