@@ -106,6 +106,7 @@ void fill(Near& near) {
 TEST(TunnelEnd, comes_at_every_stage_by_either_side_and_leaves_nothing_behind) {
   Tunnels stage("maxConcurrent: 2");
   const std::size_t before = stage.daemon.descriptors();
+  std::size_t opened = 0;
   using Kill = void (*)(Socket&);
   const Kill kills[] = {[](Socket& socket) { socket.reset(); }, [](Socket& socket) { socket.close(); }};
   for (const bool by_client : {true, false}) {
@@ -113,6 +114,7 @@ TEST(TunnelEnd, comes_at_every_stage_by_either_side_and_leaves_nothing_behind) {
       const auto after = [&](const char* what, auto prepare) {
         SCOPED_TRACE(what);
         auto pair = stage.open();
+        ++opened;
         prepare(*pair.client, *pair.upstream);
         kill((by_client ? pair.client : pair.upstream)->socket);
         (by_client ? pair.upstream : pair.client)->rest();
@@ -131,6 +133,7 @@ TEST(TunnelEnd, comes_at_every_stage_by_either_side_and_leaves_nothing_behind) {
   }
   for (const Kill kill : kills) {
     auto one = stage.open(), two = stage.open();
+    opened += 2;
     auto pending = stage.ask("early");
     ASSERT_TRUE(stage.daemon.await_pending(stage.far.host(), 1));
     kill(pending->socket);
@@ -140,8 +143,8 @@ TEST(TunnelEnd, comes_at_every_stage_by_either_side_and_leaves_nothing_behind) {
   EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= before; })) << stage.daemon.descriptors() - before;
   EXPECT_EQ(stage.daemon.metric("penstock_tunnels"), 0);
   const auto ends = [&](const Json& event) { return event.at("event") == "complete" || event.at("event") == "error"; };
-  const auto taken_off = stage.daemon.await_events(1, "dispatch").size();
-  EXPECT_EQ(stage.daemon.await_events(taken_off, ends).size(), taken_off);
+  EXPECT_EQ(stage.daemon.await_events(opened, "dispatch").size(), opened);
+  EXPECT_EQ(stage.daemon.await_events(opened, ends).size(), opened);
 }
 
 TEST(TunnelBytes, wait_for_a_reader_that_stops_in_little_memory) {
