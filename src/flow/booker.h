@@ -43,7 +43,7 @@ inline constexpr Era kNoEra = -1;  ///< granted by another booker: it counts in 
 struct Departure {
   Time at = 0;
   int weight = 1;
-  LimitIndex limited_by = kNoLimit;  ///< whose frontier it is, where it is later than the ask
+  LimitIndex limited_by = kNoLimit;  ///< whose frontier it is, where it is later than the ask; or what held its lane
   Era era = 0;                       ///< the booker's own note
   bool operator==(const Departure&) const = default;
 };

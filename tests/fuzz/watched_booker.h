@@ -155,7 +155,10 @@ class WatchedBooker final : public Booker {
     local_.adopt(now, group, departures);
   }
   static void take(Lane& lane, const Departure& departure) {
-    const auto found = std::find(lane.outstanding.begin(), lane.outstanding.end(), departure);
+    const auto found = std::ranges::find_if(lane.outstanding, [&](Departure granted) {
+      if (granted.limited_by == kNoLimit) granted.limited_by = departure.limited_by;  // the heart may know what held it
+      return granted == departure;
+    });
     must(found != lane.outstanding.end(), "what is taken or given back was granted to that lane");
     lane.outstanding.erase(found);
   }
