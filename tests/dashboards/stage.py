@@ -150,7 +150,7 @@ upstreams:
   origin:
     match: "127.0.0.1:{port}"
     maxConcurrent: 2
-    queue: {{ maxPending: 4, maxWait: 10s }}
+    queue: {{ maxPending: 4, maxWait: 50s }}
     rate: 1000/s
 """
 
