@@ -14,8 +14,7 @@ class GenerationTest : public DeskTest {
  protected:
   GenerationTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   void three_at_work(const LimitConfig& limit) {
-    for (auto& each : three_) each = make({limit});
-    ASSERT_TRUE(run_.run_until([&] { return three_[0]->up() && three_[1]->up() && three_[2]->up(); }));
+    for (auto& each : three_) each = desk({limit});
     for (auto& each : three_) each->work_without_end(50);
     run_.run_for(kSecond + kSecond / 2);
   }
@@ -64,8 +63,7 @@ TEST_F(GenerationTest, is_learned_by_a_newcomer_who_remembers_nothing) {
 TEST_F(GenerationTest, of_groups_is_handed_in_too) {
   const LimitConfig limit{
       .kind = SlidingWindowConfig{.max = 5, .interval = 10s}, .name = "limit", .per = LimitConfig::Per::group};
-  for (auto& each : three_) each = make({limit});
-  ASSERT_TRUE(run_.run_until([&] { return three_[0]->up() && three_[1]->up() && three_[2]->up(); }));
+  for (auto& each : three_) each = desk({limit});
   constexpr int kGroups = 120;
   for (int i = 0; i < kGroups; ++i) three_[0]->arrive(4, "group " + std::to_string(i));
   ASSERT_TRUE(run_.run_until([&] { return three_[0]->took_off().size() == 4 * kGroups; }));

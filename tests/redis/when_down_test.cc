@@ -24,7 +24,7 @@ class WhenDownTest : public DeskTest {
   }
   /// Three processes at work for so long that each knows of the others.
   void three_at_work(std::vector<LimitConfig> limits) {
-    for (auto& each : three_) each = desk(limits);
+    for (auto& each : three_) each = make(limits);
     ASSERT_TRUE(all_up(three_[0], three_[1], three_[2]));
     for (auto& each : three_) each->work_without_end(50);
     ASSERT_TRUE(run_.run_until(
