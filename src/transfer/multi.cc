@@ -58,14 +58,16 @@ struct Multi::Inside {
   Socket* socket_behind(const Easy& easy);
   void want_timer(long ms);
   void want_socket(CURL* whose, curl_socket_t fd, int what);
-  static bool pausing(CURL* whose);
+  void turned_away(CURL* whose, Socket& socket);
   void opened(Easy& easy, curl_socket_t fd);
   void help_diallers();
   bool is_known(curl_socket_t fd) const;
   void forget(curl_socket_t fd);
   Socket* socket_of(curl_socket_t fd);
   void rest(Socket& socket);
+  void remember(Socket& socket);
   bool wake(Easy& easy, std::string_view address, int port, int local_port);
+  void use(Easy& easy, Socket& socket);
   void let_rest(Easy& easy);
   void note(Socket& socket);
   void ready(Socket& socket, int status, int events);
@@ -156,12 +158,13 @@ void Multi::Inside::let_too_many_go(std::size_t begun) {
 
 /// After an answer without a body libcurl drops what else it has read, and keeps the connection: what is still to be
 /// read there would be the next one's answer. So would what has come behind an answer in the same TLS record, which
-/// nobody sees on the socket.
+/// nobody sees on the socket. If the next one has the connection already, it has looked there itself, and what comes
+/// since is its own.
 void Multi::Inside::look_back(const Easy& easy) {
   const bool bodyless = easy.answered_without_body();
   if (!easy.secure && !bodyless) return;
   Socket* socket = socket_behind(easy);
-  if (!socket) return;
+  if (!socket || (socket->user && socket->user != &easy)) return;
   const bool suspect = bodyless || (socket->secured && socket->secured->holds_bytes());
   if (suspect && socket->speaks_unasked()) end_rest(*socket);
 }
@@ -205,8 +208,18 @@ void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   socket->resting = false;
   socket->wanted = ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
   socket->connected = socket->connected || (socket->wanted & UV_READABLE) != 0;
-  if (turns_away && !pausing(whose)) rest(*socket);
+  if (turns_away) turned_away(whose, *socket);
   note(*socket);
+}
+
+/// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept. One that
+/// ends out of a pause says nothing more: by then its connection must be known to be its own.
+void Multi::Inside::turned_away(CURL* whose, Socket& socket) {
+  Easy* easy = nullptr;
+  curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
+  if (!easy || !easy->download_paused) return rest(socket);
+  remember(socket);
+  use(*easy, socket);
 }
 
 /// Kept, and used by nobody: from now on it is heard by us alone, and found again by its port.
@@ -214,6 +227,10 @@ void Multi::Inside::rest(Socket& socket) {
   socket.resting = true;
   socket.since = loop.now();
   socket.wanted = UV_READABLE;
+  remember(socket);
+}
+
+void Multi::Inside::remember(Socket& socket) {
   if (socket.local_port != 0 || !socket.note_ends()) return;
   by_local_port.emplace(socket.local_port, &socket);
   broom->is_wanted();
@@ -231,9 +248,16 @@ bool Multi::Inside::wake(Easy& easy, std::string_view address, int port, int loc
   if (!easy.secure && socket.speaks_unasked()) return false;
   socket.resting = false;
   socket.wanted = 0;
+  use(easy, socket);
+  return true;
+}
+
+/// The one before may have ended in the same call of libcurl, which will be told afterwards: then the connection is no
+/// longer that one's to be given back.
+void Multi::Inside::use(Easy& easy, Socket& socket) {
+  if (socket.user) socket.user->carrier = nullptr;
   socket.user = &easy;
   easy.carrier = &socket;
-  return true;
 }
 
 /// The transfer is over; if its connection is still there, it is kept.
@@ -244,13 +268,6 @@ void Multi::Inside::let_rest(Easy& easy) {
   if (socket->resting || socket->wanted != 0) return;
   rest(*socket);
   note(*socket);
-}
-
-/// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept.
-bool Multi::Inside::pausing(CURL* whose) {
-  const Easy* easy = nullptr;
-  curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
-  return easy && easy->download_paused;
 }
 
 /// A new socket, or none to be had. libcurl closes those that never connected without a word; the next may have the

@@ -28,7 +28,7 @@ struct Socket {
   uv_poll_t poll;
   Multi* multi;
   curl_socket_t fd;
-  std::string address = {};  // its other end and ours, once it has rested
+  std::string address = {};  // its other end and ours, once it has rested or paused
   int port = 0, local_port = 0;
   int wanted = 0;
   int told = 0;
@@ -36,7 +36,7 @@ struct Socket {
   bool connected = false;
   bool resting = false;                      // kept for the next request
   std::int64_t since = 0;                    // since when it rests, on the loop's clock
-  Easy* user = nullptr;                      // whose transfer has taken it out of its rest
+  Easy* user = nullptr;                      // whose transfer has taken it out of its rest, or pauses on it
   std::shared_ptr<tls::Connection> secured;  // where there is TLS
 };
 

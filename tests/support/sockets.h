@@ -66,6 +66,7 @@ class ListeningSocket {
   ~ListeningSocket();
 
   std::uint16_t port() const { return port_; }
+  int fd() const { return fd_; }
   /// A descriptor below zero once close() was called, by whatever thread.
   Socket accept();
   void close();

@@ -33,7 +33,7 @@ struct Recorder final : TransferEvents {
   bool held = false;           ///< takes no body
   std::size_t hold_every = 0;  ///< is held again after about that many bytes
   bool stop_line = false, stop_body = false, stop_giving = false;
-  std::function<void()> when_line, when_done;
+  std::function<void()> when_connected, when_line, when_done;
   // What came.
   std::string head;
   std::string body;
@@ -44,7 +44,10 @@ struct Recorder final : TransferEvents {
 
   std::unique_ptr<Transfer> transfer;
 
-  void on_connected() override { ++connected; }
+  void on_connected() override {
+    ++connected;
+    if (when_connected) when_connected();
+  }
   bool on_line(std::string_view line) override {
     head.append(line);
     if (when_line) when_line();
