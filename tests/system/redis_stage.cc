@@ -258,6 +258,7 @@ void Relay::say(std::string bytes) {
   set(Mode::say);
   const std::lock_guard lock(mutex_);
   words_ = std::move(bytes);
+  said_ = false;
 }
 
 void Relay::accept() {
@@ -290,6 +291,7 @@ void Relay::carry_asks(Link& link) {
       if (mode_ == Mode::say) instead = words_;
     }
     if ((instead.empty() ? link.far : link.near).send(instead.empty() ? bytes : instead) == 0) break;
+    if (!instead.empty()) said_ = true;
   }
   link.near.shut_down(), link.far.shut_down();
 }

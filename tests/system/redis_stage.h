@@ -147,6 +147,7 @@ class Relay {
   void cut();
   /// Whatever is asked is answered so.
   void say(std::string bytes);
+  bool has_said() const { return said_; }
   /// How many connections there were.
   std::size_t connections() const { return connections_; }
 
@@ -170,6 +171,7 @@ class Relay {
   Mode mode_ = Mode::pass;
   Clock::duration delay_{};
   std::string words_;
+  std::atomic<bool> said_ = false;  // these
   std::atomic<std::size_t> connections_ = 0;
   std::list<Link> links_;
   bool stopping_ = false;
