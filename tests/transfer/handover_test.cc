@@ -40,6 +40,7 @@ class PromptOrigin {
   void answer_now(Framing framing, const std::string& body) {
     pollfd waiting{.fd = listening_.fd(), .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, 0) > 0) {
+      end_former();
       peer_ = listening_.accept();
       ++connections_;
       const int room = 1 << 20;
@@ -50,8 +51,17 @@ class PromptOrigin {
   }
 
  private:
+  /// A busy kernel may hold an answer up until the next request has gone over a connection of its own. Nobody shall
+  /// take the former one then, on which no answer would come.
+  void end_former() {
+    if (connections_ == 0) return;
+    peer_.shut_down();
+    former_.push_back(std::move(peer_));
+  }
+
   test::ListeningSocket listening_;
   test::Socket peer_{-1};
+  std::list<test::Socket> former_;
   int connections_ = 0;
 };
 
@@ -97,13 +107,12 @@ TEST_F(HandoverTest, what_comes_behind_an_answer_without_a_body_may_be_the_next_
   finish(two);
   EXPECT_EQ(two.result.failure, Failure::none) << two.result.details;
   EXPECT_EQ(two.body.size(), 60'000u);
-  EXPECT_EQ(origin.connections(), 1);
 }
 
 /// Requests to one origin, each begun in the call in which the one before ends, or when its end is told.
 class Chain {
  public:
-  using Start = std::function<void(const std::string& host, Recorder&)>;
+  using Start = std::function<void(const std::string& host, bool fresh, Recorder&)>;
   Chain(Start start, std::mt19937& random, int length) : start_(std::move(start)), random_(random), left_(length) {}
 
   void begin_next() {
@@ -116,19 +125,17 @@ class Chain {
     link.recorder.held = pick(2) > 0;
     link.recorder.hold_every = pick(2) > 0 ? 1 + pick(30'000) : 0;
     link.recorder.when_connected = [this, &link] { origin_.answer_now(link.framing, link.sent); };
-    link.recorder.when_done = [this, &link] {
-      if (&links_.back() == &link) begin_next();
-    };
+    link.recorder.when_done = [this, &link] { ended(link); };
     const bool has_connection = kept_;
     kept_ = link.framing != Framing::until_end;
-    start_(origin_.host(), link.recorder);
+    start_(origin_.host(), false, link.recorder);
     if (has_connection && link.ends_in_one_call() && pick(2) > 0) begin_next();
   }
 
   /// Some of what waits goes on.
   void go_on() {
     for (auto link = links_.begin(); link != links_.end();) {
-      if (link->recorder.done > 0) {
+      if (link->is_over) {
         judge(*link);
         link = links_.erase(link);
         continue;
@@ -144,6 +151,7 @@ class Chain {
     Recorder recorder;
     std::string sent;
     Framing framing{};
+    bool is_over = false;
 
     bool says_its_end() const { return framing == Framing::none || framing == Framing::length; }
     bool ends_in_one_call() const { return says_its_end() && sent.size() < 1000 && !recorder.held; }
@@ -151,6 +159,12 @@ class Chain {
 
   std::size_t pick(std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random_); }
 
+  void ended(Link& link) {
+    // The connection that it was about to take has just been ended by the origin.
+    if (link.recorder.result.failure == Failure::not_sent) return start_(origin_.host(), true, link.recorder);
+    link.is_over = true;
+    if (&links_.back() == &link) begin_next();
+  }
   void take_on(Link& link) {
     link.recorder.take_on();
     const bool ends_now = link.says_its_end() && link.recorder.head.ends_with("\r\n\r\n") && !link.recorder.held &&
@@ -176,9 +190,13 @@ class AnyHandover : public HandoverTest, public testing::WithParamInterface<unsi
 TEST_P(AnyHandover, whatever_is_paused_whenever_each_gets_its_own_answer_whole) {
   std::mt19937 random(GetParam());
   std::list<Chain> chains;
+  const auto begin = [this](const std::string& host, bool fresh, Recorder& recorder) {
+    Order asked = order("GET", host);
+    asked.fresh_connection = fresh;
+    start(std::move(asked), recorder);
+  };
   for (int i = 0; i < 6; ++i) {
-    chains.emplace_back([this](const std::string& host, Recorder& recorder) { start(order("GET", host), recorder); },
-                        random, 150);
+    chains.emplace_back(begin, random, 150);
     chains.back().begin_next();
   }
   loop::Timer going_on(run_.loop, [&] {
