@@ -57,16 +57,22 @@ class Patient {
     environment.push_back("TMPDIR=" + home_.path("tmp"));
     return home_.penstock({"doctor"}, environment);
   }
-  /// What is found fault with where there is an authority, and `curl` is a script: what it does when it is asked for
-  /// something, or for its version.
-  std::string blame_of_curl_that(const std::string& does, const std::string& as_version = "echo curl 1.2.3") {
+  /// There is an authority, and `curl` is a script: what it does when it is asked for something, or for its version.
+  void install_curl_that(const std::string& does, const std::string& as_version = "echo curl 1.2.3") {
     make_authority();
     const auto path =
         home_.write("bin/curl", "#!/bin/sh\nif [ $1 = --version ]; then " + as_version + "; else " + does + "; fi\n");
     ::chmod(path.c_str(), 0755);
+  }
+  /// What is found fault with.
+  std::string blame() {
     const auto ended = doctor();
     EXPECT_EQ(ended.code, 1);
     return ended.out;
+  }
+  std::string blame_of_curl_that(const std::string& does, const std::string& as_version = "echo curl 1.2.3") {
+    install_curl_that(does, as_version);
+    return blame();
   }
 
   const Home home_;
@@ -128,16 +134,17 @@ TEST_F(DoctorTest, is_not_content_with_an_answer_that_did_not_come_through_the_p
   EXPECT_THAT(out, HasSubstr("curl 1.2.3: does not ask the proxy"));
 }
 
-// Of those three each has a doctor of its own: they wait side by side.
+// Of those three each has a doctor of its own: they wait side by side. All scripts are written first: whoever starts a
+// program while another thread writes a script holds that open for a moment, and nobody may execute it then.
 TEST_F(DoctorTest, waits_for_no_program_longer_than_ten_seconds) {
   const auto began = test::MachineClock::now();
   Patient closing, silent;
-  auto of_closing = std::async(std::launch::async, [&] {
-    return closing.blame_of_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
-  });
-  auto of_silent =
-      std::async(std::launch::async, [&] { return silent.blame_of_curl_that("exit 1", silent.that_waits()); });
-  EXPECT_THAT(blame_of_curl_that(that_waits()), HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
+  closing.install_curl_that("echo waiting; exec /bin/sleep 600 >/dev/null 2>&1");
+  silent.install_curl_that("exit 1", silent.that_waits());
+  install_curl_that(that_waits());
+  auto of_closing = std::async(std::launch::async, [&] { return closing.blame(); });
+  auto of_silent = std::async(std::launch::async, [&] { return silent.blame(); });
+  EXPECT_THAT(blame(), HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"));
   EXPECT_TRUE(child_has_ended());
   EXPECT_THAT(of_closing.get(), HasSubstr("curl 1.2.3: no answer within 10 seconds\n    waiting\n"))
       << "though it closes its output";

@@ -138,11 +138,11 @@ TEST_F(RedisChange, by_what_an_ask_under_way_is_refused_does_not_refuse) {
 }
 
 TEST_F(RedisChange, two_changes_during_an_ask_are_one_after_the_other) {
-  const auto a = desk({named("gone", pacer(5'000)), pacer(10)});
+  const auto a = desk({named("gone", pacer(5'000)), pacer(2)});
   a->arrive(3);
   ASSERT_TRUE(took_off(*a, 1));
-  a->change({named("x", long_window(1'000)), pacer(10), named("y", long_window(1'000))});
-  a->change({pacer(10), named("y", long_window(1'000))});
+  a->change({named("x", long_window(1'000)), pacer(2), named("y", long_window(1'000))});
+  a->change({pacer(2), named("y", long_window(1'000))});
   ASSERT_TRUE(took_off(*a, 3));
   EXPECT_EQ(a->took_off()[1].limited_by, 0);
   EXPECT_THAT(a->notices(), IsEmpty());
