@@ -212,8 +212,8 @@ void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
   note(*socket);
 }
 
-/// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept. One that
-/// ends out of a pause says nothing more: by then its connection must be known to be its own.
+/// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept. Of a
+/// transfer that ends out of a pause it says nothing more, so whose connection it is must be noted at the pause.
 void Multi::Inside::turned_away(CURL* whose, Socket& socket) {
   Easy* easy = nullptr;
   curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
