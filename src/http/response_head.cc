@@ -60,8 +60,9 @@ bool ResponseHead::has_body(std::string_view method) const {
   return !has_length || content_length > 0;
 }
 
-ResponseHeadReader::ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim)
-    : max_bytes_(max_bytes), max_lines_(max_lines), max_interim_(max_interim) {}
+ResponseHeadReader::ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim,
+                                       std::size_t max_interim_bytes)
+    : max_bytes_(max_bytes), max_lines_(max_lines), max_interim_(max_interim), max_interim_bytes_(max_interim_bytes) {}
 
 ResponseHeadReader::Verdict ResponseHeadReader::on_line(std::string_view line) {
   bytes_ += line.size();
@@ -119,6 +120,10 @@ ResponseHeadReader::Verdict ResponseHeadReader::field_line(std::string_view line
 
 /// RFC 9112 5.2: a fold is a blank.
 ResponseHeadReader::Verdict ResponseHeadReader::folded_line(std::string_view line, Fields& fields) {
+  // libcurl copies a field anew for each fold of it.
+  if (++folds_ > max_lines_) {
+    return fail(Why::response_head_too_large, "the upstream's header section has too many folded lines");
+  }
   if (fields.empty()) return fail(Why::protocol_error, "the upstream's first field line begins with a blank");
   if (frames(fields[fields.size() - 1].name)) return fail(Why::protocol_error, kDisputedFraming);
   const std::string_view more = trim(line);
@@ -129,22 +134,27 @@ ResponseHeadReader::Verdict ResponseHeadReader::folded_line(std::string_view lin
 }
 
 ResponseHeadReader::Verdict ResponseHeadReader::end_of_head() {
-  bytes_ = 0;
+  const std::size_t bytes = std::exchange(bytes_, 0);
+  folds_ = 0;
   if (count_nominations(head_.fields) > kMostNominations) {
     return fail(Why::protocol_error, "the upstream nominates more than 32 fields in Connection");
   }
-  if (head_.status < 200) return end_of_interim();
+  if (head_.status < 200) return end_of_interim(bytes);
   if (head_.status == 407)
     return fail(Why::protocol_error, "the upstream asks for credentials as if it were the proxy");
   section_ = Section::trailers;
   return judge_framing();
 }
 
-ResponseHeadReader::Verdict ResponseHeadReader::end_of_interim() {
+ResponseHeadReader::Verdict ResponseHeadReader::end_of_interim(std::size_t bytes) {
   if (head_.status == 101 && may_switch_) return Verdict::switched;
   if (head_.status == 101) return fail(Why::upgrade_failed, "the upstream switched protocols, which nobody asked for");
   if (++interims_ > max_interim_) {
     return fail(Why::response_head_too_large, "the upstream sent too many interim responses");
+  }
+  interim_bytes_ += bytes;
+  if (interim_bytes_ > max_interim_bytes_) {
+    return fail(Why::response_head_too_large, "the upstream's interim responses are too large together");
   }
   section_ = Section::status;
   return Verdict::interim;

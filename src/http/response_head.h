@@ -37,8 +37,10 @@ class ResponseHeadReader {
     bad,       ///< see why(): answer 502
   };
 
-  /// `max_bytes` and `max_lines` cap each section; `max_interim` the number of 1xx heads.
-  ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim = 100);
+  /// `max_bytes` and `max_lines` cap each section, `max_interim` the number of 1xx heads, `max_interim_bytes` all of
+  /// them together. Folded lines count, too.
+  ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim = 100,
+                     std::size_t max_interim_bytes = 256 * 1024);
 
   /// Another protocol was asked for. Without this a 101 is bad.
   void let_switch() { may_switch_ = true; }
@@ -57,15 +59,15 @@ class ResponseHeadReader {
   Verdict field_line(std::string_view line, Fields& fields);
   Verdict folded_line(std::string_view line, Fields& fields);
   Verdict end_of_head();
-  Verdict end_of_interim();
+  Verdict end_of_interim(std::size_t bytes);
   Verdict judge_framing();
 
   ResponseHead head_;
   Fields trailers_;
   std::string details_;
-  std::size_t max_bytes_, max_lines_, max_interim_;
-  std::size_t bytes_ = 0;  // of the section under way
-  std::size_t interims_ = 0;
+  std::size_t max_bytes_, max_lines_, max_interim_, max_interim_bytes_;
+  std::size_t bytes_ = 0, folds_ = 0;  // of the section under way
+  std::size_t interims_ = 0, interim_bytes_ = 0;
   bool may_switch_ = false;
   Why why_{};
   enum class Section : std::uint8_t { status, fields, trailers } section_ = Section::status;

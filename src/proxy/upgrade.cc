@@ -66,8 +66,17 @@ void Upgrade::read_head(std::string_view bytes) {
     }
   }
   if (lines_.kept() > Answering::kHeadBytes) {
-    fail(http::Why::response_head_too_large, "the upstream's header section is too large");
+    return fail(http::Why::response_head_too_large, "the upstream's header section is too large");
   }
+  wait_for_room();
+}
+
+/// What one read brought is passed on whole; whether there is room is asked before the next.
+void Upgrade::wait_for_room() {
+  if (exchange_.requester.has_room()) return;
+  answer_.wait_for_client();
+  moved_ = services_.loop.now();
+  upstream_->read_off();
 }
 
 void Upgrade::switch_protocols(std::string_view behind) {
@@ -92,26 +101,19 @@ void Upgrade::pass_head() {
   decoder_.emplace(answer_.reader(), exchange_.head.method);
 }
 
-/// What one read brought is passed on whole; whether there is room is asked before the next.
 void Upgrade::read_body(std::string_view bytes) {
   using State = http::BodyDecoder::State;
-  State state;
-  std::string_view piece;
-  while ((state = decoder_->next(bytes, piece)) == State::piece) {
-    answer_.pass_body(piece);
-  }
+  const State state = answer_.pass_encoded(*decoder_, bytes);
   moved_ = services_.loop.now();
   if (state == State::whole) return answer_.complete();
   if (state == State::bad) return fail(decoder_->why(), decoder_->details());
   keep_own_time();
-  if (exchange_.requester.has_room()) return;
-  answer_.wait_for_client();
-  upstream_->read_off();
+  wait_for_room();
 }
 
 void Upgrade::resume() {
   if (!answer_.resume()) return;
-  moved_ = services_.loop.now();
+  moved_ = sent_ = services_.loop.now();  // where there is no answer yet, it could not be heard meanwhile
   upstream_->read_on();
 }
 
@@ -158,8 +160,9 @@ void Upgrade::keep_own_time() {
 
 std::int64_t Upgrade::deadline() const {
   const auto& timeouts = exchange_.destination->settings.timeouts;
-  const auto patience = (answered() ? timeouts.idle : timeouts.first_byte).count();
-  const auto since = answered() ? moved_ : sent_;
+  const bool moves = answered() || answer_.waits_for_client();
+  const auto patience = (moves ? timeouts.idle : timeouts.first_byte).count();
+  const auto since = moves ? moved_ : sent_;
   return std::min(total_deadline(exchange_), patience > 0 ? since + patience : kNever);
 }
 
@@ -167,7 +170,7 @@ void Upgrade::on_time() {
   const std::int64_t now = services_.loop.now();
   if (now < deadline()) return keep_own_time();
   if (now >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
-  if (answered()) return client_or_upstream_is_idle();
+  if (answered() || answer_.waits_for_client()) return client_or_upstream_is_idle();
   fail(http::Why::response_timeout,
        "no answer within " + seconds(exchange_.destination->settings.timeouts.first_byte) + " (timeouts.firstByte)");
 }

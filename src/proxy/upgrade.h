@@ -51,6 +51,7 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
 
   std::string head() const;
   void read_head(std::string_view bytes);
+  void wait_for_room();
   void read_body(std::string_view bytes);
   void pass_head();
   void switch_protocols(std::string_view behind);

@@ -177,7 +177,7 @@ class Client final : http::RequestSink {
     const auto& admission = stage().admission;
     if (head_.method == "CONNECT" && !outside_) open();
     http::Target target;
-    const auto admitted = admission.judge(head_, outside_ ? &*outside_ : nullptr, target);
+    const auto admitted = admission.judge(head_, outside_ ? &*outside_ : nullptr, target, {});
     if (!admitted) return note_refusal("admission", admitted.error());
     const auto max_wait = admitted->steering.max_wait.value_or(Duration{-1}).count();
     transcript_ += "to " + target.scheme + " " + target.authority() + target.resource + " of " +

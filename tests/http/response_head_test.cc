@@ -229,6 +229,21 @@ TEST(ResponseCaps, begin_anew_with_each_section) {
   EXPECT_EQ(feed(reader, {"T: " + std::string(60, 'x') + "\r\n"}), Verdict::more);
 }
 
+TEST(ResponseCaps, count_all_interim_heads_together) {
+  const std::vector<std::string> interim = {"HTTP/1.1 103 x\r\n", "X: " + std::string(60, 'x') + "\r\n", "\r\n"};
+  ResponseHeadReader reader(100, kLines, 100, 3 * 83);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(feed(reader, interim), Verdict::interim);
+  EXPECT_EQ(feed(reader, interim), Verdict::bad);
+  EXPECT_EQ(reader.why(), Why::response_head_too_large);
+}
+
+TEST(ResponseCaps, count_folded_lines_as_lines) {
+  ResponseHeadReader reader(kBytes, 3);
+  EXPECT_EQ(feed(reader, {"HTTP/1.1 200 OK\r\n", "A: 1\r\n", " 2\r\n", " 3\r\n", " 4\r\n"}), Verdict::more);
+  EXPECT_EQ(reader.on_line(" 5\r\n"), Verdict::bad);
+  EXPECT_EQ(reader.why(), Why::response_head_too_large);
+}
+
 TEST(ResponseCaps, hold_against_a_fold_without_end) {
   ResponseHeadReader reader(1000, kLines);
   reader.on_line("HTTP/1.1 200 OK\r\n");

@@ -266,6 +266,30 @@ TEST_P(Upgrading, fails_as_other_requests_do) {
   EXPECT_TRUE(stage.await_rest());
 }
 
+TEST_P(Upgrading, by_interim_answers_without_end_is_a_bad_gateway_that_cost_little) {
+  Switching stage(GetParam());
+  std::string interim = "HTTP/1.1 103 Early Hints\r\n";
+  for (int i = 0; i < 200; ++i) interim += "Link: <" + std::string(1000, 'x') + ">\r\n";
+  interim += "\r\n";
+  const std::size_t before = stage.daemon.resident_kib();
+  constexpr int kRequests = 20;
+  std::vector<std::unique_ptr<Near>> clients;  // which read nothing for now
+  for (int i = 0; i < kRequests; ++i) {
+    clients.push_back(stage.ask());
+    const auto upstream = stage.caller();
+    upstream->reader.head();
+    int said = 0;
+    while (said < 100 && upstream->send(interim)) ++said;
+    EXPECT_LT(said, 100);
+  }
+  EXPECT_LT(stage.daemon.resident_kib(), before + kRequests * 1024 + slack_kib());
+  for (const auto& client : clients) {
+    Reply reply = client->reply();
+    while (reply.status == 103) reply = client->reply();
+    EXPECT_EQ(reply.status, 502);
+  }
+}
+
 TEST_P(Upgrading, ends_when_the_client_leaves) {
   Switching stage(GetParam());
   auto client = stage.ask();
