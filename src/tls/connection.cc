@@ -11,6 +11,8 @@
 
 #include <cerrno>
 
+#include "tls/bounds.h"
+
 namespace penstock::tls {
 
 namespace {
@@ -51,6 +53,7 @@ class Lent {
 }  // namespace
 
 void harden(void* ssl_ctx) {
+  bound_costs(static_cast<SSL_CTX*>(ssl_ctx));
   SSL_CTX_set_keylog_callback(static_cast<SSL_CTX*>(ssl_ctx), nullptr);
   SSL_CTX_clear_options(static_cast<SSL_CTX*>(ssl_ctx), SSL_OP_IGNORE_UNEXPECTED_EOF);
 }
@@ -96,7 +99,8 @@ bool Connection::speaks_unasked(int fd) const {
   const int count = SSL_peek(ssl, &byte, 1);
   const bool silent = count <= 0 && SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ;
   ERR_clear_error();
-  return !silent || SSL_in_init(ssl) == 1;  // a new handshake is more than nothing
+  // A new handshake is more than nothing, and so is what never ends.
+  return !silent || SSL_in_init(ssl) == 1 || has_chattered(ssl);
 }
 
 }  // namespace penstock::tls

@@ -6,8 +6,8 @@
 
 namespace penstock::tls {
 
-/// Puts right what libcurl gives an `SSL_CTX*`: keys are written nowhere, whatever SSLKEYLOGFILE says, and an end
-/// without a good-bye is not taken for one.
+/// Puts right what libcurl gives an `SSL_CTX*`: a peer's cost is bounded, keys are written nowhere, whatever
+/// SSLKEYLOGFILE says, and an end without a good-bye is not taken for one.
 void harden(void* ssl_ctx);
 
 /// Beside libcurl's `SSL*`, which may go first: what is known of the connection stays known.

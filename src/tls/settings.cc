@@ -4,6 +4,8 @@
 
 #include <openssl/ssl.h>
 
+#include "tls/bounds.h"
+
 namespace penstock::tls {
 
 void SslDeleter::operator()(ssl_ctx_st* made) const { SSL_CTX_free(made); }
@@ -13,6 +15,7 @@ Settings make_settings(const ssl_method_st* side) {
   Settings made(SSL_CTX_new(side));
   SSL_CTX_set_min_proto_version(made.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(made.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  bound_costs(made.get());
   SSL_CTX_set_mode(made.get(), SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(made.get(), SSL_SESS_CACHE_OFF);
   return made;

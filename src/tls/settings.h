@@ -21,7 +21,8 @@ using Settings = std::unique_ptr<ssl_ctx_st, SslDeleter>;
 /// The one protocol that is spoken inside, as ALPN has it on the wire.
 inline constexpr std::string_view kHttp1 = "\x08http/1.1";
 
-/// At least TLS 1.2, no renegotiation, no compression, sessions nowhere kept; little memory for connections at rest.
+/// Bounded in cost; at least TLS 1.2, no renegotiation, no compression, sessions nowhere kept; little memory for
+/// connections at rest.
 Settings make_settings(const ssl_method_st* side);
 
 /// Of a key: nobody is there to type it.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tls/bounds.h"
 #include "tls/wording.h"
 
 namespace penstock::tls {
@@ -20,9 +21,8 @@ namespace {
 constexpr std::size_t kOneRead = 64 * 1024;
 constexpr std::size_t kRecord = 16 * 1024;
 constexpr std::size_t kLongestHandshake = 64 * 1024;
-constexpr std::size_t kMostChatter = 256;     // records
-constexpr unsigned char kOfApplication = 23;  // the type of records that carry something
-constexpr std::size_t kRecordExtra = 64;      // at most what encryption adds to a record
+constexpr int kChatterATurn = 16;         // records that carry nothing; new keys take some 20 µs each
+constexpr std::size_t kRecordExtra = 64;  // at most what encryption adds to a record
 
 std::string last_error() {
   std::array<char, 256> text{};
@@ -36,7 +36,6 @@ struct Stream::Bio {
 
   static int read(BIO* bio, char* room, int space) {
     auto& offered = of(bio).offered_;
-    if (of(bio).chatters()) offered = {};
     const std::size_t size = std::min(offered.size(), static_cast<std::size_t>(space));
     BIO_clear_retry_flags(bio);
     if (size == 0) BIO_set_retry_read(bio);
@@ -49,13 +48,6 @@ struct Stream::Bio {
   static int write(BIO* bio, const char* bytes, int size) {
     of(bio).sealed_.append(bytes, static_cast<std::size_t>(size));
     return size;
-  }
-
-  /// Records that carry nothing for us: each may have OpenSSL answer, and none is told to us otherwise.
-  static void watch(int sent, int, int type, const void* bytes, std::size_t size, SSL*, void* stream) {
-    const bool told = type == SSL3_RT_HEADER || type == SSL3_RT_INNER_CONTENT_TYPE;
-    if (sent == 1 || !told || size == 0) return;
-    if (*static_cast<const unsigned char*>(bytes) != kOfApplication) ++static_cast<Stream*>(stream)->chatter_;
   }
 
   static BIO* make(Stream& stream) {
@@ -74,12 +66,13 @@ struct Stream::Bio {
 };
 
 Stream::Stream(loop::Loop& loop, Ssl ssl)
-    : ssl_(std::move(ssl)), turn_end_(loop, [this] { end_turn(); }), serves_(SSL_is_server(ssl_.get()) == 1) {
+    : loop_(loop),
+      ssl_(std::move(ssl)),
+      turn_end_(loop, [this] { end_turn(); }),
+      breath_(loop, [this] { breathe(); }),
+      serves_(SSL_is_server(ssl_.get()) == 1) {
   BIO* bio = Bio::make(*this);
   SSL_set_bio(ssl_.get(), bio, bio);
-  if (!serves_) return;
-  SSL_set_msg_callback(ssl_.get(), &Bio::watch);
-  SSL_set_msg_callback_arg(ssl_.get(), this);
 }
 
 Stream::~Stream() = default;
@@ -122,10 +115,6 @@ void Stream::keep_unread() {
   unread_ = std::string(std::exchange(offered_, {}));
 }
 
-/// Of new keys or handshakes a client may want a few in a connection's life. Who wants one after the other has us
-/// answer them without end, and reads none.
-bool Stream::chatters() const { return chatter_ > kMostChatter; }
-
 /// A client whom we know nothing of must not have us keep what it likes. What it says right behind its handshake is
 /// not taken for it.
 bool Stream::is_no_handshake(std::size_t taken) {
@@ -160,34 +149,64 @@ void Stream::shake_hands() {
 /// Says one thing only, for that may be the end of this stream; what else there is comes at the turn's end.
 void Stream::read() {
   std::array<char, kOneRead> room;
-  std::size_t size = 0;
-  int taken = 1;
   ERR_clear_error();
-  while (size < room.size() && taken > 0) {
-    taken = SSL_read(ssl_.get(), room.data() + size, static_cast<int>(room.size() - size));
-    if (taken > 0) size += static_cast<std::size_t>(taken);
-  }
-  const int error = taken > 0 ? SSL_ERROR_NONE : chatters() ? SSL_ERROR_SYSCALL : SSL_get_error(ssl_.get(), taken);
+  int error = SSL_ERROR_NONE;
+  const std::size_t size = decrypt(room, error);
   if (error != SSL_ERROR_NONE && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_ZERO_RETURN) note_failure(error);
+  const bool chatters = error == SSL_ERROR_WANT_READ && !offered_.empty();
   deliver();
   keep_unread();
-  const bool hungry = error == SSL_ERROR_WANT_READ && !inner_ended_;
+  const bool hungry = error == SSL_ERROR_WANT_READ && !chatters && !inner_ended_;
   more_ = !hungry;
-  if (size > 0) {
-    if (more_) turn_end_.ask();
-    return events_->on_read({room.data(), size});
-  }
-  if (hungry) return;
+  if (chatters) take_breath();
+  if (size > 0 && more_ && !chatters) turn_end_.ask();
+  if (size > 0) return events_->on_read({room.data(), size});
+  if (hungry || chatters) return;
   error == SSL_ERROR_ZERO_RETURN ? ended() : gone();
+}
+
+/// As much as there is room for. OpenSSL wants more to read although there is more only behind a record that carries
+/// nothing for us: of these only so many are taken.
+std::size_t Stream::decrypt(std::span<char> room, int& error) {
+  std::size_t size = 0;
+  for (int chatter = 0; size < room.size() && error == SSL_ERROR_NONE;) {
+    const int taken = SSL_read(ssl_.get(), room.data() + size, static_cast<int>(room.size() - size));
+    if (taken > 0) {
+      size += static_cast<std::size_t>(taken);
+      continue;
+    }
+    error = SSL_get_error(ssl_.get(), taken);
+    if (error == SSL_ERROR_WANT_READ && !offered_.empty() && ++chatter < kChatterATurn) error = SSL_ERROR_NONE;
+  }
+  return size;
+}
+
+/// The rest is for the next turn, and no more is taken from the peer until then.
+void Stream::take_breath() {
+  inner_->read_off();
+  breath_.start(loop_.now());
+}
+
+void Stream::breathe() {
+  if (!reading_) return;
+  inner_->read_on();
+  end_turn();
 }
 
 void Stream::note_failure(int error) {
   if (failure_ != loop::DialFailure::none) return;
+  if (has_chattered(ssl_.get())) return note_chatter();
   if (serves_) return note_failure_of_client(error);
   const long verdict = SSL_get_verify_result(ssl_.get());
   const bool distrusted = verdict != X509_V_OK;
   failure_ = distrusted ? loop::DialFailure::certificate : loop::DialFailure::handshake;
   words_ = distrusted ? wrong_certificate(verdict) : failed_handshake(error == SSL_ERROR_SSL ? last_error() : "");
+  ERR_clear_error();
+}
+
+void Stream::note_chatter() {
+  failure_ = loop::DialFailure::handshake;
+  words_ = "it sends TLS records without end that carry nothing";
   ERR_clear_error();
 }
 
@@ -213,6 +232,7 @@ void Stream::gone() {
   gone_ = true;
   reading_ = more_ = false;
   turn_end_.cancel();
+  breath_.stop();
   inner_->read_off();
   events_->on_gone();
 }

@@ -4,12 +4,15 @@
 // just ends was cut, and is gone.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "loop/loop.h"
 #include "loop/stream.h"
+#include "loop/timer.h"
 #include "loop/turn_end.h"
 #include "penstock/config.h"
 #include "tls/authority.h"
@@ -55,8 +58,10 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
 
   void shake_hands();
   bool is_no_handshake(std::size_t taken);
-  bool chatters() const;
   void read();
+  std::size_t decrypt(std::span<char> room, int& error);
+  void take_breath();
+  void breathe();
   void keep_unread();
   void inner_has_ended();
   void end_turn();
@@ -65,19 +70,21 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   bool deliver();
   void note_failure(int error);
   void note_failure_of_client(int error);
+  void note_chatter();
   void ended();
   void gone();
 
+  loop::Loop& loop_;
   Ssl ssl_;
   std::unique_ptr<loop::Stream> inner_;
   loop::TurnEnd turn_end_;
+  loop::Timer breath_;        // of the loop, while the peer says much that carries nothing
   std::string_view offered_;  // encrypted, to be taken by OpenSSL in this call
   std::string unread_;        // what it has not taken
   std::string sealed_;        // encrypted by OpenSSL in this call
   std::string words_;         // of what went wrong
   loop::DialFailure failure_ = loop::DialFailure::none;
-  std::size_t shaken_ = 0;   // bytes of the handshake
-  std::size_t chatter_ = 0;  // records from a client that were not application data
+  std::size_t shaken_ = 0;  // bytes of the handshake
   const bool serves_;
   bool answered_ = false;  // something was sent
   bool connected_ = false;

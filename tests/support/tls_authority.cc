@@ -19,7 +19,11 @@ constexpr long kDay = 24 * 3600;
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
-Key new_key() { return {EVP_EC_gen("P-256"), &EVP_PKEY_free}; }
+Key new_key(const std::string& kind = "P-256") {
+  const std::string rsa = "RSA-";
+  EVP_PKEY* made = kind.starts_with(rsa) ? EVP_RSA_gen(std::stoul(kind.substr(rsa.size()))) : EVP_EC_gen(kind.c_str());
+  return {made, &EVP_PKEY_free};
+}
 
 struct Signer {
   X509* certificate;  // nothing: the certificate itself
@@ -117,7 +121,7 @@ const std::string& Authority::key_file() const { return inside_->key_file; }
 const std::string& Authority::folder() const { return inside_->folder; }
 
 Issued Authority::issue(const Wanted& wanted) {
-  const Key key = new_key();
+  const Key key = new_key(wanted.key);
   const long from = wanted.not_yet ? kDay : -30 * kDay, to = wanted.expired ? -kDay : 30 * kDay;
   const Certificate made = blank(key.get(), wanted.common_name, from, to);
   const Signer signer =

@@ -13,6 +13,7 @@ namespace penstock::test {
 struct Wanted {
   std::vector<std::string> names{"good.test", "localhost"};
   std::vector<std::string> addresses{"127.0.0.1"};
+  std::string key = "P-256";  ///< the name of a curve, or RSA and its bits: RSA-4096
   std::string common_name = "a certificate of the tests";
   bool expired = false;      ///< since yesterday
   bool not_yet = false;      ///< valid from tomorrow

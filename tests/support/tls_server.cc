@@ -134,7 +134,14 @@ TlsServer::TlsServer(const Issued& shown, TlsOptions options) : inside_(std::mak
   SSL_CTX* ssl = inside_->ssl;
   const auto& how = inside_->options;
   if (how.most < 12) SSL_CTX_set_security_level(ssl, 0);  // OpenSSL 3 speaks the old ones below all security only
-  SSL_CTX_set_min_proto_version(ssl, TLS1_VERSION);
+  SSL_CTX_set_min_proto_version(ssl, tls_version(how.least));
+  if (!how.ciphers.empty()) {
+    EXPECT_EQ(SSL_CTX_set_cipher_list(ssl, how.ciphers.c_str()), 1);
+  }
+  if (!how.groups.empty()) {
+    EXPECT_EQ(SSL_CTX_set1_groups_list(ssl, how.groups.c_str()), 1);
+  }
+  SSL_CTX_set_dh_auto(ssl, 1);
   SSL_CTX_set_max_proto_version(ssl, tls_version(how.most));
   SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_num_tickets(ssl, how.tickets);

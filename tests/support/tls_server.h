@@ -17,6 +17,9 @@ struct TlsOptions {
   std::string client_ca{};  ///< clients must show a certificate below this one; empty: they need none
   std::string alpn{};       ///< the one protocol that it takes where it is offered; empty: it does not choose
   int most = 13;            ///< the highest version: 10, 11, 12 or 13
+  int least = 10;           ///< and the lowest
+  std::string ciphers{};    ///< below 1.3, as OpenSSL spells them; empty: its own choice
+  std::string groups{};     ///< of the key exchange, likewise
   std::size_t tickets = 2;  ///< of TLS 1.3, right after the handshake; Layer::speak_aside() sends another
 };
 

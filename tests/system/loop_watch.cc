@@ -114,6 +114,12 @@ LoopWatch::Turns LoopWatch::so_far() const {
   return {.page = std::move(page), .ran = ran, .waited = waited + stolen_from_a_processor()};
 }
 
+Clock::duration LoopWatch::waited() const {
+  const double here = ran_and_waited("/proc/thread-self").second;
+  const std::chrono::duration<double> all(ran_and_waited(thread_of_loop_).second + stolen_from_a_processor() + here);
+  return std::chrono::duration_cast<Clock::duration>(all);
+}
+
 // The machine explains late turns in two ways, which overlap: the system tells how long it let this thread wait, and
 // the measure how long it let others wait.
 void LoopWatch::expect_in_time(double bound) const {

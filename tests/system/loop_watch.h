@@ -19,6 +19,8 @@ class LoopWatch {
   void expect_quick_turns() const { expect_in_time(is_sanitized() ? kStall : kSlow); }
   /// The same of a quarter of a second, for a program that serves a crowd which keeps this machine busy.
   void expect_no_stall() const { expect_in_time(kStall); }
+  /// For how long this machine has let the loop wait for a processor so far, and the thread that asks.
+  Clock::duration waited() const;
 
  private:
   static constexpr double kSlow = 0.05, kStall = 0.25;  // bounds of buckets

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judge of what hostile peers do to others: a client beside them, whose requests take as long as ever, and the
+// program's memory, loop and health meanwhile.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "system/loop_watch.h"
+#include "system/stage.h"
+
+namespace penstock::trial {
+
+/// Hostile peers come in two crowds, the second on top of the first: beside few of them nobody waits, and each of many
+/// costs a MiB at most.
+inline constexpr int kFew = 4, kMany = 50;
+
+class Beside {
+ public:
+  /// Before they come. `origin` answers plain requests at once.
+  Beside(const Daemon& daemon, const Origin& origin);
+
+  /// Asks one request after the other until `done`. Beside a few `peers` none takes 50 ms more than this machine was
+  /// late, or let the two wait for a processor, and the loop keeps its turns below that; many who come at the same
+  /// moment may hold it for as long as expect_no_stall() has. Beside any number the program does not grow by more than a
+  /// MiB for each, and it is healthy.
+  void ask_until(int peers, const std::function<bool()>& done);
+
+ private:
+  void ask(bool soon);
+
+  const Daemon& daemon_;
+  const LoopWatch loop_;
+  Client client_;
+  const std::string request_;
+  std::size_t memory_ = 0;
+};
+
+}  // namespace penstock::trial
