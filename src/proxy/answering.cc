@@ -42,6 +42,26 @@ void Answering::pass_body(std::string_view bytes) {
   exchange_.requester.answer_body(bytes);
 }
 
+/// Small chunks are passed on as one: each takes more to pass on than to copy.
+http::BodyDecoder::State Answering::pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes) {
+  using State = http::BodyDecoder::State;
+  constexpr std::size_t kSmall = 1024;
+  std::string gathered;
+  std::string_view piece;
+  State state;
+  while ((state = decoder.next(bytes, piece)) == State::piece) {
+    if (piece.size() < kSmall) {
+      gathered.append(piece);
+      continue;
+    }
+    if (!gathered.empty()) pass_body(gathered);
+    gathered.clear();
+    pass_body(piece);
+  }
+  if (!gathered.empty()) pass_body(gathered);
+  return state;
+}
+
 void Answering::complete() {
   exchange_.requester.answer_end(http::trailer_fields(reader_.trailers()));
   dispatcher_.completed(exchange_);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "http/body_decoder.h"
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "penstock/event.h"
@@ -32,6 +33,8 @@ class Answering {
   void pass_interim();
   void pass_head();
   void pass_body(std::string_view bytes);
+  /// The same of bytes as they stand on the wire; what follows a whole body is left in `bytes`.
+  http::BodyDecoder::State pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes);
   /// A 101 counts as the final head: what comes behind it is no answer.
   void note_switch() { answered_ = true; }
 

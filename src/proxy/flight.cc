@@ -180,6 +180,7 @@ void Flight::pass_head() {
   go_ahead_at_ = 0;
   moved_ = services_.loop.now();
   answer_.pass_head();
+  if (answer_.head().chunked) chunks_.emplace(answer_.reader(), exchange_.head.method);
   if (sent_ == 0) turn_end_.ask();
   keep_time();
 }
@@ -195,8 +196,18 @@ Flight::Taken Flight::on_body(std::string_view bytes) {
     return Taken::none;
   }
   this_turn_ += bytes.size();
-  answer_.pass_body(bytes);
   turn_end_.ask();
+  if (chunks_) return pass_chunks(bytes);
+  answer_.pass_body(bytes);
+  return Taken::all;
+}
+
+/// libcurl, which takes chunks apart more leniently than the grammar has them, only finds their end.
+Flight::Taken Flight::pass_chunks(std::string_view bytes) {
+  chunks_state_ = answer_.pass_encoded(*chunks_, bytes);
+  if (chunks_state_ == http::BodyDecoder::State::bad) return Taken::stop;
+  // What is behind the end was not asked for: it must not be taken for the answer to what is asked next.
+  if (!bytes.empty()) transfer_->end_connection();
   return Taken::all;
 }
 
@@ -225,7 +236,9 @@ bool Flight::answer_says_its_end() const { return answer_.head().has_length || a
 
 bool Flight::answer_is_whole() const {
   const auto& head = answer_.head();
-  return !head.has_body(exchange_.head.method) || (head.has_length && answer_.bytes() == head.content_length);
+  if (!head.has_body(exchange_.head.method)) return true;
+  if (chunks_) return chunks_state_ == http::BodyDecoder::State::whole;
+  return head.has_length && answer_.bytes() == head.content_length;
 }
 
 void Flight::on_done(const transfer::Result& result) {
@@ -234,7 +247,8 @@ void Flight::on_done(const transfer::Result& result) {
     return fail(http::Why::response_incomplete, "the answer was cut off");
   }
   // libcurl may fail on the rest of an upload after an answer that is complete.
-  const bool sound = result.failure == transfer::Failure::none || (!bad_head_ && answer_is_whole());
+  const bool ended = result.failure == transfer::Failure::none && !chunks_;
+  const bool sound = ended || (!bad_head_ && answer_is_whole());
   if (answered() && sound) return answer_.complete();
   const bool stale = result.failure == transfer::Failure::stale_connection && exchange_.repeatable();
   const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sent_again;
@@ -244,6 +258,7 @@ void Flight::on_done(const transfer::Result& result) {
 
 void Flight::failed(const transfer::Result& result) {
   if (bad_head_) return fail(answer_.reader().why(), answer_.reader().details());
+  if (chunks_state_ == http::BodyDecoder::State::bad) return fail(chunks_->why(), chunks_->details());
   if (answer_.has_begun() && !answered() && connection_ended(result.failure)) {
     return fail(http::Why::response_incomplete, "the answer ended within its head");
   }

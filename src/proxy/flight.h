@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "http/body_decoder.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "loop/turn_end.h"
@@ -49,6 +51,7 @@ class Flight final : public Journey, public transfer::TransferEvents {
   transfer::Pool& connections(transfer::Order& order) const;
   void pass_interim();
   void pass_head();
+  Taken pass_chunks(std::string_view bytes);
   bool answer_is_whole() const;
   bool answer_says_its_end() const;
   void body_sent();
@@ -79,6 +82,8 @@ class Flight final : public Journey, public transfer::TransferEvents {
   std::uint64_t bytes_out_ = 0;
   bool connected_ = false;
   bool bad_head_ = false;
+  std::optional<http::BodyDecoder> chunks_;  // where the answer comes in chunks
+  http::BodyDecoder::State chunks_state_ = http::BodyDecoder::State::more;
   std::unique_ptr<transfer::Transfer> transfer_;  // last: it is cancelled before what its events use goes
 };
 

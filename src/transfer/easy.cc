@@ -80,6 +80,7 @@ void Easy::set_fixed_options() {
   set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
+  set(CURLOPT_HTTP_TRANSFER_DECODING, 0L);  // it would read on and on while there is nothing to hand out
   set(CURLOPT_KEEP_SENDING_ON_ERROR, 0L);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);

@@ -49,9 +49,9 @@ class TransferEvents {
 
   /// A connection stands and the request is about to be sent.
   virtual void on_connected() = 0;
-  /// A line of the head as it came, 1xx heads and trailers included. False: stop.
+  /// A line of the head as it came, 1xx heads included. False: stop.
   virtual bool on_line(std::string_view line) = 0;
-  /// Body bytes, chunks decoded.
+  /// Body bytes as they came, chunks with their sizes and trailers: at least once for each that are read.
   virtual Taken on_body(std::string_view bytes) = 0;
   /// Body bytes for the upstream: `size` of at most `room`.
   virtual Given give_body(char* room, std::size_t space, std::size_t& size) = 0;

