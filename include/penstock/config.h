@@ -135,6 +135,7 @@ struct TlsConfig {
 /// What one upstream is held to. What stands below `https` cannot be set in `defaults` of a file.
 struct UpstreamSettings {
   int max_concurrent = 64;  ///< in flight from this process, at least 1
+  int max_weight = 1000;    ///< the most that one request may cost (400), 1 to 1 000 000
   QueueConfig queue;
   TimeoutConfig timeouts;
   Https https = Https::tunnel;
@@ -204,6 +205,9 @@ struct CapsConfig {
 struct AccessConfig {
   std::vector<std::string> clients{"loopback"};
   std::string users;  ///< an htpasswd file (bcrypt, SHA-512): clients must be one of these; empty: whoever they are
+  /// Networks whose `Penstock-Max-Wait` and `Penstock-Weight` count; of all others these fields are dropped. Nothing
+  /// said: all of `clients`.
+  std::optional<std::vector<std::string>> steering;
   /// Special addresses (loopback, private, link-local, …) that may be dialled. Nothing said: loopback, as long as
   /// every listener is on loopback; otherwise none.
   std::optional<std::vector<std::string>> allow;

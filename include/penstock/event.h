@@ -48,6 +48,7 @@ struct Event {
   std::string_view method;
   std::string_view host;
   std::string_view path;               ///< no query, no userinfo; empty for a tunnel
+  int weight = 1;                      ///< units of each limit that it costs
   std::string_view upgrade;            ///< the protocols that it asks to change to: `websocket`; empty: none
   bool tunnel = false;                 ///< a CONNECT; or, once it has landed, a request that was answered 101
   std::size_t pending = 0;             ///< of this upstream, after what happened

@@ -28,18 +28,28 @@ std::vector<Address> all_of(const std::vector<std::string>& texts) {
   return addresses;
 }
 
+std::vector<Network> networks_of(const std::vector<std::string>& texts) {
+  std::vector<Network> all;
+  for (const auto& text : texts) {
+    if (const auto networks = parse_networks(text)) all.insert(all.end(), networks->begin(), networks->end());
+  }
+  return all;
+}
+
 }  // namespace
 
 Verdict::Verdict(const Config& config, const std::vector<Endpoint>& own, const std::vector<Endpoint>& closed,
                  const std::vector<std::string>& here)
-    : deny_(config.access.deny), here_(all_of(here)), own_(addresses_of(own)), closed_(addresses_of(closed)) {
+    : clients_(networks_of(config.access.clients)),
+      deny_(config.access.deny),
+      here_(all_of(here)),
+      own_(addresses_of(own)),
+      closed_(addresses_of(closed)) {
   const bool all_loopback = std::all_of(own_.begin(), own_.end(), [](const auto& o) { return is_loopback(o.first); });
   const std::vector<std::string> usual =
       all_loopback ? std::vector<std::string>{"loopback"} : std::vector<std::string>{};
   allow_ = Rules(config.access.allow.value_or(usual));
-  for (const auto& text : config.access.clients) {
-    if (const auto networks = parse_networks(text)) clients_.insert(clients_.end(), networks->begin(), networks->end());
-  }
+  if (config.access.steering) steering_ = networks_of(*config.access.steering);
   close(closed);
   permit(config);
 }
@@ -81,6 +91,10 @@ bool Verdict::reach_any(const Ports& listeners, const Address& destination, std:
 
 bool Verdict::client(const Address& address) const {
   return std::any_of(clients_.begin(), clients_.end(), [&](const Network& n) { return n.contains(address); });
+}
+
+bool Verdict::steers(const Address& address) const {
+  return !steering_ || std::ranges::any_of(*steering_, [&](const Network& n) { return n.contains(address); });
 }
 
 Destination Verdict::destination(const Address& address, std::uint16_t port, std::string_view host) const {

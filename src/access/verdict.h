@@ -27,6 +27,8 @@ class Verdict {
           const std::vector<std::string>& here = {});
 
   bool client(const Address&) const;
+  /// Whether this client's `Penstock-*` fields count.
+  bool steers(const Address&) const;
   /// `host`: what was asked for, as it stands in http::Target; empty: nobody knows.
   Destination destination(const Address&, std::uint16_t port, std::string_view host = {}) const;
   /// Whether the name alone is enough to say no.
@@ -42,6 +44,7 @@ class Verdict {
   bool permits(const Address&, std::uint16_t port, std::string_view host) const;
 
   std::vector<Network> clients_;
+  std::optional<std::vector<Network>> steering_;
   Rules allow_, deny_;
   Rules permitted_;  // literal addresses of upstreams
   std::vector<Address> here_;

@@ -46,6 +46,7 @@ void read_timeouts(Reading& reading, const Spot& spot, UpstreamSettings& into) {
 void list_timeouts(const std::string& path, std::vector<std::string>& into) { list_keys(kTimeouts, path, into); }
 
 constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_concurrent>("maxConcurrent"),
+                                               value<&UpstreamSettings::max_weight>("maxWeight"),
                                                section<&UpstreamSettings::queue, kQueue>("queue"),
                                                {"timeouts", read_timeouts, list_timeouts},
                                                value<&UpstreamSettings::https>("https")};
@@ -68,6 +69,7 @@ constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerByte
                                      value<&CapsConfig::connections_per_client>("connectionsPerClient")};
 constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"),
                                          value<&AccessConfig::users>("users"),
+                                         value<&AccessConfig::steering>("steering"),
                                          value<&AccessConfig::allow>("allow"),
                                          value<&AccessConfig::deny>("deny"),
                                          value<&AccessConfig::connect_ports>("connectPorts"),

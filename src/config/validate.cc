@@ -134,6 +134,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   Issues issues;
   const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
   check_count(issues, path + ".maxConcurrent", settings.max_concurrent, 1, 100'000);
+  check_count(issues, path + ".maxWeight", settings.max_weight, 1, 1'000'000);
   check_count(issues, path + ".queue.maxPending", static_cast<std::int64_t>(queue.max_pending), 0, 1'000'000);
   check_duration(issues, path + ".queue.maxWait", queue.max_wait, 0s, 24h);
   check_timeout(issues, path + ".timeouts.connect", timeouts.connect);
@@ -237,6 +238,7 @@ std::vector<Issue> find_issues(const Config& config) {
   check_timeout(issues, "defaults.timeouts.keepAlive", config.connection.keep_alive);
   check_caps(issues, config.caps);
   check_networks(issues, "access.clients", config.access.clients);
+  check_networks(issues, "access.steering", config.access.steering.value_or(std::vector<std::string>{}));
   check_rules(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
   check_rules(issues, "access.deny", config.access.deny);
   check_ports(issues, "access.connectPorts", config.access.connect_ports);

@@ -185,6 +185,8 @@ std::expected<Steering, Refusal> read_steering(const Fields& fields) {
   return steering;
 }
 
+bool has_steering(const Fields& fields) { return fields.find(kMaxWait) || fields.find(kWeight); }
+
 bool via_names(const Fields& fields, std::string_view name) {
   bool named = false;
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -23,6 +23,8 @@ struct Steering {
   int weight = 1;  ///< units of every limit that it costs, 1 to 1 000 000
 };
 std::expected<Steering, Refusal> read_steering(const Fields& fields);
+/// Whether there is any of them.
+bool has_steering(const Fields& fields);
 
 /// Whether `Via` already names us: a loop.
 bool via_names(const Fields& fields, std::string_view name);

@@ -45,6 +45,7 @@ struct Families {
   Gauges& connections;
   Counters& turned_away;
   Counters& accept_pauses;
+  Counters& steering_dropped;
   Gauges& authority_end;
   Gauges& tunnels;
   Counters& tunnel_bytes;

@@ -40,6 +40,7 @@ struct Metrics::Inside {
   prometheus::Counter& refused_in_all = families.turned_away.Add({{"kind", "connections"}});
   prometheus::Counter& refused_of_client = families.turned_away.Add({{"kind", "connectionsPerClient"}});
   prometheus::Counter& accept_pauses = families.accept_pauses.Add({});
+  prometheus::Counter& steering_dropped = families.steering_dropped.Add({});
   prometheus::Gauge* authority_end = nullptr;  // where there is one
   prometheus::Gauge& tunnels = families.tunnels.Add({});
   prometheus::Counter& tunnel_bytes_in = families.tunnel_bytes.Add({{"direction", "in"}});
@@ -48,7 +49,7 @@ struct Metrics::Inside {
   std::uint64_t dropped_counted = 0;
   TunnelTotals tunnels_counted;
   TurnedAway turned_away_counted;
-  std::uint64_t pauses_counted = 0;
+  std::uint64_t pauses_counted = 0, steering_counted = 0;
 };
 
 Metrics::Inside::Inside(const Config& config) {
@@ -118,6 +119,8 @@ void Metrics::Inside::set_turned_away(const Snapshot& now) {
   refused_of_client.Increment(static_cast<double>(now.turned_away.of_client - before.of_client));
   const std::uint64_t pauses_before = std::exchange(pauses_counted, now.accept_pauses);
   accept_pauses.Increment(static_cast<double>(now.accept_pauses - pauses_before));
+  const std::uint64_t steering_before = std::exchange(steering_counted, now.steering_dropped);
+  steering_dropped.Increment(static_cast<double>(now.steering_dropped - steering_before));
 }
 
 void Metrics::Inside::set_authority_end(std::optional<std::int64_t> now) {

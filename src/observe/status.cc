@@ -42,6 +42,7 @@ const char* text_of(Https https) {
 Json settings_json(const UpstreamSettings& settings) {
   const auto& [connect, first_byte, idle, total, body, tunnel_idle] = settings.timeouts;
   return {{"maxConcurrent", settings.max_concurrent},
+          {"maxWeight", settings.max_weight},
           {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
           {"timeouts",
            {{"connect", text_of(connect)},

@@ -14,6 +14,10 @@ namespace penstock::proxy {
 namespace {
 http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
 
+std::expected<http::Steering, http::Refusal> steering_of(const http::RequestHead& head, bool counts) {
+  return counts ? http::read_steering(head.fields) : http::Steering{};
+}
+
 /// HTTP/1.0 may say nothing.
 bool names_another(const http::RequestHead& head, const http::Target& target) {
   const auto host = head.fields.find("host");
@@ -23,12 +27,12 @@ bool names_another(const http::RequestHead& head, const http::Target& target) {
 
 std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::RequestHead& head,
                                                                    const http::Target* outside, http::Target& target,
-                                                                   Tunnels tunnels) const {
-  const auto route = locate(head, outside, target, tunnels);
+                                                                   const Asker& asker) const {
+  const auto route = locate(head, outside, target, asker.tunnels);
   if (!route) return std::unexpected(route.error());
   if (auto wrong = judge_message(head)) return std::unexpected(*std::move(wrong));
   if (auto forbidden = judge_port(target)) return std::unexpected(*std::move(forbidden));
-  auto steering = http::read_steering(head.fields);
+  auto steering = steering_of(head, asker.steers);
   if (!steering) return std::unexpected(std::move(steering.error()));
   if (auto forbidden = judge_address(target)) return std::unexpected(*std::move(forbidden));
   if (!route->denied) return Admitted{route->entry, *steering};
@@ -107,15 +111,16 @@ void Admission::originate(http::Target& target, const Route& route) const {
   if (route.pattern) target.originated_below = route.pattern->path;
 }
 
-std::optional<Admission::Opening> Admission::opening(const http::RequestHead& head) const {
+std::optional<Admission::Opening> Admission::opening(const http::RequestHead& head, bool steers) const {
   auto outside = http::parse_target(head.method, head.target);
-  if (!outside || !outside->tunnel || judge_message(head) || !http::read_steering(head.fields)) return std::nullopt;
+  if (!outside || !outside->tunnel || judge_message(head) || !steering_of(head, steers)) return std::nullopt;
   if (leads_here(*outside)) return Opening{.outside = *std::move(outside)};
   const bool intercepted = services_.interceptor && interceptor(*outside) != 0;
   const bool plain = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
   if (!intercepted && !plain) return std::nullopt;
   // Each request inside is judged by itself.
-  if (http::Target ignored; !judge(head, nullptr, ignored, Tunnels::of_interceptors)) return std::nullopt;
+  if (http::Target ignored; !judge(head, nullptr, ignored, {.steers = steers, .tunnels = Tunnels::of_interceptors}))
+    return std::nullopt;
   const bool silent = !intercepted && settings_of(tables_->router.route(*outside)).https != Https::originate;
   return Opening{.outside = *std::move(outside), .intercepted = intercepted, .may_be_silent = silent};
 }

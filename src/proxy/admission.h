@@ -42,10 +42,14 @@ class Admission {
   /// To whom a tunnel belongs whose host is named for some of its paths only: as ever, to "*" or to nobody; or to the
   /// entry that intercepts it, where we know that nothing else may be done with it.
   enum class Tunnels : std::uint8_t { as_ever, of_interceptors };
+  struct Asker {
+    bool steers = true;  ///< its `Penstock-*` fields count
+    Tunnels tunnels = Tunnels::as_ever;
+  };
   /// Fills `target` with what is to be dialled, as far as that is known. `outside`: where the CONNECT leads that the
   /// request came in; nothing: it came in none.
   std::expected<Admitted, http::Refusal> judge(const http::RequestHead& head, const http::Target* outside,
-                                               http::Target& target, Tunnels tunnels = Tunnels::as_ever) const;
+                                               http::Target& target, const Asker& asker) const;
 
   /// A CONNECT whose requests are judged, each for itself.
   struct Opening {
@@ -56,7 +60,7 @@ class Admission {
     bool may_be_silent = false;
   };
   /// Nothing: it is to be treated as a tunnel, or refused.
-  std::optional<Opening> opening(const http::RequestHead& head) const;
+  std::optional<Opening> opening(const http::RequestHead& head, bool steers) const;
   /// As in Router.
   std::size_t interceptor(const http::Target& outside) const { return tables_->router.interceptor(outside); }
 

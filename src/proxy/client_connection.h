@@ -66,6 +66,7 @@ class ClientConnection final : private loop::StreamEvents,
   void body_wanted() override;
   OwnConnections* own_connections() override { return &own_connections_; }
   std::string_view user() const override { return user_; }
+  bool steers() const override { return services_.verdict.steers(from_); }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
   std::unique_ptr<loop::Stream> give_away(std::string& early) override;
   void answer_end(const http::Fields& trailers) override;

@@ -56,6 +56,24 @@ void Destination::change_booker(flow::Time now, Limits its_limits) {
   limits = std::move(its_limits);
 }
 
+/// A pacer that is kept busy by one request for longer than anybody may wait refuses all who come behind it.
+std::optional<http::Refusal> Destination::judge_weight(int weight) const {
+  const auto refusal = [&](const std::string& why) {
+    return http::Refusal{.why = http::Why::limit_too_heavy,
+                         .details = name + " takes no Penstock-Weight of " + std::to_string(weight) + ": " + why};
+  };
+  if (weight == 1) return std::nullopt;
+  if (weight > settings.max_weight) return refusal("maxWeight is " + std::to_string(settings.max_weight));
+  const double patience = std::chrono::duration<double>(settings.queue.max_wait).count();
+  for (const auto& limit : settings.limits) {
+    const auto* pacer = std::get_if<PacerConfig>(&limit.kind);
+    if (!pacer || weight <= pacer->max_burst + pacer->qps * patience) continue;
+    return refusal("the limit " + std::string(penstock::limit_name(limit)) +
+                   " would let nobody else leave within queue.maxWait");
+  }
+  return std::nullopt;
+}
+
 void Destination::renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const {
   if (other_booker_) departure.era = flow::kNoEra;
   if (moved_.empty()) return;

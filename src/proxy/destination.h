@@ -15,6 +15,7 @@
 
 #include "flow/pauses.h"
 #include "flow/upstream.h"
+#include "http/refusal.h"
 #include "loop/timer.h"
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
@@ -45,6 +46,8 @@ class Destination final : public flow::BookerEvents {
   /// From now on these settings, and what the services have for them. Its commands are to be carried out then, and
   /// renumber() is to be called for each of its exchanges before that.
   void change(flow::Time now, const UpstreamSettings& its_settings);
+  /// Why a request may not cost so many units; nothing: it may.
+  std::optional<http::Refusal> judge_weight(int weight) const;
   /// The last change may have given the limits other numbers.
   void renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const;
   /// It was called for each of them: whoever comes now has the new numbers.

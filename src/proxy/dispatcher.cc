@@ -54,8 +54,8 @@ Dispatcher::~Dispatcher() = default;
 
 // A request's way in.
 
-std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& head) const {
-  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head);
+std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& head, bool steers) const {
+  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head, steers);
 }
 
 Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, const http::Target* outside,
@@ -67,8 +67,12 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, con
   exchange.name = next_name();
   exchange.user = requester.user();
   exchange.number = exchanges_.add(std::move(made));
-  const auto admitted = admission_.judge(exchange.head, outside, exchange.target, tunnels);
+  const bool steers = requester.steers();
+  if (!steers && http::has_steering(exchange.head.fields)) ++steering_dropped_;
+  const auto admitted =
+      admission_.judge(exchange.head, outside, exchange.target, {.steers = steers, .tunnels = tunnels});
   if (!admitted) return refuse(exchange, admitted.error());
+  exchange.weight = admitted->steering.weight;
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
   charge(exchange, exchange.bytes());
   const auto number = exchange.number;
@@ -81,7 +85,7 @@ void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
   moved_by(destination, [&](flow::Time, flow::Commands& commands) {
     const auto& max_wait = steering.max_wait;
     const flow::Newcomer newcomer{.id = exchange.number,
-                                  .weight = steering.weight,
+                                  .weight = exchange.weight,
                                   .group = exchange.group,
                                   .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt};
     exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
@@ -92,6 +96,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   if (draining_) return busy(http::Why::draining, "shutting down", 1);
   exchange.destination = destinations_.find_or_make(exchange.target, entry);
   if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
+  if (auto too_heavy = exchange.destination->judge_weight(exchange.weight)) return too_heavy;
   if (const auto& grouping = exchange.destination->grouping) {
     std::string room;
     exchange.group = grouping->name(exchange.target, exchange.head.fields, room);
@@ -351,6 +356,7 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   event.path = exchange.target.path();
   event.tunnel = exchange.target.tunnel;
   event.upgrade = exchange.head.upgrade;
+  event.weight = exchange.weight;
   if (const auto* destination = exchange.destination) {
     event.entry = destination->entry;
     event.upstream = destination->name;
@@ -388,6 +394,7 @@ std::array<char, 11> Dispatcher::next_name() {
 
 void Dispatcher::snapshot(Snapshot& into) const {
   into.draining = draining_;
+  into.steering_dropped = steering_dropped_;
   into.pending_bytes = pending_bytes_;
   into.tunnels = tunnels_;
   const auto add = [&](const Destination& destination) {

@@ -44,7 +44,7 @@ class Dispatcher final : DestinationOwner {
   Exchange* accept(Requester& requester, http::RequestHead&& head, const http::Target* outside = nullptr,
                    Admission::Tunnels tunnels = Admission::Tunnels::as_ever);
   /// A CONNECT that shall be answered at once, for what is inside is governed. Nothing: accept() it.
-  std::optional<Admission::Opening> opening(const http::RequestHead& head) const;
+  std::optional<Admission::Opening> opening(const http::RequestHead& head, bool steers) const;
   /// A request that was refused before it was read whole: only to be told of.
   void report_refused(const http::Refusal& refusal);
   /// TLS with a client in the place of an upstream has come to this: counted, and, if it came to nothing, told of.
@@ -121,6 +121,7 @@ class Dispatcher final : DestinationOwner {
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;
   std::size_t pending_bytes_ = 0;
+  std::uint64_t steering_dropped_ = 0;
   std::uint64_t serial_;
   bool draining_ = false;
   std::move_only_function<void()> when_empty_;

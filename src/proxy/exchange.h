@@ -54,6 +54,7 @@ struct Exchange {
   std::string group;        ///< empty: the upstream has none
   std::string group_label;  ///< as people may see it
   std::string user;         ///< whom the requester has proved to be
+  int weight = 1;           ///< units of each limit that it costs
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
   flow::Departure departure;                     ///< that it takes, or took last

@@ -22,7 +22,7 @@ constexpr char kTlsHandshake = 0x16;  // how each of its records begins
 }  // namespace
 
 bool ClientConnection::open_at_once(http::RequestHead& head) {
-  auto opening = outside_ ? std::nullopt : dispatcher_.opening(head);
+  auto opening = outside_ ? std::nullopt : dispatcher_.opening(head, steers());
   if (!opening) return false;
   const bool intercepted = opening->intercepted;
   if (intercepted && bypasses(opening->outside)) {

@@ -40,6 +40,9 @@ class Requester {
   /// Whom it has proved to be, where that is asked for; empty: it is not.
   virtual std::string_view user() const { return {}; }
 
+  /// Whether its `Penstock-*` fields count.
+  virtual bool steers() const { return true; }
+
   /// Says 200 to a CONNECT and gives its connection away, with the bytes that came behind the CONNECT in `early`.
   /// Like answer_end, the last call. Nothing: there is no connection.
   virtual std::unique_ptr<loop::Stream> hand_over(std::string& early) = 0;

@@ -53,7 +53,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (kind.ends_with("/duration") || kind.ends_with("/maxPause")) return "7s";
   if (kind.ends_with("/size")) return "5KiB";
   if (kind.ends_with("/networks") || kind.ends_with("/rules")) return {"10.0.0.0/8"};
-  if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent")) return 7;
+  if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent") || kind.ends_with("/maxWeight")) return 7;
   if (kind.ends_with("/number")) return 1;
   if (kind.ends_with("/limits")) return Json::parse(R"([{"counter": {"max": 1, "period": "1s"}}])");
   return "other";
@@ -138,9 +138,9 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     if (plain && !of_limit && !part.contains("default")) without.push_back(key);
   });
   EXPECT_THAT(without,
-              testing::UnorderedElementsAre("version", "access.allow", "intercept.ca", "intercept.key", "redis.url",
-                                            "upstreams.NAME.match", "upstreams.NAME.rate", "upstreams.NAME.group",
-                                            "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
+              testing::UnorderedElementsAre("version", "access.steering", "access.allow", "intercept.ca",
+                                            "intercept.key", "redis.url", "upstreams.NAME.match", "upstreams.NAME.rate",
+                                            "upstreams.NAME.group", "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
                                             "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
