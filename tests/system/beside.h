@@ -23,8 +23,8 @@ class Beside {
 
   /// Asks one request after the other until `done`. Beside a few `peers` none takes 50 ms more than this machine was
   /// late, or let the two wait for a processor, and the loop keeps its turns below that; many who come at the same
-  /// moment may hold it for as long as expect_no_stall() has. Beside any number the program does not grow by more than a
-  /// MiB for each, and it is healthy.
+  /// moment may hold it for as long as expect_no_stall() has. Beside any number the program does not grow by more than
+  /// a MiB for each, and it is healthy.
   void ask_until(int peers, const std::function<bool()>& done);
 
  private:

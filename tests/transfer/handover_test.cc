@@ -30,7 +30,7 @@ std::string encoded(Framing framing, const std::string& body) {
 
 std::string answer(Framing framing, const std::string& body) {
   if (framing == Framing::none) return "HTTP/1.1 204 No Content\r\n\r\n";
-  const std::string announced = framing == Framing::length    ? "Content-Length: " + std::to_string(body.size()) + "\r\n"
+  const std::string announced = framing == Framing::length ? "Content-Length: " + std::to_string(body.size()) + "\r\n"
                                 : framing == Framing::chunked ? "Transfer-Encoding: chunked\r\n"
                                                               : "";
   return "HTTP/1.1 200 OK\r\n" + announced + "\r\n" + encoded(framing, body);
