@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "loop/unsent.h"
+#include "tls/authorities.h"
 #include "tls/wording.h"
 
 namespace penstock::transfer {
@@ -18,7 +19,7 @@ namespace penstock::transfer {
 namespace {
 constexpr long kBufferBytes = 16 * 1024;
 constexpr long kKeptSeconds = 300;
-constexpr long kAuthoritiesSeconds = 3600;
+constexpr long kAuthoritiesSeconds = std::chrono::seconds(tls::Authorities::kGoodFor).count();
 constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
 
 /// The trailer list is freed by libcurl, so it is made the way libcurl makes it. Of trailers it knows no "Name;".
@@ -50,10 +51,11 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
 }
 
-Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, std::chrono::seconds idle,
-           Opened when_opened, Woken when_woken)
+Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom,
+           std::chrono::seconds idle, Opened when_opened, Woken when_woken)
     : handle(curl_easy_init()),
       judge(judge_of_addresses),
+      trust(whom),
       opened(std::move(when_opened)),
       woken(std::move(when_woken)) {
   set_fixed_options();
@@ -109,19 +111,22 @@ void Easy::set_tls(const TlsConfig& identity) {
   set(CURLOPT_SSL_VERIFYPEER, 1L);
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(CURLOPT_CAINFO, identity.ca.c_str());
+  set(CURLOPT_CAINFO, trust.borrows ? nullptr : identity.ca.c_str());
   // With a folder of authorities, which is built in, libcurl would read them all again for each connection.
   set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-  set(CURLOPT_CA_CACHE_TIMEOUT, kAuthoritiesSeconds);
+  set(CURLOPT_CA_CACHE_TIMEOUT, trust.borrows ? 0L : kAuthoritiesSeconds);
   if (!identity.client_cert.empty()) {
     set(CURLOPT_SSLCERT, identity.client_cert.c_str());
     set(CURLOPT_SSLKEY, identity.client_key.c_str());
   }
-  const auto on_ssl_ctx = [](CURL*, void* ssl_ctx, void*) {
+  const auto on_ssl_ctx = [](CURL*, void* ssl_ctx, void* self) {
     tls::harden(ssl_ctx);
+    const Trust& whom = static_cast<Easy*>(self)->trust;
+    if (whom.borrows) whom.authorities->lend(static_cast<ssl_ctx_st*>(ssl_ctx));
     return CURLE_OK;
   };
   set(CURLOPT_SSL_CTX_FUNCTION, static_cast<curl_ssl_ctx_callback>(on_ssl_ctx));
+  set(CURLOPT_SSL_CTX_DATA, static_cast<void*>(this));
 }
 
 void Easy::set_method(const Order& order) {
@@ -272,6 +277,9 @@ bool Easy::may_use(bool kept) {
   const curl_tlssessioninfo* session = nullptr;
   curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
   secured = session && session->internals ? tls::Connection::of(session->internals) : nullptr;
+  if (secured && !kept && trust.authorities && !trust.borrows) {
+    trust.authorities->take(static_cast<const ssl_st*>(session->internals));
+  }
   return !kept || (secured && !Multi::is_disturbed(*secured));
 }
 

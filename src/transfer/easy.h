@@ -27,8 +27,8 @@ struct Easy {
   using Opened = std::function<void(Easy&, curl_socket_t)>;
   /// A kept connection is to be used: whether it may be.
   using Woken = std::function<bool(Easy&, std::string_view address, int port, int local_port)>;
-  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, std::chrono::seconds idle, Opened when_opened,
-       Woken when_woken);
+  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom, std::chrono::seconds idle,
+       Opened when_opened, Woken when_woken);
   ~Easy();
   Easy(const Easy&) = delete;
   Easy& operator=(const Easy&) = delete;
@@ -81,6 +81,7 @@ struct Easy {
   bool ends_with_head(std::string_view line) const;
 
   const Multi::Judge& judge;
+  const Trust trust;
   const Opened opened;
   const Woken woken;
   HeaderLines lines;

@@ -43,12 +43,13 @@ bool Multi::is_disturbed(const tls::Connection& connection) {
 }
 
 struct Multi::Inside {
-  Inside(Multi& m, loop::Loop& l, Judge j, TlsConfig t, std::chrono::seconds i)
+  Inside(Multi& m, loop::Loop& l, Judge j, TlsConfig t, std::chrono::seconds i, Trust a)
       : self(m),
         loop(l),
         judge(std::move(j)),
         tls(std::move(t)),
         idle(i),
+        trust(a),
         timer(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }),
         kick(l, [this] { act(CURL_SOCKET_TIMEOUT, 0); }) {}
 
@@ -84,6 +85,7 @@ struct Multi::Inside {
   Judge judge;
   TlsConfig tls;
   const std::chrono::seconds idle;
+  const Trust trust;
   CURLM* handle = nullptr;
   CURLSH* sessions = nullptr;  // of TLS
   loop::Timer timer;
@@ -381,7 +383,7 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
     return easy;
   }
   auto easy = std::make_unique<Easy>(
-      judge, tls, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
+      judge, tls, trust, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
       [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); });
   curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
   // Connections outlive the handle that opened them: what closes them must outlive it too.
@@ -411,8 +413,8 @@ void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
   if (easy->sound && spare.size() < kMostSpare) spare.push_back(std::move(easy));
 }
 
-Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls, std::chrono::seconds idle)
-    : inside_(std::make_unique<Inside>(*this, loop, std::move(judge), std::move(tls), idle)) {
+Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls, std::chrono::seconds idle, Trust trust)
+    : inside_(std::make_unique<Inside>(*this, loop, std::move(judge), std::move(tls), idle, trust)) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   auto& in = *inside_;

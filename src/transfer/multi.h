@@ -12,6 +12,7 @@
 
 #include "loop/loop.h"
 #include "penstock/config.h"
+#include "tls/authorities.h"
 #include "transfer/order.h"
 #include "transfer/transfer.h"
 
@@ -21,6 +22,12 @@ class Connection;
 
 namespace penstock::transfer {
 
+/// Where a handle has its authorities from.
+struct Trust {
+  tls::Authorities* authorities = nullptr;  ///< that it shares with others: outlives it; nothing: with nobody
+  bool borrows = false;                     ///< it takes them from there, rather than putting there what it reads
+};
+
 class Multi {
  public:
   /// Whether this address may be dialled for this host: asked for every connection attempt, and again whenever a kept
@@ -29,7 +36,8 @@ class Multi {
 
   /// Whom https trusts and as whom it speaks: files, read for each connection (the authorities: once an hour). Without
   /// `tls.ca` those that SSL_CERT_FILE names, or libcurl's. A connection that has been idle for `idle` is closed.
-  Multi(loop::Loop& loop, Judge judge, TlsConfig tls = {}, std::chrono::seconds idle = std::chrono::seconds(30));
+  Multi(loop::Loop& loop, Judge judge, TlsConfig tls = {}, std::chrono::seconds idle = std::chrono::seconds(30),
+        Trust trust = {});
   ~Multi();  ///< all transfers must be gone; not from inside TransferEvents
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;

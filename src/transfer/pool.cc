@@ -14,13 +14,14 @@ Pool::Pool(loop::Loop& loop, Multi::Judge judge, TlsConfig tls, std::chrono::sec
 }
 
 Multi& Pool::add_handle() {
-  multis_.push_back(std::make_unique<Multi>(loop_, judge_, tls_, idle_));
+  const Trust trust{.authorities = &authorities_, .borrows = !multis_.empty()};
+  multis_.push_back(std::make_unique<Multi>(loop_, judge_, tls_, idle_, trust));
   share_what_is_kept();
   return *multis_.back();
 }
 
 Multi& Pool::handle_for(const Order& order) {
-  if (order.origin.starts_with("https:")) return *multis_.front();
+  if (order.origin.starts_with("https:") && !authorities_.can_lend()) return *multis_.front();
   const auto room = std::ranges::find_if(multis_, [](const auto& multi) { return multi->flying() < kMostFlying; });
   return room != multis_.end() ? **room : add_handle();
 }

@@ -2,8 +2,7 @@
 // Transfers of one TLS identity, any number of them. libcurl looks at every connection of a multi handle when one of
 // its transfers ends, and at those to the same host when one begins: thousands that do nothing would cost each of the
 // others a multiple of its own work. So a handle carries 256 of them, and the next one those beyond; an idle
-// connection is used by transfers of its own handle only. Those over TLS stay on the first, however many they are: each
-// handle would read the authorities for itself, which holds up the loop for tens of milliseconds.
+// connection is used by transfers of its own handle only. The first handle reads the authorities for all.
 #pragma once
 
 #include <chrono>
@@ -13,6 +12,7 @@
 
 #include "loop/loop.h"
 #include "penstock/config.h"
+#include "tls/authorities.h"
 #include "transfer/multi.h"
 #include "transfer/order.h"
 #include "transfer/transfer.h"
@@ -30,8 +30,8 @@ class Pool {
   /// How many connections may be idle at once, on all handles together; kMostKept at most. Where that is less than
   /// before, they are closed as transfers end or they grow old.
   void keep_at_most(std::size_t count);
-  /// On the first handle that has room, so that few are in use; https on the very first. Not from inside
-  /// TransferEvents, other than on_done().
+  /// On the first handle that has room, so that few are in use; https on the very first, as long as that has read no
+  /// authorities. Not from inside TransferEvents, other than on_done().
   std::unique_ptr<Transfer> start(Order&& order, TransferEvents& events);
   /// No transfer is there, and none is being told of its end; connections may be.
   bool idle() const;
@@ -52,6 +52,7 @@ class Pool {
   const TlsConfig tls_;
   const std::chrono::seconds idle_;
   std::size_t kept_ = kMostKept;
+  tls::Authorities authorities_;
   std::vector<std::unique_ptr<Multi>> multis_;  // at least one
 };
 

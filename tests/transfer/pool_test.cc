@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "sending.h"
+#include "support/tls_authority.h"
+#include "support/tls_server.h"
 #include "transfer/pool.h"
 
 namespace penstock::transfer {
@@ -34,9 +36,9 @@ class PoolTest : public SendingTest {
  protected:
   PoolTest() { make_pool(30s); }
 
-  void make_pool(std::chrono::seconds idle) {
+  void make_pool(std::chrono::seconds idle, const TlsConfig& tls = {}) {
     const auto welcome = [](std::string_view, std::uint16_t, std::string_view) { return true; };
-    pool_ = std::make_unique<Pool>(run_.loop, welcome, TlsConfig{}, idle);
+    pool_ = std::make_unique<Pool>(run_.loop, welcome, tls, idle);
   }
   Recorder& add(const test::Origin& origin) {
     auto& one = *crowd_.emplace_back(std::make_unique<Recorder>());
@@ -54,6 +56,17 @@ class PoolTest : public SendingTest {
     ASSERT_TRUE(run_.run_until([&] { return std::ranges::all_of(crowd_, [](auto& one) { return one->done > 0; }); }));
     for (const auto& one : crowd_) EXPECT_EQ(one->result.failure, Failure::none);
     crowd_.clear();
+  }
+  static Order over_tls(const test::Origin& origin) {
+    Order made = order("GET", origin.host());
+    made.origin = "https://" + origin.host() + "/";
+    return made;
+  }
+  Failure ask_over_tls(const test::Origin& origin) {
+    Recorder one;
+    one.transfer = pool_->start(over_tls(origin), one);
+    EXPECT_TRUE(run_.run_until([&] { return one.done > 0; }));
+    return one.result.failure;
   }
   static std::size_t noted(const test::Origin& origin, const std::string& what) {
     const auto notes = origin.notes();
@@ -76,16 +89,29 @@ TEST_F(PoolTest, takes_another_handle_only_where_the_first_is_full) {
   end_all(origin);
 }
 
-// Each handle would read the authorities for itself.
-TEST_F(PoolTest, takes_no_other_handle_for_https) {
+TEST_F(PoolTest, takes_no_other_handle_for_https_before_the_authorities_are_read) {
   test::Origin origin(when_released(kOk));
   add(origin, kFull);
   Recorder secure;
-  Order over_tls = order("GET", origin.host());
-  over_tls.origin = "https://" + origin.host() + "/";
-  secure.transfer = pool_->start(std::move(over_tls), secure);
+  secure.transfer = pool_->start(over_tls(origin), secure);
   EXPECT_EQ(pool_->handles(), 1u);
   secure.transfer.reset();
+  end_all(origin);
+}
+
+TEST_F(PoolTest, trusts_the_same_authorities_on_each_handle) {
+  test::Authority ours, theirs;
+  test::TlsServer trusted(ours.issue()), other(theirs.issue());
+  test::Origin origin(when_released(kOk)), good(test::always(kOk), trusted.wrap()),
+      bad(test::always(kOk), other.wrap());
+  make_pool(30s, {.ca = ours.file()});
+  for (const std::size_t handles : {1u, 2u}) {
+    EXPECT_EQ(ask_over_tls(good), Failure::none);
+    EXPECT_EQ(good.connections(), static_cast<int>(handles));
+    EXPECT_EQ(ask_over_tls(bad), Failure::certificate);
+    EXPECT_EQ(pool_->handles(), handles);
+    if (handles == 1) add(origin, kFull);
+  }
   end_all(origin);
 }
 
