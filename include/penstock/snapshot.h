@@ -22,6 +22,7 @@ struct Totals {
   std::uint64_t client_gone = 0;
   std::uint64_t client_gone_pending = 0;
   std::uint64_t refused = 0;
+  std::uint64_t tunnels_past_limits = 0;  ///< dispatched while there were limits, which see no request in them
 };
 
 /// How TLS with clients went, where Penstock stands in for an upstream (`https: intercept`), since the start.

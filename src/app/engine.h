@@ -70,6 +70,8 @@ class Engine {
   void reopen_log(observe::Descriptor file) { log_->reopen(std::move(file)); }
   /// The event log could not be opened anew.
   void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }
+  /// A file that was read has something in it that may not do what it seems to.
+  void warn(std::string what) const { notice(LogLevel::warn, std::move(what)); }
   /// Stops accepting; `when_done` hears whether all was finished within `grace`, and then nothing is left to do. A
   /// second call joins the first, whose grace stands. Whoever still waits when the engine goes hears that it was not.
   void drain(Duration grace, std::move_only_function<void(bool)> when_done);

@@ -202,8 +202,13 @@ std::expected<void, std::vector<ConfigError>> Proxy::reload(Config config) {
 
 std::expected<void, std::vector<ConfigError>> Proxy::reload(const std::string& file, const Environment& environment) {
   const std::lock_guard lock(inside_->reloading);
-  return inside_->reload(config::load_config(
-      file, environment, [this](const Config& read) { return app::why_not_reload(inside_->config, read); }));
+  std::vector<ConfigError> warnings;
+  auto config = config::load_config(
+      file, environment, [this](const Config& read) { return app::why_not_reload(inside_->config, read); }, warnings);
+  for (const auto& warning : warnings) {
+    inside_->post([inside = inside_.get(), text = to_string(warning)] { inside->engine->warn(text); });
+  }
+  return inside_->reload(std::move(config));
 }
 
 Config Proxy::config() const {

@@ -74,7 +74,8 @@ void warn_of_environment(const LogConfig& log) {
 }  // namespace
 
 int run(const std::string& config_file) {
-  const auto config = settings(config_file);
+  std::vector<ConfigError> warnings;
+  const auto config = settings(config_file, warnings);
   if (!config) return 1;
   const auto sockets = take_sockets();
   if (!sockets) return complain(sockets.error());
@@ -86,6 +87,9 @@ int run(const std::string& config_file) {
   proxy.listen_on(sockets->proxy, sockets->admin);
   if (const auto started = proxy.start(); !started) return complain(started.error().message);
   announce(*config, proxy);
+  for (const auto& warning : warnings) {
+    observe::notices_to_stderr(config->log.level)({.level = LogLevel::warn, .text = to_string(warning)});
+  }
   warn_of_environment(config->log);
   if (auto few = too_few_files(*config, files)) {
     observe::notices_to_stderr(config->log.level)({.level = LogLevel::warn, .text = *std::move(few)});

@@ -4,11 +4,18 @@
 
 #include <iostream>
 
+#include "config/validate.h"
+
 namespace penstock::app {
 
 std::optional<Config> settings(const std::string& config_file) {
+  std::vector<ConfigError> warnings;
+  return settings(config_file, warnings);
+}
+
+std::optional<Config> settings(const std::string& config_file, std::vector<ConfigError>& warnings) {
   if (config_file.empty()) return Config{};
-  auto config = load_config(config_file);
+  auto config = config::load_config(config_file, process_environment, {}, warnings);
   if (config) return std::move(*config);
   for (const auto& error : config.error()) std::cerr << to_string(error) << '\n';
   return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "penstock/config.h"
 
@@ -11,6 +12,8 @@ namespace penstock::app {
 
 /// The file's settings, or the defaults where its name is empty. Nothing after every error was printed on stderr.
 std::optional<Config> settings(const std::string& config_file);
+/// The same, with what may not do there what it seems to.
+std::optional<Config> settings(const std::string& config_file, std::vector<ConfigError>& warnings);
 
 /// `penstock: what` on stderr; returns 1, the exit code that follows.
 int complain(const std::string& what);

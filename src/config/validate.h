@@ -30,8 +30,9 @@ std::vector<Issue> find_lasting(const Config& in_force, const Config& next);
 /// What else may be wrong with a Config that is sound in itself.
 using Judge = std::function<std::vector<Issue>(const Config&)>;
 
-/// load_config, with one more judge, who is asked where nothing else is wrong.
+/// load_config, with one more judge, which is asked where nothing else is wrong. Where all is right, `warnings` gets
+/// what may not do what it seems to.
 std::expected<Config, std::vector<ConfigError>> load_config(const std::string& path, const Environment& environment,
-                                                            const Judge& judge);
+                                                            const Judge& judge, std::vector<ConfigError>& warnings);
 
 }  // namespace penstock::config

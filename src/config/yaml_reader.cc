@@ -11,6 +11,7 @@
 #include "config/document.h"
 #include "config/keys.h"
 #include "config/validate.h"
+#include "config/warnings.h"
 #include "penstock/config.h"
 
 namespace penstock {
@@ -38,7 +39,7 @@ std::expected<std::string, Errors> text_of(const std::string& path) {
 }
 
 std::expected<Config, Errors> read_all(std::string_view yaml, const std::string& file, const Environment& environment,
-                                       const config::Judge& judge) {
+                                       const config::Judge& judge, Errors& warnings) {
   auto document = config::parse_document(yaml);
   if (!document) return std::unexpected(in_order({document.error()}, file));
   config::Reading reading{environment, std::move(document->problems)};
@@ -53,6 +54,9 @@ std::expected<Config, Errors> read_all(std::string_view yaml, const std::string&
   }
   auto errors = in_order(reading.take(), file);
   if (!errors.empty()) return std::unexpected(std::move(errors));
+  const auto said = [&](const std::string& path) { return reading.has_met(path); };
+  for (auto& issue : config::find_warnings(result, said)) reading.complain_about(issue.path, std::move(issue.message));
+  warnings = in_order(reading.take(), file);
   return result;
 }
 
@@ -71,18 +75,20 @@ std::optional<std::string> process_environment(const std::string& name) {
 
 std::expected<Config, Errors> read_config(std::string_view yaml, const std::string& file,
                                           const Environment& environment) {
-  return read_all(yaml, file, environment, {});
+  Errors warnings;
+  return read_all(yaml, file, environment, {}, warnings);
 }
 
 std::expected<Config, Errors> load_config(const std::string& path, const Environment& environment) {
-  return config::load_config(path, environment, {});
+  Errors warnings;
+  return config::load_config(path, environment, {}, warnings);
 }
 
 std::expected<Config, Errors> config::load_config(const std::string& path, const Environment& environment,
-                                                  const Judge& judge) {
+                                                  const Judge& judge, Errors& warnings) {
   const auto text = text_of(path);
   if (!text) return std::unexpected(text.error());
-  return read_all(*text, path, environment, judge);
+  return read_all(*text, path, environment, judge, warnings);
 }
 
 }  // namespace penstock

@@ -27,6 +27,7 @@ Families::Families(prometheus::Registry& r)
       refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
       busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
       limit_waits(counters(r, "limit_waits_total", "Requests that a limit made wait.")),
+      tunnels_past_limits(counters(r, "tunnels_past_limits_total", "Tunnels of upstreams with limits.")),
       client_handshakes(counters(r, "client_handshakes_total", "TLS with clients in the upstream's place, by result.")),
       pending(gauges(r, "pending_requests", "Requests that wait in the queue.")),
       max_pending(gauges(r, "max_pending", "Setting queue.maxPending; for * it holds per host.")),

@@ -24,6 +24,7 @@ struct Families {
   Counters& refusals;
   Counters& busy;
   Counters& limit_waits;
+  Counters& tunnels_past_limits;
   Counters& client_handshakes;
   Gauges& pending;
   Gauges& max_pending;

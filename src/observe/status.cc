@@ -160,14 +160,16 @@ Json handshakes_json(const HandshakeTotals& totals) {
 }
 
 Json upstream_json(const UpstreamSnapshot& upstream) {
-  return {{"name", upstream.name},
-          {"pending", upstream.pending},
-          {"inFlight", upstream.in_flight},
-          {"maxConcurrent", upstream.max_concurrent},
-          {"holds", upstream.holds},
-          {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
-          {"totals", totals_json(upstream.totals)},
-          {"handshakes", handshakes_json(upstream.handshakes)}};
+  Json json{{"name", upstream.name},
+            {"pending", upstream.pending},
+            {"inFlight", upstream.in_flight},
+            {"maxConcurrent", upstream.max_concurrent},
+            {"holds", upstream.holds},
+            {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
+            {"totals", totals_json(upstream.totals)},
+            {"handshakes", handshakes_json(upstream.handshakes)}};
+  if (upstream.totals.tunnels_past_limits > 0) json["tunnelsPastLimits"] = upstream.totals.tunnels_past_limits;
+  return json;
 }
 
 Json redis_state_json(const std::optional<RedisSnapshot>& redis) {

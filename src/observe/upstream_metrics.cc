@@ -118,6 +118,13 @@ void UpstreamMetrics::show(const std::vector<LimitConfig>& limits) {
   }
   for (auto* rate : std::exchange(limit_rates_, {})) families_.limit_rate.Remove(rate);
   show_rates(limits);
+  show_tunnels(!limits.empty());
+}
+
+void UpstreamMetrics::show_tunnels(bool limited) {
+  auto*& shown = tunnels_past_limits_;
+  if (!limited && shown) families_.tunnels_past_limits.Remove(std::exchange(shown, nullptr));
+  if (limited && !shown) shown = &families_.tunnels_past_limits.Add({{"upstream", label_}});
 }
 
 void UpstreamMetrics::show_rates(const std::vector<LimitConfig>& limits) {
@@ -174,6 +181,7 @@ void UpstreamMetrics::waited(const Event& event) {
 void UpstreamMetrics::took_off(const Event& event) {
   if (measured(event)) stopwatch_.took_off(event.at);
   observe(wait_, event.wait);
+  if (event.tunnel && tunnels_past_limits_) tunnels_past_limits_->Increment();
 }
 
 void UpstreamMetrics::landed(const Event& event) {

@@ -51,6 +51,7 @@ class UpstreamMetrics {
   void ended(const Event& event);
   void waited(const Event& event);
   void show(const std::vector<LimitConfig>& limits);
+  void show_tunnels(bool limited);
   void show_rates(const std::vector<LimitConfig>& limits);
   void show_handshakes(bool intercepted);
   void count(const HandshakeTotals& now);
@@ -66,6 +67,7 @@ class UpstreamMetrics {
   std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // likewise; a handful
   std::vector<std::pair<std::string, prometheus::Counter*>> limit_waits_;
   std::vector<prometheus::Gauge*> limit_rates_;
+  prometheus::Counter* tunnels_past_limits_ = nullptr;          // where there are limits
   std::array<prometheus::Counter*, kHandshakes> handshakes_{};  // nothing: the upstream is not intercepted
   prometheus::Gauge& max_pending_shown_;
   prometheus::Gauge& max_wait_;

@@ -168,7 +168,9 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     exchange->waited = command.waited;
     exchange->limited_by = command.limited_by;
     charge(*exchange, 0);
-    ++exchange->destination->totals.dispatched;
+    auto& totals = exchange->destination->totals;
+    ++totals.dispatched;
+    if (exchange->target.tunnel && !exchange->destination->settings.limits.empty()) ++totals.tunnels_past_limits;
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
   exchange->departure = command.departure;

@@ -119,14 +119,15 @@ void Easy::set_tls(const TlsConfig& identity) {
     set(CURLOPT_SSLCERT, identity.client_cert.c_str());
     set(CURLOPT_SSLKEY, identity.client_key.c_str());
   }
-  const auto on_ssl_ctx = [](CURL*, void* ssl_ctx, void* self) {
+  const auto on_ssl_ctx = [](CURL* whose, void* ssl_ctx, void*) {
     tls::harden(ssl_ctx);
-    const Trust& whom = static_cast<Easy*>(self)->trust;
+    const Easy* self = nullptr;
+    curl_easy_getinfo(whose, CURLINFO_PRIVATE, &self);
+    const Trust& whom = self->trust;
     if (whom.borrows) whom.authorities->lend(static_cast<ssl_ctx_st*>(ssl_ctx));
     return CURLE_OK;
   };
   set(CURLOPT_SSL_CTX_FUNCTION, static_cast<curl_ssl_ctx_callback>(on_ssl_ctx));
-  set(CURLOPT_SSL_CTX_DATA, static_cast<void*>(this));
 }
 
 void Easy::set_method(const Order& order) {

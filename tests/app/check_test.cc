@@ -5,6 +5,12 @@
 #include <sys/stat.h>
 
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/home.h"
 #include "app/program.h"
@@ -14,13 +20,44 @@ namespace penstock::app {
 namespace {
 
 TEST(Check, is_content_with_the_files_that_come_with_penstock) {
-  for (const auto* name : {"minimal.yaml", "reference.yaml", "container.yaml", "vendors.yaml"}) {
-    const std::string path = std::string(PENSTOCK_CONFIG_DIR "/") + name;
-    const auto ended = penstock({"check", path});
-    EXPECT_EQ(ended.code, 0) << name;
-    EXPECT_EQ(ended.out, path + ": ok\n");
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PENSTOCK_CONFIG_DIR)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto ended = penstock({"check", entry.path()});
+    EXPECT_EQ(ended.code, 0) << entry.path();
+    EXPECT_EQ(ended.out, entry.path().string() + ": ok\n");
     EXPECT_EQ(ended.err, "");
+    ++files;
   }
+  EXPECT_GE(files, 5);
+}
+
+/// The YAML files that a page shows whole.
+std::vector<std::string> files_shown_in(const std::filesystem::path& page) {
+  std::ifstream stream(page);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  std::vector<std::string> files;
+  std::string_view rest = text.view();
+  for (std::size_t at; (at = rest.find("```yaml\nversion: 1\n")) != std::string_view::npos;) {
+    rest.remove_prefix(at + std::string_view("```yaml\n").size());
+    files.emplace_back(rest.substr(0, rest.find("```")));
+  }
+  return files;
+}
+
+TEST(Check, has_nothing_to_say_of_the_files_that_our_pages_show) {
+  std::vector<std::filesystem::path> pages{PENSTOCK_CONFIG_DIR "/../README.md"};
+  for (const auto& page : std::filesystem::directory_iterator(PENSTOCK_CONFIG_DIR "/../docs")) pages.push_back(page);
+  int files = 0;
+  for (const auto& page : pages) {
+    for (const auto& yaml : files_shown_in(page)) {
+      const TemporaryFile file(yaml);
+      EXPECT_EQ(penstock({"check", file.path()}).err, "") << page << '\n' << yaml;
+      ++files;
+    }
+  }
+  EXPECT_GE(files, 3);
 }
 
 TEST(Check, says_everything_at_once_with_its_place) {
@@ -56,10 +93,10 @@ TEST(Check, warns_of_rules_that_https_passes_by) {
   EXPECT_EQ(
       ended.err,
       file.path() +
-          ": warning: upstreams.search: https:// goes through tunnels, which show no path: "
+          ":3:20: warning: upstreams.search: https:// goes through tunnels, which show no path: "
           "a.example/search is for http:// only; see https: originate, https: intercept and baseUrl\n" +
           file.path() +
-          ": warning: upstreams.teams: https:// goes through tunnels, which show neither path nor "
+          ":4:37: warning: upstreams.teams: https:// goes through tunnels, which show neither path nor "
           "fields: they are all in group '-' of header:X-Team; see https: originate, https: intercept and baseUrl\n");
 }
 
@@ -73,18 +110,35 @@ TEST(Check, does_not_warn_of_tunnels_where_https_is_originated_or_comes_by_the_g
   EXPECT_EQ(ended.err, "");
 }
 
+TEST(Check, warns_of_limits_that_count_tunnels) {
+  const TemporaryFile file(
+      "version: 1\nupstreams:\n  a: { match: a.example, rate: 2/s }\n  b: { match: \"b.example:80\", rate: 2/s }\n"
+      "  c: { match: c.example, rate: 2/s, https: tunnel }\n  d: { match: d.example }\n"
+      "  e: { match: [], baseUrl: \"https://e.example\", rate: 2/s }\n  \"*\": { rate: 5/s }\n");
+  const auto words = [&](const std::string& place, const std::string& upstream) {
+    return file.path() + place + "warning: upstreams." + upstream +
+           ": https:// goes through tunnels, and limits count these here, not requests: a client that keeps its "
+           "connection sends any number of requests through one. https: intercept or https: originate governs each "
+           "request; https: tunnel says that tunnels are meant\n";
+  };
+  EXPECT_EQ(penstock({"check", file.path()}).err, words(":3:3: ", "a") + words(":8:3: ", "*"));
+  const TemporaryFile meant(
+      "version: 1\ndefaults: { https: tunnel }\nupstreams: { a: { match: a.example, rate: 2/s } }\n");
+  EXPECT_EQ(penstock({"check", meant.path()}).err, "");
+}
+
 TEST(Check, warns_of_a_pattern_that_no_originated_request_fits) {
   const TemporaryFile file("version: 1\nupstreams:\n  a: { match: [\"a.example:443\"], https: originate }\n");
   EXPECT_EQ(penstock({"check", file.path()}).err,
             file.path() +
-                ": warning: upstreams.a: a.example:443 does not fit http://a.example, whose port becomes 443 "
+                ":3:15: warning: upstreams.a: a.example:443 does not fit http://a.example, whose port becomes 443 "
                 "only behind it; write a.example\n");
 }
 
 TEST(Check, warns_of_plain_ports_where_no_connect_may_go) {
   const TemporaryFile file("version: 1\naccess: { plainPorts: [80, 8080] }\n");
   EXPECT_EQ(penstock({"check", file.path()}).err,
-            file.path() + ": warning: access.plainPorts: 8080 does nothing, as it is not in connectPorts\n");
+            file.path() + ":2:23: warning: access.plainPorts: 8080 does nothing, as it is not in connectPorts\n");
   const TemporaryFile by_default("version: 1\naccess: { connectPorts: [443] }\n");
   EXPECT_EQ(penstock({"check", by_default.path()}).err, "");
 }
@@ -175,7 +229,7 @@ TEST(Check, knows_that_what_is_intercepted_shows_paths_and_fields_but_only_where
   const auto ended = home.penstock({"check", config});
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.err, config +
-                           ": warning: upstreams.a: b.example:8443 is never intercepted, as 8443 is not in "
+                           ":3:15: warning: upstreams.a: b.example:8443 is never intercepted, as 8443 is not in "
                            "access.connectPorts\n");
 }
 

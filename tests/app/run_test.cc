@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "app/program.h"
@@ -57,6 +60,19 @@ TEST(Run, says_of_each_upstream_how_it_is_governed) {
                        "info upstream b: per request for http://, which leaves as https .https: originate.; per "
                        "tunnel .*\n.* info upstream a: per request at " +
                        port + "/@a .https://a.example/v1. and for http://; per tunnel .*\n.* info upstream [*]: "));
+}
+
+TEST(Run, warns_of_limits_that_count_tunnels_at_the_start_and_at_a_reload) {
+  const std::string file_with_limits = kAnywhere + "upstreams: { a: { match: a.example, rate: 2/s } }\n";
+  const TemporaryFile file(file_with_limits);
+  Program running({"run", "--config", file.path()});
+  ASSERT_TRUE(running.says(file.path() + ":" + std::to_string(std::ranges::count(file_with_limits, '\n')) +
+                           ":14: warning: upstreams.a: https:// goes through tunnels"));
+  std::ofstream(file.path()) << kAnywhere << "upstreams: { b: { match: b.example, rate: 2/s } }\n";
+  running.send(SIGHUP);
+  EXPECT_TRUE(running.says("warning: upstreams.b: https:// goes through tunnels"));
+  running.send(SIGTERM);
+  EXPECT_EQ(running.wait().code, 0);
 }
 
 TEST(Run, says_nothing_of_upstreams_below_level_info) {

@@ -185,10 +185,10 @@ upstreams:
             return answer.status
 
     @contextlib.contextmanager
-    def tunnel(self):
+    def tunnel(self, host):
         """Through which something has come, and which stays open."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.set_tunnel("localhost", self.origin.port)
+        connection.set_tunnel(host, self.origin.port)
         with contextlib.closing(connection):
             connection.request("GET", "/ok")
             connection.getresponse().read()

@@ -53,16 +53,18 @@ class EverythingTogether(unittest.TestCase):
 
     @classmethod
     def drive(cls):
-        """One round of everything: successes, 404s, a broken upstream, a full queue, nonsense, a host without an entry, a
-        tunnel, an interception, a pause, a client with too many connections."""
+        """One round of everything: successes, 404s, a broken upstream, a full queue, nonsense, a host without an entry, two
+        tunnels, an interception, a pause, a client with too many connections."""
         get, named = cls.penstock.get, f"http://{cls.origin.authority}"
         cls.penstock.crowd()
         for host in (named, named.replace("127.0.0.1", "localhost")):
             cls.statuses += [get(f"{host}/{path}") for path in ("ok", "ok", "ok", "missing", "broken")]
         cls.statuses += [cls.penstock.get_secure(path) for path in ("/ok", "/pause", "/ok")]
         cls.statuses.append(get("nonsense"))
+        with cls.penstock.tunnel("127.0.0.1"):  # past the limits of its upstream
+            cls.statuses.append(200)
         cls.origin.let_go.clear()
-        with cls.penstock.tunnel(), concurrent.futures.ThreadPoolExecutor(12) as pool:
+        with cls.penstock.tunnel("localhost"), concurrent.futures.ThreadPoolExecutor(12) as pool:
             held = [pool.submit(get, f"{named}/held") for _ in range(12)]
             try:
                 stage.until(lambda: cls.is_scraped("sum(penstock_pending_requests)", 4), "a scrape of a full queue")
@@ -70,7 +72,7 @@ class EverythingTogether(unittest.TestCase):
             finally:
                 cls.origin.let_go.set()
             cls.statuses += [one.result() for one in held]
-        cls.statuses.append(200)  # of the tunnel
+        cls.statuses.append(200)  # of the other tunnel
 
     def series(self, query):
         return self.prometheus.ask("query_range", query=query, start=self.begin, end=time.time() + 1, step=1)["result"]

@@ -280,6 +280,8 @@ TEST(TunnelLimit, on_the_rate_spreads_them) {
   for (auto& client : clients) EXPECT_EQ(client.head().status, 200);
   EXPECT_EQ(daemon.await_events(8, [](const Json& event) { return event.at("event") == "dispatch"; }).size(), 8u);
   EXPECT_GE(daemon.metric("penstock_limit_waits_total", "limit=\"pacer\""), 1) << "7 where none was sent late";
+  EXPECT_EQ(daemon.metric("penstock_tunnels_past_limits_total", "upstream=\"far\""), 8);
+  EXPECT_EQ(daemon.status("far").at("tunnelsPastLimits"), 8);
 }
 
 TEST(TunnelLimit, of_an_entry_with_a_path_is_not_for_tunnels) {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Above all of https, which goes through tunnels unless something else is said: what is inside is not seen.
+#include "config/warnings.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::config {
+
+namespace {
+
+constexpr const char* kInstead = "; see https: originate, https: intercept and baseUrl";
+
+/// Warnings of one upstream, each behind the path that it is about.
+class Warnings {
+ public:
+  Warnings(std::vector<Issue>& all, const std::string& upstream) : all_(all), path_("upstreams." + upstream) {}
+
+  void add(const std::string& key, const std::string& what) {
+    all_.push_back({.path = path_ + key, .message = "warning: " + path_ + ": " + what});
+  }
+
+ private:
+  std::vector<Issue>& all_;
+  const std::string path_;
+};
+
+bool may_be_https(const Match& pattern) { return pattern.port != 80; }
+
+void warn_of_group(Warnings& warnings, const std::optional<GroupRule>& group) {
+  if (!group || group->by == GroupRule::By::host) return;
+  warnings.add(".group",
+               "https:// goes through tunnels, which show neither path nor fields: they are all in group '-' of " +
+                   to_string(*group) + kInstead);
+}
+
+void warn_of_limits(Warnings& warnings, const UpstreamSettings& settings) {
+  if (settings.limits.empty()) return;
+  warnings.add("",
+               "https:// goes through tunnels, and limits count these here, not requests: a client that keeps its "
+               "connection sends any number of requests through one. https: intercept or https: originate governs "
+               "each request; https: tunnel says that tunnels are meant");
+}
+
+void warn_of_paths(Warnings& warnings, const UpstreamConfig& upstream) {
+  for (const auto& pattern : upstream.match) {
+    if (pattern.path.empty() || !may_be_https(pattern)) continue;
+    warnings.add(".match", "https:// goes through tunnels, which show no path: " + to_string(pattern) +
+                               " is for http:// only" + kInstead);
+  }
+}
+
+/// Of rules that https, which goes through tunnels, passes by.
+void warn_of_tunnels(Warnings& warnings, const UpstreamConfig& upstream) {
+  warn_of_paths(warnings, upstream);
+  // A tunnel shows no path, so it never belongs to a pattern with one.
+  const bool has_tunnels =
+      std::ranges::any_of(upstream.match, [](const Match& m) { return m.path.empty() && may_be_https(m); });
+  if (!has_tunnels) return;
+  warn_of_limits(warnings, upstream.settings);
+  warn_of_group(warnings, upstream.settings.group);
+}
+
+/// A pattern is held against what the application calls, and http:// means port 80 there.
+void warn_of_port(Warnings& warnings, const UpstreamConfig& upstream) {
+  for (const auto& pattern : upstream.match) {
+    if (pattern.port != 443) continue;
+    Match without = pattern;
+    without.port.reset();
+    warnings.add(".match", to_string(pattern) + " does not fit http://" + to_string(without) +
+                               ", whose port becomes 443 only behind it; write " + to_string(without));
+  }
+}
+
+/// Only a CONNECT can be opened, and only where it may go.
+void warn_of_closed_ports(Warnings& warnings, const UpstreamConfig& upstream, const AccessConfig& access) {
+  for (const auto& pattern : upstream.match) {
+    if (!pattern.port || std::ranges::count(access.connect_ports, *pattern.port) > 0) continue;
+    warnings.add(".match", to_string(pattern) + " is never intercepted, as " + std::to_string(*pattern.port) +
+                               " is not in access.connectPorts");
+  }
+}
+
+/// Nobody says in so many words that the default is to be kept.
+void warn_of_plain_ports(std::vector<Issue>& all, const AccessConfig& access) {
+  if (access.plain_ports == AccessConfig{}.plain_ports) return;
+  for (const auto port : access.plain_ports) {
+    if (std::ranges::count(access.connect_ports, port) > 0) continue;
+    all.push_back({.path = "access.plainPorts",
+                   .message = "warning: access.plainPorts: " + std::to_string(port) +
+                              " does nothing, as it is not in connectPorts"});
+  }
+}
+
+}  // namespace
+
+std::vector<Issue> find_warnings(const Config& config, const Said& said) {
+  std::vector<Issue> all;
+  const auto means_tunnels = [&](const std::string& upstream) {
+    return said("upstreams." + upstream + ".https") || said("defaults.https");
+  };
+  for (const auto& upstream : config.upstreams) {
+    Warnings warnings(all, upstream.name);
+    switch (upstream.settings.https) {
+      case Https::originate: warn_of_port(warnings, upstream); break;
+      case Https::intercept: warn_of_closed_ports(warnings, upstream, config.access); break;
+      case Https::tunnel:
+        if (!means_tunnels(upstream.name)) warn_of_tunnels(warnings, upstream);
+    }
+  }
+  if (Warnings warnings(all, "*"); config.unmatched.https == Https::tunnel && !means_tunnels("*")) {
+    warn_of_limits(warnings, config.unmatched);
+    warn_of_group(warnings, config.unmatched.group);
+  }
+  warn_of_plain_ports(all, config.access);
+  return all;
+}
+
+}  // namespace penstock::config
