@@ -139,7 +139,7 @@ proxy: {{ listen: "127.0.0.1:0", grace: 1s }}
 admin: {{ listen: "127.0.0.1:0" }}
 log: {{ events: "{events}" }}
 redis: {{ url: "{redis}" }}
-access: {{ connectPorts: [{port}, {tls_port}] }}
+access: {{ connectPorts: [{port}, {tls_port}], steering: [192.0.2.0/24] }}
 caps: {{ connectionsPerClient: {seats} }}
 intercept: {{ ca: "{folder}/our-ca.pem", key: "{folder}/our-ca-key.pem" }}
 upstreams:
@@ -165,11 +165,11 @@ upstreams:
         self.trust = ssl.create_default_context(cafile=folder / "our-ca.pem")
         self.origin = origin
 
-    def get(self, url):
+    def get(self, url, headers={}):
         """The status of the answer to one request through the proxy."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
-            connection.request("GET", url)
+            connection.request("GET", url, headers=headers)
             answer = connection.getresponse()
             answer.read()
             return answer.status

@@ -61,6 +61,7 @@ class EverythingTogether(unittest.TestCase):
             cls.statuses += [get(f"{host}/{path}") for path in ("ok", "ok", "ok", "missing", "broken")]
         cls.statuses += [cls.penstock.get_secure(path) for path in ("/ok", "/pause", "/ok")]
         cls.statuses.append(get("nonsense"))
+        cls.statuses.append(get(f"{named}/ok", {"Penstock-Weight": "2"}))  # which does not count
         with cls.penstock.tunnel("127.0.0.1"):  # past the limits of its upstream
             cls.statuses.append(200)
         cls.origin.let_go.clear()
