@@ -42,6 +42,7 @@ struct Loop::Inside {
   std::unique_ptr<Leavers> leavers;
   std::unique_ptr<char[]> read_buffer = std::make_unique<char[]>(kReadBuffer);
   std::optional<Worker> worker;
+  std::uint64_t turn = 1;
 
   void run_posted() {
     std::vector<Task> tasks;
@@ -81,6 +82,7 @@ struct Loop::Inside {
       run_every_turn();
     } while (!turn_ends.empty());
     timers->arm();
+    ++turn;
   }
 };
 
@@ -154,6 +156,8 @@ void Loop::dismiss(Resident* resident) {
 std::size_t Loop::residents() const { return inside_->residents.size(); }
 
 std::int64_t Loop::now() const { return static_cast<std::int64_t>(uv_hrtime() / 1000); }
+
+std::uint64_t Loop::turn() const { return inside_->turn; }
 
 std::int64_t Loop::wall() {
   const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();

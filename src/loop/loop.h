@@ -53,6 +53,8 @@ class Loop {
 
   /// Microseconds, monotonic.
   std::int64_t now() const;
+  /// The number of the turn under way, from 1 on.
+  std::uint64_t turn() const;
   /// Microseconds since 1970, UTC.
   static std::int64_t wall();
 

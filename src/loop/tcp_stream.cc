@@ -107,12 +107,15 @@ std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, Strea
   return stream;
 }
 
+/// A buffer full a turn: a fast peer's next bytes are there before these are taken, and others want their turn. libuv
+/// comes again in the next where it is lent nothing.
 void TcpStream::read_on() {
   if (reading_ || gone_ || failed_ || peer_ended_) return;
   reading_ = true;
   const auto lend = [](uv_handle_t* tcp, std::size_t, uv_buf_t* buffer) {
     auto* stream = static_cast<Socket*>(tcp->data)->stream;
-    *buffer = stream ? uv_buf_init(stream->loop_.read_buffer(), Loop::kReadBuffer) : uv_buf_init(nullptr, 0);
+    const bool reads = stream && stream->may_read();
+    *buffer = reads ? uv_buf_init(stream->loop_.read_buffer(), Loop::kReadBuffer) : uv_buf_init(nullptr, 0);
   };
   uv_read_start(reinterpret_cast<uv_stream_t*>(&socket_->tcp), lend,
                 [](uv_stream_t* tcp, ssize_t size, const uv_buf_t*) {
@@ -140,9 +143,10 @@ void TcpStream::left_unread(bool by_reset) {
 }
 
 void TcpStream::read(std::ptrdiff_t size) {
-  if (size == 0) return;
+  if (size == 0 || size == UV_ENOBUFS) return;
   if (size == UV_EOF && half_open_) return ended();
   if (size < 0) return gone();
+  read_in_ = loop_.turn();
   events_->on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
 }
 

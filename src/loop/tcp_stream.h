@@ -36,6 +36,7 @@ class TcpStream final : public Stream {
   void send_rest();
   void sent(int status);
   void shut_down();
+  bool may_read() const { return read_in_ != loop_.turn(); }
   void read(std::ptrdiff_t size);
   void ended();
   void gone();
@@ -55,6 +56,7 @@ class TcpStream final : public Stream {
   bool peer_ended_ = false;     // and read
   bool writing_ended_ = false;  // shut down once all is sent
   int dial_error_ = 0;
+  std::uint64_t read_in_ = 0;  // the turn of the last bytes
 };
 
 }  // namespace penstock::loop

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <future>
+#include <map>
 #include <thread>
 
 #include "connected.h"
@@ -45,6 +46,23 @@ TEST_F(StreamTest, reads_nothing_before_it_is_told_to_nor_after_it_is_told_not_t
   EXPECT_EQ(read_, "one");
   stream_->read_on();
   EXPECT_TRUE(run_.run_until([&] { return read_ == "onetwo"; }));
+}
+
+TEST_F(StreamTest, reads_one_buffer_a_turn_however_much_has_come) {
+  const std::string sent = pattern(1024 * 1024);
+  std::thread sender([&] { peer_.send(sent); });
+  run_.run_for(20'000);  // some of it is there before it is read
+  std::map<std::uint64_t, std::size_t> taken;
+  std::size_t before = 0;
+  when_read_ = [&] {
+    taken[run_.loop.turn()] += read_.size() - before;
+    before = read_.size();
+  };
+  stream_->read_on();
+  EXPECT_TRUE(run_.run_until([&] { return read_.size() == sent.size(); }));
+  sender.join();
+  EXPECT_TRUE(read_ == sent);
+  for (const auto& [turn, bytes] : taken) EXPECT_LE(bytes, Loop::kReadBuffer) << "turn " << turn;
 }
 
 TEST_F(StreamTest, gathers_the_writes_of_a_turn_into_one_send) {
