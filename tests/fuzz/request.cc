@@ -188,7 +188,7 @@ class Client final : http::RequestSink {
   }
 
   void open() {
-    if (auto opening = stage().admission.opening(head_)) opened_ = std::move(opening->outside);
+    if (auto opening = stage().admission.opening(head_, true)) opened_ = std::move(opening->outside);
   }
 
   void end_request() {
