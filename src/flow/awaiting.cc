@@ -46,7 +46,7 @@ void Upstream::refuse_excess(Time now, std::string_view group, Commands& command
   for (Lane* lane = find_lane(group); lane && !lane->asking() && !lane->waiting().empty(); lane = find_lane(group)) {
     const std::uint32_t youngest = lane->waiting().back();
     if (pending_ <= settings_.max_pending || !requests_[youngest].beyond_queue) break;
-    refuse(now, youngest, Refused::queue_full, limited_by(requests_[youngest]), commands);
+    refuse(now, youngest, Refused::queue_full, limited_by(now, requests_[youngest]), commands);
     refresh(now, *lane, commands);
   }
   settle(now, commands);

@@ -27,6 +27,7 @@ using LimitIndex = std::int32_t;
 inline constexpr LimitIndex kNoLimit = -1;
 inline constexpr LimitIndex kHold = -2;   ///< the upstream asked for a pause
 inline constexpr LimitIndex kRedis = -3;  ///< Redis does not answer, and `whenDown` says so
+inline constexpr LimitIndex kSlots = -4;  ///< as many were in flight as the upstream takes; no booker says so
 
 /// What a lane asks for: departures for the requests at its head, as many as have the weight of the first.
 struct Ask {

@@ -13,6 +13,7 @@ void Upstream::each_lane(Use use) {
 }
 
 void Upstream::change(Time now, const Settings& settings, std::span<const LimitIndex> moved, Commands& commands) {
+  time_passed(now);
   settings_ = settings;
   slots_ = slots_of(settings);
   limited_.by = renumbered(limited_.by, moved);

@@ -110,7 +110,10 @@ class Lane {
   /// When something is to be done with it; nothing: not by time alone.
   std::optional<Time> next_moment() const;
 
-  // What the upstream notes on it.
+  // What the upstream notes on it. Of its clock that goes only while all slots are taken see Upstream::full_time().
+  Time for_slots = 0;              ///< by that clock, how long nothing but slots was missing, up to `noted`
+  Time noted = 0;                  ///< what that clock showed when the lane was last placed
+  bool lacks_slot = false;         ///< since then nothing but a slot is missing
   LastLimit limited;               ///< that made it wait
   LastRefusal forbidden;           ///< by a limit in refuse mode
   std::size_t flying = 0;          ///< started from here and not landed, without the returned

@@ -35,8 +35,11 @@ enum class Stage : std::uint8_t {
 struct Request {
   RequestId id = 0;
   Time arrived = 0;
-  Time deadline = 0;
-  Time took_off = 0;  ///< the first time
+  union {
+    Time deadline = 0;  ///< of one that waits and has not flown
+    Time took_off;      ///< of all others: the first time
+  };
+  Time slots_before = 0;  ///< for how long its lane had waited for slots when it came
   Lane* lane = nullptr;
   std::uint32_t previous = 0;
   std::uint32_t next = 0;

@@ -16,10 +16,14 @@ Upstream::~Upstream() = default;
 // ---- calls ----------------------------------------------------------------------------------------------------------
 
 Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) {
+  time_passed(now);
   settle(now, commands);
   const LimitIndex forbidding = booker_->forbids(newcomer.weight);
   if (forbidding != kNoLimit) return turn_away(now, newcomer, Refused::too_heavy, forbidding, commands);
-  if (free_slots() == 0 && queue_full()) return turn_away(now, newcomer, Refused::queue_full, kNoLimit, commands);
+  if (free_slots() == 0 && queue_full()) {
+    const LimitIndex by = limiting(now, find_lane(newcomer.group), Asked::no);
+    return turn_away(now, newcomer, Refused::queue_full, by, commands);
+  }
 
   Lane& lane = lane_of(newcomer.group);
   const Asked asked = ask_for(now, newcomer, lane);
@@ -35,7 +39,7 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   } else if (!judged_later) {
     why = refusal(now, newcomer, lane, deadline);
   }
-  const Ticket ticket = why ? turn_away(now, newcomer, *why, limiting(now, lane, asked), commands)
+  const Ticket ticket = why ? turn_away(now, newcomer, *why, limiting(now, &lane, asked), commands)
                             : keep_waiting(now, newcomer, lane, deadline);
   refresh(now, lane, commands);
   settle(now, commands);
@@ -56,6 +60,7 @@ void Upstream::land(Time now, Ticket ticket, Commands& commands) {
 
 void Upstream::again(Time now, Ticket ticket, Commands& commands) {
   if (requests_.stage(ticket) != Stage::flying) return;
+  time_passed(now);
   Request& request = requests_[ticket.index];
   Lane& lane = *request.lane;
   request.stage = Stage::returned;
@@ -68,6 +73,7 @@ void Upstream::again(Time now, Ticket ticket, Commands& commands) {
 }
 
 void Upstream::answer(Time now, std::string_view group, const Booking& booking, Commands& commands) {
+  time_passed(now);
   const std::size_t reserved = reserved_;
   refuse_until(now - 1, now, commands);
   const std::size_t given_back = reserved - reserved_;
@@ -84,6 +90,7 @@ void Upstream::answer(Time now, std::string_view group, const Booking& booking, 
 }
 
 void Upstream::may_ask(Time now, Booking::Scope scope, std::string_view group, Commands& commands) {
+  time_passed(now);
   refuse_until(now - 1, now, commands);
   if (scope == Booking::Scope::upstream) {
     held_until_ = now;
@@ -94,7 +101,10 @@ void Upstream::may_ask(Time now, Booking::Scope scope, std::string_view group, C
   settle(now, commands);
 }
 
-void Upstream::advance(Time now, Commands& commands) { settle(now, commands); }
+void Upstream::advance(Time now, Commands& commands) {
+  time_passed(now);
+  settle(now, commands);
+}
 
 // ---- what can be read -----------------------------------------------------------------------------------------------
 
@@ -127,17 +137,6 @@ std::int64_t Upstream::retry_after(Time now, std::string_view group) const {
   return std::clamp<std::int64_t>((std::max(by_slots, by_limits) + 999'999) / 1'000'000, 1, 3600);
 }
 
-LimitIndex Upstream::limited_by(Ticket ticket) const {
-  return requests_.stage(ticket) == Stage::released ? kNoLimit : limited_by(requests_[ticket.index]);
-}
-
-// What its lane was told, or else all lanes: since it came, or before, and it still stood then.
-LimitIndex Upstream::limited_by(const Request& request) const {
-  const Lane& lane = *request.lane;
-  if (lane.stopped() || lane.limited.at >= request.arrived) return lane.limited.by;
-  return held_until_ > request.arrived || limited_.at >= request.arrived ? limited_.by : kNoLimit;
-}
-
 // ---- the course of a call -------------------------------------------------------------------------------------------
 
 void Upstream::settle(Time now, Commands& commands) {
@@ -155,7 +154,7 @@ bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
        deadlines_.prune(requests_, pending_)) {
     const std::uint32_t index = deadlines_.first().index;
     Lane& lane = *requests_[index].lane;
-    refuse(now, index, Refused::wait_over, limited_by(requests_[index]), commands);
+    refuse(now, index, Refused::wait_over, limited_by(now, requests_[index]), commands);
     refresh(now, lane, commands);
     refused = true;
   }
@@ -186,6 +185,7 @@ void Upstream::serve_lanes(Time now, Commands& commands) {
 }
 
 void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
+  time_passed(now);
   Lane& lane = *requests_[index].lane;
   const Stage stage = requests_[index].stage;
   if (stage == Stage::flying) {
@@ -223,13 +223,6 @@ Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane
   return book(now, lane, lane.answered(), booking_) ? Asked::to_wait : Asked::refused;
 }
 
-// The limit because of which a newcomer would have to wait.
-LimitIndex Upstream::limiting(Time now, const Lane& lane, Asked asked) const {
-  if (asked == Asked::refused || lane.stopped()) return lane.limited.by;
-  if (held(now) || !awaiting_.empty()) return limited_.by;
-  return lane.departures().empty() ? kNoLimit : lane.departures().back().limited_by;
-}
-
 std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, const Lane& lane, Time deadline) const {
   if (queue_full()) return Refused::queue_full;
   if (deadline <= now || nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
@@ -265,6 +258,7 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
   request.weight = newcomer.weight;
   request.arrived = now;
   request.deadline = deadline;
+  request.slots_before = for_slots(now, lane);
   request.lane = &lane;
   request.stage = Stage::waiting;
   request.beyond_queue = queue_full();
@@ -317,7 +311,7 @@ bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& 
   const std::size_t granted = std::min(asked_for, booking.departures.size());
   // What was granted at once was held, if at all, by what was told before: this answer says what makes the next wait.
   const LimitIndex held_by =
-      granted > 0 && lane.wants() > 0 ? limited_by(requests_[lane.first_wanting(requests_)]) : kNoLimit;
+      granted > 0 && lane.wants() > 0 ? last_limit(requests_[lane.first_wanting(requests_)]) : kNoLimit;
   for (std::size_t i = 0; i < granted; ++i) {
     Departure departure = booking.departures[i];
     if (departure.limited_by == kNoLimit) departure.limited_by = held_by;
@@ -388,7 +382,8 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   request.stage = Stage::flying;
   ++lane.flying;
   const Time waited = now - request.arrived;
-  commands.start.push_back({request.id, waited, waited > 0 ? departure.limited_by : kNoLimit, departure});
+  const LimitIndex by = waited > 0 ? name_for(now, request, departure.limited_by) : kNoLimit;
+  commands.start.push_back({request.id, waited, by, departure});
 }
 
 // The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,
@@ -439,7 +434,7 @@ void Upstream::refuse_hopeless(Time now, Lane& lane, Commands& commands) {
   };
   while (!lane.waiting().empty() && hopeless(lane.waiting().front())) {
     const std::uint32_t index = lane.waiting().front();
-    refuse(now, index, Refused::wait_over, limited_by(requests_[index]), commands);
+    refuse(now, index, Refused::wait_over, limited_by(now, requests_[index]), commands);
   }
   forget_what_heavier_was_told(now, lane);
 }
@@ -455,6 +450,9 @@ void Upstream::rest(Time now, Lane& lane) {
 }
 
 void Upstream::place(Time now, Lane& lane) {
+  lane.for_slots = for_slots(now, lane);
+  lane.noted = full_time_;
+  lane.lacks_slot = false;
   reserved_ = reserved_ - lane.counted + lane.reserves();
   lane.counted = lane.reserves();
   unbooked_units_ += lane.unbooked_units() - lane.counted_units;
@@ -474,6 +472,7 @@ void Upstream::place(Time now, Lane& lane) {
     LaneList::move(lane, &told_);
   } else {
     LaneList& list = lane.wants_no_slot() > 0 ? returning_ : wanting_;
+    lane.lacks_slot = &list == &wanting_;
     LaneList::move(lane, &list);
     if (std::exchange(lane.keeps_turn, false)) list.put_first(lane);
   }

@@ -35,7 +35,7 @@ struct Commands {
   struct Start {
     RequestId id;
     Time waited;            ///< arrival to take-off
-    LimitIndex limited_by;  ///< the limit that made it wait
+    LimitIndex limited_by;  ///< the limit that made it wait, or kSlots
     Departure departure;    ///< that it takes
   };
   struct Refuse {
@@ -43,7 +43,7 @@ struct Commands {
     Refused why;
     Time waited;
     std::int64_t retry_after;  ///< seconds, 1 to 3600: an honest estimate
-    LimitIndex limited_by;     ///< the limit that made it wait, or refused it
+    LimitIndex limited_by;     ///< the limit that made it wait, or refused it, or kSlots
   };
   std::vector<Start> start;    ///< in order of take-off
   std::vector<Refuse> refuse;  ///< in order of their deadlines; of arrival where these are equal
@@ -123,8 +123,9 @@ class Upstream {
   /// ahead, or waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), whichever is later; rounded up, 1 to
   /// 3600.
   std::int64_t retry_after(Time now, std::string_view group = {}) const;
-  /// The limit that makes this pending request wait.
-  LimitIndex limited_by(Ticket ticket) const;
+  /// What makes this pending request wait: kSlots, if for half of the time or more nothing was missing but a slot; else
+  /// the limit that held it last; if there is none, kSlots again, should it have waited for one at all.
+  LimitIndex limited_by(Time now, Ticket ticket) const;
 
  private:
   // Every call ends with settle(): whatever is due or has become possible by `now` is done.
@@ -138,7 +139,7 @@ class Upstream {
   enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way };
   Asked ask_for(Time now, const Newcomer& newcomer, Lane& lane);
   std::optional<Refused> refusal(Time now, const Newcomer& newcomer, const Lane& lane, Time deadline) const;
-  LimitIndex limiting(Time now, const Lane& lane, Asked asked) const;
+  LimitIndex limiting(Time now, const Lane* lane, Asked asked) const;
   Ticket turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands);
   Ticket start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
   Ticket keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline);
@@ -182,7 +183,13 @@ class Upstream {
     return lane.forbidden.covers(now, weight) ? lane.forbidden : forbidden_;
   }
   std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const;
-  LimitIndex limited_by(const Request& request) const;
+  bool full() const { return in_flight_ >= slots_; }
+  Time full_time(Time now) const;
+  Time for_slots(Time now, const Lane& lane) const;
+  void time_passed(Time now);
+  LimitIndex limited_by(Time now, const Request& request) const { return name_for(now, request, last_limit(request)); }
+  LimitIndex last_limit(const Request& request) const;
+  LimitIndex name_for(Time now, const Request& request, LimitIndex last) const;
 
   Lane& lane_of(std::string_view group);
   Lane* find_lane(std::string_view group);
@@ -203,6 +210,8 @@ class Upstream {
   std::size_t in_flight_ = 0;
   std::size_t reserved_ = 0;  // sum of the lanes' reserves
   std::uint64_t turns_ = 0;
+  Time full_time_ = 0;  // full_time() at the last call
+  Time last_call_ = 0;
 
   Lane nameless_;                                                      // the usual case: no groups
   std::unordered_map<std::string_view, std::unique_ptr<Lane>> lanes_;  // by the name that the lane itself keeps

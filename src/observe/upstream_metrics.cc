@@ -109,7 +109,7 @@ void UpstreamMetrics::change(const UpstreamSettings& settings) {
 void UpstreamMetrics::show(const std::vector<LimitConfig>& limits) {
   std::vector<std::string> names;
   for (const LimitConfig& limit : limits) names.emplace_back(limit_name(limit));
-  for (const char* of_nobody : {"hold", "redis"}) names.emplace_back(of_nobody);
+  for (const char* of_nobody : {"hold", "redis", "maxConcurrent"}) names.emplace_back(of_nobody);
   for (const auto& [name, waits] : std::exchange(limit_waits_, {})) {
     if (std::ranges::count(names, name) == 0) families_.limit_waits.Remove(waits);
   }

@@ -63,7 +63,12 @@ class Destination final : public flow::BookerEvents {
   /// What people call a limit; empty: none.
   std::string_view limit_name(flow::LimitIndex index) const {
     if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
-    return index == flow::kHold ? "hold" : index == flow::kRedis ? "redis" : "";
+    switch (index) {
+      case flow::kHold: return "hold";
+      case flow::kRedis: return "redis";
+      case flow::kSlots: return "maxConcurrent";
+      default: return "";
+    }
   }
 
   void answer(std::string_view group, const flow::Booking& booking) override {

@@ -26,7 +26,7 @@ http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_af
 }
 
 http::Refusal word(const flow::Commands::Refuse& command, const std::string& upstream, std::string_view limit) {
-  const std::string by(limit);
+  const std::string by(command.limited_by == flow::kSlots ? "slots" : limit);
   const std::string limited = by.empty() ? "" : " (limited by " + by + ")";
   switch (command.why) {
     case flow::Refused::queue_full:
@@ -281,7 +281,7 @@ void Dispatcher::abandon(Exchange& exchange) {
 /// It was pending until now: for how long, and because of what.
 void Dispatcher::note_wait(Exchange& exchange) const {
   exchange.waited = services_.loop.now() - exchange.arrived;
-  exchange.limited_by = exchange.destination->heart.limited_by(exchange.ticket);
+  exchange.limited_by = exchange.destination->heart.limited_by(exchange.arrived + exchange.waited, exchange.ticket);
 }
 
 void Dispatcher::again(Exchange& exchange) {

@@ -247,9 +247,9 @@ TEST(Change, limits_are_named_by_their_new_numbers) {
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + 5 * kMs, 0), "a");
   yard.arrive(2, "b");
-  EXPECT_EQ(yard.upstream.limited_by(yard.ticket(2)), 0);
+  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(2)), 0);
   yard.change({.max_concurrent = 1, .max_wait = kSecond}, std::vector<LimitIndex>{2, kNoLimit});
-  EXPECT_EQ(yard.upstream.limited_by(yard.ticket(1)), 2);
+  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(1)), 2);
   yard.answer({yard.now}, {}, "a");
   yard.advance_to(yard.now + 2 * kSecond);
   EXPECT_THAT(yard.refused, ElementsAre(2));
@@ -261,7 +261,7 @@ TEST(Change, a_limit_that_is_gone_made_nobody_wait) {
   yard.arrive(1);
   yard.answer(turn(Scope::group, yard.now + 5 * kMs, 1));
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{1, kNoLimit});
-  EXPECT_EQ(yard.upstream.limited_by(yard.ticket(1)), kNoLimit);
+  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(1)), kNoLimit);
 }
 
 TEST(Change, what_is_no_limit_keeps_its_name) {
@@ -270,7 +270,7 @@ TEST(Change, what_is_no_limit_keeps_its_name) {
   yard.arrive(1);
   yard.answer(turn(Scope::group, yard.now + 5 * kMs, kHold));
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{kNoLimit});
-  EXPECT_EQ(yard.upstream.limited_by(yard.ticket(1)), kHold);
+  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(1)), kHold);
 }
 
 TEST(Change, a_departure_that_is_booked_names_its_limit_by_the_new_number) {

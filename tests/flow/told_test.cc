@@ -351,7 +351,7 @@ TEST(LimitedBy, is_the_limit_that_made_a_request_wait) {
   Yard yard({.max_concurrent = 1}, booker);
   yard.arrive_all({1, 2});
   yard.answer(turn(Scope::upstream, yard.now + kSecond, 4));
-  EXPECT_EQ(yard.upstream.limited_by(yard.ticket(2)), 4);
+  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(2)), 4);
   yard.advance_to(yard.now + kSecond);
   yard.answer({yard.now});
   EXPECT_EQ(yard.limited.at(1), 4);
@@ -362,7 +362,7 @@ TEST(LimitedBy, is_the_limit_that_made_a_request_wait) {
   yard.now += kSecond;
   yard.land(2);
   yard.answer({yard.now});
-  EXPECT_EQ(yard.limited.at(3), kNoLimit) << "it waited for a slot only";
+  EXPECT_EQ(yard.limited.at(3), kSlots) << "it waited for a slot only";
 }
 
 TEST(LimitedBy, of_a_departure_that_is_not_now_is_its_own) {

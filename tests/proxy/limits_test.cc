@@ -102,19 +102,24 @@ TEST_F(LimitsTest, are_named_by_all_whose_wait_for_a_permit_is_over) {
   leave(holder);
 }
 
-TEST_F(LimitsTest, are_not_named_by_those_who_wait_for_a_slot) {
+TEST_F(LimitsTest, are_not_named_by_those_who_wait_for_a_slot_which_is_named_itself) {
   settings().max_concurrent = 1;
   limit(PacerConfig{.qps = 1});
-  Asker one, two, holder, waiting;
+  Asker one, two, holder, waiting, hasty;
   get(one);
   get(two);
   ASSERT_TRUE(finish(two));
   run_.run_for(1'000'000);  // the pacer is free again
   get(holder, "/silent");
   get(waiting);
+  run_.run_for(2'000);
+  get_in_haste(hasty, "0s");
   leave(waiting);
   EXPECT_THAT(limited_by(EventKind::dispatch), ElementsAre("", "pacer", ""));
-  EXPECT_THAT(limited_by(EventKind::gone), ElementsAre(""));
+  EXPECT_THAT(limited_by(EventKind::gone), ElementsAre("maxConcurrent"));
+  EXPECT_THAT(limited_by(EventKind::refused), ElementsAre("maxConcurrent"));
+  ASSERT_EQ(hasty.refusals.size(), 1u);
+  EXPECT_THAT(hasty.refusals[0].details, HasSubstr("queue wait over (limited by slots)"));
   leave(holder);
 }
 

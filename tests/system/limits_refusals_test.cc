@@ -211,5 +211,26 @@ TEST(ClientsThatLeave, while_a_limit_makes_them_wait_spend_nothing) {
       1, [](int) { return 2s; }, "/stayer");
 }
 
+// A request that holds the only slot, and one whose time is over: the pacer, which would let it go at once, is not to
+// blame. One that gets the slot says so, too.
+TEST(Slots, are_named_by_whoever_waits_for_one_and_not_the_pacer) {
+  Limited stage("maxConcurrent: 1, rate: 20/s, queue: { maxWait: 1s }");
+  stage.origin.on("/held", scripts::held());
+  stage.send_one("/held");
+  stage.send_one("/over");
+  const Reply over = stage.clients.back().reply();
+  expect_limited(over, 503, "slots");
+  EXPECT_THAT(over.body, HasSubstr("api queue wait over (limited by slots)"));
+  expect_refused_by(stage, "/over", "maxConcurrent");
+  Client& next = stage.send_one("/then");
+  const auto waits = [&] { return stage.daemon.status("api").at("oldestWaitMs").get<double>() > 200; };
+  ASSERT_TRUE(eventually(waits)) << "longer than the pacer could hold it";
+  stage.origin.release();
+  EXPECT_EQ(next.reply().status, 200);
+  EXPECT_THAT(stage.limited_by(2, "dispatch"), testing::ElementsAre("", "maxConcurrent"));
+  EXPECT_EQ(stage.daemon.metric("penstock_limit_waits_total", "limit=\"maxConcurrent\""), 2);
+  EXPECT_EQ(stage.daemon.metric("penstock_limit_waits_total", "limit=\"pacer\""), 0);
+}
+
 }  // namespace
 }  // namespace penstock::trial
