@@ -14,6 +14,8 @@
 
 namespace penstock {
 
+/// Every request ends in one of the last four, and has no `complete` or `error` where it was refused or its client
+/// left.
 enum class EventKind {
   dispatch,  ///< took off
   complete,  ///< an answer received whole from the upstream, whatever its status

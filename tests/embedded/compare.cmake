@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails unless the README shows the example as it is, from its first #include on.
+# Fails unless the one block of C++ in the README is the example, byte for byte: what is shown there is what compiles.
 #   cmake -DREADME=README.md -DEXAMPLE=example.cc -P compare.cmake
 file(READ ${README} readme)
 file(READ ${EXAMPLE} example)
-string(FIND "${example}" "#include" start)
-string(SUBSTRING "${example}" ${start} -1 example)
-string(FIND "${readme}" "```cpp\n${example}```\n" found)
-if(start LESS 0 OR found LESS 0)
+set(opening "```cpp\n")
+string(FIND "${readme}" "${opening}" start)
+string(FIND "${readme}" "${opening}" last REVERSE)
+if(start LESS 0 OR NOT start EQUAL last)
+  message(FATAL_ERROR "${README} is to have one block of C++")
+endif()
+string(LENGTH "${opening}" length)
+math(EXPR start "${start} + ${length}")
+string(SUBSTRING "${readme}" ${start} -1 shown)
+string(FIND "${shown}" "\n```\n" end)
+math(EXPR end "${end} + 1")
+string(SUBSTRING "${shown}" 0 ${end} shown)
+if(NOT shown STREQUAL example)
   message(FATAL_ERROR "the C++ example in ${README} is not ${EXAMPLE}")
 endif()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example of the README, from the first #include on: a program that sends its own requests and those of a child
-// process through a proxy inside itself. example [URL]
+// The example of the README, whole: a program that sends its own requests and those of a child process through a proxy
+// inside itself. example [URL]
 #include <penstock/proxy.h>
 #include <spawn.h>
 #include <sys/wait.h>
