@@ -127,14 +127,6 @@ Time Upstream::oldest_wait(Time now) const {
   return now - oldest;
 }
 
-std::int64_t Upstream::retry_after(Time now, std::string_view group) const {
-  const auto ahead = static_cast<std::int64_t>(pending_) * flights_.mean(now);
-  const Time by_slots = ahead / static_cast<std::int64_t>(slots_);
-  const Lane* lane = find_lane(group);
-  const std::int64_t units = lane ? lane->unbooked_units() : 0;
-  const std::int64_t everywhere = booker_->processes();
-  const Time by_limits = booker_->ahead(now, group, everywhere * units, everywhere * (unbooked_units_ - units)) - now;
-  return std::clamp<std::int64_t>((std::max(by_slots, by_limits) + 999'999) / 1'000'000, 1, 3600);
 }
 
 // ---- the course of a call -------------------------------------------------------------------------------------------
@@ -208,6 +200,7 @@ Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane
   if (forbidden.covers(now, newcomer.weight) && lane.wants() == 0) {
     booking_.clear();
     booking_.stop = Booking::Stop::refused;
+    booking_.ask_again = forbidden.until;
     lane.limited = {forbidden.by, now};
     return Asked::refused;
   }
@@ -232,7 +225,8 @@ std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, con
 }
 
 Ticket Upstream::turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands) {
-  commands.refuse.push_back({newcomer.id, why, 0, retry_after(now, newcomer.group), by});
+  commands.refuse.push_back({newcomer.id, why, 0, retry_after(now, newcomer.group, newcomer.weight), by});
+  if (why == Refused::limited) commands.refuse.back().not_before(now, booking_.ask_again);
   return {};
 }
 
@@ -276,7 +270,9 @@ void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) 
   const Lane::Run run = lane.next_run(requests_);
   if (const LastRefusal& forbidden = forbidding(now, lane, run.weight); forbidden.covers(now, run.weight)) {
     pass_permits_on(now, lane);
-    return refuse_next(now, lane, {.stop = Booking::Stop::refused, .limited_by = forbidden.by}, commands);
+    return refuse_next(now, lane,
+                       {.stop = Booking::Stop::refused, .limited_by = forbidden.by, .ask_again = forbidden.until},
+                       commands);
   }
   const std::size_t count = std::min(share, run.count);
   LaneList::move(lane, nullptr);  // so that it comes last if it wants more
@@ -365,6 +361,7 @@ void Upstream::refuse_next(Time now, Lane& lane, const Booking& booking, Command
   } else {
     const bool limited = booking.stop == Booking::Stop::refused;
     refuse(now, index, limited ? Refused::limited : Refused::unavailable, booking.limited_by, commands);
+    if (limited) commands.refuse.back().not_before(now, booking.ask_again);
   }
   refresh(now, lane, commands);
 }
@@ -403,7 +400,8 @@ void Upstream::take_out(Lane& lane, std::uint32_t index) {
 void Upstream::refuse(Time now, std::uint32_t index, Refused why, LimitIndex by, Commands& commands) {
   const Request& request = requests_[index];
   take_out(*request.lane, index);
-  commands.refuse.push_back({request.id, why, now - request.arrived, retry_after(now, request.lane->group()), by});
+  const Time wait = retry_after(now, request.lane->group(), request.weight);
+  commands.refuse.push_back({request.id, why, now - request.arrived, wait, by});
   requests_.release(index);
 }
 

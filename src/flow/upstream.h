@@ -31,6 +31,9 @@ enum class Refused : std::uint8_t {
   unavailable,  ///< the limits cannot be asked, and `whenDown` is refuse
 };
 
+/// Who is refused is told to come again after a week at most.
+inline constexpr Time kLongestRetry = 7 * 86'400'000'000;
+
 struct Commands {
   struct Start {
     RequestId id;
@@ -42,8 +45,11 @@ struct Commands {
     RequestId id;
     Refused why;
     Time waited;
-    std::int64_t retry_after;  ///< seconds, 1 to 3600: an honest estimate
-    LimitIndex limited_by;     ///< the limit that made it wait, or refused it, or kSlots
+    Time retry_after;       ///< from now, as retry_after() says it
+    LimitIndex limited_by;  ///< the limit that made it wait, or refused it, or kSlots
+
+    /// To come again before `moment` would be in vain.
+    void not_before(Time now, Time moment) { retry_after = std::clamp(moment - now, retry_after, kLongestRetry); }
   };
   std::vector<Start> start;    ///< in order of take-off
   std::vector<Refuse> refuse;  ///< in order of their deadlines; of arrival where these are equal
@@ -119,10 +125,10 @@ class Upstream {
   bool idle() const { return pending_ == 0 && slots_held() == 0; }
   /// How long the request at the head of the longest-waiting lane has been pending.
   Time oldest_wait(Time now) const;
-  /// Seconds after which a newcomer of that group is likely to be served: when the limits have let pass what waits
-  /// ahead, or waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), whichever is later; rounded up, 1 to
-  /// 3600.
-  std::int64_t retry_after(Time now, std::string_view group = {}) const;
+  /// After how long a newcomer of that group and weight is likely to be served: when the limits have let pass what
+  /// waits ahead, or waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), whichever is later. What the
+  /// limits say is exact; what the flights say is rounded up to seconds. A millisecond to kLongestRetry.
+  Time retry_after(Time now, std::string_view group = {}, int weight = 1) const;
   /// What makes this pending request wait: kSlots, if for half of the time or more nothing was missing but a slot; else
   /// the limit that held it last; if there is none, kSlots again, should it have waited for one at all.
   LimitIndex limited_by(Time now, Ticket ticket) const;

@@ -2,7 +2,9 @@
 // The table from reason to status, token and label, and the words of a refusal made safe for where they stand.
 #include "http/refusal.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "http/grammar.h"
 
@@ -101,6 +103,24 @@ std::string item(std::string_view name) {
   return token ? std::string(name) : quoted(name);
 }
 
+/// "7s", "2m 5s", "14h 2m", "6d 23h": the two largest units, rounded up.
+std::string in_words(Duration wait) {
+  struct Unit {
+    std::int64_t seconds;
+    const char* name;
+  };
+  constexpr std::array kUnits = {Unit{86'400, "d"}, Unit{3'600, "h"}, Unit{60, "m"}, Unit{1, "s"}};
+  const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+  std::size_t large = 0;
+  while (large + 1 < kUnits.size() && seconds < kUnits[large].seconds) ++large;
+  const Unit small = kUnits[std::min(large + 1, kUnits.size() - 1)];
+  const std::int64_t parts = (seconds + small.seconds - 1) / small.seconds;
+  const std::int64_t per = kUnits[large].seconds / small.seconds;
+  std::string words = std::to_string(parts / per) + kUnits[large].name;
+  if (parts % per > 0) words += " " + std::to_string(parts % per) + small.name;
+  return words;
+}
+
 }  // namespace
 
 Wording wording(Why why) { return kRows[static_cast<std::size_t>(why)].wording; }
@@ -112,6 +132,18 @@ std::unexpected<Refusal> malformed(const char* details) {
 std::string reason_phrase(const Refusal& refusal) {
   const std::string_view words = refusal.details.empty() ? standard_reason(refusal.status_code()) : refusal.details;
   return printable("Penstock: " + std::string(words), kLongestReason);
+}
+
+Refusal refusal_until(Why why, std::string what, Duration wait) {
+  return {.why = why, .details = std::move(what) + ", retry in " + in_words(wait), .retry_after = wait};
+}
+
+std::string retry_after_seconds(Duration wait) {
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count());
+}
+
+std::string retry_after_milliseconds(Duration wait) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(wait).count() + 1);
 }
 
 std::string proxy_status(const Refusal& refusal, std::string_view name) {

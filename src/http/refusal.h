@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "penstock/duration.h"
+
 namespace penstock::http {
 
 enum class Why : std::uint8_t {
@@ -81,7 +83,7 @@ Wording wording(Why why);
 struct Refusal {
   Why why{};
   std::string details{};  ///< one sentence that says what to do: "github queue full, retry in 7s"
-  std::optional<std::chrono::seconds> retry_after{};
+  std::optional<Duration> retry_after{};
   int status = 0;       ///< 0: the table's
   std::string allow{};  ///< a value for `Allow`, where 405 or OPTIONS asks for one; usually empty
   std::string rcode{};  ///< of dns_error: what the name server said, `NXDOMAIN`; empty: nothing
@@ -95,6 +97,15 @@ std::unexpected<Refusal> malformed(const char* details);
 /// Reason phrase of the status line: `Penstock: github queue full, retry in 7s`. Safe for a status line: no controls,
 /// printable ASCII, at most 200 bytes.
 std::string reason_phrase(const Refusal&);
+
+/// A refusal that says in words, too, when to come again: `what` and ", retry in 7s".
+Refusal refusal_until(Why, std::string what, Duration wait);
+
+/// Value of `Retry-After`: seconds, rounded up.
+std::string retry_after_seconds(Duration wait);
+/// Value of `Retry-After-Ms`: milliseconds, rounded up, and one more: timers that count milliseconds may begin within
+/// one.
+std::string retry_after_milliseconds(Duration wait);
 
 /// Value of `Proxy-Status`: `penstock; error=connection_limit_reached; details="…"`. `name` is `proxy.via`.
 std::string proxy_status(const Refusal&, std::string_view name);

@@ -111,7 +111,10 @@ void write_refusal(std::string& out, const Refusal& refusal, std::string_view na
   const std::string body = reason + "\n";
   Fields fields;
   fields.add("Proxy-Status", proxy_status(refusal, name));
-  if (refusal.retry_after) fields.add("Retry-After", std::to_string(refusal.retry_after->count()));
+  if (refusal.retry_after) {
+    fields.add("Retry-After", retry_after_seconds(*refusal.retry_after));
+    fields.add("Retry-After-Ms", retry_after_milliseconds(*refusal.retry_after));
+  }
   if (!refusal.allow.empty()) fields.add("Allow", refusal.allow);
   if (refusal.status_code() == 407) fields.add("Proxy-Authenticate", kChallenge);
   fields.add("Content-Type", "text/plain; charset=utf-8");

@@ -30,10 +30,9 @@ void Clients::turn_away(std::unique_ptr<loop::Stream> stream, Seats::Full full) 
   auto seat = seats_.take_at_the_door();
   if (!seat) return;
   stream->accompany(std::move(seat));
-  const http::Refusal refusal{
-      .why = http::Why::too_many_clients,
-      .details = in_all ? "too many connections, retry in 1s" : "too many connections of this client, retry in 1s",
-      .retry_after = std::chrono::seconds(1)};
+  const auto refusal =
+      http::refusal_until(http::Why::too_many_clients,
+                          in_all ? "too many connections" : "too many connections of this client", Duration{1'000'000});
   http::write_refusal(stream->out(), refusal, services_.config.proxy.via, {.keep_alive = false});
   loop::Stream::close_gently(std::move(stream));
 }

@@ -11,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "flow/late.h"
 #include "flow/pauses.h"
 #include "flow/upstream.h"
 #include "http/refusal.h"
@@ -52,6 +54,14 @@ class Destination final : public flow::BookerEvents {
   void renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const;
   /// It was called for each of them: whoever comes now has the new numbers.
   void renumbered();
+
+  /// How much later than they say the limit's moments may come, because some have departed and not left yet: one that
+  /// looks back counts them from when they leave.
+  flow::Time lateness(flow::LimitIndex limit, flow::Time now) const {
+    const bool looks_back = limit >= 0 && std::holds_alternative<SlidingWindowConfig>(
+                                              settings.limits[static_cast<std::size_t>(limit)].kind);
+    return looks_back ? late.to_expect(now) : 0;
+  }
 
   /// Sets the timer for the heart's next moment.
   void sleep() {
@@ -99,6 +109,7 @@ class Destination final : public flow::BookerEvents {
   Limits limits;  ///< of the settings, where the booker refers to them
   std::unique_ptr<flow::Booker> booker;
   flow::Upstream heart;
+  flow::Late late;
   flow::Commands commands, carrying;
   bool being_served = false;  ///< its commands are being carried out
   Totals totals;

@@ -19,24 +19,24 @@ namespace penstock::proxy {
 namespace {
 constexpr std::size_t kBodyInFlight = 64 * 1024;
 
-http::Refusal busy(http::Why why, const std::string& what, std::int64_t retry_after) {
-  return {.why = why,
-          .details = what + ", retry in " + std::to_string(retry_after) + "s",
-          .retry_after = std::chrono::seconds(retry_after)};
+constexpr flow::Time kShortly = 1'000'000;
+
+http::Refusal busy(http::Why why, std::string what, flow::Time wait = kShortly) {
+  return http::refusal_until(why, std::move(what), Duration{wait});
 }
 
-http::Refusal word(const flow::Commands::Refuse& command, const std::string& upstream, std::string_view limit) {
-  const std::string by(command.limited_by == flow::kSlots ? "slots" : limit);
+http::Refusal word(const flow::Commands::Refuse& command, const Destination& destination, flow::Time now) {
+  const std::string& upstream = destination.name;
+  const bool by_slots = command.limited_by == flow::kSlots;
+  const std::string by(by_slots ? "slots" : destination.limit_name(command.limited_by));
+  const flow::Time wait = command.retry_after + destination.lateness(command.limited_by, now);
   const std::string limited = by.empty() ? "" : " (limited by " + by + ")";
   switch (command.why) {
-    case flow::Refused::queue_full:
-      return busy(http::Why::queue_full, upstream + " queue full" + limited, command.retry_after);
-    case flow::Refused::wait_over:
-      return busy(http::Why::wait_over, upstream + " queue wait over" + limited, command.retry_after);
-    case flow::Refused::limited:
-      return busy(http::Why::limit_refused, upstream + " limited by " + by, command.retry_after);
+    case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream + " queue full" + limited, wait);
+    case flow::Refused::wait_over: return busy(http::Why::wait_over, upstream + " queue wait over" + limited, wait);
+    case flow::Refused::limited: return busy(http::Why::limit_refused, upstream + " limited by " + by, wait);
     case flow::Refused::unavailable:
-      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (" + by + ")", 1);
+      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (" + by + ")");
     case flow::Refused::too_heavy: break;
   }
   return {.why = http::Why::limit_too_heavy,
@@ -93,9 +93,9 @@ void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
 }
 
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
-  if (draining_) return busy(http::Why::draining, "shutting down", 1);
+  if (draining_) return busy(http::Why::draining, "shutting down");
   exchange.destination = destinations_.find_or_make(exchange.target, entry);
-  if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once", 1);
+  if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once");
   if (auto too_heavy = exchange.destination->judge_weight(exchange.weight)) return too_heavy;
   if (const auto& grouping = exchange.destination->grouping) {
     std::string room;
@@ -104,7 +104,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   }
   if (pending_bytes_ + exchange.bytes() <= services_.config.caps.pending_memory) return std::nullopt;
   return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
-              exchange.destination->heart.retry_after(exchange.arrived, exchange.group));
+              exchange.destination->heart.retry_after(exchange.arrived, exchange.group, exchange.weight));
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -174,6 +174,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
   exchange->departure = command.departure;
+  exchange->leaving.emplace(exchange->destination->late);
   exchange->flight = journey_for(*exchange);
   exchange->requester.body_wanted();
   exchange->flight->take_off();
@@ -192,8 +193,7 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
   exchange->ticket = {};  // the heart has forgotten it
-  const auto& destination = *exchange->destination;
-  refuse(*exchange, word(command, destination.name, destination.limit_name(command.limited_by)));
+  refuse(*exchange, word(command, *exchange->destination, services_.loop.now()));
 }
 
 void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
@@ -428,7 +428,7 @@ void Dispatcher::when_drained() {
 
 void Dispatcher::end_all() {
   draining_ = true;
-  const auto stopped = busy(http::Why::draining, "shutting down", 1);
+  const auto stopped = busy(http::Why::draining, "shutting down");
   const auto all = exchanges_.ids();
   // Who waits goes first, lest a slot that becomes free starts them.
   for (const auto number : all) {

@@ -35,8 +35,11 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) const {
-  if (now > departure.at + flow::kOnTime) destination->booker->left(group, departure, now);
+void Exchange::leaves(std::int64_t now) {
+  const bool on_time = now <= departure.at + flow::kOnTime;
+  if (!on_time) destination->booker->left(group, departure, now);
+  if (leaving) leaving->left(now, on_time ? 0 : now - departure.at);
+  leaving.reset();
 }
 
 bool Exchange::repeatable() const {

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "flow/late.h"
 #include "flow/upstream.h"
 #include "http/request_parser.h"
 #include "http/target.h"
@@ -58,6 +60,7 @@ struct Exchange {
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
   flow::Departure departure;                     ///< that it takes, or took last
+  std::optional<flow::Late::Leaving> leaving;    ///< from its departure until its bytes leave
   Stage stage = Stage::pending;
   bool sent_again = false;
   std::int64_t arrived = 0;
@@ -70,7 +73,7 @@ struct Exchange {
   /// The memory that it holds while pending.
   std::size_t bytes() const;
   /// Its bytes leave now: the limits hear of it if that is later than its departure.
-  void leaves(std::int64_t now) const;
+  void leaves(std::int64_t now);
   /// Whether it may be sent twice: nothing but a look, and nothing to repeat.
   bool repeatable() const;
 };

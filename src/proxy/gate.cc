@@ -35,9 +35,7 @@ http::Refusal wrong() {
 }
 
 http::Refusal busy() {
-  return {.why = http::Why::credentials_busy,
-          .details = "too many passwords are to be checked, retry in 1s",
-          .retry_after = std::chrono::seconds(1)};
+  return http::refusal_until(http::Why::credentials_busy, "too many passwords are to be checked", Duration{1'000'000});
 }
 
 bool is_abandoned(const auto& askers) {

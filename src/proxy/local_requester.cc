@@ -87,7 +87,10 @@ void LocalRequester::answer_refusal(const http::Refusal& refusal) {
   response_.status = refusal.status_code();
   response_.reason = http::reason_phrase(refusal);
   response_.fields = {{"Proxy-Status", http::proxy_status(refusal, via_)}};
-  if (refusal.retry_after) response_.fields.push_back({"Retry-After", std::to_string(refusal.retry_after->count())});
+  if (refusal.retry_after) {
+    response_.fields.push_back({"Retry-After", http::retry_after_seconds(*refusal.retry_after)});
+    response_.fields.push_back({"Retry-After-Ms", http::retry_after_milliseconds(*refusal.retry_after)});
+  }
   response_.body = refusal.details + "\n";
   finish(std::move(response_));
 }

@@ -136,7 +136,7 @@ TEST(Again, a_flight_counts_from_its_first_take_off) {
   yard.again(1);
   yard.now += 10 * kSecond;
   yard.land(1);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 20) << "one waits, for the mean of one flight of 20 s";
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 20 * kSecond) << "one waits, for the mean of one flight of 20 s";
 }
 
 }  // namespace

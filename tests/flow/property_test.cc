@@ -244,7 +244,7 @@ class Trial {
     forget(refusal.id);
     one.state = State::refused;
     EXPECT_EQ(refusal.waited, now_ - one.arrived);
-    EXPECT_TRUE(refusal.retry_after >= 1 && refusal.retry_after <= 3600);
+    EXPECT_TRUE(refusal.retry_after >= 1'000 && refusal.retry_after <= kLongestRetry);
     if (refusal.why == Refused::queue_full) {
       EXPECT_EQ(refusal.id, newcomer);
       const std::size_t left_since = commands_.start.size() + commands_.refuse.size() - 1;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The honest estimate: waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), in whole seconds, 1 to 3600.
+// When to come again: by waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), an estimate in whole
+// seconds, or by the limits, to the microsecond. A week at most.
+#include "flow/late.h"
+#include "flow/local_booker.h"
 #include "flow/yard.h"
 
 namespace penstock::flow {
@@ -20,16 +23,16 @@ void fill(Yard& yard, RequestId count) {
 
 TEST(RetryAfter, is_a_second_when_nobody_waits) {
   Yard yard({.max_concurrent = 1});
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 1);
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), kSecond);
   fly(yard, 1, 50 * kSecond);
   fill(yard, 1);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 1);
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), kSecond);
 }
 
 TEST(RetryAfter, assumes_flights_of_a_second_before_any_has_landed) {
   Yard yard({.max_concurrent = 4});
   fill(yard, 4 + 10);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 3);  // 10 ÷ 4, rounded up
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 3 * kSecond);  // 10 ÷ 4, rounded up
 }
 
 TEST(RetryAfter, reckons_with_the_mean_flight) {
@@ -37,9 +40,9 @@ TEST(RetryAfter, reckons_with_the_mean_flight) {
   fly(yard, 2, 300 * kMs);
   fly(yard, 1, 900 * kMs);  // the mean is 500 ms
   fill(yard, 2 + 9);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 3);  // 9 × 0.5 ÷ 2 = 2.25
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 3 * kSecond);  // 9 × 0.5 ÷ 2 = 2.25
   yard.leave(11);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 2);  // 8 × 0.5 ÷ 2 = 2
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 2 * kSecond);  // 8 × 0.5 ÷ 2 = 2
 }
 
 TEST(RetryAfter, forgets_flights_of_more_than_a_minute_ago) {
@@ -48,25 +51,97 @@ TEST(RetryAfter, forgets_flights_of_more_than_a_minute_ago) {
   yard.now += 61 * kSecond;
   fly(yard, 1, 2 * kSecond);
   fill(yard, 1 + 5);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 10);
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 10 * kSecond);
 }
 
-TEST(RetryAfter, is_an_hour_at_most) {
+TEST(RetryAfter, is_the_truth_where_it_is_long) {
   Yard yard({.max_concurrent = 1});
   fly(yard, 1, 50 * kSecond);
   fill(yard, 1 + 100);
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 3600);
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 5'000 * kSecond);
+}
+
+TEST(RetryAfter, is_a_week_at_most) {
+  SlowBooker booker;
+  booker.pace = 8 * 86'400 * kSecond;
+  Yard yard({.max_wait = kLongestRetry * 2}, booker);
+  yard.arrive(1);
+  yard.answer(turn(Booking::Scope::upstream, yard.now + kSecond));
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), kLongestRetry);
 }
 
 TEST(RetryAfter, stands_in_a_refusal_and_does_not_count_the_refused) {
   Yard yard({.max_concurrent = 1, .max_pending = 3, .max_wait = kSecond});
   fly(yard, 1, 4 * kSecond);
   fill(yard, 1 + 3 + 1);
-  EXPECT_EQ(yard.refusals.at(5).retry_after, 12);
+  EXPECT_EQ(yard.refusals.at(5).retry_after, 12 * kSecond);
   yard.advance_to(yard.now + kSecond);
-  EXPECT_EQ(yard.refusals.at(2).retry_after, 8);
-  EXPECT_EQ(yard.refusals.at(3).retry_after, 4);
-  EXPECT_EQ(yard.refusals.at(4).retry_after, 1);
+  EXPECT_EQ(yard.refusals.at(2).retry_after, 8 * kSecond);
+  EXPECT_EQ(yard.refusals.at(3).retry_after, 4 * kSecond);
+  EXPECT_EQ(yard.refusals.at(4).retry_after, kSecond);
+}
+
+TEST(RetryAfter, of_a_limit_is_exact) {
+  LocalBooker booker({{.kind = CounterConfig{.max = 1, .period = 90min}, .mode = LimitConfig::Mode::refuse}}, 0);
+  Yard yard({}, booker);
+  EXPECT_EQ(yard.arrive(1), Ids{1});
+  yard.now += 1'500 * kMs;
+  yard.arrive(2);
+  yard.now += 500 * kMs;
+  yard.arrive(3);  // by what the second was told, without asking
+  EXPECT_EQ(yard.refusals.at(2).why, Refused::limited);
+  EXPECT_EQ(yard.refusals.at(2).retry_after, 5'400 * kSecond - 1'500 * kMs);
+  EXPECT_EQ(yard.refusals.at(3).retry_after, 5'400 * kSecond - 2'000 * kMs);
+}
+
+TEST(RetryAfter, of_a_heavy_request_is_when_all_its_units_are_allowed) {
+  LocalBooker booker({{.kind = SlidingWindowConfig{.max = 5, .interval = 60s}, .mode = LimitConfig::Mode::refuse}}, 0);
+  Yard yard({}, booker);
+  for (RequestId id = 1; id <= 3; ++id) {
+    yard.arrive(id);
+    yard.now += kSecond;
+  }
+  yard.arrive({.id = 4, .weight = 3});
+  EXPECT_EQ(yard.refusals.at(4).retry_after, 57 * kSecond + kOnTime) << "when the first is a minute ago";
+  yard.arrive({.id = 5, .weight = 4});
+  EXPECT_EQ(yard.refusals.at(5).retry_after, 58 * kSecond + kOnTime) << "when the second is";
+  EXPECT_EQ(yard.arrive({.id = 6, .weight = 2}), Ids{6});
+}
+
+TEST(RetryAfter, does_not_count_the_refused_before_the_limits_either) {
+  SlowBooker booker;
+  booker.pace = 3 * kSecond;
+  Yard yard({.max_wait = kSecond}, booker);
+  yard.arrive_all({1, 2, 3});
+  yard.answer(turn(Booking::Scope::upstream, yard.now + 500 * kMs));
+  yard.advance_to(yard.now + kSecond + 1);
+  EXPECT_EQ(yard.refusals.at(1).retry_after, 6 * kSecond) << "two wait";
+  EXPECT_EQ(yard.refusals.at(3).retry_after, kSecond);
+}
+
+// ---- who has departed and has not left ------------------------------------------------------------------------------
+
+TEST(Late, expects_nothing_where_all_have_left) {
+  Late late;
+  EXPECT_EQ(late.to_expect(kSecond), 0);
+  Late::Leaving(late).left(kSecond, 5 * kMs);
+  EXPECT_EQ(late.to_expect(kSecond), 0);
+}
+
+TEST(Late, expects_a_second_of_those_who_leave_before_any_has) {
+  Late late;
+  const Late::Leaving leaving(late);
+  EXPECT_EQ(late.to_expect(kSecond), Late::kAssumed);
+}
+
+TEST(Late, expects_the_latest_of_the_last_minute) {
+  Late late;
+  const Late::Leaving leaving(late);
+  Late::Leaving(late).left(59 * kSecond, 5 * kMs);
+  Late::Leaving(late).left(61 * kSecond, 0);
+  EXPECT_EQ(late.to_expect(119 * kSecond), 5 * kMs);
+  EXPECT_EQ(late.to_expect(121 * kSecond), 0) << "on time is something to go by";
+  EXPECT_EQ(late.to_expect(181 * kSecond), Late::kAssumed);
 }
 
 }  // namespace

@@ -382,7 +382,7 @@ TEST(Estimate, takes_the_limits_into_account) {
   Yard yard({.max_concurrent = 1, .max_wait = 10 * kSecond}, booker);
   yard.arrive_all({1, 2, 3});
   yard.answer(turn(Scope::upstream, yard.now + kSecond));
-  EXPECT_EQ(yard.upstream.retry_after(yard.now), 9) << "three wait, three seconds each";
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 9 * kSecond) << "three wait, three seconds each";
   yard.arrive(4);
   EXPECT_THAT(yard.refused, IsEmpty()) << "9 s ahead, and 10 s of patience";
   yard.arrive(5);

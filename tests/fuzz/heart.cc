@@ -192,7 +192,7 @@ class Trial {
     forget(refusal.id);
     one.state = State::over;
     must(refusal.waited == now_ - one.arrived, "it is said how long it waited");
-    must(refusal.retry_after >= 1 && refusal.retry_after <= 3600, "it is said when to come again");
+    must(refusal.retry_after >= 1'000 && refusal.retry_after <= flow::kLongestRetry, "it is said when to come again");
   }
   void check_start(const Commands::Start& start) {
     Known& one = known_[start.id];

@@ -9,6 +9,8 @@
 namespace penstock::http {
 namespace {
 
+using namespace std::chrono_literals;
+
 struct Expected {
   Why why;
   int status;
@@ -83,6 +85,29 @@ TEST(Wording, gives_each_reason_a_label_of_its_own) {
 TEST(Refusal, takes_its_status_from_the_table_unless_it_has_one) {
   EXPECT_EQ((Refusal{.why = Why::malformed}).status_code(), 400);
   EXPECT_EQ((Refusal{.why = Why::malformed, .status = 422}).status_code(), 422);
+}
+
+TEST(RefusalUntil, says_how_long_to_wait_in_the_two_largest_units_and_never_too_little) {
+  const auto words = [](Duration wait) { return refusal_until(Why::limit_refused, "limited", wait).details; };
+  EXPECT_EQ(words(Duration{1}), "limited, retry in 1s");
+  EXPECT_EQ(words(7s), "limited, retry in 7s");
+  EXPECT_EQ(words(Duration{7'000'001}), "limited, retry in 8s");
+  EXPECT_EQ(words(59s), "limited, retry in 59s");
+  EXPECT_EQ(words(60s), "limited, retry in 1m");
+  EXPECT_EQ(words(125s), "limited, retry in 2m 5s");
+  EXPECT_EQ(words(3'599s), "limited, retry in 59m 59s");
+  EXPECT_EQ(words(3'600s), "limited, retry in 1h");
+  EXPECT_EQ(words(50'505s), "limited, retry in 14h 2m");
+  EXPECT_EQ(words(86'399s), "limited, retry in 24h");
+  EXPECT_EQ(words(86'401s), "limited, retry in 1d 1h");
+  EXPECT_EQ(words(7 * 86'400s), "limited, retry in 7d");
+}
+
+TEST(RetryAfter, is_rounded_up_in_seconds_and_in_milliseconds) {
+  EXPECT_EQ(retry_after_seconds(Duration{1'000'001}), "2");
+  EXPECT_EQ(retry_after_seconds(1s), "1");
+  EXPECT_EQ(retry_after_milliseconds(Duration{1'000'001}), "1002");
+  EXPECT_EQ(retry_after_milliseconds(1s), "1001") << "a timer that counts milliseconds may begin within one";
 }
 
 TEST(ReasonPhrase, says_who_speaks_and_what_is_wrong) {

@@ -134,14 +134,13 @@ TEST(ResponseWriter, passes_interim_heads_to_http_1_1_only) {
 
 TEST(WriteRefusal, says_what_is_wrong_in_reason_field_and_body) {
   std::string out;
-  write_refusal(
-      out,
-      {.why = Why::queue_full, .details = "github queue full, retry in 7s", .retry_after = std::chrono::seconds(7)},
-      "penstock", {});
+  write_refusal(out, refusal_until(Why::queue_full, "github queue full", std::chrono::microseconds(6'200'001)),
+                "penstock", {});
   EXPECT_EQ(out,
             "HTTP/1.1 503 Penstock: github queue full, retry in 7s\r\n"
             "Proxy-Status: penstock; error=connection_limit_reached; details=\"github queue full, retry in 7s\"\r\n"
             "Retry-After: 7\r\n"
+            "Retry-After-Ms: 6202\r\n"
             "Content-Type: text/plain; charset=utf-8\r\n"
             "Content-Length: 41\r\n\r\n"
             "Penstock: github queue full, retry in 7s\n");

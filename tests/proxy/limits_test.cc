@@ -357,7 +357,7 @@ TEST_F(PauseTest, is_in_force_before_the_answer_has_ended) {
   get_in_haste(next, "1s");
   ASSERT_EQ(next.refusals.size(), 1u);
   EXPECT_THAT(next.refusals[0].details, HasSubstr("limited by hold"));
-  EXPECT_EQ(next.refusals[0].retry_after, 7s);
+  EXPECT_EQ(http::retry_after_seconds(next.refusals[0].retry_after.value()), "7");
   leave(busy);
 }
 

@@ -3,12 +3,16 @@
 // limit is named, the time to come back is true, and nothing was spent.
 #include <gmock/gmock.h>
 
+#include <atomic>
+
+#include "support/name_server.h"
 #include "system/limited.h"
 
 namespace penstock::trial {
 namespace {
 
 using testing::HasSubstr;
+using Addresses = std::vector<std::string>;
 
 /// The one event of a refusal names the limit, and nothing came to the origin.
 void expect_refused_by(const Limited& stage, const std::string& path, const std::string& limit) {
@@ -68,6 +72,74 @@ TEST(RefuseMode, refuses_whom_it_no_longer_allows_when_a_slot_comes_free) {
   expect_limited(third.reply(), 429, "counter");
   EXPECT_EQ(stage.clients[1].reply().status, 200);
   expect_refused_by(stage, "/third", "counter");
+}
+
+TEST(RefuseMode, says_to_the_millisecond_when_to_come_back) {
+  Limited stage("limits: [ counter: { max: 1, period: 1500ms, mode: refuse } ]");
+  EXPECT_EQ(stage.fetch("/served").status, 200);
+  const Reply reply = stage.fetch("/refused");
+  const auto refused_at = Clock::now();
+  expect_limited(reply, 429, "counter");
+  const auto wait = retry_after_ms(reply);
+  EXPECT_GT(wait, 0ms);
+  EXPECT_LE(wait, 1501ms);
+  EXPECT_EQ(retry_after(reply), std::chrono::ceil<std::chrono::seconds>(wait - 1ms).count());
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + wait; }));
+  EXPECT_EQ(stage.fetch("/then").status, 200);
+}
+
+TEST(RefuseMode, tells_the_truth_of_waits_of_many_hours_and_says_it_in_hours) {
+  Limited stage("limits: [ counter: { max: 1, period: 14h, mode: refuse } ]");
+  EXPECT_EQ(stage.fetch("/served").status, 200);
+  const Reply reply = stage.fetch("/refused");
+  expect_limited(reply, 429, "counter");
+  EXPECT_THAT(retry_after(reply), testing::AllOf(testing::Gt(50'000), testing::Le(50'400)));
+  EXPECT_THAT(reply.body, testing::AnyOf(HasSubstr("retry in 14h\n"), HasSubstr("retry in 13h 59m\n")));
+}
+
+TEST(RefuseMode, sends_nobody_away_for_more_than_a_week) {
+  Limited stage("limits: [ counter: { max: 1, period: 30d, mode: refuse } ]");
+  EXPECT_EQ(stage.fetch("/served").status, 200);
+  EXPECT_EQ(retry_after(stage.fetch("/refused")), 7 * 86'400);
+}
+
+TEST(RefuseMode, tells_who_is_heavy_when_all_its_units_are_allowed) {
+  Limited stage("limits: [ slidingWindow: { max: 5, interval: 1m, mode: refuse } ]");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(stage.fetch("/served").status, 200);
+  const Reply reply = stage.fetch("/refused", "Penstock-Weight: 3\r\n");
+  expect_limited(reply, 429, "slidingWindow");
+  EXPECT_GE(retry_after(reply), 60 - (Clock::now() - stage.start) / 1s) << "the first must be a minute ago";
+}
+
+/// A request counts in a sliding window from when it leaves, and its name is not yet known here.
+TEST(RefuseMode, reckons_with_those_who_have_not_left_yet) {
+  std::atomic<bool> told = false;
+  test::NameServer names([&](const std::string&, std::uint16_t type) {
+    eventually([&] { return told.load(); });
+    return test::NameServer::Reply{.addresses = type == test::NameServer::kA ? Addresses{"127.0.0.1"} : Addresses{}};
+  });
+  Stage stage({.yaml = "dns: { servers: [\"" + names.address() +
+                       "\"] }\n"
+                       "upstreams:\n  api: { match: [slow.test], limits: [ slidingWindow: { max: 1, interval: 500ms, "
+                       "mode: refuse } ] }\n"});
+  const auto url = [&](std::string_view path) {
+    return stage.origin.url_at("slow.test:" + std::to_string(stage.origin.port()), path);
+  };
+  const auto asked = Clock::now();
+  Client first(stage.daemon.port());
+  first.send(get(url("/first")));
+  ASSERT_TRUE(eventually([&] { return names.asked_in_all() > 0; }));
+  const Reply reply = stage.ask(get(url("/refused")));
+  const auto refused_at = Clock::now();
+  expect_limited(reply, 429, "slidingWindow");
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + 100ms; }));
+  told = true;
+  EXPECT_EQ(first.reply().status, 200);
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + retry_after_ms(reply); }));
+  const int then = stage.ask(get(url("/then"))).status;
+  if (stage.origin.seen().front().at - asked > 1s)  // by more than was reckoned with
+    return test::say_not_judged(machine_late(asked), "the first took more than a second to leave");
+  EXPECT_EQ(then, 200) << retry_after_ms(reply).count();
 }
 
 TEST(TooHeavy, a_weight_is_400_and_names_the_limit) {

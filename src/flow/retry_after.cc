@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// When who is refused should come again: by the limits, whose moments are known, or by the flights of the last minute.
+#include <algorithm>
+
+#include "flow/upstream.h"
+
+namespace penstock::flow {
+
+Time Upstream::retry_after(Time now, std::string_view group, int weight) const {
+  constexpr Time kSecond = 1'000'000;
+  const auto ahead = static_cast<std::int64_t>(pending_) * flights_.mean(now);
+  const Time by_slots = ahead / static_cast<std::int64_t>(slots_);
+  const Lane* lane = find_lane(group);
+  const std::int64_t units = lane ? lane->unbooked_units() : 0;
+  const std::int64_t everywhere = booker_->processes();
+  const std::int64_t others = everywhere * (unbooked_units_ - (lane ? lane->counted_units : 0));
+  const Time by_limits = booker_->ahead(now, group, everywhere * units + weight - 1, others) - now;
+  // An estimate is no more exact than seconds: who came back every few milliseconds would only be refused again.
+  const Time estimated = std::max((by_slots + kSecond - 1) / kSecond, Time{1}) * kSecond;
+  return std::clamp(by_limits > by_slots ? by_limits : estimated, kSecond / 1'000, kLongestRetry);
+}
+
+}  // namespace penstock::flow
