@@ -25,6 +25,8 @@ Families::Families(prometheus::Registry& r)
     : requests(counters(r, "requests_total", "Requests by how they ended.")),
       responses(counters(r, "responses_total", "Answers by the status that the client got.")),
       refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
+      departures(counters(r, "departures_total", "Units that left for the upstream: of each request its weight.")),
+      upstream_refusals(counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")),
       busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
       limit_waits(counters(r, "limit_waits_total", "Requests that a limit made wait.")),
       tunnels_past_limits(counters(r, "tunnels_past_limits_total", "Tunnels of upstreams with limits.")),
@@ -61,7 +63,11 @@ Families::Families(prometheus::Registry& r)
       build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
 
 prometheus::Histogram::BucketBoundaries request_bounds() {
-  return {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120};
+  // 2^(n/2 + 1/4), to three digits
+  return {0.000581, 0.000821, 0.00116, 0.00164, 0.00232, 0.00328, 0.00465, 0.00657, 0.00929, 0.0131,
+          0.0186,   0.0263,   0.0372,  0.0526,  0.0743,  0.105,   0.149,   0.21,    0.297,   0.42,
+          0.595,    0.841,    1.19,    1.68,    2.38,    3.36,    4.76,    6.73,    9.51,    13.5,
+          19,       26.9,     38.1,    53.8,    76.1,    108,     152};
 }
 
 prometheus::Histogram::BucketBoundaries lag_bounds() {

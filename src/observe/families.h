@@ -22,6 +22,8 @@ struct Families {
   Counters& requests;
   Counters& responses;
   Counters& refusals;
+  Counters& departures;
+  Counters& upstream_refusals;
   Counters& busy;
   Counters& limit_waits;
   Counters& tunnels_past_limits;
@@ -58,7 +60,9 @@ struct Families {
   Gauges& build_info;
 };
 
-/// Bounds in seconds, from half a millisecond to two minutes.
+/// Bounds in seconds, from 0.6 ms to two and a half minutes, each √2 times the one before: a quantile is off by no
+/// more. They lie beside the round values at which waits gather (1 s, 30 s): of those on a bound, half the bucket would
+/// be told.
 prometheus::Histogram::BucketBoundaries request_bounds();
 /// Bounds in seconds, from a tenth of a millisecond to one second: of the loop's lag and of round trips to Redis.
 prometheus::Histogram::BucketBoundaries lag_bounds();

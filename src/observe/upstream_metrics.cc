@@ -54,6 +54,7 @@ UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const Up
       max_pending_shown_(families.max_pending.Add({{"upstream", label_}})),
       max_wait_(families.max_wait.Add({{"upstream", label_}})),
       max_concurrent_(families.max_concurrent.Add({{"upstream", label_}})),
+      departures_(families.departures.Add({{"upstream", label_}})),
       busy_(families.busy.Add({{"upstream", label_}})),
       pending_(families.pending.Add({{"upstream", label_}})),
       in_flight_(families.in_flight.Add({{"upstream", label_}})),
@@ -68,6 +69,10 @@ UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const Up
   for (const auto& [outcome, name] : kOutcomeNames) {
     requests_[place_of(outcome)] = &families.requests.Add({{"upstream", label_}, {"outcome", name}});
   }
+  for (std::size_t i = 0; i < kRefusing.size(); ++i) {
+    upstream_refusals_[i] =
+        &families.upstream_refusals.Add({{"upstream", label_}, {"code", std::to_string(kRefusing[i])}});
+  }
   change(settings);
 }
 
@@ -76,6 +81,7 @@ UpstreamMetrics::~UpstreamMetrics() {
   show_handshakes(false);
   for (const auto& [name, waits] : limit_waits_) families_.limit_waits.Remove(waits);
   for (auto* outcome : requests_) families_.requests.Remove(outcome);
+  for (auto* code : upstream_refusals_) families_.upstream_refusals.Remove(code);
   for (auto* code : responses_) {
     if (code) families_.responses.Remove(code);
   }
@@ -91,6 +97,7 @@ UpstreamMetrics::~UpstreamMetrics() {
                                {&families_.mean_latency, &mean_latency_}}) {
     family->Remove(gauge);
   }
+  families_.departures.Remove(&departures_);
   families_.busy.Remove(&busy_);
   families_.wait.Remove(&wait_);
   families_.flight.Remove(&flight_);
@@ -180,16 +187,25 @@ void UpstreamMetrics::waited(const Event& event) {
 
 void UpstreamMetrics::took_off(const Event& event) {
   if (measured(event)) stopwatch_.took_off(event.at);
+  departures_.Increment(event.weight);
   observe(wait_, event.wait);
   if (event.tunnel && tunnels_past_limits_) tunnels_past_limits_->Increment();
 }
 
 void UpstreamMetrics::landed(const Event& event) {
+  refused_there(event);
   if (!measured(event)) return;
   stopwatch_.landed(event.at);
   observe(flight_, event.flight);
   observe(first_byte_, event.first_byte);
   if (event.outcome == Outcome::success) stopwatch_.succeeded(event.at, event.flight.value_or(Duration{0}));
+}
+
+/// Only an answer of the upstream's has a first byte: a 503 without one is our own.
+void UpstreamMetrics::refused_there(const Event& event) {
+  if (!event.first_byte) return;
+  const auto code = std::ranges::find(kRefusing, event.status);
+  if (code != kRefusing.end()) upstream_refusals_[static_cast<std::size_t>(code - kRefusing.begin())]->Increment();
 }
 
 void UpstreamMetrics::ended(const Event& event) {

@@ -43,6 +43,7 @@ class UpstreamMetrics {
  private:
   static constexpr std::size_t kOutcomes = 6;
   static constexpr std::size_t kHandshakes = 6;
+  static constexpr std::array kRefusing = {429, 503, 529};  // too many requests, unavailable, overloaded
   static constexpr int kFirstCode = 100;
   static constexpr int kCodes = 900;
 
@@ -55,6 +56,7 @@ class UpstreamMetrics {
   void show_rates(const std::vector<LimitConfig>& limits);
   void show_handshakes(bool intercepted);
   void count(const HandshakeTotals& now);
+  void refused_there(const Event& event);
   prometheus::Counter& response(int code);
   prometheus::Counter& refusal(std::string_view kind);
 
@@ -63,6 +65,7 @@ class UpstreamMetrics {
   std::size_t max_pending_ = 0;
 
   std::array<prometheus::Counter*, kOutcomes> requests_{};
+  std::array<prometheus::Counter*, kRefusing.size()> upstream_refusals_{};
   std::array<prometheus::Counter*, kCodes> responses_{};                // made when a code is first seen
   std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // likewise; a handful
   std::vector<std::pair<std::string, prometheus::Counter*>> limit_waits_;
@@ -72,6 +75,7 @@ class UpstreamMetrics {
   prometheus::Gauge& max_pending_shown_;
   prometheus::Gauge& max_wait_;
   prometheus::Gauge& max_concurrent_;
+  prometheus::Counter& departures_;
   prometheus::Counter& busy_;
   prometheus::Gauge& pending_;
   prometheus::Gauge& in_flight_;

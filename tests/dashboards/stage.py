@@ -37,8 +37,8 @@ def until(condition, what):
 
 
 class Origin:
-    """Answers /ok with 200, /missing with 404, /pause with a wish for a pause, /held when it is told to, and breaks off at
-    /broken. On one port it is plain, on another it speaks TLS."""
+    """Answers /ok with 200, /missing with 404, /busy and /overloaded with 503 and 529, /pause with a wish for a pause, /held
+    when it is told to, and breaks off at /broken. On one port it is plain, on another it speaks TLS."""
 
     class Answers(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -52,12 +52,13 @@ class Origin:
             if path == "/held":
                 self.server.let_go.wait(PATIENCE)
             body = b"water" * 20
-            self.send_response({"/missing": 404, "/pause": 429}.get(path, 200))
+            self.send_response({"/missing": 404, "/pause": 429, "/busy": 503, "/overloaded": 529}.get(path, 200))
             if path == "/pause":
                 self.send_header("Retry-After", str(PAUSE))
             self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(ConnectionError):  # who asked may have gone
+                self.end_headers()
+                self.wfile.write(body)
 
         def log_message(self, *_):
             pass
@@ -183,6 +184,23 @@ upstreams:
             answer = connection.getresponse()
             answer.read()
             return answer.status
+
+    def leave(self, path, flights):
+        """As many clients as may fly, and one that waits; then all of them go without an answer, that one first."""
+        with contextlib.ExitStack() as stack:
+            clients = []
+            for waits in [0] * flights + [1]:
+                clients.append(stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)))
+                clients[-1].sendall(f"GET http://{self.origin.authority}{path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+                self._await("in_flight_requests", len(clients) - waits)
+                self._await("pending_requests", waits)
+            clients.pop().close()
+            self._await("pending_requests", 0)
+        self._await("in_flight_requests", 0)
+
+    def _await(self, gauge, value):
+        wanted = re.compile(rf'^penstock_{gauge}{{upstream="origin"}} {value}$', re.MULTILINE)
+        until(lambda: wanted.search(self.metrics()), f"{gauge} to be {value}")
 
     @contextlib.contextmanager
     def tunnel(self, host):

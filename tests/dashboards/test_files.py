@@ -48,6 +48,18 @@ class TheDashboard(unittest.TestCase):
             self.assertIn(panel["fieldConfig"]["defaults"]["unit"], UNITS, panel["title"])
             self.assertTrue(panel["targets"], panel["title"])
 
+    def test_says_where_tunnels_are_not_seen(self):
+        """Or an upstream that programs reach by tunnels would seem to rest."""
+        unseen = re.compile(r"penstock_(?:flight_seconds|first_byte_seconds|rps|mean_latency|busy_seconds|upstream_refusals)")
+        for panel in board.panels(self.dashboard):
+            if any(unseen.search(target["expr"]) for target in panel["targets"]):
+                self.assertIn("tunnels", panel["description"], panel["title"])
+
+    def test_counts_departures_where_it_shows_departures(self):
+        """A limit has let a request leave long before it lands, and it may never land."""
+        [panel] = [panel for panel in board.panels(self.dashboard) if panel["title"].startswith("Departures")]
+        self.assertIn("rate(penstock_departures_total{", panel["targets"][0]["expr"])
+
     def test_has_no_two_panels_of_one_name_or_id(self):
         panels = self.dashboard["panels"]
         for key in ["id", "title"]:

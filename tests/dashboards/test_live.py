@@ -23,6 +23,33 @@ GOOD_NEWS = {  # 0 as long as all is well, and what would raise it, a test shoul
 }
 
 
+ORIGIN, SECURE = {"upstream": "origin"}, {"upstream": "secure"}
+# What else must be seen to happen, of each query with such a metric, and not only one of its series. Where nothing is said
+# of one with upstreams, it is `origin`: there everything happens but what happens inside TLS.
+HAPPENS = {
+    "penstock_limit_waits_total": [SECURE | {"limit": "hold"}],
+    "penstock_holds": [SECURE],
+    "penstock_client_handshakes_total": [SECURE | {"result": "done"}],
+    "penstock_upstream_refusals_total": [SECURE | {"code": "429"}, ORIGIN | {"code": "503"}, ORIGIN | {"code": "529"}],
+    "penstock_requests_total": [{"outcome": outcome} for outcome in ("success", "http_error", "upstream_error", "client_gone",
+                                                                    "client_gone_pending", "refused")],
+    "penstock_responses_total": [{"code": code} for code in ("200", "400", "404", "429", "502", "503", "529")],
+    "penstock_refusals_total": [{"kind": kind} for kind in ("queue_full", "malformed")],
+    "penstock_connections_refused_total": [{"kind": "connectionsPerClient"}],
+    "penstock_config_reloads_total": [{"result": "success"}],
+    "penstock_tunnel_bytes_total": [{"direction": "in"}, {"direction": "out"}],
+}
+
+
+def expected(query, labels):
+    """Of which series something must be seen, by those of their labels that the answer has; by none: of any."""
+    chosen = re.search(r'outcome=~?"([^"]+)"', query)
+    for wanted in HAPPENS.get(board.family(board.METRIC.search(query)[0]), [ORIGIN]):
+        if chosen and "outcome" in wanted and wanted["outcome"] not in chosen[1].split("|"):
+            continue
+        yield {name: value for name, value in wanted.items() if name in labels}
+
+
 class EverythingTogether(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -54,17 +81,18 @@ class EverythingTogether(unittest.TestCase):
     @classmethod
     def drive(cls):
         """One round of everything: successes, 404s, a broken upstream, a full queue, nonsense, a host without an entry, two
-        tunnels, an interception, a pause, a client with too many connections."""
+        tunnels, an interception, a pause, an upstream that is overloaded, clients that leave, one with too many connections."""
         get, named = cls.penstock.get, f"http://{cls.origin.authority}"
         cls.penstock.crowd()
         for host in (named, named.replace("127.0.0.1", "localhost")):
-            cls.statuses += [get(f"{host}/{path}") for path in ("ok", "ok", "ok", "missing", "broken")]
+            cls.statuses += [get(f"{host}/{path}") for path in ("ok", "ok", "ok", "missing", "broken", "busy", "overloaded")]
         cls.statuses += [cls.penstock.get_secure(path) for path in ("/ok", "/pause", "/ok")]
         cls.statuses.append(get("nonsense"))
         cls.statuses.append(get(f"{named}/ok", {"Penstock-Weight": "2"}))  # which does not count
         with cls.penstock.tunnel("127.0.0.1"):  # past the limits of its upstream
             cls.statuses.append(200)
         cls.origin.let_go.clear()
+        cls.penstock.leave("/held", 2)
         with cls.penstock.tunnel("localhost"), concurrent.futures.ThreadPoolExecutor(12) as pool:
             held = [pool.submit(get, f"{named}/held") for _ in range(12)]
             try:
@@ -78,8 +106,14 @@ class EverythingTogether(unittest.TestCase):
     def series(self, query):
         return self.prometheus.ask("query_range", query=query, start=self.begin, end=time.time() + 1, step=1)["result"]
 
+    @staticmethod
+    def samples(series, labels):
+        """The numbers in those series that have these labels."""
+        values = [float(value) for one in series if labels.items() <= one["metric"].items() for _, value in one["values"]]
+        return [value for value in values if math.isfinite(value)]
+
     def test_the_load_had_successes_errors_and_refusals(self):
-        for status in [200, 404, 429, 502, 503, 400]:
+        for status in [200, 404, 429, 502, 503, 529, 400]:
             self.assertIn(status, self.statuses)
 
     def test_outcomes_are_counted_as_the_clients_saw_them(self):
@@ -92,11 +126,13 @@ class EverythingTogether(unittest.TestCase):
     def test_every_panel_shows_data_and_not_only_zeros(self):
         for title, query in board.queries(board.load()):
             with self.subTest(title, query=query):
-                samples = [float(value) for series in self.series(board.substituted(query)) for _, value in series["values"]]
-                self.assertTrue(samples, "no data")
-                self.assertTrue(any(map(math.isfinite, samples)), "nothing but NaN")
-                if GOOD_NEWS.get(title, "nothing") not in query:
-                    self.assertTrue(any(math.isfinite(value) and value != 0 for value in samples), "nothing but 0")
+                series = self.series(board.substituted(query))
+                self.assertTrue(series, "no data")
+                self.assertTrue(self.samples(series, {}), "nothing but NaN")
+                if GOOD_NEWS.get(title, "nothing") in query:
+                    continue
+                for wanted in expected(query, {label for one in series for label in one["metric"]}):
+                    self.assertNotEqual(set(self.samples(series, wanted)) - {0}, set(), f"nothing but 0 of {wanted or 'all'}")
 
     def test_every_variable_has_values(self):
         for name, variable in board.variables(board.load()).items():

@@ -6,8 +6,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace penstock::observe {
 namespace {
@@ -144,6 +150,50 @@ TEST(Metrics, responses_are_counted_by_code_and_refusals_by_kind) {
   EXPECT_EQ(value_of(text, R"(penstock_refusals_total{kind="queue_full",upstream="github"})"), 1);
 }
 
+TEST(Metrics, count_what_the_upstream_turned_away_apart_from_what_we_did) {
+  Metrics metrics{two_upstreams()};
+  for (const char* code : {"429", "503", "529"}) {
+    EXPECT_EQ(value_of(metrics.text(),
+                       "penstock_upstream_refusals_total{code=\"" + std::string(code) + "\",upstream=\"github\"}"),
+              0)
+        << code << ": a rate needs a value before the first";
+  }
+  Event answered = event(EventKind::complete, Outcome::http_error);
+  answered.first_byte = 5ms;
+  for (const int status : {429, 429, 503, 529, 500, 404}) {
+    answered.status = status;
+    metrics.record(answered);
+  }
+  Event broken = event(EventKind::error, Outcome::client_gone);  // amid the body
+  broken.status = 429;
+  broken.first_byte = 5ms;
+  metrics.record(broken);
+  Event ours = event(EventKind::error, Outcome::upstream_error);  // no descriptors, say
+  ours.status = 503;
+  metrics.record(ours);
+  Event refused = event(EventKind::refused, Outcome::refused);
+  refused.status = 429;
+  refused.refusal = "limit_refused";
+  metrics.record(refused);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_upstream_refusals_total{code="429",upstream="github"})"), 3);
+  EXPECT_EQ(value_of(text, R"(penstock_upstream_refusals_total{code="503",upstream="github"})"), 1);
+  EXPECT_EQ(value_of(text, R"(penstock_upstream_refusals_total{code="529",upstream="github"})"), 1);
+  EXPECT_THAT(text, Not(HasSubstr(R"(penstock_upstream_refusals_total{code="500")")));
+}
+
+TEST(Metrics, departures_are_units_that_left_whether_they_have_landed_or_not) {
+  Metrics metrics{two_upstreams()};
+  Event off = event(EventKind::dispatch, Outcome::none);
+  metrics.record(off);
+  off.weight = 5;
+  metrics.record(off);
+  metrics.record(event(EventKind::complete, Outcome::success));
+  metrics.record(event(EventKind::gone, Outcome::client_gone_pending));
+  metrics.record(event(EventKind::refused, Outcome::refused));
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_departures_total{upstream="github"})"), 6);
+}
+
 TEST(Metrics, whatever_reached_no_upstream_counts_under_the_star) {
   Metrics metrics{two_upstreams()};
   Event malformed = event(EventKind::refused, Outcome::refused, 2);
@@ -239,6 +289,39 @@ Config with_limits() {
 
 std::string waits(const char* limit, const char* upstream = "github") {
   return std::string("penstock_limit_waits_total{limit=\"") + limit + "\",upstream=\"" + upstream + "\"}";
+}
+
+/// As Prometheus reckons it: the bucket that the quantile falls into is filled evenly.
+double histogram_quantile(double quantile, const std::string& text, const std::string& series) {
+  const std::string start = "\n" + series + "_bucket{upstream=\"github\",le=\"";
+  std::vector<std::pair<double, double>> buckets;  // up to, how many
+  for (auto at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+    const std::string_view bound = std::string_view(text).substr(at + start.size(), 4);
+    buckets.emplace_back(bound == "+Inf" ? HUGE_VAL : std::atof(text.c_str() + at + start.size()),
+                         std::atof(text.c_str() + text.find("} ", at) + 2));
+  }
+  const double rank = quantile * buckets.back().second;
+  const auto found = std::ranges::find_if(buckets, [&](const auto& bucket) { return bucket.second >= rank; });
+  const auto [lower, before] = found == buckets.begin() ? std::pair(0.0, 0.0) : *std::prev(found);
+  return lower + (found->first - lower) * (rank - before) / (found->second - before);
+}
+
+TEST(Metrics, a_quantile_of_waits_that_gather_at_one_value_is_near_it) {
+  const double widest = std::sqrt(2) * 1.01;  // bounds have three digits
+  for (const auto wait : {1ms, 10ms, 100ms, 250ms, 500ms, 1000ms, 2000ms, 5000ms, 10000ms, 29960ms, 30000ms, 60000ms}) {
+    Metrics metrics{two_upstreams()};
+    Event off = event(EventKind::dispatch, Outcome::none);
+    const double truth = std::chrono::duration<double>(wait).count();
+    for (int i = 0; i < 100; ++i) {
+      off.wait = Duration{wait} * (10'000 + i) / 10'000;  // up to 1 % late
+      metrics.record(off);
+    }
+    for (const double quantile : {0.5, 0.95, 0.99}) {
+      const double told = histogram_quantile(quantile, metrics.text(), "penstock_wait_seconds");
+      EXPECT_LE(told, truth * widest * 1.01) << wait.count() << " ms " << quantile;
+      EXPECT_GE(told, truth / widest) << wait.count() << " ms " << quantile;
+    }
+  }
 }
 
 TEST(Metrics, limits_are_labels_from_the_start_and_so_are_hold_and_redis) {

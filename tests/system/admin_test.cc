@@ -59,10 +59,12 @@ TEST(Metrics, count_what_happened) {
       {.yaml =
            "defaults: { maxConcurrent: 1, queue: { maxPending: 0 } }\nupstreams: { named: { match: 127.0.0.1 } }\n"});
   stage.origin.on("/404", scripts::answers(404, "no"));
+  stage.origin.on("/429", scripts::answers(429, "slowly"));
   stage.origin.on("/reset", [](Visit& visit) { visit.reset(); });
   stage.origin.on("/held", scripts::held());
   EXPECT_EQ(stage.fetch("/").status, 200);
   EXPECT_EQ(stage.fetch("/404").status, 404);
+  EXPECT_EQ(stage.fetch("/429").status, 429);
   EXPECT_EQ(stage.fetch("/reset").status, 502);
   Client holder(stage.daemon.port());
   holder.send(get(stage.url("/held")));
@@ -73,14 +75,18 @@ TEST(Metrics, count_what_happened) {
            stage.daemon.metric("penstock_requests_total", "outcome=\"" + outcome + "\",upstream=\"named\"");
   };
   EXPECT_EQ(requests("success"), 1);
-  EXPECT_EQ(requests("http_error"), 1);
+  EXPECT_EQ(requests("http_error"), 2);
   EXPECT_EQ(requests("upstream_error"), 1);
   EXPECT_EQ(requests("refused"), 1);
   EXPECT_EQ(stage.daemon.metric("penstock_in_flight_requests", "upstream=\"named\""), 1);
   EXPECT_EQ(stage.daemon.metric("penstock_max_concurrent", "upstream=\"named\""), 1);
   EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"queue_full\""), 1);
   EXPECT_EQ(stage.daemon.metric("penstock_responses_total", "code=\"404\""), 1);
-  EXPECT_EQ(stage.daemon.metric("penstock_flight_seconds_count", "upstream=\"named\""), 3);
+  EXPECT_EQ(stage.daemon.metric("penstock_flight_seconds_count", "upstream=\"named\""), 4);
+  EXPECT_EQ(stage.daemon.metric("penstock_departures_total", "upstream=\"named\""), 5) << "with the one in flight";
+  EXPECT_EQ(stage.daemon.metric("penstock_upstream_refusals_total", "code=\"429\",upstream=\"named\""), 1);
+  EXPECT_EQ(stage.daemon.metric("penstock_upstream_refusals_total", "code=\"503\",upstream=\"named\""), 0)
+      << "that one was ours";
   stage.origin.release();
   EXPECT_EQ(holder.reply().status, 200);
   EXPECT_TRUE(eventually([&] { return requests("success") == 2; }));
