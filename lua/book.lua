@@ -2,6 +2,8 @@
 -- Books departures for one lane: times within the horizon, or a turn for later. All limits commit, or none does.
 -- KEYS: head, alive, hold; with a group its hold and its turns; then one for each limit, in the configuration's
 --   order.
+-- A weight of 0 is no departure: a tunnel that rested goes on, and takes of each semaphore one permit. Nothing else is
+-- looked at, and nobody waits for a turn.
 -- ARGV: 1 me · 2 the generation that I know, '' none · 3 a fresh generation's name · 4 processes alive, as far as I
 --   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · from 9 on six for each limit:
 --   kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
@@ -32,18 +34,20 @@ for i = 0, #KEYS - first_key do
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)
   end
-  local list = l.kind.take and a.semaphores or l.letter == 'g' and a.narrow or a.wide
-  list[#list + 1] = l
-  may_refuse = may_refuse or l.refuses
-  if l.kind.off_edge then add_window(a, l) end
+  if l.kind.take or a.w > 0 then
+    local list = l.kind.take and a.semaphores or l.letter == 'g' and a.narrow or a.wide
+    list[#list + 1] = l
+    may_refuse = may_refuse or l.refuses
+    if l.kind.off_edge then add_window(a, l) end
+  end
 end
 
 -- Where only the groups have limits, the group's scope plays the part of the wide one, with its list of turns.
 a.only_groups = grouped and #a.wide == 0 and #a.narrow > 0
 if a.only_groups then a.wide, a.narrow, a.wide_windows = a.narrow, nil, a.windows end
 local wide, narrow = a.wide, a.narrow
-if grouped then add_hold(narrow or wide, KEYS[4], 'g') end
-add_hold(wide, KEYS[3], 'u')
+if grouped and a.w > 0 then add_hold(narrow or wide, KEYS[4], 'g') end
+if a.w > 0 then add_hold(wide, KEYS[3], 'u') end
 
 local group_text = grouped and read(KEYS[5])
 local waiting, head_turns
@@ -54,7 +58,7 @@ local function somebody_waits()
   a.group_turns = a.line.parse_group(group_text or '1t', KEYS[5], now)
   a.turns = a.only_groups and a.group_turns or head_turns
 end
-if head.turns ~= '' or group_text then somebody_waits() end
+if a.w > 0 and (head.turns ~= '' or group_text) then somebody_waits() end
 
 local touches = ARGV[5] == '1'
 if touches then alive = touch(KEYS[2], a.me, now) end
@@ -81,7 +85,7 @@ end
 if a.stop == '' and a.granted < a.n then
   stop_at(a, 'turn', a.only_groups and 'g' or 'u', share_by, 0)
 end
-if not waiting and a.stop == 'turn' and a.not_before > 0 then somebody_waits() end
+if not waiting and a.w > 0 and a.stop == 'turn' and a.not_before > 0 then somebody_waits() end
 if waiting then waiting.settle(a, entitled) end
 
 write_changed(wide, now)

@@ -18,7 +18,7 @@ local function share_of(a, alive)
     local passes = l.kind.passes and l.kind.passes(l) or kNever
     if passes < share then share, by = passes, l end
   end
-  return math.max(1, math.floor(share / alive / a.w)), by
+  return math.max(1, math.floor(share / alive / math.max(1, a.w))), by
 end
 
 local function stop_at(a, why, letter, limit, t)

@@ -17,6 +17,7 @@ void Upstream::wake_told_lanes(Time now, std::size_t count) {
 
 // A permit of the lane's group, or of the upstream: then it is for whoever has waited longest.
 void Upstream::permit_came(Time now, Lane& lane) {
+  permit_may_be_free(lane);
   if (lane.awaits() == Booking::Scope::group) rest(now, lane);
   if (!awaiting_.empty()) call_for_permit(now);
 }
@@ -41,10 +42,13 @@ void Upstream::forget_what_heavier_was_told(Time now, Lane& lane) {
 }
 
 // A full queue has no place for those who were let in to hear the answer, and do not start by it. They are the
-// youngest.
+// youngest, but for those who waited outside meanwhile.
 void Upstream::refuse_excess(Time now, std::string_view group, Commands& commands) {
   for (Lane* lane = find_lane(group); lane && !lane->asking() && !lane->waiting().empty(); lane = find_lane(group)) {
-    const std::uint32_t youngest = lane->waiting().back();
+    std::uint32_t youngest = lane->waiting().back();
+    for (std::size_t left = lane->waiting().size(); left > 1 && !requests_[youngest].beyond_queue; --left) {
+      youngest = requests_[youngest].previous;
+    }
     if (pending_ <= settings_.max_pending || !requests_[youngest].beyond_queue) break;
     refuse(now, youngest, Refused::queue_full, limited_by(now, requests_[youngest]), commands);
     refresh(now, *lane, commands);

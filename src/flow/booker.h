@@ -25,11 +25,14 @@ inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard);
 /// Which limit made somebody wait: the n-th of UpstreamSettings::limits, from 0, or one of these.
 using LimitIndex = std::int32_t;
 inline constexpr LimitIndex kNoLimit = -1;
-inline constexpr LimitIndex kHold = -2;   ///< the upstream asked for a pause
-inline constexpr LimitIndex kRedis = -3;  ///< Redis does not answer, and `whenDown` says so
-inline constexpr LimitIndex kSlots = -4;  ///< as many were in flight as the upstream takes; no booker says so
+inline constexpr LimitIndex kHold = -2;     ///< the upstream asked for a pause
+inline constexpr LimitIndex kRedis = -3;    ///< Redis does not answer, and `whenDown` says so
+inline constexpr LimitIndex kSlots = -4;    ///< as many were in flight as the upstream takes; no booker says so
+inline constexpr LimitIndex kTunnels = -5;  ///< as many tunnels are open as may be; no booker says so
 
-/// What a lane asks for: departures for the requests at its head, as many as have the weight of the first.
+/// What a lane asks for: departures for the requests at its head, as many as have the weight of the first. Weight 0 is
+/// no departure: somebody who rested goes on, and takes a permit of each semaphore. Neither other limits nor pauses are
+/// asked, for these govern departures. It is granted for `now`, or not at all, and ended by landed().
 struct Ask {
   std::string_view group;
   std::size_t count = 1;

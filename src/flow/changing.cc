@@ -18,9 +18,12 @@ void Upstream::change(Time now, const Settings& settings, std::span<const LimitI
   slots_ = slots_of(settings);
   limited_.by = renumbered(limited_.by, moved);
   forbidden_ = {};
+  no_permit_ = false;
+  resume_at_ = 0;
   forget_what_was_told(now);
   each_lane([&](Lane& lane) {
     lane.renumber(moved);
+    lane.no_permit = false;
     admit(lane);
     const std::size_t granted = lane.flying + lane.departures().size();
     if (granted > 0) booker_->adopt(now, lane.group(), granted);
@@ -41,7 +44,7 @@ void Upstream::replace(Booker& booker) {
   booker_ = &booker;
   in_line_ = false;
   each_lane([&](Lane& lane) {
-    if (lane.asking()) lane.answered(), --under_way_;
+    if (lane.asking()) lane.answered(), lane.asks_to_resume = false, --under_way_;
     lane.line.reset();
     lane.disown_departures();
   });

@@ -65,7 +65,7 @@ void Lane::disown_departures() {
 }
 
 std::optional<Time> Lane::nobody_leaves_before() const {
-  if (asking()) return std::nullopt;
+  if (asked_ > 0) return std::nullopt;
   if (!departures_.empty()) return departures_.front().at;
   if (ask_again_) return not_before_;
   return std::nullopt;

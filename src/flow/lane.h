@@ -64,7 +64,7 @@ class Lane {
   Run next_run(const Requests& requests) const;
 
   // What is booked, in numbers of departures.
-  bool asking() const { return asked_ > 0; }
+  bool asking() const { return asked_ > 0 || asks_to_resume; }
   int asked_weight() const { return asked_weight_; }
   std::size_t expected() const { return asked_ + departures_.size(); }
   /// Requests for which no departure is expected.
@@ -72,11 +72,13 @@ class Lane {
   /// As many of these hold a slot already: they have returned.
   std::size_t wants_no_slot() const { return returned_.size() - std::min(returned_.size(), expected()); }
   /// Slots held for expected departures, beyond those that the returned bring along.
-  std::size_t reserves() const { return expected() - std::min(returned_.size(), expected()); }
+  std::size_t reserves() const {
+    return expected() - std::min(returned_.size(), expected()) + (asks_to_resume ? 1 : 0);
+  }
   /// More departures than requests.
   bool has_surplus() const { return departures_.size() > size(); }
   /// Nobody in it, and an ask for a newcomer may be made.
-  bool at_rest() const { return empty() && expected() == 0; }
+  bool at_rest() const { return empty() && expected() == 0 && !asks_to_resume; }
 
   /// Departures that are booked and not taken, and the units of the requests that have none.
   const Departures& departures() const { return departures_; }
@@ -116,7 +118,11 @@ class Lane {
   bool lacks_slot = false;         ///< since then nothing but a slot is missing
   LastLimit limited;               ///< that made it wait
   LastRefusal forbidden;           ///< by a limit in refuse mode
-  std::size_t flying = 0;          ///< started from here and not landed, without the returned
+  std::size_t flying = 0;          ///< started from here and not landed, without the returned and those that rest
+  std::size_t elsewhere = 0;       ///< its requests that rest, resume, or wait outside
+  std::size_t resuming = 0;        ///< of these
+  bool asks_to_resume = false;     ///< for one of these, instead of a departure
+  bool no_permit = false;          ///< for any of these, as it was told
   std::size_t counted = 0;         ///< reserves() as the upstream has counted it
   std::int64_t counted_units = 0;  ///< unbooked_units() likewise
   std::size_t called = 0;          ///< so many permits of the upstream's came free, and it is the one to ask for them

@@ -90,7 +90,7 @@ bool LocalBooker::find_next(Time now, const Group* group, int weight, Moment& la
     tell_turn(now, group, weight, found.group, kGroupReach, booking);
     return false;
   }
-  const Moment next = off_edges(found.all, group);
+  const Moment next = weight > 0 ? off_edges(found.all, group) : found.all;
   if (rounded_up(next.at) > instant(now + kHorizon)) {
     const bool by_group = !has_wide() && (next.by >= 0 || found.group.at > found.wide.at);
     booking.scope = by_group ? Scope::group : Scope::upstream;
@@ -112,7 +112,7 @@ bool LocalBooker::find_next(Time now, const Group* group, int weight, Moment& la
 LocalBooker::Frontiers LocalBooker::frontiers(Moment base, const Group* group, int weight) const {
   Frontiers found{.all = base, .wide = base};
   each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
-    if (!rule.looked_at) return;
+    if (!rule.looked_at || !rule.sees(weight)) return;
     Instant frontier = limit.frontier(weight);
     if (others_units_ > 0 && !rule.of_group()) frontier = std::max(frontier, limit.ahead(base.at, others_units_));
     found.all.raise(frontier, index);
@@ -121,7 +121,7 @@ LocalBooker::Frontiers LocalBooker::frontiers(Moment base, const Group* group, i
     if (found.full == kNoLimit && limit.full(rule.of_group() ? 0 : others_)) found.full = index;
   });
   for (const Hold* hold : {&hold_, group ? &group->hold : nullptr}) {
-    if (!hold) continue;
+    if (!hold || weight == 0) continue;
     const Instant until = hold->frontier(weight);
     found.all.raise(until, kHold);
     (hold == &hold_ ? found.wide : found.group).raise(until, kHold);
@@ -248,7 +248,7 @@ std::string LocalBooker::state(LimitIndex wanted, std::string_view group) const 
 LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight, Era era) {
   if (group_rules_ > 0 && !group) group = &remember(name);
   each_limit(group, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.since <= era || rule.counts_flights()) limit.commit(at, weight);
+    if (rule.sees(weight) && (rule.since <= era || rule.counts_flights())) limit.commit(at, weight);
   });
   return group;
 }

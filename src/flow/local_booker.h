@@ -73,6 +73,8 @@ class LocalBooker final : public Booker {
     bool is_new = true;            // since the last change, or with the booker
     bool looked_at = true;         // false only within look()
     bool counts_flights() const { return std::holds_alternative<SemaphoreConfig>(config.kind); }
+    /// Who departs counts in it; who goes on after a rest, with weight 0, in semaphores alone.
+    bool sees(int weight) const { return weight > 0 || counts_flights(); }
     bool of_group() const { return config.per == LimitConfig::Per::group; }
   };
   struct Group {

@@ -3,6 +3,7 @@
 // It serves the estimate in `Retry-After`; metrics keep books of their own. Only for this room.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -12,7 +13,7 @@ namespace penstock::flow {
 
 class MeanFlight {
  public:
-  /// What is assumed of an upstream from which nothing has landed for a minute.
+  /// What is assumed of an upstream from which nothing has landed for a minute, and to which nothing flies.
   static constexpr Time kAssumed = 1'000'000;
 
   void landed(Time now, Time flight) {
@@ -23,7 +24,9 @@ class MeanFlight {
     ++slice.count;
   }
 
-  Time mean(Time now) const {
+  /// Those still flying have had `flown` together. Their time counts too, or a few short flights would speak for slots
+  /// that long ones hold; none counts for more than the minute that is looked at.
+  Time mean(Time now, std::int64_t flying = 0, Time flown = 0) const {
     const std::int64_t oldest = now / kSlice - static_cast<std::int64_t>(slices_.size()) + 1;
     Time sum = 0;
     std::int64_t count = 0;
@@ -32,11 +35,13 @@ class MeanFlight {
       sum += slice.sum;
       count += slice.count;
     }
-    return count == 0 ? kAssumed : sum / count;
+    if (count == 0) return flying == 0 ? kAssumed : std::max(kAssumed, flown / flying);
+    return (sum + std::min(flown, flying * kMinute)) / count;
   }
 
  private:
   static constexpr Time kSlice = 5'000'000;
+  static constexpr Time kMinute = 12 * kSlice;
   struct Slice {
     std::int64_t number = 0;  // counted from the clock's zero
     Time sum = 0;

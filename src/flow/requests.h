@@ -30,14 +30,16 @@ enum class Stage : std::uint8_t {
   waiting,   ///< in its lane, has not flown
   flying,    ///< holds a slot
   returned,  ///< in its lane again, holds its slot
+  resting,   ///< has left its slot to others
+  resuming,  ///< has rested, and wants a slot again
 };
 
 struct Request {
   RequestId id = 0;
   Time arrived = 0;
   union {
-    Time deadline = 0;  ///< of one that waits and has not flown
-    Time took_off;      ///< of all others: the first time
+    Time deadline = 0;  ///< of one that waits and has not flown; of one that rests: since when
+    Time took_off;      ///< of all others: the first time, or when it last had rested
   };
   Time slots_before = 0;  ///< for how long its lane had waited for slots when it came
   Lane* lane = nullptr;
@@ -47,6 +49,8 @@ struct Request {
   int weight = 1;
   Stage stage = Stage::released;
   bool beyond_queue = false;  ///< waits only to hear whether it starts by an answer under way
+  bool tunnel = false;
+  bool outside = false;  ///< of its lane: waits for a tunnel to end
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 

@@ -25,7 +25,9 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
     return turn_away(now, newcomer, Refused::queue_full, by, commands);
   }
 
+  const bool no_room = newcomer.tunnel && !room_for_tunnel(now, commands);
   Lane& lane = lane_of(newcomer.group);
+  if (no_room) return wait_outside(now, newcomer, lane, commands);
   const Asked asked = ask_for(now, newcomer, lane);
   if (asked == Asked::granted) return start_newcomer(now, newcomer, lane, commands);
 
@@ -58,20 +60,6 @@ void Upstream::land(Time now, Ticket ticket, Commands& commands) {
   end(now, ticket.index, commands);
 }
 
-void Upstream::again(Time now, Ticket ticket, Commands& commands) {
-  if (requests_.stage(ticket) != Stage::flying) return;
-  time_passed(now);
-  Request& request = requests_[ticket.index];
-  Lane& lane = *request.lane;
-  request.stage = Stage::returned;
-  lane.join(requests_, ticket.index);
-  lane.await_none();  // with a slot in its hands it may ask for what others were called for
-  --lane.flying;
-  if (booker_->landed(now, lane.group())) permit_came(now, lane);
-  refresh(now, lane, commands);
-  settle(now, commands);
-}
-
 void Upstream::answer(Time now, std::string_view group, const Booking& booking, Commands& commands) {
   time_passed(now);
   const std::size_t reserved = reserved_;
@@ -83,7 +71,11 @@ void Upstream::answer(Time now, std::string_view group, const Booking& booking, 
     return;
   }
   --under_way_;
-  use(now, *lane, lane->answered(), booking, commands);
+  if (lane->asks_to_resume) {
+    resume_answered(now, *lane, booking, commands);
+  } else {
+    use(now, *lane, lane->answered(), booking, commands);
+  }
   wake_told_lanes(now, given_back);  // it was told before that was given back
   settle(now, commands);
   if (pending_ > settings_.max_pending) refuse_excess(now, group, commands);
@@ -93,9 +85,11 @@ void Upstream::may_ask(Time now, Booking::Scope scope, std::string_view group, C
   time_passed(now);
   refuse_until(now - 1, now, commands);
   if (scope == Booking::Scope::upstream) {
+    no_permit_ = false;
     held_until_ = now;
     while (!awaiting_.empty()) rest(now, awaiting_.front());
   } else if (Lane* lane = find_lane(group)) {
+    lane->no_permit = false;
     rest(now, *lane);
   }
   settle(now, commands);
@@ -114,19 +108,9 @@ std::optional<Time> Upstream::wake_at() const {
   if (!deadlines_.empty()) at(deadlines_.first_time());
   const bool somebody_may_ask = !returning_.empty() || (free_slots() > 0 && !wanting_.empty() && !must_take_turns());
   if (somebody_may_ask) at(held_until_);
+  if (free_slots() > 0 && !resuming_.empty() && resume_at_ != 0) at(resume_at_);
+  if (free_slots() > 0 && !outside_.empty() && !resting_.empty()) at(makes_room_at());
   return next;
-}
-
-Time Upstream::oldest_wait(Time now) const {
-  Time oldest = now;
-  const auto look = [&](const Lane& lane) {
-    if (!lane.waiting().empty()) oldest = std::min(oldest, requests_[lane.waiting().front()].arrived);
-  };
-  look(nameless_);
-  for (const auto& [group, lane] : lanes_) look(*lane);
-  return now - oldest;
-}
-
 }
 
 // ---- the course of a call -------------------------------------------------------------------------------------------
@@ -135,9 +119,11 @@ void Upstream::settle(Time now, Commands& commands) {
   refuse_until(now - 1, now, commands);
   do {
     take_off_due(now, commands);
+    let_in(now, commands);
+    resume_rested(now, commands);
     serve_lanes(now, commands);
     // A departure that comes before those booked by other limits may be too light for the one that has returned.
-  } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()));
+  } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()) || next_to_resume(now));
 }
 
 bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
@@ -186,8 +172,8 @@ void Upstream::end(Time now, std::uint32_t index, Commands& commands) {
   } else {
     take_out(lane, index);
   }
-  if (stage != Stage::waiting) --in_flight_;
-  requests_.release(index);
+  if (stage == Stage::flying || stage == Stage::returned) leave_slot(requests_[index]);
+  release(index);
   refresh(now, lane, commands);
   settle(now, commands);
 }
@@ -235,12 +221,14 @@ Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, 
   Request& request = requests_[index];
   request.id = newcomer.id;
   request.weight = newcomer.weight;
-  request.arrived = request.took_off = now;
+  request.arrived = now;
   request.lane = &lane;
   request.stage = Stage::flying;
+  request.tunnel = newcomer.tunnel;
+  tunnels_ += newcomer.tunnel ? 1 : 0;
   lane.last_served = ++turns_;
   ++lane.flying;
-  ++in_flight_;
+  take_slot(now, request);
   commands.start.push_back({newcomer.id, 0, kNoLimit, booking_.departures.front()});
   return requests_.ticket(index);
 }
@@ -256,6 +244,8 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
   request.lane = &lane;
   request.stage = Stage::waiting;
   request.beyond_queue = queue_full();
+  request.tunnel = newcomer.tunnel;
+  tunnels_ += newcomer.tunnel ? 1 : 0;
   lane.join(requests_, index);
   ++pending_;
   deadlines_.add(deadline, requests_.ticket(index));
@@ -372,10 +362,7 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   const Departure departure = lane.pop_departure();
   take_out(lane, index);
   Request& request = requests_[index];
-  if (request.stage == Stage::waiting) {
-    request.took_off = now;
-    ++in_flight_;
-  }
+  if (request.stage == Stage::waiting) take_slot(now, request);
   request.stage = Stage::flying;
   ++lane.flying;
   const Time waited = now - request.arrived;
@@ -393,7 +380,13 @@ void Upstream::give_all_back(Time now, Lane& lane) {
 }
 
 void Upstream::take_out(Lane& lane, std::uint32_t index) {
-  lane.remove(requests_, index);
+  if (RequestList* list = list_elsewhere(requests_[index])) {
+    list->remove(requests_, index);
+    --lane.elsewhere;
+    lane.resuming -= list == &resuming_ ? 1 : 0;
+  } else {
+    lane.remove(requests_, index);
+  }
   if (requests_[index].stage == Stage::waiting) --pending_;
 }
 
@@ -402,7 +395,7 @@ void Upstream::refuse(Time now, std::uint32_t index, Refused why, LimitIndex by,
   take_out(*request.lane, index);
   const Time wait = retry_after(now, request.lane->group(), request.weight);
   commands.refuse.push_back({request.id, why, now - request.arrived, wait, by});
-  requests_.release(index);
+  release(index);
 }
 
 // ---- after any change to a lane -------------------------------------------------------------------------------------
@@ -411,7 +404,9 @@ void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
   refuse_hopeless(now, lane, commands);
   std::size_t given_back = 0;
   for (; lane.has_surplus(); ++given_back) booker_->give_back(now, lane.group(), lane.drop_latest_departure());
-  if (lane.empty() && lane.line) booker_->nobody_waits(now, *std::exchange(lane.line, std::nullopt), lane.group());
+  if (given_back > 0) permit_may_be_free(lane);
+  if (lane.empty() && lane.resuming == 0 && lane.line)
+    booker_->nobody_waits(now, *std::exchange(lane.line, std::nullopt), lane.group());
   if (lane.empty()) lane.forget_told();
   if (lane.empty() || (lane.wants() == 0 && !lane.asking())) pass_permits_on(now, lane);
   place(now, lane);
@@ -421,7 +416,7 @@ void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
     booker_->nobody_waits(now, Booking::Scope::upstream, lane.group());
   }
   wake_told_lanes(now, given_back);
-  const bool gone = lane.at_rest() && lane.flying == 0 && &lane != &nameless_;
+  const bool gone = lane.at_rest() && lane.flying == 0 && lane.elsewhere == 0 && &lane != &nameless_;
   if (gone) lanes_.erase(lanes_.find(lane.group()));
 }
 

@@ -51,15 +51,19 @@ struct Commands {
     /// To come again before `moment` would be in vain.
     void not_before(Time now, Time moment) { retry_after = std::clamp(moment - now, retry_after, kLongestRetry); }
   };
-  std::vector<Start> start;    ///< in order of take-off
-  std::vector<Refuse> refuse;  ///< in order of their deadlines; of arrival where these are equal
-  void clear() { start.clear(), refuse.clear(); }
+  std::vector<Start> start;       ///< in order of take-off
+  std::vector<Refuse> refuse;     ///< in order of their deadlines; of arrival where these are equal
+  std::vector<RequestId> resume;  ///< these have a slot again
+  std::vector<RequestId> close;   ///< these have rested so long that they make room for others; their tickets are dead
+  bool empty() const { return start.empty() && refuse.empty() && resume.empty() && close.empty(); }
+  void clear() { start.clear(), refuse.clear(), resume.clear(), close.clear(); }
 };
 
 struct Settings {
   int max_concurrent = 64;
   std::size_t max_pending = 1000;
   Time max_wait = 30'000'000;
+  std::size_t max_tunnels = 1024;
 };
 
 struct Newcomer {
@@ -67,6 +71,7 @@ struct Newcomer {
   int weight = 1;
   std::string_view group = {};        ///< names its lane
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
+  bool tunnel = false;                ///< may rest
 };
 
 /// At least one.
@@ -90,12 +95,20 @@ class Upstream {
   /// The client left while the request was pending, or waited to be sent once more, or before its `start` was carried
   /// out. O(1) amortised; costs the upstream nothing.
   void leave(Time now, Ticket ticket, Commands& commands);
-  /// A started request ended, whatever the way: its slot is free. Counts in the mean flight, unlike leave().
+  /// A started request ended, whatever the way: its slot is free. Counts in the mean flight, unlike leave(). So does
+  /// one that rests, or has rested and wants a slot.
   void land(Time now, Ticket ticket, Commands& commands);
   /// A started request must be sent once more: it goes back to the head of its lane (behind those that came back before
   /// it), keeps its slot, takes a new departure. It will be in `start` again; it can no longer be refused for waiting.
   /// Nothing if it is not in flight.
   void again(Time now, Ticket ticket, Commands& commands);
+  /// A tunnel in flight has nothing to do for now: it stays open, and its slot and its permits are others'. It counts
+  /// in the mean flight as if it had landed. One that rests already does so anew, from `now` on.
+  void to_rest(Time now, Ticket ticket, Commands& commands);
+  /// It has something to do again: it will be in `resume` when it has a slot and a permit of each semaphore. No limit
+  /// or pause holds it, for it departed long ago; it goes before all of its lane that have not flown, and is never
+  /// refused.
+  void resume(Time now, Ticket ticket, Commands& commands);
   /// An asynchronous booker's answer for that lane.
   void answer(Time now, std::string_view group, const Booking& booking, Commands& commands);
   /// What an asynchronous booker told lanes to wait for has come: that lane may ask again, or the lanes in turn.
@@ -117,12 +130,18 @@ class Upstream {
 
   /// Those that wait and have not flown.
   std::size_t pending() const { return pending_; }
-  /// Those started and not landed; they hold a slot each, also while they wait to be sent once more.
+  /// Those started and not landed, and not resting; they hold a slot each, also while they wait to be sent once more.
   std::size_t in_flight() const { return in_flight_; }
   /// Slots in use: in flight, booked, or held while the booker is asked.
   std::size_t slots_held() const { return in_flight_ + reserved_; }
-  /// No pending, no flight, nothing booked: may be forgotten.
-  bool idle() const { return pending_ == 0 && slots_held() == 0; }
+  /// Tunnels open without a slot: those that wait for one again are among them.
+  std::size_t resting() const { return resting_.size() + resuming_.size(); }
+  /// Tunnels that hold a slot.
+  std::size_t busy_tunnels() const { return busy_tunnels_; }
+  /// Of those that rest, those that wait for a slot.
+  std::size_t resuming() const { return resuming_.size(); }
+  /// No pending, no flight, nobody who rests, nothing booked: may be forgotten.
+  bool idle() const { return pending_ == 0 && slots_held() == 0 && resting() == 0; }
   /// How long the request at the head of the longest-waiting lane has been pending.
   Time oldest_wait(Time now) const;
   /// After how long a newcomer of that group and weight is likely to be served: when the limits have let pass what
@@ -140,6 +159,24 @@ class Upstream {
   void take_off_due(Time now, Commands& commands);
   void serve_lanes(Time now, Commands& commands);
   void end(Time now, std::uint32_t index, Commands& commands);
+
+  // Who rests, and who has rested.
+  void take_slot(Time now, Request& request);
+  void leave_slot(Request& request);
+  void release(std::uint32_t index);
+  RequestList* list_elsewhere(const Request& request);
+  void resume_rested(Time now, Commands& commands);
+  std::optional<std::uint32_t> next_to_resume(Time now) const;
+  bool others_first(Time now, const Lane& lane) const;
+  void ask_to_resume(Time now, Lane& lane, Commands& commands);
+  void resume_answered(Time now, Lane& lane, const Booking& booking, Commands& commands);
+  void permit_may_be_free(Lane& lane) { lane.no_permit = no_permit_ = false; }
+  // Who waits for a tunnel to end.
+  Ticket wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
+  void let_in(Time now, Commands& commands);
+  bool room_for_tunnel(Time now, Commands& commands);
+  Time makes_room_at() const { return requests_[resting_.front()].deadline + kRestsLong; }
+  void close_longest_rested(Time now, Commands& commands);
 
   // A newcomer.
   enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way };
@@ -193,7 +230,9 @@ class Upstream {
   Time full_time(Time now) const;
   Time for_slots(Time now, const Lane& lane) const;
   void time_passed(Time now);
-  LimitIndex limited_by(Time now, const Request& request) const { return name_for(now, request, last_limit(request)); }
+  LimitIndex limited_by(Time now, const Request& request) const {
+    return request.outside ? kTunnels : name_for(now, request, last_limit(request));
+  }
   LimitIndex last_limit(const Request& request) const;
   LimitIndex name_for(Time now, const Request& request, LimitIndex last) const;
 
@@ -214,6 +253,7 @@ class Upstream {
   std::size_t pending_ = 0;
   std::int64_t unbooked_units_ = 0;  // sum of the lanes'
   std::size_t in_flight_ = 0;
+  Time took_off_ = 0;         // sum of those in flight
   std::size_t reserved_ = 0;  // sum of the lanes' reserves
   std::uint64_t turns_ = 0;
   Time full_time_ = 0;  // full_time() at the last call
@@ -234,6 +274,15 @@ class Upstream {
   bool one_by_one_ = false;         // lanes ask, until a departure is granted at once
   LastRefusal forbidden_;           // of every lane
   LastLimit limited_;               // by which it is held
+
+  static constexpr Time kRestsLong = 30'000'000;
+  std::size_t tunnels_ = 0;  // open, or in their lanes
+  std::size_t busy_tunnels_ = 0;
+  RequestList resting_;     // the longest first
+  RequestList resuming_;    // first come, first served
+  RequestList outside_;     // likewise
+  bool no_permit_ = false;  // of the upstream's, for any that resumes
+  Time resume_at_ = 0;      // nobody resumes before, since the booker cannot be asked
 };
 
 }  // namespace penstock::flow

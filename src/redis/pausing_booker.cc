@@ -31,7 +31,7 @@ PausingBooker::~PausingBooker() { office_.leave(name_, *this); }
 bool PausingBooker::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
   const Time own = paused_until(ask.group);
   const Time until = std::max(own, whole_);
-  if (until <= now) return local_.ask(now, ask, booking);
+  if (until <= now || ask.weight == 0) return local_.ask(now, ask, booking);
   booking.scope = whole_ >= own ? Scope::upstream : Scope::group;
   booking.limited_by = flow::kHold;
   booking.ask_again = booking.not_before = until;

@@ -68,6 +68,7 @@ RedisBooker::~RedisBooker() {
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
 bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
+  if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
   last_asked_ = now;
   if (standing_ == Standing::together) {
     Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight};
@@ -78,7 +79,7 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
   }
   shadow_.answer(now, ask, rule(), booking);
   semaphores_.began_alone(ask.group, booking.departures.size());
-  told_.answered(ask.group, key_of(ask.group), booking);
+  if (ask.weight > 0) told_.answered(ask.group, key_of(ask.group), booking);
   return true;
 }
 
@@ -163,8 +164,10 @@ void RedisBooker::deliver(const Asking& asking) {
   if (standing_ == Standing::together) {
     if (shadow_.has_unknown()) hand_in(Spelling::HandIn::afterwards);
     shadow_.come_back();
-    told_.answered(asking.group, key_of(asking.group), booking_);
-    resets_.answered(office_.loop().now(), asking.group, booking_);
+    if (asking.weight > 0) {
+      told_.answered(asking.group, key_of(asking.group), booking_);
+      resets_.answered(office_.loop().now(), asking.group, booking_);
+    }
   }
   if (asking.former) let_ask_anew(asking);
   answer(asking.group);
@@ -203,7 +206,7 @@ void RedisBooker::answer_alone(const Asking& asking) {
   booking_.clear();
   shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
   semaphores_.began_alone(asking.group, booking_.departures.size());
-  told_.answered(asking.group, key_of(asking.group), booking_);
+  if (asking.weight > 0) told_.answered(asking.group, key_of(asking.group), booking_);
   answer(asking.group);
 }
 
@@ -232,6 +235,7 @@ void RedisBooker::answer_later(const Asking& asking) {
 
 /// Nobody waits for this answer any more.
 void RedisBooker::take_all_back(const Asking& asking) {
+  if (asking.weight == 0) return;  // permits alone, and these are spare already
   for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
     send_undo(asking.group, last->at, asking.weight, asking.era);
   }

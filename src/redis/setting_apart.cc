@@ -58,13 +58,14 @@ bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
   asking.reserved = false;
   asking.without = apart_.of(asking.group);
   const WhenDown rule = office_.config().when_down;
-  if (!asking.without.empty() && (rule == WhenDown::hold || rule == WhenDown::refuse)) {
+  const bool departs = asking.weight > 0;  // otherwise it takes permits alone, and no semaphore is ever apart
+  if (departs && !asking.without.empty() && (rule == WhenDown::hold || rule == WhenDown::refuse)) {
     shadow_.answer(now, asking.ask(), rule, booking);
     booking.limited_by = asking.without.front();
     booking.scope = scope_of(booking.limited_by);
     return false;
   }
-  const bool some_apart = !asking.without.empty() && rule == WhenDown::share;
+  const bool some_apart = departs && !asking.without.empty() && rule == WhenDown::share;
   if (!own_limits_ && !some_apart) return true;
   asking.count = 1;
   const auto kept_here = [&](flow::LimitIndex limit) {

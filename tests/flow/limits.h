@@ -59,6 +59,7 @@ class PlainBooker final : public Booker {
   explicit PlainBooker(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
+    if (ask.weight == 0) booking.departures.push_back({.at = now, .weight = 0});  // who rested departs no more
     Time at = now;
     while (booking.departures.size() < ask.count) {
       LimitIndex by = kNoLimit;

@@ -155,6 +155,15 @@ TEST(MeanFlight, is_the_mean_of_what_landed) {
   EXPECT_EQ(flights.mean(130 * kSecond), 30 * kMs);
 }
 
+TEST(MeanFlight, counts_those_in_flight_for_a_minute_each_at_most) {
+  MeanFlight flights;
+  EXPECT_EQ(flights.mean(kSecond, 2, 40 * kSecond), 20 * kSecond) << "nothing has landed";
+  flights.landed(kSecond, 2 * kSecond);
+  flights.landed(kSecond, 2 * kSecond);
+  EXPECT_EQ(flights.mean(kSecond, 1, 4 * kSecond), 4 * kSecond);
+  EXPECT_EQ(flights.mean(kSecond, 1, 3'600 * kSecond), 32 * kSecond);
+}
+
 TEST(MeanFlight, forgets_after_a_minute) {
   MeanFlight flights;
   flights.landed(100 * kSecond, 10 * kMs);

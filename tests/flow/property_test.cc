@@ -21,7 +21,7 @@
 namespace penstock::flow {
 namespace {
 
-enum class State { waiting, flying, returned, landed, refused, left };
+enum class State { waiting, flying, returned, resting, resuming, landed, refused, left };
 
 struct Known {
   State state = State::waiting;
@@ -30,6 +30,8 @@ struct Known {
   Time arrived = 0;
   Time deadline = 0;
   Ticket ticket;
+  bool tunnel = false;
+  Time rests_since = 0;
 };
 
 struct Kind {
@@ -40,7 +42,8 @@ struct Kind {
 /// One sequence: the upstream, the model beside it, and the checks.
 class Trial {
  public:
-  Trial(std::uint64_t seed, Kind kind) : dice_(seed), kind_(kind), settings_(any_settings()) {
+  Trial(std::uint64_t seed, Kind kind)
+      : dice_(seed), kind_(kind), few_tunnels_(seed % 4 == 0), settings_(any_settings()) {
     auto limits = any_limits(dice_.below(4));
     const int heaviest = limits_.back().reservoir > 0 ? limits_.back().reservoir : 3;
     heaviest_ = heaviest;
@@ -63,7 +66,8 @@ class Trial {
   Settings any_settings() {
     return {.max_concurrent = static_cast<int>(1 + dice_.below(4)),
             .max_pending = dice_.one_of(std::array<std::size_t, 5>{0, 1, 3, 8, 1000}),
-            .max_wait = dice_.one_of(std::array<Time, 6>{0, 1'000, 20'000, 100'000, 1'000'000, 30'000'000})};
+            .max_wait = dice_.one_of(std::array<Time, 6>{0, 1'000, 20'000, 100'000, 1'000'000, 30'000'000}),
+            .max_tunnels = few_tunnels_ ? static_cast<std::size_t>(1 + dice_.below(3)) : 1'000};
   }
 
   std::vector<std::unique_ptr<Limit>> any_limits(std::uint64_t reservoir) {
@@ -82,6 +86,7 @@ class Trial {
 
   void step() {
     if (dice_.one_in(12)) return change();
+    if (dice_.one_in(5)) return rest_or_go_on();
     switch (dice_.below(10)) {
       case 0:
       case 1:
@@ -96,6 +101,31 @@ class Trial {
     }
   }
 
+  void rest_or_go_on() {
+    switch (dice_.below(8)) {
+      case 0: return on_one_of(dice_.one_in(2) ? State::resting : State::resuming, &Trial::leave);
+      case 1: return on_one_of(dice_.one_in(2) ? State::resting : State::resuming, &Trial::land);
+      case 2:
+      case 3:
+      case 4: return on_one_of(State::resting, &Trial::resume);
+      default: return on_one_of(State::flying, &Trial::to_rest);
+    }
+  }
+
+  void to_rest(std::size_t id) {
+    if (!known_[id].tunnel) return;
+    known_[id].state = State::resting;
+    known_[id].rests_since = now_;
+    upstream_->to_rest(now_, known_[id].ticket, commands_);
+    check();
+  }
+
+  void resume(std::size_t id) {
+    known_[id].state = State::resuming;
+    upstream_->resume(now_, known_[id].ticket, commands_);
+    check();
+  }
+
   void arrive() {
     const std::size_t group = dice_.below(kGroups.size());
     std::optional<Time> max_wait;
@@ -103,9 +133,11 @@ class Trial {
     const auto id = known_.size();
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
     const int weight = dice_.one_in(4) ? static_cast<int>(1 + dice_.below(3)) : 1;
-    known_.push_back({State::waiting, group, weight, now_, now_ + patience, {}});
+    const bool tunnel = dice_.one_in(2);
+    known_.push_back({State::waiting, group, weight, now_, now_ + patience, {}, tunnel});
     lines_[group].waiting.push_back(id);
-    const Newcomer newcomer{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait};
+    const Newcomer newcomer{
+        .id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
     const Ticket ticket = upstream_->arrive(now_, newcomer, commands_);
     known_[id].ticket = ticket;
     check(id);
@@ -125,7 +157,7 @@ class Trial {
   }
 
   void leave(std::size_t id) {
-    if (known_[id].state != State::flying) forget(id);
+    if (known_[id].state == State::waiting || known_[id].state == State::returned) forget(id);
     known_[id].state = State::left;
     upstream_->leave(now_, known_[id].ticket, commands_);
     check();
@@ -134,6 +166,7 @@ class Trial {
   /// Of the settings, and often of the limits too; these still admit whoever waits.
   void change() {
     most_slots_ = std::max(most_slots_, static_cast<std::size_t>(settings_.max_concurrent));
+    most_open_ = std::max(most_open_, settings_.max_tunnels);
     most_pending_ = std::max(most_pending_, settings_.max_pending);
     settings_ = any_settings();
     std::vector<LimitIndex> moved{0, 1};
@@ -154,7 +187,9 @@ class Trial {
     if (any.state >= State::landed) upstream_->leave(now_, any.ticket, commands_);
     if (any.state >= State::landed) upstream_->land(now_, any.ticket, commands_);
     if (any.state != State::flying) upstream_->again(now_, any.ticket, commands_);
-    EXPECT_TRUE(commands_.start.empty() && commands_.refuse.empty()) << "a dead ticket moved something";
+    if (any.state != State::flying || !any.tunnel) upstream_->to_rest(now_, any.ticket, commands_);
+    if (any.state != State::resting) upstream_->resume(now_, any.ticket, commands_);
+    EXPECT_TRUE(commands_.empty()) << "a dead ticket moved something";
     check();
   }
 
@@ -218,6 +253,7 @@ class Trial {
 
   void finish_one() {
     on_one_of(State::flying, &Trial::land);
+    on_one_of(State::resting, &Trial::land);
     if (const auto next = next_event()) pass_until(std::max(*next, now_));
   }
 
@@ -232,6 +268,15 @@ class Trial {
   void check(std::size_t newcomer = std::numeric_limits<std::size_t>::max()) {
     for (const auto& refusal : commands_.refuse) check_refusal(refusal, newcomer);
     for (const auto& start : commands_.start) check_start(start);
+    for (const auto id : commands_.resume) {
+      EXPECT_EQ(known_[id].state, State::resuming) << id << " did not want to go on";
+      known_[id].state = State::flying;
+    }
+    for (const auto id : commands_.close) {
+      EXPECT_EQ(known_[id].state, State::resting) << id << " does not rest";
+      EXPECT_GE(now_ - known_[id].rests_since, 30'000'000);
+      known_[id].state = State::landed;
+    }
     commands_.clear();
     check_counts();
     for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(lines_[i], booker_->groups[i]);
@@ -261,10 +306,10 @@ class Trial {
     Known& one = known_[start.id];
     Line& line = lines_[one.group];
     ASSERT_FALSE(line.empty()) << "started " << start.id << ", which is in no lane";
-    ASSERT_EQ(line.first().front(), start.id) << "overtaken";
+    ASSERT_EQ(first_of_its_sort(line.first(), one.tunnel), start.id) << "overtaken";
     EXPECT_TRUE(one.state == State::returned || now_ <= one.deadline) << "took off after its deadline";
     EXPECT_EQ(start.waited, now_ - one.arrived);
-    line.first().erase(line.first().begin());
+    line.first().erase(std::ranges::find(line.first(), start.id));
     one.state = State::flying;
     auto& outstanding = booker_->groups[one.group].outstanding;
     ASSERT_FALSE(outstanding.empty()) << "started without a departure";
@@ -274,12 +319,27 @@ class Trial {
     outstanding.erase(outstanding.begin());
   }
 
+  /// Where tunnels may have to wait for others to end, those that are none go by.
+  std::size_t first_of_its_sort(const std::vector<std::size_t>& line, bool tunnel) const {
+    const auto of_its_sort = [&](std::size_t id) { return known_[id].tunnel == tunnel || !few_tunnels_; };
+    return *std::ranges::find_if(line, of_its_sort);
+  }
+
   void check_counts() {
-    std::size_t pending = 0, in_flight = 0, booked = 0;
+    std::size_t pending = 0, in_flight = 0, booked = 0, resting = 0, resuming = 0, open = 0, may_open = 0;
     for (const Known& one : known_) {
       pending += one.state == State::waiting;
       in_flight += one.state == State::flying || one.state == State::returned;
+      resting += one.state == State::resting;
+      resuming += one.state == State::resuming;
+      open += one.tunnel && one.state > State::waiting && one.state < State::landed;
+      may_open += one.tunnel && one.state < State::landed;
     }
+    EXPECT_EQ(upstream_->resting(), resting + resuming);
+    most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
+    EXPECT_LE(open, most_open_) << "more tunnels than may be";
+    const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
+    EXPECT_TRUE(resuming == 0 || !slot_free || booker_->somebody_asks()) << "rested, and waits for nothing";
     for (std::size_t i = 0; i < kGroups.size(); ++i) {
       const std::size_t departures = booker_->groups[i].outstanding.size();
       booked += departures - std::min(departures, lines_[i].returned.size());
@@ -300,7 +360,9 @@ class Trial {
     const bool no_slot_free = upstream_->slots_held() >= static_cast<std::size_t>(settings_.max_concurrent);
     const bool is_served =
         !booked.outstanding.empty() || booker_->somebody_asks() || booker_->told_until(booked) > now_;
-    EXPECT_TRUE(line.empty() || no_slot_free || is_served) << "waits for nothing";
+    const bool for_a_tunnel = few_tunnels_ && line.returned.empty() &&
+                              std::ranges::all_of(line.waiting, [&](std::size_t id) { return known_[id].tunnel; });
+    EXPECT_TRUE(line.empty() || no_slot_free || is_served || for_a_tunnel) << "waits for nothing";
     EXPECT_TRUE(line.returned.empty() || is_served) << "has a slot and waits for nothing";
     EXPECT_LE(booked.outstanding.size(), line.returned.size() + line.waiting.size()) << "keeps departures for nobody";
     EXPECT_TRUE(booked.outstanding.empty() || booked.outstanding.front().at > now_) << "a departure was not taken";
@@ -319,7 +381,7 @@ class Trial {
       const auto& booked = booker_->groups[i];
       if (!booked.outstanding.empty()) {
         due = std::min(due, booked.outstanding.front().at);
-      } else if (!lines_[i].empty() && !booker_->somebody_asks() && slot_free) {
+      } else if (!lines_[i].empty() && !booker_->somebody_asks() && slot_free && !few_tunnels_) {
         due = std::min(due, booker_->told_until(booked));
       }
     }
@@ -355,6 +417,7 @@ class Trial {
 
   Dice dice_;
   Kind kind_;
+  const bool few_tunnels_;
   Settings settings_;
   struct InForce {
     Time gap = 0;
@@ -364,6 +427,7 @@ class Trial {
   std::vector<InForce> limits_;  // one after the other
   int heaviest_ = 3;
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
+  std::size_t most_open_ = 0;                      // tunnels, likewise, with those in their lanes that may still open
   std::unique_ptr<WatchedBooker> booker_;
   std::unique_ptr<Upstream> upstream_;
   Commands commands_;

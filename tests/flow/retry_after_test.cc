@@ -21,12 +21,19 @@ void fill(Yard& yard, RequestId count) {
   for (RequestId id = 1; id <= count; ++id) yard.arrive(id);
 }
 
-TEST(RetryAfter, is_a_second_when_nobody_waits) {
-  Yard yard({.max_concurrent = 1});
+TEST(RetryAfter, is_a_second_when_nobody_waits_and_a_slot_is_free) {
+  Yard yard({.max_concurrent = 2});
   EXPECT_EQ(yard.upstream.retry_after(yard.now), kSecond);
   fly(yard, 1, 50 * kSecond);
   fill(yard, 1);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), kSecond);
+}
+
+TEST(RetryAfter, is_the_time_to_the_next_free_slot_when_nobody_waits_and_none_is) {
+  Yard yard({.max_concurrent = 2});
+  fly(yard, 1, 50 * kSecond);
+  fill(yard, 2);
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 25 * kSecond);
 }
 
 TEST(RetryAfter, assumes_flights_of_a_second_before_any_has_landed) {
@@ -76,9 +83,9 @@ TEST(RetryAfter, stands_in_a_refusal_and_does_not_count_the_refused) {
   fill(yard, 1 + 3 + 1);
   EXPECT_EQ(yard.refusals.at(5).retry_after, 12 * kSecond);
   yard.advance_to(yard.now + kSecond);
-  EXPECT_EQ(yard.refusals.at(2).retry_after, 8 * kSecond);
-  EXPECT_EQ(yard.refusals.at(3).retry_after, 4 * kSecond);
-  EXPECT_EQ(yard.refusals.at(4).retry_after, kSecond);
+  EXPECT_EQ(yard.refusals.at(2).retry_after, 10 * kSecond) << "2 × (4 s that landed + 1 s in flight)";
+  EXPECT_EQ(yard.refusals.at(3).retry_after, 5 * kSecond);
+  EXPECT_EQ(yard.refusals.at(4).retry_after, 5 * kSecond) << "the slot is taken";
 }
 
 TEST(RetryAfter, of_a_limit_is_exact) {

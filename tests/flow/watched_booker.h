@@ -97,6 +97,7 @@ class WatchedBooker final : public Booker {
   }
   void note(Time now, PerGroup& mine, const Booking& booking) {
     for (const Departure& departure : booking.departures) {
+      if (departure.weight == 0) continue;
       const auto later = [](const Departure& a, const Departure& b) { return a.at < b.at; };
       auto& list = mine.outstanding;
       list.insert(std::upper_bound(list.begin(), list.end(), departure, later), departure);

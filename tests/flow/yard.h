@@ -92,6 +92,8 @@ class Yard {
   }
   Ids leave(RequestId id) { return upstream.leave(now, tickets_.at(id), commands_), started(); }
   Ids land(RequestId id) { return upstream.land(now, tickets_.at(id), commands_), started(); }
+  Ids to_rest(RequestId id) { return upstream.to_rest(now, tickets_.at(id), commands_), started(); }
+  Ids resume(RequestId id) { return upstream.resume(now, tickets_.at(id), commands_), started(); }
   Ids again(RequestId id) { return upstream.again(now, tickets_.at(id), commands_), started(); }
   Ids answer(const Booking& booking, std::string_view group = {}) {
     upstream.answer(now, group, booking, commands_);
@@ -124,6 +126,8 @@ class Yard {
     Ids ids;
     for (const auto& start : commands_.start)
       ids.push_back(start.id), waited[start.id] = start.waited, limited[start.id] = start.limited_by;
+    for (const RequestId id : commands_.resume) resumed.push_back(id);
+    for (const RequestId id : commands_.close) closed.push_back(id);
     for (const auto& refusal : commands_.refuse) refused.push_back(refusal.id), refusals[refusal.id] = refusal;
     commands_.clear();
     return ids;
@@ -136,7 +140,7 @@ class Yard {
  public:
   Time now = 1'000 * kSecond;
   Upstream upstream;
-  Ids refused;
+  Ids refused, resumed, closed;
   std::map<RequestId, Commands::Refuse> refusals;
   std::map<RequestId, Time> waited;
   std::map<RequestId, LimitIndex> limited;

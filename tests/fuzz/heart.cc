@@ -10,7 +10,7 @@
 namespace penstock::flow {
 namespace {
 
-enum class State { waiting, flying, returned, over };
+enum class State { waiting, flying, returned, resting, resuming, over };
 
 struct Known {
   State state = State::waiting;
@@ -18,6 +18,8 @@ struct Known {
   int weight = 1;
   Time arrived = 0, deadline = 0;
   Ticket ticket;
+  bool tunnel = false;
+  Time rests_since = 0;
 };
 
 struct Line {
@@ -47,7 +49,9 @@ class Trial {
   Settings any_settings() {
     constexpr std::array<std::size_t, 4> kPending{0, 1, 8, 1000};
     constexpr std::array<Time, 4> kWaits{0, 20'000, 1'000'000, 30'000'000};
-    return {static_cast<int>(1 + choices_.below(4)), kPending[choices_.below(4)], kWaits[choices_.below(4)]};
+    constexpr std::array<std::size_t, 4> kTunnels{1, 2, 4, 1000};
+    return {static_cast<int>(1 + choices_.below(4)), kPending[choices_.below(4)], kWaits[choices_.below(4)],
+            kTunnels[choices_.below(4)]};
   }
   std::vector<LimitConfig> any_limits() {
     std::vector<LimitConfig> limits;
@@ -59,18 +63,20 @@ class Trial {
   // ---- what happens ----
 
   void step() {
-    switch (choices_.below(13)) {
+    switch (choices_.below(16)) {
       case 0:
       case 1:
       case 2:
       case 3: return arrive();
       case 4:
       case 5: return on_one_of(State::flying, &Trial::land);
-      case 6: return on_one_of(static_cast<State>(choices_.below(3)), &Trial::leave);
+      case 6: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::leave);
       case 7: return on_one_of(State::flying, &Trial::again);
       case 8: return pause();
       case 9: return answer_all(), advance();
       case 10: return change();
+      case 11: return on_one_of(State::flying, &Trial::to_rest);
+      case 12: return on_one_of(State::resting, &Trial::resume);
       default: return pass_time();
     }
   }
@@ -83,9 +89,11 @@ class Trial {
     const std::size_t id = known_.size(), group = how / 6 % 3;
     const int weight = how % 4 == 0 ? static_cast<int>(1 + how / 18 % 3) : 1;
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
-    known_.push_back({State::waiting, group, weight, now_, now_ + std::max(patience, booker_.patience()), {}});
+    const bool tunnel = how / 54 % 2 == 0;
+    known_.push_back({State::waiting, group, weight, now_, now_ + std::max(patience, booker_.patience()), {}, tunnel});
     lines_[group].waiting.push_back(id);
-    const Newcomer newcomer{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait};
+    const Newcomer newcomer{
+        .id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
     const Ticket ticket = upstream_.arrive(now_, newcomer, commands_);
     known_[id].ticket = ticket;
     check();
@@ -96,18 +104,32 @@ class Trial {
     check();
   }
   void leave(std::size_t id) {
-    if (known_[id].state != State::flying) forget(id);
+    if (known_[id].state == State::waiting || known_[id].state == State::returned) forget(id);
     known_[id].state = State::over;
     upstream_.leave(now_, known_[id].ticket, commands_);
     check();
     upstream_.leave(now_, known_[id].ticket, commands_);  // a dead ticket
-    must(commands_.start.empty() && commands_.refuse.empty(), "a dead ticket moves nothing");
+    upstream_.to_rest(now_, known_[id].ticket, commands_);
+    upstream_.resume(now_, known_[id].ticket, commands_);
+    must(commands_.empty(), "a dead ticket moves nothing");
     check();
   }
   void again(std::size_t id) {
     known_[id].state = State::returned;
     lines_[known_[id].group].returned.push_back(id);
     upstream_.again(now_, known_[id].ticket, commands_);
+    check();
+  }
+  void to_rest(std::size_t id) {
+    if (!known_[id].tunnel) return;
+    known_[id].state = State::resting;
+    known_[id].rests_since = now_;
+    upstream_.to_rest(now_, known_[id].ticket, commands_);
+    check();
+  }
+  void resume(std::size_t id) {
+    known_[id].state = State::resuming;
+    upstream_.resume(now_, known_[id].ticket, commands_);
     check();
   }
   void pause() {
@@ -119,6 +141,7 @@ class Trial {
   void change() {
     constexpr std::array<LimitIndex, 3> kSame{0, 1, 2};
     most_slots_ = std::max(most_slots_, slots());
+    most_open_ = std::max(most_open_, settings_.max_tunnels);
     most_pending_ = std::max({most_pending_, settings_.max_pending, upstream_.pending()});
     settings_ = any_settings();
     booker_.change(now_, limits_);
@@ -172,6 +195,7 @@ class Trial {
   void finish_one() {
     answer_all();
     on_one_of(State::flying, &Trial::land);
+    on_one_of(State::resting, &Trial::land);
     if (const auto wake = upstream_.wake_at()) now_ = std::max(now_, *wake);
     advance();
   }
@@ -181,6 +205,15 @@ class Trial {
   void check(bool settled = false) {
     for (const auto& refusal : commands_.refuse) check_refusal(refusal);
     for (const auto& start : commands_.start) check_start(start);
+    for (const auto id : commands_.resume) {
+      must(known_[id].state == State::resuming, "who goes on has rested, and wants to");
+      known_[id].state = State::flying;
+    }
+    for (const auto id : commands_.close) {
+      must(known_[id].state == State::resting, "only who rests makes room");
+      must(now_ - known_[id].rests_since >= 30'000'000, "and not before it has rested long");
+      known_[id].state = State::over;
+    }
     commands_.clear();
     check_counts();
     for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(i);
@@ -197,20 +230,30 @@ class Trial {
   void check_start(const Commands::Start& start) {
     Known& one = known_[start.id];
     Line& line = lines_[one.group];
-    must(!line.empty() && line.first().front() == start.id, "first come, first served");
+    must(!line.empty() && first_of_its_sort(line.first(), one.tunnel) == start.id, "first come, first served");
     must(one.state == State::returned || now_ <= one.deadline, "nobody takes off after its deadline");
     must(start.departure.at <= now_ && start.departure.weight >= one.weight, "nor before its departure, nor with less");
-    line.first().erase(line.first().begin());
+    line.first().erase(std::ranges::find(line.first(), start.id));
     one.state = State::flying;
     WatchedBooker::take(booker_.lanes[one.group], start.departure);
     taken_[one.group].push_back(start.departure);
   }
+  /// Tunnels may have to wait for others to end, and those that are none go by.
+  std::size_t first_of_its_sort(const std::vector<std::size_t>& line, bool tunnel) const {
+    return *std::ranges::find_if(line, [&](std::size_t id) { return known_[id].tunnel == tunnel; });
+  }
   void check_counts() {
-    std::size_t pending = 0, in_flight = 0;
+    std::size_t pending = 0, in_flight = 0, resting = 0, open = 0, may_open = 0;
     for (const Known& one : known_) {
       pending += one.state == State::waiting;
       in_flight += one.state == State::flying || one.state == State::returned;
+      resting += one.state == State::resting || one.state == State::resuming;
+      open += one.tunnel && one.state != State::waiting && one.state != State::over;
+      may_open += one.tunnel && one.state != State::over;
     }
+    must(upstream_.resting() == resting, "it counts who rests");
+    most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
+    must(open <= most_open_, "no more tunnels are open than may be");
     must(upstream_.pending() == pending && upstream_.in_flight() == in_flight, "it counts who waits and who flies");
     most_pending_ = std::max(std::min(most_pending_, pending), settings_.max_pending);
     must(pending <= most_pending_ || booker_.somebody_asks(), "no more wait than may");
@@ -244,7 +287,12 @@ class Trial {
     must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
     const bool served = !lane.outstanding.empty() || booker_.somebody_asks() || booker_.made_wait(now_, lane);
     const bool can_go = upstream_.slots_held() < slots() && permits > 0;
-    must(line.empty() || served || !can_go, "who waits, waits for something");
+    const bool for_a_tunnel =
+        line.returned.empty() && std::ranges::all_of(line.waiting, [&](std::size_t id) { return known_[id].tunnel; });
+    must(line.empty() || served || !can_go || for_a_tunnel, "who waits, waits for something");
+    const bool rested =
+        std::ranges::any_of(known_, [&](const Known& one) { return one.state == State::resuming && one.group == i; });
+    must(!rested || booker_.somebody_asks() || !can_go, "who has rested waits for a slot or a permit");
   }
   void check_kept(const LimitConfig& limit) const {
     std::vector<std::vector<Departure>> all(taken_.begin(), taken_.end());
@@ -267,6 +315,7 @@ class Trial {
   const std::vector<LimitConfig> limits_;
   WatchedBooker booker_;
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
+  std::size_t most_open_ = 0;                      // tunnels, likewise, with those in their lanes that may still open
   Upstream upstream_;
   Commands commands_;
   Time now_ = 1'000'000'000;

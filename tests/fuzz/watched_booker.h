@@ -111,6 +111,10 @@ class WatchedBooker final : public Booker {
     local_.ask(now, ask, booking);
     must(booking.departures.size() <= ask.count, "no more than was asked for");
     for (const auto& departure : booking.departures) {
+      if (ask.weight == 0) {
+        must(departure.at == now && departure.weight == 0, "who rested goes on at once, pause or not");
+        continue;
+      }
       must(departure.at >= std::max(held_until_, lane.held_until), "nobody is booked within a pause");
       must(departure.at >= now && departure.at <= now + kHorizon, "departures are near");
       lane.outstanding.push_back(departure);
@@ -119,7 +123,7 @@ class WatchedBooker final : public Booker {
     if (booking.stop == Booking::Stop::turn) {
       must(booking.ask_again > now, "time passes before one asks again");
       (booking.scope == Booking::Scope::group ? lane.told_until : all_told_until_) = booking.ask_again;
-    } else if (booking.stop == Booking::Stop::refused) {
+    } else if (booking.stop == Booking::Stop::refused && ask.weight > 0) {
       // Who was accepted, and came back, cannot be refused: while the refusal stands it is told to wait instead. What
       // the others were told before, still for a while, stands beside it.
       refused_until_ = std::max(refused_until_, std::max(booking.ask_again, now) + kHorizon);

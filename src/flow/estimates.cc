@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// When who is refused should come again: by the limits, whose moments are known, or by the flights of the last minute.
+// How long requests have waited, and how long another one would.
 #include <algorithm>
 
 #include "flow/upstream.h"
 
 namespace penstock::flow {
 
+Time Upstream::oldest_wait(Time now) const {
+  Time oldest = now;
+  const auto look = [&](const Lane& lane) {
+    if (!lane.waiting().empty()) oldest = std::min(oldest, requests_[lane.waiting().front()].arrived);
+  };
+  look(nameless_);
+  for (const auto& [group, lane] : lanes_) look(*lane);
+  if (!outside_.empty()) oldest = std::min(oldest, requests_[outside_.front()].arrived);
+  return now - oldest;
+}
+
 Time Upstream::retry_after(Time now, std::string_view group, int weight) const {
   constexpr Time kSecond = 1'000'000;
-  const auto ahead = static_cast<std::int64_t>(pending_) * flights_.mean(now);
-  const Time by_slots = ahead / static_cast<std::int64_t>(slots_);
+  const auto flying = static_cast<std::int64_t>(in_flight_);
+  const auto ahead = static_cast<std::int64_t>(pending_ == 0 && free_slots() == 0 ? 1 : pending_);
+  const Time by_slots =
+      ahead * flights_.mean(now, flying, flying * now - took_off_) / static_cast<std::int64_t>(slots_);
   const Lane* lane = find_lane(group);
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
   const std::int64_t everywhere = booker_->processes();

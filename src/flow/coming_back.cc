@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests that have flown already: those to be sent once more, and tunnels that rest and go on. A tunnel that rests
+// leaves its slot and its permits to others; how many may be open at all is bounded, and who finds no room waits
+// outside of its lane, lest those behind it, which are no tunnels, wait along.
+#include <algorithm>
+
+#include "flow/upstream.h"
+
+namespace penstock::flow {
+
+void Upstream::again(Time now, Ticket ticket, Commands& commands) {
+  if (requests_.stage(ticket) != Stage::flying) return;
+  time_passed(now);
+  Request& request = requests_[ticket.index];
+  Lane& lane = *request.lane;
+  request.stage = Stage::returned;
+  lane.join(requests_, ticket.index);
+  lane.await_none();  // with a slot in its hands it may ask for what others were called for
+  --lane.flying;
+  if (booker_->landed(now, lane.group())) permit_came(now, lane);
+  refresh(now, lane, commands);
+  settle(now, commands);
+}
+
+// ---- slots ----------------------------------------------------------------------------------------------------------
+
+void Upstream::take_slot(Time now, Request& request) {
+  request.took_off = now;
+  took_off_ += now;
+  ++in_flight_;
+  busy_tunnels_ += request.tunnel ? 1 : 0;
+}
+
+void Upstream::leave_slot(Request& request) {
+  took_off_ -= request.took_off;
+  --in_flight_;
+  busy_tunnels_ -= request.tunnel ? 1 : 0;
+}
+
+/// It may be taken out of its lane or list before, and must be.
+void Upstream::release(std::uint32_t index) {
+  if (requests_[index].tunnel && !requests_[index].outside) --tunnels_;
+  requests_[index].outside = false;
+  requests_.release(index);
+}
+
+RequestList* Upstream::list_elsewhere(const Request& request) {
+  if (request.outside) return &outside_;
+  if (request.stage == Stage::resting) return &resting_;
+  return request.stage == Stage::resuming ? &resuming_ : nullptr;
+}
+
+// ---- to rest, and to go on ------------------------------------------------------------------------------------------
+
+void Upstream::to_rest(Time now, Ticket ticket, Commands& commands) {
+  time_passed(now);
+  if (requests_.stage(ticket) == Stage::resting) {
+    resting_.remove(requests_, ticket.index);
+    resting_.push_back(requests_, ticket.index);
+    requests_[ticket.index].deadline = now;
+    return;
+  }
+  if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].tunnel) return;
+  Request& request = requests_[ticket.index];
+  Lane& lane = *request.lane;
+  flights_.landed(now, now - request.took_off);
+  leave_slot(request);
+  --lane.flying;
+  ++lane.elsewhere;
+  request.stage = Stage::resting;
+  request.deadline = now;
+  resting_.push_back(requests_, ticket.index);
+  if (booker_->landed(now, lane.group())) permit_came(now, lane);
+  refresh(now, lane, commands);
+  settle(now, commands);
+}
+
+void Upstream::resume(Time now, Ticket ticket, Commands& commands) {
+  time_passed(now);
+  if (requests_.stage(ticket) != Stage::resting) return;
+  resting_.remove(requests_, ticket.index);
+  Request& request = requests_[ticket.index];
+  request.stage = Stage::resuming;
+  resuming_.push_back(requests_, ticket.index);
+  ++request.lane->resuming;
+  settle(now, commands);
+}
+
+void Upstream::resume_rested(Time now, Commands& commands) {
+  if (now >= resume_at_) resume_at_ = 0;
+  while (const auto next = next_to_resume(now)) {
+    Lane& lane = *requests_[*next].lane;
+    if (others_first(now, lane)) break;
+    ask_to_resume(now, lane, commands);
+  }
+}
+
+/// The first for which there may be a slot and a permit. It is the first of all, unless permits are short.
+std::optional<std::uint32_t> Upstream::next_to_resume(Time now) const {
+  if (resuming_.empty() || free_slots() == 0 || no_permit_ || now < resume_at_) return std::nullopt;
+  std::uint32_t index = resuming_.front();
+  for (std::size_t left = resuming_.size(); left > 0; --left, index = requests_[index].next) {
+    const Lane& lane = *requests_[index].lane;
+    if (!lane.no_permit && !lane.asking()) return index;
+  }
+  return std::nullopt;
+}
+
+/// It stands at the head of its own lane, and lanes take turns.
+bool Upstream::others_first(Time now, const Lane& lane) const {
+  if (held(now) || wanting_.empty() || must_take_turns()) return false;
+  const Lane& next = wanting_.front();
+  return &next != &lane && next.last_served < lane.last_served;
+}
+
+void Upstream::ask_to_resume(Time now, Lane& lane, Commands& commands) {
+  booking_.clear();
+  lane.asks_to_resume = true;
+  lane.line.reset();
+  if (booker_->ask(now, {.group = lane.group(), .weight = 0}, booking_)) {
+    return resume_answered(now, lane, booking_, commands);
+  }
+  ++under_way_;
+  place(now, lane);
+}
+
+// The lane may be gone afterwards.
+void Upstream::resume_answered(Time now, Lane& lane, const Booking& booking, Commands& commands) {
+  lane.asks_to_resume = false;
+  if (booking.departures.empty()) {
+    const bool by_permit = booking.stop == Booking::Stop::permit || booking.stop == Booking::Stop::refused;
+    if (by_permit) {
+      lane.line = booking.scope;
+      (booking.scope == Booking::Scope::upstream ? no_permit_ : lane.no_permit) = true;
+    } else {
+      resume_at_ = std::max(booking.ask_again, now + kHorizon);
+    }
+  } else if (lane.resuming > 0) {
+    std::uint32_t index = resuming_.front();
+    while (requests_[index].lane != &lane) index = requests_[index].next;
+    take_out(lane, index);
+    Request& request = requests_[index];
+    request.stage = Stage::flying;
+    ++lane.flying;
+    lane.last_served = ++turns_;
+    take_slot(now, request);
+    commands.resume.push_back(request.id);
+  } else if (booker_->landed(now, lane.group())) {  // it has left meanwhile
+    permit_came(now, lane);
+  }
+  // Where permits are shared, a lane stands in line for what it asked for last.
+  if (lane.awaits() && booker_->patience() > 0) lane.forget_told();
+  refresh(now, lane, commands);
+}
+
+// ---- how many may be open -------------------------------------------------------------------------------------------
+
+Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
+  const Time patience = std::min(settings_.max_wait, newcomer.max_wait.value_or(settings_.max_wait));
+  if (queue_full() || patience <= 0) {
+    const Refused why = queue_full() ? Refused::queue_full : Refused::wait_over;
+    const Ticket none = turn_away(now, newcomer, why, kTunnels, commands);
+    refresh(now, lane, commands);
+    return none;
+  }
+  const std::uint32_t index = requests_.take();
+  Request& request = requests_[index];
+  request.id = newcomer.id;
+  request.weight = newcomer.weight;
+  request.arrived = now;
+  request.deadline = now + patience;
+  request.slots_before = for_slots(now, lane);
+  request.lane = &lane;
+  request.stage = Stage::waiting;
+  request.beyond_queue = false;
+  request.tunnel = request.outside = true;
+  outside_.push_back(requests_, index);
+  ++lane.elsewhere;
+  ++pending_;
+  deadlines_.add(request.deadline, requests_.ticket(index));
+  return requests_.ticket(index);
+}
+
+void Upstream::let_in(Time now, Commands& commands) {
+  while (!outside_.empty() && room_for_tunnel(now, commands)) {
+    const std::uint32_t index = outside_.front();
+    Lane& lane = *requests_[index].lane;
+    outside_.remove(requests_, index);
+    --lane.elsewhere;
+    requests_[index].outside = false;
+    ++tunnels_;
+    lane.join(requests_, index);
+    refresh(now, lane, commands);
+  }
+}
+
+/// Nobody who rests is closed for one that would have to wait for a slot anyway.
+bool Upstream::room_for_tunnel(Time now, Commands& commands) {
+  while (tunnels_ >= settings_.max_tunnels) {
+    if (free_slots() == 0 || resting_.empty() || makes_room_at() > now) return false;
+    close_longest_rested(now, commands);
+  }
+  return true;
+}
+
+void Upstream::close_longest_rested(Time now, Commands& commands) {
+  const std::uint32_t index = resting_.front();
+  Lane& lane = *requests_[index].lane;
+  commands.close.push_back(requests_[index].id);
+  take_out(lane, index);
+  release(index);
+  refresh(now, lane, commands);
+}
+
+}  // namespace penstock::flow

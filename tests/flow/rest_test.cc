@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunnels that rest: their slots and permits are others', and when they go on they come first, and pay no limit anew.
+#include "flow/local_booker.h"
+#include "flow/yard.h"
+
+namespace penstock::flow {
+namespace {
+
+Newcomer tunnel(RequestId id, std::string_view group = {}) { return {.id = id, .group = group, .tunnel = true}; }
+
+/// Tunnels that started and rest, in this order.
+void let_rest(Yard& yard, std::initializer_list<RequestId> ids, std::string_view group = {}) {
+  for (const RequestId id : ids) {
+    ASSERT_THAT(yard.arrive(tunnel(id, group)), ElementsAre(id));
+    yard.to_rest(id);
+  }
+}
+
+LimitConfig two_permits(LimitConfig::Per per = LimitConfig::Per::upstream) {
+  return {.kind = SemaphoreConfig{.capacity = 2}, .per = per};
+}
+
+TEST(Rest, gives_the_slot_to_whoever_waits) {
+  Yard yard({.max_concurrent = 1});
+  yard.arrive(tunnel(1));
+  EXPECT_THAT(yard.arrive(2), IsEmpty());
+  EXPECT_THAT(yard.to_rest(1), ElementsAre(2));
+  EXPECT_EQ(yard.upstream.in_flight(), 1u);
+  EXPECT_EQ(yard.upstream.resting(), 1u);
+}
+
+TEST(Rest, costs_nothing_where_nobody_waits) {
+  Yard yard({.max_concurrent = 1});
+  let_rest(yard, {1});
+  EXPECT_EQ(yard.upstream.slots_held(), 0u);
+  EXPECT_FALSE(yard.upstream.idle()) << "it is open";
+  yard.resume(1);
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+  EXPECT_EQ(yard.upstream.in_flight(), 1u);
+  yard.land(1);
+  EXPECT_TRUE(yard.upstream.idle());
+}
+
+TEST(Rest, is_for_tunnels_alone) {
+  Yard yard({.max_concurrent = 1});
+  yard.arrive(1);
+  yard.to_rest(1);
+  EXPECT_EQ(yard.upstream.in_flight(), 1u);
+}
+
+TEST(Rest, who_goes_on_waits_for_a_slot_and_comes_before_all_that_have_not_flown) {
+  Yard yard({.max_concurrent = 1});
+  let_rest(yard, {1});
+  yard.arrive_all({2, 3});
+  yard.resume(1);
+  EXPECT_THAT(yard.resumed, IsEmpty());
+  EXPECT_EQ(yard.upstream.slots_held(), 1u);
+  EXPECT_THAT(yard.land(2), IsEmpty());
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+  EXPECT_THAT(yard.land(1), ElementsAre(3));
+}
+
+TEST(Rest, those_that_go_on_do_so_in_the_order_in_which_they_wanted_to) {
+  Yard yard({.max_concurrent = 1});
+  let_rest(yard, {1, 2, 3});
+  yard.arrive(4);
+  yard.resume(3);
+  yard.resume(1);
+  yard.land(4);
+  yard.land(3);
+  EXPECT_THAT(yard.resumed, ElementsAre(3, 1));
+}
+
+TEST(Rest, who_wants_to_go_on_is_never_refused) {
+  Yard yard({.max_concurrent = 1, .max_pending = 0, .max_wait = kSecond});
+  let_rest(yard, {1});
+  yard.arrive(2);
+  yard.resume(1);
+  yard.advance_to(yard.now + 3'600 * kSecond);
+  EXPECT_THAT(yard.refused, IsEmpty());
+  EXPECT_EQ(yard.upstream.pending(), 0u);
+  yard.land(2);
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+}
+
+TEST(Rest, lanes_take_turns_with_those_that_go_on) {
+  Yard yard({.max_concurrent = 1});
+  let_rest(yard, {1, 2, 3}, "a");
+  yard.arrive(4, "c");
+  yard.arrive(5, "b");
+  for (const RequestId id : {1, 2, 3}) yard.resume(id);
+  yard.land(4);
+  EXPECT_THAT(yard.resumed, ElementsAre(1)) << "b has come into being after a was served";
+  EXPECT_THAT(yard.land(1), ElementsAre(5)) << "now a was served later than b";
+  yard.land(5);
+  EXPECT_THAT(yard.resumed, ElementsAre(1, 2));
+}
+
+TEST(Rest, who_goes_on_pays_no_limit_anew_and_waits_for_none) {
+  Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kSecond)));
+  yard.arrive(tunnel(1));
+  yard.to_rest(1);
+  yard.arrive(2);
+  yard.resume(1);
+  EXPECT_THAT(yard.resumed, ElementsAre(1)) << "though 2 waits for the limit, and all lanes with it";
+  EXPECT_THAT(yard.advance_to(yard.now + 10 * kSecond), ElementsAre(2)) << "no later than without it";
+}
+
+TEST(Rest, a_pause_holds_departures_and_not_those_that_have_departed) {
+  LocalBooker booker;
+  Yard yard({.max_concurrent = 2}, booker);
+  let_rest(yard, {1});
+  booker.pause(yard.now, {}, yard.now + 300 * kSecond);
+  EXPECT_THAT(yard.arrive(2), IsEmpty());
+  yard.resume(1);
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+}
+
+TEST(Rest, gives_its_permit_back_and_takes_one_to_go_on) {
+  LocalBooker booker({two_permits()});
+  Yard yard({.max_concurrent = 64}, booker);
+  let_rest(yard, {1});
+  yard.arrive_all({2, 3});
+  EXPECT_EQ(yard.upstream.in_flight(), 2u);
+  yard.resume(1);
+  EXPECT_THAT(yard.resumed, IsEmpty()) << "both permits are taken";
+  EXPECT_THAT(yard.arrive(4), IsEmpty());
+  EXPECT_THAT(yard.land(2), IsEmpty());
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+  EXPECT_THAT(yard.land(1), ElementsAre(4)) << "its permit is given back once";
+  EXPECT_THAT(yard.arrive(5), IsEmpty());
+}
+
+TEST(Rest, a_group_without_permits_does_not_hold_up_those_of_others) {
+  LocalBooker booker({two_permits(LimitConfig::Per::group)});
+  Yard yard({.max_concurrent = 64}, booker);
+  let_rest(yard, {1}, "a");
+  let_rest(yard, {2}, "b");
+  yard.arrive_all({3, 4}, "a");
+  yard.resume(1);
+  yard.resume(2);
+  EXPECT_THAT(yard.resumed, ElementsAre(2));
+  yard.land(3);
+  EXPECT_THAT(yard.resumed, ElementsAre(2, 1));
+}
+
+TEST(Rest, an_asynchronous_booker_is_asked_for_permits_alone_with_a_slot_in_hand) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.resume(1);
+  EXPECT_EQ(booker.asks.back(), (SlowBooker::Asked{"", 1, 0}));
+  EXPECT_EQ(yard.upstream.slots_held(), 1u);
+  yard.answer(Booking{.stop = Booking::Stop::permit});
+  EXPECT_THAT(yard.resumed, IsEmpty());
+  EXPECT_EQ(booker.asks.size(), 2u);
+  yard.may_ask(Booking::Scope::upstream);
+  EXPECT_EQ(booker.asks.back(), (SlowBooker::Asked{"", 1, 0}));
+  EXPECT_THAT(yard.arrive(2), IsEmpty()) << "the slot is held meanwhile";
+  yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+}
+
+TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.resume(1);
+  yard.leave(1);
+  yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
+  EXPECT_THAT(yard.resumed, IsEmpty());
+  EXPECT_TRUE(yard.upstream.idle());
+}
+
+TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.resume(1);
+  yard.answer(Booking{.stop = Booking::Stop::permit});
+  yard.leave(1);
+  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Booking::Scope::upstream, std::string())));
+}
+
+TEST(Rest, where_the_booker_cannot_be_asked_it_is_asked_again_soon) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 1}, booker);
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.resume(1);
+  yard.answer(Booking{.stop = Booking::Stop::unavailable});
+  EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon);
+  yard.advance_to(yard.now + kHorizon);
+  EXPECT_EQ(booker.asks.size(), 3u);
+  EXPECT_THAT(yard.refused, IsEmpty());
+}
+
+TEST(Rest, may_end_while_resting_or_waiting_to_go_on) {
+  Yard yard({.max_concurrent = 1});
+  let_rest(yard, {1, 2});
+  yard.arrive(3);
+  yard.resume(2);
+  yard.land(1);
+  yard.leave(2);
+  yard.land(3);
+  EXPECT_TRUE(yard.upstream.idle());
+  EXPECT_THAT(yard.resumed, IsEmpty());
+}
+
+TEST(Rest, fewer_slots_hold_those_that_go_on_too) {
+  Yard yard({.max_concurrent = 2});
+  let_rest(yard, {1});
+  yard.arrive_all({2, 3});
+  yard.change({.max_concurrent = 1});
+  yard.resume(1);
+  yard.land(2);
+  EXPECT_THAT(yard.resumed, IsEmpty());
+  yard.land(3);
+  EXPECT_THAT(yard.resumed, ElementsAre(1));
+}
+
+TEST(Rest, counts_in_the_mean_flight_as_if_it_had_landed) {
+  Yard yard({.max_concurrent = 1});
+  yard.arrive(tunnel(1));
+  yard.now += 8 * kSecond;
+  yard.to_rest(1);
+  yard.now += 30 * kSecond;
+  yard.arrive_all({2, 3, 4});
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 16 * kSecond) << "two wait, and a slot was held for 8 s";
+}
+
+TEST(Rest, an_estimate_counts_flights_that_have_not_landed) {
+  Yard yard({.max_concurrent = 2, .max_wait = 100 * kSecond});
+  yard.arrive(tunnel(1));
+  yard.arrive_all({2, 3});
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 1 * kSecond);
+  yard.now += 50 * kSecond;
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 25 * kSecond)
+      << "nothing has landed: as long again as those in flight";
+  yard.land(2);  // 3 starts, and nobody waits
+  EXPECT_EQ(yard.upstream.retry_after(yard.now), 50 * kSecond)
+      << "(50 s + 50 s) ÷ 1 that landed ÷ 2 slots, all of them taken";
+}
+
+TEST(MaxTunnels, bounds_what_is_open_and_one_more_waits) {
+  Yard yard({.max_concurrent = 1, .max_tunnels = 2});
+  let_rest(yard, {1, 2});
+  EXPECT_THAT(yard.arrive(tunnel(3)), IsEmpty());
+  EXPECT_EQ(yard.upstream.pending(), 1u);
+  EXPECT_THAT(yard.arrive(4), ElementsAre(4)) << "what is no tunnel does not wait for one";
+  yard.land(4);
+  EXPECT_THAT(yard.land(1), ElementsAre(3));
+  EXPECT_THAT(yard.closed, IsEmpty());
+}
+
+TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_30_seconds) {
+  Yard yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
+  const Time start = yard.now;
+  let_rest(yard, {1});
+  yard.now += 10 * kSecond;
+  let_rest(yard, {2});
+  yard.arrive(tunnel(3));
+  EXPECT_EQ(yard.upstream.wake_at(), start + 30 * kSecond);
+  EXPECT_THAT(yard.advance_to(start + 30 * kSecond), ElementsAre(3));
+  EXPECT_THAT(yard.closed, ElementsAre(1));
+  yard.land(1);  // a dead ticket
+  EXPECT_EQ(yard.upstream.resting(), 1u);
+}
+
+TEST(MaxTunnels, closes_nobody_for_one_that_has_no_slot_either) {
+  Yard yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
+  let_rest(yard, {1});
+  yard.arrive(tunnel(2));
+  yard.arrive(tunnel(3));
+  yard.advance_to(yard.now + 40 * kSecond);
+  EXPECT_THAT(yard.closed, IsEmpty());
+  EXPECT_THAT(yard.to_rest(2), ElementsAre(3));
+  EXPECT_THAT(yard.closed, ElementsAre(1));
+}
+
+TEST(MaxTunnels, refuses_at_the_deadline_and_says_why) {
+  Yard yard({.max_concurrent = 1, .max_wait = 5 * kSecond, .max_tunnels = 1});
+  let_rest(yard, {1});
+  yard.arrive(tunnel(2));
+  yard.advance_to(yard.now + 5 * kSecond + 1);
+  ASSERT_THAT(yard.refused, ElementsAre(2));
+  EXPECT_EQ(yard.refusals[2].why, Refused::wait_over);
+  EXPECT_EQ(yard.refusals[2].limited_by, kTunnels);
+  EXPECT_TRUE(yard.upstream.resting() == 1 && yard.upstream.pending() == 0);
+}
+
+TEST(MaxTunnels, may_be_raised) {
+  Yard yard({.max_concurrent = 2, .max_tunnels = 1});
+  let_rest(yard, {1});
+  yard.arrive(tunnel(2));
+  EXPECT_THAT(yard.change({.max_concurrent = 2, .max_tunnels = 2}), ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace penstock::flow
