@@ -24,12 +24,12 @@ using test::Record;
 using test::RecordSealer;
 
 /// When a peer begins to chatter.
-enum class Stage { hello, asked, answered };
+enum class Point { hello, asked, answered };
 
 struct Chatter {
   std::string name;
   int version;
-  Stage when;
+  Point when;
   /// The next record; `keys` are there behind the handshake.
   std::function<std::string(RecordSealer* keys)> next;
   bool listens = true;  ///< to what it is answered
@@ -58,22 +58,22 @@ const std::string kTicket = handshake_message(4, std::string("\0\1\x51\x80\0\0\0
 
 std::vector<Chatter> at_the_hello() {
   return {
-      {"hello_requests", 12, Stage::hello, plain(Record::handshake, kHelloRequest)},
-      {"hello_requests_many_to_a_record", 12, Stage::hello, plain(Record::handshake, repeated(kHelloRequest, 4000))},
-      {"warnings", 12, Stage::hello, plain(Record::alert, kNoRenegotiation)},
-      {"changes_of_cipher", 13, Stage::hello, plain(Record::change_cipher_spec, "\x01")},
-      {"records_of_nothing", 13, Stage::hello, plain(Record::handshake, "")},
-      {"records_of_no_known_type", 13, Stage::hello, plain(Record::unknown, "x")},
-      {"a_hello_byte_by_byte", 12, Stage::hello, [first = true](RecordSealer*) mutable {
+      {"hello_requests", 12, Point::hello, plain(Record::handshake, kHelloRequest)},
+      {"hello_requests_many_to_a_record", 12, Point::hello, plain(Record::handshake, repeated(kHelloRequest, 4000))},
+      {"warnings", 12, Point::hello, plain(Record::alert, kNoRenegotiation)},
+      {"changes_of_cipher", 13, Point::hello, plain(Record::change_cipher_spec, "\x01")},
+      {"records_of_nothing", 13, Point::hello, plain(Record::handshake, "")},
+      {"records_of_no_known_type", 13, Point::hello, plain(Record::unknown, "x")},
+      {"a_hello_byte_by_byte", 12, Point::hello, [first = true](RecordSealer*) mutable {
          const bool is_first = std::exchange(first, false);
          return plain_record(Record::handshake, is_first ? std::string("\x02\x00\x3f\xff", 4) : "\x03");
        }}};
 }
 
-std::vector<Chatter> behind_the_handshake(std::initializer_list<Stage> stages) {
+std::vector<Chatter> behind_the_handshake(std::initializer_list<Point> stages) {
   std::vector<Chatter> all;
-  for (const Stage stage : stages) {
-    const std::string name = stage == Stage::asked ? "asked" : "answered";
+  for (const Point stage : stages) {
+    const std::string name = stage == Point::asked ? "asked" : "answered";
     const auto add = [&](const std::string& what, int version, const auto& next) {
       all.push_back({what + "_when_" + name, version, stage, next});
     };
@@ -147,8 +147,8 @@ class Chatterer {
     RecordSealer::prepare(ssl.get());
     SSL_set_fd(ssl.get(), fd);
     std::optional<RecordSealer> keys;
-    if (chatter_.when != Stage::hello && !hear_request(ssl.get(), number)) return;
-    if (chatter_.when != Stage::hello) keys.emplace(ssl.get(), chatter_.when == Stage::answered ? 1 : 0);
+    if (chatter_.when != Point::hello && !hear_request(ssl.get(), number)) return;
+    if (chatter_.when != Point::hello) keys.emplace(ssl.get(), chatter_.when == Point::answered ? 1 : 0);
     const std::string bytes = chatter_of(chatter_, keys ? &*keys : nullptr);
     ++ready_;
     for (int begun = begun_; begun < number; begun = begun_) begun_.wait(begun);
@@ -163,7 +163,7 @@ class Chatterer {
     ++asked_;
     if (!eventually([&] { return asked_ == (number <= kFew ? kFew : kMany); })) return false;
     const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-    return chatter_.when == Stage::asked || SSL_write(ssl, answer.data(), static_cast<int>(answer.size())) > 0;
+    return chatter_.when == Point::asked || SSL_write(ssl, answer.data(), static_cast<int>(answer.size())) > 0;
   }
 
   const Chatter chatter_;
@@ -195,12 +195,12 @@ TEST_P(ChatteringUpstream, delays_nobody_and_is_cut_off) {
       clients.emplace_back(daemon.port()).send(request);
     }
     ASSERT_TRUE(eventually([&] { return upstream.ready() == crowd; }));
-    if (chatter.when == Stage::answered) {
+    if (chatter.when == Point::answered) {
       for (auto& client : clients) EXPECT_EQ(client.reply().body, "ok");
     }
     upstream.begin(crowd);
     beside.ask_until(crowd, [&] { return upstream.cut_off() == crowd; });
-    if (chatter.when == Stage::answered) continue;
+    if (chatter.when == Point::answered) continue;
     for (auto& client : clients) EXPECT_EQ(client.reply().status, 502);
   }
 }
@@ -214,12 +214,12 @@ INSTANTIATE_TEST_SUITE_P(AtTheHello, ChatteringUpstream, Combine(Values(Asks::pl
                          name_of);
 INSTANTIATE_TEST_SUITE_P(BehindTheHandshake, ChatteringUpstream,
                          Combine(Values(Asks::plainly),
-                                 ValuesIn(behind_the_handshake({Stage::asked, Stage::answered}))),
+                                 ValuesIn(behind_the_handshake({Point::asked, Point::answered}))),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(AtTheHelloOfAnUpgrade, ChatteringUpstream,
                          Combine(Values(Asks::to_upgrade), ValuesIn(at_the_hello())), name_of);
 INSTANTIATE_TEST_SUITE_P(OfAnUpgrade, ChatteringUpstream,
-                         Combine(Values(Asks::to_upgrade), ValuesIn(behind_the_handshake({Stage::asked}))), name_of);
+                         Combine(Values(Asks::to_upgrade), ValuesIn(behind_the_handshake({Point::asked}))), name_of);
 
 /// What a client says inside a CONNECT that we answer in the upstream's place.
 class ChatteringClient : public testing::TestWithParam<Chatter> {};
@@ -253,7 +253,7 @@ TEST_P(ChatteringClient, delays_nobody_and_is_cut_off) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BehindTheHandshake, ChatteringClient, ValuesIn(behind_the_handshake({Stage::asked})),
+INSTANTIATE_TEST_SUITE_P(BehindTheHandshake, ChatteringClient, ValuesIn(behind_the_handshake({Point::asked})),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
