@@ -1,38 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces are views; lines go through a LineBuffer.
+// Pieces are views; trailers go through a LineBuffer.
 #include "http/body_decoder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
-
-#include "http/grammar.h"
 
 namespace penstock::http {
 
 namespace {
 constexpr std::size_t kLongestChunkLine = 4 * 1024;
 constexpr std::size_t kLongestTrailer = 64 * 1024;
-constexpr std::size_t kMostDigits = 15;  // of a chunk's size: no sum of them comes near the end of 64 bits
 constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
+
+const char* wrong_with_chunks(ChunkDecoder::Fault fault) {
+  switch (fault) {
+    case ChunkDecoder::Fault::line_too_long: return "the upstream sent a line among chunks without end";
+    case ChunkDecoder::Fault::length: return "the upstream's chunk is longer than it said";
+    default: return "the upstream's chunk does not begin with its size";
+  }
+}
 }  // namespace
 
 BodyDecoder::BodyDecoder(ResponseHeadReader& reader, std::string_view method) : reader_(reader) {
   const ResponseHead& head = reader.head();
   if (!head.has_body(method)) return;
-  phase_ = head.chunked ? Phase::chunk_line : head.has_length ? Phase::length : Phase::to_end;
+  phase_ = head.chunked ? Phase::chunks : head.has_length ? Phase::length : Phase::to_end;
   left_ = phase_ == Phase::to_end ? kNoEnd : head.content_length;
 }
 
 BodyDecoder::State BodyDecoder::next(std::string_view& bytes, std::string_view& piece) {
   piece = {};
   while (!bad_ && phase_ != Phase::over && !bytes.empty()) {
-    if (phase_ == Phase::length || phase_ == Phase::to_end || phase_ == Phase::chunk) {
+    if (phase_ == Phase::length || phase_ == Phase::to_end) {
       take(bytes, piece);
-      return State::piece;
+    } else {
+      bad_ = !(phase_ == Phase::chunks ? take_chunks(bytes, piece) : take_trailer(bytes));
     }
-    if (!take_line(bytes)) bad_ = true;
+    if (!piece.empty()) return State::piece;
   }
   if (bad_) return State::bad;
   return phase_ == Phase::over ? State::whole : State::more;
@@ -43,46 +48,27 @@ void BodyDecoder::take(std::string_view& bytes, std::string_view& piece) {
   bytes.remove_prefix(piece.size());
   if (phase_ == Phase::to_end) return;
   left_ -= piece.size();
-  if (left_ == 0) phase_ = phase_ == Phase::chunk ? Phase::chunk_end : Phase::over;
+  if (left_ == 0) phase_ = Phase::over;
 }
 
-bool BodyDecoder::take_line(std::string_view& bytes) {
+bool BodyDecoder::take_chunks(std::string_view& bytes, std::string_view& piece) {
+  switch (chunks_.next(bytes, piece, kLongestChunkLine)) {
+    case ChunkDecoder::State::more:
+    case ChunkDecoder::State::piece: return true;
+    case ChunkDecoder::State::last: phase_ = Phase::trailers; return true;
+    case ChunkDecoder::State::bad: break;
+  }
+  return fail(Why::response_coding, wrong_with_chunks(chunks_.fault()));
+}
+
+bool BodyDecoder::take_trailer(std::string_view& bytes) {
   const auto line = lines_.next(bytes);
   if (!line) {
-    const std::size_t longest = phase_ == Phase::trailers ? kLongestTrailer : kLongestChunkLine;
-    return lines_.kept() <= longest || fail(Why::response_coding, "the upstream sent a line among chunks without end");
+    return lines_.kept() <= kLongestTrailer ||
+           fail(Why::response_coding, "the upstream sent a line among chunks without end");
   }
-  switch (phase_) {
-    case Phase::chunk_line: return begin_chunk(*line);
-    case Phase::chunk_end: return end_chunk(*line);
-    default: return take_trailer(*line);
-  }
-}
-
-/// Digits, and perhaps extensions, which are for the next hop only.
-bool BodyDecoder::begin_chunk(std::string_view line) {
-  const char* const end = line.data() + line.size();
-  const auto [behind, error] = std::from_chars(line.data(), end, left_, 16);
-  const auto digits = static_cast<std::size_t>(behind - line.data());
-  const std::string_view rest(behind, static_cast<std::size_t>(end - behind));
-  const bool sized = error == std::errc{} && digits <= kMostDigits;
-  const bool ended = rest.ends_with("\r\n") && is_field_value(rest.substr(0, rest.size() - 2));
-  const std::string_view extension = ended ? trim(rest.substr(0, rest.size() - 2)) : std::string_view();
-  if (!sized || !ended || line.size() > kLongestChunkLine || (rest.size() > 2 && !extension.starts_with(';'))) {
-    return fail(Why::response_coding, "the upstream's chunk does not begin with its size");
-  }
-  phase_ = left_ == 0 ? Phase::trailers : Phase::chunk;
-  return true;
-}
-
-bool BodyDecoder::end_chunk(std::string_view line) {
-  phase_ = Phase::chunk_line;
-  return line == "\r\n" || fail(Why::response_coding, "the upstream's chunk is longer than it said");
-}
-
-bool BodyDecoder::take_trailer(std::string_view line) {
-  if (reader_.on_line(line) == ResponseHeadReader::Verdict::bad) return fail(reader_.why(), reader_.details());
-  if (line == "\r\n" || line == "\n") phase_ = Phase::over;
+  if (reader_.on_line(*line) == ResponseHeadReader::Verdict::bad) return fail(reader_.why(), reader_.details());
+  if (*line == "\r\n" || *line == "\n") phase_ = Phase::over;
   return true;
 }
 

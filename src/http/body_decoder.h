@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "http/chunk_decoder.h"
 #include "http/line_buffer.h"
 #include "http/refusal.h"
 #include "http/response_head.h"
@@ -35,18 +36,17 @@ class BodyDecoder {
   const std::string& details() const { return details_; }
 
  private:
-  enum class Phase : std::uint8_t { over, length, to_end, chunk_line, chunk, chunk_end, trailers };
+  enum class Phase : std::uint8_t { over, length, to_end, chunks, trailers };
 
   void take(std::string_view& bytes, std::string_view& piece);
-  bool take_line(std::string_view& bytes);
-  bool begin_chunk(std::string_view line);
-  bool end_chunk(std::string_view line);
-  bool take_trailer(std::string_view line);
+  bool take_chunks(std::string_view& bytes, std::string_view& piece);
+  bool take_trailer(std::string_view& bytes);
   bool fail(Why why, std::string details);
 
   ResponseHeadReader& reader_;
-  LineBuffer lines_;
-  std::uint64_t left_ = 0;  // of the body, or of the chunk
+  ChunkDecoder chunks_;
+  LineBuffer lines_;        // of the trailers
+  std::uint64_t left_ = 0;  // of a body with a length
   Phase phase_ = Phase::over;
   bool bad_ = false;
   Why why_{};

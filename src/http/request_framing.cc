@@ -98,7 +98,11 @@ const char* judge_length(RequestHead& head, const Seen& seen) {
 
 const char* judge_body(RequestHead& head, const Seen& seen) {
   if (seen.codings == 0 && seen.lengths == 0) return nullptr;
-  if (head.method == "CONNECT") return "CONNECT has no body, so neither Content-Length nor Transfer-Encoding";
+  if (head.method == "CONNECT") {
+    // Some clients say of every request how long its body is.
+    const bool none = seen.codings == 0 && seen.lengths == 1 && parse_digits(seen.length) == 0;
+    return none ? nullptr : "CONNECT has no body: neither Transfer-Encoding nor a Content-Length other than 0";
+  }
   return seen.codings > 0 ? judge_coding(head, seen) : judge_length(head, seen);
 }
 

@@ -83,8 +83,8 @@ std::size_t RequestLine::take_version(char c, RequestHead& head) {
   }
   const std::string_view version(version_.data(), version_size_);
   if (!is_version(version)) return fail(Fault::version);
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") return fail(Fault::version_unsupported);
-  head.minor_version = version.back() == '1' ? 1 : 0;
+  if (!version.starts_with("HTTP/1.")) return fail(Fault::version_unsupported);
+  head.minor_version = version.back() == '0' ? 0 : 1;  // RFC 9110 2.5: a later one is read as the latest that is known
   part_ = Part::line_end;
   return 1;
 }
@@ -117,8 +117,7 @@ Refusal refusal_for(RequestLine::Fault fault) {
       return {.why = Why::target_too_long, .details = "the target is longer than caps.targetBytes"};
     case Fault::version:
       return {.why = Why::malformed, .details = "the request line does not end with HTTP/1.1 or HTTP/1.0"};
-    case Fault::version_unsupported:
-      return {.why = Why::version_unsupported, .details = "only HTTP/1.1 and HTTP/1.0 are spoken here"};
+    case Fault::version_unsupported: return {.why = Why::version_unsupported, .details = "only HTTP/1 is spoken here"};
     case Fault::line_end: return {.why = Why::malformed, .details = "a carriage return without a line feed"};
   }
   return {};

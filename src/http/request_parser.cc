@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of one request: its line (request_line), its fields (llhttp), the verdict on both (request_framing), then a
-// body by length (counted here) or in chunks (llhttp). llhttp stops at every seam, so that each cap counts exactly its
-// own bytes, and the answer is the same however the bytes were cut.
+// body by length (counted here) or in chunks (chunk_decoder), and trailers (llhttp, as if they were fields). llhttp
+// stops at every seam, so that each cap counts exactly its own bytes, and the answer is the same however the bytes were
+// cut.
 #include "http/request_parser.h"
 
 #include <llhttp.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "http/chunk_decoder.h"
 #include "http/grammar.h"
 #include "http/request_framing.h"
 #include "http/request_line.h"
@@ -25,10 +27,23 @@ std::string_view up_to(std::size_t cap, std::size_t taken, std::string_view byte
   return bytes.substr(0, cap - std::min(cap, taken));
 }
 
+const char* words_for(ChunkDecoder::Fault fault) {
+  using Fault = ChunkDecoder::Fault;
+  switch (fault) {
+    case Fault::none: break;
+    case Fault::size: return "a chunk does not begin with its size in hexadecimal digits";
+    case Fault::extension: return "behind a chunk's size stands something other than extensions, or an open quote";
+    case Fault::line_too_long: return "a chunk's size line is longer than caps.chunkLineBytes";
+    case Fault::line_end: return "a chunk's size line does not end in CR LF, or has a control character";
+    case Fault::length: return "a chunk is longer or shorter than its size says";
+  }
+  return "";
+}
+
 }  // namespace
 
 struct RequestParser::Inside {
-  enum class Phase : std::uint8_t { line, fields, length_body, chunk_line, chunk_content, trailers, over, failed };
+  enum class Phase : std::uint8_t { line, fields, length_body, chunks, trailers, over, failed };
 
   Inside(const CapsConfig& caps, RequestSink& sink) : caps_(caps), sink_(sink) {}
 
@@ -40,16 +55,18 @@ struct RequestParser::Inside {
   std::size_t step(std::string_view bytes);
   std::size_t read_line(std::string_view bytes);
   std::size_t read_fields(std::string_view bytes, std::size_t cap, const char* too_large);
-  std::size_t read_chunk_line(std::string_view bytes);
+  std::size_t read_chunks(std::string_view bytes);
   std::size_t read_length_body(std::string_view bytes);
   std::size_t run(std::string_view bytes);
   std::size_t find_line_fault(std::string_view bytes) const;
 
   void begin_fields(std::size_t promised);
+  void begin_section(Phase phase);
   int field_piece(std::string_view piece);
   int value_piece(std::string_view piece);
   int end_field();
   int end_head();
+  int end_trailers();
   int end_message();
   int refuse(Why why, std::string details);
 
@@ -58,12 +75,13 @@ struct RequestParser::Inside {
   RequestHead head_;  // once it is handed over, its fields collect the trailers
   llhttp_t parser_{};
   RequestLine line_;
+  ChunkDecoder chunks_;
   Phase phase_ = Phase::line;
   bool in_field_ = false;  // a field's name has begun and its value is not complete
   char last_byte_ = '\n';  // among fields: what came before
   bool stop_ = false;
   bool keep_alive_ = true;
-  std::size_t section_bytes_ = 0;  // of the head, the chunk line or the trailers under way
+  std::size_t section_bytes_ = 0;  // of the head or the trailers under way
   std::uint64_t body_left_ = 0;
   std::unique_ptr<Refusal> refusal_;
 };
@@ -76,21 +94,8 @@ const llhttp_settings_t& RequestParser::Inside::settings() {
     calls.on_header_field = [](llhttp_t* p, const char* at, std::size_t size) { return of(p).field_piece({at, size}); };
     calls.on_header_value = [](llhttp_t* p, const char* at, std::size_t size) { return of(p).value_piece({at, size}); };
     calls.on_header_value_complete = [](llhttp_t* p) { return of(p).end_field(); };
-    calls.on_headers_complete = [](llhttp_t* p) { return of(p).end_head(); };
-    calls.on_message_complete = [](llhttp_t* p) { return of(p).end_message(); };
-    calls.on_chunk_header = [](llhttp_t* p) -> int {
-      of(p).phase_ = p->content_length > 0 ? Phase::chunk_content : Phase::trailers;
-      of(p).last_byte_ = '\n';
-      return HPE_PAUSED;
-    };
-    calls.on_body = [](llhttp_t* p, const char* at, std::size_t size) -> int {
-      of(p).sink_.on_body({at, size});
-      return of(p).stop_ ? HPE_PAUSED : HPE_OK;
-    };
-    calls.on_chunk_complete = [](llhttp_t* p) -> int {
-      if (of(p).phase_ == Phase::trailers) return HPE_OK;
-      of(p).phase_ = Phase::chunk_line;
-      return HPE_PAUSED;
+    calls.on_headers_complete = [](llhttp_t* p) {
+      return of(p).phase_ == Phase::trailers ? of(p).end_trailers() : of(p).end_head();
     };
     return calls;
   }();
@@ -124,8 +129,7 @@ std::size_t RequestParser::Inside::step(std::string_view bytes) {
       return read_fields(bytes, caps_.header_bytes, "the header section is larger than caps.headerBytes");
     case Phase::trailers:
       return read_fields(bytes, caps_.trailer_bytes, "the trailer section is larger than caps.trailerBytes");
-    case Phase::chunk_line: return read_chunk_line(bytes);
-    case Phase::chunk_content: return run(bytes);
+    case Phase::chunks: return read_chunks(bytes);
     case Phase::length_body: return read_length_body(bytes);
     case Phase::over:
     case Phase::failed: break;
@@ -152,10 +156,15 @@ std::size_t RequestParser::Inside::read_line(std::string_view bytes) {
 
 void RequestParser::Inside::begin_fields(std::size_t promised) {
   if (promised > 0) head_.fields.reserve(std::min(promised, kUsualFieldText), kUsualFieldLines);
+  begin_section(Phase::fields);
+}
+
+/// Of field lines, up to an empty one. What the head has announced says nothing to llhttp in the trailers.
+void RequestParser::Inside::begin_section(Phase phase) {
   parser_ = parser_after_request_line();
   parser_.data = this;
   last_byte_ = '\n';
-  phase_ = Phase::fields;
+  phase_ = phase;
 }
 
 /// What llhttp would let pass is looked for before llhttp sees it.
@@ -194,15 +203,19 @@ std::size_t RequestParser::Inside::find_line_fault(std::string_view bytes) const
   return std::string_view::npos;
 }
 
-std::size_t RequestParser::Inside::read_chunk_line(std::string_view bytes) {
-  const std::string_view allowed = up_to(caps_.chunk_line_bytes, section_bytes_, bytes);
-  if (allowed.empty()) {
-    refuse(Why::malformed, "a chunk's size line is longer than caps.chunkLineBytes");
-    return 0;
+std::size_t RequestParser::Inside::read_chunks(std::string_view bytes) {
+  const std::size_t offered = bytes.size();
+  std::string_view piece;
+  switch (chunks_.next(bytes, piece, caps_.chunk_line_bytes)) {
+    case ChunkDecoder::State::more: break;
+    case ChunkDecoder::State::piece: sink_.on_body(piece); break;
+    case ChunkDecoder::State::last:
+      chunks_ = ChunkDecoder{};
+      begin_section(Phase::trailers);
+      break;
+    case ChunkDecoder::State::bad: refuse(Why::malformed, words_for(chunks_.fault())); break;
   }
-  const std::size_t taken = run(allowed);
-  section_bytes_ = phase_ == Phase::chunk_line ? section_bytes_ + taken : 0;
-  return taken;
+  return offered - bytes.size();
 }
 
 std::size_t RequestParser::Inside::read_length_body(std::string_view bytes) {
@@ -254,10 +267,17 @@ int RequestParser::Inside::end_head() {
   }
   keep_alive_ = head_.keep_alive;
   body_left_ = head_.content_length;
-  phase_ = body == BodyKind::chunked ? Phase::chunk_line : Phase::length_body;
+  phase_ = body == BodyKind::chunked ? Phase::chunks : Phase::length_body;
   sink_.on_head(std::exchange(head_, RequestHead{}));
   if (body != BodyKind::chunked && body_left_ == 0) end_message();
   return HPE_PAUSED;
+}
+
+/// Who sends a coding here has lost count of where the body ends.
+int RequestParser::Inside::end_trailers() {
+  if (head_.fields.find("transfer-encoding"))
+    return refuse(Why::malformed, "there is a Transfer-Encoding among trailers");
+  return end_message();
 }
 
 int RequestParser::Inside::end_message() {

@@ -23,7 +23,7 @@ struct RequestHead {
   Fields fields;
   std::uint64_t content_length = 0;  ///< with BodyKind::length
   BodyKind body = BodyKind::none;    ///< `length` also for Content-Length: 0
-  std::uint8_t minor_version = 1;    ///< HTTP/1.minor: 0 or 1
+  std::uint8_t minor_version = 1;    ///< HTTP/1.minor: 0 or 1; a later one counts as 1
   bool keep_alive = true;            ///< what version and Connection ask for
   bool expect_continue = false;      ///< `Expect: 100-continue`, in HTTP/1.1 and with a body to wait for
 

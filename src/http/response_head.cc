@@ -89,9 +89,12 @@ ResponseHeadReader::Verdict ResponseHeadReader::status_line(std::string_view lin
   const std::string_view code = line.size() > kCodeAt ? line.substr(kCodeAt, 3) : std::string_view();
   const auto status = code.size() == 3 ? parse_digits(code) : std::nullopt;
   const bool whole = line.size() == kCodeAt + 3 || (line.size() > kCodeAt + 3 && line[kCodeAt + 3] == ' ');
-  if (!line.starts_with(kVersion) || !status || !whole || !is_digit(line[kVersion.size()]) ||
-      line[kCodeAt - 1] != ' ') {
-    return fail(Why::protocol_error, "the upstream's status line is not HTTP/1");
+  // libcurl reads no later HTTP/1, so neither does what reads without it: an upstream is understood by every way or
+  // none.
+  const bool known =
+      line.starts_with(kVersion) && line.size() > kCodeAt && std::string_view("01").contains(line[kVersion.size()]);
+  if (!known || !status || !whole || line[kCodeAt - 1] != ' ') {
+    return fail(Why::protocol_error, "the upstream's status line is not HTTP/1.1 or HTTP/1.0");
   }
   if (*status < 100 || *status > 599) return fail(Why::protocol_error, "the upstream's status is not from 100 to 599");
 

@@ -60,7 +60,7 @@ export function seedsFor(host) {
     length('/26', 'later', 'Expect: 100-continue'),
     chunked('/27', '5\r\nhello\r\n0\r\n\r\n'),
     chunked('/28', '1\r\na\r\n02\r\nbc\r\n0000A\r\n0123456789\r\n000\r\n\r\n'),
-    chunked('/29', '5;name=value;other="quoted; text"\r\nhello\r\n0;last\r\n\r\n'),
+    chunked('/29', '5;name=value;other="quoted; text"\r\nhello\r\n0 ; last = "\\"" ;x\r\n\r\n'),
     chunked('/30', '3\r\nabc\r\n0\r\nX-Sum: 6\r\nX-More: a b\r\n\r\n', 'Trailer: X-Sum'),
     chunked('/31', '3\r\nabc\r\n0\r\nContent-Length: 4\r\nHost: other.test\r\n\r\n'),
     chunked('/32', `${hex(inside)}\r\n${inside}\r\n0\r\n\r\n`),

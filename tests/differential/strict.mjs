@@ -4,7 +4,7 @@
 
 const LINE_END = '\r\n';
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e]+) HTTP/1\\.([01])$`);
+const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e]+) HTTP/1\\.([0-9])$`);
 const FIELD = new RegExp(`^(${TOKEN}):[ \\t]*((?:[\\x21-\\x7e\\x80-\\xff](?:[ \\t\\x21-\\x7e\\x80-\\xff]*[\\x21-\\x7e\\x80-\\xff])?)?)[ \\t]*$`);
 const LARGEST = 2n ** 63n - 1n;
 
@@ -66,7 +66,7 @@ function framing(fields, minor) {
 
 // Extensions only where a client may send them: Penstock's own chunks have none.
 function chunks(bytes, request, extensions) {
-  const size = extensions ? /^([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*)?$/ : /^([0-9A-Fa-f]{1,16})$/;
+  const size = extensions ? /^([0-9A-Fa-f]{1,16})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/ : /^([0-9A-Fa-f]{1,16})$/;
   for (;;) {
     const line = bytes.line();
     const found = size.exec(line);
@@ -84,7 +84,7 @@ function read(bytes, isFront) {
   while (isFront && line === '') line = bytes.line();
   const found = REQUEST_LINE.exec(line);
   if (!found) throw new Wrong(`the line ${JSON.stringify(line)}`);
-  const request = { method: found[1], target: found[2], minor: found[3], fields: fieldsOf(bytes), body: '', trailers: [] };
+  const request = { method: found[1], target: found[2], minor: found[3] === '0' ? '0' : '1', fields: fieldsOf(bytes), body: '', trailers: [] };
   if (request.minor === '1') {
     if (only(request.fields, 'host') === undefined) throw new Wrong('no Host');
   }

@@ -67,7 +67,9 @@ class SecondReader {
   }
   static bool is_text(char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); }
   static bool all(std::string_view text, bool (*is)(char)) { return std::all_of(text.begin(), text.end(), is); }
-  static bool is_version(std::string_view text) { return text == "HTTP/1.1" || text == "HTTP/1.0"; }
+  static bool is_version(std::string_view text) {
+    return text.size() == 8 && text.starts_with("HTTP/1.") && is_digit(text[7]);
+  }
 
  private:
   std::optional<std::string_view> line() {
@@ -126,7 +128,9 @@ class SecondReader {
       const auto digits = text->find_first_not_of("0123456789abcdefABCDEF");
       auto size = text->substr(0, digits);
       while (size.size() > 1 && size.starts_with('0')) size.remove_prefix(1);
-      if (size.empty() || size.size() > 15 || (digits != text->npos && (*text)[digits] != ';')) return false;
+      const auto behind = text->find_first_not_of(" \t", digits == text->npos ? text->size() : digits);
+      if (size.empty() || size.size() > 15 || (digits != text->npos && behind == text->npos)) return false;
+      if (behind != text->npos && (*text)[behind] != ';') return false;
       const auto bytes = std::stoull(std::string(size), nullptr, 16);
       if (bytes == 0) return lines(message.trailers);
       if (!take(bytes, message.body) || !rest_.starts_with("\r\n")) return false;

@@ -117,7 +117,7 @@ TEST(BodyDecoder, refuses_what_is_no_chunk) {
   for (const char* bytes :
        {"\r\n", "x\r\n", "-1\r\nx\r\n", "+1\r\nx\r\n", "0x1\r\nx\r\n", " 1\r\nx\r\n", "1 \r\nx\r\n", "1 x\r\nx\r\n",
         "1\nx\r\n", "1\r\r\nx\r\n", "1;\x01\r\nx\r\n", "1\r\nxy\r\n", "1\r\nx\n", "2\r\nx\r\n\r\n", "1\r\nx0\r\n\r\n",
-        "10000000000000000\r\nx", "ffffffffffffffff\r\nx", "0000000000000001\r\nx"}) {
+        "10000000000000000\r\nx", "ffffffffffffffff\r\nx", "1;a=\"b\r\nx", "00000000000000001\r\nx"}) {
     const Decoded decoded = decode(kChunked, bytes);
     EXPECT_EQ(decoded.state, State::bad) << bytes;
     EXPECT_EQ(decoded.why, Why::response_coding) << bytes;

@@ -43,6 +43,7 @@ TEST(RequestBody, in_chunks_is_joined) {
 
 TEST(RequestBody, in_chunks_may_have_extensions_which_are_dropped) {
   EXPECT_EQ(only_request(chunked_with("3;a;b=c\r\nabc\r\n3;c=\"d e;f\"\r\ndef\r\n0;last\r\n\r\n")).body, "abcdef");
+  EXPECT_EQ(only_request(chunked_with("3 ; a = \"\\\"\" ;b\r\nabc\r\n0;c=d;e\r\n\r\n")).body, "abc");
 }
 
 TEST(RequestBody, in_a_chunk_of_a_size_that_never_comes_allocates_nothing) {
@@ -61,6 +62,14 @@ TEST(RequestTrailers, are_handed_over_with_the_end_and_never_as_fields) {
   EXPECT_EQ(seen.head.fields.count("host"), 1u);
   EXPECT_EQ(seen.head.fields.find("content-length"), std::nullopt);
   EXPECT_EQ(seen.body, "abc");
+}
+
+TEST(RequestTrailers, with_a_coding_among_them_are_refused) {
+  for (const char* coding : {"chunked", "gzip", "identity", ""}) {
+    const Reading reading =
+        read(chunked_with("3\r\nabc\r\n0\r\ntransfer-Encoding: " + std::string(coding) + "\r\n\r\n"));
+    EXPECT_EQ(refused(reading), Why::malformed) << coding;
+  }
 }
 
 TEST(RequestTrailers, do_not_frame_what_follows) {

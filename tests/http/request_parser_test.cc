@@ -102,6 +102,23 @@ TEST(RequestParser, recognises_an_expected_continue_only_in_http_1_1_and_with_a_
                    .expect_continue);
 }
 
+// RFC 9110 2.5: by the highest minor version that is known.
+TEST(Request, of_a_later_http_1_is_read_as_1_1) {
+  for (const char* version : {"1.2", "1.9"}) {
+    const RequestHead head = request_head_of("GET http://a/ HTTP/" + std::string(version) + "\r\nHost: a\r\n\r\n");
+    EXPECT_EQ(head.minor_version, 1) << version;
+    EXPECT_TRUE(head.keep_alive) << version;
+  }
+  EXPECT_EQ(request_head_of("GET http://a/ HTTP/1.0\r\nHost: a\r\n\r\n").minor_version, 0);
+}
+
+// Erlang's httpc says so of every request.
+TEST(Connect, may_say_that_it_has_no_body) {
+  const Reading reading = read("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\ncontent-length: 0\r\n\r\n");
+  ASSERT_EQ(reading.complete(), 1u);
+  EXPECT_EQ(reading.requests[0].head.body, BodyKind::none);
+}
+
 TEST(RequestParser, takes_connect_as_a_head_that_ends_the_connection) {
   const Reading reading = read("CONNECT a.test:443 HTTP/1.0\r\n\r\n\x16\x03\x01 GET http://a/ HTTP/1.1\r\n\r\n");
   ASSERT_EQ(reading.requests.size(), 1u);

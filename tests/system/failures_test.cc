@@ -140,6 +140,41 @@ TEST(Upstream, with_conflicting_framing_is_502) {
   }
 }
 
+/// The same request, with the wish for another protocol or without: libcurl reads the one answer, and we the other.
+std::string by_either_way(const std::string& url, bool upgrades) {
+  return get(url, upgrades ? "Connection: Upgrade\r\nUpgrade: websocket\r\n" : "");
+}
+
+// RFC 9110 2.5 would have a later one read as 1.1. libcurl does not, and nobody sends one.
+TEST(Upstream, of_a_later_http_1_is_502_by_every_way) {
+  Stage stage;
+  for (const char* version : {"HTTP/1.2", "HTTP/1.9", "HTTP/2.0", "HTTP/1.", "HTTP/1.x"}) {
+    for (const bool upgrades : {false, true}) {
+      stage.origin.on("/bad", scripts::says(std::string(version) + " 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+      SCOPED_TRACE(version);
+      expect_own_answer(stage.ask(by_either_way(stage.url("/bad"), upgrades)), {502}, "http_protocol_error");
+    }
+  }
+}
+
+// The answer has begun: all that is left to us is to break it off, and to say whose fault it was.
+TEST(Upstream, with_bad_trailers_is_called_to_account_for_them_by_every_way) {
+  Stage stage;
+  std::size_t errors = 0;
+  for (const auto& trailer : {"no colon\r\n"s, "a b: c\r\n"s, ": x\r\n"s, " X: y\r\n"s, "X: \x01\r\n"s, "X: a\rb\r\n"s,
+                              "X: a\0b\r\n"s, "X: y\r\n\r"s}) {
+    for (const bool upgrades : {false, true}) {
+      SCOPED_TRACE(shown(trailer));
+      stage.origin.on("/bad", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n" +
+                                            trailer + "\r\n"));
+      EXPECT_FALSE(stage.ask(by_either_way(stage.url("/bad"), upgrades)).whole);
+      const auto told = stage.daemon.await_events(++errors, "error");
+      ASSERT_EQ(told.size(), errors);
+      EXPECT_EQ(told.back().at("error"), "http_protocol_error");
+    }
+  }
+}
+
 TEST(Upstream, with_framing_that_may_be_read_in_two_ways_is_502) {
   for (const char* lines : {"Transfer-Encoding : chunked", "Transfer-Encoding:\r\n chunked", "Content-Length : 5",
                             "Content-Length:\r\n 5", "Connection : close\r\nContent-Length: 5"}) {

@@ -46,8 +46,21 @@ TEST(RequestLine, refuses_a_bare_line_feed_as_its_end) {
 
 TEST(RequestLine, refuses_versions_that_are_not_1_0_or_1_1) {
   Stage stage;
-  for (const char* version : {"HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.0"}) {
+  for (const char* version : {"HTTP/2.0", "HTTP/0.9", "HTTP/3.0"}) {
     expect_refused(stage, with_line(stage, "GET " + stage.url() + " " + version), {505});
+  }
+}
+
+// RFC 9110 2.5. What is sent is ours, and so is its version.
+TEST(RequestLine, reads_a_later_http_1_as_1_1) {
+  Stage stage;
+  for (const char* version : {"HTTP/1.2", "HTTP/1.9"}) {
+    Client client(stage.daemon.port());
+    for (int i = 0; i < 2; ++i) {
+      client.send("GET " + stage.url("/x") + " " + version + "\r\nHost: " + stage.origin.host() + "\r\n\r\n");
+      EXPECT_EQ(client.reply().body, "hello") << "and the connection stays";
+    }
+    EXPECT_TRUE(stage.origin.seen().back().head.starts_with("GET /x HTTP/1.1\r\n"));
   }
 }
 

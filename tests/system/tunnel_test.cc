@@ -104,10 +104,22 @@ TEST(Tunnel, needs_a_host_and_a_port) {
     SCOPED_TRACE(target);
     expect_own_answer(stage.answer_to("CONNECT " + target + " HTTP/1.1\r\nHost: a\r\n\r\n"), {400});
   }
-  for (const char* lines :
-       {"Content-Length: 3\r\n\r\nabc", "Content-Length: 0\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"})
+  for (const char* lines : {"Content-Length: 3\r\n\r\nabc", "Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
+                            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"})
     expect_own_answer(stage.answer_to("CONNECT " + stage.far.host() + " HTTP/1.1\r\nHost: a\r\n" + lines), {400});
   EXPECT_FALSE(stage.far.has_caller());
+}
+
+// Erlang's httpc, and Elixir's programs with it, say so of every request.
+TEST(Tunnel, may_be_asked_for_with_a_length_of_nothing) {
+  Tunnels stage;
+  for (const char* length : {"0", "00"}) {
+    Near client(Socket::connect(stage.daemon.port()));
+    client.send("CONNECT " + stage.far.host() + " HTTP/1.1\r\nHost: a\r\ncontent-length: " + length + "\r\n\r\nx");
+    EXPECT_EQ(client.reply().status, 200);
+    Near upstream(stage.far.accept());
+    EXPECT_EQ(upstream.take(1), "x");
+  }
 }
 
 TEST(Tunnel, goes_to_ports_for_the_web_unless_told_otherwise) {
