@@ -2,6 +2,8 @@
 // Base64 as RFC 4648 has it, with its padding and nothing else: one password has one spelling.
 #include "http/credentials.h"
 
+#include <algorithm>
+
 #include "http/grammar.h"
 
 namespace penstock::http {
@@ -13,6 +15,10 @@ constexpr std::string_view kField = "proxy-authorization";
 bool is_of_credentials(const Fields::Line& line) {
   return line.name.size() == kField.size() && equal_ignoring_case(line.name, kField);
 }
+
+/// Parts of names, in lower case. `auth` covers Authorization and what ends with it, `key` X-Api-Key and its like.
+constexpr std::string_view kTelling[] = {"auth",       "key",  "token",   "secret",    "passw", "pwd", "cookie",
+                                         "credential", "cert", "session", "signature", "jwt",   "otp", "csrf"};
 
 std::optional<std::uint32_t> sextet(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -73,6 +79,14 @@ std::optional<Credentials> decode_basic(std::string_view encoded) {
   const auto colon = text->find(':');
   if (colon == std::string::npos || colon == 0) return std::nullopt;
   return Credentials{.user = text->substr(0, colon), .password = text->substr(colon + 1)};
+}
+
+bool may_be_credentials(std::string_view field_name) {
+  const auto names = [&](std::string_view part) {
+    const auto same = [](char a, char b) { return lower(a) == b; };
+    return !std::ranges::search(field_name, part, same).empty();
+  };
+  return std::ranges::any_of(kTelling, names);
 }
 
 }  // namespace penstock::http

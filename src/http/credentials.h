@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says of itself in `Proxy-Authorization: Basic` (RFC 7617). Whether it is true is for others. Pure.
+// What a client says of itself in `Proxy-Authorization: Basic` (RFC 7617), and which fields may hold the like. Whether
+// it is true is for others. Pure.
 #pragma once
 
 #include <expected>
@@ -27,5 +28,9 @@ struct Credentials {
 };
 /// Nothing: that is no base64, or nothing that could be a name and a password. Neither has a NUL.
 std::optional<Credentials> decode_basic(std::string_view encoded);
+
+/// Whether a field of this name may tell who somebody is, or let do what only they may: the standard ones, and those
+/// that are named for what they hold, as `X-Api-Key`, `X-Amz-Security-Token` or `Session-Id`.
+bool may_be_credentials(std::string_view field_name);
 
 }  // namespace penstock::http

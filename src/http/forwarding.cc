@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "http/credentials.h"
 #include "http/front.h"
 #include "http/grammar.h"
 
@@ -71,8 +72,6 @@ constexpr NameSet kNotNominable({"close",
                                  "etag",
                                  "via",
                                  "max-forwards"});
-constexpr NameSet kCredentials({"authorization", "cookie", "proxy-authorization"});
-
 constexpr std::string_view kMaxForwards = "max-forwards";
 constexpr std::string_view kMaxWait = "penstock-max-wait";
 constexpr std::string_view kWeight = "penstock-weight";
@@ -125,6 +124,11 @@ bool may_stop_here(std::string_view method) { return method == "OPTIONS" || meth
 bool stays_in_request(std::string_view name) {
   return kNotInRequests.contains(name) || starts_with_ignoring_case(name, "proxy-") ||
          starts_with_ignoring_case(name, "penstock-");
+}
+
+bool passes_in_trailers(std::string_view name) {
+  return !kNotInTrailers.contains(name) && !starts_with_ignoring_case(name, "proxy-") &&
+         !starts_with_ignoring_case(name, "penstock-");
 }
 
 /// A text with every comment of RFC 9110 5.6.5 left out.
@@ -202,7 +206,7 @@ std::optional<Refusal> answer_here(const RequestHead& head) {
   if (!may_stop_here(head.method)) return std::nullopt;
   const bool trace = head.method == "TRACE";
   for (std::size_t i = 0; trace && i < head.fields.size(); ++i) {
-    if (!kCredentials.contains(head.fields[i].name)) continue;
+    if (!may_be_credentials(head.fields[i].name)) continue;
     return Refusal{.why = Why::max_forwards,
                    .details = "TRACE with credentials is not forwarded: the answer would show them",
                    .allow = std::string(kMethods)};
@@ -279,12 +283,18 @@ Fields response_fields(const ResponseHead& head, const Target& target, std::stri
 Fields trailer_fields(const Fields& trailers) {
   Fields out;
   for (std::size_t i = 0; i < trailers.size(); ++i) {
-    const auto [name, value] = trailers[i];
-    if (kNotInTrailers.contains(name) || starts_with_ignoring_case(name, "proxy-") ||
-        starts_with_ignoring_case(name, "penstock-")) {
-      continue;
-    }
-    out.add(name, value);
+    if (passes_in_trailers(trailers[i].name)) out.add(trailers[i].name, trailers[i].value);
+  }
+  return out;
+}
+
+Fields response_trailers(const Fields& trailers, const Target& target) {
+  if (!has_front(target)) return trailer_fields(trailers);
+  Fields out;
+  std::string room;
+  for (std::size_t i = 0; i < trailers.size(); ++i) {
+    if (!passes_in_trailers(trailers[i].name)) continue;
+    if (const auto said = said_in_front(trailers[i], target, room)) out.add(trailers[i].name, *said);
   }
   return out;
 }

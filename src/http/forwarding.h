@@ -51,5 +51,7 @@ Fields response_fields(const ResponseHead& head, const Target& target, std::stri
 
 /// Trailer fields that may be passed on: none that frames, routes or authenticates (RFC 9110 6.5.1).
 Fields trailer_fields(const Fields& trailers);
+/// The same of an answer from this target, in the client's words as in response_fields.
+Fields response_trailers(const Fields& trailers, const Target& target);
 
 }  // namespace penstock::http

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "http/grammar.h"
+#include "http/reference.h"
 
 namespace penstock::http {
 namespace {
@@ -105,15 +106,18 @@ const char* judge_name(std::string_view host) {
   return nullptr;
 }
 
-/// The shortest spelling, or nothing where it is no IPv6 address (an address with a zone is none).
-std::optional<std::string> canonical_ipv6(std::string_view text) {
+/// The shortest spelling, or nothing where it is no IPv6 address (an address with a zone is none). One that is mapped
+/// to IPv4 comes out as that: it is dialled as the same host, so it must not be known by another name.
+std::optional<std::string> canonical_address(std::string_view text) {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   if (text.size() >= buffer.size()) return std::nullopt;
   std::memcpy(buffer.data(), text.data(), text.size());
   in6_addr address{};
   if (std::memchr(buffer.data(), 0, text.size()) || inet_pton(AF_INET6, buffer.data(), &address) != 1)
     return std::nullopt;
-  return inet_ntop(AF_INET6, &address, buffer.data(), buffer.size());
+  const bool mapped = IN6_IS_ADDR_V4MAPPED(&address);
+  const void* bytes = mapped ? &address.s6_addr[12] : &address.s6_addr[0];
+  return inet_ntop(mapped ? AF_INET : AF_INET6, bytes, buffer.data(), buffer.size());
 }
 
 std::string lowered(std::string_view text) {
@@ -125,7 +129,7 @@ std::string lowered(std::string_view text) {
 /// The host as it is known from here on, or what is wrong with it.
 std::expected<Authority, const char*> judge_host(const Parts& parts) {
   if (parts.bracketed) {
-    auto address = canonical_ipv6(parts.host);
+    auto address = canonical_address(parts.host);
     if (!address) return std::unexpected("what stands in brackets is no IPv6 address");
     return Authority{.host = *std::move(address), .port = 0, .literal = true};
   }
@@ -170,12 +174,6 @@ const char* judge_form(std::string_view raw) {
   return nullptr;
 }
 
-bool is_scheme(std::string_view text) {
-  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
-  });
-}
-
 /// What goes on the wire after the authority (RFC 9112 3.2.1, 3.2.4).
 std::string resource_of(std::string_view method, std::string_view rest) {
   if (rest.empty()) return method == "OPTIONS" ? "*" : "/";
@@ -201,10 +199,9 @@ std::expected<Target, Refusal> parse_target(std::string_view method, std::string
   if (method == "CONNECT") return tunnel_to(raw);
   if (const char* wrong = judge_form(raw)) return malformed(wrong);
 
-  const std::size_t colon = raw.find(':');
-  const std::string_view scheme = raw.substr(0, colon);
+  const std::string_view scheme = scheme_of(raw);
   std::string_view rest = raw.substr(std::min(scheme.size() + 1, raw.size()));
-  if (!is_scheme(scheme) || !rest.starts_with("//")) return malformed("the target is not of the form http://HOST/PATH");
+  if (scheme.empty() || !rest.starts_with("//")) return malformed("the target is not of the form http://HOST/PATH");
   rest.remove_prefix(2);
   const std::size_t end = std::min(rest.find_first_of("/?"), rest.size());
   auto authority = judge_authority(rest.substr(0, end));
@@ -249,7 +246,7 @@ bool is_host_value(std::string_view text) {
   if (text.contains('@')) return false;
   const auto parts = split(text);
   if (!parts || !parse_port(parts->port)) return false;
-  if (parts->bracketed) return canonical_ipv6(parts->host).has_value();
+  if (parts->bracketed) return canonical_address(parts->host).has_value();
   return is_dotted_quad(parts->host) || judge_name(parts->host) == nullptr;
 }
 

@@ -15,7 +15,7 @@ namespace penstock::http {
 
 struct Target {
   std::string scheme;  ///< "http" or "https"; empty for a tunnel
-  std::string host;    ///< lower case, no brackets, one trailing dot dropped
+  std::string host;    ///< lower case, no brackets, one trailing dot dropped; no mapped IPv4
   std::uint16_t port = 0;
   bool literal = false;  ///< the host is an IPv4 or IPv6 address
   std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"; empty for a tunnel
@@ -25,6 +25,8 @@ struct Target {
   bool originated = false;                  ///< it said http://
   std::string_view originated_below;        ///< what of the host becomes https: a path of the configuration; empty: all
   const UpstreamConfig* gateway = nullptr;  ///< it said /@NAME, of this upstream, which has a base URL
+  bool gateway_escaped = false;             ///< it said /%40NAME
+  std::string gateway_host;                 ///< and what `Host` said; empty: nothing
 
   /// `host:port`, IPv6 in brackets: the key of an upstream.
   std::string authority() const;
@@ -54,7 +56,7 @@ bool is_literal(std::string_view host);
 
 /// `host`, `host:port`, `[v6]:port`, judged like the authority of a target; port 0 where none is given. Names consist
 /// of letters, digits, hyphens and underscores, which DNS has too; IPv4 only as four plain decimal numbers; IPv6 comes
-/// out in its shortest form.
+/// out in its shortest form, and where it is mapped to IPv4 (`::ffff:1.2.3.4`) as IPv4.
 struct Authority {
   std::string host;
   std::uint16_t port = 0;

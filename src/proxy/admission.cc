@@ -44,7 +44,8 @@ std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& h
                                                       http::Target& target, Tunnels tunnels) const {
   if (!outside && head.method != "CONNECT") {
     if (const auto form = http::gateway_form(head.target)) {
-      target.resource = head.target;  // for the event, should it lead nowhere
+      // For the event, should it lead nowhere: without a fragment, which is the client's own affair.
+      target.resource = head.target.substr(0, head.target.find('#'));
       return enter_gateway(head, *form, target);
     }
   }
@@ -75,6 +76,8 @@ std::expected<Route, http::Refusal> Admission::enter_gateway(const http::Request
   if (!gateway) return std::unexpected(tables_->gateways.unknown());
   auto behind = http::behind_gateway(*gateway->upstream, form.rest);
   if (!behind) return std::unexpected(std::move(behind.error()));
+  behind->gateway_escaped = form.escaped;
+  behind->gateway_host = head.fields.find("host").value_or("");
   target = *std::move(behind);  // only now: the form may be a view of it
   return Route{.entry = gateway->entry};
 }

@@ -63,7 +63,7 @@ http::BodyDecoder::State Answering::pass_encoded(http::BodyDecoder& decoder, std
 }
 
 void Answering::complete() {
-  exchange_.requester.answer_end(http::trailer_fields(reader_.trailers()));
+  exchange_.requester.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
   dispatcher_.completed(exchange_);
 }
 

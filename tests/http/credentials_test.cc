@@ -61,5 +61,33 @@ TEST(Credentials, that_are_no_strict_base64_or_no_pair_are_none) {
   }
 }
 
+TEST(Credentials, may_be_in_fields_that_are_named_for_them) {
+  for (const auto* name : {"Authorization",
+                           "authorization",
+                           "Proxy-Authorization",
+                           "Cookie",
+                           "X-API-KEY",
+                           "api-key",
+                           "apikey",
+                           "Ocp-Apim-Subscription-Key",
+                           "X-Amz-Security-Token",
+                           "X-Vault-Token",
+                           "PRIVATE-TOKEN",
+                           "X-Shopify-Access-Token",
+                           "X-Csrf-Token",
+                           "X-Client-Secret",
+                           "X-Password",
+                           "X-Auth-User",
+                           "Session-Id",
+                           "Signature-Input",
+                           "X-Forwarded-Client-Cert",
+                           "X-Goog-Iap-Jwt-Assertion"}) {
+    EXPECT_TRUE(may_be_credentials(name)) << name;
+  }
+  for (const auto* name :
+       {"", "Host", "Accept", "User-Agent", "Via", "Max-Forwards", "X-Request-Id", "Content-Type", "K", "toke"})
+    EXPECT_FALSE(may_be_credentials(name)) << name;
+}
+
 }  // namespace
 }  // namespace penstock::http

@@ -213,13 +213,15 @@ TEST(MaxForwards, that_is_no_number_is_refused) {
 }
 
 TEST(Trace, with_credentials_is_not_forwarded) {
-  for (const char* name : {"Authorization", "Cookie", "Proxy-Authorization"}) {
+  for (const char* name :
+       {"Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "x-goog-api-key", "X-Auth-Token"}) {
     const auto refusal = answer_here(request_with({{name, "secret"}, {"Max-Forwards", "5"}}, "TRACE"));
     ASSERT_TRUE(refusal.has_value()) << name;
     EXPECT_EQ(refusal->status_code(), 405);
     EXPECT_EQ(refusal->details.find("secret"), std::string::npos);
   }
   EXPECT_FALSE(answer_here(request_with({{"Cookie", "a"}}, "OPTIONS")).has_value());
+  EXPECT_FALSE(answer_here(request_with({{"X-Request-Id", "a"}}, "TRACE")).has_value());
 }
 
 TEST(Expectation, of_a_continue_is_the_only_one_known) {

@@ -79,8 +79,30 @@ TEST(Target, knows_addresses_and_spells_them_one_way) {
   EXPECT_TRUE(parsed("http://[0:0:0:0:0:0:0:1]/").literal);
   EXPECT_EQ(parsed("http://[0:0:0:0:0:0:0:1]/").host, "::1");
   EXPECT_EQ(parsed("http://[2001:DB8::A]/").host, "2001:db8::a");
-  EXPECT_EQ(parsed("http://[::ffff:7f00:1]/").host, "::ffff:127.0.0.1");
   EXPECT_FALSE(parsed("http://127.0.0.1.example/").literal);
+}
+
+// It is the same host, dialled by the same socket: limits and rules for one must hold for the other.
+TEST(Target, knows_an_address_that_is_mapped_to_ipv4_as_that) {
+  for (const char* host : {"[::ffff:7f00:1]", "[::FFFF:7F00:1]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:127.0.0.1]",
+                           "[0000:0000:0000:0000:0000:FFFF:7f00:0001]", "[::0:ffff:7f00:1]"}) {
+    const Target target = parsed("http://" + std::string(host) + ":81/");
+    EXPECT_EQ(target.authority(), "127.0.0.1:81") << host;
+    EXPECT_EQ(target.host_field(), "127.0.0.1:81") << host;
+    EXPECT_TRUE(target.literal) << host;
+    EXPECT_EQ(parse_target("CONNECT", std::string(host) + ":443")->authority(), "127.0.0.1:443") << host;
+    EXPECT_TRUE(is_host_of(target, host)) << host;
+    EXPECT_TRUE(is_host_value(host)) << host;
+    EXPECT_EQ(parse_authority(host)->host, "127.0.0.1") << host;
+  }
+  // These are dialled as what they are: a translator, or nobody, is there. Rules judge them by both addresses.
+  EXPECT_EQ(parsed("http://[::127.0.0.1]/").host, "::127.0.0.1");
+  EXPECT_EQ(parsed("http://[64:ff9b::7f00:1]/").host, "64:ff9b::7f00:1");
+  EXPECT_EQ(parsed("http://[::ffff:0:7f00:1]/").host, "::ffff:0:7f00:1");
+  for (const char* host : {"[::ffff:127.1]", "[::ffff:0x7f.0.0.1]", "[::ffff:127.0.0.1.]", "[::ffff:127.0.0.01]",
+                           "[::ffff:7f00:1%25lo]", "[v1.127.0.0.1]", "[::ffff:127.0.0.256]"}) {
+    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Why::malformed) << host;
+  }
 }
 
 TEST(Target, refuses_numbers_that_some_resolver_takes_for_an_address) {

@@ -150,7 +150,7 @@ TEST(Gateway, speaks_of_its_upstream_in_the_client_s_terms) {
   });
   const Reply reply = stage.ask(Gateway::by_name("GET", "/@api/x"));
   EXPECT_EQ(reply.field("location"), "/@api/next?q");
-  EXPECT_EQ(reply.field("set-cookie"), "a=b; Path=/@api; HttpOnly");
+  EXPECT_EQ(reply.field("set-cookie"), "a=b; HttpOnly; Path=/@api");
   EXPECT_FALSE(reply.fields.has("strict-transport-security"));
   EXPECT_EQ(reply.field("x-kept"), stage.origin.url("/v1/"));
 }

@@ -75,7 +75,8 @@ TEST(MaxForwards, is_counted_down_for_options_and_trace_only) {
 
 TEST(Trace, with_credentials_is_not_forwarded_and_not_repeated) {
   Stage stage;
-  for (const char* line : {"Authorization: Basic s3cret", "Cookie: s3cret", "Proxy-Authorization: Basic s3cret"}) {
+  for (const char* line : {"Authorization: Basic s3cret", "Cookie: s3cret", "Proxy-Authorization: Basic s3cret",
+                           "X-Api-Key: s3cret", "X-Amz-Security-Token: s3cret", "x-goog-api-key: s3cret"}) {
     const Reply reply = stage.ask("TRACE " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\n" + line + "\r\n\r\n");
     EXPECT_EQ(reply.status, 405) << line;
     EXPECT_EQ((reply.head + reply.body).find("s3cret"), std::string::npos);
