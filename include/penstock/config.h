@@ -67,11 +67,18 @@ struct QueueConfig {
   bool operator==(const QueueConfig&) const = default;
 };
 
+/// What becomes of a client inside an intercepted CONNECT that speaks HTTP/2 and not HTTP/1.1, as gRPC does.
+enum class H2Only : std::uint8_t {
+  tunnel,  ///< a tunnel, governed as one
+  refuse,  ///< the end, with the alert no_application_protocol
+};
+
 /// Our own authority, with whose certificates Penstock stands in for upstreams of `https: intercept`. PEM files.
 struct InterceptConfig {
   std::string ca, key;  ///< both or neither: ca.pem and ca-key.pem in $XDG_CONFIG_HOME/penstock, or ~/.config/penstock
   /// A client that rejects our certificate for a host twice in a row gets tunnels to it for an hour.
   bool bypass_on_pin = false;
+  H2Only h2_only = H2Only::tunnel;
   bool operator==(const InterceptConfig&) const = default;
 };
 

@@ -62,7 +62,7 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       hearing_timer_(loop, [this] { hear_out(); }),
       leave_timer_(loop, [this] { take_leave(); }),
       gate_(loop),
-      interceptor_(loop) {}
+      interceptor_(loop, [this](const Notice& notice) { notices_(notice); }) {}
 
 Engine::~Engine() {
   say_drained(false);

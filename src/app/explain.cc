@@ -197,6 +197,8 @@ void print_opened(const Config& config, const Journey& journey) {
   if (config.intercept.bypass_on_pin)
     line("",
          "to a client that rejects it twice, or leaves four times: as a tunnel, for an hour (intercept.bypassOnPin)");
+  if (config.intercept.h2_only == H2Only::tunnel)
+    line("", "of a client that speaks HTTP/2 and not HTTP/1.1: as a tunnel (intercept.h2Only)");
 }
 
 void print_travel(const Config& config, const Journey& journey) {

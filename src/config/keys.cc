@@ -75,7 +75,8 @@ constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"
                                          value<&AccessConfig::connect_ports>("connectPorts"),
                                          value<&AccessConfig::plain_ports>("plainPorts")};
 constexpr Key<InterceptConfig> kIntercept[] = {value<&InterceptConfig::ca>("ca"), value<&InterceptConfig::key>("key"),
-                                               value<&InterceptConfig::bypass_on_pin>("bypassOnPin")};
+                                               value<&InterceptConfig::bypass_on_pin>("bypassOnPin"),
+                                               value<&InterceptConfig::h2_only>("h2Only")};
 
 constexpr auto kPatternEntry = [] {
   std::array<Key<UpstreamSettings>, std::size(kSettings) + std::size(kLimits)> keys{};

@@ -217,6 +217,10 @@ void read(Reading& reading, const Spot& spot, Https& into) {
             {{"tunnel", Https::tunnel}, {"originate", Https::originate}, {"intercept", Https::intercept}}, into);
 }
 
+void read(Reading& reading, const Spot& spot, H2Only& into) {
+  read_word(reading, spot, {{"tunnel", H2Only::tunnel}, {"refuse", H2Only::refuse}}, into);
+}
+
 // One that cannot be read leaves an empty one: that there is none would be complained of as well.
 void read(Reading& reading, const Spot& spot, std::optional<BaseUrl>& into) {
   const auto text = reading.text(spot, "a URL such as https://api.example.com/v1");

@@ -63,6 +63,7 @@ void read(Reading&, const Spot&, Endpoint& into);
 void read(Reading&, const Spot&, LogLevel& into);
 void read(Reading&, const Spot&, WhenDown& into);
 void read(Reading&, const Spot&, Https& into);
+void read(Reading&, const Spot&, H2Only& into);
 void read(Reading&, const Spot&, std::optional<BaseUrl>& into);
 void read(Reading&, const Spot&, Obey& into);
 void read(Reading&, const Spot&, LimitConfig::Per& into);

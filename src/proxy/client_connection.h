@@ -74,6 +74,7 @@ class ClientConnection final : private loop::StreamEvents,
   void answer_refusal(const http::Refusal& refusal) override;
 
   void on_intercepted(std::unique_ptr<loop::Stream> stream) override;
+  void on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) override;
   void on_not_intercepted(Handshake result, const std::string& details) override;
 
   /// A CONNECT that was answered before anything was dialled. What is inside is still to be seen.
@@ -81,7 +82,8 @@ class ClientConnection final : private loop::StreamEvents,
     Admission::Opening what;
     http::RequestHead head;
     loop::Timer patience;
-    std::unique_ptr<Interception> interception;  // nothing: TLS inside is not for us
+    std::unique_ptr<Interception> interception;                // nothing: TLS inside is not for us
+    Admission::Tunnels tunnels = Admission::Tunnels::as_ever;  // should it become one
   };
 
   /// The CONNECT that all requests come inside.

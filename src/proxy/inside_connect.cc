@@ -30,7 +30,8 @@ bool ClientConnection::open_at_once(http::RequestHead& head) {
     return true;
   }
   const auto patience = opening->may_be_silent ? kPatienceForFirstBytes : kPatienceForRequests;
-  opened_.reset(new Opened{*std::move(opening), std::move(head), {services_.loop, [this] { heard_nothing(); }}, {}});
+  opened_.reset(
+      new Opened{*std::move(opening), std::move(head), {services_.loop, [this] { heard_nothing(); }}, {}, {}});
   opened_->patience.start(services_.loop.now() + patience);
   InterceptionEvents& events = *this;
   if (intercepted) {
@@ -78,7 +79,7 @@ void ClientConnection::heard_nothing() {
 void ClientConnection::become_tunnel() {
   const auto opened = std::move(opened_);
   greeted_ = true;
-  exchange_ = dispatcher_.accept(*this, std::move(opened->head));
+  exchange_ = dispatcher_.accept(*this, std::move(opened->head), nullptr, opened->tunnels);
 }
 
 // TLS in the host's place.
@@ -96,6 +97,16 @@ void ClientConnection::on_intercepted(std::unique_ptr<loop::Stream> stream) {
   intercepted_at_ = services_.loop.now();
   opened_->what.outside.scheme = "https";
   serve_inside();
+}
+
+/// As if nothing had been looked for: what it has said goes on.
+void ClientConnection::on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) {
+  report_handshake(opened_->what.outside, Handshake::bypassed);
+  opened_->tunnels = Admission::Tunnels::of_interceptors;
+  stream_ = std::move(stream);
+  stream_->listen_to(*this);
+  opened_->interception.reset();
+  parse(early);
 }
 
 void ClientConnection::on_not_intercepted(Handshake result, const std::string& details) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// See interception.h. The leaf is asked for when the CONNECT comes, and mostly there when the client's hello is.
+// See interception.h. The leaf is asked for when the CONNECT comes, and mostly there when the client's hello is. What a
+// client may not be served by shows in the hello, before anything is answered.
 #include "proxy/interception.h"
 
 #include <utility>
 
+#include "http/grammar.h"
 #include "proxy/judging.h"
 #include "tls/stream.h"
 
@@ -12,6 +14,17 @@ namespace penstock::proxy {
 namespace {
 /// For a leaf and a turn, which are ours to give; timeouts.header is the client's time.
 constexpr std::int64_t kLongestWait = 30'000'000;
+/// A hello that is longer, with its records, is for OpenSSL to turn down.
+constexpr std::size_t kLongestHello = 64 * 1024;
+
+bool speaks_h2_alone(std::string_view alpn) {
+  bool h2 = false, http1 = false;
+  http::each_member(alpn, [&](std::string_view name) {
+    h2 = h2 || name == "h2";
+    http1 = http1 || name.starts_with("http/1.");
+  });
+  return h2 && !http1;
+}
 }  // namespace
 
 std::string rejection(const std::string& host, const std::string& words) {
@@ -29,6 +42,7 @@ Interception::Interception(const Services& services, std::string host, Distrust:
       host_(std::move(host)),
       client_(std::move(client)),
       events_(events),
+      whole_(services.loop, [this] { end_hello(); }),
       pause_(services.loop, [this] { take_turn(); }),
       deadline_(services.loop, [this] { out_of_time(); }) {
   question_ = interceptor_.leaves.ask(host_, [this](const auto& leaf) { leaf_came(leaf); });
@@ -38,7 +52,7 @@ void Interception::leaf_came(const std::shared_ptr<const tls::Leaf>& leaf) {
   question_.reset();
   leaf_ = leaf;
   leafless_ = !leaf;
-  if (begun_) take_turn();
+  if (begun_ && !hearing_) take_turn();
 }
 
 void Interception::begin(std::unique_ptr<loop::Stream> stream, std::string early) {
@@ -46,6 +60,35 @@ void Interception::begin(std::unique_ptr<loop::Stream> stream, std::string early
   stream_ = std::move(stream);
   early_ = std::move(early);
   stream_->listen_to(*this);
+  began_ = services_.loop.now();
+  hearing_ = services_.config.intercept.h2_only == H2Only::tunnel;
+  if (!hearing_) return queue_up();
+  const auto limit = services_.config.connection.header;
+  if (limit > Duration{0}) deadline_.start(began_ + limit.count());
+  if (is_whole(early_)) return end_hello();
+  stream_->read_on();
+}
+
+void Interception::on_read(std::string_view bytes) {
+  early_.append(bytes);
+  if (!is_whole(bytes)) return;
+  stream_->read_off();
+  whole_.ask();
+}
+
+/// The hello, with these bytes; or it is none.
+bool Interception::is_whole(std::string_view bytes) { return !hello_.feed(bytes) || early_.size() >= kLongestHello; }
+
+void Interception::end_hello() {
+  hearing_ = false;
+  took_ = services_.loop.now() - began_;
+  deadline_.stop();
+  if (!speaks_h2_alone(hello_.alpn())) return queue_up();
+  interceptor_.tell_of_h2(host_);
+  events_.on_h2_only(std::move(stream_), std::move(early_));
+}
+
+void Interception::queue_up() {
   stream_->read_off();
   const auto now = services_.loop.now(), begin = interceptor_.distrust.pause_ends(client_, host_, now);
   deadline_.start(begin + kLongestWait);
@@ -67,7 +110,7 @@ void Interception::shake_hands() {
   if (!leaf_) return fail(Handshake::impossible, without_leaf());
   shaking_ = true;
   const auto limit = services_.config.connection.header;
-  limit > Duration{0} ? deadline_.start(services_.loop.now() + limit.count()) : deadline_.stop();
+  limit > Duration{0} ? deadline_.start(services_.loop.now() + limit.count() - took_) : deadline_.stop();
   stream_ = tls::Stream::accept(services_.loop, *leaf_, std::move(stream_), std::exchange(early_, {}), *this);
 }
 
@@ -88,7 +131,8 @@ std::string Interception::without_leaf() const {
 }
 
 void Interception::out_of_time() {
-  if (!shaking_) return fail(Handshake::overdue, "too many TLS handshakes wait: it has had no turn within 30s");
+  if (!shaking_ && !hearing_)
+    return fail(Handshake::overdue, "too many TLS handshakes wait: it has had no turn within 30s");
   const auto limit = services_.config.connection.header;
   fail(Handshake::timed_out, "the TLS handshake took longer than " + seconds(limit) + " (timeouts.header)");
 }

@@ -10,9 +10,11 @@
 
 #include "loop/stream.h"
 #include "loop/timer.h"
+#include "loop/turn_end.h"
 #include "proxy/distrust.h"
 #include "proxy/interceptor.h"
 #include "proxy/services.h"
+#include "tls/client_hello.h"
 
 namespace penstock::proxy {
 
@@ -24,6 +26,9 @@ std::string departure(const std::string& host);
 class InterceptionEvents {
  public:
   virtual void on_intercepted(std::unique_ptr<loop::Stream> stream) = 0;
+  /// The client speaks HTTP/2 and not HTTP/1.1, and gets a tunnel for that: nothing was answered yet, and all that it
+  /// has said is `early`. Nothing more is read.
+  virtual void on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) = 0;
   /// The client's connection is closed.
   virtual void on_not_intercepted(Handshake result, const std::string& details) = 0;
 
@@ -40,11 +45,14 @@ class Interception final : private loop::StreamEvents {
   bool begun() const { return begun_; }
 
  private:
-  void on_read(std::string_view) override {}
+  void on_read(std::string_view bytes) override;
   void on_gone() override;
   void on_drained() override {}
   void on_connected() override;
 
+  bool is_whole(std::string_view bytes);
+  void end_hello();
+  void queue_up();
   void leaf_came(const std::shared_ptr<const tls::Leaf>& leaf);
   void take_turn();
   void shake_hands();
@@ -61,11 +69,16 @@ class Interception final : private loop::StreamEvents {
   std::unique_ptr<tls::Leaves::Question> question_;
   std::unique_ptr<Distrust::Place> place_;
   std::unique_ptr<Interceptor::Turn> turn_;
+  tls::ClientHello hello_;
+  loop::TurnEnd whole_;   // behind the last bytes of the hello, for what comes then may end the stream
   loop::Timer pause_;     // of a client that rejects us again and again
-  loop::Timer deadline_;  // of the waiting, then of the handshake
+  loop::Timer deadline_;  // of the hello, of the waiting, then of the handshake
   std::unique_ptr<loop::Stream> stream_;
   std::string early_;
+  std::int64_t began_ = 0;  // the hello
+  std::int64_t took_ = 0;   // it did, of the client's time
   bool begun_ = false;
+  bool hearing_ = false;  // the hello
   bool shaking_ = false;
   bool leafless_ = false;
 };

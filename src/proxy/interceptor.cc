@@ -9,14 +9,26 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::int64_t kOfOneTurn = 5'000;  // microseconds, so that others wait no longer
+constexpr std::size_t kMostToldOf = 1000;
 }  // namespace
 
-Interceptor::Interceptor(loop::Loop& loop)
-    : leaves(loop), loop_(loop), soon_(loop, [this] { take_turns(); }), next_(loop, [this] { soon_.ask(); }) {}
+Interceptor::Interceptor(loop::Loop& loop, NoticeSink notices)
+    : leaves(loop),
+      loop_(loop),
+      notices_(std::move(notices)),
+      soon_(loop, [this] { take_turns(); }),
+      next_(loop, [this] { soon_.ask(); }) {}
 
 void Interceptor::change(const InterceptConfig& config, std::shared_ptr<const tls::Authority> authority) {
   if (leaves.set_authority(std::move(authority))) distrust.forget();
   distrust.set_bypass(config.bypass_on_pin);
+}
+
+void Interceptor::tell_of_h2(const std::string& host) {
+  if (!notices_ || told_of_.size() == kMostToldOf || !told_of_.insert(host).second) return;
+  notices_({.level = LogLevel::warn,
+            .text = "a client speaks HTTP/2 alone to " + host +
+                    ": it gets a tunnel, whose requests nobody counts (intercept.h2Only)"});
 }
 
 Interceptor::Turn::Turn(Interceptor& interceptor, std::move_only_function<void()> begin)

@@ -7,10 +7,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "loop/timer.h"
 #include "loop/turn_end.h"
 #include "penstock/config.h"
+#include "penstock/event.h"
 #include "proxy/distrust.h"
 #include "tls/leaves.h"
 
@@ -25,15 +28,19 @@ enum class Handshake : std::uint8_t {
   impossible,  ///< we have no certificate for the host
   overdue,     ///< we came to no turn
   timed_out,   ///< timeouts.header
-  bypassed,    ///< none was tried: it gets a tunnel (intercept.bypassOnPin)
+  bypassed,    ///< none was tried: it gets a tunnel (intercept.bypassOnPin, intercept.h2Only)
 };
 
 class Interceptor {
  public:
-  explicit Interceptor(loop::Loop& loop);
+  /// Nothing of `notices`: nobody wants them.
+  explicit Interceptor(loop::Loop& loop, NoticeSink notices = {});
 
   /// Nothing of an authority: none is intercepted any more.
   void change(const InterceptConfig& config, std::shared_ptr<const tls::Authority> authority);
+
+  /// A client gets a tunnel to this host because it speaks HTTP/2 alone: says so, once for each host.
+  void tell_of_h2(const std::string& host);
 
   /// Taken in order. Dropping it withdraws from the queue.
   class Turn {
@@ -55,6 +62,8 @@ class Interceptor {
   void take_turns();
 
   loop::Loop& loop_;
+  const NoticeSink notices_;
+  std::set<std::string> told_of_;  // hosts
   std::deque<Turn*> waiting_;
   loop::TurnEnd soon_;
   loop::Timer next_;        // of the loop's turns

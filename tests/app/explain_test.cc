@@ -220,6 +220,7 @@ TEST(Explain, follows_an_https_url_into_a_connect_that_is_opened) {
               HasSubstr("travels     as https to a.example:443, each request on its own, out of a CONNECT that is\n"
                         "              opened with a certificate of our own authority (https: intercept)\n"));
   EXPECT_THAT(text, HasSubstr("intercept.bypassOnPin"));
+  EXPECT_THAT(text, HasSubstr("as a tunnel (intercept.h2Only)\n"));
 }
 
 TEST(Explain, holds_what_is_inside_a_connect_against_paths) {

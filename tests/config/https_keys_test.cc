@@ -72,6 +72,13 @@ TEST(InterceptKeys, name_an_authority_by_two_files) {
               ElementsAre(HasSubstr("key in intercept has no ca beside it")));
 }
 
+TEST(InterceptKeys, say_what_becomes_of_clients_that_speak_http_2_alone) {
+  EXPECT_EQ(read_keys("").intercept.h2_only, H2Only::tunnel);
+  EXPECT_EQ(read_keys("intercept: { h2Only: tunnel }\n").intercept.h2_only, H2Only::tunnel);
+  EXPECT_EQ(read_keys("intercept: { h2Only: refuse }\n").intercept.h2_only, H2Only::refuse);
+  EXPECT_THAT(https_errors("intercept: { h2Only: pass }\n"), ElementsAre(HasSubstr("h2Only in intercept")));
+}
+
 TEST(HttpsKeys, are_alike_for_all_paths_of_a_host) {
   EXPECT_THAT(
       https_errors(R"(upstreams:

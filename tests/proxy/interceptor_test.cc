@@ -72,5 +72,16 @@ TEST_F(InterceptorTest, lets_a_turn_end_those_behind_it) {
   run_.run_for(10'000);
 }
 
+TEST_F(InterceptorTest, tells_of_hosts_that_are_spoken_to_by_http_2_alone_once_each_and_of_a_thousand_at_most) {
+  std::vector<Notice> told;
+  Interceptor telling(run_.loop, [&](const Notice& notice) { told.push_back(notice); });
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 1500; ++i) telling.tell_of_h2("host-" + std::to_string(i) + ".test");
+  }
+  ASSERT_EQ(told.size(), 1000u);
+  EXPECT_NE(told.back().text.find("host-999.test"), std::string::npos);
+  interceptor_.tell_of_h2("nobody.wants.notices.test");
+}
+
 }  // namespace
 }  // namespace penstock::proxy

@@ -85,7 +85,7 @@ struct Attacked : Intercepted {
 
 TEST(HostileHello, mutated_in_hundreds_of_ways_ends_each_time) {
   constexpr std::size_t kTimes = 400;
-  Attacked stage;
+  Attacked stage({.intercept = "h2Only: refuse"});  // some say h2 alone, and would get tunnels
   Dice dice;
   const std::string sound = hello();
   for (std::size_t i = 0; i < kTimes; ++i) {
@@ -198,7 +198,7 @@ TEST(HostileHello, of_ssl_2_is_a_tunnel_as_anything_that_is_no_tls) {
 }
 
 TEST(HostileHello, that_is_old_or_offers_nothing_that_is_spoken_is_told_so) {
-  Attacked stage;
+  Attacked stage({.intercept = "h2Only: refuse"});
   stage.expect_failure({.ca = stage.ours.file(), .host = "good.test", .least = 10, .most = 10}, "protocol version",
                        "its TLS is older than 1.2");
   stage.expect_failure({.ca = stage.ours.file(), .host = "good.test", .least = 10, .most = 11}, "protocol version",
