@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start here. A Proxy is the whole of Penstock in one object: it listens, queues, dispatches and answers on a thread of
-// its own. The daemon is built on exactly this. It installs no signal handler, reads no environment variable, and
-// several may live in one process.
+// its own. The daemon is built on exactly this. It installs no signal handler, and several may live in one process. Of
+// the environment it changes nothing; docs/embedding.md lists the few variables that it and its libraries read.
 //
 //   penstock::Proxy proxy{config};
 //   if (auto started = proxy.start(); !started) die(started.error().message);

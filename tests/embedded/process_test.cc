@@ -6,14 +6,40 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <future>
+#include <iterator>
+#include <mutex>
+#include <set>
 
 #include "client.h"
 #include "origin.h"
 #include "stage.h"
+
+namespace {
+std::atomic<bool> watching = false;
+std::mutex asking;
+std::set<std::string> asked_for;
+
+char* look_up(const char* name) {
+  if (watching) {
+    const std::lock_guard lock(asking);
+    asked_for.insert(name);
+  }
+  const std::size_t size = std::strlen(name);
+  for (char** variable = environ; variable && *variable; ++variable) {
+    if (std::strncmp(*variable, name, size) == 0 && (*variable)[size] == '=') return *variable + size + 1;
+  }
+  return nullptr;
+}
+}  // namespace
+
+/// Those of the C library give way to these, in every library of this process.
+extern "C" char* getenv(const char* name) noexcept { return look_up(name); }
+extern "C" char* secure_getenv(const char* name) noexcept { return look_up(name); }
 
 namespace embedding {
 namespace {
@@ -71,6 +97,31 @@ void vanish_in_the_middle_of_an_answer(const Proxy& proxy, const Origin& origin)
   client.send("GET " + origin.url("/big") + " HTTP/1.1\r\nHost: any\r\n\r\n");
   ASSERT_FALSE(client.some().empty());
   client.vanish();
+}
+
+// docs/embedding.md has the list. OpenSSL reads OPENSSL_CONF once, when its first user begins, and its other variables
+// say what the processor can; which others a library looks at when it is loaded is no matter of the proxy.
+TEST(Process, reads_the_variables_that_the_manual_lists_and_no_other) {
+  Origin origin;
+  asked_for.clear();
+  watching = true;
+  {
+    auto config = narrow(2);
+    Proxy proxy{config};
+    ASSERT_TRUE(proxy.start());
+    for (const std::string& url :
+         {origin.url("/"), std::string("https://localhost:1/"), std::string("http://nobody.invalid/")}) {
+      auto answer = submit(proxy, {.url = url});
+      ASSERT_TRUE(wait_for(answer));
+    }
+  }
+  watching = false;
+  const std::set<std::string> listed{"LOCALDOMAIN",   "OPENSSL_CONF", "OPENSSL_ia32cap", "RES_OPTIONS",
+                                     "SSLKEYLOGFILE", "SSL_CERT_DIR", "SSL_CERT_FILE"};
+  std::vector<std::string> others;
+  std::ranges::set_difference(asked_for, listed, std::back_inserter(others));
+  EXPECT_THAT(others, testing::IsEmpty());
+  EXPECT_THAT(asked_for, testing::IsSupersetOf({"LOCALDOMAIN", "RES_OPTIONS", "SSLKEYLOGFILE", "SSL_CERT_FILE"}));
 }
 
 TEST(Process, signals_and_environment_are_left_alone) {
