@@ -10,6 +10,7 @@
 #include "app/authority_file.h"
 #include "app/places.h"
 #include "app/reload.h"
+#include "app/system_authorities.h"
 #include "app/users_file.h"
 #include "loop/own_addresses.h"
 #include "observe/notices.h"
@@ -78,6 +79,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (auto issues = unusable_files(config_); !issues.empty()) {
     return std::unexpected(Error{.token = {}, .message = std::move(issues.front().message)});
   }
+  if (auto missing = warning_of_authorities(config_); !missing.empty()) notice(LogLevel::error, std::move(missing));
   auto users = users_of(config_.access);
   if (!users) return std::unexpected(in_one(users.error()));
   gate_.set_users(*std::move(users));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/authority_file.h"
+#include "app/system_authorities.h"
 #include "tls/identity.h"
 
 namespace penstock::app {
@@ -37,6 +38,7 @@ std::vector<config::Issue> unusable_files(const Config& config) {
   check_authority(issues, config);
   for (const auto& upstream : config.upstreams) check(issues, upstream.name, upstream.settings.tls);
   check(issues, "*", config.unmatched.tls);
+  std::ranges::move(missing_authorities(config), std::back_inserter(issues));
   return issues;
 }
 

@@ -27,15 +27,14 @@ namespace penstock::transfer {
 namespace {
 constexpr std::size_t kMostSpare = 256;
 constexpr int kRoundsATurn = 4;
+}  // namespace
 
-/// An administrator's choice for all programs, or what libcurl was built with.
 std::string system_authorities() {
   const char* chosen = std::getenv("SSL_CERT_FILE");
   if (chosen && *chosen) return chosen;
   const char* built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
   return built_in ? built_in : "";
 }
-}  // namespace
 
 bool Multi::is_disturbed(const tls::Connection& connection) {
   const auto* socket = static_cast<const Socket*>(connection.owner);

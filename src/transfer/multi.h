@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "loop/loop.h"
@@ -27,6 +28,10 @@ struct Trust {
   tls::Authorities* authorities = nullptr;  ///< that it shares with others: outlives it; nothing: with nobody
   bool borrows = false;                     ///< it takes them from there, rather than putting there what it reads
 };
+
+/// Where authorities are read from without `tls.ca`: the file that SSL_CERT_FILE names, an administrator's choice for
+/// all programs, or the one that libcurl was built with. Empty: there is none.
+std::string system_authorities();
 
 class Multi {
  public:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -34,6 +35,51 @@ TEST(Run, says_where_it_listens_and_ends_with_0_on_a_signal) {
     EXPECT_THAT(first, testing::MatchesRegex("penstock " PENSTOCK_VERSION " listening on http://127.0.0.1:[1-9][0-9]*, "
                                              "admin on http://127.0.0.1:[1-9][0-9]*\n"));
   }
+}
+
+// As in a minimal image, where the package ca-certificates is not.
+TEST(Run, does_not_start_where_an_upstream_speaks_tls_and_nobody_would_be_trusted) {
+  for (const std::string upstream : {"{ match: a.example, https: originate }", "{ baseUrl: 'https://a.example' }"}) {
+    const TemporaryFile file(kAnywhere + "upstreams: { plain: { match: b.example }, a: " + upstream + " }\n");
+    Program running({"run", "--config", file.path()}, {"SSL_CERT_FILE=/nowhere.pem"});
+    const auto ended = running.wait();
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_EQ(
+        ended.err,
+        "penstock: upstreams.a: the system's authorities are missing, so nobody is trusted over TLS: cannot read "
+        "/nowhere.pem: No such file or directory; install the package ca-certificates, or name a file in tls.ca or "
+        "by SSL_CERT_FILE\n");
+    const auto checked = penstock({"check", file.path()}, {"SSL_CERT_FILE=/nowhere.pem"});
+    EXPECT_EQ(checked.code, 1);
+    EXPECT_THAT(checked.err + checked.out, HasSubstr("install the package ca-certificates"));
+  }
+}
+
+std::string errors_without_authorities(const std::string& config) {
+  const TemporaryFile file(config);
+  Program running({"run", "--config", file.path()}, {"SSL_CERT_FILE=/nowhere.pem"});
+  EXPECT_TRUE(running.says("upstream *"));
+  running.send(SIGTERM);
+  std::string errors;
+  std::istringstream lines(running.wait().err);
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto at = line.find(" error "); at != std::string::npos) errors += line.substr(at) + "\n";
+  }
+  return errors;
+}
+
+TEST(Run, says_once_that_nobody_would_be_trusted_where_only_clients_can_ask_for_tls) {
+  EXPECT_EQ(
+      errors_without_authorities(kAnywhere + "upstreams: { a: { match: a.example } }\n"),
+      " error the system's authorities are missing, so nobody is trusted over TLS: cannot read /nowhere.pem: No such "
+      "file or directory; install the package ca-certificates, or name a file in tls.ca or by SSL_CERT_FILE\n");
+}
+
+TEST(Run, wants_no_authorities_of_the_system_where_all_have_their_own) {
+  const std::string own = "tls: { ca: /etc/ssl/certs/ca-certificates.crt }";
+  EXPECT_EQ(errors_without_authorities(kAnywhere + "upstreams: { a: { match: a.example, https: originate, " + own +
+                                       " }, '*': { " + own + " } }\n"),
+            "");
 }
 
 TEST(Run, says_the_address_that_it_listens_on_even_where_that_is_all_of_them) {

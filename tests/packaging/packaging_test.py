@@ -62,10 +62,10 @@ class Packages(unittest.TestCase):
         for task in ("test", "bench"):
             self.assertEqual(set(listed("build")) & set(listed(task)), set(), task)
 
-    def test_the_run_list_is_what_the_program_is_linked_to(self):
-        # Sanitizers and the like are this build's, not the program's; the loader comes with the C library.
+    def test_the_run_list_is_what_the_program_is_linked_to_and_whom_it_trusts(self):
+        # Without authorities every request over TLS fails. Sanitizers and the like are this build's, not the program's; the loader comes with the C library.
         ours = [name for name in needed_libraries(ARGUMENTS.program) if not re.match(r"(lib(asan|ubsan|tsan)|ld-linux)\W", name)]
-        self.assertEqual({owner(name) for name in ours}, set(listed("run")))
+        self.assertEqual({owner(name) for name in ours} | {"ca-certificates"}, set(listed("run")))
 
     def test_setup_says_nothing_where_nothing_is_missing(self):
         done = run_setup("run", "build")
