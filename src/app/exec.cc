@@ -3,6 +3,7 @@
 // must notice nothing else: it gets back the signal mask, and all signals and its exit code pass through.
 #include <sys/wait.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "app/child.h"
@@ -43,6 +44,12 @@ int wait_for(pid_t pid, const BlockedSignals& signals) {
   }
 }
 
+/// A program that goes past the proxy says nothing of it, and obeys no limit.
+void tell_unless(bool asked, const LogConfig& log) {
+  if (asked || log.level > LogLevel::info) return;
+  complain("no request came by: the command asked for nothing, or went past the proxy (docs/clients.md says which do)");
+}
+
 int not_started(const std::string& command, int error) {
   complain(command + ": " + std::strerror(error));
   return error == ENOENT ? 127 : 126;
@@ -58,12 +65,18 @@ int exec(const std::string& config_file, std::vector<std::string> command) {
   std::signal(SIGCHLD, SIG_DFL);  // if it came to us ignored, the command's exit code would be lost
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGCHLD};
   Proxy proxy{for_one_command(*config)};
+  std::atomic<bool> told = false;  // of some request
+  proxy.observe([&](const Event&) { told = true; });
   if (const auto running = proxy.start(); !running) return complain(running.error().message);
   const auto listener = parse_endpoint(proxy.url().substr(std::strlen("http://"))).value();
   const auto variables = variables_for(*config, listener);
   if (!variables) return 1;
   const auto started = start(command, *variables, signals.before());
-  return started.error != 0 ? not_started(command[0], started.error) : wait_for(started.pid, signals);
+  if (started.error != 0) return not_started(command[0], started.error);
+  const int code = wait_for(started.pid, signals);
+  const bool connected = proxy.snapshot().connections > 0;  // and its request is yet to be read, or to be told of
+  tell_unless(connected || told, config->log);
+  return code;
 }
 
 }  // namespace penstock::app

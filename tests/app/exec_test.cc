@@ -56,10 +56,35 @@ TEST(Exec, sets_the_variables_for_the_command_whatever_they_were) {
   EXPECT_EQ(lines[7], "as it was");
 }
 
-TEST(Exec, says_nothing_of_its_own) {
-  const auto ended = exec_shell("echo out; echo err >&2");
+constexpr const char* kAsk = "curl -so /dev/null http://localhost:1/";
+
+TEST(Exec, says_nothing_of_its_own_where_requests_came_by) {
+  const auto ended = exec_shell(std::string("echo out; echo err >&2; ") + kAsk + "; exit 3");
+  EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.out, "out\n");
   EXPECT_EQ(ended.err, "err\n");
+}
+
+TEST(Exec, says_at_its_end_that_no_request_came_by) {
+  for (const std::string script :
+       {"echo err >&2", "echo err >&2; no_proxy=localhost curl -so /dev/null http://localhost:1/"}) {
+    const auto ended = exec_shell(script);
+    EXPECT_EQ(ended.err,
+              "err\npenstock: no request came by: the command asked for nothing, or went past the proxy "
+              "(docs/clients.md says which do)\n");
+    EXPECT_EQ(ended.out, "");
+  }
+}
+
+TEST(Exec, takes_whatever_came_for_a_request) {
+  EXPECT_EQ(exec_shell("curl -so /dev/null https://localhost:1/ || true").err, "") << "a tunnel";
+  EXPECT_EQ(exec_shell("curl -so /dev/null http://localhost:1/%zz").err, "") << "refused";
+  EXPECT_EQ(exec_shell("curl -so /dev/null --noproxy '*' $http_proxy/@nobody/").err, "") << "the gateway";
+}
+
+TEST(Exec, is_silent_of_that_where_the_log_is_to_be) {
+  const TemporaryFile file("version: 1\nlog: { level: warn }\n");
+  EXPECT_EQ(penstock({"exec", "--config", file.path(), "--", "true"}).err, "");
 }
 
 TEST(Exec, runs_a_proxy_that_forwards_and_ends_with_the_command) {
