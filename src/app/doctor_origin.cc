@@ -16,6 +16,14 @@ constexpr std::size_t kLongestHead = 64 * 1024;
 /// What git takes for a repository with nothing in it.
 constexpr std::string_view kEmptyRepository = "001e# service=git-upload-pack\n00000000";
 
+/// What S3 answers who asks for his buckets, one of which has the word for a name.
+std::string buckets() {
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListAllMyBucketsResult "
+         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Owner><ID>doctor</ID></Owner><Buckets><Bucket><Name>" +
+         std::string(kDoctorWord) +
+         "</Name><CreationDate>2026-01-01T00:00:00.000Z</CreationDate></Bucket></Buckets></ListAllMyBucketsResult>";
+}
+
 std::string answer_with(std::string_view type, std::string_view body) {
   return "HTTP/1.1 200 OK\r\nContent-Type: " + std::string(type) +
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + std::string(body);
@@ -38,10 +46,15 @@ class Visit final : public loop::Resident, private loop::StreamEvents {
   void on_gone() override { loop_.dismiss(this); }
   void on_drained() override {}
 
+  std::string answer_to_head() const {
+    if (head_.substr(0, head_.find('\r')).contains("/info/refs"))
+      return answer_with("application/x-git-upload-pack-advertisement", kEmptyRepository);
+    if (head_.contains(": AWS4-HMAC-SHA256 ")) return answer_with("application/xml", buckets());
+    return answer_with("text/plain", kDoctorWord);
+  }
+
   void answer() {
-    const bool git = head_.substr(0, head_.find('\r')).contains("/info/refs");
-    stream_->out() += git ? answer_with("application/x-git-upload-pack-advertisement", kEmptyRepository)
-                          : answer_with("text/plain", kDoctorWord);
+    stream_->out() += answer_to_head();
     stream_->touch();
     loop::Stream::close_gently(std::move(stream_));
     loop_.dismiss(this);

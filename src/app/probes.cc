@@ -20,6 +20,11 @@ Probe python_probe(const std::string& module, const std::string& program, const 
 
 constexpr const char* kHttpx = "print(httpx.get(sys.argv[1], timeout=9).text)";
 constexpr const char* kRequests = "print(requests.get(sys.argv[1], timeout=9).text)";
+constexpr const char* kHttplib2 = "print(httplib2.Http(timeout=9).request(sys.argv[1])[1].decode())";
+constexpr const char* kBoto3 = R"(from botocore.config import Config
+s3 = boto3.client("s3", "us-east-1", endpoint_url=sys.argv[1], aws_access_key_id="doctor", aws_secret_access_key="doctor",
+                  config=Config(connect_timeout=9, read_timeout=9, retries={"max_attempts": 0}))
+print([bucket["Name"] for bucket in s3.list_buckets()["Buckets"]]))";
 constexpr const char* kUrllib =
     "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=9).read().decode())";
 constexpr const char* kAiohttp = R"(import asyncio
@@ -60,6 +65,11 @@ constexpr const char* kPerl =
 constexpr const char* kPhp =
     "$curl = curl_init($argv[1]); if (!curl_exec($curl)) { fwrite(STDERR, curl_error($curl)); exit(1); }";
 
+/// Its own way to fetch a file; as root it does so as a user for whom the folder is to be open.
+constexpr const char* kApt =
+    "set -e; folder=$(mktemp -d); trap 'rm -rf \"$folder\"' EXIT; chmod 777 \"$folder\"; "
+    "/usr/lib/apt/apt-helper download-file \"$0\" \"$folder/page\" >&2; cat \"$folder/page\"";
+
 std::vector<Probe> tools() {
   return {
       {.name = "curl %",
@@ -78,6 +88,19 @@ std::vector<Probe> tools() {
        .about_proxy = "it reads https_proxy, unless `git config http.proxy` says otherwise",
        .about_trust = "it reads GIT_SSL_CAINFO",
        .says_nothing = true},
+      {.name = "rclone % for S3",
+       .version = {"rclone", "version"},
+       .command = {"rclone", "lsd", ":s3:", "--config=", "--retries=1", "--low-level-retries=1", "--contimeout=9s",
+                   "--timeout=9s", "--s3-provider=Other", "--s3-access-key-id=doctor", "--s3-secret-access-key=doctor",
+                   "--s3-endpoint"},
+       .about_proxy = "it reads https_proxy; where AWS_CA_BUNDLE is set, older ones ask nobody",
+       .about_trust = "it reads SSL_CERT_FILE, unless --ca-cert says otherwise"},
+      {.name = "apt %",
+       .version = {"apt-get", "--version"},
+       .command = {"sh", "-c", kApt},
+       .about_proxy = "it reads https_proxy, unless Acquire::https::Proxy says otherwise",
+       .about_trust =
+           "it reads the file that APT_CONFIG names, unless Acquire::https::CAInfo in /etc/apt says otherwise"},
   };
 }
 
@@ -92,6 +115,10 @@ std::vector<Probe> pythons() {
                    "it reads REQUESTS_CA_BUNDLE, unless trust_env is False"),
       python_probe("httpx", kHttpx, "it reads https_proxy, unless trust_env is False or it has a transport of its own",
                    "it reads SSL_CERT_FILE, unless it is given verify="),
+      python_probe("httplib2", kHttplib2, "it reads https_proxy, unless it is given proxy_info=",
+                   "it reads HTTPLIB2_CA_CERTS, unless it is given ca_certs="),
+      python_probe("boto3", kBoto3, "it reads https_proxy, unless it is given proxies=",
+                   "it reads AWS_CA_BUNDLE, ca_bundle in ~/.aws/config, or else REQUESTS_CA_BUNDLE"),
       python_probe("aiohttp", kAiohttp, "it reads https_proxy with trust_env=True only", "it reads SSL_CERT_FILE"),
   };
 }
@@ -128,7 +155,7 @@ std::vector<Probe> others(const std::string& java_file) {
        .version = {"php", "-r", "echo PHP_VERSION; exit(function_exists('curl_init') ? 0 : 1);"},
        .command = {"php", "-r", kPhp},
        .about_proxy = "it reads https_proxy",
-       .about_trust = "it reads its php.ini: php -d curl.cainfo=$SSL_CERT_FILE"},
+       .about_trust = "it reads the folders that PHP_INI_SCAN_DIR names; or: php -d curl.cainfo=$SSL_CERT_FILE"},
       {.name = "perl LWP %",
        .version = {"perl", "-MLWP::UserAgent", "-MLWP::Protocol::https", "-e", "print LWP::UserAgent->VERSION"},
        .command = {"perl", "-MLWP::UserAgent", "-e", kPerl},

@@ -3,9 +3,10 @@
 // each file holds whomever its programs would trust without us, and our authority.
 #include "app/trust.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +17,7 @@
 #include "app/java_options.h"
 #include "app/settings.h"
 #include "app/trust_files.h"
+#include "app/trust_settings.h"
 #include "tls/trust_store.h"
 
 namespace penstock::app {
@@ -34,8 +36,27 @@ constexpr std::array<Bundle, 6> kBundles{{{"SSL_CERT_FILE", nullptr, true},
                                           {"CURL_CA_BUNDLE", "SSL_CERT_FILE", true},
                                           {"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"},
                                           {"GIT_SSL_CAINFO"},
-                                          {"AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"},
+                                          {"HTTPLIB2_CA_CERTS"},
                                           {"PERL_LWP_SSL_CA_FILE", "HTTPS_CA_FILE"}}};
+
+/// Where they are not set, their programs read one of those above, or none at all. Where they are, they win over it. So
+/// they are set only where the user has: rclone (1.60, for one) fails wherever there is an AWS_CA_BUNDLE, whatever it
+/// has.
+constexpr std::array kWhereSet{"AWS_CA_BUNDLE",
+                               "BUNDLE_SSL_CA_CERT",
+                               "CARGO_HTTP_CAINFO",
+                               "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+                               "DENO_CERT",
+                               "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+                               "HEX_CACERTS_PATH",
+                               "NIX_SSL_CERT_FILE",
+                               "NPM_CONFIG_CAFILE",
+                               "PIP_CERT",
+                               "YARN_CAFILE",
+                               "YARN_CA_FILE_PATH",
+                               "YARN_HTTPS_CA_FILE_PATH",
+                               "npm_config_cafile"};
+constexpr const char* kJava = "JAVA_TOOL_OPTIONS";
 
 /// `from`: the file that the user named for them.
 struct Certificates {
@@ -44,8 +65,11 @@ struct Certificates {
 
 class Joining {
  public:
-  Joining(const Environment& environment, TrustFiles files, std::string authority)
-      : environment_(environment), files_(std::move(files)), authority_(std::move(authority)), roots_(system_roots()) {
+  Joining(const Environment& environment, const std::string& otherwise, std::string authority)
+      : environment_(environment),
+        files_(environment, otherwise),
+        authority_(std::move(authority)),
+        roots_(system_roots()) {
     if (!roots_.empty()) return;
     trust_.warnings.emplace_back(
         "no authorities of the system were found: only hosts of https: intercept will be trusted");
@@ -55,13 +79,20 @@ class Joining {
     for (const auto& bundle : kBundles) {
       if (const auto file = pem(found_for(bundle)); !set(bundle.name, file)) return std::unexpected(file.error());
     }
+    for (const char* name : kWhereSet) {
+      if (value_of(name).empty()) continue;
+      if (const auto file = pem(found_for({name})); !set(name, file)) return std::unexpected(file.error());
+    }
     // Node trusts those that it came with anyway, wget those of the system.
     if (const auto file = pem(named_by("NODE_EXTRA_CA_CERTS")); !set("NODE_EXTRA_CA_CERTS", file))
       return std::unexpected(file.error());
     if (const auto file = wgetrc(); !set("WGETRC", file)) return std::unexpected(file.error());
+    if (const auto file = npm_cafile(); !set("npm_config_cafile", file)) return std::unexpected(file.error());
+    if (const auto folders = php_folders(); !set("PHP_INI_SCAN_DIR", folders)) return std::unexpected(folders.error());
+    tell_apt();
     const auto store = trust_store();
     if (!store) return std::unexpected(store.error());
-    set("JAVA_TOOL_OPTIONS", java_options(options_of_java(), listener, *store));
+    set(kJava, java_options(options_of_java(), listener, *store));
     return std::move(trust_);
   }
 
@@ -107,6 +138,12 @@ class Joining {
   }
 
   Made wgetrc();
+  Made npm_cafile();
+  Made php_folders();
+  Made php_ini(const std::vector<std::string>& folders);
+  Certificates found_for_php(const char* key, const std::vector<std::string>& folders);
+  void tell_apt();
+  Made apt_conf(const TrustFiles& files) const;
   std::string options_of_java() const;
   Made trust_store();
 
@@ -117,49 +154,89 @@ class Joining {
   Trust trust_;
 };
 
-/// As wget reads it, without regard to case, `_` and `-`. A comment is none.
-bool sets_ca_certificate(std::string_view key) {
-  std::string letters;
-  for (const char c : key) {
-    if (c == '#') return false;
-    if (std::isalpha(static_cast<unsigned char>(c))) letters += static_cast<char>(std::tolower(c));
-  }
-  return letters == "cacertificate";
-}
-
-/// The value of the last line that sets it.
-std::string ca_certificate_of(const std::string& wgetrc) {
-  std::string value;
-  std::istringstream lines(wgetrc);
-  for (std::string line; std::getline(lines, line);) {
-    const auto equals = line.find('=');
-    if (equals == std::string::npos || !sets_ca_certificate(line.substr(0, equals))) continue;
-    const auto from = line.find_first_not_of(" \t", equals + 1);
-    if (from != std::string::npos) value = line.substr(from, line.find_last_not_of(" \t\r") + 1 - from);
-  }
-  return value;
-}
-
 /// wget reads no variable but this, which names a file with whatever else its user has set there: passwords, maybe.
 Made Joining::wgetrc() {
   const auto own = path_in("WGETRC");
   const auto text = text_of(own.empty() ? value_of("HOME") + "/.wgetrc" : own);
   if (!own.empty() && !text) return std::string();  // wget will say so
-  auto others = named("ca_certificate of wget", files_.before(ca_certificate_of(text.value_or(""))));
+  auto others = named("ca_certificate of wget", files_.before(ca_certificate_of_wget(text.value_or(""))));
   const auto bundle = pem({.text = std::move(others.text), .from = {}});
   if (!bundle) return bundle;
   const auto all = TrustFiles::note_of(own) + text.value_or("") + "\nca_certificate = " + *bundle + "\n";
   return files_.keep("wgetrc", "", all, TrustFiles::kForOwner);
 }
 
+/// npm reads NODE_EXTRA_CA_CERTS unless a file is named here; a variable of its own wins over the file.
+Made Joining::npm_cafile() {
+  if (!value_of("npm_config_cafile").empty() || !value_of("NPM_CONFIG_CAFILE").empty()) return std::string();
+  auto others = named("cafile of npm", files_.before(cafile_of_npm(environment_)));
+  return others.text.empty() ? std::string() : pem(std::move(others));
+}
+
+/// What its settings name.
+Certificates Joining::found_for_php(const char* key, const std::vector<std::string>& folders) {
+  Certificates all;
+  for (const auto& path : named_by_php(key, environment_, folders)) {
+    all.text = joined(std::move(all.text), named(std::string(key) + " of PHP", files_.before(path)).text);
+  }
+  return all;
+}
+
+/// A file of settings. Its streams read SSL_CERT_FILE where nothing else is named, and its curl nothing at all.
+Made Joining::php_ini(const std::vector<std::string>& folders) {
+  auto for_curl = found_for_php("curl.cainfo", folders), for_streams = found_for_php("openssl.cafile", folders);
+  if (for_curl.text.empty()) for_curl.text = roots_;
+  const auto file = pem(std::move(for_curl));
+  const auto other = for_streams.text.empty() ? Made() : pem(std::move(for_streams));
+  if (!file || !other) return file ? other : file;
+  const auto line = [](const std::string& key, const std::string& path) { return key + " = \"" + path + "\"\n"; };
+  const auto text = line("curl.cainfo", *file) + (other->empty() ? "" : line("openssl.cafile", *other));
+  return files_.keep("php", "/penstock.ini", text);
+}
+
+/// PHP reads no variable for it, but one that names folders with settings, of which the last count. An empty one stands
+/// for those that it was built with.
+Made Joining::php_folders() {
+  const auto given = environment_("PHP_INI_SCAN_DIR");
+  std::vector<std::string> folders;
+  std::istringstream list(given ? *given + ":" : ":");
+  for (std::string folder; std::getline(list, folder, ':');) {
+    if (!files_.has(folder)) folders.push_back(folder);
+  }
+  const auto ini = php_ini(folders);
+  if (!ini) return ini;
+  std::string all;
+  for (const auto& folder : folders) all += folder + ":";
+  return all + std::filesystem::path(*ini).parent_path().string();
+}
+
+/// The user's own settings come behind ours, and win.
+Made Joining::apt_conf(const TrustFiles& files) const {
+  const auto bundle = files.keep("ca", ".pem", joined(roots_, authority_));
+  if (!bundle) return bundle;
+  const auto own = files.before(value_of("APT_CONFIG"));
+  auto text = TrustFiles::note_of(own) + "Acquire::https::CAInfo \"" + *bundle + "\";\n";
+  if (!own.empty()) text += "#include \"" + std::filesystem::absolute(own).string() + "\";\n";
+  return files.keep("apt", ".conf", text);
+}
+
+/// Where apt is. What root starts of it reads these files as a user of its own, for whom root's home is closed.
+void Joining::tell_apt() {
+  std::error_code unknown;
+  if (!std::filesystem::exists("/usr/lib/apt", unknown)) return;
+  const bool root = ::geteuid() == 0;
+  const auto file = apt_conf(root ? TrustFiles::for_all(environment_) : files_);
+  if (!set("APT_CONFIG", file)) trust_.warnings.push_back("apt will not trust the authority: " + file.error());
+}
+
 /// Without what a run of ours has added to them.
 std::string Joining::options_of_java() const {
-  return without_ours(value_of("JAVA_TOOL_OPTIONS"), [&](const std::string& path) { return files_.has(path); });
+  return without_ours(value_of(kJava), [&](const std::string& path) { return files_.has(path); });
 }
 
 /// Empty where Java has been told of another one: by the variable that counts first, or before the others do.
 Made Joining::trust_store() {
-  for (const char* name : {"_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"}) {
+  for (const char* name : {"_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", kJava}) {
     const auto own = java_option(value_of(name), "javax.net.ssl.trustStore");
     if (!own || files_.has(*own)) continue;
     trust_.warnings.push_back(std::string(name) + " names a trust store of its own, " + *own +
@@ -168,6 +245,12 @@ Made Joining::trust_store() {
   }
   const auto all = joined(roots_, authority_);
   return files_.keep("java", ".p12", all, [&] { return tls::make_trust_store(all); });
+}
+
+/// A store that it has been given before is no matter of ours then, whosever it is.
+std::string java_by_proxy(const Endpoint& listener, const Environment& environment) {
+  const auto keep = [](const std::string&) { return false; };
+  return java_options(without_ours(environment(kJava).value_or(""), keep), listener, "");
 }
 
 std::expected<std::string, std::string> authority_at(const std::string& path) {
@@ -187,12 +270,12 @@ std::expected<std::string, std::string> authority_at(const std::string& path) {
 
 std::expected<Trust, std::string> trust_variables(const Config& config, const Endpoint& listener,
                                                   const Environment& environment) {
-  if (!intercepts(config)) return Trust{};
+  if (!intercepts(config)) return Trust{.variables = {{kJava, java_by_proxy(listener, environment)}}, .warnings = {}};
   const auto path = authority_files(config.intercept, environment).certificate;
   auto authority = authority_at(path);
   if (!authority) return std::unexpected("intercept.ca: " + authority.error());
   const auto folder = std::filesystem::absolute(path).parent_path().string();
-  return Joining(environment, TrustFiles(environment, folder), *std::move(authority)).join(listener);
+  return Joining(environment, folder, *std::move(authority)).join(listener);
 }
 
 std::optional<Variables> variables_for(const Config& config, const Endpoint& listener) {

@@ -18,8 +18,9 @@ struct Trust {
   std::vector<std::string> warnings;  ///< of what programs will not trust, though they may be meant to
 };
 
-/// For a proxy that listens there. None where nothing is intercepted. What the variables say already in `environment`
-/// stays in force: their files are joined with the authority, and options of Java stay before ours.
+/// For a proxy that listens there. Where nothing is intercepted, Java's alone, which has no other for the proxy. What
+/// the variables say already in `environment` stays in force: their files are joined with the authority, and options of
+/// Java stay before ours.
 std::expected<Trust, std::string> trust_variables(const Config& config, const Endpoint& listener,
                                                   const Environment& environment = process_environment);
 

@@ -2,6 +2,8 @@
 // See trust_files.h.
 #include "app/trust_files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -30,7 +32,8 @@ constexpr std::array kRoots{
 struct Kind {
   std::string_view begin, end;
 };
-constexpr std::array<Kind, 3> kKinds{{{"ca-", ".pem"}, {"java-", ".p12"}, {"wgetrc-", ""}}};
+constexpr std::array<Kind, 5> kKinds{
+    {{"ca-", ".pem"}, {"java-", ".p12"}, {"wgetrc-", ""}, {"php-", ""}, {"apt-", ".conf"}}};
 constexpr std::size_t kDigits = 32;
 constexpr std::string_view kNote = "# joined from ";
 
@@ -106,6 +109,14 @@ std::string joined(std::string all, std::string_view more) {
 
 TrustFiles::TrustFiles(const Environment& environment, const std::string& otherwise)
     : folder_(cache_folder(environment, otherwise)) {}
+
+TrustFiles TrustFiles::for_all(const Environment& environment) {
+  auto folder = environment("CACHE_DIRECTORY").value_or("");
+  folder.resize(std::min(folder.size(), folder.find(':')));
+  if (!folder.starts_with('/')) folder = "/var/cache/penstock";
+  if (::mkdir(folder.c_str(), 0755) == 0) ::chmod(folder.c_str(), 0755);  // whatever the umask took
+  return TrustFiles(std::move(folder));
+}
 
 TrustFiles::Made TrustFiles::keep(const std::string& name, const std::string& ending, const std::string& seed,
                                   const std::function<std::string()>& text, mode_t mode) const {

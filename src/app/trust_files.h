@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "penstock/config.h"
 
@@ -36,8 +37,11 @@ class TrustFiles {
   /// In $XDG_CACHE_HOME/penstock or ~/.cache/penstock; for a user without a home in `otherwise`.
   TrustFiles(const Environment& environment, const std::string& otherwise);
 
+  /// In a folder that other users can read: $CACHE_DIRECTORY, as systemd names it, or /var/cache/penstock. For root.
+  static TrustFiles for_all(const Environment& environment);
+
   using Made = std::expected<std::string, std::string>;  ///< its path, or why there is none
-  /// A file `KIND-….ENDING` for everybody to read, or its owner alone. `text` is told apart from others by `seed`, and
+  /// A file `KIND-…ENDING` for everybody to read, or its owner alone. `text` is told apart from others by `seed`, and
   /// not made where the file is there already.
   Made keep(const std::string& name, const std::string& ending, const std::string& seed,
             const std::function<std::string()>& text, mode_t mode = kForAll) const;
@@ -55,6 +59,8 @@ class TrustFiles {
   static constexpr mode_t kForAll = 0644, kForOwner = 0600;
 
  private:
+  explicit TrustFiles(std::string folder) : folder_(std::move(folder)) {}
+
   std::string folder_;
 };
 

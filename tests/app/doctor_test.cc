@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <future>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 
 #include "app/home.h"
@@ -78,6 +79,21 @@ class Patient {
   const Home home_;
 };
 
+/// One that every user can read.
+class OpenFolder {
+ public:
+  OpenFolder() : path_((std::filesystem::temp_directory_path() / "penstock-open-XXXXXX").string()) {
+    if (!mkdtemp(path_.data()) || ::chmod(path_.c_str(), 0755) != 0) throw std::runtime_error("mkdtemp " + path_);
+  }
+  ~OpenFolder() { std::filesystem::remove_all(path_); }
+  OpenFolder(const OpenFolder&) = delete;
+  OpenFolder& operator=(const OpenFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 class DoctorTest : public testing::Test, protected Patient {};
 
 TEST_F(DoctorTest, is_content_with_programs_that_obey_their_environment) {
@@ -88,7 +104,7 @@ TEST_F(DoctorTest, is_content_with_programs_that_obey_their_environment) {
   for (const auto* name : {"curl", "wget", "git"}) {
     EXPECT_THAT(ended.out, ContainsRegex(std::string(name) + " [0-9.]+: ok\n"));
   }
-  EXPECT_THAT(ended.out, HasSubstr("not installed: python urllib, python requests, "));
+  EXPECT_THAT(ended.out, HasSubstr("not installed: rclone for S3, apt, python urllib, "));
   EXPECT_EQ(ended.err, "");
 }
 
@@ -97,17 +113,28 @@ TEST_F(DoctorTest, is_content_with_every_program_that_the_tests_install) {
   make_authority();
   std::filesystem::create_directories(home_.path("bin"));
   std::filesystem::create_symlink("/usr/bin/python3", home_.path("bin/python3"));  // the one that packages are for
-  const auto ended = doctor({"PATH=" + home_.path("bin") + ":" + std::getenv("PATH")});
+  const OpenFolder for_apt;
+  const auto ended =
+      doctor({"PATH=" + home_.path("bin") + ":" + std::getenv("PATH"), "CACHE_DIRECTORY=" + for_apt.path()});
   const bool too_late = ended.out.contains("within 10 seconds");
   const auto since = test::MachineClock::now() - std::chrono::seconds(10);
   if (too_late && test::not_judged(since, std::chrono::seconds(5), "a program had no time to answer")) return;
-  for (const auto* name : {"curl [0-9.]+", "wget [0-9.]+", "git [0-9.]+", "python [0-9.]+ urllib",
-                           "python requests [0-9.]+", "python httpx [0-9.]+", "python aiohttp [0-9.]+",
-                           "node [0-9.]+ with an agent", "java [0-9.]+ of a JDK", "ruby [0-9.]+"}) {
+  for (const auto* name :
+       {"curl [0-9.]+", "wget [0-9.]+", "git [0-9.]+", "rclone [0-9.]+ for S3", "apt [0-9.]+", "python [0-9.]+ urllib",
+        "python requests [0-9.]+", "python httpx [0-9.]+", "python httplib2 [0-9.]+", "python boto3 [0-9.]+",
+        "python aiohttp [0-9.]+", "node [0-9.]+ with an agent", "java [0-9.]+ of a JDK", "ruby [0-9.]+",
+        "php [0-9.]+ curl", "perl LWP [0-9.]+"}) {
     EXPECT_THAT(ended.out, ContainsRegex("(^|\n)" + std::string(name) + ": ok\n"));
   }
   EXPECT_THAT(ended.out, ContainsRegex("\nnode [0-9.]+ fetch: (ok|not tried: it obeys no variable before .*)\n"));
   EXPECT_EQ(ended.err, "");
+}
+
+TEST_F(DoctorTest, says_of_rclone_what_keeps_it_from_asking) {
+  make_authority();
+  offer("rclone");
+  const auto ended = doctor({"AWS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"});
+  EXPECT_THAT(ended.out, ContainsRegex("rclone [0-9.]+ for S3: does not ask the proxy: .*AWS_CA_BUNDLE"));
 }
 
 TEST_F(DoctorTest, leaves_nothing_behind_but_what_exec_would) {

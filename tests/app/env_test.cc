@@ -32,12 +32,14 @@ TEST(Env, names_the_proxy_for_https_too) {
 
 TEST(Env, uses_the_address_of_the_configuration) {
   const TemporaryFile file("version: 1\nproxy: { listen: '[::1]:8080' }\n");
-  const auto ended = penstock({"env", "--config", file.path()});
+  const auto ended = penstock({"env", "--config", file.path()}, {"JAVA_TOOL_OPTIONS="});
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out,
             "export http_proxy='http://[::1]:8080'\nexport HTTP_PROXY='http://[::1]:8080'\n"
             "export https_proxy='http://[::1]:8080'\nexport HTTPS_PROXY='http://[::1]:8080'\n"
-            "export no_proxy='::1'\nexport NO_PROXY='::1'\nexport NODE_USE_ENV_PROXY='1'\n");
+            "export no_proxy='::1'\nexport NO_PROXY='::1'\nexport NODE_USE_ENV_PROXY='1'\n"
+            "export JAVA_TOOL_OPTIONS='-Dhttp.proxyHost=::1 -Dhttp.proxyPort=8080 -Dhttps.proxyHost=::1 "
+            "-Dhttps.proxyPort=8080 -Dhttp.nonProxyHosts=[::1]'\n");
 }
 
 TEST(Env, finds_a_listener_on_all_addresses_on_loopback) {

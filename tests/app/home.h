@@ -14,6 +14,22 @@
 
 namespace penstock::app {
 
+/// Variables that win over those which `exec` sets, and so have our authority only where somebody has set them.
+inline constexpr const char* kWhereSet[] = {"AWS_CA_BUNDLE",
+                                            "BUNDLE_SSL_CA_CERT",
+                                            "CARGO_HTTP_CAINFO",
+                                            "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+                                            "DENO_CERT",
+                                            "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+                                            "HEX_CACERTS_PATH",
+                                            "NIX_SSL_CERT_FILE",
+                                            "NPM_CONFIG_CAFILE",
+                                            "PIP_CERT",
+                                            "YARN_CAFILE",
+                                            "YARN_CA_FILE_PATH",
+                                            "YARN_HTTPS_CA_FILE_PATH",
+                                            "npm_config_cafile"};
+
 class Home {
  public:
   Home() : folder_((std::filesystem::temp_directory_path() / "penstock-home-XXXXXX").string()) {
@@ -30,13 +46,18 @@ class Home {
 
   /// What is `more` counts first.
   Texts environment(Texts more = {}) const {
-    for (const auto* name :
-         {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
-          "GIT_SSL_CAINFO", "AWS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "WGETRC", "JAVA_TOOL_OPTIONS",
-          "PERL_LWP_SSL_CA_FILE", "HTTPS_CA_FILE", "SSL_CERT_DIR", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}) {
+    for (const auto* name : {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "SSL_CERT_FILE", "CURL_CA_BUNDLE",
+                             "REQUESTS_CA_BUNDLE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS", "WGETRC", "APT_CONFIG",
+                             "JAVA_TOOL_OPTIONS", "PERL_LWP_SSL_CA_FILE", "HTTPS_CA_FILE", "SSL_CERT_DIR",
+                             "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "npm_config_userconfig", "NPM_CONFIG_USERCONFIG"}) {
       more.push_back(std::string(name) + "=");
     }
+    // To some programs these say something where they are empty, too.
+    for (const auto* name : {"HTTPLIB2_CA_CERTS", "PHP_INI_SCAN_DIR", "PHPRC"}) more.emplace_back(name);
+    for (const auto* name : kWhereSet) more.emplace_back(name);
     more.push_back("HOME=" + folder_);
+    more.push_back("npm_config_globalconfig=/nowhere");
+    more.push_back("CACHE_DIRECTORY=" + path("for-all"));
     return more;
   }
   Ended penstock(const Texts& arguments, const Texts& more = {}) const {
@@ -62,7 +83,13 @@ class Home {
   std::string folder_;
 };
 
-inline constexpr const char* kIntercepting =
-    "version: 1\nupstreams: { api: { match: api.example, https: intercept } }\n";
+/// It says nothing of commands that ask for nothing, and itself trusts whom the system does, whatever SSL_CERT_FILE
+/// says.
+inline constexpr const char* kIntercepting = R"(version: 1
+log: { level: warn }
+upstreams:
+  api: { match: api.example, https: intercept, tls: { ca: /etc/ssl/certs/ca-certificates.crt } }
+  "*": { tls: { ca: /etc/ssl/certs/ca-certificates.crt } }
+)";
 
 }  // namespace penstock::app

@@ -46,13 +46,15 @@ std::string file_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The first of two equal names counts; of the test's own environment those that are not among them.
+// The first of two equal names counts; of the test's own environment those that are not among them. A name alone takes
+// the variable away.
 Texts environment_with(Texts entries) {
   for (char** entry = environ; *entry; ++entry) entries.emplace_back(*entry);
   Texts all;
   std::set<std::string> names;
   for (auto& entry : entries) {
-    if (names.insert(entry.substr(0, entry.find('='))).second) all.push_back(std::move(entry));
+    const bool first = names.insert(entry.substr(0, entry.find('='))).second;
+    if (first && entry.contains('=')) all.push_back(std::move(entry));
   }
   return all;
 }

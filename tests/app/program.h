@@ -20,7 +20,7 @@ using Texts = std::vector<std::string>;
 /// A program under way. Ends it, if need be, when dropped.
 class Program {
  public:
-  /// `environment` is added to the test's own.
+  /// `environment` is added to the test's own; a name alone takes a variable away.
   explicit Program(Texts arguments, Texts environment = {});
   ~Program();
   Program(const Program&) = delete;

@@ -3,6 +3,7 @@
 // they trusted before.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <list>
@@ -19,8 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr const char* kBundles[] = {"SSL_CERT_FILE",  "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
-                                    "GIT_SSL_CAINFO", "AWS_CA_BUNDLE",  "PERL_LWP_SSL_CA_FILE"};
+constexpr const char* kBundles[] = {"SSL_CERT_FILE",  "CURL_CA_BUNDLE",    "REQUESTS_CA_BUNDLE",
+                                    "GIT_SSL_CAINFO", "HTTPLIB2_CA_CERTS", "PERL_LWP_SSL_CA_FILE"};
 constexpr const char* kSystemRoots = "/etc/ssl/certs/ca-certificates.crt";  // of Debian, whose package the tests need
 
 /// Of a company, say. Nobody reads further than to its ends.
@@ -132,7 +133,6 @@ TEST_F(TrustTest, follows_the_variable_that_programs_would_have_read_instead) {
   const auto other = home_.write("other.pem", kOther);
   EXPECT_EQ(file("REQUESTS_CA_BUNDLE", {"CURL_CA_BUNDLE=" + other}), kOther + ca_);
   EXPECT_EQ(file("CURL_CA_BUNDLE", {"SSL_CERT_FILE=" + other}), kOther + ca_);
-  EXPECT_EQ(file("AWS_CA_BUNDLE", {"REQUESTS_CA_BUNDLE=" + other}), kOther + ca_);
   EXPECT_EQ(file("PERL_LWP_SSL_CA_FILE", {"HTTPS_CA_FILE=" + other}), kOther + ca_);
   EXPECT_THAT(file("GIT_SSL_CAINFO", {"CURL_CA_BUNDLE=" + other}), Not(HasSubstr(kOther)));
 }
@@ -296,7 +296,8 @@ TEST_F(TrustTest, is_whole_for_each_of_many_runs_at_once) {
   }
   for (auto& run : runs) EXPECT_EQ(run.wait().out, "-----END CERTIFICATE-----\n");
   for (const auto& left : std::filesystem::directory_iterator(home_.cache())) {
-    EXPECT_THAT(left.path().filename(), testing::MatchesRegex("(ca|java|wgetrc)-[0-9a-f]{32}(|[.]pem|[.]p12)"));
+    EXPECT_THAT(left.path().filename(),
+                testing::MatchesRegex("(ca|java|wgetrc|php|apt)-[0-9a-f]{32}(|[.]pem|[.]p12|[.]conf)"));
   }
 }
 
@@ -321,6 +322,115 @@ TEST_F(TrustTest, is_for_configurations_that_intercept_only) {
   EXPECT_THAT(home_.penstock({"env", "--config", plain}).out, Not(HasSubstr("CERT")));
   EXPECT_FALSE(Home::is_there(home_.cache()));
   EXPECT_EQ(home_.penstock({"exec", "--", "sh", "-c", "echo ${SSL_CERT_FILE:-none}"}).out, "none\n");
+}
+
+TEST_F(TrustTest, tells_java_of_the_proxy_where_nothing_is_intercepted_too) {
+  const auto plain = home_.write("plain.yaml", "version: 1\nproxy: { listen: '127.0.0.1:3129' }\n");
+  const auto options = [&](const std::string& before) {
+    const auto said = home_.penstock({"env", "--config", plain}, {"JAVA_TOOL_OPTIONS=" + before}).out;
+    const auto from = said.find("JAVA_TOOL_OPTIONS='");
+    return from == std::string::npos ? said : said.substr(from + 19, said.find('\'', from + 19) - from - 19);
+  };
+  const std::string proxy =
+      "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3129 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3129 "
+      "-Dhttp.nonProxyHosts=127.0.0.1";
+  EXPECT_EQ(options(""), proxy);
+  EXPECT_EQ(options("-Xmx1g -Dhttp.proxyHost=elsewhere"), "-Xmx1g " + proxy);
+  EXPECT_EQ(options(proxy), proxy);
+  EXPECT_EQ(options("-Djavax.net.ssl.trustStore=/a.p12"), "-Djavax.net.ssl.trustStore=/a.p12 " + proxy);
+}
+
+// They win over SSL_CERT_FILE and the like; some programs fail where there is one at all.
+TEST_F(TrustTest, joins_what_wins_over_other_variables_where_it_is_set_and_sets_it_nowhere_else) {
+  const auto other = home_.write("other.pem", kOther);
+  std::string names;
+  Texts set;
+  for (const auto* name : kWhereSet) {
+    names += std::string(" ") + name;
+    set.push_back(std::string(name) + "=" + other);
+  }
+  EXPECT_EQ(home_.penstock({"exec", "--config", config_, "--", "sh", "-c", "printenv" + names}).out, "");
+  for (const std::string& command : {std::string(), PENSTOCK_BINARY " exec --config " + config_ + " -- "}) {
+    const auto script = "for name in" + names + "; do " + command + "printenv $name; done";
+    std::istringstream files(home_.penstock({"exec", "--config", config_, "--", "sh", "-c", script}, set).out);
+    for (const auto* name : kWhereSet) {
+      std::string file;
+      std::getline(files, file);
+      EXPECT_EQ(Home::read(file), joined_from(other)) << name << command;
+    }
+  }
+}
+
+TEST_F(TrustTest, joins_the_file_that_npm_is_told_of_in_its_own) {
+  const auto other = home_.write("other.pem", kOther);
+  EXPECT_EQ(value("npm_config_cafile"), "");
+  home_.write(".npmrc", "registry=https://a.example/\n;cafile=/nowhere\ncafile = \"${HOME}/other.pem\"\n");
+  EXPECT_EQ(file("npm_config_cafile"), joined_from(home_.path("other.pem")));
+  EXPECT_EQ(inner_file("npm_config_cafile"), joined_from(home_.path("other.pem")));
+  const auto named = home_.write("npmrc", "cafile=~/third.pem\n");
+  const auto of_all = home_.write("global", "cafile=" + home_.path("third.pem") + "\n");
+  EXPECT_EQ(file("npm_config_cafile", {"npm_config_globalconfig=" + of_all}), joined_from(other)) << "the user's wins";
+  home_.write("third.pem", kThird);
+  EXPECT_THAT(file("npm_config_cafile", {"npm_config_userconfig=" + named}), EndsWith(kThird + ca_));
+  EXPECT_THAT(file("npm_config_cafile", {"npm_config_userconfig=/nowhere", "npm_config_globalconfig=" + of_all}),
+              EndsWith(kThird + ca_));
+  EXPECT_EQ(file("NPM_CONFIG_CAFILE", {"NPM_CONFIG_CAFILE=" + other}), joined_from(other));
+  EXPECT_EQ(value("npm_config_cafile", {"NPM_CONFIG_CAFILE=" + other}), "") << "which would win, or not";
+}
+
+TEST_F(TrustTest, tells_php_of_a_folder_more) {
+  const auto folders = value("PHP_INI_SCAN_DIR");
+  ASSERT_THAT(folders, StartsWith(":" + home_.cache() + "/php-"));
+  const auto ini = Home::read(folders.substr(1) + "/penstock.ini");
+  const std::string begin = "curl.cainfo = \"";
+  ASSERT_THAT(ini, StartsWith(begin));
+  EXPECT_THAT(Home::read(ini.substr(begin.size(), ini.find('"', begin.size()) - begin.size())), EndsWith(ca_));
+  EXPECT_EQ(value("PHP_INI_SCAN_DIR", {"PHP_INI_SCAN_DIR=" + folders}), folders) << "once";
+  EXPECT_EQ(value("PHP_INI_SCAN_DIR", {"PHP_INI_SCAN_DIR=/a:/b"}), "/a:/b" + folders);
+}
+
+TEST_F(TrustTest, keeps_whom_the_settings_of_php_trust) {
+  home_.write("other.pem", kOther);
+  home_.write("third.pem", kThird);
+  home_.write("php/php.ini", "; curl.cainfo = /nowhere\ncurl.cainfo = \"" + home_.path("other.pem") + "\"\n");
+  home_.write("more/a.ini", "openssl.cafile = " + home_.path("third.pem") + "\n");
+  const Texts environment{"PHPRC=" + home_.path("php"), "PHP_INI_SCAN_DIR=" + home_.path("more")};
+  const auto folders = value("PHP_INI_SCAN_DIR", environment);
+  const auto ini = Home::read(folders.substr(folders.find(':') + 1) + "/penstock.ini");
+  const auto at = [&](const std::string& key) {
+    const auto from = ini.find(key + " = \"") + key.size() + 4;
+    return Home::read(ini.substr(from, ini.find('"', from) - from));
+  };
+  EXPECT_EQ(at("curl.cainfo"), kOther + ca_);
+  EXPECT_EQ(at("openssl.cafile"), kThird + ca_);
+}
+
+TEST_F(TrustTest, tells_apt_of_a_file_and_leaves_it_its_own) {
+  const auto apt = [&](const Texts& before) {
+    return home_.penstock({"exec", "--config", config_, "--", "apt-config", "dump"}, before);
+  };
+  const std::string begin = "Acquire::https::CAInfo \"";
+  const auto dumped = apt({}).out;
+  ASSERT_THAT(dumped, HasSubstr(begin));
+  const auto from = dumped.find(begin) + begin.size();
+  EXPECT_THAT(Home::read(dumped.substr(from, dumped.find('"', from) - from)), EndsWith(ca_));
+  const auto own = home_.write("own.conf", "APT::Own \"kept\";\n");
+  EXPECT_THAT(apt({"APT_CONFIG=" + own}).out, testing::AllOf(HasSubstr("APT::Own \"kept\""), HasSubstr(begin)));
+  const auto once = value("APT_CONFIG", {"APT_CONFIG=" + own});
+  EXPECT_EQ(value("APT_CONFIG", {"APT_CONFIG=" + once}), once);
+  home_.write("own.conf", "Acquire::https::CAInfo \"/their.pem\";\n");
+  EXPECT_THAT(apt({"APT_CONFIG=" + own}).out, HasSubstr(begin + "/their.pem\""));
+}
+
+// The methods of apt that root starts are a user of their own.
+TEST_F(TrustTest, keeps_what_root_has_apt_read_where_others_can) {
+  const bool root = ::geteuid() == 0;
+  const auto conf = value("APT_CONFIG");
+  EXPECT_THAT(conf, StartsWith((root ? home_.path("for-all") : home_.cache()) + "/apt-"));
+  EXPECT_EQ(Home::mode(conf), 0644U);
+  if (root) {
+    EXPECT_EQ(Home::mode(home_.path("for-all")), 0755U);
+  }
 }
 
 TEST_F(TrustTest, comes_quoted_for_a_shell) {

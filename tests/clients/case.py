@@ -24,7 +24,8 @@ def program(name):
     base, kind = os.path.splitext(name)
     if kind == ".java":
         return "java", "-XX:+UseSerialGC", "-classpath", ARGUMENTS.classes, base
-    runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".pl": "perl", ".mjs": ARGUMENTS.node}
+    runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".pl": "perl", ".php": "php",
+               ".mjs": ARGUMENTS.node}
     return runners[kind], os.path.join(HERE, "node" if kind == ".mjs" else "programs", name)
 
 
@@ -63,7 +64,8 @@ class Case(unittest.TestCase):
         return {"http_proxy": self.proxy.url, "HTTP_PROXY": self.proxy.url}
 
     def environment(self, variables=None):
-        plain = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C.UTF-8"}
+        plain = {"PATH": os.environ["PATH"], "HOME": self.folder.name, "LC_ALL": "C.UTF-8",
+                 "CACHE_DIRECTORY": self.folder.path("for-all")}
         more = self.variables() if variables is None else variables
         return plain | {name: value for name, value in more.items() if value is not None}
 
