@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "app/authority_file.h"
@@ -39,6 +40,16 @@ RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
   return now;
 }
 
+flow::SipKey random_label_key() {
+  std::random_device random;
+  const auto word = [&] { return static_cast<std::uint64_t>(random()) << 32 | random(); };
+  return {word(), word()};
+}
+
+bool groups_by_header(const UpstreamSettings& settings) {
+  return settings.group && settings.group->by == GroupRule::By::header;
+}
+
 Error in_one(const std::vector<ConfigError>& errors) {
   std::string all;
   for (const auto& error : errors) all += (all.empty() ? "" : "\n") + to_string(error);
@@ -58,6 +69,7 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       observers_(observers),
       own_notices_(!notices),
       notices_(own_notices_ ? observe::notices_to_stderr(config_.log.level) : std::move(notices)),
+      labels_(random_label_key()),
       lag_timer_(loop, [this] { measure_lag(); }),
       grace_timer_(loop, [this] { out_of_grace(); }),
       hearing_timer_(loop, [this] { hear_out(); }),
@@ -127,6 +139,7 @@ void Engine::change(Config config, std::optional<access::Users> users,
   *verdict_ = verdict();
   if (own_notices_) notices_ = observe::notices_to_stderr(config_.log.level);
   connections_->change(config_);
+  share_labels();
   dispatcher_->change();
   clients_->judge_again();
   metrics_->change(config_, snapshot());
@@ -151,6 +164,7 @@ void Engine::make_proxy() {
     const auto address = access::parse_address(text);
     return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
   });
+  const bool has_secret = config_.redis && !config_.redis->secret.empty();
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
                            .connections = *connections_,
@@ -159,6 +173,7 @@ void Engine::make_proxy() {
                            .events = [this](const Event& event) { tell(event); },
                            .make_booker = proxy::local_bookers(loop_),
                            .gate = &gate_,
+                           .labels = has_secret ? nullptr : &labels_,
                            .interceptor = &interceptor_};
   make_bookers(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
@@ -211,7 +226,15 @@ void Engine::make_bookers(proxy::Services& services) {
   services.make_booker = [this](const std::string& name, const Limits& limits, flow::BookerEvents& events) {
     return shares(limits) ? office_->make_booker(name, limits, events) : office_->make_pausing_booker(name, limits);
   };
+  share_labels();
   services.fits_booker = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
+}
+
+/// With a secret all know the key of labels, and where no header makes groups nobody needs one.
+void Engine::share_labels() {
+  if (!office_ || !config_.redis->secret.empty()) return;
+  const bool any = std::ranges::any_of(config_.upstreams, groups_by_header, &UpstreamConfig::settings);
+  if (any || groups_by_header(config_.unmatched)) office_->share_labels(labels_);
 }
 
 void Engine::tell(const Event& event) {

@@ -84,6 +84,7 @@ class Engine {
   void take_on(std::shared_ptr<const tls::Authority> authority);
   void make_proxy();
   void make_bookers(proxy::Services& services);
+  void share_labels();
   bool learn_addresses();
   void look_around();
   void find_redis();
@@ -117,6 +118,7 @@ class Engine {
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<loop::Resolver::Question> redis_question_;  // under way, or answered
   std::unique_ptr<proxy::Connections> connections_;
+  flow::SipKey labels_;                           // under which the log has groups by header
   std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;

@@ -100,7 +100,7 @@ void print_group(const UpstreamSettings& settings, const http::Target& target) {
   const auto by = " (" + to_string(rule) + ")";
   if (rule.by == GroupRule::By::header && !target.tunnel) return line("group", "the value of " + rule.pattern + by);
   std::string room;
-  const std::string name{proxy::Grouping{rule, "", ""}.name(target, {}, room)};
+  const std::string name{proxy::Grouping{rule, {"", ""}}.name(target, {}, room)};
   const auto* why = target.tunnel ? ": a tunnel shows neither path nor fields" : ": does not fit";
   line("group", name + by + (name == proxy::kNoGroup ? why : ""));
 }

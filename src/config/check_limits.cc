@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostUnits = 1'000'000'000;
 constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // a second: one in twelve days, one in a microsecond
 constexpr Duration kShortest = 10ms, kLongest = 366 * 24h;
-constexpr std::size_t kMostLimits = 16, kLongestName = 64;
+constexpr std::size_t kMostLimits = 16, kLongestName = 64, kShortestSecret = 16;
 constexpr int kMostSliding = 10'000, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
 /// One limit, where it stands, and what it is held against.
@@ -112,6 +112,9 @@ void check_redis(Issues& issues, const RedisConfig& redis) {
   if (!all_of(redis.prefix, "_.:-") || redis.prefix.size() > kLongestName)
     add(issues, "redis.prefix", " must be at most 64 letters, digits and _.:-");
   check_duration(issues, "redis.timeout", redis.timeout, 1ms, 10s);
+  if (!redis.secret.empty() && redis.secret.size() < kShortestSecret)
+    add(issues, "redis.secret",
+        " must be at least 16 characters, for a shorter one can be guessed: openssl rand -hex 16");
 }
 
 }  // namespace penstock::config

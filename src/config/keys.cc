@@ -105,11 +105,19 @@ void read_redis_url(Reading& reading, const Spot& spot, RedisConfig& redis) {
   redis = std::move(*parsed);
 }
 
+void read_redis_secret(Reading& reading, const Spot& spot, RedisConfig& redis) {
+  const auto text = reading.text(spot, "a text of 16 characters or more");
+  if (!text) return;
+  if (text->empty()) return reading.complain(spot.node, named(spot.path) + " is empty; leave it out to have none");
+  redis.secret = *text;
+}
+
 // The URL first: it fills the whole.
 constexpr Key<RedisConfig> kRedis[] = {{"url", read_redis_url},
                                        value<&RedisConfig::prefix>("prefix"),
                                        value<&RedisConfig::timeout>("timeout"),
-                                       value<&RedisConfig::when_down>("whenDown")};
+                                       value<&RedisConfig::when_down>("whenDown"),
+                                       {"secret", read_redis_secret}};
 
 void read_redis(Reading& reading, const Spot& spot, Config& config) {
   read_keys(reading, spot, std::span<const Key<RedisConfig>>(kRedis), config.redis.emplace());

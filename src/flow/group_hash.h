@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a group is called where its name must not be seen or would be too long: in Redis keys, and, where the name is a
-// header's value, in events. SipHash-2-4 under a key made from the prefix and the upstream, so that all processes agree
-// and no two upstreams' digits can be compared. Who knows a group's name can check it; nobody can read it back. Pure.
+// header's value, in events. SipHash-2-4 under a key made from the prefix, the upstream and `redis.secret`, so that all
+// processes agree and no two upstreams' digits can be compared. Nobody can read a name back, and only who knows the
+// secret can check a guess; without one everybody can, so that what people see is hashed once more, under a random key.
+// Pure.
 #pragma once
 
 #include <array>
@@ -63,16 +65,23 @@ class GroupHash {
  public:
   using Digits = std::array<char, 16>;  ///< hexadecimal, lower case
 
-  GroupHash(std::string_view prefix, std::string_view upstream) {
+  /// Empty `secret`: there is none, and the key is made of public names.
+  GroupHash(std::string_view prefix, std::string_view upstream, std::string_view secret = {}) {
     const std::string seed = std::string(prefix) + ":{" + std::string(upstream) + "}";
-    key_ = {sip_hash({0, 0}, seed), sip_hash({1, 0}, seed)};
+    SipKey first{0, 0}, second{1, 0};
+    if (!secret.empty()) {
+      first = {sip_hash({2, 0}, secret), sip_hash({3, 0}, secret)};
+      second = {first.first ^ 1, first.second};
+    }
+    key_ = {sip_hash(first, seed), sip_hash(second, seed)};
   }
 
-  Digits operator()(std::string_view group) const {
+  Digits operator()(std::string_view group) const { return digits_of(sip_hash(key_, group)); }
+
+  static constexpr Digits digits_of(std::uint64_t number) {
     Digits digits;
-    std::uint64_t rest = sip_hash(key_, group);
-    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, rest >>= 4)
-      *digit = "0123456789abcdef"[rest & 15];
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4)
+      *digit = "0123456789abcdef"[number & 15];
     return digits;
   }
 

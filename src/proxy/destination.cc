@@ -30,7 +30,9 @@ flow::Settings Destination::heart_settings() const {
 void Destination::group() {
   const auto& redis = services_.config.redis;
   grouping.reset();
-  if (settings.group) grouping.emplace(*settings.group, redis ? redis->prefix : "", name);
+  if (!settings.group) return;
+  const flow::GroupHash hash = redis ? flow::GroupHash(redis->prefix, name, redis->secret) : flow::GroupHash("", name);
+  grouping.emplace(*settings.group, hash, services_.labels);
 }
 
 void Destination::change(flow::Time now, const UpstreamSettings& its_settings) {

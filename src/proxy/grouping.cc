@@ -35,8 +35,8 @@ std::optional<std::string_view> Grouping::Segment::fit(std::string_view text) co
   return text.substr(before.size(), text.size() - fixed);
 }
 
-Grouping::Grouping(const GroupRule& rule, std::string_view prefix, std::string_view upstream)
-    : by_(rule.by), header_(rule.by == GroupRule::By::header ? rule.pattern : ""), hash_(prefix, upstream) {
+Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const flow::SipKey* labels)
+    : by_(rule.by), header_(rule.by == GroupRule::By::header ? rule.pattern : ""), hash_(hash), labels_(labels) {
   std::string_view rest = by_ == GroupRule::By::path ? rule.pattern : std::string_view();
   while (!rest.empty()) segments_.emplace_back(cut_segment(rest));
   named_ = std::count_if(segments_.begin(), segments_.end(),
@@ -78,7 +78,9 @@ std::string_view Grouping::shortened(std::string_view name, std::string& room) c
 std::string Grouping::label(std::string_view name) const {
   constexpr std::size_t kShown = 12;
   if (by_ != GroupRule::By::header || name == kNoGroup) return std::string(name);
-  return std::string(text_of(hash_(name)).substr(0, kShown));
+  auto digits = hash_(name);
+  if (labels_) digits = flow::GroupHash::digits_of(flow::sip_hash(*labels_, text_of(digits)));
+  return std::string(text_of(digits).substr(0, kShown));
 }
 
 }  // namespace penstock::proxy

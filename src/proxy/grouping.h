@@ -24,14 +24,15 @@ inline constexpr std::size_t kLongestGroup = 128;
 
 class Grouping {
  public:
-  /// `rule` as parse_group() gives it. `prefix` is that of Redis: it goes into the digits, see group_hash.h.
-  Grouping(const GroupRule& rule, std::string_view prefix, std::string_view upstream);
+  /// `rule` as parse_group() gives it. `labels` is the key under which people see names, and may change at any time;
+  /// nothing: they see the digits of `hash`.
+  Grouping(const GroupRule& rule, flow::GroupHash hash, const flow::SipKey* labels = nullptr);
 
   /// The group's name, never empty: a view into `target` or `fields`, or into `room` where it had to be put together.
   std::string_view name(const http::Target& target, const http::Fields& fields, std::string& room) const;
 
-  /// The name as people may see it: a header's value, which may be a credential, only as 12 hexadecimal digits, the
-  /// first that its keys in Redis have.
+  /// The name as people may see it: a header's value, which may be a credential, only as 12 hexadecimal digits. Those
+  /// that its keys in Redis begin with, or, where there is a key for labels, others.
   std::string label(std::string_view name) const;
 
   const flow::GroupHash& hash() const { return hash_; }
@@ -56,6 +57,7 @@ class Grouping {
   std::vector<Segment> segments_;
   std::size_t named_ = 0;  // segments with a {name}
   const flow::GroupHash hash_;
+  const flow::SipKey* const labels_;
 };
 
 }  // namespace penstock::proxy

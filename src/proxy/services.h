@@ -9,6 +9,7 @@
 
 #include "access/verdict.h"
 #include "flow/booker.h"
+#include "flow/group_hash.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "penstock/config.h"
@@ -36,9 +37,10 @@ struct Services {
   const Config& config;  ///< in force; changes in its place
   EventSink events;
   MakeBooker make_booker;
-  FitsBooker fits_booker = {};         ///< nothing: any can
-  Gate* gate = nullptr;                ///< nothing: all clients are let in
-  Interceptor* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
+  FitsBooker fits_booker = {};           ///< nothing: any can
+  Gate* gate = nullptr;                  ///< nothing: all clients are let in
+  const flow::SipKey* labels = nullptr;  ///< see Grouping; what it refers to may change
+  Interceptor* interceptor = nullptr;    ///< nothing: CONNECTs are tunnels, whatever `https` says
 };
 
 }  // namespace penstock::proxy

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdio>
+#include <optional>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "redis/pausing_booker.h"
@@ -27,6 +30,26 @@ std::string new_name() {
   char name[24];
   std::snprintf(name, sizeof name, "%08x%08x", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
   return name;
+}
+
+std::string text_of(const flow::SipKey& key) {
+  std::string text;
+  for (const std::uint64_t half : {key.first, key.second}) {
+    const auto digits = flow::GroupHash::digits_of(half);
+    text.append(digits.data(), digits.size());
+  }
+  return text;
+}
+
+std::optional<flow::SipKey> label_key_in(std::string_view text) {
+  constexpr std::size_t kHalf = std::tuple_size_v<flow::GroupHash::Digits>;
+  flow::SipKey key;
+  const auto read = [&](std::size_t at, std::uint64_t& into) {
+    const char* const end = text.data() + at + kHalf;
+    return std::from_chars(text.data() + at, end, into, 16).ptr == end;
+  };
+  const bool whole = text.size() == 2 * kHalf && read(0, key.first) && read(kHalf, key.second);
+  return whole ? std::optional(key) : std::nullopt;
 }
 
 }  // namespace
@@ -80,6 +103,18 @@ std::string_view BookingOffice::fresh_generation() {
   return fresh_;
 }
 
+void BookingOffice::share_labels(flow::SipKey& key) {
+  if (std::exchange(labels_, &key) != &key) agree_on_labels();
+}
+
+void BookingOffice::agree_on_labels() {
+  if (!labels_) return;
+  redis_->agree(config_.prefix + ":labels", text_of(*labels_), [this](const Outcome& outcome, std::int64_t) {
+    const auto key = outcome ? label_key_in(outcome->text()) : std::nullopt;
+    if (key) *labels_ = *key;
+  });
+}
+
 void BookingOffice::count_standing() {
   const bool degraded = std::ranges::any_of(bookers_, [](const auto& booker) { return booker.second->degraded(); });
   if (std::exchange(degraded_, degraded) != degraded && watch_.on_degraded) watch_.on_degraded(degraded);
@@ -102,6 +137,7 @@ void BookingOffice::on_found(const loop::Addresses& addresses) {
 void BookingOffice::on_up() {
   starting_ = false;
   if (watch_.on_up) watch_.on_up(true);
+  agree_on_labels();
   for_each_booker([](RedisBooker& booker) { booker.redis_up(); });
 }
 

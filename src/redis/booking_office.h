@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "flow/booker.h"
+#include "flow/group_hash.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
@@ -64,6 +65,11 @@ class BookingOffice final : RedisEvents {
   const std::string& who() const { return who_; }
   /// A name that no other generation has.
   std::string_view fresh_generation();
+  /// The key under which people see groups: from now on that of all processes with this Redis. Whoever is the first to
+  /// reach it gives its own, and until then each keeps its own. `key` outlives the office.
+  void share_labels(flow::SipKey& key);
+  /// Redis may have another key than before, or none.
+  void agree_on_labels();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
   void leave(const std::string& name, const flow::Booker& booker);
   void standing_changed() { standing_.ask(); }
@@ -89,6 +95,7 @@ class BookingOffice final : RedisEvents {
   std::string fresh_;
   std::unordered_map<std::string, RedisBooker*> bookers_;
   std::unordered_map<std::string, PausingBooker*> pausing_;
+  flow::SipKey* labels_ = nullptr;  // nothing: they are not asked for
   bool degraded_ = false;
   bool starting_ = true;
   const std::int64_t started_;

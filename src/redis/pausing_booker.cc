@@ -23,7 +23,7 @@ constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
 PausingBooker::PausingBooker(BookingOffice& office, std::string name, const std::vector<LimitConfig>& limits)
     : office_(office),
       name_(std::move(name)),
-      hash_(office.config().prefix, name_),
+      hash_(office.config().prefix, name_, office.config().secret),
       local_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())) {}
 
 PausingBooker::~PausingBooker() { office_.leave(name_, *this); }

@@ -98,6 +98,13 @@ bool Redis::call(std::size_t script, std::span<const std::string_view> keys,
   return true;
 }
 
+bool Redis::agree(std::string_view key, std::string_view text, Call::Done done) {
+  if (!up_) return false;
+  send({.command = command({"SET", key, text, "NX"}), .done = [](const Outcome&, std::int64_t) {}});
+  send({.command = command({"GET", key}), .done = std::move(done)});
+  return true;
+}
+
 void Redis::publish_to_all(std::string_view payload) {
   const auto nothing = [](const Outcome&, std::int64_t) {};
   if (up_) send({.command = command({"PUBLISH", channel_of(config_, kAll), payload}), .done = nothing});

@@ -64,6 +64,8 @@ class Redis final : LinkEvents {
   /// executed.
   bool call(std::size_t script, std::span<const std::string_view> keys, std::span<const std::string_view> arguments,
             Call::Done done);
+  /// The text under that key, which becomes `text` where there is none: so all processes have one. `done` as above.
+  bool agree(std::string_view key, std::string_view text, Call::Done done);
   /// To the mailbox of every process, this one's too. May be lost.
   void publish_to_all(std::string_view payload);
   bool up() const { return up_; }

@@ -34,7 +34,7 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       name_(std::move(name)),
       limits_(limits),
       events_(events),
-      hash_(office.config().prefix, name_),
+      hash_(office.config().prefix, name_, office.config().secret),
       spelling_(office.config().prefix, name_, office.who(), limits_),
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),

@@ -56,6 +56,7 @@ void RedisBooker::wake_lanes() {
 
 /// Redis has lost its memory, as reply_ says.
 void RedisBooker::generation_lost() {
+  office_.agree_on_labels();
   generation_ = reply_.generation;
   shadow_.all_is_unknown();
   hand_in(Spelling::HandIn::last);

@@ -94,13 +94,14 @@ TEST(Limits, come_with_groups_and_pauses) {
 }
 
 TEST(Redis, is_read_with_all_its_keys) {
-  const auto config =
-      read_config("version: 1\nredis: { url: 'redis://:${P}@r1', prefix: staging, timeout: 20ms, whenDown: refuse }\n",
-                  "f", [](const std::string&) { return "s3cret"; });
+  const auto config = read_config(
+      "version: 1\nredis: { url: 'redis://:${P}@r1', prefix: staging, timeout: 20ms, whenDown: refuse, "
+      "secret: '0123-${P}-456789' }\n",
+      "f", [](const std::string&) { return "s3cret"; });
   ASSERT_TRUE(config);
   RedisConfig wanted;
   wanted.host = "r1", wanted.password = "s3cret", wanted.prefix = "staging", wanted.timeout = 20ms;
-  wanted.when_down = WhenDown::refuse;
+  wanted.when_down = WhenDown::refuse, wanted.secret = "0123-s3cret-456789";
   EXPECT_EQ(config->redis, wanted);
 }
 
@@ -252,6 +253,11 @@ TEST(FaultyRedis, is_told_where_and_why) {
               StartsWith("f:2:38: timeout in redis is 0s; it must be"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', whenDown: panic"),
               "f:2:39: whenDown in redis must be share, hold, open or refuse");
+  EXPECT_EQ(faults_of_redis("url: 'redis://r1', secret: ''"),
+            "f:2:37: secret in redis is empty; leave it out to have none");
+  EXPECT_EQ(
+      faults_of_redis("url: 'redis://r1', secret: fifteen-letters"),
+      "f:2:37: secret in redis must be at least 16 characters, for a shorter one can be guessed: openssl rand -hex 16");
 }
 
 // Limits that no file gives.

@@ -137,11 +137,11 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
     if (plain && !of_limit && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(without,
-              testing::UnorderedElementsAre("version", "access.steering", "access.allow", "intercept.ca",
-                                            "intercept.key", "redis.url", "upstreams.NAME.match", "upstreams.NAME.rate",
-                                            "upstreams.NAME.group", "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
-                                            "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
+  EXPECT_THAT(without, testing::UnorderedElementsAre(
+                           "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
+                           "redis.secret", "upstreams.NAME.match", "upstreams.NAME.rate", "upstreams.NAME.group",
+                           "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert",
+                           "upstreams.NAME.tls.clientKey"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {

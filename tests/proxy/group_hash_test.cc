@@ -36,6 +36,16 @@ TEST(GroupHash, differs_by_group_upstream_and_prefix) {
   EXPECT_NE(here, digits(GroupHash("staging", "github"), "a"));
 }
 
+TEST(GroupHash, under_a_secret_differs_by_it_and_by_all_else) {
+  const auto here = digits(GroupHash("penstock", "github", "a long secret"), "a");
+  EXPECT_EQ(here, digits(GroupHash("penstock", "github", "a long secret"), "a"));
+  EXPECT_NE(here, digits(GroupHash("penstock", "github", "another secret"), "a"));
+  EXPECT_NE(here, digits(GroupHash("penstock", "github"), "a"));
+  EXPECT_NE(here, digits(GroupHash("penstock", "github", "a long secret"), "b"));
+  EXPECT_NE(here, digits(GroupHash("penstock", "gitlab", "a long secret"), "a"));
+  EXPECT_NE(here, digits(GroupHash("staging", "github", "a long secret"), "a"));
+}
+
 TEST(GroupHash, is_written_as_sixteen_hexadecimal_digits) {
   for (int group = 0; group < 1000; ++group) {
     const auto text = digits(GroupHash("penstock", "github"), std::to_string(group));

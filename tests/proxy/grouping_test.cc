@@ -10,7 +10,7 @@ namespace {
 
 http::Target target_of(std::string_view url) { return http::parse_target("GET", url).value(); }
 
-Grouping grouping(std::string_view rule) { return {parse_group(rule).value(), "penstock", "github"}; }
+Grouping grouping(std::string_view rule) { return {parse_group(rule).value(), {"penstock", "github"}}; }
 
 std::string group(std::string_view rule, std::string_view path) {
   std::string room;
@@ -105,6 +105,20 @@ TEST(Grouping, shows_of_a_headers_value_only_twelve_digits_of_its_key_in_redis) 
   EXPECT_EQ(label, std::string_view(digits.data(), 12));
   EXPECT_NE(label, tenants.label("another"));
   EXPECT_EQ(tenants.label("-"), "-");
+}
+
+TEST(Grouping, shows_other_digits_where_there_is_a_key_for_labels_and_follows_it) {
+  flow::SipKey labels{1, 2};
+  const Grouping tenants(parse_group("header:X-Tenant").value(), {"penstock", "github"}, &labels);
+  const auto before = tenants.label("secret");
+  EXPECT_THAT(before, testing::MatchesRegex("[0-9a-f]+"));
+  EXPECT_EQ(before.size(), 12u);
+  EXPECT_NE(before, grouping("header:X-Tenant").label("secret"));
+  EXPECT_EQ(before, tenants.label("secret"));
+  EXPECT_NE(before, tenants.label("another"));
+  EXPECT_EQ(tenants.label("-"), "-");
+  labels = {3, 4};
+  EXPECT_NE(before, tenants.label("secret"));
 }
 
 TEST(Grouping, knows_of_a_tunnel_its_host_only) {

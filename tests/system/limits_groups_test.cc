@@ -87,6 +87,18 @@ TEST(HeaderValue, that_makes_a_group_is_forwarded_and_shown_to_nobody) {
   EXPECT_THAT(stage.daemon.diagnostics(), Not(HasSubstr("c2VjcmV0")));
 }
 
+TEST(HeaderValue, that_makes_a_group_cannot_be_guessed_from_what_another_process_shows) {
+  const auto shown = [] {
+    Limited stage("group: header:Authorization");
+    EXPECT_EQ(stage.fetch("/", "Authorization: the same\r\n").status, 200);
+    EXPECT_EQ(stage.fetch("/", "Authorization: the same\r\n").status, 200);
+    const auto events = stage.daemon.await_events(2, "dispatch");
+    EXPECT_EQ(events.at(0).at("group"), events.at(1).at("group"));
+    return events.at(0).at("group").get<std::string>();
+  };
+  EXPECT_NE(shown(), shown());
+}
+
 TEST(WaitingGroup, leaves_no_hole_in_what_all_groups_share) {
   Limited stage(
       "group: \"path:/{team}\", queue: { maxWait: 24h }, "

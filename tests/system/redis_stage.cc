@@ -86,7 +86,7 @@ std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock:
 
 std::string yaml_of(const Shared& shared, std::uint16_t port) {
   std::string yaml = "redis: { url: \"redis://" + shared.login + "127.0.0.1:" + std::to_string(port) +
-                     "\", whenDown: " + shared.when_down + ", timeout: " + shared.timeout +
+                     "\", whenDown: " + shared.when_down + ", timeout: " + shared.timeout + shared.redis +
                      " }\nupstreams:\n  api:\n    match: 127.0.0.1\n";
   std::istringstream keys(shared.upstream);
   for (std::string line; std::getline(keys, line);) yaml += "    " + line + "\n";

@@ -30,6 +30,7 @@ struct Shared {
   std::string when_down = "share";
   std::string timeout = "3s";  ///< of redis; generous, where it is not the test's subject
   std::string upstream{};      ///< more keys of the upstream, each on a line of its own
+  std::string redis{};         ///< more keys of redis: ", prefix: other"
   std::uint16_t port = 0;      ///< of Redis; 0: the server's own
   std::string login{};         ///< of Redis' URL, with its `@`
   bool is_killed = false;      ///< the test ends a daemon in a way of its own
