@@ -20,12 +20,13 @@ bool may_be_passed(const http::RequestHead& head) {
 }  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                                   std::unique_ptr<loop::Stream> stream, const access::Address& from)
+                                   std::unique_ptr<loop::Stream> stream, const access::Address& from, Seats::Held held)
     : clients_(clients),
       dispatcher_(dispatcher),
       services_(services),
       stream_(std::move(stream)),
       parser_(services.config.caps, *this),
+      held_(std::move(held)),
       writer_({}),
       going_on_(services.loop, [this] { go_on(); }),
       patience_(services.loop, [this] { out_of_patience(); }),

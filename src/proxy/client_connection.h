@@ -32,9 +32,10 @@ class ClientConnection final : private loop::StreamEvents,
                                private Requester,
                                private InterceptionEvents {
  public:
-  /// `from`: where the client is. If its network may not use the proxy, its first request is refused.
+  /// `from`: where the client is. If its network may not use the proxy, its first request is refused. `held`: by all of
+  /// its requests.
   ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                   std::unique_ptr<loop::Stream> stream, const access::Address& from);
+                   std::unique_ptr<loop::Stream> stream, const access::Address& from, Seats::Held held);
   ~ClientConnection();
 
   /// From now on each answer is the connection's last.
@@ -66,6 +67,7 @@ class ClientConnection final : private loop::StreamEvents,
   void body_wanted() override;
   OwnConnections* own_connections() override { return &own_connections_; }
   std::string_view user() const override { return user_; }
+  const Seats::Held& held() const override { return held_; }
   bool steers() const override { return services_.verdict.steers(from_); }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
   std::unique_ptr<loop::Stream> give_away(std::string& early) override;
@@ -135,6 +137,7 @@ class ClientConnection final : private loop::StreamEvents,
   Dispatcher& dispatcher_;
   const Services& services_;
   std::unique_ptr<loop::Stream> stream_;
+  const Seats::Held held_;
   http::RequestParser parser_;
   http::ResponseWriter writer_;
   http::AnswerTo answering_;

@@ -18,8 +18,10 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   if (!address) return;  // it has reset already: nobody is there to be judged or answered
   auto seat = seats_.take(*address, services_.config.caps);
   if (!seat) return turn_away(std::move(stream), seat.error());
+  auto held = Seats::held_by(*seat);
   stream->accompany(*std::move(seat));
-  auto connection = std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address);
+  auto connection =
+      std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address, std::move(held));
   connections_.emplace(connection.get(), std::move(connection));
 }
 

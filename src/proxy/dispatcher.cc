@@ -18,6 +18,7 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kBodyInFlight = 64 * 1024;
+constexpr std::size_t kKeptForOthers = 8;  // the part of the queue's memory that one client cannot fill
 
 constexpr flow::Time kShortly = 1'000'000;
 
@@ -74,10 +75,24 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, con
   if (!admitted) return refuse(exchange, admitted.error());
   exchange.weight = admitted->steering.weight;
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
-  charge(exchange, exchange.bytes());
   const auto number = exchange.number;
   enter(exchange, admitted->steering);
-  return exchanges_.find(number);
+  Exchange* const entered = exchanges_.find(number);
+  return entered && entered->stage == Exchange::Stage::pending ? let_wait(*entered) : entered;
+}
+
+/// One that starts at once takes no place in the queue: no memory of the queue's is asked for.
+Exchange* Dispatcher::let_wait(Exchange& exchange) {
+  exchange.held = exchange.requester.held();
+  charge(exchange, exchange.bytes());
+  const std::size_t all = services_.config.caps.pending_memory;
+  const bool full_of_client = exchange.held && *exchange.held > all - all / kKeptForOthers;
+  if (pending_bytes_ <= all && !full_of_client) return &exchange;
+  const auto retry_after = exchange.destination->heart.retry_after(exchange.arrived, exchange.group, exchange.weight);
+  return refuse(exchange, busy(http::Why::pending_memory,
+                               std::string("pending requests ") + (full_of_client ? "of this client " : "") +
+                                   "fill the memory set aside for them (caps.pendingMemory)",
+                               retry_after));
 }
 
 void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
@@ -102,9 +117,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
     exchange.group = grouping->name(exchange.target, exchange.head.fields, room);
     exchange.group_label = grouping->label(exchange.group);
   }
-  if (pending_bytes_ + exchange.bytes() <= services_.config.caps.pending_memory) return std::nullopt;
-  return busy(http::Why::pending_memory, "pending requests fill the memory set aside for them (caps.pendingMemory)",
-              exchange.destination->heart.retry_after(exchange.arrived, exchange.group, exchange.weight));
+  return std::nullopt;
 }
 
 Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
@@ -339,8 +352,11 @@ bool Dispatcher::wants_body(const Exchange& exchange) const {
 }
 
 void Dispatcher::charge(Exchange& exchange, std::size_t bytes) {
+  if (bytes == exchange.charged) return;
   pending_bytes_ += bytes - exchange.charged;
+  if (exchange.held) *exchange.held += bytes - exchange.charged;
   exchange.charged = bytes;
+  if (bytes == 0) exchange.held.reset();
 }
 
 void Dispatcher::resume(Exchange& exchange) {

@@ -89,6 +89,7 @@ class Dispatcher final : DestinationOwner {
     std::string_view error, detail, refusal;
   };
 
+  Exchange* let_wait(Exchange& exchange);
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 

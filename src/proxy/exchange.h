@@ -67,6 +67,7 @@ struct Exchange {
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
   std::size_t charged = 0;  ///< of caps.pendingMemory
+  Seats::Held held;         ///< by its client, this included; nothing while it does not wait
   std::unique_ptr<Journey> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }

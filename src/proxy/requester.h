@@ -14,6 +14,7 @@
 #include "http/refusal.h"
 #include "loop/stream.h"
 #include "proxy/connections.h"
+#include "proxy/seats.h"
 
 namespace penstock::proxy {
 
@@ -39,6 +40,12 @@ class Requester {
 
   /// Whom it has proved to be, where that is asked for; empty: it is not.
   virtual std::string_view user() const { return {}; }
+
+  /// Where what its client holds of caps.pendingMemory is counted. Nothing: it counts for all together only.
+  virtual const Seats::Held& held() const {
+    static const Seats::Held none;
+    return none;
+  }
 
   /// Whether its `Penstock-*` fields count.
   virtual bool steers() const { return true; }

@@ -20,24 +20,28 @@ struct AddressHash {
 }  // namespace
 
 struct Seats::Taken {
+  struct Client {
+    std::size_t seats = 0, held = 0;
+  };
   std::size_t in_all = 0, at_the_door = 0;
-  std::unordered_map<access::Address, std::size_t, AddressHash> by_client;
+  std::unordered_map<access::Address, Client, AddressHash> by_client;
 };
 
 struct Seats::Inside {
-  Inside(std::shared_ptr<Taken> all, const access::Address& whose) : taken(std::move(all)), client(whose) {
+  Inside(std::shared_ptr<Taken> all, const access::Address& whose)
+      : taken(std::move(all)), address(whose), client(taken->by_client[address]) {
     ++taken->in_all;
-    ++taken->by_client[client];
+    ++client.seats;
   }
   ~Inside() {
     --taken->in_all;
-    const auto found = taken->by_client.find(client);
-    if (--found->second == 0) taken->by_client.erase(found);
+    if (--client.seats == 0) taken->by_client.erase(address);
   }
   Inside(const Inside&) = delete;
 
   const std::shared_ptr<Taken> taken;
-  const access::Address client;
+  const access::Address address;
+  Taken::Client& client;
 };
 
 struct Seats::AtTheDoor {
@@ -54,10 +58,12 @@ std::expected<Seats::Seat, Seats::Full> Seats::take(const access::Address& addre
   if (taken_->in_all >= caps.connections) return std::unexpected(Full::in_all);
   const auto client = access::client_of(address);
   const auto of_client = taken_->by_client.find(client);
-  if (of_client != taken_->by_client.end() && of_client->second >= caps.connections_per_client)
+  if (of_client != taken_->by_client.end() && of_client->second.seats >= caps.connections_per_client)
     return std::unexpected(Full::for_this_client);
   return std::make_shared<const Inside>(taken_, client);
 }
+
+Seats::Held Seats::held_by(const Seat& seat) { return {seat, &static_cast<const Inside*>(seat.get())->client.held}; }
 
 Seats::Seat Seats::take_at_the_door() {
   if (taken_->at_the_door >= kMostAtTheDoor) return nullptr;

@@ -214,13 +214,13 @@ TEST_F(AcceptingTest, upstreams_that_nobody_names_are_made_for_each_host_and_por
 }
 
 TEST_F(AcceptingTest, upstreams_that_nobody_names_are_forgotten_when_ten_thousand_are_too_many) {
-  config_.caps.pending_memory = 0;  // so that each is made, and refuses
+  config_.unmatched.max_weight = 1;  // so that each is made, and refuses
   std::size_t most = 0;
   for (int i = 0; i < 10'050; ++i) {
     Asker asker;
-    get(asker, "n" + std::to_string(i) + ".test");
+    ask(asker, with(head("GET", "http://n" + std::to_string(i) + ".test/"), "Penstock-Weight", "2"));
     ASSERT_EQ(asker.refusals.size(), 1u);
-    ASSERT_EQ(asker.refusals[0].why, http::Why::pending_memory);
+    ASSERT_EQ(asker.refusals[0].why, http::Why::limit_too_heavy);
     if (i % 100 == 0) most = std::max(most, snapshot().upstreams.size());
   }
   EXPECT_LE(most, 10'000u);

@@ -55,6 +55,16 @@ TEST_F(SeatsTest, of_all_addresses_of_a_v6_network_are_those_of_one_client) {
   EXPECT_FALSE(take("192.0.2.2")) << "the same address in other clothes";
 }
 
+TEST_F(SeatsTest, of_one_client_know_of_one_sum_that_goes_with_the_last) {
+  EXPECT_TRUE(take("192.0.2.1") && take("192.0.2.1") && take("192.0.2.2"));
+  *Seats::held_by(kept_[0]) += 7;
+  EXPECT_EQ(*Seats::held_by(kept_[1]), 7u);
+  EXPECT_EQ(*Seats::held_by(kept_[2]), 0u);
+  kept_.clear();
+  EXPECT_TRUE(take("192.0.2.1"));
+  EXPECT_EQ(*Seats::held_by(kept_[0]), 0u);
+}
+
 TEST_F(SeatsTest, follow_a_lower_cap_as_they_become_free) {
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(take("192.0.2.1"));
   caps_.connections = 2;

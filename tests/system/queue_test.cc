@@ -142,6 +142,73 @@ TEST(FullQueue, of_pending_memory_refuses_too) {
   EXPECT_EQ(stage.fetch("/afterwards").status, 200);
 }
 
+/// As many requests as one client may have wait for the stage's origin; how many there are.
+std::size_t fill_memory(const Stage& stage, std::deque<Client>& clients, const char* from) {
+  const std::string line = "X-Long: " + std::string(8'000, 'x') + "\r\n";
+  for (std::size_t waiting = 0;; ++waiting) {
+    Client& client = clients.emplace_back(stage.daemon.port(), 0, from);
+    client.send(get(stage.url("/waits"), line));
+    const auto decided = [&] {
+      return stage.daemon.status(stage.origin.host()).at("pending") == waiting + 1 || client.hears_within(1ms);
+    };
+    EXPECT_TRUE(eventually(decided));
+    if (client.hears_within(1ms)) return waiting;
+  }
+}
+
+TEST(FullQueue, of_the_memory_that_one_client_may_fill_leaves_some_to_others) {
+  Stage stage({.yaml = "defaults: { maxConcurrent: 1 }\ncaps: { pendingMemory: 256KiB }\n"});
+  stage.origin.otherwise(scripts::held());
+  Client flying(stage.daemon.port());
+  flying.send(get(stage.url("/flies")));
+  ASSERT_TRUE(stage.origin.await(1));
+  std::deque<Client> clients;
+  const std::size_t waiting = fill_memory(stage, clients, "127.0.0.2");
+  const Reply refused = clients.back().reply();
+  expect_own_answer(refused, {503}, "connection_limit_reached");
+  EXPECT_THAT(refused.field("proxy-status"), testing::HasSubstr("of this client"));
+  EXPECT_THAT(waiting, testing::AllOf(testing::Ge(20u), testing::Le(28u))) << "of 32 for all";
+
+  clients.emplace_back(stage.daemon.port(), 0, "127.0.0.3").send(get(stage.url("/of-another")));
+  EXPECT_TRUE(stage.daemon.await_pending(stage.origin.host(), waiting + 1)) << "another client's waits";
+  const Origin idle;
+  Client same(stage.daemon.port(), 0, "127.0.0.2");
+  same.send(get(idle.url()));
+  EXPECT_EQ(same.reply().status, 200) << "what need not wait takes no memory of the queue's";
+  stage.origin.release_all();
+}
+
+TEST(FullQueue, of_memory_for_all_refuses_nobody_who_need_not_wait) {
+  Stage stage({.yaml = "defaults: { maxConcurrent: 1 }\ncaps: { pendingMemory: 256KiB }\n"});
+  stage.origin.otherwise(scripts::held());
+  Client flying(stage.daemon.port());
+  flying.send(get(stage.url("/flies")));
+  ASSERT_TRUE(stage.origin.await(1));
+  std::deque<Client> clients;
+  for (const auto* from : {"127.0.0.2", "127.0.0.3"}) {
+    const std::size_t before = stage.daemon.status(stage.origin.host()).at("pending");
+    ASSERT_LT(before, 32u);
+    const std::string line = "X-Long: " + std::string(8'000, 'x') + "\r\n";
+    for (int i = 0; i < 32; ++i) clients.emplace_back(stage.daemon.port(), 0, from).send(get(stage.url(), line));
+    ASSERT_FALSE(stage.daemon.await_events(1, "refused").empty());
+  }
+  ASSERT_TRUE(eventually([&] {
+    return stage.daemon.status(stage.origin.host()).at("pending").get<std::size_t>() +
+               stage.daemon.await_events(1, "refused").size() ==
+           clients.size();
+  }));
+  const Origin idle;
+  for (const auto* from : {"127.0.0.2", "127.0.0.4"}) {
+    Client client(stage.daemon.port(), 0, from);
+    client.send(get(idle.url()));
+    EXPECT_EQ(client.reply().status, 200) << from;
+  }
+  clients.emplace_back(stage.daemon.port(), 0, "127.0.0.4")
+      .send(get(stage.url(), "X-Long: " + std::string(8'000, 'x') + "\r\n"));
+  expect_own_answer(clients.back().reply(), {503}, "connection_limit_reached");
+  stage.origin.release_all();
+}
+
 TEST(LongWait, ends_with_a_refusal_and_the_others_keep_their_places) {
   Stage stage(with_defaults("maxConcurrent: 1, queue: { maxWait: 3s }"));
   stage.origin.otherwise(scripts::held());
