@@ -103,6 +103,11 @@ class Booker {
   virtual void nobody_waits(Time now, Booking::Scope scope, std::string_view group) = 0;
   /// The upstream asked for a pause: nobody leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
+  /// The same of those of its requests alone that bring no credentials. The booker only remembers it: who leaves is for
+  /// the heart to see to.
+  virtual void pause_anonymous(Time now, std::string_view group, Time until) = 0;
+  /// Until when those of this group are paused. May be past.
+  virtual Time anonymous_paused_until(std::string_view group) const = 0;
 
   /// From now on these limits, which are copied. A limit with the name, kind and scope of one
   /// before goes on from where that is, with the new parameters; others start anew (moved_limits() tells which is

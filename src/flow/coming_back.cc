@@ -156,7 +156,7 @@ void Upstream::resume_answered(Time now, Lane& lane, const Booking& booking, Com
 // ---- how many may be open -------------------------------------------------------------------------------------------
 
 Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
-  const Time patience = std::min(settings_.max_wait, newcomer.max_wait.value_or(settings_.max_wait));
+  const Time patience = patience_of(newcomer);
   if (queue_full() || patience <= 0) {
     const Refused why = queue_full() ? Refused::queue_full : Refused::wait_over;
     const Ticket none = turn_away(now, newcomer, why, kTunnels, commands);
@@ -174,6 +174,8 @@ Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Co
   request.stage = Stage::waiting;
   request.beyond_queue = false;
   request.tunnel = request.outside = true;
+  request.anonymous = newcomer.anonymous;
+  request.apart = Apart::never;
   outside_.push_back(requests_, index);
   ++lane.elsewhere;
   ++pending_;

@@ -10,6 +10,7 @@ Time Upstream::oldest_wait(Time now) const {
   Time oldest = now;
   const auto look = [&](const Lane& lane) {
     if (!lane.waiting().empty()) oldest = std::min(oldest, requests_[lane.waiting().front()].arrived);
+    if (!lane.apart().empty()) oldest = std::min(oldest, requests_[lane.apart().front()].arrived);
   };
   look(nameless_);
   for (const auto& [group, lane] : lanes_) look(*lane);
@@ -17,7 +18,7 @@ Time Upstream::oldest_wait(Time now) const {
   return now - oldest;
 }
 
-Time Upstream::retry_after(Time now, std::string_view group, int weight) const {
+Time Upstream::retry_after(Time now, std::string_view group, int weight, Time not_before) const {
   constexpr Time kSecond = 1'000'000;
   const auto flying = static_cast<std::int64_t>(in_flight_);
   const auto ahead = static_cast<std::int64_t>(pending_ == 0 && free_slots() == 0 ? 1 : pending_);
@@ -27,7 +28,8 @@ Time Upstream::retry_after(Time now, std::string_view group, int weight) const {
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
   const std::int64_t everywhere = booker_->processes();
   const std::int64_t others = everywhere * (unbooked_units_ - (lane ? lane->counted_units : 0));
-  const Time by_limits = booker_->ahead(now, group, everywhere * units + weight - 1, others) - now;
+  const Time free = booker_->ahead(now, group, everywhere * units + weight - 1, others);
+  const Time by_limits = std::max(free, not_before) - now;
   // An estimate is no more exact than seconds: who came back every few milliseconds would only be refused again.
   const Time estimated = std::max((by_slots + kSecond - 1) / kSecond, Time{1}) * kSecond;
   return std::clamp(by_limits > by_slots ? by_limits : estimated, kSecond / 1'000, kLongestRetry);

@@ -8,6 +8,8 @@ namespace penstock::flow {
 
 void Lane::join(Requests& requests, std::uint32_t index) {
   const Request& request = requests[index];
+  if (request.apart == Apart::now) return apart_.push_back(requests, index);
+  anonymous_ += request.stage == Stage::waiting && request.anonymous ? 1 : 0;
   (request.stage == Stage::returned ? returned_ : waiting_).push_back(requests, index);
   units_ += request.weight;
   heavier_ += request.weight > 1 ? 1 : 0;
@@ -15,9 +17,43 @@ void Lane::join(Requests& requests, std::uint32_t index) {
 
 void Lane::remove(Requests& requests, std::uint32_t index) {
   const Request& request = requests[index];
+  if (request.apart == Apart::now) return apart_.remove(requests, index);
+  anonymous_ -= request.stage == Stage::waiting && request.anonymous ? 1 : 0;
   (request.stage == Stage::returned ? returned_ : waiting_).remove(requests, index);
   units_ -= request.weight;
   heavier_ -= request.weight > 1 ? 1 : 0;
+}
+
+void Lane::set_apart(Requests& requests) {
+  std::uint32_t index = waiting_.front();
+  for (std::size_t left = waiting_.size(); left > 0; --left) {
+    const std::uint32_t next = requests[index].next;
+    if (requests[index].anonymous) {
+      remove(requests, index);
+      requests[index].apart = Apart::now;
+      join(requests, index);
+    }
+    index = next;
+  }
+}
+
+void Lane::rejoin(Requests& requests, Time slots_so_far) {
+  const auto move = [&](std::uint32_t index) {
+    remove(requests, index);
+    if (requests[index].apart == Apart::now) {
+      requests[index].apart = Apart::before;
+      requests[index].slots_before = slots_so_far;  // it waited for none meanwhile
+    }
+    join(requests, index);
+  };
+  const auto goes_first = [&] {
+    return apart_.empty() || requests[waiting_.front()].arrived < requests[apart_.front()].arrived;
+  };
+  for (std::size_t left = waiting_.size(); left > 0 || !apart_.empty();) {
+    const bool has_waited = left > 0 && goes_first();
+    left -= has_waited ? 1 : 0;
+    move(has_waited ? waiting_.front() : apart_.front());
+  }
 }
 
 std::uint32_t Lane::first_wanting(const Requests& requests) const {
@@ -72,8 +108,12 @@ std::optional<Time> Lane::nobody_leaves_before() const {
 }
 
 std::optional<Time> Lane::next_moment() const {
-  if (wants() == 0 || !ask_again_) return departures_.empty() ? std::nullopt : std::optional(departures_.front().at);
-  return departures_.empty() ? *ask_again_ : std::min(*ask_again_, departures_.front().at);
+  std::optional<Time> next;
+  const auto at = [&next](Time moment) { next = next ? std::min(*next, moment) : moment; };
+  if (!departures_.empty()) at(departures_.front().at);
+  if (wants() > 0 && ask_again_) at(*ask_again_);
+  if (!apart_.empty()) at(apart_until);
+  return next;
 }
 
 void LaneList::move(Lane& lane, LaneList* list) {

@@ -46,13 +46,21 @@ class Lane {
 
   const std::string& group() const { return group_; }
 
-  // Who is in it. Those that returned from a flight go before all that have not flown.
+  // Who is in it. Those that returned from a flight go before all that have not flown. Who is apart does not count.
   std::size_t size() const { return returned_.size() + waiting_.size(); }
   bool empty() const { return size() == 0; }
   const RequestList& waiting() const { return waiting_; }
   std::uint32_t head() const { return returned_.empty() ? waiting_.front() : returned_.front(); }
   void join(Requests& requests, std::uint32_t index);  ///< by its stage: waiting or returned
   void remove(Requests& requests, std::uint32_t index);
+
+  // Who waits apart until `apart_until`, for the end of a pause that is not everybody's; see apart.cc.
+  const RequestList& apart() const { return apart_; }
+  bool has_anonymous() const { return anonymous_ > 0; }  ///< among those that wait, and are not apart
+  void set_apart(Requests& requests);                    ///< those
+  void rejoin(Requests& requests, Time slots_so_far);    ///< all in the order of their arrival
+  bool rejoins_by(Time now) const { return !apart_.empty() && apart_until <= now; }
+  Time apart_until = 0;
 
   /// The first request for which no departure is expected; wants() > 0.
   std::uint32_t first_wanting(const Requests& requests) const;
@@ -137,6 +145,8 @@ class Lane {
   std::string group_;
   RequestList returned_;
   RequestList waiting_;
+  RequestList apart_;
+  std::size_t anonymous_ = 0;
   std::int64_t units_ = 0;   // of all that are in it
   std::size_t heavier_ = 0;  // how many of these weigh more than 1
   Departures departures_;

@@ -10,6 +10,8 @@ LimitIndex Upstream::limited_by(Time now, Ticket ticket) const {
 }
 
 LimitIndex Upstream::name_for(Time now, const Request& request, LimitIndex last) const {
+  if (request.apart == Apart::now) return kHold;
+  if (request.apart == Apart::before && last == kNoLimit) last = kHold;
   const Time waited_for_slots = for_slots(now, *request.lane) - request.slots_before;
   if (waited_for_slots <= 0) return last;
   return last == kNoLimit || 2 * waited_for_slots >= now - request.arrived ? kSlots : last;
@@ -19,8 +21,10 @@ LimitIndex Upstream::name_for(Time now, const Request& request, LimitIndex last)
 // the departure that is booked for it, or for one before it.
 LimitIndex Upstream::last_limit(const Request& request) const {
   const Lane& lane = *request.lane;
-  if (lane.stopped() || lane.limited.at >= request.arrived) return lane.limited.by;
-  if (held_until_ > request.arrived || limited_.at >= request.arrived) return limited_.by;
+  // From a pause it came back as if it came now.
+  const Time since = request.apart == Apart::before ? std::max(request.arrived, lane.apart_until) : request.arrived;
+  if (lane.stopped() || lane.limited.at >= since) return lane.limited.by;
+  if (held_until_ > since || limited_.at >= since) return limited_.by;
   return lane.departures().empty() ? kNoLimit : lane.departures().back().limited_by;
 }
 

@@ -15,6 +15,7 @@
 #include "flow/booker.h"
 #include "flow/groups.h"
 #include "flow/hold.h"
+#include "flow/pauses.h"
 #include "penstock/limits.h"
 
 namespace penstock::flow {
@@ -36,6 +37,8 @@ class LocalBooker final : public Booker {
   bool landed(Time now, std::string_view group) override;
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
+  void pause_anonymous(Time now, std::string_view group, Time until) override { anonymous_.extend(now, group, until); }
+  Time anonymous_paused_until(std::string_view group) const override { return anonymous_.until_with_all(group); }
 
   void change(Time now, const std::vector<LimitConfig>& limits) override;
   void adopt(Time now, std::string_view group, std::size_t departures) override;
@@ -120,6 +123,7 @@ class LocalBooker final : public Booker {
   Instant at_zero_;
   std::int64_t others_ = 0, others_units_ = 0;  // not 0 only within look()
   Hold hold_;
+  Pauses anonymous_;
   Groups<Group> groups_;
 };
 

@@ -28,6 +28,11 @@ class Pauses {
     const auto known = ends_.find(group);
     return known == ends_.end() ? 0 : known->second;
   }
+  /// Of a pause of the group, or of the whole upstream, which is that of the empty group.
+  Time until_with_all(std::string_view group) const {
+    if (ends_.empty()) return 0;
+    return group.empty() ? until(group) : std::max(until(group), until({}));
+  }
   bool empty() const { return ends_.empty(); }
   /// How many are not over.
   std::size_t count(Time now) const {

@@ -34,6 +34,9 @@ enum class Stage : std::uint8_t {
   resuming,  ///< has rested, and wants a slot again
 };
 
+/// Of a request without credentials: whether it waits for the end of a pause of such requests alone.
+enum class Apart : std::uint8_t { never, now, before };
+
 struct Request {
   RequestId id = 0;
   Time arrived = 0;
@@ -50,7 +53,9 @@ struct Request {
   Stage stage = Stage::released;
   bool beyond_queue = false;  ///< waits only to hear whether it starts by an answer under way
   bool tunnel = false;
-  bool outside = false;  ///< of its lane: waits for a tunnel to end
+  bool outside = false;    ///< of its lane: waits for a tunnel to end
+  bool anonymous = false;  ///< without credentials
+  Apart apart = Apart::never;
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 

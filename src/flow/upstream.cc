@@ -28,10 +28,11 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   const bool no_room = newcomer.tunnel && !room_for_tunnel(now, commands);
   Lane& lane = lane_of(newcomer.group);
   if (no_room) return wait_outside(now, newcomer, lane, commands);
+  if (must_wait_apart(now, newcomer, lane)) return wait_apart(now, newcomer, lane, commands);
   const Asked asked = ask_for(now, newcomer, lane);
   if (asked == Asked::granted) return start_newcomer(now, newcomer, lane, commands);
 
-  const Time patience = std::max<Time>(0, std::min(settings_.max_wait, newcomer.max_wait.value_or(settings_.max_wait)));
+  const Time patience = patience_of(newcomer);
   const bool judged_later = booker_->patience() > 0 && (asked == Asked::under_way || lane.asking()) &&
                             free_slots() > 0 && (!queue_full() || lane.size() < slots_ - in_flight_);
   const Time deadline = now + (judged_later ? std::max(patience, booker_->patience()) : patience);
@@ -141,7 +142,9 @@ bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
 
 void Upstream::take_off_due(Time now, Commands& commands) {
   while (Lane* lane = due_.first_by(now)) {
-    if (lane->departs_by(now)) {
+    if (lane->rejoins_by(now)) {
+      rejoin(now, *lane, commands);
+    } else if (lane->departs_by(now)) {
       start_head(now, *lane, commands);
     } else {
       lane->forget_told();
@@ -211,9 +214,15 @@ std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, con
 }
 
 Ticket Upstream::turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands) {
-  commands.refuse.push_back({newcomer.id, why, 0, retry_after(now, newcomer.group, newcomer.weight), by});
+  const Time paused_until = newcomer.anonymous ? booker_->anonymous_paused_until(newcomer.group) : 0;
+  const Time wait = retry_after(now, newcomer.group, newcomer.weight, paused_until);
+  commands.refuse.push_back({newcomer.id, why, 0, wait, by});
   if (why == Refused::limited) commands.refuse.back().not_before(now, booking_.ask_again);
   return {};
+}
+
+Time Upstream::patience_of(const Newcomer& newcomer) const {
+  return std::max<Time>(0, std::min(settings_.max_wait, newcomer.max_wait.value_or(settings_.max_wait)));
 }
 
 Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
@@ -226,6 +235,8 @@ Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, 
   request.stage = Stage::flying;
   request.tunnel = newcomer.tunnel;
   tunnels_ += newcomer.tunnel ? 1 : 0;
+  request.anonymous = newcomer.anonymous;
+  request.apart = Apart::never;
   lane.last_served = ++turns_;
   ++lane.flying;
   take_slot(now, request);
@@ -233,7 +244,7 @@ Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, 
   return requests_.ticket(index);
 }
 
-Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline) {
+Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline, Apart apart) {
   const std::uint32_t index = requests_.take();
   Request& request = requests_[index];
   request.id = newcomer.id;
@@ -246,6 +257,8 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
   request.beyond_queue = queue_full();
   request.tunnel = newcomer.tunnel;
   tunnels_ += newcomer.tunnel ? 1 : 0;
+  request.anonymous = newcomer.anonymous;
+  request.apart = apart;
   lane.join(requests_, index);
   ++pending_;
   deadlines_.add(deadline, requests_.ticket(index));
@@ -257,6 +270,7 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Ti
 // ---- a lane asks, is answered, and starts or loses the request at its head ------------------------------------------
 
 void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
+  if (lane.has_anonymous() && set_apart(now, lane, commands)) return;
   const Lane::Run run = lane.next_run(requests_);
   if (const LastRefusal& forbidden = forbidding(now, lane, run.weight); forbidden.covers(now, run.weight)) {
     pass_permits_on(now, lane);
@@ -392,8 +406,10 @@ void Upstream::take_out(Lane& lane, std::uint32_t index) {
 
 void Upstream::refuse(Time now, std::uint32_t index, Refused why, LimitIndex by, Commands& commands) {
   const Request& request = requests_[index];
+  const Lane& lane = *request.lane;
+  const Time not_before = request.apart == Apart::now ? lane.apart_until : 0;
   take_out(*request.lane, index);
-  const Time wait = retry_after(now, request.lane->group(), request.weight);
+  const Time wait = retry_after(now, lane.group(), request.weight, not_before);
   commands.refuse.push_back({request.id, why, now - request.arrived, wait, by});
   release(index);
 }
@@ -416,7 +432,8 @@ void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
     booker_->nobody_waits(now, Booking::Scope::upstream, lane.group());
   }
   wake_told_lanes(now, given_back);
-  const bool gone = lane.at_rest() && lane.flying == 0 && lane.elsewhere == 0 && &lane != &nameless_;
+  const bool gone =
+      lane.at_rest() && lane.apart().empty() && lane.flying == 0 && lane.elsewhere == 0 && &lane != &nameless_;
   if (gone) lanes_.erase(lanes_.find(lane.group()));
 }
 

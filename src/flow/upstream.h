@@ -72,6 +72,7 @@ struct Newcomer {
   std::string_view group = {};        ///< names its lane
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
   bool tunnel = false;                ///< may rest
+  bool anonymous = false;             ///< brings no credentials: it waits for pauses of such requests, too
 };
 
 /// At least one.
@@ -146,8 +147,9 @@ class Upstream {
   Time oldest_wait(Time now) const;
   /// After how long a newcomer of that group and weight is likely to be served: when the limits have let pass what
   /// waits ahead, or waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), whichever is later. What the
-  /// limits say is exact; what the flights say is rounded up to seconds. A millisecond to kLongestRetry.
-  Time retry_after(Time now, std::string_view group = {}, int weight = 1) const;
+  /// limits say is exact; what the flights say is rounded up to seconds. A millisecond to kLongestRetry. Never before
+  /// `not_before`.
+  Time retry_after(Time now, std::string_view group = {}, int weight = 1, Time not_before = 0) const;
   /// What makes this pending request wait: kSlots, if for half of the time or more nothing was missing but a slot; else
   /// the limit that held it last; if there is none, kSlots again, should it have waited for one at all.
   LimitIndex limited_by(Time now, Ticket ticket) const;
@@ -185,7 +187,15 @@ class Upstream {
   LimitIndex limiting(Time now, const Lane* lane, Asked asked) const;
   Ticket turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands);
   Ticket start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
-  Ticket keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline);
+  Ticket keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline, Apart apart = Apart::never);
+  Time patience_of(const Newcomer& newcomer) const;
+
+  // A pause of those alone that bring no credentials.
+  bool must_wait_apart(Time now, const Newcomer& newcomer, const Lane& lane) const;
+  Ticket wait_apart(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
+  bool set_apart(Time now, Lane& lane, Commands& commands);
+  void rejoin(Time now, Lane& lane, Commands& commands);
+  void refuse_hopeless_apart(Time now, Lane& lane, Commands& commands);
 
   // A lane asks, is answered, and starts or loses the request at its head.
   void ask(Time now, Lane& lane, std::size_t share, Commands& commands);

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kLongestEncoded = 1024;
 constexpr std::string_view kField = "proxy-authorization";
+constexpr NameSet kOfUpstreams({"authorization", "cookie", "api-key", "apikey", "x-api-key", "x-apikey", "x-api-token",
+                                "x-access-token", "x-auth-token", "x-goog-api-key", "x-shopify-access-token",
+                                "private-token", "ocp-apim-subscription-key", "x-functions-key", "dd-api-key"});
 
 bool is_of_credentials(const Fields::Line& line) {
   return line.name.size() == kField.size() && equal_ignoring_case(line.name, kField);
@@ -87,6 +90,13 @@ bool may_be_credentials(std::string_view field_name) {
     return !std::ranges::search(field_name, part, same).empty();
   };
   return std::ranges::any_of(kTelling, names);
+}
+
+bool has_credentials(const Fields& request) {
+  for (std::size_t i = 0; i < request.size(); ++i) {
+    if (kOfUpstreams.contains(request[i].name)) return true;
+  }
+  return false;
 }
 
 }  // namespace penstock::http

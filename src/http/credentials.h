@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says of itself in `Proxy-Authorization: Basic` (RFC 7617), and which fields may hold the like. Whether
-// it is true is for others. Pure.
+// What a client says of itself: to us in `Proxy-Authorization: Basic` (RFC 7617), and which fields may say it to the
+// upstream. Whether it is true is for others. Pure.
 #pragma once
 
 #include <expected>
@@ -32,5 +32,9 @@ std::optional<Credentials> decode_basic(std::string_view encoded);
 /// Whether a field of this name may tell who somebody is, or let do what only they may: the standard ones, and those
 /// that are named for what they hold, as `X-Api-Key`, `X-Amz-Security-Token` or `Session-Id`.
 bool may_be_credentials(std::string_view field_name);
+
+/// Whether an upstream may know by one of these fields whose request it is: `Authorization`, cookies, keys of APIs. One
+/// that says so in its URL, or by another field, counts as one without.
+bool has_credentials(const Fields& request);
 
 }  // namespace penstock::http

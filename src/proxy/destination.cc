@@ -52,10 +52,22 @@ void Destination::change_booker(flow::Time now, Limits its_limits) {
     booker = services_.make_booker(name, *its_limits, *this);
     heart.replace(*booker);
     pauses_.each(now, [&](const std::string& paused, flow::Time until) { booker->pause(now, paused, until); });
+    anonymous_pauses_.each(
+        now, [&](const std::string& paused, flow::Time until) { booker->pause_anonymous(now, paused, until); });
   } else {
     booker->change(now, *its_limits);
   }
   limits = std::move(its_limits);
+}
+
+void Destination::pause(flow::Time now, const std::string& group, flow::Time until, Pausing whom) {
+  if (whom == Pausing::anonymous) {
+    booker->pause_anonymous(now, group, until);
+    anonymous_pauses_.extend(now, group, until);
+  } else {
+    booker->pause(now, group, until);
+    pauses_.extend(now, group, until);
+  }
 }
 
 /// A pacer that is kept busy by one request for longer than anybody may wait refuses all who come behind it.

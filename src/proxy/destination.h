@@ -28,6 +28,9 @@ namespace penstock::proxy {
 
 class Destination;
 
+/// Whom a pause holds.
+enum class Pausing : std::uint8_t { all, anonymous };
+
 class DestinationOwner {
  public:
   using Change = std::function<void(flow::Time now, flow::Commands&)>;
@@ -93,12 +96,9 @@ class Destination final : public flow::BookerEvents {
   }
 
   /// An answer asked for a pause: of the group, or of all where there are no groups.
-  void pause(flow::Time now, const std::string& group, flow::Time until) {
-    booker->pause(now, group, until);
-    pauses_.extend(now, group, until);
-  }
+  void pause(flow::Time now, const std::string& group, flow::Time until, Pausing whom);
   /// Pauses that this process was asked for, and that are not over.
-  std::size_t holds(flow::Time now) const { return pauses_.count(now); }
+  std::size_t holds(flow::Time now) const { return pauses_.count(now) + anonymous_pauses_.count(now); }
 
   const std::string name;   ///< of the entry, or host:port
   const std::size_t entry;  ///< as in Event
@@ -128,7 +128,7 @@ class Destination final : public flow::BookerEvents {
 
   const Services& services_;
   DestinationOwner& owner_;
-  flow::Pauses pauses_;
+  flow::Pauses pauses_, anonymous_pauses_;
   std::vector<flow::LimitIndex> moved_;  // by the last change; empty: nowhere
   bool other_booker_ = false;            // since then
   loop::Timer wake_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "http/credentials.h"
 #include "http/forwarding.h"
 #include "http/front.h"
 #include "http/retry_after.h"
@@ -102,7 +103,8 @@ void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
     const flow::Newcomer newcomer{.id = exchange.number,
                                   .weight = exchange.weight,
                                   .group = exchange.group,
-                                  .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt};
+                                  .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt,
+                                  .anonymous = exchange.anonymous};
     exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
   });
 }
@@ -117,6 +119,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
     exchange.group = grouping->name(exchange.target, exchange.head.fields, room);
     exchange.group_label = grouping->label(exchange.group);
   }
+  exchange.anonymous = !exchange.target.tunnel && !http::has_credentials(exchange.head.fields);
   return std::nullopt;
 }
 
@@ -215,7 +218,8 @@ void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) 
   const auto pause = http::retry_after(head, loop::Loop::wall());
   if (!pause || *pause <= Duration{0}) return;
   const auto now = services_.loop.now();
-  destination.pause(now, exchange.group, now + std::min(*pause, destination.settings.max_pause).count());
+  const auto until = now + std::min(*pause, destination.settings.max_pause).count();
+  destination.pause(now, exchange.group, until, exchange.anonymous ? Pausing::anonymous : Pausing::all);
 }
 
 /// What the hearts command speaks of the new limits: it is carried out when all exchanges do.

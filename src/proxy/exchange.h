@@ -57,6 +57,7 @@ struct Exchange {
   std::string group_label;  ///< as people may see it
   std::string user;         ///< whom the requester has proved to be
   int weight = 1;           ///< units of each limit that it costs
+  bool anonymous = false;   ///< brings no credentials, as far as is seen: a tunnel's are not
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
   flow::Departure departure;                     ///< that it takes, or took last

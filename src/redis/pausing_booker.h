@@ -4,13 +4,13 @@
 // processes. Made by booking_office.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "flow/booker.h"
-#include "flow/group_hash.h"
 #include "flow/local_booker.h"
-#include "flow/pauses.h"
+#include "redis/shared_pauses.h"
 
 namespace penstock::redis {
 
@@ -36,26 +36,26 @@ class PausingBooker final : public flow::Booker {
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
     local_.nobody_waits(now, scope, group);
   }
-  void pause(flow::Time now, std::string_view group, flow::Time until) override;
+  void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.extend(now, group, until); }
+  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
+    anonymous_.extend(now, group, until);
+  }
+  flow::Time anonymous_paused_until(std::string_view group) const override {
+    return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
+  }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_.change(now, limits); }
   void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
     local_.adopt(now, group, departures);
   }
 
-  /// "pause <group's hash, or -> <microseconds>", from any process, this one too. A process that is not connected when
-  /// it is told learns of the pause by being refused itself.
+  /// Of pauses.
   void message(std::string_view words);
 
  private:
-  flow::Time paused_until(std::string_view group) const;
-  void remember(flow::Time now, std::string_view hash, flow::Time until);
-
   BookingOffice& office_;
   const std::string name_;
-  const flow::GroupHash hash_;
+  SharedPauses pauses_, anonymous_;
   flow::LocalBooker local_;
-  flow::Time whole_ = 0;  // until when the upstream is paused
-  flow::Pauses groups_;   // by their hashes
 };
 
 }  // namespace penstock::redis

@@ -51,6 +51,7 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       look_again_(office.loop(), [this] { look(office_.loop().now()); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
+      anonymous_(office, name_, "pause-anonymous"),
       complained_(kLongAgo) {
   look_at_limits();
   semaphores_.set_allowance([this](flow::LimitIndex semaphore) {
@@ -309,6 +310,7 @@ void RedisBooker::pause(Time now, std::string_view group, Time until) {
 /// "turns", "turns <group's hash>", "lost"
 void RedisBooker::message(std::string_view words) {
   constexpr std::string_view kTurns = "turns", kPermits = "permits ";
+  anonymous_.message(office_.loop().now(), words);
   if (words.starts_with(kPermits)) return permits_granted(words.substr(kPermits.size()));
   if (alone()) return;
   if (words == kLost && !generation_.empty()) look(office_.loop().now());

@@ -6,6 +6,7 @@
 // comes to agree with Redis again, changing.cc how it comes by other limits. Made by booking_office.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,7 @@
 #include "redis/resets.h"
 #include "redis/semaphores.h"
 #include "redis/shadow.h"
+#include "redis/shared_pauses.h"
 #include "redis/spelling.h"
 #include "redis/told.h"
 
@@ -53,6 +55,12 @@ class RedisBooker final : public flow::Booker {
   int processes() const override { return alone() ? 1 : alive_; }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
+  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
+    anonymous_.extend(now, group, until);
+  }
+  flow::Time anonymous_paused_until(std::string_view group) const override {
+    return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
+  }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
   void adopt(flow::Time now, std::string_view group, std::size_t departures) override;
 
@@ -165,6 +173,7 @@ class RedisBooker final : public flow::Booker {
   flow::Time last_touch_;
   Told told_;
   flow::Pauses pauses_;  // that Redis was not told of, by group
+  SharedPauses anonymous_;
   flow::Time complained_;
   std::int64_t reserved_ = 0, reserved_units_ = 0;  // of asks under way
   bool permit_freed_ = false;

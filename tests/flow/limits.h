@@ -86,6 +86,8 @@ class PlainBooker final : public Booker {
   bool landed(Time, std::string_view) override { return false; }
   void nobody_waits(Time, Booking::Scope, std::string_view) override {}
   void pause(Time, std::string_view, Time) override {}
+  void pause_anonymous(Time, std::string_view, Time) override {}
+  Time anonymous_paused_until(std::string_view) const override { return 0; }
   void change(Time, const std::vector<LimitConfig>&) override {}
 
  private:

@@ -69,6 +69,8 @@ class WatchedBooker final : public Booker {
   Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
   bool landed(Time, std::string_view) override { return false; }
   void pause(Time, std::string_view, Time) override {}
+  void pause_anonymous(Time, std::string_view, Time) override {}
+  Time anonymous_paused_until(std::string_view) const override { return 0; }
   void change(Time, const std::vector<LimitConfig>&) override {}
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
     Time& told = scope == Booking::Scope::group ? groups[number_of(group)].told_until : all_told_until;

@@ -47,6 +47,8 @@ class SlowBooker final : public Booker {
   bool landed(Time, std::string_view) override { return frees_permits; }
   void nobody_waits(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
   void pause(Time, std::string_view, Time) override {}
+  void pause_anonymous(Time, std::string_view, Time) override {}
+  Time anonymous_paused_until(std::string_view) const override { return 0; }
   void change(Time, const std::vector<LimitConfig>&) override {}
   void adopt(Time, std::string_view group, std::size_t departures) override { adopted.emplace_back(group, departures); }
 

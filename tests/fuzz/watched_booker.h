@@ -150,6 +150,10 @@ class WatchedBooker final : public Booker {
     held = std::max(held, until);
     local_.pause(now, group, until);
   }
+  void pause_anonymous(Time now, std::string_view group, Time until) override {
+    local_.pause_anonymous(now, group, until);
+  }
+  Time anonymous_paused_until(std::string_view group) const override { return local_.anonymous_paused_until(group); }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
     local_.change(now, limits);
     all_told_until_ = refused_until_ = now;

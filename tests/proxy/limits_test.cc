@@ -310,9 +310,12 @@ TEST_F(CutTest, of_nothing_under_way_does_nothing) {
 class PauseTest : public LimitsTest {
  protected:
   using Pause = Record::Pause;
-  std::vector<Pause> after(const std::string& path) {
+  /// Of everybody, after a request with credentials.
+  std::vector<Pause> after(const std::string& path, const char* field = "Authorization") {
     Asker asker;
-    get(asker, path);
+    auto what = head("GET", "http://" + origin_.host() + path);
+    what.fields.add(field, "Bearer of-mine");
+    ask(asker, std::move(what));
     EXPECT_TRUE(finish(asker));
     EXPECT_THAT(asker.fields + asker.body, HasSubstr(path.starts_with("/busy") ? "Retry-After: 7\nVia" : "ok"));
     return record_.pauses;
@@ -342,6 +345,29 @@ TEST_F(PauseTest, is_not_made_where_the_file_says_so) {
 TEST_F(PauseTest, is_of_the_group_where_there_are_groups) {
   settings().group = parse_group("path:/{kind}").value();
   EXPECT_THAT(after("/busy/429"), ElementsAre(Pause{"busy", 7'000'000}));
+}
+
+TEST_F(PauseTest, is_of_everybody_where_an_upstream_may_know_who_asked) {
+  for (const char* field : {"authorization", "Cookie", "X-API-Key", "Api-Key", "X-Goog-Api-Key", "Private-Token"}) {
+    record_.pauses.clear();
+    EXPECT_THAT(after("/busy/429", field), ElementsAre(Pause{"", 7'000'000})) << field;
+    settings().max_pause = 7s;
+  }
+  EXPECT_THAT(record_.anonymous_pauses, IsEmpty());
+}
+
+TEST_F(PauseTest, is_of_requests_without_credentials_alone_where_one_of_these_drew_it) {
+  EXPECT_THAT(after("/busy/429", "X-Request-Id"), IsEmpty());
+  EXPECT_THAT(record_.anonymous_pauses, ElementsAre(Pause{"", 7'000'000}));
+  Asker hasty, mine;
+  get_in_haste(hasty, "1s");
+  ASSERT_EQ(hasty.refusals.size(), 1u);
+  EXPECT_THAT(hasty.refusals[0].details, HasSubstr("queue wait over (limited by hold)"));
+  EXPECT_EQ(hasty.refusals[0].retry_after, 7s);
+  EXPECT_EQ(after("/fine").size(), 0u) << "one that has some passes";
+  Snapshot snapshot;
+  dispatcher_->snapshot(snapshot);
+  EXPECT_EQ(snapshot.upstreams[0].holds, 1u);
 }
 
 TEST_F(PauseTest, is_in_force_before_the_answer_has_ended) {

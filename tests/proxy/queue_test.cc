@@ -83,7 +83,7 @@ TEST_F(QueueTest, one_too_many_is_refused_with_a_time_to_come_back) {
   EXPECT_EQ(refused.refusals[0].status_code(), 503);
   ASSERT_TRUE(refused.refusals[0].retry_after);
   EXPECT_GE(*refused.refusals[0].retry_after, 1s);
-  EXPECT_THAT(refused.refusals[0].details, HasSubstr(origin_.host() + " queue full, retry in "));
+  EXPECT_THAT(refused.refusals[0].details, HasSubstr(origin_.host() + " queue full (limited by slots), retry in "));
   EXPECT_EQ(course(), "dispatch refused");
   EXPECT_EQ(told_[1].pending, 1u);
   EXPECT_EQ(told_[1].in_flight, 1u);

@@ -19,7 +19,7 @@ struct Record {
     bool operator==(const Pause&) const = default;
   };
   std::vector<flow::Time> departures;  ///< in the order of booking
-  std::vector<Pause> pauses;
+  std::vector<Pause> pauses, anonymous_pauses;
   struct Late {
     std::string group;
     flow::Time booked, left;
@@ -44,6 +44,13 @@ class RecordingBooker final : public flow::Booker {
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});
     limits_->pause(now, group, until);
+  }
+  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
+    record_.anonymous_pauses.push_back({std::string(group), until - now});
+    limits_->pause_anonymous(now, group, until);
+  }
+  flow::Time anonymous_paused_until(std::string_view group) const override {
+    return limits_->anonymous_paused_until(group);
   }
   flow::LimitIndex forbids(int weight) const override { return limits_->forbids(weight); }
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {

@@ -281,6 +281,43 @@ TEST_F(BookerTest, pauses_a_group_alone) {
   EXPECT_GE(b->took_off()[1].at, until - clock_error(*a, *b));
 }
 
+TEST_F(BookerTest, pauses_requests_without_credentials_in_every_process_and_nobody_else) {
+  const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
+  const auto until = run_.loop.now() + kSecond;
+  const auto heard = [&] {  // only who has subscribed hears of it
+    a->booker().pause_anonymous(run_.loop.now(), "held", until);
+    return b->booker().anonymous_paused_until("held") > 0;
+  };
+  ASSERT_TRUE(run_.run_until(heard));
+  EXPECT_EQ(a->booker().anonymous_paused_until("held"), until);
+  EXPECT_EQ(b->booker().anonymous_paused_until("free"), 0);
+  b->arrive(1, "held", 1, true);
+  b->arrive(1, "held");
+  b->arrive(1, "free", 1, true);
+  ASSERT_TRUE(took_off(*b, 2));
+  EXPECT_LT(b->took_off()[1].at, until);
+  ASSERT_TRUE(took_off(*b, 3));
+  EXPECT_GE(b->took_off()[2].at, until);
+  EXPECT_TRUE(in_time(50'000, until, b->took_off()[2].at));
+  EXPECT_EQ(b->took_off()[2].limited_by, flow::kHold);
+}
+
+TEST_F(BookerTest, pauses_requests_without_credentials_where_no_limit_is_shared_too) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
+  a->change_to_own({}), b->change_to_own({});
+  const auto until = run_.loop.now() + kSecond;
+  const auto heard = [&] {  // only who has subscribed hears of it
+    a->booker().pause_anonymous(run_.loop.now(), {}, until);
+    return b->booker().anonymous_paused_until({}) > 0;
+  };
+  ASSERT_TRUE(run_.run_until(heard));
+  b->arrive(1, {}, 1, true);
+  b->arrive(1);
+  ASSERT_TRUE(took_off(*b, 2));
+  EXPECT_GE(b->took_off()[1].at, until);
+  EXPECT_EQ(b->took_off()[1].limited_by, flow::kHold);
+}
+
 TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
   const auto a = desk({window(4, 10s)}), b = desk({window(4, 10s)});
   a->arrive(4);

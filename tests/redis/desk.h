@@ -55,6 +55,12 @@ class Recorder final : public flow::Booker {
     booker_->nobody_waits(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { booker_->pause(now, group, until); }
+  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
+    booker_->pause_anonymous(now, group, until);
+  }
+  flow::Time anonymous_paused_until(std::string_view group) const override {
+    return booker_->anonymous_paused_until(group);
+  }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { booker_->change(now, limits); }
   void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
     booker_->adopt(now, group, departures);
@@ -110,12 +116,12 @@ class Desk final : public flow::BookerEvents {
   /// How many flights had to be ended, because their permits were lost.
   std::size_t cut() const { return cut_; }
 
-  void arrive(int count = 1, std::string_view group = {}, int weight = 1) {
+  void arrive(int count = 1, std::string_view group = {}, int weight = 1, bool anonymous = false) {
     for (int i = 0; i < count; ++i) {
       groups_.emplace_back(group);
       tickets_.push_back({});
-      tickets_.back() =
-          heart_.arrive(loop_.now(), {.id = groups_.size() - 1, .weight = weight, .group = group}, commands_);
+      tickets_.back() = heart_.arrive(
+          loop_.now(), {.id = groups_.size() - 1, .weight = weight, .group = group, .anonymous = anonymous}, commands_);
       carry_out();
     }
   }

@@ -184,5 +184,34 @@ TEST(Pauses, and_limits_of_the_file_both_hold) {
   EXPECT_THAT(stage.limited_by(5, "dispatch"), ElementsAre("", "hold", "pacer", "pacer", "pacer"));
 }
 
+// One that says nothing of itself, and is refused, must not stop everybody for as long as the answer likes.
+TEST(Pauses, that_a_request_without_credentials_drew_hold_such_requests_alone) {
+  Limited stage("maxConcurrent: 1");
+  const std::string mine = "Authorization: Bearer of-mine\r\nPenstock-Max-Wait: 0s\r\n";
+  stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 2\r\n"));
+  stage.begin();
+  EXPECT_EQ(stage.fetch("/busy").status, 429);
+  stage.send_one("/anonymous/1");
+  stage.send_one("/anonymous/2");
+  EXPECT_EQ(stage.fetch("/mine", mine).status, 200) << "nobody waits behind those that are paused";
+  const Reply hasty = stage.fetch("/anonymous/hasty", "Penstock-Max-Wait: 500ms\r\n");
+  expect_limited(hasty, 503, "hold");
+  EXPECT_LE(retry_after(hasty), 2);
+  EXPECT_EQ(stage.fetch("/mine", mine).status, 200);
+  EXPECT_TRUE(within(2s, stage.start)) << "the pause is not over yet";
+  stage.expect_all_served();
+  stage.expect_arrivals(
+      2, [](int) { return 2s; }, "/anonymous");
+  EXPECT_THAT(stage.limited_by(5, "dispatch"), ElementsAre("", "", "", "hold", "hold"));
+}
+
+TEST(Pauses, that_a_request_with_credentials_drew_hold_everybody) {
+  Limited stage("maxConcurrent: 5");
+  stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 60\r\n"));
+  EXPECT_EQ(stage.fetch("/busy", "Cookie: session=1\r\n").status, 429);
+  expect_limited(stage.fetch("/next", "Penstock-Max-Wait: 1s\r\n"), 503, "hold");
+  expect_limited(stage.fetch("/next", "X-Api-Key: k\r\nPenstock-Max-Wait: 1s\r\n"), 503, "hold");
+}
+
 }  // namespace
 }  // namespace penstock::trial

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pause of those requests alone that bring no credentials. While it lasts they wait apart from their lane, so that
+// nobody waits behind them; then they go back to where they would stand. Looked at when one comes and when its lane
+// asks: what is booked already leaves.
+#include <algorithm>
+
+#include "flow/upstream.h"
+
+namespace penstock::flow {
+
+bool Upstream::must_wait_apart(Time now, const Newcomer& newcomer, const Lane& lane) const {
+  if (!newcomer.anonymous) return false;
+  return !lane.apart().empty() || booker_->anonymous_paused_until(newcomer.group) > now;
+}
+
+Ticket Upstream::wait_apart(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
+  lane.apart_until = std::max(lane.apart_until, booker_->anonymous_paused_until(newcomer.group));
+  const Time deadline = now + patience_of(newcomer);
+  const bool too_long = deadline <= now || lane.apart_until > deadline;
+  Ticket ticket;
+  if (queue_full() || too_long) {
+    turn_away(now, newcomer, queue_full() ? Refused::queue_full : Refused::wait_over, kHold, commands);
+  } else {
+    ticket = keep_waiting(now, newcomer, lane, deadline, Apart::now);
+  }
+  refresh(now, lane, commands);
+  settle(now, commands);
+  return ticket;
+}
+
+// False: there is no such pause. The lane may be gone afterwards.
+bool Upstream::set_apart(Time now, Lane& lane, Commands& commands) {
+  const Time until = booker_->anonymous_paused_until(lane.group());
+  if (until <= now) return false;
+  lane.set_apart(requests_);
+  lane.apart_until = std::max(lane.apart_until, until);
+  refuse_hopeless_apart(now, lane, commands);
+  refresh(now, lane, commands);
+  return true;
+}
+
+void Upstream::rejoin(Time now, Lane& lane, Commands& commands) {
+  lane.apart_until = std::max(lane.apart_until, booker_->anonymous_paused_until(lane.group()));
+  if (lane.apart_until > now) return refuse_hopeless_apart(now, lane, commands);
+  lane.rejoin(requests_, for_slots(now, lane));
+}
+
+void Upstream::refuse_hopeless_apart(Time now, Lane& lane, Commands& commands) {
+  std::uint32_t index = lane.apart().front();
+  for (std::size_t left = lane.apart().size(); left > 0; --left) {
+    const std::uint32_t next = requests_[index].next;
+    if (requests_[index].deadline < lane.apart_until) refuse(now, index, Refused::wait_over, kHold, commands);
+    index = next;
+  }
+}
+
+}  // namespace penstock::flow

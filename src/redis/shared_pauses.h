@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pauses that processes tell each other and no key keeps: whoever is asked for one by an upstream publishes it, and a
+// process that is not connected then learns of it by being refused itself. Groups are called by their hashes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "flow/group_hash.h"
+#include "flow/pauses.h"
+
+namespace penstock::redis {
+
+class BookingOffice;
+
+class SharedPauses {
+ public:
+  /// `upstream` names it in every process; messages begin with `what`, a word, and a blank.
+  SharedPauses(BookingOffice& office, std::string_view upstream, std::string_view what);
+
+  /// In force here at once, and told to all. Of an empty group: the whole upstream's.
+  void extend(flow::Time now, std::string_view group, flow::Time until);
+  /// "<what> <group's hash, or -> <microseconds>", from any process, this one too. Others are not heeded.
+  void message(flow::Time now, std::string_view words);
+
+  /// 0: never. May be past.
+  flow::Time of_upstream() const { return whole_; }
+  flow::Time of_group(std::string_view group) const;
+
+ private:
+  void remember(flow::Time now, std::string_view hash, flow::Time until);
+
+  BookingOffice& office_;
+  const std::string upstream_;
+  const std::string what_;
+  const flow::GroupHash hash_;
+  flow::Time whole_ = 0;
+  flow::Pauses groups_;  // by their hashes
+};
+
+}  // namespace penstock::redis
