@@ -63,10 +63,10 @@ bool BodyDecoder::take_chunks(std::string_view& bytes, std::string_view& piece) 
 
 bool BodyDecoder::take_trailer(std::string_view& bytes) {
   const auto line = lines_.next(bytes);
-  if (!line) {
-    return lines_.kept() <= kLongestTrailer ||
-           fail(Why::response_coding, "the upstream sent a line among chunks without end");
+  if ((line ? line->size() : lines_.kept()) > kLongestTrailer) {
+    return fail(Why::response_coding, "the upstream sent a line among chunks without end");
   }
+  if (!line) return true;
   if (reader_.on_line(*line) == ResponseHeadReader::Verdict::bad) return fail(reader_.why(), reader_.details());
   if (*line == "\r\n" || *line == "\n") phase_ = Phase::over;
   return true;

@@ -27,11 +27,11 @@ constexpr int hex_value(char c) {
 ChunkDecoder::State ChunkDecoder::next(std::string_view& bytes, std::string_view& piece, std::size_t longest_line) {
   piece = {};
   while (part_ < Part::last && !bytes.empty()) {
-    if (part_ == Part::data) {
+    if (part_ == Part::content) {
       piece = bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left_)));
       bytes.remove_prefix(piece.size());
       left_ -= piece.size();
-      if (left_ == 0) part_ = Part::data_end;
+      if (left_ == 0) part_ = Part::content_end;
       return State::piece;
     }
     if (in_line() && line_bytes_ >= longest_line) {
@@ -53,10 +53,10 @@ ChunkDecoder::Part ChunkDecoder::read(char c) {
     case Part::extension: return in_extension(c);
     case Part::quoted: return in_quotes(c);
     case Part::escaped: return is_field_value({&c, 1}) ? Part::quoted : fail(Fault::line_end);
-    case Part::line_feed: return c == '\n' ? begin_data() : fail(Fault::line_end);
-    case Part::data_end: return c == '\r' ? Part::data_line_feed : fail(Fault::length);
-    case Part::data_line_feed: line_bytes_ = 0; return c == '\n' ? Part::size : fail(Fault::length);
-    case Part::data:
+    case Part::line_feed: return c == '\n' ? begin_content() : fail(Fault::line_end);
+    case Part::content_end: return c == '\r' ? Part::content_line_feed : fail(Fault::length);
+    case Part::content_line_feed: line_bytes_ = 0; return c == '\n' ? Part::size : fail(Fault::length);
+    case Part::content:
     case Part::last:
     case Part::bad: break;
   }
@@ -91,9 +91,9 @@ ChunkDecoder::Part ChunkDecoder::in_quotes(char c) {
   return c == '"' ? Part::extension : Part::quoted;
 }
 
-ChunkDecoder::Part ChunkDecoder::begin_data() {
+ChunkDecoder::Part ChunkDecoder::begin_content() {
   digits_ = 0;
-  return left_ == 0 ? Part::last : Part::data;
+  return left_ == 0 ? Part::last : Part::content;
 }
 
 ChunkDecoder::Part ChunkDecoder::fail(Fault fault) {

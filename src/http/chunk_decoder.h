@@ -40,9 +40,9 @@ class ChunkDecoder {
     quoted,
     escaped,
     line_feed,
-    data,
-    data_end,
-    data_line_feed,
+    content,
+    content_end,
+    content_line_feed,
     last,
     bad,
   };
@@ -53,7 +53,7 @@ class ChunkDecoder {
   Part behind_size(char c);
   Part in_extension(char c);
   Part in_quotes(char c);
-  Part begin_data();
+  Part begin_content();
   Part fail(Fault fault);
 
   Part part_ = Part::size;

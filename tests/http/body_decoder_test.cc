@@ -136,6 +136,9 @@ TEST(BodyDecoder, keeps_no_line_without_end) {
   EXPECT_EQ(decode(kChunked, "1;" + many + "\r\nx", many.size() + 5, 1).why, Why::response_coding);
   EXPECT_EQ(decode(kChunked, "1\r\nx" + many, 100, 100).state, State::bad);
   EXPECT_EQ(decode(kChunked, "0\r\nX: " + many, 1000, 1000).state, State::bad);
+  for (const std::size_t each : {std::size_t{1000}, std::size_t{100'000}}) {
+    EXPECT_EQ(decode(kChunked, "0\r\nX: " + many + "\r\n\r\n", each, each).why, Why::response_coding) << "however cut";
+  }
 }
 
 TEST(BodyDecoder, takes_sizes_in_either_case) {

@@ -146,68 +146,72 @@ TEST(Location, beside_the_base_path_of_a_gateway_is_a_full_url) {
   }
 }
 
-/// What clients make of the right is below /@api, or at the upstream itself.
+/// What an upstream says, and what the client gets: what it makes of that is below /@api, or at the upstream itself.
+constexpr std::pair<const char*, const char*> kLinks[] = {
+    // Relative: resolved against the URL that was asked for, https://api.test/v1/x.
+    {"a", "/@api/a"},
+    {"./a?b#c", "/@api/a?b#c"},
+    {"@other/a", "/@api/@other/a"},
+    {"..", "https://api.test/v1/.."},
+    {"../@other/a", "https://api.test/v1/../@other/a"},
+    {"a/../../../@other/a", "https://api.test/v1/a/../../../@other/a"},
+    {"../v1/a", "/@api/a"},
+    {";a", "/@api/;a"},
+    // Dot segments, plain.
+    {"/v1/a/../b", "/@api/b"},
+    {"/v1/../@other/a", "https://api.test/v1/../@other/a"},
+    {"/v1/..", "https://api.test/v1/.."},
+    {"https://api.test/v1/a/./b/..", "/@api/a/"},
+    {"https://api.test/v1/../@other/a", "https://api.test/v1/../@other/a"},
+    {"https://api.test/x/../v1/a", "/@api/a"},
+    {"//api.test/v1/../../@other", "https://api.test/v1/../../@other"},
+    // And in the spellings that only some readers resolve.
+    {"/v1/%2e%2e/@other/a", "https://api.test/v1/%2e%2e/@other/a"},
+    {"/v1/%2E%2E%2f@other/a", "https://api.test/v1/%2E%2E%2f@other/a"},
+    {"/v1/..%2F@other/a", "https://api.test/v1/..%2F@other/a"},
+    {"/v1/..;/@other/a", "https://api.test/v1/..;/@other/a"},
+    {"/v1/..%5c@other/a", "https://api.test/v1/..%5c@other/a"},
+    {"/v1/..\\@other/a", "https://api.test/v1/..\\@other/a"},
+    {"/v1/%252e%252e/@other/a", "https://api.test/v1/%252e%252e/@other/a"},
+    {"..%2f@other", "https://api.test/v1/..%2f@other"},
+    {"\\..\\@other", "https://api.test/v1/\\..\\@other"},
+    {"https://api.test/v1/%2e%2e/@other/a", "https://api.test/v1/%2e%2e/@other/a"},
+    // A slash too many makes no host, nor a root.
+    {"/v1//@other", "/@api//@other"},
+    {"/v1//../@other", "/@api/@other"},
+    {"/\\@other", "https://api.test/\\@other"},
+    {"\\@other", "/@api/\\@other"},
+};
+constexpr std::pair<const char*, const char*> kLinksToTheProxy[] = {
+    // What clients differ in: a path of the proxy for some of them.
+    {"http:/@other/a", "(dropped)"},
+    {"http:@other/a", "(dropped)"},
+    {"HTTP:", "(dropped)"},
+    {"http:///@other/a", "(dropped)"},
+    {"http:\\\\api.test\\@other", "(dropped)"},
+    {"http://penstock:3128\\@other", "(dropped)"},
+    {"http://0x7f.1:3128/@other", "(dropped)"},
+    {"/\t/@other", "(dropped)"},
+    {"ht\ttp:/@other", "(dropped)"},
+    {"/v1/.\t./@other", "(dropped)"},
+    // The proxy itself, as this client calls it.
+    {"http://penstock:3128/@other/a", "(dropped)"},
+    {"http://u:p@PENSTOCK.:3128/@other/a", "(dropped)"},
+    {"http://penstock:3128/@api/../@other", "(dropped)"},
+    {"http://penstock:3128", "(dropped)"},
+    {"http://penstock:3128/@api/a", "http://penstock:3128/@api/a"},
+    {"http://penstock:3129/@other/a", "http://penstock:3129/@other/a"},
+    {"https://penstock:3128/@other/a", "https://penstock:3128/@other/a"},
+};
+
 TEST(Location, of_a_gateway_never_leads_into_another) {
-  const std::pair<const char*, const char*> kForms[] = {
-      // Relative: resolved against the URL that was asked for, https://api.test/v1/x.
-      {"a", "/@api/a"},
-      {"./a?b#c", "/@api/a?b#c"},
-      {"@other/a", "/@api/@other/a"},
-      {"..", "https://api.test/v1/.."},
-      {"../@other/a", "https://api.test/v1/../@other/a"},
-      {"a/../../../@other/a", "https://api.test/v1/a/../../../@other/a"},
-      {"../v1/a", "/@api/a"},
-      {";a", "/@api/;a"},
-      // Dot segments, plain.
-      {"/v1/a/../b", "/@api/b"},
-      {"/v1/../@other/a", "https://api.test/v1/../@other/a"},
-      {"/v1/..", "https://api.test/v1/.."},
-      {"https://api.test/v1/a/./b/..", "/@api/a/"},
-      {"https://api.test/v1/../@other/a", "https://api.test/v1/../@other/a"},
-      {"https://api.test/x/../v1/a", "/@api/a"},
-      {"//api.test/v1/../../@other", "https://api.test/v1/../../@other"},
-      // And in the spellings that only some readers resolve.
-      {"/v1/%2e%2e/@other/a", "https://api.test/v1/%2e%2e/@other/a"},
-      {"/v1/%2E%2E%2f@other/a", "https://api.test/v1/%2E%2E%2f@other/a"},
-      {"/v1/..%2F@other/a", "https://api.test/v1/..%2F@other/a"},
-      {"/v1/..;/@other/a", "https://api.test/v1/..;/@other/a"},
-      {"/v1/..%5c@other/a", "https://api.test/v1/..%5c@other/a"},
-      {"/v1/..\\@other/a", "https://api.test/v1/..\\@other/a"},
-      {"/v1/%252e%252e/@other/a", "https://api.test/v1/%252e%252e/@other/a"},
-      {"..%2f@other", "https://api.test/v1/..%2f@other"},
-      {"\\..\\@other", "https://api.test/v1/\\..\\@other"},
-      {"https://api.test/v1/%2e%2e/@other/a", "https://api.test/v1/%2e%2e/@other/a"},
-      // A slash too many makes no host, nor a root.
-      {"/v1//@other", "/@api//@other"},
-      {"/v1//../@other", "/@api/@other"},
-      {"/\\@other", "https://api.test/\\@other"},
-      {"\\@other", "/@api/\\@other"},
-      // What clients differ in: a path of the proxy for some of them.
-      {"http:/@other/a", "(dropped)"},
-      {"http:@other/a", "(dropped)"},
-      {"HTTP:", "(dropped)"},
-      {"http:///@other/a", "(dropped)"},
-      {"http:\\\\api.test\\@other", "(dropped)"},
-      {"http://penstock:3128\\@other", "(dropped)"},
-      {"http://0x7f.1:3128/@other", "(dropped)"},
-      {"/\t/@other", "(dropped)"},
-      {"ht\ttp:/@other", "(dropped)"},
-      {"/v1/.\t./@other", "(dropped)"},
-      // The proxy itself, as this client calls it.
-      {"http://penstock:3128/@other/a", "(dropped)"},
-      {"http://u:p@PENSTOCK.:3128/@other/a", "(dropped)"},
-      {"http://penstock:3128/@api/../@other", "(dropped)"},
-      {"http://penstock:3128", "(dropped)"},
-      {"http://penstock:3128/@api/a", "http://penstock:3128/@api/a"},
-      {"http://penstock:3129/@other/a", "http://penstock:3129/@other/a"},
-      {"https://penstock:3128/@other/a", "https://penstock:3128/@other/a"},
-  };
   Target target = behind(kVersioned);
   target.gateway_host = "penstock:3128";
-  for (const auto& [said, comes] : kForms) {
+  for (const auto& [said, comes] : kLinks) {
     EXPECT_EQ(location(target, said), comes) << said;
     EXPECT_EQ(client_gets(target, "Content-Location", said), comes) << said;
   }
+  for (const auto& [said, comes] : kLinksToTheProxy) EXPECT_EQ(location(target, said), comes) << said;
   Target root = *behind_gateway(kVersioned, "");
   EXPECT_EQ(location(root, "@other/a"), "https://api.test/@other/a") << "beside the base path";
   EXPECT_EQ(location(root, "v1/a"), "/@api/a");

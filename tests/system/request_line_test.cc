@@ -58,7 +58,7 @@ TEST(RequestLine, reads_a_later_http_1_as_1_1) {
     Client client(stage.daemon.port());
     for (int i = 0; i < 2; ++i) {
       client.send("GET " + stage.url("/x") + " " + version + "\r\nHost: " + stage.origin.host() + "\r\n\r\n");
-      EXPECT_EQ(client.reply().body, "hello") << "and the connection stays";
+      ASSERT_EQ(client.reply().body, "hello") << "and the connection stays";
     }
     EXPECT_TRUE(stage.origin.seen().back().head.starts_with("GET /x HTTP/1.1\r\n"));
   }

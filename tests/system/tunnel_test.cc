@@ -116,7 +116,7 @@ TEST(Tunnel, may_be_asked_for_with_a_length_of_nothing) {
   for (const char* length : {"0", "00"}) {
     Near client(Socket::connect(stage.daemon.port()));
     client.send("CONNECT " + stage.far.host() + " HTTP/1.1\r\nHost: a\r\ncontent-length: " + length + "\r\n\r\nx");
-    EXPECT_EQ(client.reply().status, 200);
+    ASSERT_EQ(client.reply().status, 200);
     Near upstream(stage.far.accept());
     EXPECT_EQ(upstream.take(1), "x");
   }
