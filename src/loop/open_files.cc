@@ -15,4 +15,10 @@ int most_open_files() {
   return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<int>::max()));
 }
 
+int ceiling_of_dials() {
+  constexpr int kKept = 16;
+  const int all = most_open_files();
+  return all - std::min(kKept, all / 8);
+}
+
 }  // namespace penstock::loop

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "loop/leavers.h"
+#include "loop/open_files.h"
 #include "loop/socket_address.h"
 #include "loop/timer.h"
 #include "loop/unsent.h"
@@ -85,13 +86,16 @@ std::unique_ptr<Stream> TcpStream::adopt(Loop& loop, int fd) {
 }
 
 std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
+  sockaddr_storage address{};
+  int error = socket_address_of(there, address);
   auto* socket = new Socket;
-  uv_tcp_init(loop.uv(), &socket->tcp);
+  if (error == 0) error = uv_tcp_init_ex(loop.uv(), &socket->tcp, address.ss_family);
+  if (error != 0) uv_tcp_init(loop.uv(), &socket->tcp);  // of the one that failed libuv has forgotten all
   socket->tcp.data = socket;
+  if (error == 0 && socket->descriptor() >= ceiling_of_dials()) error = UV_EMFILE;
   std::unique_ptr<TcpStream> stream(new TcpStream(loop, socket));
   stream->listen_to(events);
-  sockaddr_storage address{};
-  stream->dial_error_ = socket_address_of(there, address);
+  stream->dial_error_ = error;
   const auto done = [](uv_connect_t* connecting, int status) {
     auto* dialled = static_cast<Socket*>(connecting->handle->data)->stream;
     if (!dialled) return;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "loop/open_files.h"
 #include "loop/unsent.h"
 #include "tls/authorities.h"
 #include "tls/wording.h"
@@ -311,8 +312,10 @@ curl_socket_t Easy::dial(const curl_sockaddr& to) {
   }
   dialled = true;
   const curl_socket_t fd = socket(to.family, to.socktype | SOCK_CLOEXEC, to.protocol);
-  no_descriptors = fd < 0 && (errno == EMFILE || errno == ENFILE);
-  if (fd >= 0) loop::keep_unsent_little(fd);
+  no_descriptors = fd < 0 ? errno == EMFILE || errno == ENFILE : fd >= loop::ceiling_of_dials();
+  if (fd >= 0 && no_descriptors) ::close(fd);
+  if (fd < 0 || no_descriptors) return CURL_SOCKET_BAD;
+  loop::keep_unsent_little(fd);
   return fd;
 }
 

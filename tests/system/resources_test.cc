@@ -123,6 +123,32 @@ TEST(Descriptors, kept_for_upstreams_and_the_admin_port_are_not_eaten_by_clients
   stage.origin.release_all();
 }
 
+// Each tunnel takes a descriptor of those that are kept for upstreams, too.
+TEST(Descriptors, kept_for_the_admin_port_are_not_eaten_by_tunnels_or_upgrades_or_transfers) {
+  constexpr std::size_t kClients = 150;
+  FarEnd far;
+  const std::string upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n", there = "http://" + far.host() + "/";
+  for (const std::string& ask :
+       {"CONNECT " + far.host() + " HTTP/1.1\r\nHost: " + far.host() + "\r\n\r\n", get(there, upgrade), get(there)}) {
+    Daemon daemon(with_files(200, kManyAtOnce + "access: { connectPorts: [" + std::to_string(far.port()) + "] }\n"));
+    std::deque<Client> clients;
+    while (clients.size() < kClients) clients.emplace_back(daemon.port());
+    ASSERT_TRUE(await_pause(daemon)) << "before any of them asks";
+    for (auto& client : clients) client.send(ask);
+    const auto refused = daemon.await_events(1, "error");
+    ASSERT_FALSE(refused.empty()) << ask;
+    EXPECT_EQ(refused[0].at("error"), "destination_unavailable");
+    std::deque<Client> visitors;  // each with a connection of its own, which it keeps
+    for (int i = 0; i < 8; ++i) {
+      for (const auto* page : {"/healthz", "/metrics"}) {
+        Client& visitor = visitors.emplace_back(daemon.admin_port());
+        visitor.send("GET " + std::string(page) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+        EXPECT_EQ(visitor.reply().status, 200) << page << ", beside " << ask;
+      }
+    }
+  }
+}
+
 // Each entry with TLS settings of its own has its own pool.
 TEST(Descriptors, are_left_by_the_idle_connections_of_one_pool_to_another) {
   constexpr std::size_t kHosts = 80;
