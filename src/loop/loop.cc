@@ -92,8 +92,13 @@ Loop::Loop() : inside_(std::make_unique<Inside>()) {
   uv_async_init(&in.uv, &in.wake, [](uv_async_t* wake) { static_cast<Inside*>(wake->data)->run_posted(); });
   uv_prepare_init(&in.uv, &in.turn_end);
   uv_tcp_init(&in.uv, &in.first_stream);
-  in.wake.data = in.turn_end.data = &in;
-  uv_prepare_start(&in.turn_end, [](uv_prepare_t* end) { static_cast<Inside*>(end->data)->end_turn(); });
+  in.wake.data = &in;
+  in.turn_end.data = this;
+  uv_prepare_start(&in.turn_end, [](uv_prepare_t* end) {
+    auto& loop = *static_cast<Loop*>(end->data);
+    loop.inside_->end_turn();
+    loop.dear_time_ = 0;
+  });
   in.timers = std::make_unique<TimerQueue>(&in.uv);
   in.leavers = std::make_unique<Leavers>(&in.uv);
 }

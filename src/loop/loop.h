@@ -66,8 +66,10 @@ class Loop {
 
  private:
   friend class TurnEnd;
+  friend class DearWork;
   struct Inside;
   std::unique_ptr<Inside> inside_;
+  std::int64_t dear_time_ = 0;  // of this turn
 };
 
 }  // namespace penstock::loop

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "loop/dear_work.h"
 #include "tls/bounds.h"
 #include "tls/wording.h"
 
@@ -126,11 +127,14 @@ bool Stream::is_no_handshake(std::size_t taken) {
 }
 
 void Stream::shake_hands() {
-  ERR_clear_error();
+  if (!loop::DearWork::may_begin(loop_)) {
+    keep_unread();
+    return take_breath();
+  }
   inner_->read_on();
   const std::size_t offered = offered_.size();
-  const int done = SSL_do_handshake(ssl_.get());
-  const int error = SSL_get_error(ssl_.get(), done);
+  int error = SSL_ERROR_NONE;
+  const int done = handshake_step(error);
   const bool endless = is_no_handshake(offered - offered_.size());
   deliver();
   keep_unread();
@@ -144,6 +148,14 @@ void Stream::shake_hands() {
   more_ = true;
   turn_end_.ask();
   events_->on_connected();
+}
+
+int Stream::handshake_step(int& error) {
+  const loop::DearWork work(loop_);
+  ERR_clear_error();
+  const int done = SSL_do_handshake(ssl_.get());
+  error = SSL_get_error(ssl_.get(), done);
+  return done;
 }
 
 /// Says one thing only, for that may be the end of this stream; what else there is comes at the turn's end.
@@ -188,6 +200,10 @@ void Stream::take_breath() {
 }
 
 void Stream::breathe() {
+  if (!connected_) {
+    offered_ = unread_;
+    return shake_hands();
+  }
   if (!reading_) return;
   inner_->read_on();
   end_turn();

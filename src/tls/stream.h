@@ -57,6 +57,7 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   void end_with_reset() override;
 
   void shake_hands();
+  int handshake_step(int& error);
   bool is_no_handshake(std::size_t taken);
   void read();
   std::size_t decrypt(std::span<char> room, int& error);
@@ -78,7 +79,7 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   Ssl ssl_;
   std::unique_ptr<loop::Stream> inner_;
   loop::TurnEnd turn_end_;
-  loop::Timer breath_;        // of the loop, while the peer says much that carries nothing
+  loop::Timer breath_;        // of the loop, while the peer has had its part of this turn
   std::string_view offered_;  // encrypted, to be taken by OpenSSL in this call
   std::string unread_;        // what it has not taken
   std::string sealed_;        // encrypted by OpenSSL in this call

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "loop/dear_work.h"
 #include "loop/timer.h"
 #include "loop/turn_end.h"
 #include "transfer/broom.h"
@@ -71,6 +72,7 @@ struct Multi::Inside {
   void let_rest(Easy& easy);
   void note(Socket& socket);
   void ready(Socket& socket, int status, int events);
+  bool shakes_hands(Socket& socket) const;
   void end_rest(Socket& socket);
   void tell_kernel();
   int close_socket(curl_socket_t fd);
@@ -330,7 +332,17 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
   // Of an error libcurl is told nothing but that it may try: there may be an answer to read before it, and an error
   // flag on one of several addresses tried at once would be taken for the end of them all.
   const int happened = status < 0 ? socket.wanted : events;
-  act(socket.fd, ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0));
+  const int told = ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0);
+  if (!shakes_hands(socket)) return act(socket.fd, told);
+  if (!loop::DearWork::may_begin(loop) && status >= 0) return;  // it is still ready in the next turn
+  const loop::DearWork work(loop);
+  act(socket.fd, told);
+}
+
+bool Multi::Inside::shakes_hands(Socket& socket) const {
+  if (!socket.fresh) return false;
+  const auto dials_it = [&](const Easy* easy) { return easy->dialling == socket.fd && easy->dials && easy->secure; };
+  return socket.fresh = std::ranges::any_of(diallers, dials_it);
 }
 
 /// The upstream has left a connection that nobody uses, or says what nobody asked for and nobody shall hear: libcurl

@@ -32,6 +32,7 @@ struct Socket {
   int port = 0, local_port = 0;
   int wanted = 0;
   int told = 0;
+  bool fresh = true;  // it may still be in its handshake
   bool noted = false;
   bool connected = false;
   bool resting = false;                      // kept for the next request

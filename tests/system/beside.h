@@ -3,6 +3,7 @@
 // program's memory, loop and health meanwhile.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -12,23 +13,24 @@
 
 namespace penstock::trial {
 
-/// Hostile peers come in two crowds, the second on top of the first: beside few of them nobody waits, and each of many
-/// costs a MiB at most.
+/// Hostile peers come in two crowds, the second on top of the first.
 inline constexpr int kFew = 4, kMany = 50;
+
+/// A peer none of whose bytes has been taken for so long has come to rest.
+inline constexpr std::chrono::milliseconds kStuck{150};
 
 class Beside {
  public:
   /// Before they come. `origin` answers plain requests at once.
   Beside(const Daemon& daemon, const Origin& origin);
 
-  /// Asks one request after the other until `done`. Beside a few `peers` none takes 50 ms more than this machine was
-  /// late, or let the two wait for a processor, and the loop keeps its turns below that; many who come at the same
-  /// moment may hold it for as long as expect_no_stall() has. Beside any number the program does not grow by more than
-  /// a MiB for each, and it is healthy.
+  /// Asks one request after the other until `done`. None takes 50 ms more than this machine was late, or let the two
+  /// wait for a processor, and the loop keeps its turns below that. The program does not grow by more than a MiB for
+  /// each of the `peers`, and it is healthy.
   void ask_until(int peers, const std::function<bool()>& done);
 
  private:
-  void ask(bool soon);
+  void ask();
 
   const Daemon& daemon_;
   const LoopWatch loop_;

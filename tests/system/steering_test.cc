@@ -37,7 +37,7 @@ TEST(Weight, beyond_the_most_is_400_and_delays_nobody) {
 }
 
 TEST(Weight, that_keeps_a_pacer_busy_for_longer_than_anybody_may_wait_is_400) {
-  Steered stage("maxWeight: 1000000, rate: 15/s, queue: { maxWait: 2s }");
+  Steered stage("maxWeight: 1000000, rate: 60/s, queue: { maxWait: 500ms }");
   EXPECT_THAT(stage.ask("Penstock-Weight: 31\r\n").field("proxy-status"), HasSubstr("within queue.maxWait"));
   EXPECT_EQ(stage.ask("Penstock-Weight: 30\r\n").status, 200);
   EXPECT_EQ(stage.daemon.await_events(1, "complete").at(0)["weight"], 30);
