@@ -11,6 +11,10 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kHeadLines = 1000;
+constexpr std::size_t kSmall = 1024;     // a chunk that is gathered with others
+constexpr std::size_t kFewChunks = 256;  // of whatever size, in one read
+constexpr std::size_t kCrumb = 16;       // bytes of a chunk with its size and line ends
+constexpr std::int64_t kRest = 20'000;   // microseconds
 }  // namespace
 
 Answering::Answering(const Services& services, Dispatcher& dispatcher, Exchange& exchange)
@@ -42,14 +46,18 @@ void Answering::pass_body(std::string_view bytes) {
   exchange_.requester.answer_body(bytes);
 }
 
-/// Small chunks are passed on as one: each takes more to pass on than to copy.
+/// Small chunks are passed on as one: each takes more to pass on than to copy. A read that brings nothing but crumbs
+/// takes ten times as long as another to take apart: its upstream rests behind it, or fifty of them would hold up
+/// everybody.
 http::BodyDecoder::State Answering::pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes) {
   using State = http::BodyDecoder::State;
-  constexpr std::size_t kSmall = 1024;
+  const std::size_t size = bytes.size();
+  std::size_t chunks = 0;
   std::string gathered;
   std::string_view piece;
   State state;
   while ((state = decoder.next(bytes, piece)) == State::piece) {
+    ++chunks;
     if (piece.size() < kSmall) {
       gathered.append(piece);
       continue;
@@ -59,6 +67,7 @@ http::BodyDecoder::State Answering::pass_encoded(http::BodyDecoder& decoder, std
     pass_body(piece);
   }
   if (!gathered.empty()) pass_body(gathered);
+  if (chunks > kFewChunks && chunks * kCrumb > size) rests_until_ = services_.loop.now() + kRest;
   return state;
 }
 

@@ -35,6 +35,8 @@ class Answering {
   void pass_body(std::string_view bytes);
   /// The same of bytes as they stand on the wire; what follows a whole body is left in `bytes`.
   http::BodyDecoder::State pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes);
+  /// Until when nothing more is to be read for pass_encoded(), on the loop's clock.
+  std::int64_t rests_until() const { return rests_until_; }
   /// A 101 counts as the final head: what comes behind it is no answer.
   void note_switch() { answered_ = true; }
 
@@ -64,6 +66,7 @@ class Answering {
   std::optional<std::int64_t> first_byte_;  // from take-off, in microseconds
   std::uint64_t bytes_ = 0;
   std::size_t untaken_ = 0;  // by the client, when last looked at
+  std::int64_t rests_until_ = 0;
   bool begun_ = false;
   bool answered_ = false;
   bool waiting_ = false;

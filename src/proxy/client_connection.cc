@@ -12,6 +12,7 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kReadAhead = 16 * 1024;
+constexpr std::size_t kPiecesATurn = 1024;  // of a body: chunks of a byte each take as long as others of a kilobyte
 
 /// Whether what comes behind it can only be the next request.
 bool may_be_passed(const http::RequestHead& head) {
@@ -29,6 +30,7 @@ ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, con
       parser_(services.config.caps, *this),
       writer_({}),
       going_on_(services.loop, [this] { go_on(); }),
+      breath_(services.loop, [this] { going_on_.ask(); }),
       patience_(services.loop, [this] { out_of_patience(); }),
       from_(from),
       welcome_(services.verdict.client(from)) {
@@ -57,6 +59,7 @@ void ClientConnection::on_gone() {
 
 void ClientConnection::parse(std::string_view bytes) {
   if (failed_) return;
+  pieces_ = 0;
   while (!bytes.empty() && may_parse()) {
     const auto progress = parser_.consume(bytes);
     bytes.remove_prefix(progress.consumed);
@@ -79,7 +82,7 @@ bool ClientConnection::wants_bytes() const {
 }
 
 bool ClientConnection::may_parse() const {
-  if (failed_ || closing_ || connecting_ || upgrading_) return false;
+  if (failed_ || closing_ || connecting_ || upgrading_ || breath_.running()) return false;
   if (serving_ && !body_whole_) return exchange_ && dispatcher_.wants_body(*exchange_);
   if (serving_ && !answering_.keep_alive) return false;
   if (!serving_ && ahead_.empty()) return has_room();
@@ -173,7 +176,8 @@ void ClientConnection::on_body(std::string_view bytes) {
   patience_.moved();
   exchange_->body.append(bytes);
   dispatcher_.body_came(*exchange_);
-  if (!dispatcher_.wants_body(*exchange_)) parser_.pause();
+  if (++pieces_ == kPiecesATurn) breath_.start(services_.loop.now());
+  if (breath_.running() || !dispatcher_.wants_body(*exchange_)) parser_.pause();
 }
 
 void ClientConnection::on_complete(http::Fields&& trailers) {
@@ -368,6 +372,7 @@ void ClientConnection::leave() {
   at_gate_.reset();
   opened_.reset();
   going_on_.cancel();
+  breath_.stop();
   clients_.remove(*this);
 }
 

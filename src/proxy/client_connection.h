@@ -143,6 +143,8 @@ class ClientConnection final : private loop::StreamEvents,
   http::AnswerTo answering_;
   OwnConnections own_connections_;
   loop::TurnEnd going_on_;
+  loop::Timer breath_;      // of the loop, while there is more to parse than one turn should have
+  std::size_t pieces_ = 0;  // of a body, since parsing began in this turn
   ClientPatience patience_;
   std::size_t untaken_ = 0;               // of our answers, when patience was over last
   std::string unread_;                    // bytes that the parser may not have yet

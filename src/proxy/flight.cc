@@ -191,8 +191,8 @@ Flight::Taken Flight::on_body(std::string_view bytes) {
     return Taken::none;
   }
   moved_ = services_.loop.now();
-  if (this_turn_ + bytes.size() > kMostATurn) {
-    breath_.start(moved_);  // in the next turn
+  if (this_turn_ + bytes.size() > kMostATurn || moved_ < answer_.rests_until()) {
+    breath_.start(std::max(moved_, answer_.rests_until()));  // in the next turn
     return Taken::none;
   }
   this_turn_ += bytes.size();

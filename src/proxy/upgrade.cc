@@ -21,7 +21,8 @@ Upgrade::Upgrade(const Services& services, Dispatcher& dispatcher, Exchange& exc
       dialling_(services, exchange, *this, &identities),
       passage_(services, dispatcher, exchange, all, Passage::After::upgrade),
       answer_(services, dispatcher, exchange),
-      timer_(services.loop, [this] { on_time(); }) {
+      timer_(services.loop, [this] { on_time(); }),
+      rest_(services.loop, [this] { upstream_->read_on(); }) {
   answer_.reader().let_switch();
 }
 
@@ -71,12 +72,15 @@ void Upgrade::read_head(std::string_view bytes) {
   wait_for_room();
 }
 
-/// What one read brought is passed on whole; whether there is room is asked before the next.
+/// What one read brought is passed on whole; whether there is room, and it is time, is asked before the next.
 void Upgrade::wait_for_room() {
-  if (exchange_.requester.has_room()) return;
-  answer_.wait_for_client();
-  moved_ = services_.loop.now();
+  const auto now = services_.loop.now();
+  const bool has_room = exchange_.requester.has_room();
+  if (has_room && now >= answer_.rests_until()) return;
   upstream_->read_off();
+  if (has_room) return rest_.start(answer_.rests_until());
+  answer_.wait_for_client();
+  moved_ = now;
 }
 
 void Upgrade::switch_protocols(std::string_view behind) {
@@ -114,7 +118,7 @@ void Upgrade::read_body(std::string_view bytes) {
 void Upgrade::resume() {
   if (!answer_.resume()) return;
   moved_ = sent_ = services_.loop.now();  // where there is no answer yet, it could not be heard meanwhile
-  upstream_->read_on();
+  services_.loop.now() < answer_.rests_until() ? rest_.start(answer_.rests_until()) : upstream_->read_on();
 }
 
 void Upgrade::on_end() { decoder_ && decoder_->ends_with_connection() ? answer_.complete() : broken(); }

@@ -73,6 +73,7 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
   Answering answer_;
   std::optional<http::BodyDecoder> decoder_;
   loop::Timer timer_;
+  loop::Timer rest_;  // of the upstream
   std::int64_t sent_ = 0;
   std::int64_t moved_ = 0;  // when a byte of the body last did
 };
