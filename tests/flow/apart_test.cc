@@ -76,7 +76,7 @@ TEST_F(Apartness, is_longer_where_another_refusal_comes_meanwhile_and_never_shor
   EXPECT_THAT(advance_to(kSecond), IsEmpty());
   EXPECT_THAT(yard_->refused, ElementsAre(2)) << "its wait is sure to be over before";
   EXPECT_EQ(yard_->refusals.at(2).limited_by, kHold);
-  EXPECT_EQ(yard_->refusals.at(2).retry_after, 1);
+  EXPECT_EQ(yard_->refusals.at(2).retry_after, kSecond);
   EXPECT_THAT(advance_to(2 * kSecond), ElementsAre(1));
 }
 
@@ -87,7 +87,7 @@ TEST_F(Apartness, refuses_at_once_whose_patience_is_shorter_and_says_when_to_com
   EXPECT_THAT(yard_->refused, ElementsAre(1));
   EXPECT_EQ(yard_->refusals.at(1).why, Refused::wait_over);
   EXPECT_EQ(yard_->refusals.at(1).limited_by, kHold);
-  EXPECT_EQ(yard_->refusals.at(1).retry_after, 5);
+  EXPECT_EQ(yard_->refusals.at(1).retry_after, 5 * kSecond);
   EXPECT_TRUE(yard_->upstream.idle());
 }
 

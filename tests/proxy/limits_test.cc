@@ -363,7 +363,7 @@ TEST_F(PauseTest, is_of_requests_without_credentials_alone_where_one_of_these_dr
   get_in_haste(hasty, "1s");
   ASSERT_EQ(hasty.refusals.size(), 1u);
   EXPECT_THAT(hasty.refusals[0].details, HasSubstr("queue wait over (limited by hold)"));
-  EXPECT_EQ(hasty.refusals[0].retry_after, 7s);
+  EXPECT_EQ(http::retry_after_seconds(hasty.refusals[0].retry_after.value()), "7");
   EXPECT_EQ(after("/fine").size(), 0u) << "one that has some passes";
   Snapshot snapshot;
   dispatcher_->snapshot(snapshot);
