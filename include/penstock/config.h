@@ -3,6 +3,7 @@
 // Fill a `Config` by hand, or read one from YAML with `read_config` or `load_config`. Plain values, no threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -98,6 +99,9 @@ struct TimeoutConfig {
   Duration body = 30s;        ///< while the client's body is awaited: without a byte of it, pending or in flight
   Duration tunnel_idle =
       10min;  ///< of a tunnel: without a byte in either direction; idle and first_byte are not for it
+  /// A tunnel rests when the last byte came from the upstream, so long ago: others get its slot until the client speaks
+  /// again. Zero: it holds its slot until it ends.
+  Duration tunnel_rest = 500ms;
   bool operator==(const TimeoutConfig&) const = default;
 };
 
@@ -142,6 +146,7 @@ struct TlsConfig {
 /// What one upstream is held to. What stands below `https` cannot be set in `defaults` of a file.
 struct UpstreamSettings {
   int max_concurrent = 64;  ///< in flight from this process, at least 1
+  int max_tunnels = 0;      ///< open from this process, whether they rest or not; 0: see tunnels_of()
   int max_weight = 1000;    ///< the most that one request may cost (400), 1 to 1 000 000
   QueueConfig queue;
   TimeoutConfig timeouts;
@@ -153,6 +158,11 @@ struct UpstreamSettings {
   Duration max_pause = 5min;  ///< no pause that an answer asks for is longer
   bool operator==(const UpstreamSettings&) const = default;
 };
+
+/// How many tunnels may be open: as many as it says, or else 16 × max_concurrent and at least 64.
+inline int tunnels_of(const UpstreamSettings& settings) {
+  return settings.max_tunnels > 0 ? settings.max_tunnels : std::max(64, 16 * settings.max_concurrent);
+}
 
 /// One pattern of `match`: `host`, `host:port`, `*.suffix`, `host/path-prefix`.
 struct Match {

@@ -41,6 +41,9 @@ struct UpstreamSnapshot {
   std::size_t pending = 0;
   std::size_t in_flight = 0;
   int max_concurrent = 0;
+  std::size_t busy_tunnels = 0;     ///< of those in flight; a request that asks for another protocol may become one
+  std::size_t resting_tunnels = 0;  ///< open without a slot
+  int max_tunnels = 0;
   Duration oldest_wait{0};  ///< of the requests pending now
   std::size_t holds = 0;    ///< pauses it asked for that are not over: its own, and one for each group
   Totals totals;

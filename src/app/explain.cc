@@ -106,8 +106,9 @@ void print_group(const UpstreamSettings& settings, const http::Target& target) {
 }
 
 void print_timeouts(const TimeoutConfig& timeouts, bool tunnel) {
-  const auto while_moving = tunnel ? "tunnelIdle " + in_words(timeouts.tunnel_idle)
-                                   : "firstByte " + in_words(timeouts.first_byte) + ", idle " + in_words(timeouts.idle);
+  const auto while_moving =
+      tunnel ? "tunnelRest " + in_words(timeouts.tunnel_rest) + ", tunnelIdle " + in_words(timeouts.tunnel_idle)
+             : "firstByte " + in_words(timeouts.first_byte) + ", idle " + in_words(timeouts.idle);
   line("timeouts",
        "connect " + in_words(timeouts.connect) + ", " + while_moving + ", total " + in_words(timeouts.total));
 }
@@ -121,6 +122,7 @@ std::string pauses_of(const UpstreamSettings& settings, bool tunnel) {
 void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis, bool tunnel) {
   const auto& queue = settings.queue;
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
+  if (tunnel) line("", "maxTunnels " + std::to_string(tunnels_of(settings)) + " open; those that rest hold no slot");
   for (const auto& limit : settings.limits) line("", in_words(limit, redis.has_value()));
   if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
   line("pauses", pauses_of(settings, tunnel));

@@ -26,13 +26,16 @@ std::size_t allow_open_files() {
 }
 
 std::optional<std::string> too_few_files(const Config& config, std::size_t allowed) {
-  std::size_t upstreams = static_cast<std::size_t>(config.unmatched.max_concurrent);
-  for (const auto& upstream : config.upstreams) upstreams += static_cast<std::size_t>(upstream.settings.max_concurrent);
+  const auto most = [](const UpstreamSettings& settings) {
+    return static_cast<std::size_t>(std::max(settings.max_concurrent, tunnels_of(settings)));
+  };
+  std::size_t upstreams = most(config.unmatched);
+  for (const auto& upstream : config.upstreams) upstreams += most(upstream.settings);
   const std::size_t wanted = config.caps.connections + upstreams + kOfOurOwn;
   if (allowed == 0 || wanted <= allowed) return std::nullopt;
   return "at most " + std::to_string(allowed) + " files may be open (ulimit -Hn): caps.connections (" +
-         std::to_string(config.caps.connections) + ") and maxConcurrent of the upstreams (" +
-         std::to_string(upstreams) + ") may need " + std::to_string(wanted) + "; clients will wait to be let in";
+         std::to_string(config.caps.connections) + ") and maxTunnels of the upstreams (" + std::to_string(upstreams) +
+         ") may need " + std::to_string(wanted) + "; clients will wait to be let in";
 }
 
 void end_when_out_of_memory() {

@@ -20,10 +20,13 @@ constexpr Key<LogConfig> kLog[] = {value<&LogConfig::level>("level"), value<&Log
 constexpr Key<DnsConfig> kDns[] = {value<&DnsConfig::servers>("servers"), value<&DnsConfig::timeout>("timeout")};
 constexpr Key<QueueConfig> kQueue[] = {value<&QueueConfig::max_pending>("maxPending"),
                                        value<&QueueConfig::max_wait>("maxWait")};
-constexpr Key<TimeoutConfig> kTimeouts[] = {
-    value<&TimeoutConfig::connect>("connect"), value<&TimeoutConfig::first_byte>("firstByte"),
-    value<&TimeoutConfig::idle>("idle"),       value<&TimeoutConfig::total>("total"),
-    value<&TimeoutConfig::body>("body"),       value<&TimeoutConfig::tunnel_idle>("tunnelIdle")};
+constexpr Key<TimeoutConfig> kTimeouts[] = {value<&TimeoutConfig::connect>("connect"),
+                                            value<&TimeoutConfig::first_byte>("firstByte"),
+                                            value<&TimeoutConfig::idle>("idle"),
+                                            value<&TimeoutConfig::total>("total"),
+                                            value<&TimeoutConfig::body>("body"),
+                                            value<&TimeoutConfig::tunnel_idle>("tunnelIdle"),
+                                            value<&TimeoutConfig::tunnel_rest>("tunnelRest")};
 constexpr Key<ConnectionConfig> kConnection[] = {value<&ConnectionConfig::header>("header"),
                                                  value<&ConnectionConfig::keep_alive>("keepAlive")};
 
@@ -46,6 +49,7 @@ void read_timeouts(Reading& reading, const Spot& spot, UpstreamSettings& into) {
 void list_timeouts(const std::string& path, std::vector<std::string>& into) { list_keys(kTimeouts, path, into); }
 
 constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_concurrent>("maxConcurrent"),
+                                               value<&UpstreamSettings::max_tunnels>("maxTunnels"),
                                                value<&UpstreamSettings::max_weight>("maxWeight"),
                                                section<&UpstreamSettings::queue, kQueue>("queue"),
                                                {"timeouts", read_timeouts, list_timeouts},

@@ -134,6 +134,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   Issues issues;
   const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
   check_count(issues, path + ".maxConcurrent", settings.max_concurrent, 1, 100'000);
+  check_count(issues, path + ".maxTunnels", settings.max_tunnels, 0, 100'000);
   check_count(issues, path + ".maxWeight", settings.max_weight, 1, 1'000'000);
   check_count(issues, path + ".queue.maxPending", static_cast<std::int64_t>(queue.max_pending), 0, 1'000'000);
   check_duration(issues, path + ".queue.maxWait", queue.max_wait, 0s, 24h);
@@ -143,6 +144,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_timeout(issues, path + ".timeouts.total", timeouts.total);
   check_timeout(issues, path + ".timeouts.body", timeouts.body);
   check_timeout(issues, path + ".timeouts.tunnelIdle", timeouts.tunnel_idle);
+  check_timeout(issues, path + ".timeouts.tunnelRest", timeouts.tunnel_rest);
   check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
   return issues;

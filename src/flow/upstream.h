@@ -146,9 +146,9 @@ class Upstream {
   /// How long the request at the head of the longest-waiting lane has been pending.
   Time oldest_wait(Time now) const;
   /// After how long a newcomer of that group and weight is likely to be served: when the limits have let pass what
-  /// waits ahead, or waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), whichever is later. What the
-  /// limits say is exact; what the flights say is rounded up to seconds. A millisecond to kLongestRetry. Never before
-  /// `not_before`.
+  /// waits ahead, or waiting ahead (at least one where no slot is free) ÷ (max_concurrent ÷ mean flight of the last
+  /// minute), whichever is later. What the limits say is exact; what the flights say is rounded up to seconds. A
+  /// millisecond to kLongestRetry. Never before `not_before`.
   Time retry_after(Time now, std::string_view group = {}, int weight = 1, Time not_before = 0) const;
   /// What makes this pending request wait: kSlots, if for half of the time or more nothing was missing but a slot; else
   /// the limit that held it last; if there is none, kSlots again, should it have waited for one at all.

@@ -29,6 +29,7 @@ Families::Families(prometheus::Registry& r)
       upstream_refusals(counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")),
       busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
       limit_waits(counters(r, "limit_waits_total", "Requests that a limit made wait.")),
+      resting_tunnels(gauges(r, "resting_tunnels", "Tunnels open that hold no slot.")),
       tunnels_past_limits(counters(r, "tunnels_past_limits_total", "Tunnels of upstreams with limits.")),
       client_handshakes(counters(r, "client_handshakes_total", "TLS with clients in the upstream's place, by result.")),
       pending(gauges(r, "pending_requests", "Requests that wait in the queue.")),

@@ -26,6 +26,7 @@ struct Families {
   Counters& upstream_refusals;
   Counters& busy;
   Counters& limit_waits;
+  Gauges& resting_tunnels;
   Counters& tunnels_past_limits;
   Counters& client_handshakes;
   Gauges& pending;

@@ -136,6 +136,7 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     Occupancy& sum = occupancies[inside_->place_of(one.entry)];
     sum.pending += one.pending;
     sum.in_flight += one.in_flight;
+    sum.resting_tunnels += one.resting_tunnels;
     sum.fullest = std::max(sum.fullest, one.pending);
     sum.holds += one.holds;
     if (one.entry != 0) sum.handshakes = one.handshakes;

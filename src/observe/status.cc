@@ -40,8 +40,9 @@ const char* text_of(Https https) {
 }
 
 Json settings_json(const UpstreamSettings& settings) {
-  const auto& [connect, first_byte, idle, total, body, tunnel_idle] = settings.timeouts;
+  const auto& [connect, first_byte, idle, total, body, tunnel_idle, tunnel_rest] = settings.timeouts;
   return {{"maxConcurrent", settings.max_concurrent},
+          {"maxTunnels", tunnels_of(settings)},
           {"maxWeight", settings.max_weight},
           {"queue", {{"maxPending", settings.queue.max_pending}, {"maxWait", text_of(settings.queue.max_wait)}}},
           {"timeouts",
@@ -50,7 +51,8 @@ Json settings_json(const UpstreamSettings& settings) {
             {"idle", text_of(idle)},
             {"total", text_of(total)},
             {"body", text_of(body)},
-            {"tunnelIdle", text_of(tunnel_idle)}}},
+            {"tunnelIdle", text_of(tunnel_idle)},
+            {"tunnelRest", text_of(tunnel_rest)}}},
           {"https", text_of(settings.https)}};
 }
 
@@ -167,6 +169,8 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
             {"pending", upstream.pending},
             {"inFlight", upstream.in_flight},
             {"maxConcurrent", upstream.max_concurrent},
+            {"tunnels", {{"busy", upstream.busy_tunnels}, {"resting", upstream.resting_tunnels}}},
+            {"maxTunnels", upstream.max_tunnels},
             {"holds", upstream.holds},
             {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
             {"totals", totals_json(upstream.totals)},

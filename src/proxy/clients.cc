@@ -17,12 +17,19 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   const auto address = access::parse_address(stream->peer().address);
   if (!address) return;  // it has reset already: nobody is there to be judged or answered
   auto seat = seats_.take(*address, services_.config.caps);
+  if (!seat && makes_room(seat.error(), *address)) seat = seats_.take(*address, services_.config.caps);
   if (!seat) return turn_away(std::move(stream), seat.error());
   auto held = Seats::held_by(*seat);
   stream->accompany(*std::move(seat));
   auto connection =
       std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address, std::move(held));
   connections_.emplace(connection.get(), std::move(connection));
+}
+
+/// Who has closed its side of a tunnel is the first to go where seats are wanted.
+bool Clients::makes_room(Seats::Full full, const access::Address& address) {
+  const bool in_all = full == Seats::Full::in_all;
+  return dispatcher_.make_room(in_all ? std::nullopt : std::optional(access::client_of(address)));
 }
 
 /// Told so, as long as that costs little; without a look at what it asks, nor a line in the log: there may be many.

@@ -36,6 +36,7 @@ class Clients {
   const TurnedAway& turned_away() const { return turned_away_; }
 
  private:
+  bool makes_room(Seats::Full full, const access::Address& address);
   void turn_away(std::unique_ptr<loop::Stream> stream, Seats::Full full);
 
   Dispatcher& dispatcher_;

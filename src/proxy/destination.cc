@@ -24,7 +24,20 @@ Destination::Destination(const Services& services, std::string its_name, std::si
 flow::Settings Destination::heart_settings() const {
   return {.max_concurrent = settings.max_concurrent,
           .max_pending = settings.queue.max_pending,
-          .max_wait = settings.queue.max_wait.count()};
+          .max_wait = settings.queue.max_wait.count(),
+          .max_tunnels = static_cast<std::size_t>(std::max(tunnels_of(settings), 1))};
+}
+
+std::string Destination::tunnels_in_words() const {
+  const auto count = [](std::size_t number, const std::string& what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  const std::size_t busy = heart.busy_tunnels(), resting = heart.resting();
+  std::string words;
+  if (busy > 0) words = count(busy, "slot") + (busy == 1 ? ": a busy tunnel" : ": busy tunnels");
+  if (resting > 0)
+    words += (busy > 0 ? "; " : "") + count(resting, "tunnel") + (resting == 1 ? " rests" : " rest") + " without one";
+  return words.empty() ? words : " (" + words + ")";
 }
 
 void Destination::group() {

@@ -80,9 +80,13 @@ class Destination final : public flow::BookerEvents {
       case flow::kHold: return "hold";
       case flow::kRedis: return "redis";
       case flow::kSlots: return "maxConcurrent";
+      case flow::kTunnels: return "maxTunnels";
       default: return "";
     }
   }
+
+  /// " (2 slots: busy tunnels; 4 tunnels rest without one)": where there are any.
+  std::string tunnels_in_words() const;
 
   void answer(std::string_view group, const flow::Booking& booking) override {
     with_heart([&](auto& its_heart, auto now, auto& into) { its_heart.answer(now, group, booking, into); });

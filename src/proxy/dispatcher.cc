@@ -32,7 +32,7 @@ http::Refusal word(const flow::Commands::Refuse& command, const Destination& des
   const bool by_slots = command.limited_by == flow::kSlots;
   const std::string by(by_slots ? "slots" : destination.limit_name(command.limited_by));
   const flow::Time wait = command.retry_after + destination.lateness(command.limited_by, now);
-  const std::string limited = by.empty() ? "" : " (limited by " + by + ")";
+  const std::string limited = (by.empty() ? "" : " (limited by " + by + ")") + destination.tunnels_in_words();
   switch (command.why) {
     case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream + " queue full" + limited, wait);
     case flow::Refused::wait_over: return busy(http::Why::wait_over, upstream + " queue wait over" + limited, wait);
@@ -104,6 +104,7 @@ void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
                                   .weight = exchange.weight,
                                   .group = exchange.group,
                                   .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt,
+                                  .tunnel = exchange.may_rest(),
                                   .anonymous = exchange.anonymous};
     exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
   });
@@ -150,7 +151,7 @@ void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {
     const Exchange& exchange = *exchanges_.find(number);
-    const bool meant = exchange.destination == &destination && exchange.flight &&
+    const bool meant = exchange.destination == &destination && exchange.flight && !exchange.rests &&
                        (scope == flow::Booking::Scope::upstream || exchange.group == group);
     if (meant) flying.emplace_back(exchange.took_off, number);
   }
@@ -165,10 +166,12 @@ void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::
 
 void Dispatcher::carry_out(Destination& destination) {
   destination.being_served = true;
-  while (!destination.commands.start.empty() || !destination.commands.refuse.empty()) {
+  while (!destination.commands.empty()) {
     std::swap(destination.commands, destination.carrying);
     for (const auto& command : destination.carrying.start) start(command);
     for (const auto& command : destination.carrying.refuse) refuse_pending(command);
+    for (const auto number : destination.carrying.resume) go_on(number);
+    for (const auto number : destination.carrying.close) make_room(number);
     destination.carrying.clear();
   }
   destination.being_served = false;
@@ -387,8 +390,8 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
     // The heart is told after the world is.
     const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
     event.pending = destination->heart.pending() - (leaves ? 1 : 0);
-    event.in_flight =
-        destination->heart.in_flight() - (kind == EventKind::complete || kind == EventKind::error ? 1 : 0);
+    const bool lands = (kind == EventKind::complete || kind == EventKind::error) && !exchange.rests;
+    event.in_flight = destination->heart.in_flight() - (lands ? 1 : 0);
     event.wait = Duration{exchange.waited};
   }
   if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
@@ -426,6 +429,9 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .pending = heart.pending(),
                               .in_flight = heart.in_flight(),
                               .max_concurrent = destination.settings.max_concurrent,
+                              .busy_tunnels = heart.busy_tunnels(),
+                              .resting_tunnels = heart.resting(),
+                              .max_tunnels = tunnels_of(destination.settings),
                               .oldest_wait = Duration{heart.oldest_wait(services_.loop.now())},
                               .holds = destination.holds(services_.loop.now()),
                               .totals = destination.totals,

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string_view>
 
+#include "access/address.h"
 #include "http/refusal.h"
 #include "http/request_parser.h"
 #include "http/response_head.h"
@@ -25,6 +27,8 @@
 #include "tls/client_identity.h"
 
 namespace penstock::proxy {
+
+class Passage;
 
 /// `outside`: where the CONNECT leads; `details` are for people, where it came to nothing.
 struct Handshook {
@@ -72,6 +76,15 @@ class Dispatcher final : DestinationOwner {
   void heed(const Exchange& exchange, const http::ResponseHead& head);
   void stalled(Exchange& exchange, std::string_view details);
   void again(Exchange& exchange);
+  /// A tunnel has nothing to do for now, or still has not; it has something to do again, and hears of its slot by
+  /// Journey::go_on(), which may be at once.
+  void to_rest(Exchange& exchange);
+  void wants_slot(Exchange& exchange);
+  /// Tunnels whose clients have closed their side, the longest ago first.
+  std::list<Passage*>& half_closed() { return half_closed_; }
+
+  /// The first of those goes, so that its client's seat is free: of this client, or of any. False: there is none.
+  bool make_room(const std::optional<access::Address>& client);
 
   /// From now on newcomers are refused; `when_empty` is called once nothing is under way.
   void drain(std::move_only_function<void()> when_empty);
@@ -102,6 +115,8 @@ class Dispatcher final : DestinationOwner {
   void start(const flow::Commands::Start& command);
   std::unique_ptr<Journey> journey_for(Exchange& exchange);
   void refuse_pending(const flow::Commands::Refuse& command);
+  void go_on(ExchangeTable::Id number);
+  void make_room(ExchangeTable::Id number);
   void break_off(Exchange& exchange, const http::Refusal& why);
   void note_wait(Exchange& exchange) const;
   void end(Exchange& exchange, const Ending& ending);
@@ -119,6 +134,7 @@ class Dispatcher final : DestinationOwner {
   Admission admission_;
   Destinations destinations_;
   tls::ClientIdentities identities_;
+  std::list<Passage*> half_closed_;
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;
   std::size_t pending_bytes_ = 0;

@@ -64,6 +64,7 @@ struct Exchange {
   std::optional<flow::Late::Leaving> leaving;    ///< from its departure until its bytes leave
   Stage stage = Stage::pending;
   bool sent_again = false;
+  bool rests = false;  ///< a tunnel without a slot
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
@@ -76,6 +77,8 @@ struct Exchange {
   std::size_t bytes() const;
   /// Its bytes leave now: the limits hear of it if that is later than its departure.
   void leaves(std::int64_t now);
+  /// Whether it is a tunnel, or may become one.
+  bool may_rest() const { return target.tunnel || !head.upgrade.empty(); }
   /// Whether it may be sent twice: nothing but a look, and nothing to repeat.
   bool repeatable() const;
 };

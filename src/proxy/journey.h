@@ -17,6 +17,10 @@ class Journey {
   virtual void body_came() {}
   /// The requester has room again.
   virtual void resume() {}
+  /// It had rested, and has a slot again.
+  virtual void go_on() {}
+  /// It rests, and is closed for the sake of others.
+  virtual void make_room() {}
   /// Its time-outs may be others now.
   virtual void keep_time() = 0;
   /// Ends it at once: the requester gets the refusal, or half an answer.

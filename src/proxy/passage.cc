@@ -15,6 +15,10 @@ namespace {
 /// An upstream that has closed gets its slot back soon: most clients look at a connection that they keep for later only
 /// when they use it again.
 constexpr std::int64_t kPatienceAfterUpstream = 2'000'000;
+/// A client that has closed its side may still be owed an answer, but most are gone.
+constexpr std::int64_t kPatienceAfterClient = 30'000'000;
+/// A stream that goes on while its tunnel rests is not one that has rested for long.
+constexpr std::int64_t kRestsAnew = 10'000'000;
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
@@ -32,6 +36,7 @@ Passage::Passage(const Services& services, Dispatcher& dispatcher, Exchange& exc
 
 Passage::~Passage() {
   if (open_) --all_.open;
+  if (half_closed_) dispatcher_.half_closed().erase(*half_closed_);
 }
 
 void Passage::open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream) {
@@ -50,20 +55,56 @@ void Passage::open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::S
 
 void Passage::pass(Side& from, std::string_view bytes) {
   moved();
+  if (state_ != State::busy && !may_pass(from, bytes)) return;
   from.bytes += bytes.size();
   const bool from_client = &from == &client_;
   (from_client ? all_.bytes_out : all_.bytes_in) += bytes.size();
   if (from_client && hello_wanted_) hello_wanted_ = hello_.feed(bytes);
   if (!other(from).stream->send(bytes)) from.stream->read_off();
+  if (std::exchange(awaits_, from_client) && !from_client) keep_time();
+}
+
+/// What the upstream says passes at any time. What the client says waits for a slot, and the kernel keeps what comes
+/// behind it.
+bool Passage::may_pass(const Side& from, std::string_view bytes) {
+  if (&from == &upstream_) {
+    if (state_ == State::resting && moved_ - rested_ >= kRestsAnew) {
+      rested_ = moved_;
+      dispatcher_.to_rest(exchange_);
+    }
+    return true;
+  }
+  if (state_ == State::resting) {
+    state_ = State::wants_slot;
+    dispatcher_.wants_slot(exchange_);
+  }
+  if (state_ == State::busy) return true;
+  held_.append(bytes);
+  client_.stream->read_off();
+  return false;
+}
+
+void Passage::go_on() {
+  state_ = State::busy;
+  if (held_.empty()) return;  // it was not to wait
+  const std::string bytes = std::exchange(held_, {});
+  client_.stream->read_on();
+  pass(client_, bytes);
 }
 
 void Passage::drained(Side& side) {
   moved();
+  if (&side == &upstream_ && state_ == State::wants_slot) return;
   other(side).stream->read_on();
 }
 
 void Passage::ended(Side& side) {
   side.has_ended = true;
+  if (&side == &client_) {
+    heard_ = upstream_.bytes;
+    auto& all = dispatcher_.half_closed();
+    half_closed_ = all.insert(all.end(), this);
+  }
   other(side).stream->end_writing();
   if (other(side).has_ended) return end(&side != &client_);
   moved();
@@ -75,22 +116,46 @@ void Passage::ended(Side& side) {
 void Passage::gone(Side& side) {
   if (upstream_.has_ended) return end(false);
   const bool client = &side == &client_;
+  const bool nothing_since = client_.has_ended && upstream_.bytes == heard_;
+  const bool well = client ? client_.has_ended || state_ == State::resting : nothing_since;
   cut();
-  dispatcher_.failed(exchange_, http::Why::connection_terminated,
-                     client ? "the client left" : exchange_.destination->name + ": the connection was reset",
-                     client ? Outcome::client_gone : Outcome::upstream_error);
+  finish(well, http::Why::connection_terminated,
+         client ? "the client left" : exchange_.destination->name + ": the connection was reset",
+         client ? Outcome::client_gone : Outcome::upstream_error);
+}
+
+/// `well`: nothing was under way any more. Without a byte from the upstream that cannot be.
+void Passage::finish(bool well, http::Why why, std::string_view details, Outcome outcome) {
+  if (well && spoke()) return dispatcher_.completed(exchange_);
+  dispatcher_.failed(exchange_, why, details, outcome);
+}
+
+void Passage::make_room(std::string_view why) {
+  cut();  // and so its seat is free at once
+  finish(true, http::Why::connection_terminated, why, Outcome::client_gone);
+}
+
+void Passage::break_off(const http::Refusal& refusal) {
+  const bool well = state_ == State::resting || client_.has_ended;
+  cut();
+  finish(well, refusal.why, refusal.details, Outcome::upstream_error);
+}
+
+bool Passage::is_of(const std::optional<access::Address>& client) const {
+  if (!client) return true;
+  const auto address = access::parse_address(client_.stream->peer().address);
+  return address && access::client_of(*address) == *client;
 }
 
 /// Both have closed, one of them first. What is still on its way to a side goes on without us.
 void Passage::end(bool client_first) {
   loop::Stream::close_gently(std::move(client_.stream));
   loop::Stream::close_gently(std::move(upstream_.stream));
-  if (upstream_spoke_ || upstream_.bytes > 0) return dispatcher_.completed(exchange_);
-  dispatcher_.failed(exchange_, http::Why::connection_terminated,
-                     exchange_.destination->name + ": closed without a byte from it",
-                     client_first ? Outcome::client_gone : Outcome::upstream_error);
+  finish(true, http::Why::connection_terminated, exchange_.destination->name + ": closed without a byte from it",
+         client_first ? Outcome::client_gone : Outcome::upstream_error);
 }
 
+/// Both sides are reset: only that tells that what came was not all.
 void Passage::cut() {
   loop::Stream::close_with_reset(std::move(client_.stream));
   loop::Stream::close_with_reset(std::move(upstream_.stream));
@@ -111,15 +176,22 @@ void Passage::moved() {
 }
 
 void Passage::keep_time() {
-  const std::int64_t next = deadline();
+  const std::int64_t next = std::min(end_deadline(), rest_deadline());
   if (next != kNever && (!timer_.running() || timer_.at() > next)) timer_.start(next);
 }
 
-std::int64_t Passage::deadline() const {
+std::int64_t Passage::end_deadline() const {
   const auto idle = exchange_.destination->settings.timeouts.tunnel_idle.count();
   const auto total = total_deadline(exchange_);
   if (upstream_.has_ended) return std::min(total, moved_ + kPatienceAfterUpstream);
-  return std::min(total, idle > 0 ? moved_ + idle : kNever);
+  const auto patience = idle > 0 ? moved_ + idle : kNever;
+  return std::min({total, patience, client_.has_ended ? moved_ + kPatienceAfterClient : kNever});
+}
+
+std::int64_t Passage::rest_deadline() const {
+  const auto rest = exchange_.destination->settings.timeouts.tunnel_rest.count();
+  const bool may_rest = state_ == State::busy && !awaits_ && !upstream_.has_ended && rest > 0;
+  return may_rest ? moved_ + rest : kNever;
 }
 
 /// The kernel tells of room only when there is a lot of it; a side that reads little by little must not look dead.
@@ -129,9 +201,8 @@ bool Passage::stalls() {
 }
 
 void Passage::on_time() {
-  const auto tunnel_idle = exchange_.destination->settings.timeouts.tunnel_idle;
   const std::int64_t now = services_.loop.now();
-  if (now < deadline()) return keep_time();
+  if (now < end_deadline()) return now < rest_deadline() ? keep_time() : rest();
   if (now >= total_deadline(exchange_)) {
     const auto over = total_is_over(exchange_);
     cut();
@@ -142,13 +213,35 @@ void Passage::on_time() {
     moved_ = now;
     return keep_time();
   }
-  const std::int64_t idle = tunnel_idle.count();
+  const std::int64_t idle = exchange_.destination->settings.timeouts.tunnel_idle.count();
   if (upstream_.has_ended && (idle == 0 || now < moved_ + idle)) {
     return timer_.start(now + kPatienceAfterUpstream);  // it has not read all that the client sent
   }
+  stop_idling(now);
+}
+
+/// Others may be started by it.
+void Passage::rest() {
+  const std::int64_t now = services_.loop.now();
+  if (client_.stream->queued() > 0) {  // an answer is still on its way
+    return timer_.start(std::min(end_deadline(), now + exchange_.destination->settings.timeouts.tunnel_rest.count()));
+  }
+  state_ = State::resting;
+  rested_ = now;
+  keep_time();
+  dispatcher_.to_rest(exchange_);
+}
+
+/// Nothing has moved for so long that nothing will: it ends well if nothing was awaited.
+void Passage::stop_idling(std::int64_t now) {
+  const auto tunnel_idle = exchange_.destination->settings.timeouts.tunnel_idle;
+  const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();
+  const bool well = untaken_ == 0 && (client_.has_ended || !awaits_) && state_ != State::wants_slot;
   cut();
-  dispatcher_.failed(exchange_, http::Why::read_timeout,
-                     "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)", Outcome::client_gone);
+  finish(well, http::Why::read_timeout,
+         by_idle ? "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)"
+                 : "the client had closed its side, and no byte came for " + seconds(Duration{kPatienceAfterClient}),
+         Outcome::client_gone);
 }
 
 }  // namespace penstock::proxy

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The open part of a tunnel: bytes both ways between two streams until both sides have closed, and then the end of the
-// exchange. Copies nothing that the kernel takes at once, and keeps at most one read of each direction.
+// exchange. Copies nothing that the kernel takes at once, and keeps at most one read of each direction. It rests while
+// the client has nothing to ask: without a slot, which it needs again before the upstream hears more of the client.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "access/address.h"
+#include "http/refusal.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
 #include "penstock/event.h"
@@ -36,8 +42,15 @@ class Passage {
   /// What came before it was open, and has not been passed on.
   void pass_from_client(std::string_view bytes) { pass(client_, bytes); }
   void pass_from_upstream(std::string_view bytes) { pass(upstream_, bytes); }
-  /// Both sides are reset: only that tells that what came was not all.
-  void cut();
+  /// It has a slot again.
+  void go_on();
+  /// It goes so that others find room; `why` is for people.
+  void make_room(std::string_view why);
+  static constexpr std::string_view kRested = "closed to let others in: it had rested longest (maxTunnels)";
+  /// For another's sake or for none: from outside.
+  void break_off(const http::Refusal& refusal);
+  /// Whether this client is at its near end; nothing: any is.
+  bool is_of(const std::optional<access::Address>& client) const;
   /// Also when its time-outs may be others.
   void keep_time();
 
@@ -58,7 +71,11 @@ class Passage {
     bool has_ended = false;   // it sends no more
   };
 
+  enum class State : std::uint8_t { busy, resting, wants_slot };
+
   void pass(Side& from, std::string_view bytes);
+  bool may_pass(const Side& from, std::string_view bytes);
+  void cut();
   void drained(Side& side);
   void ended(Side& side);
   void gone(Side& side);
@@ -67,15 +84,26 @@ class Passage {
   void moved();
   bool stalls();
   void on_time();
-  std::int64_t deadline() const;
+  void rest();
+  void stop_idling(std::int64_t now);
+  bool spoke() const { return upstream_spoke_ || upstream_.bytes > 0; }
+  void finish(bool well, http::Why why, std::string_view details, Outcome outcome);
+  std::int64_t end_deadline() const;
+  std::int64_t rest_deadline() const;
 
   const Services& services_;
   Dispatcher& dispatcher_;
   Exchange& exchange_;
   TunnelTotals& all_;
   loop::Timer timer_;
-  std::int64_t moved_ = 0;  // when a byte last did
-  std::size_t untaken_;     // by both sides, when last looked at since then
+  std::int64_t moved_ = 0;   // when a byte last did
+  std::size_t untaken_;      // by both sides, when last looked at since then
+  std::int64_t rested_ = 0;  // when the dispatcher was last told that it does
+  State state_ = State::busy;
+  bool awaits_ = false;      // the last byte came from the client: an answer is awaited
+  std::string held_;         // of the client, until there is a slot
+  std::uint64_t heard_ = 0;  // bytes of the upstream when the client ended
+  std::optional<std::list<Passage*>::iterator> half_closed_;
   bool open_ = false;
   bool upstream_spoke_;  // before it was open
   tls::ClientHello hello_;

@@ -27,7 +27,8 @@ void Tunnel::on_dialled(std::unique_ptr<loop::Stream> upstream) {
 void Tunnel::on_not_dialled(const http::Refusal& refusal) { break_off(of(exchange_.destination->name, refusal)); }
 
 void Tunnel::break_off(const http::Refusal& refusal) {
-  passage_.is_open() ? passage_.cut() : exchange_.requester.answer_refusal(refusal);
+  if (passage_.is_open()) return passage_.break_off(refusal);
+  exchange_.requester.answer_refusal(refusal);
   dispatcher_.failed(exchange_, refusal.why, refusal.details);
 }
 

@@ -23,6 +23,8 @@ class Tunnel final : public Journey, private DiallingEvents {
   Tunnel(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all);
 
   void take_off() override { dialling_.start(); }
+  void go_on() override { passage_.go_on(); }
+  void make_room() override { passage_.make_room(Passage::kRested); }
   void keep_time() override { passage_.is_open() ? passage_.keep_time() : dialling_.keep_time(); }
   void break_off(const http::Refusal& refusal) override;
   bool answered() const override { return passage_.is_open(); }

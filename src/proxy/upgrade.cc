@@ -138,8 +138,7 @@ void Upgrade::fail(const http::Refusal& refusal) { break_off(of(exchange_.destin
 
 void Upgrade::break_off(const http::Refusal& refusal) {
   if (!passage_.is_open()) return answer_.break_off(refusal);
-  passage_.cut();
-  dispatcher_.failed(exchange_, refusal.why, refusal.details);
+  passage_.break_off(refusal);
 }
 
 void Upgrade::describe(Event& event) const {

@@ -35,6 +35,8 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
 
   void take_off() override { dialling_.start(); }
   void resume() override;
+  void go_on() override { passage_.go_on(); }
+  void make_room() override { passage_.make_room(Passage::kRested); }
   void keep_time() override;
   void break_off(const http::Refusal& refusal) override;
   bool answered() const override { return answer_.answered(); }

@@ -319,7 +319,8 @@ TEST(Explain, takes_an_https_url_for_the_tunnel_that_a_client_asks_for) {
   const auto text = explained_limits("https://chat.example/guilds/42/x?y");
   EXPECT_THAT(text, HasSubstr("upstream    chat\n"));
   EXPECT_THAT(text, HasSubstr("group       - (path:/guilds/{guild}): a tunnel shows neither path nor fields\n"));
-  EXPECT_THAT(text, HasSubstr("connect 3s, tunnelIdle 10m, total none\n"));
+  EXPECT_THAT(text, HasSubstr("maxTunnels 1024 open; those that rest hold no slot\n"));
+  EXPECT_THAT(text, HasSubstr("connect 3s, tunnelRest 500ms, tunnelIdle 10m, total none\n"));
   EXPECT_THAT(text, HasSubstr("pauses      none: what is answered in a tunnel is not seen\n"));
   EXPECT_THAT(text, HasSubstr("travels     as a tunnel to chat.example:443, which is governed as a whole"));
   EXPECT_THAT(explained("https://api.github.com:80/"), HasSubstr("as a tunnel to api.github.com:80,"));

@@ -31,9 +31,11 @@ log: { level: debug, events: /var/log/penstock.jsonl }
 dns: { servers: [9.9.9.9, 127.0.0.1:5353, "[2620:fe::fe]:53", 2620:fe::9], timeout: 500ms }
 defaults:
   maxConcurrent: 5
+  maxTunnels: 90
   maxWeight: 70000
   queue: { maxPending: 0, maxWait: 2m }
-  timeouts: { connect: 1s, firstByte: 2s, idle: 3s, total: 4s, body: 5s, tunnelIdle: 6s, header: 7s, keepAlive: 8s }
+  timeouts: { connect: 1s, firstByte: 2s, idle: 3s, total: 4s, body: 5s, tunnelIdle: 6s, tunnelRest: 7s,
+              header: 7s, keepAlive: 8s }
   https: originate
 caps: { headerBytes: 1KiB, headerCount: 50, targetBytes: 512B, trailerBytes: 2KiB, chunkLineBytes: 100B, pipelined: 4,
         pendingBodyBytes: 3KiB, pendingMemory: 1.5MiB, connections: 30, connectionsPerClient: 20 }
@@ -46,7 +48,7 @@ access: { clients: [private, 203.0.113.7], steering: [loopback], allow: [10.0.0.
   wanted.admin = {{"127.0.0.2", 0}};
   wanted.log = {LogLevel::debug, "/var/log/penstock.jsonl"};
   wanted.dns = {{"9.9.9.9", "127.0.0.1:5353", "[2620:fe::fe]:53", "2620:fe::9"}, 500ms};
-  wanted.defaults = {5, 70'000, {0, 2min}, {1s, 2s, 3s, 4s, 5s, 6s}, Https::originate};
+  wanted.defaults = {5, 90, 70'000, {0, 2min}, {1s, 2s, 3s, 4s, 5s, 6s, 7s}, Https::originate};
   wanted.connection = {7s, 8s};
   wanted.unmatched = wanted.defaults;
   wanted.caps = {1024, 50, 512, 2048, 100, 4, 3072, 1572864, 30, 20};

@@ -53,7 +53,9 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (kind.ends_with("/duration") || kind.ends_with("/maxPause")) return "7s";
   if (kind.ends_with("/size")) return "5KiB";
   if (kind.ends_with("/networks") || kind.ends_with("/rules")) return {"10.0.0.0/8"};
-  if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent") || kind.ends_with("/maxWeight")) return 7;
+  if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent") || kind.ends_with("/maxWeight") ||
+      kind.ends_with("/maxTunnels"))
+    return 7;
   if (kind.ends_with("/number")) return 1;
   if (kind.ends_with("/limits")) return Json::parse(R"([{"counter": {"max": 1, "period": "1s"}}])");
   return "other";

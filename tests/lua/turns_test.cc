@@ -42,6 +42,16 @@ TEST_F(Turns, stand_in_line_as_the_limit_spaces_them) {
   EXPECT_EQ(third.booking.ask_again, ms(275));
   EXPECT_EQ(b.ask(ms(40), {}).booking.not_before, ms(200)) << "who asks again keeps its place";
 }
+TEST_F(Turns, limits_and_pauses_are_nothing_to_who_goes_on_after_a_rest) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
+  a.ask(0, {}, true);
+  EXPECT_EQ(a.ask(ms(1), {}, true).booking.not_before, ms(100));
+  a.pause(ms(2), {}, ms(500));
+  const std::string counted = value(a.key_of(0, {}));
+  EXPECT_THAT(times(b.ask(ms(3), {.weight = 0})), ElementsAre(ms(3)));
+  EXPECT_EQ(value(a.key_of(0, {})), counted) << "nothing is counted for it";
+  EXPECT_EQ(b.ask(ms(4), {}, true).booking.not_before, ms(502)) << "whoever departs is held";
+}
 TEST_F(Turns, become_bookings_in_absence_and_are_collected) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
   a.ask(0, {}, true);

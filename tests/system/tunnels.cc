@@ -52,8 +52,17 @@ Reply Near::reply() {
   return reply;
 }
 
+std::string without_rest(std::string_view settings) {
+  constexpr std::string_view kTimeouts = "timeouts: { ";
+  std::string all(settings);
+  if (all.find("tunnelRest") != all.npos) return all;
+  const auto there = all.find(kTimeouts);
+  if (there == all.npos) return all + ", " + std::string(kTimeouts) + "tunnelRest: 0s }";
+  return all.insert(there + kTimeouts.size(), "tunnelRest: 0s, ");
+}
+
 Tunnels::Tunnels(std::string_view settings, std::string_view grace)
-    : daemon({.yaml = "defaults: { " + std::string(settings) + " }\naccess: { connectPorts: [" +
+    : daemon({.yaml = "defaults: { " + without_rest(settings) + " }\naccess: { connectPorts: [" +
                       std::to_string(far.port()) + "] }\n",
               .grace = std::string(grace)}) {}
 

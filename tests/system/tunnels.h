@@ -43,8 +43,11 @@ struct Near {
   Reader reader;
 };
 
+/// Keys of `defaults` by which tunnels hold their slots while they are open, unless `settings` say `tunnelRest`.
+std::string without_rest(std::string_view settings);
+
 struct Tunnels {
-  /// `settings` are keys of `defaults`.
+  /// `settings` are keys of `defaults`. Tunnels hold their slots while they are open, unless these say `tunnelRest`.
   explicit Tunnels(std::string_view settings = "maxConcurrent: 64", std::string_view grace = "250ms");
 
   std::string connect() const { return "CONNECT " + far.host() + " HTTP/1.1\r\nHost: " + far.host() + "\r\n\r\n"; }
@@ -57,7 +60,11 @@ struct Tunnels {
   Pair open();
   /// The answer to these bytes.
   Reply answer_to(std::string_view bytes) const;
-  bool await_rest() const { return daemon.await_in_flight(far.host(), 0); }
+  /// Nothing is in flight, and no tunnel is left.
+  bool await_rest() const {
+    return daemon.await_in_flight(far.host(), 0) &&
+           eventually([this] { return daemon.metric("penstock_tunnels") == 0; });
+  }
 
   FarEnd far;
   Daemon daemon;

@@ -24,7 +24,7 @@ struct Switching {
                      test::TlsOptions options = {})
       : secure(is_secure),
         server(authority.issue(shown), std::move(options)),
-        daemon({.yaml = "defaults: { " + std::string(settings) + " }\nupstreams: { far: { match: " + far.host() +
+        daemon({.yaml = "defaults: { " + without_rest(settings) + " }\nupstreams: { far: { match: " + far.host() +
                         ", tls: { ca: " + authority.file() + " } } }\n"}) {}
 
   std::string request(std::string_view lines = "Upgrade: websocket\r\n") const {
@@ -60,7 +60,9 @@ struct Switching {
     cuts ? upstream->socket.cut() : upstream->socket.close();
     return client.reply();
   }
-  bool await_rest() const { return daemon.await_in_flight("far", 0); }
+  bool await_rest() const {
+    return daemon.await_in_flight("far", 0) && eventually([this] { return daemon.metric("penstock_tunnels") == 0; });
+  }
 
   const bool secure;
   FarEnd far;
