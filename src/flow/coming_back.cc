@@ -40,13 +40,13 @@ void Upstream::leave_slot(Request& request) {
 /// It may be taken out of its lane or list before, and must be.
 void Upstream::release(std::uint32_t index) {
   if (requests_[index].tunnel && !requests_[index].outside) --tunnels_;
-  requests_[index].outside = false;
+  requests_[index].outside = requests_[index].spare = false;
   requests_.release(index);
 }
 
 RequestList* Upstream::list_elsewhere(const Request& request) {
   if (request.outside) return &outside_;
-  if (request.stage == Stage::resting) return &resting_;
+  if (request.stage == Stage::resting) return request.spare ? &spare_ : &resting_;
   return request.stage == Stage::resuming ? &resuming_ : nullptr;
 }
 
@@ -55,8 +55,9 @@ RequestList* Upstream::list_elsewhere(const Request& request) {
 void Upstream::to_rest(Time now, Ticket ticket, Commands& commands) {
   time_passed(now);
   if (requests_.stage(ticket) == Stage::resting) {
-    resting_.remove(requests_, ticket.index);
-    resting_.push_back(requests_, ticket.index);
+    RequestList& list = *list_elsewhere(requests_[ticket.index]);
+    list.remove(requests_, ticket.index);
+    list.push_back(requests_, ticket.index);
     requests_[ticket.index].deadline = now;
     return;
   }
@@ -69,17 +70,27 @@ void Upstream::to_rest(Time now, Ticket ticket, Commands& commands) {
   ++lane.elsewhere;
   request.stage = Stage::resting;
   request.deadline = now;
-  resting_.push_back(requests_, ticket.index);
+  list_elsewhere(request)->push_back(requests_, ticket.index);
   if (booker_->landed(now, lane.group())) permit_came(now, lane);
   refresh(now, lane, commands);
+  settle(now, commands);
+}
+
+void Upstream::spare(Time now, Ticket ticket, Commands& commands) {
+  const Stage stage = requests_.stage(ticket);
+  if (stage == Stage::released || !requests_[ticket.index].tunnel) return;
+  Request& request = requests_[ticket.index];
+  if (stage == Stage::resting) list_elsewhere(request)->remove(requests_, ticket.index);
+  request.spare = true;
+  if (stage == Stage::resting) list_elsewhere(request)->push_back(requests_, ticket.index);
   settle(now, commands);
 }
 
 void Upstream::resume(Time now, Ticket ticket, Commands& commands) {
   time_passed(now);
   if (requests_.stage(ticket) != Stage::resting) return;
-  resting_.remove(requests_, ticket.index);
   Request& request = requests_[ticket.index];
+  list_elsewhere(request)->remove(requests_, ticket.index);
   request.stage = Stage::resuming;
   resuming_.push_back(requests_, ticket.index);
   ++request.lane->resuming;
@@ -196,17 +207,24 @@ void Upstream::let_in(Time now, Commands& commands) {
   }
 }
 
+bool Upstream::may_have_room(Time now) const {
+  if (tunnels_ < settings_.max_tunnels) return true;
+  return free_slots() > 0 && makes_room_at().value_or(now + 1) <= now;
+}
+
 /// Nobody who rests is closed for one that would have to wait for a slot anyway.
 bool Upstream::room_for_tunnel(Time now, Commands& commands) {
-  while (tunnels_ >= settings_.max_tunnels) {
-    if (free_slots() == 0 || resting_.empty() || makes_room_at() > now) return false;
-    close_longest_rested(now, commands);
-  }
-  return true;
+  while (tunnels_ >= settings_.max_tunnels && may_have_room(now)) close_longest_rested(now, commands);
+  return tunnels_ < settings_.max_tunnels;
+}
+
+std::optional<Time> Upstream::makes_room_at() const {
+  if (!spare_.empty()) return requests_[spare_.front()].deadline;
+  return resting_.empty() ? std::nullopt : std::optional(requests_[resting_.front()].deadline + kRestsLong);
 }
 
 void Upstream::close_longest_rested(Time now, Commands& commands) {
-  const std::uint32_t index = resting_.front();
+  const std::uint32_t index = (spare_.empty() ? resting_ : spare_).front();
   Lane& lane = *requests_[index].lane;
   commands.close.push_back(requests_[index].id);
   take_out(lane, index);

@@ -110,7 +110,7 @@ std::optional<Time> Upstream::wake_at() const {
   const bool somebody_may_ask = !returning_.empty() || (free_slots() > 0 && !wanting_.empty() && !must_take_turns());
   if (somebody_may_ask) at(held_until_);
   if (free_slots() > 0 && !resuming_.empty() && resume_at_ != 0) at(resume_at_);
-  if (free_slots() > 0 && !outside_.empty() && !resting_.empty()) at(makes_room_at());
+  if (free_slots() > 0 && !outside_.empty() && makes_room_at()) at(*makes_room_at());
   return next;
 }
 
@@ -124,7 +124,8 @@ void Upstream::settle(Time now, Commands& commands) {
     resume_rested(now, commands);
     serve_lanes(now, commands);
     // A departure that comes before those booked by other limits may be too light for the one that has returned.
-  } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()) || next_to_resume(now));
+  } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()) || next_to_resume(now) ||
+           may_let_in(now));
 }
 
 bool Upstream::refuse_until(Time deadline, Time now, Commands& commands) {
@@ -301,6 +302,10 @@ void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& b
   if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.called = 0;
   if (granted < asked_for) pass_permits_on(now, lane);
   while (!lane.empty() && lane.departs_by(now)) start_head(now, lane, commands);
+  // At their time another ask would be under way, again for the lighter ones behind.
+  const bool too_light =
+      !lane.empty() && !lane.departures().empty() && requests_[lane.head()].weight > lane.departures().front().weight;
+  if (too_light) give_all_back(now, lane);
   if (to_refuse && lane.wants() > 0) return refuse_next(now, lane, booking, commands);
   lane.keeps_turn = booking.departures.empty() && held(now);
   refresh(now, lane, commands);

@@ -106,6 +106,9 @@ class Upstream {
   /// A tunnel in flight has nothing to do for now: it stays open, and its slot and its permits are others'. It counts
   /// in the mean flight as if it had landed. One that rests already does so anew, from `now` on.
   void to_rest(Time now, Ticket ticket, Commands& commands);
+  /// Nobody will ask anything of that tunnel any more: while it rests it is the first to make room for others, however
+  /// short its rest.
+  void spare(Time now, Ticket ticket, Commands& commands);
   /// It has something to do again: it will be in `resume` when it has a slot and a permit of each semaphore. No limit
   /// or pause holds it, for it departed long ago; it goes before all of its lane that have not flown, and is never
   /// refused.
@@ -136,7 +139,7 @@ class Upstream {
   /// Slots in use: in flight, booked, or held while the booker is asked.
   std::size_t slots_held() const { return in_flight_ + reserved_; }
   /// Tunnels open without a slot: those that wait for one again are among them.
-  std::size_t resting() const { return resting_.size() + resuming_.size(); }
+  std::size_t resting() const { return resting_.size() + spare_.size() + resuming_.size(); }
   /// Tunnels that hold a slot.
   std::size_t busy_tunnels() const { return busy_tunnels_; }
   /// Of those that rest, those that wait for a slot.
@@ -176,8 +179,10 @@ class Upstream {
   // Who waits for a tunnel to end.
   Ticket wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
   void let_in(Time now, Commands& commands);
+  bool may_let_in(Time now) const { return !outside_.empty() && may_have_room(now); }
+  bool may_have_room(Time now) const;
   bool room_for_tunnel(Time now, Commands& commands);
-  Time makes_room_at() const { return requests_[resting_.front()].deadline + kRestsLong; }
+  std::optional<Time> makes_room_at() const;
   void close_longest_rested(Time now, Commands& commands);
 
   // A newcomer.
@@ -289,6 +294,7 @@ class Upstream {
   std::size_t tunnels_ = 0;  // open, or in their lanes
   std::size_t busy_tunnels_ = 0;
   RequestList resting_;     // the longest first
+  RequestList spare_;       // likewise; these rest, too
   RequestList resuming_;    // first come, first served
   RequestList outside_;     // likewise
   bool no_permit_ = false;  // of the upstream's, for any that resumes

@@ -145,6 +145,8 @@ void Dispatcher::moved_by(Destination& destination, Call call) {
   if (!destination.being_served) carry_out(destination);
 }
 
+void Dispatcher::move(Destination& destination, const Change& change) { moved_by(destination, change); }
+
 // The youngest first: they have done the least. What is booked and has not left holds a permit too, and cannot be cut:
 // where more are lost than fly, the rest is cut in flight, when the booker next looks, a part of a lease later.
 void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) {

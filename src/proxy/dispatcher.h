@@ -80,6 +80,8 @@ class Dispatcher final : DestinationOwner {
   /// Journey::go_on(), which may be at once.
   void to_rest(Exchange& exchange);
   void wants_slot(Exchange& exchange);
+  /// Its client will ask nothing more. It may be gone when this returns.
+  void spare(Exchange& exchange);
   /// Tunnels whose clients have closed their side, the longest ago first.
   std::list<Passage*>& half_closed() { return half_closed_; }
 
@@ -108,7 +110,7 @@ class Dispatcher final : DestinationOwner {
 
   template <typename Call>
   void moved_by(Destination& destination, Call call);
-  void move(Destination& destination, const Change& change) override { moved_by(destination, change); }
+  void move(Destination& destination, const Change& change) override;
   void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
   void enter(Exchange& exchange, const http::Steering& steering);
   void carry_out(Destination& destination);

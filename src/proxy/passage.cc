@@ -17,6 +17,8 @@ namespace {
 constexpr std::int64_t kPatienceAfterUpstream = 2'000'000;
 /// A client that has closed its side may still be owed an answer, but most are gone.
 constexpr std::int64_t kPatienceAfterClient = 30'000'000;
+/// And it does not hold its slot for so long.
+constexpr std::int64_t kSlotAfterClient = 2'000'000;
 /// A stream that goes on while its tunnel rests is not one that has rested for long.
 constexpr std::int64_t kRestsAnew = 10'000'000;
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
@@ -109,6 +111,9 @@ void Passage::ended(Side& side) {
   if (other(side).has_ended) return end(&side != &client_);
   moved();
   keep_time();
+  if (&side != &client_) return;
+  if (!awaits_ && rest_deadline() != kNever) rest();
+  dispatcher_.spare(exchange_);
 }
 
 /// Once the upstream has said all, whoever resets has only closed; the rest of it is on its way to the client.
@@ -190,8 +195,9 @@ std::int64_t Passage::end_deadline() const {
 
 std::int64_t Passage::rest_deadline() const {
   const auto rest = exchange_.destination->settings.timeouts.tunnel_rest.count();
-  const bool may_rest = state_ == State::busy && !awaits_ && !upstream_.has_ended && rest > 0;
-  return may_rest ? moved_ + rest : kNever;
+  const bool may_rest = state_ == State::busy && !upstream_.has_ended && rest > 0;
+  if (may_rest && awaits_ && client_.has_ended) return moved_ + kSlotAfterClient;
+  return may_rest && !awaits_ ? moved_ + rest : kNever;
 }
 
 /// The kernel tells of room only when there is a lot of it; a side that reads little by little must not look dead.

@@ -21,6 +21,12 @@ void Dispatcher::wants_slot(Exchange& exchange) {
   });
 }
 
+void Dispatcher::spare(Exchange& exchange) {
+  move(*exchange.destination, [&exchange](flow::Time now, flow::Commands& commands) {
+    exchange.destination->heart.spare(now, exchange.ticket, commands);
+  });
+}
+
 bool Dispatcher::make_room(const std::optional<access::Address>& client) {
   const auto first = std::ranges::find_if(half_closed_, [&](const Passage* one) { return one->is_of(client); });
   if (first == half_closed_.end()) return false;

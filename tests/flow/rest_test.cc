@@ -274,6 +274,19 @@ TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_30_seconds) {
   EXPECT_EQ(yard.upstream.resting(), 1u);
 }
 
+TEST(MaxTunnels, closes_those_first_and_at_once_of_which_nobody_will_ask_anything) {
+  Yard yard({.max_concurrent = 2, .max_tunnels = 3});
+  let_rest(yard, {1, 2});
+  yard.arrive(tunnel(3));
+  yard.spare(2);
+  yard.spare(3);
+  EXPECT_THAT(yard.arrive(tunnel(4)), ElementsAre(4));
+  EXPECT_THAT(yard.closed, ElementsAre(2));
+  EXPECT_THAT(yard.arrive(tunnel(5)), IsEmpty()) << "3 does not rest yet";
+  EXPECT_THAT(yard.to_rest(3), ElementsAre(5));
+  EXPECT_THAT(yard.closed, ElementsAre(2, 3));
+}
+
 TEST(MaxTunnels, closes_nobody_for_one_that_has_no_slot_either) {
   Yard yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
   let_rest(yard, {1});

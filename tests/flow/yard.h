@@ -95,6 +95,7 @@ class Yard {
   Ids leave(RequestId id) { return upstream.leave(now, tickets_.at(id), commands_), started(); }
   Ids land(RequestId id) { return upstream.land(now, tickets_.at(id), commands_), started(); }
   Ids to_rest(RequestId id) { return upstream.to_rest(now, tickets_.at(id), commands_), started(); }
+  Ids spare(RequestId id) { return upstream.spare(now, tickets_.at(id), commands_), started(); }
   Ids resume(RequestId id) { return upstream.resume(now, tickets_.at(id), commands_), started(); }
   Ids again(RequestId id) { return upstream.again(now, tickets_.at(id), commands_), started(); }
   Ids answer(const Booking& booking, std::string_view group = {}) {

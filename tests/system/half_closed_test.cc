@@ -72,6 +72,34 @@ TEST(HalfClosed, goes_first_where_seats_are_wanted) {
   }
 }
 
+TEST(HalfClosed, holds_no_slot_and_goes_first_where_tunnels_are_wanted) {
+  Tunnels stage("maxConcurrent: 2, maxTunnels: 20, timeouts: { tunnelRest: 10s }");
+  std::vector<std::unique_ptr<Near>> upstreams;
+  const auto start = Clock::now();
+  for (int i = 0; i < 60; ++i) {
+    auto pair = stage.open();
+    upstreams.push_back(std::move(pair.upstream));  // which says nothing, and does not close
+  }
+  EXPECT_TRUE(within(5s, start)) << "each waits for those before it to rest, or to end";
+  EXPECT_LE(stage.daemon.metric("penstock_tunnels"), 20);
+  EXPECT_TRUE(stage.daemon.await_events(0, "refused").empty());
+}
+
+TEST(HalfClosed, holds_its_slot_for_two_seconds_where_an_answer_is_awaited) {
+  Tunnels stage("maxConcurrent: 1, timeouts: { tunnelRest: 50ms }");
+  auto [client, upstream] = stage.open();
+  client->send("a question");
+  client->socket.half_close();
+  EXPECT_EQ(upstream->rest(), "a question");
+  const auto start = Clock::now();
+  const auto next = stage.open();
+  EXPECT_GE(Clock::now() - start, 1500ms);
+  EXPECT_TRUE(within(2s + kLate, start));
+  upstream->send("an answer");
+  upstream->socket.close();
+  EXPECT_EQ(client->rest(), "an answer") << "it stays open";
+}
+
 TEST(HalfClosed, leaves_those_alone_whose_clients_have_not_closed) {
   Tunnels stage("timeouts: { tunnelRest: 50ms }");
   ASSERT_TRUE(stage.daemon.reloads("access: { connectPorts: [" + std::to_string(stage.far.port()) +
