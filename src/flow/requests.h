@@ -53,7 +53,7 @@ struct Request {
   Stage stage = Stage::released;
   bool beyond_queue = false;  ///< waits only to hear whether it starts by an answer under way
   bool tunnel = false;
-  bool spare = false;    ///< a tunnel that makes room before others
+  bool spare = false;      ///< a tunnel that makes room before others
   bool outside = false;    ///< of its lane: waits for a tunnel to end
   bool anonymous = false;  ///< without credentials
   Apart apart = Apart::never;

@@ -57,16 +57,17 @@ const std::string kNoRenegotiation = "\x01\x64", kUserCancelled = "\x01\x5a";
 const std::string kTicket = handshake_message(4, std::string("\0\1\x51\x80\0\0\0\0\1n\0\1t\0\0", 15));
 
 std::vector<Chatter> at_the_hello() {
-  return {{"hello_requests", 12, Point::hello, plain(Record::handshake, kHelloRequest)},
-          {"hello_requests_many_to_a_record", 12, Point::hello, plain(Record::handshake, repeated(kHelloRequest, 4000))},
-          {"warnings", 12, Point::hello, plain(Record::alert, kNoRenegotiation)},
-          {"changes_of_cipher", 13, Point::hello, plain(Record::change_cipher_spec, "\x01")},
-          {"records_of_nothing", 13, Point::hello, plain(Record::handshake, "")},
-          {"records_of_no_known_type", 13, Point::hello, plain(Record::unknown, "x")},
-          {"a_hello_byte_by_byte", 12, Point::hello, [first = true](RecordSealer*) mutable {
-             const bool is_first = std::exchange(first, false);
-             return plain_record(Record::handshake, is_first ? std::string("\x02\x00\x3f\xff", 4) : "\x03");
-           }}};
+  return {
+      {"hello_requests", 12, Point::hello, plain(Record::handshake, kHelloRequest)},
+      {"hello_requests_many_to_a_record", 12, Point::hello, plain(Record::handshake, repeated(kHelloRequest, 4000))},
+      {"warnings", 12, Point::hello, plain(Record::alert, kNoRenegotiation)},
+      {"changes_of_cipher", 13, Point::hello, plain(Record::change_cipher_spec, "\x01")},
+      {"records_of_nothing", 13, Point::hello, plain(Record::handshake, "")},
+      {"records_of_no_known_type", 13, Point::hello, plain(Record::unknown, "x")},
+      {"a_hello_byte_by_byte", 12, Point::hello, [first = true](RecordSealer*) mutable {
+         const bool is_first = std::exchange(first, false);
+         return plain_record(Record::handshake, is_first ? std::string("\x02\x00\x3f\xff", 4) : "\x03");
+       }}};
 }
 
 std::vector<Chatter> behind_the_handshake(std::initializer_list<Point> stages) {
@@ -212,7 +213,8 @@ using testing::Combine, testing::Values, testing::ValuesIn;
 INSTANTIATE_TEST_SUITE_P(AtTheHello, ChatteringUpstream, Combine(Values(Asks::plainly), ValuesIn(at_the_hello())),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(BehindTheHandshake, ChatteringUpstream,
-                         Combine(Values(Asks::plainly), ValuesIn(behind_the_handshake({Point::asked, Point::answered}))),
+                         Combine(Values(Asks::plainly),
+                                 ValuesIn(behind_the_handshake({Point::asked, Point::answered}))),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(AtTheHelloOfAnUpgrade, ChatteringUpstream,
                          Combine(Values(Asks::to_upgrade), ValuesIn(at_the_hello())), name_of);

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <barrier>
-#include <deque>
+#include <latch>
 #include <list>
 #include <thread>
 
@@ -141,18 +140,20 @@ TEST(TunnelRest, gives_the_slot_to_whoever_waits_and_the_tunnel_goes_on_when_it_
 TEST(TunnelRest, lets_more_clients_than_slots_keep_their_tunnels_and_refuses_nobody) {
   constexpr int kClients = 8, kRequests = 6;
   constexpr auto kFlight = 20ms, kRest = 100ms;
-  RestStage stage(kFlight);
+  RestStage stage(kFlight, "queue: { maxWait: 5s }");
   const auto start = Clock::now();
   std::atomic<int> answered{0};
+  std::latch done(kClients);
   std::vector<std::thread> clients;
   for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&] {
       auto near = stage.ask();
-      if (near->reply().status != 200) return;
-      for (int n = 0; n < kRequests; ++n) {
+      const bool open = near->reply().status == 200;
+      for (int n = 0; n < kRequests && open; ++n) {
         if (near->send("ask\n") && near->take(7) == "answer\n") ++answered;
         std::this_thread::sleep_for(2 * kRest);  // what a program does between its requests
       }
+      done.arrive_and_wait();  // it keeps its connection
     });
   }
   for (auto& client : clients) client.join();
