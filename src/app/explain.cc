@@ -185,7 +185,7 @@ void print_tunnel(const Config& config, const Journey& journey) {
   const bool closed = !has(config.access.connect_ports, target.port);
   line("travels", closed ? "not at all: its port is not in access.connectPorts, refused with 403"
                          : "as a tunnel to " + target.authority() + ", which is governed as a whole: one departure,");
-  if (!closed) line("", "and a slot until it closes, however many requests it carries (https.md);");
+  if (!closed) line("", "and a slot while it is busy, however many requests it carries (https.md);");
   line("", instead_of_tunnel(config, journey));
 }
 

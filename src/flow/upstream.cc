@@ -302,9 +302,9 @@ void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& b
   if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.called = 0;
   if (granted < asked_for) pass_permits_on(now, lane);
   while (!lane.empty() && lane.departs_by(now)) start_head(now, lane, commands);
-  // At their time another ask would be under way, again for the lighter ones behind.
-  const bool too_light =
-      !lane.empty() && !lane.departures().empty() && requests_[lane.head()].weight > lane.departures().front().weight;
+  // Where answers take their time, another ask would be under way then, again for the lighter ones behind.
+  const bool too_light = booker_->patience() > 0 && !lane.empty() && !lane.departures().empty() &&
+                         requests_[lane.head()].weight > lane.departures().front().weight;
   if (too_light) give_all_back(now, lane);
   if (to_refuse && lane.wants() > 0) return refuse_next(now, lane, booking, commands);
   lane.keeps_turn = booking.departures.empty() && held(now);
