@@ -27,11 +27,29 @@ struct TcpStream::Socket final : Leavers::Watched {
   uv_write_t writing;
   std::string rest;  // in the kernel's way
 
+  static Socket* make(Loop& loop, int family, int& error);
   int descriptor() const;
   void peer_left(bool by_reset) override;
   void close(bool reset);
   void end_watch();
 };
+
+/// One that can dial; if there is an error, one without a descriptor. What is not to be dialled with is free again at
+/// once, for many may try in one turn.
+TcpStream::Socket* TcpStream::Socket::make(Loop& loop, int family, int& error) {
+  auto* socket = new Socket;
+  if (error == 0) error = uv_tcp_init_ex(loop.uv(), &socket->tcp, static_cast<unsigned>(family));
+  if (error == 0) {
+    socket->tcp.data = socket;
+    if (socket->descriptor() < ceiling_of_dials()) return socket;
+    socket->close(false);
+    socket = new Socket;
+    error = UV_EMFILE;
+  }
+  uv_tcp_init(loop.uv(), &socket->tcp);  // of one that failed libuv has forgotten all
+  socket->tcp.data = socket;
+  return socket;
+}
 
 /// -1: libuv has closed it.
 int TcpStream::Socket::descriptor() const {
@@ -88,11 +106,7 @@ std::unique_ptr<Stream> TcpStream::adopt(Loop& loop, int fd) {
 std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
   sockaddr_storage address{};
   int error = socket_address_of(there, address);
-  auto* socket = new Socket;
-  if (error == 0) error = uv_tcp_init_ex(loop.uv(), &socket->tcp, address.ss_family);
-  if (error != 0) uv_tcp_init(loop.uv(), &socket->tcp);  // of the one that failed libuv has forgotten all
-  socket->tcp.data = socket;
-  if (error == 0 && socket->descriptor() >= ceiling_of_dials()) error = UV_EMFILE;
+  auto* socket = Socket::make(loop, address.ss_family, error);
   std::unique_ptr<TcpStream> stream(new TcpStream(loop, socket));
   stream->listen_to(events);
   stream->dial_error_ = error;

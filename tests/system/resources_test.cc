@@ -138,8 +138,8 @@ TEST(Descriptors, kept_for_the_admin_port_are_not_eaten_by_tunnels_or_upgrades_o
     const auto refused = daemon.await_events(1, "error");
     ASSERT_FALSE(refused.empty()) << ask;
     EXPECT_EQ(refused[0].at("error"), "destination_unavailable");
-    std::deque<Client> visitors;  // each with a connection of its own, which it keeps
-    for (int i = 0; i < 8; ++i) {
+    std::deque<Client> visitors;  // each keeps its connection; of the 16 descriptors UBSan wants some for itself
+    for (int i = 0; i < 5; ++i) {
       for (const auto* page : {"/healthz", "/metrics"}) {
         Client& visitor = visitors.emplace_back(daemon.admin_port());
         visitor.send("GET " + std::string(page) + " HTTP/1.1\r\nHost: a\r\n\r\n");
