@@ -97,9 +97,15 @@ class Server final : loop::StreamEvents {
   bool connected = false, gone = false;
 
  private:
-  /// What is asked for in one pass is done in the next.
-  static void turn() {
+  /// What is asked for in one pass is done in the next. Of a stream that has had its part of a turn the loop has to
+  /// take real ones, for its timers, too.
+  void turn() {
+    constexpr int kMostTurns = 1000;
     for (int pass = 0; pass < 4; ++pass) scene().loop.run_turn_ends();
+    for (int turns = 0; stream_ && !gone && !below_->reads && turns < kMostTurns; ++turns) {
+      scene().loop.stop();
+      scene().loop.run();
+    }
   }
 
   void on_connected() override {
