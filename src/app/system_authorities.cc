@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "tls/identity.h"
-#include "transfer/multi.h"
+#include "transfer/system_authorities.h"
 
 namespace penstock::app {
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -22,6 +21,7 @@
 #include "transfer/broom.h"
 #include "transfer/easy.h"
 #include "transfer/socket.h"
+#include "transfer/system_authorities.h"
 
 namespace penstock::transfer {
 
@@ -29,13 +29,6 @@ namespace {
 constexpr std::size_t kMostSpare = 256;
 constexpr int kRoundsATurn = 4;
 }  // namespace
-
-std::string system_authorities() {
-  const char* chosen = std::getenv("SSL_CERT_FILE");
-  if (chosen && *chosen) return chosen;
-  const char* built_in = curl_version_info(CURLVERSION_NOW)->cainfo;
-  return built_in ? built_in : "";
-}
 
 bool Multi::is_disturbed(const tls::Connection& connection) {
   const auto* socket = static_cast<const Socket*>(connection.owner);

@@ -29,10 +29,6 @@ struct Trust {
   bool borrows = false;                     ///< it takes them from there, rather than putting there what it reads
 };
 
-/// Where authorities are read from without `tls.ca`: the file that SSL_CERT_FILE names, an administrator's choice for
-/// all programs, or the one that libcurl was built with. Empty: there is none.
-std::string system_authorities();
-
 class Multi {
  public:
   /// Whether this address may be dialled for this host: asked for every connection attempt, and again whenever a kept
