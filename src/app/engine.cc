@@ -174,6 +174,7 @@ void Engine::make_proxy() {
                            .make_booker = proxy::local_bookers(loop_),
                            .gate = &gate_,
                            .labels = has_secret ? nullptr : &labels_,
+                           .notices = [this](const Notice& notice) { notices_(notice); },
                            .interceptor = &interceptor_};
   make_bookers(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);

@@ -109,6 +109,10 @@ class Booker {
   /// Until when those of this group are paused. May be past.
   virtual Time anonymous_paused_until(std::string_view group) const = 0;
 
+  /// Another in its place would grant the same from now on, here and in other processes: it may be forgotten when
+  /// nobody waits or flies.
+  virtual bool forgettable(Time now) const = 0;
+
   /// From now on these limits, which are copied. A limit with the name, kind and scope of one
   /// before goes on from where that is, with the new parameters; others start anew (moved_limits() tells which is
   /// which); pauses stay. What is booked stays booked, and is given back to those limits alone that it counted in.

@@ -3,6 +3,7 @@
 // many groups there are. Only for this room.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -46,6 +47,14 @@ class Groups {
     for (Shard& shard : shards_) {
       for (auto& [name, kept] : shard) use(std::string_view(name), kept);
     }
+  }
+
+  template <typename Is>
+  bool all_of(Is is) const {
+    const auto are = [&](const Shard& shard) {
+      return std::ranges::all_of(shard, [&](const auto& one) { return is(one.second); });
+    };
+    return std::ranges::all_of(shards_, are);
   }
 
   /// Looks at a few of those that were not looked at for longest, and forgets which may be. Called whenever a group is

@@ -223,6 +223,13 @@ void LocalBooker::book(Time at, std::string_view group, int weight, Era era) {
   commit(instant(at), group, refreshed(at, group), weight, era);
 }
 
+bool LocalBooker::forgettable(Time now) const {
+  const Instant at = instant(now);
+  const auto needed = [&](const auto& rule) { return !rule->of_group() && rule->limit->forgettable_at() > at; };
+  if (hold_.forgettable_at() > at || anonymous_.count(now) > 0 || std::ranges::any_of(rules_, needed)) return false;
+  return groups_.all_of([&](const Group& group) { return forgettable_by(at, group); });
+}
+
 void LocalBooker::states(const TellState& tell) const {
   const auto tell_one = [&](std::size_t index, std::string_view group, const Limit& limit) {
     if (const std::string state = limit.state(); !state.empty()) tell(static_cast<LimitIndex>(index), group, state);
@@ -347,14 +354,15 @@ LocalBooker::Group& LocalBooker::remember(std::string_view name) {
   return groups_.add(name, std::move(group));
 }
 
+bool LocalBooker::forgettable_by(Instant at, const Group& group) const {
+  Instant forgettable = group.hold.forgettable_at();
+  for (std::size_t i = 0; i < group_rules_; ++i) forgettable = std::max(forgettable, group.limits[i]->forgettable_at());
+  return forgettable <= at;
+}
+
 LocalBooker::Group* LocalBooker::refreshed(Time now, std::string_view name) {
   const Instant at = instant(now);
-  groups_.sweep([&](const Group& group) {
-    Instant forgettable = group.hold.forgettable_at();
-    for (std::size_t i = 0; i < group_rules_; ++i)
-      forgettable = std::max(forgettable, group.limits[i]->forgettable_at());
-    return forgettable <= at;
-  });
+  groups_.sweep([&](const Group& group) { return forgettable_by(at, group); });
   Group* group = groups_.find(name);
   each_limit(group, [&](Limit& limit, const Rule&, LimitIndex) { limit.refresh(at); });
   return group;

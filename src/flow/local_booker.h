@@ -40,6 +40,7 @@ class LocalBooker final : public Booker {
   void pause_anonymous(Time now, std::string_view group, Time until) override { anonymous_.extend(now, group, until); }
   Time anonymous_paused_until(std::string_view group) const override { return anonymous_.until_with_all(group); }
 
+  bool forgettable(Time now) const override;
   void change(Time now, const std::vector<LimitConfig>& limits) override;
   void adopt(Time now, std::string_view group, std::size_t departures) override;
 
@@ -105,6 +106,7 @@ class LocalBooker final : public Booker {
   void replace_limits_of_groups(const std::vector<const Rule*>& before);
   Group& remember(std::string_view name);
   Group* refreshed(Time now, std::string_view name);
+  bool forgettable_by(Instant at, const Group& group) const;
 
   bool hopeless(Time now, int weight, Booking& booking) const;
   Departure departure(Time now, Moment moment, int weight) const;

@@ -25,7 +25,6 @@ constexpr std::array kRows = {
     Row{Why::wait_over, {503, "connection_limit_reached", "wait_over"}},
     Row{Why::draining, {503, "connection_limit_reached", "draining"}},
     Row{Why::pending_memory, {503, "connection_limit_reached", "pending_memory"}},
-    Row{Why::too_many_upstreams, {503, "connection_limit_reached", "too_many_upstreams"}},
     Row{Why::too_many_clients, {503, "connection_limit_reached", "too_many_clients"}},
     Row{Why::limit_refused, {429, "http_request_denied", "limit_refused"}},
     Row{Why::limit_too_heavy, {400, "http_request_error", "limit_too_heavy"}},

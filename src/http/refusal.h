@@ -19,9 +19,8 @@ enum class Why : std::uint8_t {
   queue_full,
   wait_over,
   draining,
-  pending_memory,      // caps.pendingMemory reached
-  too_many_upstreams,  // the 10 000 of "*"
-  too_many_clients,    // caps.connections or caps.connectionsPerClient reached
+  pending_memory,    // caps.pendingMemory reached
+  too_many_clients,  // caps.connections or caps.connectionsPerClient reached
   // The limits
   limit_refused,    // one in refuse mode (429, Retry-After)
   limit_too_heavy,  // a weight that one can never admit (400)

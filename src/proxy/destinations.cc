@@ -16,7 +16,14 @@ constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
 constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
 
+constexpr const char* kOthers = "*:others";  // no host:port, and as short in Redis keys
+
 bool at_rest(const Destination& destination) { return destination.heart.idle() && !destination.being_served; }
+
+/// Its limits and pauses would be the same anew.
+bool forgettable(const Destination& destination, std::int64_t now) {
+  return at_rest(destination) && destination.booker->forgettable(now);
+}
 }  // namespace
 
 Destinations::Destinations(const Services& services, DestinationOwner& owner)
@@ -30,26 +37,41 @@ std::unique_ptr<Destination> Destinations::make(std::string name, std::size_t en
   return std::make_unique<Destination>(services_, std::move(name), entry, settings, owner_);
 }
 
-Destination* Destinations::find_or_make(const http::Target& target, std::size_t entry) {
-  if (entry > 0) return named_[entry - 1].get();
+Destination& Destinations::find_or_make(const http::Target& target, std::size_t entry) {
+  if (entry > 0) return *named_[entry - 1];
   std::string authority = target.authority();
-  if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return found->second.get();
+  if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return *found->second;
   const bool crowded = unmatched_.size() >= kMostUnmatched;
   if (crowded && services_.loop.now() - swept_ >= kCrowdedSweepEvery) sweep();
-  if (unmatched_.size() >= kMostUnmatched) return nullptr;
+  if (unmatched_.size() >= kMostUnmatched) return others();
   auto& made = unmatched_[authority];
   made = make(authority, 0, services_.config.unmatched);
-  return made.get();
+  return *made;
+}
+
+Destination& Destinations::others() {
+  if (!others_) others_ = make(kOthers, 0, services_.config.unmatched);
+  if (!std::exchange(others_told_, true)) {
+    services_.notices(
+        {.level = LogLevel::warn,
+         .text = std::to_string(kMostUnmatched) +
+                 " hosts that no upstream names are in use or have limits to remember: further ones share "
+                 "one queue and its limits, " +
+                 kOthers});
+  }
+  return *others_;
 }
 
 void Destinations::sweep() {
   const auto now = services_.loop.now();
   swept_ = now;
   const bool crowded = unmatched_.size() >= kMostUnmatched;
-  std::erase_if(unmatched_, [&](const auto& entry) {
-    const Destination& destination = *entry.second;
-    return at_rest(destination) && (crowded || now - destination.last_used >= kIdleBeforeForgotten);
-  });
+  const auto unused = [&](const Destination& destination) {
+    return now - destination.last_used >= kIdleBeforeForgotten && forgettable(destination, now);
+  };
+  std::erase_if(unmatched_,
+                [&](const auto& entry) { return crowded ? forgettable(*entry.second, now) : unused(*entry.second); });
+  if (others_ && unused(*others_)) others_.reset();
   std::erase_if(retired_, [](const auto& destination) { return at_rest(*destination); });
   services_.connections.sweep();
   sweeper_.start(now + kSweepEvery);
@@ -72,6 +94,7 @@ void Destinations::change(flow::Time now) {
   }
   make_missing();
   for (const auto& [authority, destination] : unmatched_) destination->change(now, services_.config.unmatched);
+  if (others_) others_->change(now, services_.config.unmatched);
 }
 
 /// Each gets the lowest number that no other has: at first that is its place in the configuration.

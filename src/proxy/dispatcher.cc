@@ -112,8 +112,7 @@ void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
 
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
   if (draining_) return busy(http::Why::draining, "shutting down");
-  exchange.destination = destinations_.find_or_make(exchange.target, entry);
-  if (!exchange.destination) return busy(http::Why::too_many_upstreams, "too many upstreams at once");
+  exchange.destination = &destinations_.find_or_make(exchange.target, entry);
   if (auto too_heavy = exchange.destination->judge_weight(exchange.weight)) return too_heavy;
   if (const auto& grouping = exchange.destination->grouping) {
     std::string room;

@@ -47,9 +47,8 @@ void Dispatcher::report_refused(const http::Refusal& why_not) {
 
 void Dispatcher::report_handshake(const Handshook& what) {
   const auto entry = admission_.interceptor(what.outside);
-  Destination* const destination = destinations_.find_or_make(what.outside, entry);
-  if (!destination) return;  // it is intercepted no longer, and those of "*" are too many
-  if (count_in(destination->handshakes, what.result)) tell_of(what, *destination);
+  Destination& destination = destinations_.find_or_make(what.outside, entry);
+  if (count_in(destination.handshakes, what.result)) tell_of(what, destination);
 }
 
 /// The CONNECT had no outcome yet: the client has gone without one, or we have closed on it.

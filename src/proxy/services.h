@@ -40,7 +40,8 @@ struct Services {
   FitsBooker fits_booker = {};           ///< nothing: any can
   Gate* gate = nullptr;                  ///< nothing: all clients are let in
   const flow::SipKey* labels = nullptr;  ///< see Grouping; what it refers to may change
-  Interceptor* interceptor = nullptr;    ///< nothing: CONNECTs are tunnels, whatever `https` says
+  NoticeSink notices = [](const Notice&) {};
+  Interceptor* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
 };
 
 }  // namespace penstock::proxy

@@ -43,6 +43,9 @@ class PausingBooker final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
   }
+  bool forgettable(flow::Time now) const override {
+    return pauses_.none(now) && anonymous_.none(now) && local_.forgettable(now);
+  }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_.change(now, limits); }
   void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
     local_.adopt(now, group, departures);

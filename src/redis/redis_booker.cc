@@ -307,6 +307,11 @@ void RedisBooker::pause(Time now, std::string_view group, Time until) {
   }
 }
 
+bool RedisBooker::forgettable(Time now) const {
+  const bool agreed = apart_.all().empty() && !shadow_.has_unknown();
+  return agreed && pauses_.count(now) == 0 && anonymous_.none(now) && shadow_.all().forgettable(now);
+}
+
 /// "turns", "turns <group's hash>", "lost"
 void RedisBooker::message(std::string_view words) {
   constexpr std::string_view kTurns = "turns", kPermits = "permits ";

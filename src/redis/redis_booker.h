@@ -61,6 +61,8 @@ class RedisBooker final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
   }
+  /// What the limits have counted elsewhere is in Redis; this process's own departures are needed where that is lost.
+  bool forgettable(flow::Time now) const override;
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
   void adopt(flow::Time now, std::string_view group, std::size_t departures) override;
 

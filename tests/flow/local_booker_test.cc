@@ -337,5 +337,40 @@ TEST(LocalBooker, what_was_booked_elsewhere_against_the_limits_is_no_credit) {
   EXPECT_EQ(ask(booker, ms(100)).not_before, ms(1'102));
 }
 
+// ---- what may be forgotten ------------------------------------------------------------------------------------------
+
+TEST(LocalBooker, may_be_forgotten_when_another_would_grant_the_same) {
+  const std::pair<LimitConfig, Time> all[] = {{pacer(2), ms(500)},
+                                              {window(5, sec(10)), sec(10)},
+                                              {sliding(5, sec(10)), sec(10.002)},
+                                              {bucket(5, 1, sec(1)), sec(1)},
+                                              {limit(CounterConfig{.max = 5, .period = 10s}), sec(9.999)}};
+  for (const auto& [one, from] : all) {
+    for (const bool of_group : {false, true}) {
+      LocalBooker booker = local({of_group ? per_group(one) : one});
+      EXPECT_TRUE(booker.forgettable(0)) << one.name << " was not used";
+      leave(booker, 0, 1, "a");
+      EXPECT_FALSE(booker.forgettable(from - 1)) << one.name;
+      EXPECT_TRUE(booker.forgettable(from)) << one.name;
+    }
+  }
+}
+
+TEST(LocalBooker, may_not_be_forgotten_while_a_permit_is_held_or_a_pause_lasts) {
+  LocalBooker booker = local({permits_of(1)});
+  leave(booker, 0);
+  EXPECT_FALSE(booker.forgettable(sec(3'600)));
+  booker.landed(sec(3'600), {});
+  EXPECT_TRUE(booker.forgettable(sec(3'600)));
+  booker.pause(sec(3'600), {}, sec(3'601));
+  EXPECT_FALSE(booker.forgettable(sec(3'601) - 1));
+  EXPECT_TRUE(booker.forgettable(sec(3'601)));
+  booker.pause(sec(3'601), "a", sec(3'602));
+  EXPECT_FALSE(booker.forgettable(sec(3'602) - 1));
+  booker.pause_anonymous(sec(3'602), {}, sec(3'603));
+  EXPECT_FALSE(booker.forgettable(sec(3'603) - 1));
+  EXPECT_TRUE(booker.forgettable(sec(3'603)));
+}
+
 }  // namespace
 }  // namespace penstock::flow

@@ -22,7 +22,6 @@ constexpr Expected kExpected[] = {
     {Why::wait_over, 503, "connection_limit_reached"},
     {Why::draining, 503, "connection_limit_reached"},
     {Why::pending_memory, 503, "connection_limit_reached"},
-    {Why::too_many_upstreams, 503, "connection_limit_reached"},
     {Why::too_many_clients, 503, "connection_limit_reached"},
     {Why::limit_refused, 429, "http_request_denied"},
     {Why::limit_too_heavy, 400, "http_request_error"},

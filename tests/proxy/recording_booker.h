@@ -52,6 +52,7 @@ class RecordingBooker final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return limits_->anonymous_paused_until(group);
   }
+  bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }
   flow::LimitIndex forbids(int weight) const override { return limits_->forbids(weight); }
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
     return limits_->ahead(now, group, units, others);
