@@ -22,6 +22,9 @@ inline constexpr Time kHorizon = 50'000;
 /// Who leaves later than booked by no more than this is on time.
 inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard);
 
+/// So many groups of an upstream are remembered at most, by each process, and so in Redis by all.
+inline constexpr std::size_t kMostGroups = 100'000;
+
 /// Which limit made somebody wait: the n-th of UpstreamSettings::limits, from 0, or one of these.
 using LimitIndex = std::int32_t;
 inline constexpr LimitIndex kNoLimit = -1;
@@ -109,6 +112,9 @@ class Booker {
   /// Until when those of this group are paused. May be past.
   virtual Time anonymous_paused_until(std::string_view group) const = 0;
 
+  /// Whether what that group does can be remembered: it is already, or there is room for one more. The owner of the
+  /// upstream gives groups without room another name, which they share.
+  virtual bool has_room_for(std::string_view group) const = 0;
   /// Another in its place would grant the same from now on, here and in other processes: it may be forgotten when
   /// nobody waits or flies.
   virtual bool forgettable(Time now) const = 0;

@@ -48,6 +48,20 @@ void Destination::group() {
   grouping.emplace(*settings.group, hash, services_.labels);
 }
 
+std::string Destination::group_of(const http::Target& target, const http::Fields& fields) {
+  std::string room;
+  const std::string_view its_name = grouping->name(target, fields, room);
+  if (booker->has_room_for(its_name)) return std::string(its_name);
+  if (!std::exchange(others_told_, true)) {
+    services_.notices({.level = LogLevel::warn,
+                       .text = name + " has " + std::to_string(flow::kMostGroups) +
+                               " groups to remember: until some can be forgotten, all others share one queue and its "
+                               "limits, " +
+                               std::string(kOtherGroups)});
+  }
+  return std::string(kOtherGroups);
+}
+
 void Destination::change(flow::Time now, const UpstreamSettings& its_settings) {
   connections = services_.connections.of(its_settings.tls);
   if (its_settings == settings) return;

@@ -99,6 +99,10 @@ class Destination final : public flow::BookerEvents {
     owner_.cut(*this, scope, group, count);
   }
 
+  /// The group of a request, or the one that is shared by all for whom there is no room; call it where there are
+  /// groups.
+  std::string group_of(const http::Target& target, const http::Fields& fields);
+
   /// An answer asked for a pause: of the group, or of all where there are no groups.
   void pause(flow::Time now, const std::string& group, flow::Time until, Pausing whom);
   /// Pauses that this process was asked for, and that are not over.
@@ -135,6 +139,7 @@ class Destination final : public flow::BookerEvents {
   flow::Pauses pauses_, anonymous_pauses_;
   std::vector<flow::LimitIndex> moved_;  // by the last change; empty: nowhere
   bool other_booker_ = false;            // since then
+  bool others_told_ = false;
   loop::Timer wake_;
 };
 

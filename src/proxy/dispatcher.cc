@@ -115,8 +115,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   exchange.destination = &destinations_.find_or_make(exchange.target, entry);
   if (auto too_heavy = exchange.destination->judge_weight(exchange.weight)) return too_heavy;
   if (const auto& grouping = exchange.destination->grouping) {
-    std::string room;
-    exchange.group = grouping->name(exchange.target, exchange.head.fields, room);
+    exchange.group = exchange.destination->group_of(exchange.target, exchange.head.fields);
     exchange.group_label = grouping->label(exchange.group);
   }
   exchange.anonymous = !exchange.target.tunnel && !http::has_credentials(exchange.head.fields);

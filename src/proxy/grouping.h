@@ -19,6 +19,9 @@ namespace penstock::proxy {
 /// seen, unless the rule is `host`.
 inline constexpr std::string_view kNoGroup = "-";
 
+/// The group of all whose own the booker has no room for.
+inline constexpr std::string_view kOtherGroups = "*:others";
+
 /// Longer names end in a hash of the whole: a million groups must fit into memory.
 inline constexpr std::size_t kLongestGroup = 128;
 

@@ -34,6 +34,11 @@ Time PausingBooker::ahead(Time now, std::string_view group, std::int64_t units, 
   return std::max({local_.ahead(now, group, units, others), pauses_.of_upstream(), pauses_.of_group(group)});
 }
 
+bool PausingBooker::has_room_for(std::string_view group) const {
+  const bool room = pauses_.groups() + anonymous_.groups() < flow::kMostGroups && local_.has_room_for(group);
+  return room || pauses_.of_group(group) > 0 || anonymous_.of_group(group) > 0;
+}
+
 void PausingBooker::message(std::string_view words) {
   const Time now = office_.loop().now();
   pauses_.message(now, words);

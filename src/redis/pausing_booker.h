@@ -43,6 +43,7 @@ class PausingBooker final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
   }
+  bool has_room_for(std::string_view group) const override;
   bool forgettable(flow::Time now) const override {
     return pauses_.none(now) && anonymous_.none(now) && local_.forgettable(now);
   }

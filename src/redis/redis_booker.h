@@ -61,6 +61,10 @@ class RedisBooker final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
   }
+  bool has_room_for(std::string_view group) const override {
+    const bool room = anonymous_.groups() < flow::kMostGroups && shadow_.all().has_room_for(group);
+    return room || anonymous_.of_group(group) > 0;
+  }
   /// What the limits have counted elsewhere is in Redis; this process's own departures are needed where that is lost.
   bool forgettable(flow::Time now) const override;
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;

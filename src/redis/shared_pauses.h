@@ -26,6 +26,7 @@ class SharedPauses {
   /// 0: never. May be past.
   flow::Time of_upstream() const { return whole_; }
   flow::Time of_group(std::string_view group) const;
+  std::size_t groups() const { return groups_.remembered(); }
   bool none(flow::Time now) const { return whole_ <= now && groups_.count(now) == 0; }
 
  private:

@@ -104,6 +104,31 @@ TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
   for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(booker.landed(sec(3'600), name(i)));
 }
 
+TEST(ManyGroups, are_so_many_at_most_until_some_are_forgotten) {
+  constexpr int kMost = static_cast<int>(kMostGroups);
+  LocalBooker booker({per_group(bucket(1, 1, sec(1)))}, kStart);
+  visit(booker, 0, kMost - 1, 1);
+  EXPECT_TRUE(booker.has_room_for(name(kMost - 1)));
+  visit(booker, kMost - 1, 1, 1);
+  EXPECT_FALSE(booker.has_room_for(name(kMost)));
+  EXPECT_TRUE(booker.has_room_for(name(0))) << "it is known";
+  EXPECT_TRUE(booker.has_room_for(name(kMost - 1)));
+  Booking booking;
+  booker.ask(sec(2), {.group = "*:others"}, booking);
+  booker.ask(sec(3), {.group = "*:others"}, booking);
+  EXPECT_TRUE(booker.has_room_for(name(kMost))) << "use of others has made room";
+}
+
+TEST(ManyGroups, that_are_paused_count_too) {
+  LocalBooker booker({}, kStart);
+  for (int n = 0; n < static_cast<int>(kMostGroups); ++n) {
+    if (n % 2) booker.pause(0, name(n), sec(10));
+    if (n % 2 == 0) booker.pause_anonymous(0, name(n), sec(10));
+  }
+  EXPECT_TRUE(booker.has_room_for(name(0)) && booker.has_room_for(name(1)));
+  EXPECT_FALSE(booker.has_room_for(name(kMostGroups)));
+}
+
 TEST(ManyGroups, take_up_little_memory) {
   if (test::kSanitized) GTEST_SKIP() << "counts the memory of malloc";
   LocalBooker booker({per_group(window(10, sec(3'600))), pacer(1e9)}, kStart);

@@ -88,6 +88,7 @@ class PlainBooker final : public Booker {
   void pause(Time, std::string_view, Time) override {}
   void pause_anonymous(Time, std::string_view, Time) override {}
   Time anonymous_paused_until(std::string_view) const override { return 0; }
+  bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
 

@@ -71,6 +71,7 @@ class WatchedBooker final : public Booker {
   void pause(Time, std::string_view, Time) override {}
   void pause_anonymous(Time, std::string_view, Time) override {}
   Time anonymous_paused_until(std::string_view) const override { return 0; }
+  bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {

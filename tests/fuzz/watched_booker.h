@@ -154,6 +154,7 @@ class WatchedBooker final : public Booker {
     local_.pause_anonymous(now, group, until);
   }
   Time anonymous_paused_until(std::string_view group) const override { return local_.anonymous_paused_until(group); }
+  bool has_room_for(std::string_view group) const override { return local_.has_room_for(group); }
   bool forgettable(Time now) const override { return local_.forgettable(now); }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
     local_.change(now, limits);

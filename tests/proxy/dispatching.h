@@ -142,7 +142,8 @@ class DispatcherTest : public testing::Test {
                                  .events = [this](const Event& event) { told_.emplace_back(event); },
                                  // whatever these are by then
                                  .make_booker = [this](auto&... what) { return make_booker_(what...); },
-                                 .fits_booker = fits_booker_});
+                                 .fits_booker = fits_booker_,
+                                 .notices = [this](const Notice& notice) { notices_.push_back(notice.text); }});
     return *dispatcher_;
   }
 
@@ -214,6 +215,7 @@ class DispatcherTest : public testing::Test {
   FitsBooker fits_booker_;
   std::vector<Endpoint> own_;
   std::vector<Told> told_;
+  std::vector<std::string> notices_;
   std::optional<access::Verdict> verdict_;
   std::optional<loop::Resolver> resolver_;
   std::optional<Connections> connections_;

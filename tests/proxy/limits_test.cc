@@ -387,5 +387,27 @@ TEST_F(PauseTest, is_in_force_before_the_answer_has_ended) {
   leave(busy);
 }
 
+// ---- groups that are too many ---------------------------------------------------------------------------------------
+
+TEST_F(LimitsTest, of_groups_without_room_are_those_of_one_group_which_is_told_once) {
+  settings().group = parse_group("header:X-Team").value();
+  limit(CounterConfig{.max = 1, .period = 20s});
+  settings().limits.back().per = LimitConfig::Per::group;
+  settings().limits.back().mode = LimitConfig::Mode::refuse;
+  record_.room = false;
+  Asker asker[3];
+  for (int i = 0; i < 3; ++i) {
+    auto what = head("GET", "http://" + origin_.host() + "/");
+    what.fields.add("X-Team", std::to_string(i));
+    ask(asker[i], std::move(what));
+    ASSERT_TRUE(finish(asker[i]));
+  }
+  EXPECT_EQ(asker[0].status, 200);
+  EXPECT_EQ(asker[1].refusals.size() + asker[2].refusals.size(), 2u) << "they share what is spent";
+  for (const auto& one : told_) EXPECT_EQ(one.group, "*:others") << "nothing to hide";
+  ASSERT_EQ(notices_.size(), 1u);
+  EXPECT_THAT(notices_[0], HasSubstr("api has 100000 groups to remember"));
+}
+
 }  // namespace
 }  // namespace penstock::proxy

@@ -25,6 +25,7 @@ struct Record {
     flow::Time booked, left;
   };
   std::vector<Late> late;
+  bool room = true;          ///< for more groups
   flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
   flow::BookerEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
 };
@@ -52,6 +53,7 @@ class RecordingBooker final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return limits_->anonymous_paused_until(group);
   }
+  bool has_room_for(std::string_view group) const override { return record_.room && limits_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }
   flow::LimitIndex forbids(int weight) const override { return limits_->forbids(weight); }
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {

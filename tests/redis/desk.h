@@ -61,6 +61,7 @@ class Recorder final : public flow::Booker {
   flow::Time anonymous_paused_until(std::string_view group) const override {
     return booker_->anonymous_paused_until(group);
   }
+  bool has_room_for(std::string_view group) const override { return booker_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return booker_->forgettable(now); }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { booker_->change(now, limits); }
   void adopt(flow::Time now, std::string_view group, std::size_t departures) override {

@@ -154,5 +154,29 @@ TEST(Groups, share_slots_in_turn) {
   EXPECT_LE(std::find(order.begin(), order.end(), "/quiet") - order.begin(), 2) << testing::PrintToString(order);
 }
 
+// So many are remembered for their limits' sake; all further ones are held to one limit. Nobody listens where they go.
+TEST(Group, beyond_a_hundred_thousand_shares_one_with_all_others) {
+  constexpr int kMost = 100'000, kAtOnce = 1'000;
+  Limited stage("group: header:X-Team, limits: [ counter: { max: 1, period: 1h, mode: refuse, per: group } ]");
+  const Closed closed;
+  const auto of_team = [&](int team) {
+    return get("http://" + closed.host() + "/", "X-Team: " + std::to_string(team) + "\r\n");
+  };
+  Client client(stage.daemon.port());
+  for (int done = 0; done < kMost; done += kAtOnce) {
+    std::string requests;
+    for (int team = done; team < done + kAtOnce; ++team) requests += of_team(team);
+    ASSERT_TRUE(client.send(requests));
+    for (int i = 0; i < kAtOnce; ++i) ASSERT_EQ(client.reply().status, 502);
+  }
+  std::vector<int> statuses;
+  for (const int team : {kMost, kMost + 1, 0, kMost - 1}) statuses.push_back(stage.ask(of_team(team)).status);
+  EXPECT_THAT(statuses, testing::ElementsAre(502, 429, 429, 429)) << "the second shares what the first has spent";
+  const std::string said = stage.daemon.diagnostics();
+  const auto told = said.find("*:others");
+  EXPECT_NE(told, said.npos);
+  EXPECT_EQ(said.find("*:others", told + 1), said.npos) << "once";
+}
+
 }  // namespace
 }  // namespace penstock::trial
