@@ -15,13 +15,18 @@ bool Upstream::must_wait_apart(Time now, const Newcomer& newcomer, const Lane& l
 
 Ticket Upstream::wait_apart(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
   lane.apart_until = std::max(lane.apart_until, booker_->anonymous_paused_until(newcomer.group));
+  if (lane.has_anonymous()) {  // they came before it
+    lane.set_apart(requests_);
+    refuse_hopeless_apart(now, lane, commands);
+  }
   const Time deadline = now + patience_of(newcomer);
   const bool too_long = deadline <= now || lane.apart_until > deadline;
   Ticket ticket;
-  if (queue_full() || too_long) {
-    turn_away(now, newcomer, queue_full() ? Refused::queue_full : Refused::wait_over, kHold, commands);
+  if (too_long || !has_place(&lane)) {
+    turn_away(now, newcomer, too_long ? Refused::wait_over : Refused::queue_full, kHold, commands);
   } else {
-    ticket = keep_waiting(now, newcomer, lane, deadline, Apart::now);
+    if (queue_full()) make_room(now, commands);
+    ticket = keep_waiting(now, newcomer, lane, {.deadline = deadline, .apart = Apart::now});
   }
   refresh(now, lane, commands);
   settle(now, commands);

@@ -41,17 +41,43 @@ void Upstream::forget_what_heavier_was_told(Time now, Lane& lane) {
   if (held_for_ == &lane) held_for_ = nullptr, held_until_ = std::min(held_until_, now);
 }
 
-// A full queue has no place for those who were let in to hear the answer, and do not start by it. They are the
-// youngest, but for those who waited outside meanwhile.
+// So that no group keeps others out of a full queue: there the newest of the longest lane makes room for a newcomer
+// whose lane, with it, is shorter. Who waits there only to hear the answer holds no place that it could give.
+bool Upstream::may_make_room(std::size_t length) const {
+  const Lane* longest = lengths_.longest();
+  if (!longest || settings_.max_pending == 0 || longest->length() <= length + 1) return false;
+  return pending_ <= settings_.max_pending || !requests_[newest_of(*longest)].beyond_queue;
+}
+
+std::uint32_t Upstream::newest_of(const Lane& lane) const {
+  if (lane.outside == 0) return lane.newest(requests_);
+  std::uint32_t index = outside_.back();
+  while (requests_[index].lane != &lane) index = requests_[index].previous;
+  if (lane.length() == lane.outside) return index;
+  const std::uint32_t inside = lane.newest(requests_);
+  return requests_[inside].arrived > requests_[index].arrived ? inside : index;
+}
+
+void Upstream::make_room(Time now, Commands& commands) {
+  Lane& lane = *lengths_.longest();
+  const std::uint32_t newest = newest_of(lane);
+  refuse(now, newest, Refused::queue_full, limited_by(now, requests_[newest]), commands);
+  refresh(now, lane, commands);
+}
+
+// A full queue has no place for those who were let in to hear the answer, and do not start by it, unless a longer lane
+// makes room for them.
 void Upstream::refuse_excess(Time now, std::string_view group, Commands& commands) {
-  for (Lane* lane = find_lane(group); lane && !lane->asking() && !lane->waiting().empty(); lane = find_lane(group)) {
-    std::uint32_t youngest = lane->waiting().back();
-    for (std::size_t left = lane->waiting().size(); left > 1 && !requests_[youngest].beyond_queue; --left) {
-      youngest = requests_[youngest].previous;
+  for (Lane* lane = find_lane(group); lane && !lane->asking() && lane->beyond_queue() > 0; lane = find_lane(group)) {
+    if (pending_ <= settings_.max_pending) {
+      lane->admit_all(requests_);
+    } else if (may_make_room(lane->length() - 1)) {
+      make_room(now, commands);
+    } else {
+      const std::uint32_t newest = lane->newest_beyond_queue(requests_);
+      refuse(now, newest, Refused::queue_full, limited_by(now, requests_[newest]), commands);
+      refresh(now, *lane, commands);
     }
-    if (pending_ <= settings_.max_pending || !requests_[youngest].beyond_queue) break;
-    refuse(now, youngest, Refused::queue_full, limited_by(now, requests_[youngest]), commands);
-    refresh(now, *lane, commands);
   }
   settle(now, commands);
 }

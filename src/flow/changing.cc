@@ -24,20 +24,12 @@ void Upstream::change(Time now, const Settings& settings, std::span<const LimitI
   each_lane([&](Lane& lane) {
     lane.renumber(moved);
     lane.no_permit = false;
-    admit(lane);
+    lane.admit_all(requests_);  // nobody who waits is refused for a shorter queue
     const std::size_t granted = lane.flying + lane.departures().size();
     if (granted > 0) booker_->adopt(now, lane.group(), granted);
     rest(now, lane);  // one that wants nothing is in no list
   });
   settle(now, commands);
-}
-
-// Nobody who waits is refused for a shorter queue.
-void Upstream::admit(const Lane& lane) {
-  std::uint32_t index = lane.waiting().back();
-  for (std::size_t left = lane.waiting().size(); left > 0; --left, index = requests_[index].previous) {
-    requests_[index].beyond_queue = false;
-  }
 }
 
 void Upstream::replace(Booker& booker) {

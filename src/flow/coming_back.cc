@@ -168,12 +168,14 @@ void Upstream::resume_answered(Time now, Lane& lane, const Booking& booking, Com
 
 Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
   const Time patience = patience_of(newcomer);
-  if (queue_full() || patience <= 0) {
-    const Refused why = queue_full() ? Refused::queue_full : Refused::wait_over;
+  if (!has_place(&lane) || patience <= 0) {
+    const Refused why = patience > 0 ? Refused::queue_full : Refused::wait_over;
     const Ticket none = turn_away(now, newcomer, why, kTunnels, commands);
     refresh(now, lane, commands);
     return none;
   }
+  const bool makes_room = queue_full();
+  if (makes_room) make_room(now, commands);
   const std::uint32_t index = requests_.take();
   Request& request = requests_[index];
   request.id = newcomer.id;
@@ -188,10 +190,13 @@ Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Co
   request.anonymous = newcomer.anonymous;
   request.apart = Apart::never;
   outside_.push_back(requests_, index);
-  ++lane.elsewhere;
+  ++lane.elsewhere, ++lane.outside;
+  lengths_.place(lane);
   ++pending_;
   deadlines_.add(request.deadline, requests_.ticket(index));
-  return requests_.ticket(index);
+  const Ticket ticket = requests_.ticket(index);
+  if (makes_room) settle(now, commands);  // a departure that was booked for who has left may be another's
+  return ticket;
 }
 
 void Upstream::let_in(Time now, Commands& commands) {
@@ -199,10 +204,11 @@ void Upstream::let_in(Time now, Commands& commands) {
     const std::uint32_t index = outside_.front();
     Lane& lane = *requests_[index].lane;
     outside_.remove(requests_, index);
-    --lane.elsewhere;
+    --lane.elsewhere, --lane.outside;
     requests_[index].outside = false;
     ++tunnels_;
     lane.join(requests_, index);
+    lengths_.place(lane);
     refresh(now, lane, commands);
   }
 }

@@ -8,6 +8,7 @@ namespace penstock::flow {
 
 void Lane::join(Requests& requests, std::uint32_t index) {
   const Request& request = requests[index];
+  beyond_queue_ += request.stage == Stage::waiting && request.beyond_queue ? 1 : 0;
   if (request.apart == Apart::now) return apart_.push_back(requests, index);
   anonymous_ += request.stage == Stage::waiting && request.anonymous ? 1 : 0;
   (request.stage == Stage::returned ? returned_ : waiting_).push_back(requests, index);
@@ -17,6 +18,7 @@ void Lane::join(Requests& requests, std::uint32_t index) {
 
 void Lane::remove(Requests& requests, std::uint32_t index) {
   const Request& request = requests[index];
+  beyond_queue_ -= request.stage == Stage::waiting && request.beyond_queue ? 1 : 0;
   if (request.apart == Apart::now) return apart_.remove(requests, index);
   anonymous_ -= request.stage == Stage::waiting && request.anonymous ? 1 : 0;
   (request.stage == Stage::returned ? returned_ : waiting_).remove(requests, index);
@@ -47,7 +49,7 @@ void Lane::rejoin(Requests& requests, Time slots_so_far) {
     join(requests, index);
   };
   const auto goes_first = [&] {
-    return apart_.empty() || requests[waiting_.front()].arrived < requests[apart_.front()].arrived;
+    return apart_.empty() || requests[waiting_.front()].arrived <= requests[apart_.front()].arrived;
   };
   for (std::size_t left = waiting_.size(); left > 0 || !apart_.empty();) {
     const bool has_waited = left > 0 && goes_first();
@@ -146,6 +148,49 @@ void LaneList::remove(Lane& lane) {
   (lane.next_ ? lane.next_->previous_ : last_) = lane.previous_;
   lane.list_ = nullptr;
   --size_;
+}
+
+std::uint32_t Lane::newest(const Requests& requests) const {
+  if (apart_.empty()) return waiting_.back();
+  if (waiting_.empty()) return apart_.back();
+  return requests[apart_.back()].arrived > requests[waiting_.back()].arrived ? apart_.back() : waiting_.back();
+}
+
+std::uint32_t Lane::newest_beyond_queue(const Requests& requests) const {
+  for (const RequestList* list : {&waiting_, &apart_}) {
+    std::uint32_t index = list->back();
+    for (std::size_t left = list->size(); left > 0; --left, index = requests[index].previous) {
+      if (requests[index].beyond_queue) return index;
+    }
+  }
+  std::unreachable();
+}
+
+void Lane::admit_all(Requests& requests) {
+  for (; beyond_queue_ > 0; --beyond_queue_) requests[newest_beyond_queue(requests)].beyond_queue = false;
+}
+
+void LaneLengths::place(Lane& lane) {
+  const std::size_t length = lane.length();
+  if (length == lane.length_) return;
+  if (lane.length_ > 0) unlink(lane);
+  if (length > 0) link(lane, length);
+  lane.length_ = length;
+  while (!of_length_.empty() && !of_length_.back()) of_length_.pop_back();
+}
+
+void LaneLengths::link(Lane& lane, std::size_t length) {
+  if (of_length_.size() <= length) of_length_.resize(length + 1);
+  Lane*& first = of_length_[length];
+  lane.before_ = nullptr;
+  lane.behind_ = first;
+  if (first) first->before_ = &lane;
+  first = &lane;
+}
+
+void LaneLengths::unlink(Lane& lane) {
+  (lane.before_ ? lane.before_->behind_ : of_length_[lane.length_]) = lane.behind_;
+  if (lane.behind_) lane.behind_->before_ = lane.before_;
 }
 
 bool DueLanes::before(const Lane& a, const Lane& b) {

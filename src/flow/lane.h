@@ -59,6 +59,13 @@ class Lane {
   bool has_anonymous() const { return anonymous_ > 0; }  ///< among those that wait, and are not apart
   void set_apart(Requests& requests);                    ///< those
   void rejoin(Requests& requests, Time slots_so_far);    ///< all in the order of their arrival
+  /// How many hold a place in the queue.
+  std::size_t length() const { return waiting_.size() + apart_.size() + outside; }
+  std::uint32_t newest(const Requests& requests) const;  ///< of these, but for who is outside; there is one
+  // Who waits only to hear whether it starts by an answer under way.
+  std::size_t beyond_queue() const { return beyond_queue_; }
+  std::uint32_t newest_beyond_queue(const Requests& requests) const;  ///< there is one
+  void admit_all(Requests& requests);                                 ///< they need not go any more
   bool rejoins_by(Time now) const { return !apart_.empty() && apart_until <= now; }
   Time apart_until = 0;
 
@@ -127,6 +134,7 @@ class Lane {
   LastLimit limited;               ///< that made it wait
   LastRefusal forbidden;           ///< by a limit in refuse mode
   std::size_t flying = 0;          ///< started from here and not landed, without the returned and those that rest
+  std::size_t outside = 0;         ///< tunnels that wait for others to end; among those elsewhere, too
   std::size_t elsewhere = 0;       ///< its requests that rest, resume, or wait outside
   std::size_t resuming = 0;        ///< of these
   bool asks_to_resume = false;     ///< for one of these, instead of a departure
@@ -139,6 +147,7 @@ class Lane {
 
  private:
   friend class LaneList;
+  friend class LaneLengths;
   friend class DueLanes;
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
@@ -147,6 +156,7 @@ class Lane {
   RequestList waiting_;
   RequestList apart_;
   std::size_t anonymous_ = 0;
+  std::size_t beyond_queue_ = 0;
   std::int64_t units_ = 0;   // of all that are in it
   std::size_t heavier_ = 0;  // how many of these weigh more than 1
   Departures departures_;
@@ -160,6 +170,9 @@ class Lane {
   LaneList* list_ = nullptr;
   Lane* previous_ = nullptr;
   Lane* next_ = nullptr;
+  std::size_t length_ = 0;  // its key in LaneLengths
+  Lane* before_ = nullptr;  // of the same length
+  Lane* behind_ = nullptr;
   Time due_ = 0;  // its key in DueLanes
   std::uint64_t due_turn_ = 0;
   std::size_t place_ = kNowhere;
@@ -187,6 +200,22 @@ class LaneList {
   Lane* first_ = nullptr;
   Lane* last_ = nullptr;
   std::size_t size_ = 0;
+};
+
+/// Lanes by how many hold places in them. Each call costs the same, however many there are, for a length changes by
+/// one.
+class LaneLengths {
+ public:
+  /// Puts the lane where its length belongs.
+  void place(Lane& lane);
+  /// Of several the one that became so long last; nullptr: nobody waits.
+  Lane* longest() const { return of_length_.empty() ? nullptr : of_length_.back(); }
+
+ private:
+  void link(Lane& lane, std::size_t length);
+  void unlink(Lane& lane);
+
+  std::vector<Lane*> of_length_;  // the first of each; that of the greatest length is none's but the longest's
 };
 
 /// Lanes by their next moments; of equal ones, who was served longest ago comes first.

@@ -24,7 +24,7 @@
 namespace penstock::flow {
 
 enum class Refused : std::uint8_t {
-  queue_full,   ///< max_pending reached
+  queue_full,   ///< max_pending reached, by a newcomer or by the newest of a longer lane than the newcomer's
   wait_over,    ///< the deadline passed, or is sure to
   limited,      ///< by a limit in refuse mode
   too_heavy,    ///< a limit can never admit its weight
@@ -192,7 +192,12 @@ class Upstream {
   LimitIndex limiting(Time now, const Lane* lane, Asked asked) const;
   Ticket turn_away(Time now, const Newcomer& newcomer, Refused why, LimitIndex by, Commands& commands);
   Ticket start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands);
-  Ticket keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, Time deadline, Apart apart = Apart::never);
+  struct Wait {
+    Time deadline;
+    Apart apart = Apart::never;
+    bool beyond_queue = false;
+  };
+  Ticket keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, const Wait& wait);
   Time patience_of(const Newcomer& newcomer) const;
 
   // A pause of those alone that bring no credentials.
@@ -229,7 +234,6 @@ class Upstream {
   template <typename Use>
   void each_lane(Use use);
   void forget_what_was_told(Time now);
-  void admit(const Lane& lane);
 
   // The upstream's own limits make every lane wait.
   bool held(Time now) const { return held_until_ > now; }
@@ -256,6 +260,10 @@ class Upstream {
   const Lane* find_lane(std::string_view group) const;
   std::size_t free_slots() const { return slots_ - std::min(slots_, slots_held()); }
   bool queue_full() const { return pending_ >= settings_.max_pending; }
+  bool has_place(const Lane* lane) const { return !queue_full() || may_make_room(lane ? lane->length() : 0); }
+  bool may_make_room(std::size_t length) const;
+  void make_room(Time now, Commands& commands);
+  std::uint32_t newest_of(const Lane& lane) const;
 
   Settings settings_;
   std::size_t slots_;
@@ -281,6 +289,7 @@ class Upstream {
   LaneList told_;       // lanes that want either, and were told to wait on their own
   LaneList awaiting_;   // lanes that wait for a permit of the upstream's
   DueLanes due_;
+  LaneLengths lengths_;
   Time held_until_ = 0;             // nobody asks before, because of the upstream's own limits
   Time held_not_before_ = 0;        // and nobody leaves before
   const Lane* held_for_ = nullptr;  // the lane that was told so, which may be gone

@@ -66,6 +66,18 @@ TEST_F(Apartness, lets_who_waits_behind_them_pass_and_puts_them_back_in_the_orde
   EXPECT_THAT(order, ElementsAre(2, 4, 6, 7, 8));
 }
 
+TEST_F(Apartness, keeps_the_order_of_those_that_came_before_the_pause_and_after_it) {
+  begin({.max_concurrent = 1});
+  yard_->arrive(1);
+  anonymous(2);
+  yard_->now += kMs;
+  pause(kSecond);
+  anonymous(3);
+  EXPECT_THAT(advance_to(kSecond), IsEmpty());
+  EXPECT_THAT(yard_->land(1), ElementsAre(2));
+  EXPECT_THAT(yard_->land(2), ElementsAre(3));
+}
+
 TEST_F(Apartness, is_longer_where_another_refusal_comes_meanwhile_and_never_shorter) {
   begin({.max_concurrent = 4, .max_wait = 3 * kSecond});
   pause(kSecond);

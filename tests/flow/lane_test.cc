@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several lanes of one upstream: first come first served within each, slots in turn among them.
+#include <chrono>
 #include <map>
+#include <memory>
+#include <string>
 
+#include "flow/local_booker.h"
 #include "flow/yard.h"
 
 namespace penstock::flow {
@@ -108,6 +112,112 @@ TEST(Lanes, one_whose_requests_all_fly_still_takes_one_of_them_back) {
   EXPECT_THAT(yard.again(1), ElementsAre(1));
   EXPECT_THAT(yard.land(1), IsEmpty());
   EXPECT_TRUE(yard.upstream.idle());
+}
+
+// ---- a full queue ---------------------------------------------------------------------------------------------------
+
+TEST(FullQueue, makes_room_for_a_quiet_group_by_the_newest_of_the_longest_lane) {
+  Yard yard({.max_concurrent = 1, .max_pending = 4});
+  yard.arrive_all({1, 2, 3, 4}, "busy");
+  yard.arrive(5, "other");
+  yard.now += kSecond;
+  yard.arrive(6, "quiet");
+  EXPECT_THAT(yard.refused, ElementsAre(4));
+  EXPECT_EQ(yard.refusals.at(4).why, Refused::queue_full);
+  EXPECT_EQ(yard.refusals.at(4).waited, kSecond);
+  EXPECT_EQ(yard.refusals.at(4).limited_by, kSlots);
+  EXPECT_EQ(yard.upstream.pending(), 4u);
+  EXPECT_THAT(yard.land(1), ElementsAre(2));
+  EXPECT_THAT(yard.land(2), ElementsAre(5));
+  EXPECT_THAT(yard.land(5), ElementsAre(6)) << "in turn";
+}
+
+TEST(FullQueue, refuses_a_newcomer_whose_lane_would_be_as_long_as_any_other) {
+  Yard yard({.max_concurrent = 1, .max_pending = 4});
+  yard.arrive_all({1, 2, 3}, "a");
+  yard.arrive_all({4, 5}, "b");
+  for (const auto& [id, group] : {std::pair(6, "a"), std::pair(7, "b")}) {
+    yard.arrive(id, group);
+    EXPECT_EQ(yard.refusals.at(id).why, Refused::queue_full);
+    EXPECT_EQ(yard.refusals.at(id).waited, 0);
+  }
+  yard.arrive(8, "c");
+  EXPECT_THAT(yard.refused, ElementsAre(6, 7, 5)) << "of two of the same length, the one that became so last";
+  yard.arrive(9, "b");
+  EXPECT_THAT(yard.refused, ElementsAre(6, 7, 5, 9)) << "2 and 1: nobody would gain by it";
+}
+
+TEST(FullQueue, of_one_lane_refuses_newcomers) {
+  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  yard.arrive_all({1, 2, 3, 4});
+  EXPECT_THAT(yard.refused, ElementsAre(4));
+}
+
+TEST(FullQueue, loses_nobody_for_a_newcomer_that_cannot_wait_anyhow) {
+  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  yard.arrive_all({1, 2, 3}, "busy");
+  yard.arrive(4, "quiet", 0);
+  EXPECT_THAT(yard.refused, ElementsAre(4));
+  EXPECT_EQ(yard.refusals.at(4).why, Refused::wait_over);
+}
+
+TEST(FullQueue, takes_back_what_was_booked_for_the_one_that_makes_room) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 8, .max_pending = 2}, booker);
+  yard.arrive_all({1, 2}, "busy");
+  yard.answer({yard.now + 5 * kMs}, {}, "busy");
+  yard.answer({yard.now + 6 * kMs}, {}, "busy");
+  yard.arrive(3, "quiet");
+  EXPECT_THAT(yard.refused, ElementsAre(2));
+  EXPECT_THAT(booker.given_back, ElementsAre(yard.now + 6 * kMs));
+}
+
+// An answer of a shared booker takes its time: who was let in to hear it, and must wait, gets a place likewise.
+TEST(FullQueue, makes_room_for_one_that_has_heard_the_answer) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 8, .max_pending = 3}, booker);
+  yard.arrive_all({1, 2, 3}, "busy");
+  yard.answer(turn(Booking::Scope::group, yard.now + kSecond), "busy");
+  yard.arrive(4, "quiet");
+  EXPECT_THAT(yard.refused, IsEmpty());
+  yard.answer(turn(Booking::Scope::group, yard.now + kSecond), "quiet");
+  EXPECT_THAT(yard.refused, ElementsAre(3));
+  EXPECT_EQ(yard.upstream.pending(), 3u);
+}
+
+TEST(FullQueue, counts_those_that_wait_apart) {
+  LocalBooker booker;
+  Yard yard({.max_concurrent = 1, .max_pending = 3}, booker);
+  booker.pause_anonymous(yard.now, "busy", yard.now + kSecond);
+  yard.arrive(1, "quiet");
+  for (const RequestId id : {2, 3, 4}) yard.arrive({.id = id, .group = "busy", .anonymous = true});
+  yard.arrive(5, "quiet");
+  EXPECT_THAT(yard.refused, ElementsAre(4));
+  EXPECT_EQ(yard.refusals.at(4).limited_by, kHold);
+}
+
+// With 100 000 lanes in a full queue each newcomer finds the longest at once: it is not looked for.
+TEST(FullQueue, of_many_lanes_finds_the_longest_without_looking) {
+  constexpr RequestId kLanes = 100'000;
+  const auto fill = [](RequestId lanes) {
+    auto yard = std::make_unique<Yard>(Settings{.max_concurrent = 1, .max_pending = lanes + 20'000});
+    for (RequestId id = 0; id < 20'001; ++id) yard->arrive(id, "busy");
+    for (RequestId id = 0; id < lanes; ++id) yard->arrive(kLanes + id, std::to_string(id));
+    return yard;
+  };
+  const auto time_of = [&](RequestId lanes) {
+    auto yard = fill(lanes);
+    const auto begun = std::chrono::steady_clock::now();
+    for (RequestId id = 0; id < 10'000; ++id) yard->arrive(10 * kLanes + id, "new" + std::to_string(id));
+    const auto took = std::chrono::steady_clock::now() - begun;
+    EXPECT_EQ(yard->refused.size(), 10'000u);
+    EXPECT_EQ(yard->refused.front(), 20'000u);
+    EXPECT_EQ(yard->refused.back(), 10'001u);
+    return took;
+  };
+  const auto few = time_of(10), many = time_of(kLanes);
+  EXPECT_LT(many, 30 * few + std::chrono::seconds(1)) << "10 000 looks at each of them would take a minute";
 }
 
 }  // namespace

@@ -298,15 +298,36 @@ class Trial {
     EXPECT_EQ(refusal.waited, now_ - one.arrived);
     EXPECT_TRUE(refusal.retry_after >= 1'000 && refusal.retry_after <= kLongestRetry);
     if (refusal.why == Refused::queue_full) {
-      EXPECT_EQ(refusal.id, newcomer);
       const std::size_t left_since = commands_.start.size() + commands_.refuse.size() - 1;
       EXPECT_GE(upstream_->pending() + left_since, settings_.max_pending);
+      check_fair(refusal.id, newcomer);
     } else if (refusal.why == Refused::too_heavy) {
       EXPECT_GT(one.weight, heaviest_);
     } else {
       const bool sure = booker_->groups[one.group].latest > one.deadline;
       EXPECT_TRUE(now_ >= one.deadline || sure) << "refused " << refusal.id << " too early";
     }
+  }
+
+  /// A full queue is kept by no group: a newcomer is refused if no lane is longer than its own with it, or else the
+  /// newest of the longest lane. The refused one has been forgotten.
+  void check_fair(std::size_t refused, std::size_t newcomer) {
+    ASSERT_LT(newcomer, known_.size()) << "refused because of a newcomer";
+    if (!commands_.start.empty() || commands_.refuse.size() > 1) return;  // lanes were longer when it was decided
+    const auto length = [&](std::size_t group) { return lines_[group].waiting.size(); };
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < kGroups.size(); ++i) longest = std::max(longest, length(i));
+    const std::size_t own = length(known_[newcomer].group);
+    if (refused == newcomer) {
+      EXPECT_TRUE(longest <= own + 1 || settings_.max_pending == 0) << "a longer lane had to make room";
+      return;
+    }
+    const std::size_t group = known_[refused].group;
+    EXPECT_GT(length(group) + 1, own) << "not longer than that of the newcomer";
+    EXPECT_GE(length(group) + 1, longest) << "not the longest";
+    // A tunnel may come into its lane behind others that arrived later.
+    const bool newest = length(group) == 0 || known_[lines_[group].waiting.back()].arrived <= known_[refused].arrived;
+    EXPECT_TRUE(newest || known_[refused].tunnel) << "not the newest";
   }
 
   void check_start(const Commands::Start& start) {

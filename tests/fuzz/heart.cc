@@ -16,6 +16,7 @@ struct Known {
   State state = State::waiting;
   std::size_t group = 0;
   int weight = 1;
+  bool anonymous = false;
   Time arrived = 0, deadline = 0;
   Ticket ticket;
   bool tunnel = false, spare = false;
@@ -90,11 +91,16 @@ class Trial {
     const std::size_t id = known_.size(), group = how / 6 % 3;
     const int weight = how % 4 == 0 ? static_cast<int>(1 + how / 18 % 3) : 1;
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
-    const bool tunnel = how / 54 % 2 == 0;
-    known_.push_back({State::waiting, group, weight, now_, now_ + std::max(patience, booker_.patience()), {}, tunnel});
+    const bool tunnel = how / 54 % 2 == 0, anonymous = how / 64 % 2 == 1;
+    const Time deadline = now_ + std::max(patience, booker_.patience());
+    known_.push_back({State::waiting, group, weight, anonymous, now_, deadline, {}, tunnel});
     lines_[group].waiting.push_back(id);
-    const Newcomer newcomer{
-        .id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
+    const Newcomer newcomer{.id = id,
+                            .weight = weight,
+                            .group = kGroups[group],
+                            .max_wait = max_wait,
+                            .tunnel = tunnel,
+                            .anonymous = anonymous};
     const Ticket ticket = upstream_.arrive(now_, newcomer, commands_);
     known_[id].ticket = ticket;
     check();
@@ -140,7 +146,9 @@ class Trial {
   }
   void pause() {
     const unsigned how = choices_.byte();
-    booker_.pause(now_, kGroups[how % 3], now_ + 1'000 * (how / 3));
+    const Time until = now_ + 1'000 * (how / 3);
+    if (how % 2 == 0) return booker_.pause(now_, kGroups[how % 3], until);
+    booker_.pause_anonymous(now_, kGroups[how % 3], until);
   }
 
   /// Of the settings alone: the limits begin anew with what they have counted.
@@ -228,25 +236,46 @@ class Trial {
   void check_refusal(const Commands::Refuse& refusal) {
     Known& one = known_[refusal.id];
     must(one.state == State::waiting, "who is refused waits");
+    if (refusal.why == Refused::queue_full) check_newest(refusal.id);
     forget(refusal.id);
     one.state = State::over;
     must(refusal.waited == now_ - one.arrived, "it is said how long it waited");
     must(refusal.retry_after >= 1'000 && refusal.retry_after <= flow::kLongestRetry, "it is said when to come again");
   }
+  /// But for those that wait apart, in a line of their own, and for tunnels, which may come into theirs late; and who
+  /// was let in to hear an answer goes first.
+  void check_newest(std::size_t id) const {
+    const auto& line = lines_[known_[id].group].waiting;
+    if (booker_.patience() > 0 || known_[id].tunnel) return;
+    const auto behind = std::ranges::find(line, id) + 1;
+    const auto may_stay = [&](auto other) {
+      return known_[other].tunnel || set_apart(other) || known_[other].arrived == known_[id].arrived;
+    };
+    must(std::all_of(behind, line.end(), may_stay), "of a full queue the newest goes");
+  }
   void check_start(const Commands::Start& start) {
     Known& one = known_[start.id];
     Line& line = lines_[one.group];
-    must(!line.empty() && first_of_its_sort(line.first(), one.tunnel) == start.id, "first come, first served");
+    must(!line.empty(), "who starts is in a lane");
+    // Tunnels may have to wait for others to end, and those that are none go by.
+    const auto goes_by = [&](std::size_t id) { return set_apart(id) || known_[id].tunnel != one.tunnel; };
+    const auto first = std::ranges::find_if(line.first(), [&](auto id) { return id == start.id || !goes_by(id); });
+    must(first != line.first().end() && *first == start.id, "first come, first served");
     must(one.state == State::returned || now_ <= one.deadline, "nobody takes off after its deadline");
     must(start.departure.at <= now_ && start.departure.weight >= one.weight, "nor before its departure, nor with less");
-    line.first().erase(std::ranges::find(line.first(), start.id));
+    line.first().erase(first);
     one.state = State::flying;
     WatchedBooker::take(booker_.lanes[one.group], start.departure);
     taken_[one.group].push_back(start.departure);
   }
-  /// Tunnels may have to wait for others to end, and those that are none go by.
-  std::size_t first_of_its_sort(const std::vector<std::size_t>& line, bool tunnel) const {
-    return *std::ranges::find_if(line, [&](std::size_t id) { return known_[id].tunnel == tunnel; });
+  /// Others may leave before it, and it need not leave: a pause of its kind has lasted at some time since it came.
+  bool set_apart(std::size_t id) const {
+    const Known& one = known_[id];
+    return one.state == State::waiting && one.anonymous &&
+           booker_.anonymous_paused_until(kGroups[one.group]) > one.arrived;
+  }
+  bool stays_apart(std::size_t id) const {
+    return set_apart(id) && booker_.anonymous_paused_until(kGroups[known_[id].group]) > now_;
   }
   void check_counts() {
     std::size_t pending = 0, in_flight = 0, resting = 0, open = 0, may_open = 0;
@@ -293,9 +322,9 @@ class Trial {
     must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
     const bool served = !lane.outstanding.empty() || booker_.somebody_asks() || booker_.made_wait(now_, lane);
     const bool can_go = upstream_.slots_held() < slots() && permits > 0;
-    const bool for_a_tunnel =
-        line.returned.empty() && std::ranges::all_of(line.waiting, [&](std::size_t id) { return known_[id].tunnel; });
-    must(line.empty() || served || !can_go || for_a_tunnel, "who waits, waits for something");
+    const auto may_stay = [&](std::size_t id) { return known_[id].tunnel || stays_apart(id); };
+    const bool nobody = line.returned.empty() && std::ranges::all_of(line.waiting, may_stay);
+    must(nobody || served || !can_go, "who waits, waits for something");
     const bool rested =
         std::ranges::any_of(known_, [&](const Known& one) { return one.state == State::resuming && one.group == i; });
     must(!rested || booker_.somebody_asks() || !can_go, "who has rested waits for a slot or a permit");

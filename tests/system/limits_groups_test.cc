@@ -3,6 +3,7 @@
 // says may be a credential: nobody gets to see it.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 
 #include "system/limited.h"
@@ -176,6 +177,30 @@ TEST(Group, beyond_a_hundred_thousand_shares_one_with_all_others) {
   const auto told = said.find("*:others");
   EXPECT_NE(told, said.npos);
   EXPECT_EQ(said.find("*:others", told + 1), said.npos) << "once";
+}
+
+// Over the wire: a busy group fills the queue, and a quiet one is served all the same.
+TEST(Group, that_fills_the_queue_makes_room_for_the_others) {
+  Limited stage("group: \"path:/{team}\", maxConcurrent: 1, queue: { maxPending: 20 }");
+  stage.origin.on("/busy/held", scripts::held());
+  stage.send_one("/busy/held");
+  for (int i = 0; i < 20; ++i) stage.send_one("/busy/" + std::to_string(i));
+  EXPECT_EQ(stage.fetch("/busy/beyond").status, 503);
+  for (int i = 0; i < 3; ++i) stage.send_one("/quiet/" + std::to_string(i));
+  const auto refused = stage.daemon.await_events(4, "refused");
+  ASSERT_EQ(refused.size(), 4u);
+  for (int i = 0; i < 3; ++i) {
+    const Json& event = refused[static_cast<std::size_t>(i) + 1];
+    EXPECT_EQ(event.at("path"), "/busy/" + std::to_string(19 - i)) << "the newest of the longest lane";
+    EXPECT_EQ(event.at("error"), "connection_limit_reached");
+    EXPECT_THAT(event.at("detail"), HasSubstr("api queue full (limited by slots)"));
+    EXPECT_GT(event.at("waitMs").get<double>(), 0);
+  }
+  stage.origin.release();
+  std::map<int, int> statuses;
+  for (auto& client : stage.clients) ++statuses[client.reply().status];
+  EXPECT_EQ(statuses, (std::map<int, int>{{200, 21}, {503, 3}}));
+  EXPECT_EQ(stage.arrivals("/quiet").size(), 3u);
 }
 
 }  // namespace
