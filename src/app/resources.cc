@@ -31,10 +31,11 @@ std::optional<std::string> too_few_files(const Config& config, std::size_t allow
   };
   std::size_t upstreams = most(config.unmatched);
   for (const auto& upstream : config.upstreams) upstreams += most(upstream.settings);
+  upstreams = std::min(upstreams, config.caps.connections);  // each is for a client that is connected
   const std::size_t wanted = config.caps.connections + upstreams + kOfOurOwn;
   if (allowed == 0 || wanted <= allowed) return std::nullopt;
   return "at most " + std::to_string(allowed) + " files may be open (ulimit -Hn): caps.connections (" +
-         std::to_string(config.caps.connections) + ") and maxTunnels of the upstreams (" + std::to_string(upstreams) +
+         std::to_string(config.caps.connections) + ") of clients and those to upstreams (" + std::to_string(upstreams) +
          ") may need " + std::to_string(wanted) + "; clients will wait to be let in";
 }
 

@@ -37,7 +37,7 @@ std::string Destination::tunnels_in_words() const {
   if (busy > 0) words = count(busy, "slot") + (busy == 1 ? ": a busy tunnel" : ": busy tunnels");
   if (resting > 0)
     words += (busy > 0 ? "; " : "") + count(resting, "tunnel") + (resting == 1 ? " rests" : " rest") + " without one";
-  return words.empty() ? words : " (" + words + ")";
+  return words;
 }
 
 void Destination::group() {

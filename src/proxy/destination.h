@@ -85,7 +85,7 @@ class Destination final : public flow::BookerEvents {
     }
   }
 
-  /// " (2 slots: busy tunnels; 4 tunnels rest without one)": where there are any.
+  /// "2 slots: busy tunnels; 4 tunnels rest without one"; empty: there are no tunnels.
   std::string tunnels_in_words() const;
 
   void answer(std::string_view group, const flow::Booking& booking) override {

@@ -32,7 +32,10 @@ http::Refusal word(const flow::Commands::Refuse& command, const Destination& des
   const bool by_slots = command.limited_by == flow::kSlots;
   const std::string by(by_slots ? "slots" : destination.limit_name(command.limited_by));
   const flow::Time wait = command.retry_after + destination.lateness(command.limited_by, now);
-  const std::string limited = (by.empty() ? "" : " (limited by " + by + ")") + destination.tunnels_in_words();
+  std::string limited = by.empty() ? "" : "limited by " + by;
+  if (const std::string tunnels = destination.tunnels_in_words(); !tunnels.empty())
+    limited += (by.empty() ? "" : "; ") + tunnels;
+  if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {
     case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream + " queue full" + limited, wait);
     case flow::Refused::wait_over: return busy(http::Why::wait_over, upstream + " queue wait over" + limited, wait);

@@ -207,7 +207,7 @@ TEST(HopelessWait, for_a_limit_of_the_group_names_it_and_is_the_group_s_alone) {
   EXPECT_EQ(stage.fetch("/red", "Penstock-Max-Wait: 500ms\r\n").status, 200);
 }
 
-TEST(HopelessWait, for_a_slot_names_no_limit_that_made_others_wait_before) {
+TEST(HopelessWait, for_a_slot_names_slots_and_no_limit_that_made_others_wait_before) {
   Limited stage("maxConcurrent: 1, rate: 4/s");
   stage.send(2);
   stage.expect_all_served();
@@ -218,8 +218,8 @@ TEST(HopelessWait, for_a_slot_names_no_limit_that_made_others_wait_before) {
   ASSERT_TRUE(stage.origin.await(3));
   const Reply reply = stage.fetch("/no-slot", "Penstock-Max-Wait: 0s\r\n");
   expect_own_answer(reply, {503}, "connection_limit_reached");
-  EXPECT_THAT(reply.field("proxy-status"), testing::Not(HasSubstr("limited")));
-  expect_refused_by(stage, "/no-slot", "");
+  EXPECT_THAT(reply.field("proxy-status"), HasSubstr("(limited by slots)"));
+  expect_refused_by(stage, "/no-slot", "maxConcurrent");
   stage.origin.release_all();
   stage.expect_all_served();
 }

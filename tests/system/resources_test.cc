@@ -180,7 +180,7 @@ TEST(Descriptors, that_cannot_be_enough_for_the_caps_are_warned_of_at_start) {
   const Daemon few(with_files(256, ""));
   EXPECT_TRUE(eventually([&] { return few.diagnostics().find("at most 256 files may be open") != std::string::npos; }))
       << few.diagnostics();
-  const Daemon enough(with_files(256, "caps: { connections: 100 }\n"));
+  const Daemon enough(with_files(256, "caps: { connections: 96 }\n"));
   EXPECT_EQ(enough.admin("/readyz").status, 200);
   EXPECT_EQ(enough.diagnostics().find("files may be open"), std::string::npos) << enough.diagnostics();
 }

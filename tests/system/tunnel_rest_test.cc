@@ -254,7 +254,7 @@ TEST(TunnelRest, is_told_of_in_refusals_with_an_honest_estimate) {
   ends = true;
   for (auto& one : speaking) one.join();
   EXPECT_EQ(refused.status, 503);
-  EXPECT_THAT(refused.reason, HasSubstr("(2 slots: busy tunnels; 1 tunnel rests without one)"));
+  EXPECT_THAT(refused.reason, HasSubstr("; 2 slots: busy tunnels; 1 tunnel rests without one)"));
   EXPECT_GE(std::stoi(refused.fields.find("retry-after").value_or("0")), 2) << "they have been busy for 3 s";
 }
 

@@ -207,8 +207,8 @@ TEST(RefusedTunnel, explains_itself_in_the_reason) {
   EXPECT_EQ(reply.error(), "connection_limit_reached");
   const std::string after = reply.field("retry-after");
   EXPECT_NE(after, "");
-  EXPECT_EQ(reply.reason,
-            "Penstock: " + stage.far.host() + " queue full (1 slot: a busy tunnel), retry in " + after + "s");
+  EXPECT_EQ(reply.reason, "Penstock: " + stage.far.host() +
+                              " queue full (limited by slots; 1 slot: a busy tunnel), retry in " + after + "s");
 }
 
 TEST(RefusedTunnel, to_nobody_is_502_and_to_silence_504) {
