@@ -326,7 +326,8 @@ TEST(Metrics, a_quantile_of_waits_that_gather_at_one_value_is_near_it) {
 
 TEST(Metrics, limits_are_labels_from_the_start_and_so_are_hold_redis_and_slots) {
   const std::string text = Metrics{with_limits()}.text();
-  for (const char* limit : {"pacer", "slow", "bucket", "semaphore", "each", "hold", "redis", "maxConcurrent"})
+  for (const char* limit :
+       {"pacer", "slow", "bucket", "semaphore", "each", "hold", "redis", "maxConcurrent", "maxTunnels"})
     EXPECT_EQ(value_of(text, waits(limit)), 0) << limit;
   EXPECT_EQ(value_of(text, waits("hold", "*")), 0);
   EXPECT_EQ(value_of(text, waits("pacer", "discord")), std::nullopt);
