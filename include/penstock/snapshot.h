@@ -32,11 +32,11 @@ struct HandshakeTotals {
   std::uint64_t left = 0;      ///< the client went when it had seen it, without a word: it may not take it either
   std::uint64_t failed = 0;
   std::uint64_t timed_out = 0;  ///< by timeouts.header
-  std::uint64_t bypassed = 0;   ///< tunnels instead, by intercept.bypassOnPin
+  std::uint64_t bypassed = 0;   ///< tunnels instead, by intercept.bypassOnPin or intercept.h2Only
 };
 
 struct UpstreamSnapshot {
-  std::string name;       ///< the entry's name, or `host:port` for one made after "*"
+  std::string name;       ///< the entry's name, `host:port` for one made after "*", or `*:others`
   std::size_t entry = 0;  ///< as in Event
   std::size_t pending = 0;
   std::size_t in_flight = 0;
