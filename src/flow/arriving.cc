@@ -57,6 +57,7 @@ Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, 
   request.lane = &lane;
   request.stage = Stage::flying;
   request.tunnel = newcomer.tunnel;
+  request.ms_outside = 0;
   tunnels_ += newcomer.tunnel ? 1 : 0;
   request.anonymous = newcomer.anonymous;
   request.apart = Apart::never;
@@ -79,6 +80,7 @@ Ticket Upstream::keep_waiting(Time now, const Newcomer& newcomer, Lane& lane, co
   request.stage = Stage::waiting;
   request.beyond_queue = wait.beyond_queue;
   request.tunnel = newcomer.tunnel;
+  request.ms_outside = 0;
   tunnels_ += newcomer.tunnel ? 1 : 0;
   request.anonymous = newcomer.anonymous;
   request.apart = wait.apart;

@@ -77,6 +77,7 @@ void Upstream::to_rest(Time now, Ticket ticket, Commands& commands) {
 }
 
 void Upstream::spare(Time now, Ticket ticket, Commands& commands) {
+  time_passed(now);
   const Stage stage = requests_.stage(ticket);
   if (stage == Stage::released || !requests_[ticket.index].tunnel) return;
   Request& request = requests_[ticket.index];
@@ -139,7 +140,9 @@ void Upstream::ask_to_resume(Time now, Lane& lane, Commands& commands) {
 void Upstream::resume_answered(Time now, Lane& lane, const Booking& booking, Commands& commands) {
   lane.asks_to_resume = false;
   if (booking.departures.empty()) {
-    const bool by_permit = booking.stop == Booking::Stop::permit || booking.stop == Booking::Stop::refused;
+    // A shared limit in refuse mode has no line to wait in.
+    const bool by_permit =
+        booking.stop == Booking::Stop::permit || (booking.stop == Booking::Stop::refused && booker_->patience() == 0);
     if (by_permit) {
       lane.line = booking.scope;
       (booking.scope == Booking::Scope::upstream ? no_permit_ : lane.no_permit) = true;
@@ -159,8 +162,8 @@ void Upstream::resume_answered(Time now, Lane& lane, const Booking& booking, Com
   } else if (booker_->landed(now, lane.group())) {  // it has left meanwhile
     permit_came(now, lane);
   }
-  // Where permits are shared, a lane stands in line for what it asked for last.
-  if (lane.awaits() && booker_->patience() > 0) lane.forget_told();
+  // Where permits are shared, who is given one leaves the line, and its lane with it.
+  if (lane.awaits() && booker_->patience() > 0 && !booking.departures.empty()) lane.forget_told();
   refresh(now, lane, commands);
 }
 
@@ -187,6 +190,7 @@ Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Co
   request.stage = Stage::waiting;
   request.beyond_queue = false;
   request.tunnel = request.outside = true;
+  request.ms_outside = 0;
   request.anonymous = newcomer.anonymous;
   request.apart = Apart::never;
   outside_.push_back(requests_, index);
@@ -206,6 +210,8 @@ void Upstream::let_in(Time now, Commands& commands) {
     outside_.remove(requests_, index);
     --lane.elsewhere, --lane.outside;
     requests_[index].outside = false;
+    requests_[index].ms_outside = static_cast<std::uint32_t>((now - requests_[index].arrived + 999) / 1'000);
+    requests_[index].slots_before = for_slots(now, lane);  // it waited for none meanwhile
     ++tunnels_;
     lane.join(requests_, index);
     lengths_.place(lane);
@@ -215,7 +221,7 @@ void Upstream::let_in(Time now, Commands& commands) {
 
 bool Upstream::may_have_room(Time now) const {
   if (tunnels_ < settings_.max_tunnels) return true;
-  return free_slots() > 0 && makes_room_at().value_or(now + 1) <= now;
+  return free_slots() > 0 && !held(now) && makes_room_at().value_or(now + 1) <= now;
 }
 
 /// Nobody who rests is closed for one that would have to wait for a slot anyway.

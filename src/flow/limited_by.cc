@@ -12,6 +12,9 @@ LimitIndex Upstream::limited_by(Time now, Ticket ticket) const {
 LimitIndex Upstream::name_for(Time now, const Request& request, LimitIndex last) const {
   if (request.apart == Apart::now) return kHold;
   if (request.apart == Apart::before && last == kNoLimit) last = kHold;
+  const Time outside = Time{1'000} * request.ms_outside;
+  if (2 * outside >= now - request.arrived && outside > 0) return kTunnels;
+  if (outside > 0 && last == kNoLimit) last = kTunnels;
   const Time waited_for_slots = for_slots(now, *request.lane) - request.slots_before;
   if (waited_for_slots <= 0) return last;
   return last == kNoLimit || 2 * waited_for_slots >= now - request.arrived ? kSlots : last;

@@ -40,8 +40,9 @@ class LocalBooker final : public Booker {
   void pause_anonymous(Time now, std::string_view group, Time until) override { anonymous_.extend(now, group, until); }
   Time anonymous_paused_until(std::string_view group) const override { return anonymous_.until_with_all(group); }
 
+  bool knows(std::string_view group) const { return groups_.find(group) || anonymous_.until(group) > 0; }
   bool has_room_for(std::string_view group) const override {
-    return groups_.size() + anonymous_.remembered() < kMostGroups || groups_.find(group) || anonymous_.until(group) > 0;
+    return groups_.size() + anonymous_.remembered() < kMostGroups || knows(group);
   }
   bool forgettable(Time now) const override;
   void change(Time now, const std::vector<LimitConfig>& limits) override;

@@ -51,12 +51,13 @@ struct Request {
   std::uint32_t generation = 1;
   int weight = 1;
   Stage stage = Stage::released;
-  bool beyond_queue = false;  ///< waits only to hear whether it starts by an answer under way
-  bool tunnel = false;
-  bool spare = false;      ///< a tunnel that makes room before others
-  bool outside = false;    ///< of its lane: waits for a tunnel to end
-  bool anonymous = false;  ///< without credentials
   Apart apart = Apart::never;
+  bool beyond_queue : 1 = false;  ///< waits only to hear whether it starts by an answer under way
+  bool tunnel : 1 = false;
+  bool spare : 1 = false;        ///< a tunnel that makes room before others
+  bool outside : 1 = false;      ///< of its lane: waits for a tunnel to end
+  bool anonymous : 1 = false;    ///< without credentials
+  std::uint32_t ms_outside = 0;  ///< for how long it waited so
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 

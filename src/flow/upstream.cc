@@ -110,7 +110,7 @@ std::optional<Time> Upstream::wake_at() const {
   const bool somebody_may_ask = !returning_.empty() || (free_slots() > 0 && !wanting_.empty() && !must_take_turns());
   if (somebody_may_ask) at(held_until_);
   if (free_slots() > 0 && !resuming_.empty() && resume_at_ != 0) at(resume_at_);
-  if (free_slots() > 0 && !outside_.empty() && makes_room_at()) at(*makes_room_at());
+  if (free_slots() > 0 && !outside_.empty() && makes_room_at()) at(std::max(*makes_room_at(), held_until_));
   return next;
 }
 
@@ -228,6 +228,8 @@ void Upstream::use(Time now, Lane& lane, std::size_t asked_for, const Booking& b
 // False: the next request is to be refused.
 bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
   const std::size_t granted = std::min(asked_for, booking.departures.size());
+  // Who is told anything but to wait for a permit has lost the lane's place in that line.
+  if (lane.resuming > 0 && (granted == asked_for || booking.stop != Booking::Stop::permit)) permit_may_be_free(lane);
   // What was granted at once was held, if at all, by what was told before: this answer says what makes the next wait.
   const LimitIndex held_by =
       granted > 0 && lane.wants() > 0 ? last_limit(requests_[lane.first_wanting(requests_)]) : kNoLimit;
@@ -342,8 +344,10 @@ void Upstream::refresh(Time now, Lane& lane, Commands& commands) {
   std::size_t given_back = 0;
   for (; lane.has_surplus(); ++given_back) booker_->give_back(now, lane.group(), lane.drop_latest_departure());
   if (given_back > 0) permit_may_be_free(lane);
-  if (lane.empty() && lane.resuming == 0 && lane.line)
+  if (lane.empty() && lane.resuming == 0 && lane.line) {
     booker_->nobody_waits(now, *std::exchange(lane.line, std::nullopt), lane.group());
+    permit_may_be_free(lane);  // its place in line was everybody's who goes on
+  }
   if (lane.empty()) lane.forget_told();
   if (lane.empty() || (lane.wants() == 0 && !lane.asking())) pass_permits_on(now, lane);
   place(now, lane);

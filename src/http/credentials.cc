@@ -11,9 +11,28 @@ namespace {
 
 constexpr std::size_t kLongestEncoded = 1024;
 constexpr std::string_view kField = "proxy-authorization";
-constexpr NameSet kOfUpstreams({"authorization", "cookie", "api-key", "apikey", "x-api-key", "x-apikey", "x-api-token",
-                                "x-access-token", "x-auth-token", "x-goog-api-key", "x-shopify-access-token",
-                                "private-token", "ocp-apim-subscription-key", "x-functions-key", "dd-api-key"});
+/// Asked of every request, so whole names that are looked up at once.
+constexpr NameSet kOfUpstreams({"x-vault-token",
+                                "x-figma-token",
+                                "circle-token",
+                                "x-auth-key",
+                                "x-rapidapi-key",
+                                "x-amz-security-token",
+                                "authorization",
+                                "cookie",
+                                "api-key",
+                                "apikey",
+                                "x-api-key",
+                                "x-apikey",
+                                "x-api-token",
+                                "x-access-token",
+                                "x-auth-token",
+                                "x-goog-api-key",
+                                "x-shopify-access-token",
+                                "private-token",
+                                "ocp-apim-subscription-key",
+                                "x-functions-key",
+                                "dd-api-key"});
 
 bool is_of_credentials(const Fields::Line& line) {
   return line.name.size() == kField.size() && equal_ignoring_case(line.name, kField);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths, where more than one reader decides what they lead to: dot segments in every spelling that some server
-// understands, and references of answers, resolved as RFC 3986 section 5.2 has it. Pure.
+// Paths, where more than one reader decides what they lead to: dot segments in the spellings that servers are known to
+// understand, and references of answers, resolved as RFC 3986 section 5.2 has it. Pure.
 #pragma once
 
 #include <string>

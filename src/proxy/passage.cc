@@ -92,6 +92,7 @@ void Passage::go_on() {
   const std::string bytes = std::exchange(held_, {});
   client_.stream->read_on();
   pass(client_, bytes);
+  keep_time();
 }
 
 void Passage::drained(Side& side) {
@@ -104,6 +105,8 @@ void Passage::ended(Side& side) {
   side.has_ended = true;
   if (&side == &client_) {
     heard_ = upstream_.bytes;
+    if (const auto address = access::parse_address(client_.stream->peer().address))
+      address_ = access::client_of(*address);
     auto& all = dispatcher_.half_closed();
     half_closed_ = all.insert(all.end(), this);
   }
@@ -136,8 +139,15 @@ void Passage::finish(bool well, http::Why why, std::string_view details, Outcome
 }
 
 void Passage::make_room(std::string_view why) {
+  const bool well = state_ == State::resting || !awaits_;
   cut();  // and so its seat is free at once
-  finish(true, http::Why::connection_terminated, why, Outcome::client_gone);
+  finish(well, http::Why::connection_terminated, why, Outcome::client_gone);
+}
+
+/// Not in the middle of an answer.
+bool Passage::may_make_room() const {
+  const bool begun = upstream_.bytes > heard_;
+  return !begun || state_ == State::resting || services_.loop.now() >= moved_ + kSlotAfterClient;
 }
 
 void Passage::break_off(const http::Refusal& refusal) {
@@ -146,11 +156,7 @@ void Passage::break_off(const http::Refusal& refusal) {
   finish(well, refusal.why, refusal.details, Outcome::upstream_error);
 }
 
-bool Passage::is_of(const std::optional<access::Address>& client) const {
-  if (!client) return true;
-  const auto address = access::parse_address(client_.stream->peer().address);
-  return address && access::client_of(*address) == *client;
-}
+bool Passage::is_of(const std::optional<access::Address>& client) const { return !client || address_ == client; }
 
 /// Both have closed, one of them first. What is still on its way to a side goes on without us.
 void Passage::end(bool client_first) {
@@ -189,6 +195,7 @@ std::int64_t Passage::end_deadline() const {
   const auto idle = exchange_.destination->settings.timeouts.tunnel_idle.count();
   const auto total = total_deadline(exchange_);
   if (upstream_.has_ended) return std::min(total, moved_ + kPatienceAfterUpstream);
+  if (state_ == State::wants_slot) return total;  // what does not move is held by us
   const auto patience = idle > 0 ? moved_ + idle : kNever;
   return std::min({total, patience, client_.has_ended ? moved_ + kPatienceAfterClient : kNever});
 }
@@ -229,7 +236,7 @@ void Passage::on_time() {
 /// Others may be started by it.
 void Passage::rest() {
   const std::int64_t now = services_.loop.now();
-  if (client_.stream->queued() > 0) {  // an answer is still on its way
+  if (client_.stream->queued() > 0 || upstream_.stream->queued() > 0) {  // something is still on its way
     return timer_.start(std::min(end_deadline(), now + exchange_.destination->settings.timeouts.tunnel_rest.count()));
   }
   state_ = State::resting;
@@ -242,7 +249,7 @@ void Passage::rest() {
 void Passage::stop_idling(std::int64_t now) {
   const auto tunnel_idle = exchange_.destination->settings.timeouts.tunnel_idle;
   const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();
-  const bool well = untaken_ == 0 && (client_.has_ended || !awaits_) && state_ != State::wants_slot;
+  const bool well = untaken_ == 0 && (client_.has_ended || !awaits_);
   cut();
   finish(well, http::Why::read_timeout,
          by_idle ? "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)"

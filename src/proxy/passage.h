@@ -49,7 +49,9 @@ class Passage {
   static constexpr std::string_view kRested = "closed to let others in: it had rested longest (maxTunnels)";
   /// For another's sake or for none: from outside.
   void break_off(const http::Refusal& refusal);
-  /// Whether this client is at its near end; nothing: any is.
+  /// Of one whose client has closed its side: whether it may go so that others find room.
+  bool may_make_room() const;
+  /// Likewise: whether this client is at its near end; nothing: any is.
   bool is_of(const std::optional<access::Address>& client) const;
   /// Also when its time-outs may be others.
   void keep_time();
@@ -100,9 +102,10 @@ class Passage {
   std::size_t untaken_;      // by both sides, when last looked at since then
   std::int64_t rested_ = 0;  // when the dispatcher was last told that it does
   State state_ = State::busy;
-  bool awaits_ = false;      // the last byte came from the client: an answer is awaited
-  std::string held_;         // of the client, until there is a slot
-  std::uint64_t heard_ = 0;  // bytes of the upstream when the client ended
+  bool awaits_ = false;                     // the last byte came from the client: an answer is awaited
+  std::string held_;                        // of the client, until there is a slot
+  std::uint64_t heard_ = 0;                 // bytes of the upstream when the client ended
+  std::optional<access::Address> address_;  // of the client, from then on
   std::optional<std::list<Passage*>::iterator> half_closed_;
   bool open_ = false;
   bool upstream_spoke_;  // before it was open

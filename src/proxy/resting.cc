@@ -28,7 +28,8 @@ void Dispatcher::spare(Exchange& exchange) {
 }
 
 bool Dispatcher::make_room(const std::optional<access::Address>& client) {
-  const auto first = std::ranges::find_if(half_closed_, [&](const Passage* one) { return one->is_of(client); });
+  const auto first = std::ranges::find_if(
+      half_closed_, [&](const Passage* one) { return one->may_make_room() && one->is_of(client); });
   if (first == half_closed_.end()) return false;
   (*first)->make_room("closed to let others in: its client had closed its side");
   return true;

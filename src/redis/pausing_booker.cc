@@ -36,7 +36,7 @@ Time PausingBooker::ahead(Time now, std::string_view group, std::int64_t units, 
 
 bool PausingBooker::has_room_for(std::string_view group) const {
   const bool room = pauses_.groups() + anonymous_.groups() < flow::kMostGroups && local_.has_room_for(group);
-  return room || pauses_.of_group(group) > 0 || anonymous_.of_group(group) > 0;
+  return room || pauses_.of_group(group) > 0 || anonymous_.of_group(group) > 0 || local_.knows(group);
 }
 
 void PausingBooker::message(std::string_view words) {

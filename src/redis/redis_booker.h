@@ -63,7 +63,7 @@ class RedisBooker final : public flow::Booker {
   }
   bool has_room_for(std::string_view group) const override {
     const bool room = anonymous_.groups() < flow::kMostGroups && shadow_.all().has_room_for(group);
-    return room || anonymous_.of_group(group) > 0;
+    return room || anonymous_.of_group(group) > 0 || shadow_.all().knows(group);
   }
   /// What the limits have counted elsewhere is in Redis; this process's own departures are needed where that is lost.
   bool forgettable(flow::Time now) const override;

@@ -3,6 +3,7 @@
 #include "tls/bounds.h"
 
 #include <openssl/bio.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 
 #include <cstddef>
@@ -68,7 +69,10 @@ std::string affordable_ciphers(const SSL_CTX* made) {
 void bound_costs(ssl_ctx_st* made) {
   static const std::string ciphers = affordable_ciphers(made);  // the system's choice, the same for all
   SSL_CTX_set_cipher_list(made, ciphers.c_str());
-  SSL_CTX_set1_groups_list(made, "X25519:P-256:X448:P-521:P-384");
+  static const bool hybrid = SSL_CTX_set1_groups_list(made, "X25519MLKEM768") == 1;  // from OpenSSL 3.5 on
+  if (!hybrid) ERR_clear_error();
+  SSL_CTX_set1_groups_list(made,
+                           hybrid ? "X25519MLKEM768:X25519:P-256:X448:P-521:P-384" : "X25519:P-256:X448:P-521:P-384");
   SSL_CTX_set_msg_callback(made, &on_message);
   SSL_CTX_clear_mode(made, SSL_MODE_AUTO_RETRY);
 }

@@ -188,6 +188,52 @@ TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
   EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Booking::Scope::upstream, std::string())));
 }
 
+/// Two tunnels of that many lanes rest and want to go on; the first is told to wait for a permit.
+void have_one_stand_in_line(Yard& yard, const char* second_group) {
+  yard.arrive(tunnel(1, "a"));
+  yard.answer({yard.now}, {}, "a");
+  yard.arrive(tunnel(2, second_group));
+  yard.answer({yard.now}, {}, second_group);
+  for (const RequestId id : {1, 2}) yard.to_rest(id);
+  yard.resume(1);
+  yard.answer(Booking{.stop = Booking::Stop::permit}, "a");
+  yard.resume(2);
+}
+
+TEST(Rest, who_stands_in_line_for_all_and_leaves_has_another_lane_ask) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 2}, booker);
+  have_one_stand_in_line(yard, "b");
+  const std::size_t asked = booker.asks.size();
+  yard.leave(1);
+  ASSERT_EQ(booker.asks.size(), asked + 1) << "nobody stands in line any more";
+  yard.answer({yard.now}, {}, "b");
+  EXPECT_THAT(yard.resumed, ElementsAre(2));
+}
+
+TEST(Rest, asks_anew_where_a_request_of_its_lane_took_its_place_in_line) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 2}, booker);
+  have_one_stand_in_line(yard, "a");
+  yard.arrive({.id = 3, .group = "a"});
+  const std::size_t asked = booker.asks.size();
+  yard.answer(turn(Booking::Scope::group, yard.now + kSecond), "a");
+  EXPECT_EQ(booker.asks.size(), asked + 1) << "a turn is no place in the line for permits";
+  EXPECT_EQ(booker.asks.back().weight, 0);
+}
+
+TEST(Rest, where_a_shared_limit_refuses_permits_it_asks_again_soon) {
+  SlowBooker booker;
+  booker.its_patience = kSecond;
+  Yard yard({.max_concurrent = 2}, booker);
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.resume(1);
+  yard.answer(Booking{.stop = Booking::Stop::refused});
+  EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon) << "such a limit has no line to wait in";
+}
+
 TEST(Rest, where_the_booker_cannot_be_asked_it_is_asked_again_soon) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
@@ -296,6 +342,26 @@ TEST(MaxTunnels, closes_nobody_for_one_that_has_no_slot_either) {
   EXPECT_THAT(yard.closed, IsEmpty());
   EXPECT_THAT(yard.to_rest(2), ElementsAre(3));
   EXPECT_THAT(yard.closed, ElementsAre(1));
+}
+
+TEST(MaxTunnels, closes_nobody_for_one_that_a_limit_holds) {
+  LocalBooker booker({{.kind = PacerConfig{.qps = 0.02}}}, 0);  // one each 50 s
+  Yard yard({.max_concurrent = 4, .max_wait = 100 * kSecond, .max_tunnels = 1}, booker);
+  let_rest(yard, {1});
+  yard.arrive(2);  // waits for the pacer
+  yard.now += 40 * kSecond;
+  yard.arrive(tunnel(3));
+  EXPECT_THAT(yard.closed, IsEmpty()) << "it could not leave anyway";
+}
+
+TEST(MaxTunnels, are_named_where_most_of_the_wait_was_for_one_to_end) {
+  Yard yard({.max_concurrent = 4, .max_wait = 60 * kSecond, .max_tunnels = 1});
+  yard.arrive(tunnel(1));
+  yard.arrive(tunnel(2));
+  yard.now += 20 * kSecond;
+  EXPECT_THAT(yard.land(1), ElementsAre(2));
+  EXPECT_EQ(yard.waited[2], 20 * kSecond);
+  EXPECT_EQ(yard.limited[2], kTunnels);
 }
 
 TEST(MaxTunnels, refuses_at_the_deadline_and_says_why) {
