@@ -77,7 +77,10 @@ TEST(TunnelCrowd, of_two_thousand_passes_bytes_both_ways_and_leaves_nothing_behi
   constexpr std::size_t kTunnels = 2000, kBytes = 4096;
   ASSERT_GE(allow_open_files(), 2 * kTunnels + kSpare);
   Crowd crowd;
-  const Daemon daemon(through({crowd.far_port()}, "maxConcurrent: 2000, queue: { maxPending: 2000 }", "127.0.0.1:9"));
+  // They rest at no time, so all that are open are in flight.
+  const Daemon daemon(through({crowd.far_port()},
+                              "maxConcurrent: 2000, timeouts: { tunnelRest: 0s }, queue: { maxPending: 2000 }",
+                              "127.0.0.1:9"));
   const std::size_t before = daemon.descriptors();
   const auto& counts = crowd.counts();
   for (std::size_t i = 0; i < kTunnels; ++i) {
