@@ -70,6 +70,7 @@ TEST(H2Only, gets_a_tunnel_that_is_counted_and_told_of_once_a_host) {
   EXPECT_EQ(stage.daemon.metric("penstock_tunnels_past_limits_total", "upstream=\"api\""), 3);
   EXPECT_EQ(stage.daemon.status("api").at("tunnelsPastLimits"), 3);
   EXPECT_EQ(stage.daemon.metric("penstock_client_handshakes_total", "result=\"bypassed\""), 3);
+  EXPECT_TRUE(eventually([&] { return times(stage.daemon.diagnostics(), "speaks HTTP/2 alone to good.test") > 0; }));
   EXPECT_EQ(times(stage.daemon.diagnostics(), "speaks HTTP/2 alone to good.test"), 1u);
   EXPECT_THAT(stage.daemon.diagnostics(), HasSubstr("(intercept.h2Only)"));
 }
