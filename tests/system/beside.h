@@ -3,11 +3,13 @@
 // program's memory, loop and health meanwhile.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
 
+#include "support/origin.h"
 #include "system/loop_watch.h"
 #include "system/stage.h"
 
@@ -21,19 +23,23 @@ inline constexpr std::chrono::milliseconds kStuck{150};
 
 class Beside {
  public:
-  /// Before they come. `origin` answers plain requests at once.
-  Beside(const Daemon& daemon, const Origin& origin);
+  /// Before they come.
+  explicit Beside(const Daemon& daemon);
 
-  /// Asks one request after the other until `done`. None takes 50 ms more than this machine was late, or let the two
-  /// wait for a processor, and the loop keeps its turns below that. The program does not grow by more than a MiB for
-  /// each of the `peers`, and it is healthy.
+  /// Asks one request after the other, which is answered at once, until `done`. None takes 50 ms more than this machine
+  /// was late, or let client, program and origin wait for a processor, and the loop keeps its turns below that. The
+  /// program does not grow by more than a MiB for each of the `peers`, and it is healthy.
   void ask_until(int peers, const std::function<bool()>& done);
 
  private:
+  void answer(test::Socket& peer);
   void ask();
+  Clock::duration waited() const { return loop_.waited() + Clock::duration(origin_waited_); }
 
   const Daemon& daemon_;
   const LoopWatch loop_;
+  std::atomic<Clock::rep> origin_waited_ = 0;
+  test::Origin origin_{[this](auto&, auto& peer, int) { answer(peer); }};
   Client client_;
   const std::string request_;
   std::size_t memory_ = 0;

@@ -94,8 +94,7 @@ class FloodingClient : public testing::TestWithParam<std::tuple<Way, Said>> {};
 TEST_P(FloodingClient, delays_nobody_and_is_kept_small) {
   const auto& [way, said] = GetParam();
   WayStage stage(way, answer_all);
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   let_say(
       beside, [&] { return stage.client(); },
       [&](Client& client) { say(client, stage.head(said.method) + said.lines, said); });
@@ -121,8 +120,7 @@ class FloodOfRequests : public testing::TestWithParam<Way> {};
 
 TEST_P(FloodOfRequests, whose_answers_are_not_read_delays_nobody_and_is_kept_small) {
   WayStage stage(GetParam(), answer_all);
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   const Said said{"requests", "", "", stage.head() + "\r\n"};
   let_say(
       beside, [&] { return stage.client(); }, [&](Client& client) { say(client, said.goes_on, said); });
@@ -130,8 +128,7 @@ TEST_P(FloodOfRequests, whose_answers_are_not_read_delays_nobody_and_is_kept_sma
 
 TEST_P(FloodOfRequests, of_empty_lines_delays_nobody_and_is_kept_small) {
   WayStage stage(GetParam(), answer_all);
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   const Said said{"empty_lines", "", "", "\r\n"};
   let_say(
       beside, [&] { return stage.client(); }, [&](Client& client) { say(client, said.goes_on, said); });
@@ -139,8 +136,7 @@ TEST_P(FloodOfRequests, of_empty_lines_delays_nobody_and_is_kept_small) {
 
 TEST_P(FloodOfRequests, of_one_request_line_delays_nobody_and_is_kept_small) {
   WayStage stage(GetParam(), answer_all);
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   const Said said{"a_request_line", "", "", std::string(1024, 'x')};
   const std::string head = stage.head(), begin = head.substr(0, head.find(" HTTP/1.1"));
   let_say(
@@ -153,8 +149,7 @@ INSTANTIATE_TEST_SUITE_P(Each, FloodOfRequests, testing::Values(Way::plain, Way:
 TEST(FloodBehindAConnect, that_nobody_answers_delays_nobody_and_is_kept_small) {
   const Silent nobody;
   Daemon daemon({.yaml = "access: { connectPorts: [" + std::to_string(nobody.port) + "] }\n"});
-  Origin origin;
-  Beside beside(daemon, origin);
+  Beside beside(daemon);
   const std::string host = "127.0.0.1:" + std::to_string(nobody.port);
   const Said said{"bytes", "", "", std::string(1024, 'x')};
   let_say(

@@ -69,11 +69,11 @@ TEST_P(DearHandshake, with_an_upstream_delays_nobody) {
   test::TlsServer tls(
       authority.issue({.key = choice.key}),
       {.most = choice.version, .least = choice.version, .ciphers = choice.ciphers, .groups = choice.groups});
-  Origin secure(tls.wrap()), origin;
+  Origin secure(tls.wrap());
   Given given;
   given.environment["SSL_CERT_FILE"] = authority.file();
   Daemon daemon(given);
-  Beside beside(daemon, origin);
+  Beside beside(daemon);
   shake_with(beside, [&] {
     Client client(daemon.port());
     client.send(get(secure.url(), lines));
@@ -94,8 +94,7 @@ class DearClient : public testing::TestWithParam<Choice> {};
 TEST_P(DearClient, delays_nobody) {
   const Choice& choice = GetParam();
   Intercepted stage;
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   test::Shaking how = stage.trusting();
   how.least = how.most = choice.version;
   shake_with(beside, [&] {

@@ -66,8 +66,7 @@ TEST_P(FloodingUpstream, delays_nobody_and_is_kept_small) {
     flood_by(peer, flood);
     ++at_rest;
   });
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   std::list<std::unique_ptr<TlsCaller>> clients;
   for (const int crowd : {kFew, kMany}) {
     while (clients.size() < static_cast<std::size_t>(crowd)) {

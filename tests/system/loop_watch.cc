@@ -115,9 +115,13 @@ LoopWatch::Turns LoopWatch::so_far() const {
 }
 
 Clock::duration LoopWatch::waited() const {
-  const double here = ran_and_waited("/proc/thread-self").second;
-  const std::chrono::duration<double> all(ran_and_waited(thread_of_loop_).second + stolen_from_a_processor() + here);
-  return std::chrono::duration_cast<Clock::duration>(all);
+  const std::chrono::duration<double> all(ran_and_waited(thread_of_loop_).second + stolen_from_a_processor());
+  return std::chrono::duration_cast<Clock::duration>(all) + waited_here();
+}
+
+Clock::duration LoopWatch::waited_here() {
+  const std::chrono::duration<double> here(ran_and_waited("/proc/thread-self").second);
+  return std::chrono::duration_cast<Clock::duration>(here);
 }
 
 // The machine explains late turns in two ways, which overlap: the system tells how long it let this thread wait, and

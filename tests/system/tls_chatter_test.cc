@@ -181,11 +181,10 @@ TEST_P(ChatteringUpstream, delays_nobody_and_is_cut_off) {
   const auto& [asks, chatter] = GetParam();
   test::Authority authority;
   Chatterer upstream(authority.issue(), chatter);
-  Origin origin;
   Given given{.yaml = "defaults: { timeouts: { connect: 20s, firstByte: 20s } }\n"};
   given.environment["SSL_CERT_FILE"] = authority.file();
   Daemon daemon(given);
-  Beside beside(daemon, origin);
+  Beside beside(daemon);
 
   const std::string request = get("https://127.0.0.1:" + std::to_string(upstream.port()) + "/",
                                   asks == Asks::to_upgrade ? "Connection: upgrade\r\nUpgrade: websocket\r\n" : "");
@@ -227,8 +226,7 @@ class ChatteringClient : public testing::TestWithParam<Chatter> {};
 TEST_P(ChatteringClient, delays_nobody_and_is_cut_off) {
   const Chatter& chatter = GetParam();
   Intercepted stage;
-  Origin origin;
-  Beside beside(stage.daemon, origin);
+  Beside beside(stage.daemon);
   test::Shaking how = stage.trusting();
   how.least = how.most = chatter.version;
   std::atomic<int> cut_off = 0;
