@@ -26,14 +26,15 @@ class Beside {
   /// Before they come.
   explicit Beside(const Daemon& daemon);
 
-  /// Asks one request after the other, which is answered at once, until `done`. None takes 50 ms more than this machine
-  /// was late, or let client, program and origin wait for a processor, and the loop keeps its turns below that. The
-  /// program does not grow by more than a MiB for each of the `peers`, and it is healthy.
+  /// Asks one request after the other, which is answered at once, until `done`. Beside a few `peers` none takes 50 ms
+  /// more than this machine was late, or let client, program and origin wait for a processor, and the loop keeps its
+  /// turns below that. Many are threads of this test which keep the machine busy in ways that nobody tells of: beside
+  /// them it is 100 ms, and no stall. The program does not grow by more than a MiB for each, and it is healthy.
   void ask_until(int peers, const std::function<bool()>& done);
 
  private:
   void answer(test::Socket& peer);
-  void ask();
+  void ask(int peers);
   Clock::duration waited() const { return loop_.waited() + Clock::duration(origin_waited_); }
 
   const Daemon& daemon_;
