@@ -231,7 +231,7 @@ void Engine::make_bookers(proxy::Services& services) {
   services.fits_booker = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
 }
 
-/// With a secret all know the key of labels, and where no header makes groups nobody needs one.
+/// The processes agree on a key for labels only where it is needed: groups are made by a header, and no secret is set.
 void Engine::share_labels() {
   if (!office_ || !config_.redis->secret.empty()) return;
   const bool any = std::ranges::any_of(config_.upstreams, groups_by_header, &UpstreamConfig::settings);

@@ -65,7 +65,7 @@ constexpr const char* kPerl =
 constexpr const char* kPhp =
     "$curl = curl_init($argv[1]); if (!curl_exec($curl)) { fwrite(STDERR, curl_error($curl)); exit(1); }";
 
-/// Its own way to fetch a file; as root it does so as a user for whom the folder is to be open.
+/// Fetches a file by apt itself. As root apt does that as the user _apt, which must be able to read the folder.
 constexpr const char* kApt =
     "set -e; folder=$(mktemp -d); trap 'rm -rf \"$folder\"' EXIT; chmod 777 \"$folder\"; "
     "/usr/lib/apt/apt-helper download-file \"$0\" \"$folder/page\" >&2; cat \"$folder/page\"";

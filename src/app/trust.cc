@@ -220,7 +220,7 @@ Made Joining::apt_conf(const TrustFiles& files) const {
   return files.keep("apt", ".conf", text);
 }
 
-/// Where apt is. What root starts of it reads these files as a user of its own, for whom root's home is closed.
+/// Whether apt is installed. Started by root it reads these files as the user _apt, which cannot read root's home.
 void Joining::tell_apt() {
   std::error_code unknown;
   if (!std::filesystem::exists("/usr/lib/apt", unknown)) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pause of those requests alone that bring no credentials. While it lasts they wait apart from their lane, so that
-// nobody waits behind them; then they go back to where they would stand. Looked at when one comes and when its lane
-// asks: what is booked already leaves.
+// no other request waits behind them; then they go back to their places in the order of arrival. The pause is checked
+// when such a request arrives and when its lane asks: a departure that is booked already is taken.
 #include <algorithm>
 
 #include "flow/upstream.h"

@@ -16,6 +16,14 @@ void let_rest(Yard& yard, std::initializer_list<RequestId> ids, std::string_view
   }
 }
 
+/// A tunnel starts by an asynchronous answer, rests, and asks to go on.
+void resume_one(Yard& yard) {
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.resume(1);
+}
+
 LimitConfig two_permits(LimitConfig::Per per = LimitConfig::Per::upstream) {
   return {.kind = SemaphoreConfig{.capacity = 2}, .per = per};
 }
@@ -147,10 +155,7 @@ TEST(Rest, a_group_without_permits_does_not_hold_up_those_of_others) {
 TEST(Rest, an_asynchronous_booker_is_asked_for_permits_alone_with_a_slot_in_hand) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
-  yard.arrive(tunnel(1));
-  yard.answer({yard.now});
-  yard.to_rest(1);
-  yard.resume(1);
+  resume_one(yard);
   EXPECT_EQ(booker.asks.back(), (SlowBooker::Asked{"", 1, 0}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   yard.answer(Booking{.stop = Booking::Stop::permit});
@@ -166,10 +171,7 @@ TEST(Rest, an_asynchronous_booker_is_asked_for_permits_alone_with_a_slot_in_hand
 TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
-  yard.arrive(tunnel(1));
-  yard.answer({yard.now});
-  yard.to_rest(1);
-  yard.resume(1);
+  resume_one(yard);
   yard.leave(1);
   yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
   EXPECT_THAT(yard.resumed, IsEmpty());
@@ -179,16 +181,14 @@ TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
 TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
-  yard.arrive(tunnel(1));
-  yard.answer({yard.now});
-  yard.to_rest(1);
-  yard.resume(1);
+  resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::permit});
   yard.leave(1);
   EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Booking::Scope::upstream, std::string())));
 }
 
-/// Two tunnels of that many lanes rest and want to go on; the first is told to wait for a permit.
+/// Two tunnels rest and ask to go on, one of lane `a` and one of `second_group`; the first is told to wait for a
+/// permit.
 void have_one_stand_in_line(Yard& yard, const char* second_group) {
   yard.arrive(tunnel(1, "a"));
   yard.answer({yard.now}, {}, "a");
@@ -226,10 +226,7 @@ TEST(Rest, where_a_shared_limit_refuses_permits_it_asks_again_soon) {
   SlowBooker booker;
   booker.its_patience = kSecond;
   Yard yard({.max_concurrent = 2}, booker);
-  yard.arrive(tunnel(1));
-  yard.answer({yard.now});
-  yard.to_rest(1);
-  yard.resume(1);
+  resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::refused});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon) << "such a limit has no line to wait in";
 }
@@ -237,10 +234,7 @@ TEST(Rest, where_a_shared_limit_refuses_permits_it_asks_again_soon) {
 TEST(Rest, where_the_booker_cannot_be_asked_it_is_asked_again_soon) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
-  yard.arrive(tunnel(1));
-  yard.answer({yard.now});
-  yard.to_rest(1);
-  yard.resume(1);
+  resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::unavailable});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon);
   yard.advance_to(yard.now + kHorizon);
