@@ -300,6 +300,7 @@ void Engine::submit(Request request, proxy::LocalRequester::OnResponse on_respon
 void Engine::end_all() { dispatcher_->end_all(); }
 
 void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done) {
+  if (drained_) return when_done(in_time_);
   when_drained_.push_back(std::move(when_done));
   if (when_drained_.size() > 1) return;
   notice(LogLevel::info, "draining for up to " + std::to_string(grace.count() / 1'000'000) + " s");
@@ -348,7 +349,8 @@ void Engine::take_leave() {
   clients_->close_idle();
   if (loop_.now() >= leave_by_ && gate_.is_busy()) out_of_grace();
   const bool all_gone = clients_->count() == 0 && loop_.residents() == 0;
-  if (all_gone || loop_.now() >= leave_by_) return say_drained(in_time_);
+  drained_ = all_gone || loop_.now() >= leave_by_;
+  if (drained_) return say_drained(in_time_);
   leave_timer_.start(loop_.now() + kLeaveLookEvery);
 }
 
