@@ -22,10 +22,10 @@ Ticket Upstream::wait_apart(Time now, const Newcomer& newcomer, Lane& lane, Comm
   const Time deadline = now + patience_of(newcomer);
   const bool too_long = deadline <= now || lane.apart_until > deadline;
   Ticket ticket;
-  if (too_long || !has_place(&lane)) {
+  if (too_long || !has_place(newcomer, &lane)) {
     turn_away(now, newcomer, too_long ? Refused::wait_over : Refused::queue_full, kHold, commands);
   } else {
-    if (queue_full()) make_room(now, commands);
+    if (must_make_room(newcomer)) make_room(now, commands);
     ticket = keep_waiting(now, newcomer, lane, {.deadline = deadline, .apart = Apart::now});
   }
   refresh(now, lane, commands);

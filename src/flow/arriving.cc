@@ -29,7 +29,7 @@ Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane
 }
 
 std::optional<Refused> Upstream::refusal(Time now, const Newcomer& newcomer, const Lane& lane, Time deadline) const {
-  if (!has_place(&lane)) return Refused::queue_full;
+  if (!has_place(newcomer, &lane)) return Refused::queue_full;
   if (deadline <= now || nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
   if (lane.asking() || lane.unbooked_units() == 0) return std::nullopt;
   const Time own = booker_->ahead(now, newcomer.group, lane.unbooked_units() + newcomer.weight - 1, 0);

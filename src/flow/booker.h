@@ -22,7 +22,8 @@ inline constexpr Time kHorizon = 50'000;
 /// Who leaves later than booked by no more than this is on time.
 inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard);
 
-/// So many groups of an upstream are remembered at most, by each process, and so in Redis by all.
+/// So many groups of an upstream are remembered at most, by each process; the others share one. In Redis there can be
+/// as many for each process that has met others.
 inline constexpr std::size_t kMostGroups = 100'000;
 
 /// Which limit made somebody wait: the n-th of UpstreamSettings::limits, from 0, or one of these.

@@ -171,13 +171,13 @@ void Upstream::resume_answered(Time now, Lane& lane, const Booking& booking, Com
 
 Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
   const Time patience = patience_of(newcomer);
-  if (!has_place(&lane) || patience <= 0) {
+  if (!has_place(newcomer, &lane) || patience <= 0) {
     const Refused why = patience > 0 ? Refused::queue_full : Refused::wait_over;
     const Ticket none = turn_away(now, newcomer, why, kTunnels, commands);
     refresh(now, lane, commands);
     return none;
   }
-  const bool makes_room = queue_full();
+  const bool makes_room = must_make_room(newcomer);
   if (makes_room) make_room(now, commands);
   const std::uint32_t index = requests_.take();
   Request& request = requests_[index];

@@ -20,7 +20,7 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   settle(now, commands);
   const LimitIndex forbidding = booker_->forbids(newcomer.weight);
   if (forbidding != kNoLimit) return turn_away(now, newcomer, Refused::too_heavy, forbidding, commands);
-  if (const Lane* known = find_lane(newcomer.group); free_slots() == 0 && !has_place(known))
+  if (const Lane* known = find_lane(newcomer.group); free_slots() == 0 && !has_place(newcomer, known))
     return turn_away(now, newcomer, Refused::queue_full, limiting(now, known, Asked::no), commands);
 
   const bool no_room = newcomer.tunnel && !room_for_tunnel(now, commands);
@@ -40,7 +40,7 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   } else if (!judged_later) {
     why = refusal(now, newcomer, lane, deadline);
   }
-  if (!why && !judged_later && queue_full()) make_room(now, commands);
+  if (!why && !judged_later && must_make_room(newcomer)) make_room(now, commands);
   const Wait wait{.deadline = deadline, .beyond_queue = judged_later && queue_full()};
   const Ticket ticket = why ? turn_away(now, newcomer, *why, limiting(now, &lane, asked), commands)
                             : keep_waiting(now, newcomer, lane, wait);

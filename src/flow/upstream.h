@@ -73,6 +73,7 @@ struct Newcomer {
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
   bool tunnel = false;                ///< may rest
   bool anonymous = false;             ///< brings no credentials: it waits for pauses of such requests, too
+  bool displaces = false;             ///< it has a place in a full queue, too: if it takes it, another leaves at once
 };
 
 /// At least one.
@@ -134,6 +135,7 @@ class Upstream {
 
   /// Those that wait and have not flown.
   std::size_t pending() const { return pending_; }
+  bool queue_full() const { return pending_ >= settings_.max_pending; }
   /// Those started and not landed, and not resting; they hold a slot each, also while they wait to be sent once more.
   std::size_t in_flight() const { return in_flight_; }
   /// Slots in use: in flight, booked, or held while the booker is asked.
@@ -259,9 +261,11 @@ class Upstream {
   Lane* find_lane(std::string_view group);
   const Lane* find_lane(std::string_view group) const;
   std::size_t free_slots() const { return slots_ - std::min(slots_, slots_held()); }
-  bool queue_full() const { return pending_ >= settings_.max_pending; }
-  bool has_place(const Lane* lane) const { return !queue_full() || may_make_room(lane ? lane->length() : 0); }
+  bool has_place(const Newcomer& newcomer, const Lane* lane) const {
+    return !queue_full() || newcomer.displaces || may_make_room(lane ? lane->length() : 0);
+  }
   bool may_make_room(std::size_t length) const;
+  bool must_make_room(const Newcomer& newcomer) const { return queue_full() && !newcomer.displaces; }
   void make_room(Time now, Commands& commands);
   std::uint32_t newest_of(const Lane& lane) const;
 

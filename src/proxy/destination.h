@@ -22,6 +22,7 @@
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
 #include "proxy/grouping.h"
+#include "proxy/queue_shares.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
@@ -120,6 +121,7 @@ class Destination final : public flow::BookerEvents {
   flow::Late late;
   flow::Commands commands, carrying;
   bool being_served = false;  ///< its commands are being carried out
+  QueueShares shares;         ///< where there are no groups
   Totals totals;
   HandshakeTotals handshakes;
   std::int64_t last_used = 0;

@@ -12,6 +12,7 @@
 #include "http/front.h"
 #include "http/retry_after.h"
 #include "proxy/flight.h"
+#include "proxy/queue_refusal.h"
 #include "proxy/tunnel.h"
 #include "proxy/upgrade.h"
 
@@ -19,40 +20,13 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kBodyInFlight = 64 * 1024;
-constexpr std::size_t kKeptForOthers = 8;  // the part of the queue's memory that one client cannot fill
-
-constexpr flow::Time kShortly = 1'000'000;
-
-http::Refusal busy(http::Why why, std::string what, flow::Time wait = kShortly) {
-  return http::refusal_until(why, std::move(what), Duration{wait});
-}
-
-http::Refusal word(const flow::Commands::Refuse& command, const Destination& destination, flow::Time now) {
-  const std::string& upstream = destination.name;
-  const bool by_slots = command.limited_by == flow::kSlots;
-  const std::string by(by_slots ? "slots" : destination.limit_name(command.limited_by));
-  const flow::Time wait = command.retry_after + destination.lateness(command.limited_by, now);
-  std::string limited = by.empty() ? "" : "limited by " + by;
-  if (const std::string tunnels = destination.tunnels_in_words(); !tunnels.empty())
-    limited += (by.empty() ? "" : "; ") + tunnels;
-  if (!limited.empty()) limited = " (" + limited + ")";
-  switch (command.why) {
-    case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream + " queue full" + limited, wait);
-    case flow::Refused::wait_over: return busy(http::Why::wait_over, upstream + " queue wait over" + limited, wait);
-    case flow::Refused::limited: return busy(http::Why::limit_refused, upstream + " limited by " + by, wait);
-    case flow::Refused::unavailable:
-      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (" + by + ")");
-    case flow::Refused::too_heavy: break;
-  }
-  return {.why = http::Why::limit_too_heavy,
-          .details = upstream + " limit " + by + " never allows this Penstock-Weight"};
-}
 }  // namespace
 
 Dispatcher::Dispatcher(Services services)
     : services_(std::move(services)),
       admission_(services_),
       destinations_(services_, *this),
+      memory_(services_.config.caps),
       serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
 
 Dispatcher::~Dispatcher() = default;
@@ -79,42 +53,59 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, con
   if (!admitted) return refuse(exchange, admitted.error());
   exchange.weight = admitted->steering.weight;
   if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
-  const auto number = exchange.number;
-  enter(exchange, admitted->steering);
-  Exchange* const entered = exchanges_.find(number);
-  return entered && entered->stage == Exchange::Stage::pending ? let_wait(*entered) : entered;
+  return enter(exchange, admitted->steering);
 }
 
-/// One that starts at once takes no place in the queue: no memory of the queue's is asked for.
-Exchange* Dispatcher::let_wait(Exchange& exchange) {
-  exchange.held = exchange.requester.held();
-  charge(exchange, exchange.bytes());
-  const std::size_t all = services_.config.caps.pending_memory;
-  const bool full_of_client = exchange.held && *exchange.held > all - all / kKeptForOthers;
-  if (pending_bytes_ <= all && !full_of_client) return &exchange;
-  const auto retry_after = exchange.destination->heart.retry_after(exchange.arrived, exchange.group, exchange.weight);
-  return refuse(exchange, busy(http::Why::pending_memory,
-                               std::string("pending requests ") + (full_of_client ? "of this client " : "") +
-                                   "fill the memory set aside for them (caps.pendingMemory)",
-                               retry_after));
-}
-
-void Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
+/// One that starts at once takes no place in the queue, and none of the queue's memory. One for which there is no
+/// memory may not wait: it is refused before another makes room for it.
+Exchange* Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
   Destination& destination = *exchange.destination;
+  const auto number = exchange.number;
+  exchange.memory_full = memory_.full_for(exchange) != PendingMemory::Full::no;
+  const bool displaces = !exchange.memory_full && !destination.grouping && destination.heart.queue_full() &&
+                         destination.shares.has_one_with_more(exchange);
   moved_by(destination, [&](flow::Time, flow::Commands& commands) {
-    const auto& max_wait = steering.max_wait;
+    std::optional<flow::Time> max_wait;
+    if (steering.max_wait) max_wait = steering.max_wait->count();
+    if (exchange.memory_full) max_wait = 0;
     const flow::Newcomer newcomer{.id = exchange.number,
                                   .weight = exchange.weight,
                                   .group = exchange.group,
-                                  .max_wait = max_wait ? std::optional(max_wait->count()) : std::nullopt,
+                                  .max_wait = max_wait,
                                   .tunnel = exchange.may_rest(),
-                                  .anonymous = exchange.anonymous};
+                                  .anonymous = exchange.anonymous,
+                                  .displaces = displaces};
     exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
   });
+  Exchange* const entered = exchanges_.find(number);
+  if (!entered || entered->stage != Exchange::Stage::pending) return entered;
+  if (entered->memory_full) return refuse(*entered, out_of_memory(*entered));
+  memory_.charge(*entered, entered->bytes());
+  if (!destination.grouping) destination.shares.waits(*entered);
+  if (displaces && destination.heart.pending() > destination.settings.queue.max_pending)
+    refuse_for_room(*destination.shares.newest_of_most());
+  return exchanges_.find(number);
+}
+
+/// The queue has one more than it holds.
+void Dispatcher::refuse_for_room(Exchange& exchange) {
+  const auto now = services_.loop.now();
+  const Destination& destination = *exchange.destination;
+  note_wait(exchange);
+  const flow::Time wait = destination.heart.retry_after(now, exchange.group, exchange.weight);
+  refuse(exchange,
+         refusal_of({.why = flow::Refused::queue_full, .retry_after = wait, .limited_by = exchange.limited_by},
+                    destination, now));
+}
+
+/// For which there is no memory.
+http::Refusal Dispatcher::out_of_memory(const Exchange& exchange) const {
+  const auto wait = exchange.destination->heart.retry_after(exchange.arrived, exchange.group, exchange.weight);
+  return refusal_of(memory_.full_for(exchange), wait);
 }
 
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
-  if (draining_) return busy(http::Why::draining, "shutting down");
+  if (draining_) return refusal_of_draining();
   exchange.destination = &destinations_.find_or_make(exchange.target, entry);
   if (auto too_heavy = exchange.destination->judge_weight(exchange.weight)) return too_heavy;
   if (const auto& grouping = exchange.destination->grouping) {
@@ -189,7 +180,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     exchange->took_off = services_.loop.now();
     exchange->waited = command.waited;
     exchange->limited_by = command.limited_by;
-    charge(*exchange, 0);
+    take_slot(*exchange);
     auto& totals = exchange->destination->totals;
     ++totals.dispatched;
     if (exchange->target.tunnel && !exchange->destination->settings.limits.empty()) ++totals.tunnels_past_limits;
@@ -200,6 +191,14 @@ void Dispatcher::start(const flow::Commands::Start& command) {
   exchange->flight = journey_for(*exchange);
   exchange->requester.body_wanted();
   exchange->flight->take_off();
+}
+
+/// It waits no more.
+void Dispatcher::take_slot(Exchange& exchange) {
+  memory_.charge(exchange, 0);
+  auto& shares = exchange.destination->shares;
+  shares.leave(exchange);
+  if (!exchange.body.whole && !exchange.destination->grouping) shares.uploads(exchange);
 }
 
 std::unique_ptr<Journey> Dispatcher::journey_for(Exchange& exchange) {
@@ -215,7 +214,13 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
   exchange->ticket = {};  // the heart has forgotten it
-  refuse(*exchange, word(command, *exchange->destination, services_.loop.now()));
+  // No place in the queue, or no time to wait: where there was no memory it was let have neither.
+  const bool cannot_wait = command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over;
+  if (exchange->memory_full && cannot_wait) {
+    refuse(*exchange, out_of_memory(*exchange));
+    return;
+  }
+  refuse(*exchange, refusal_of(command, *exchange->destination, services_.loop.now()));
 }
 
 void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
@@ -318,7 +323,8 @@ void Dispatcher::again(Exchange& exchange) {
 /// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
 void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   emit(exchange, ending);
-  charge(exchange, 0);
+  memory_.charge(exchange, 0);
+  if (exchange.destination) exchange.destination->shares.leave(exchange);
   Destination* destination = exchange.destination;
   const auto ticket = exchange.ticket;
   const bool landing = exchange.flight != nullptr;
@@ -349,24 +355,18 @@ void Dispatcher::count(Totals& totals, Outcome outcome) {
 // Bodies, both ways.
 
 void Dispatcher::body_came(Exchange& exchange) {
-  if (exchange.stage == Exchange::Stage::pending) charge(exchange, exchange.bytes());
+  if (exchange.stage == Exchange::Stage::pending) {
+    memory_.charge(exchange, exchange.bytes());
+  } else if (exchange.body.whole && exchange.share != Exchange::Share::none) {
+    exchange.destination->shares.leave(exchange);
+  }
   if (exchange.flight) exchange.flight->body_came();
 }
 
 bool Dispatcher::wants_body(const Exchange& exchange) const {
   if (exchange.stage == Exchange::Stage::in_flight) return exchange.body.size() < kBodyInFlight;
-  // Half of the memory is for heads: bodies must not crowd out newcomers.
-  const auto& caps = services_.config.caps;
-  return !exchange.head.expect_continue && exchange.body.size() < caps.pending_body_bytes &&
-         pending_bytes_ < caps.pending_memory / 2;
-}
-
-void Dispatcher::charge(Exchange& exchange, std::size_t bytes) {
-  if (bytes == exchange.charged) return;
-  pending_bytes_ += bytes - exchange.charged;
-  if (exchange.held) *exchange.held += bytes - exchange.charged;
-  exchange.charged = bytes;
-  if (bytes == 0) exchange.held.reset();
+  return !exchange.head.expect_continue && exchange.body.size() < services_.config.caps.pending_body_bytes &&
+         memory_.has_room_for_bodies();
 }
 
 void Dispatcher::resume(Exchange& exchange) {
@@ -423,7 +423,7 @@ std::array<char, 11> Dispatcher::next_name() {
 void Dispatcher::snapshot(Snapshot& into) const {
   into.draining = draining_;
   into.steering_dropped = steering_dropped_;
-  into.pending_bytes = pending_bytes_;
+  into.pending_bytes = memory_.bytes();
   into.tunnels = tunnels_;
   const auto add = [&](const Destination& destination) {
     const auto& heart = destination.heart;
@@ -457,7 +457,7 @@ void Dispatcher::when_drained() {
 
 void Dispatcher::end_all() {
   draining_ = true;
-  const auto stopped = busy(http::Why::draining, "shutting down");
+  const auto stopped = refusal_of_draining();
   const auto all = exchanges_.ids();
   // Who waits goes first, lest a slot that becomes free starts them.
   for (const auto number : all) {

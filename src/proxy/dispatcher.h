@@ -22,6 +22,7 @@
 #include "proxy/exchange.h"
 #include "proxy/exchange_table.h"
 #include "proxy/interceptor.h"
+#include "proxy/pending_memory.h"
 #include "proxy/requester.h"
 #include "proxy/services.h"
 #include "tls/client_identity.h"
@@ -104,7 +105,9 @@ class Dispatcher final : DestinationOwner {
     std::string_view error, detail, refusal;
   };
 
-  Exchange* let_wait(Exchange& exchange);
+  Exchange* enter(Exchange& exchange, const http::Steering& steering);
+  void refuse_for_room(Exchange& exchange);
+  http::Refusal out_of_memory(const Exchange& exchange) const;
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 
@@ -112,7 +115,7 @@ class Dispatcher final : DestinationOwner {
   void moved_by(Destination& destination, Call call);
   void move(Destination& destination, const Change& change) override;
   void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
-  void enter(Exchange& exchange, const http::Steering& steering);
+  void take_slot(Exchange& exchange);
   void carry_out(Destination& destination);
   void start(const flow::Commands::Start& command);
   std::unique_ptr<Journey> journey_for(Exchange& exchange);
@@ -123,7 +126,6 @@ class Dispatcher final : DestinationOwner {
   void note_wait(Exchange& exchange) const;
   void end(Exchange& exchange, const Ending& ending);
 
-  void charge(Exchange& exchange, std::size_t bytes);
   Event describe(const Exchange& exchange, EventKind kind) const;
   void emit(const Exchange& exchange, const Ending& ending);
   void count(Totals& totals, Outcome outcome);
@@ -137,9 +139,9 @@ class Dispatcher final : DestinationOwner {
   Destinations destinations_;
   tls::ClientIdentities identities_;
   std::list<Passage*> half_closed_;
+  PendingMemory memory_;
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;
-  std::size_t pending_bytes_ = 0;
   std::uint64_t steering_dropped_ = 0;
   std::uint64_t serial_;
   bool draining_ = false;

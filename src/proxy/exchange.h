@@ -40,6 +40,8 @@ class BodyBuffer {
 
 struct Exchange {
   enum class Stage : std::uint8_t { pending, in_flight };
+  /// What QueueShares counts it as.
+  enum class Share : std::uint8_t { none, place, slot };
 
   Exchange(Requester& who, http::RequestHead&& what);
   ~Exchange();
@@ -68,8 +70,12 @@ struct Exchange {
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
-  std::size_t charged = 0;  ///< of caps.pendingMemory
-  Seats::Held held;         ///< by its client, this included; nothing while it does not wait
+  std::size_t charged = 0;   ///< of caps.pendingMemory
+  Seats::Held held;          ///< by its client, this included; nothing while it does not wait
+  bool memory_full = false;  ///< it finds it so, and cannot wait
+  Share share = Share::none;
+  Seats::Held sharer;                           ///< by whom it is counted in QueueShares
+  Exchange *older = nullptr, *newer = nullptr;  ///< of the same client, in the queue
   std::unique_ptr<Journey> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }

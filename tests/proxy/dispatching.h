@@ -70,6 +70,7 @@ class Asker final : public Requester {
   std::size_t left = 0;  ///< of the answer, not taken yet
   Exchange* exchange = nullptr;
   OwnConnections* own = nullptr;  ///< that outlive it
+  Seats::Held client;             ///< whose it is; nothing: the program's own
 
   std::vector<int> interims;
   int status = 0;
@@ -101,6 +102,7 @@ class Asker final : public Requester {
   void answer_body(std::string_view bytes) override { body.append(bytes); }
   void body_wanted() override { ++wanted; }
   OwnConnections* own_connections() override { return own; }
+  const Seats::Held& held() const override { return client; }
   std::unique_ptr<loop::Stream> hand_over(std::string&) override {
     ADD_FAILURE() << "an asker has no connection to give away";
     return nullptr;

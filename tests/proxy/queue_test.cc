@@ -179,6 +179,105 @@ TEST_F(QueueTest, memory_is_charged_while_a_request_waits_and_no_longer) {
   EXPECT_EQ(snapshot().pending_bytes, 0u);
 }
 
+// ---- a full queue, and memory, that clients share
+// --------------------------------------------------------------------
+
+/// Requests of several clients, in a queue that holds five.
+class SharedQueueTest : public QueueTest {
+ protected:
+  SharedQueueTest() { config_.unmatched.queue.max_pending = 5; }
+
+  /// A GET by this client; whether it has a place.
+  bool waits(Asker& asker, const Seats::Held& client, const std::string& path = "/") {
+    asker.client = client;
+    get(asker, origin_.host(), path);
+    return !asker.over();
+  }
+  /// An upload by this client of which nothing comes yet.
+  void upload(Asker& asker, const Seats::Held& client) {
+    asker.client = client;
+    ask(asker, with_length(head("POST", "http://" + origin_.host() + "/"), 1));
+  }
+  static Seats::Held a_client() { return std::make_shared<std::size_t>(0); }
+
+  const Seats::Held busy_ = a_client(), other_ = a_client(), quiet_ = a_client();
+};
+
+TEST_F(SharedQueueTest, the_newest_of_the_client_with_most_makes_room_for_one_with_fewer) {
+  Asker flying, of_busy[3], of_other[2], of_quiet[2], more;
+  ASSERT_TRUE(waits(flying, busy_, "/hold"));
+  for (auto& asker : of_busy) ASSERT_TRUE(waits(asker, busy_));
+  for (auto& asker : of_other) ASSERT_TRUE(waits(asker, other_));
+  EXPECT_FALSE(waits(more, other_)) << "3 and 3: nobody would gain by it";
+  EXPECT_TRUE(waits(of_quiet[0], quiet_));
+  ASSERT_EQ(of_busy[2].refusals.size(), 1u);
+  EXPECT_EQ(of_busy[2].refusals[0].why, http::Why::queue_full);
+  EXPECT_TRUE(of_busy[2].refusals[0].retry_after);
+  EXPECT_EQ(told_.back().pending, 5u) << "without the one that it tells of";
+  EXPECT_FALSE(waits(of_quiet[1], quiet_)) << "2, 2 and 2";
+  EXPECT_EQ(upstream(origin_.host()).pending, 5u);
+  origin_.release();
+  ASSERT_TRUE(finish(of_quiet[0]));
+  EXPECT_EQ(of_busy[1].ends, 1);
+  EXPECT_EQ(of_other[1].ends, 1);
+  expect_at_rest();
+}
+
+TEST_F(SharedQueueTest, of_one_client_refuses_its_newcomers) {
+  Asker flying, waiting[5], more;
+  ASSERT_TRUE(waits(flying, busy_, "/hold"));
+  for (auto& asker : waiting) ASSERT_TRUE(waits(asker, busy_));
+  EXPECT_FALSE(waits(more, busy_));
+  for (auto& asker : waiting) EXPECT_FALSE(asker.over());
+}
+
+TEST_F(SharedQueueTest, slots_of_uploads_count_until_their_bodies_have_come) {
+  config_.unmatched.max_concurrent = 3;
+  Asker uploads[3], of_busy[2], of_other[3], of_quiet[2];
+  for (auto& asker : uploads) upload(asker, busy_);
+  for (auto& asker : of_busy) ASSERT_TRUE(waits(asker, busy_));
+  for (auto& asker : of_other) ASSERT_TRUE(waits(asker, other_));
+  EXPECT_TRUE(waits(of_quiet[0], quiet_));
+  EXPECT_TRUE(of_busy[1].over()) << "3 slots and 2 places, against 3 places";
+  for (auto& asker : uploads) give(asker, "b");
+  EXPECT_TRUE(waits(of_quiet[1], quiet_));
+  EXPECT_TRUE(of_other[2].over()) << "3 places, against 1";
+  EXPECT_FALSE(of_busy[0].over());
+}
+
+TEST_F(SharedQueueTest, one_that_cannot_wait_displaces_nobody) {
+  Asker flying, waiting[5], without_memory, in_haste;
+  ASSERT_TRUE(waits(flying, busy_, "/hold"));
+  for (auto& asker : waiting) ASSERT_TRUE(waits(asker, busy_));
+  http::RequestHead hasty = head("GET", "http://" + origin_.host() + "/");
+  hasty.fields.add("Penstock-Max-Wait", "0s");
+  in_haste.client = quiet_;
+  ask(in_haste, std::move(hasty));
+  ASSERT_EQ(in_haste.refusals.size(), 1u);
+  EXPECT_EQ(in_haste.refusals[0].why, http::Why::wait_over);
+  *quiet_ = config_.caps.pending_memory;
+  EXPECT_FALSE(waits(without_memory, quiet_));
+  ASSERT_EQ(without_memory.refusals.size(), 1u);
+  EXPECT_EQ(without_memory.refusals[0].why, http::Why::pending_memory);
+  for (auto& asker : waiting) EXPECT_FALSE(asker.over());
+}
+
+// The heart makes room for a quiet group: not for one that there is no memory for.
+TEST_F(SharedQueueTest, of_groups_loses_nobody_for_one_without_memory) {
+  config_.unmatched.group = parse_group("header:X-Org").value();
+  Asker flying, waiting[5], refused;
+  ASSERT_TRUE(waits(flying, busy_, "/hold"));
+  for (auto& asker : waiting) ASSERT_TRUE(waits(asker, busy_));
+  http::RequestHead quiet = head("GET", "http://" + origin_.host() + "/");
+  quiet.fields.add("X-Org", "quiet");
+  *quiet_ = config_.caps.pending_memory;
+  refused.client = quiet_;
+  ask(refused, std::move(quiet));
+  ASSERT_EQ(refused.refusals.size(), 1u);
+  EXPECT_EQ(refused.refusals[0].why, http::Why::pending_memory);
+  for (auto& asker : waiting) EXPECT_FALSE(asker.over());
+}
+
 TEST_F(QueueTest, memory_that_is_full_refuses_newcomers_until_someone_leaves) {
   config_.caps.pending_memory = 3'000;
   Asker held, waiting, refused, later;

@@ -95,6 +95,25 @@ TEST(FullQueue, refuses_at_once_and_says_when_to_come_back) {
   EXPECT_EQ(stage.origin.count(), 2u);
 }
 
+TEST(FullQueue, of_one_client_makes_room_for_another) {
+  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 3 }"));
+  stage.origin.otherwise(scripts::held());
+  std::deque<Client> busy;
+  for (std::size_t i = 0; i < 4; ++i) {
+    busy.emplace_back(stage.daemon.port(), 0, "127.0.0.2").send(get(stage.url("/" + std::to_string(i))));
+    ASSERT_TRUE(i == 0 ? stage.origin.await(1) : stage.daemon.await_pending(stage.origin.host(), i));
+  }
+  Client quiet(stage.daemon.port(), 0, "127.0.0.3"), more(stage.daemon.port(), 0, "127.0.0.2");
+  quiet.send(get(stage.url("/quiet")));
+  expect_unavailable(busy.back().reply());
+  more.send(get(stage.url("/more")));
+  expect_unavailable(more.reply());
+  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("pending"), 3);
+  stage.origin.release_all();
+  EXPECT_EQ(quiet.reply().status, 200);
+  EXPECT_EQ(stage.origin.seen()[3].target, "/quiet") << "in the order of arrival";
+}
+
 // It takes some of the body and throws it away, so that its answer arrives.
 TEST(FullQueue, reads_no_body_to_its_end_and_keeps_nothing_of_it) {
   Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 0 }"));

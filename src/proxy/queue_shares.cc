@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counted by client.
+#include "proxy/queue_shares.h"
+
+namespace penstock::proxy {
+
+QueueShares::Share& QueueShares::count(Exchange& exchange, Exchange::Share as) {
+  exchange.share = as;
+  exchange.sharer = exchange.requester.held();
+  Share& share = by_client_[exchange.sharer];
+  ++share.size;
+  return share;
+}
+
+void QueueShares::waits(Exchange& exchange) {
+  Share& share = count(exchange, Exchange::Share::place);
+  exchange.older = share.newest;
+  if (exchange.older) exchange.older->newer = &exchange;
+  share.newest = &exchange;
+}
+
+void QueueShares::uploads(Exchange& exchange) { count(exchange, Exchange::Share::slot); }
+
+void QueueShares::leave(Exchange& exchange) {
+  if (exchange.share == Exchange::Share::none) return;
+  const auto found = by_client_.find(exchange.sharer);
+  Share& share = found->second;
+  if (share.newest == &exchange) share.newest = exchange.older;
+  if (exchange.older) exchange.older->newer = exchange.newer;
+  if (exchange.newer) exchange.newer->older = exchange.older;
+  exchange.older = exchange.newer = nullptr;
+  exchange.share = Exchange::Share::none;
+  exchange.sharer.reset();
+  if (--share.size == 0) by_client_.erase(found);
+}
+
+bool QueueShares::has_one_with_more(const Exchange& newcomer) const {
+  const auto own = by_client_.find(newcomer.requester.held());
+  const Share* const longest = most();
+  return longest && longest->size > (own == by_client_.end() ? 0 : own->second.size) + 1;
+}
+
+const QueueShares::Share* QueueShares::most() const {
+  const Share* found = nullptr;
+  for (const auto& [client, share] : by_client_) {
+    if (share.newest && (!found || share.size > found->size)) found = &share;
+  }
+  return found;
+}
+
+}  // namespace penstock::proxy
