@@ -83,7 +83,7 @@ class Proxy {
 
   /// Stops accepting, lets pending and in-flight requests finish until the deadline, answers 503 to the rest, stops.
   /// True if everything finished in time. From any thread but the loop's; blocks. A second drain joins the first, whose
-  /// deadline stands; a stop() ends both with false.
+  /// deadline stands, or hears what came of it; a stop() ends both with false.
   bool drain(Duration deadline);
 
   /// Stops now: what is under way is answered 503, or breaks off in the middle of a body; connections are closed. Every

@@ -140,7 +140,7 @@ class Engine {
   std::uint64_t pauses_ = 0;  // of the listener that is gone
   std::uint64_t away_told_ = 0, pauses_told_ = 0;
   bool in_time_ = true;
-  bool drained_ = false;  // to the end: nothing but the loop is left
+  bool drained_ = false;  // those who asked have been answered
   std::vector<std::move_only_function<void(bool)>> when_drained_;
 };
 

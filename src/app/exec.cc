@@ -64,8 +64,8 @@ int exec(const std::string& config_file, std::vector<std::string> command) {
   leave_sockets();
   std::signal(SIGCHLD, SIG_DFL);  // if it came to us ignored, the command's exit code would be lost
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+  std::atomic<bool> told = false;  // of some request; before the proxy, which tells of its last ones as it ends
   Proxy proxy{for_one_command(*config)};
-  std::atomic<bool> told = false;  // of some request
   proxy.observe([&](const Event&) { told = true; });
   if (const auto running = proxy.start(); !running) return complain(running.error().message);
   const auto listener = parse_endpoint(proxy.url().substr(std::strlen("http://"))).value();

@@ -25,7 +25,7 @@ Ticket Upstream::wait_apart(Time now, const Newcomer& newcomer, Lane& lane, Comm
   if (too_long || !has_place(newcomer, &lane)) {
     turn_away(now, newcomer, too_long ? Refused::wait_over : Refused::queue_full, kHold, commands);
   } else {
-    if (must_make_room(newcomer)) make_room(now, commands);
+    if (queue_full()) make_room(now, newcomer, commands);
     ticket = keep_waiting(now, newcomer, lane, {.deadline = deadline, .apart = Apart::now});
   }
   refresh(now, lane, commands);

@@ -58,10 +58,19 @@ std::uint32_t Upstream::newest_of(const Lane& lane) const {
   return requests_[inside].arrived > requests_[index].arrived ? inside : index;
 }
 
-void Upstream::make_room(Time now, Commands& commands) {
-  Lane& lane = *lengths_.longest();
-  const std::uint32_t newest = newest_of(lane);
-  refuse(now, newest, Refused::queue_full, limited_by(now, requests_[newest]), commands);
+// Its owner knows another who holds a place, and has less right to it.
+bool Upstream::may_displace(const Newcomer& newcomer) const {
+  if (settings_.max_pending == 0 || requests_.stage(newcomer.in_place_of) != Stage::waiting) return false;
+  return pending_ <= settings_.max_pending && !requests_[newcomer.in_place_of.index].beyond_queue;
+}
+
+void Upstream::make_room(Time now, const Newcomer& newcomer, Commands& commands) {
+  make_room(now, may_displace(newcomer) ? newcomer.in_place_of.index : newest_of(*lengths_.longest()), commands);
+}
+
+void Upstream::make_room(Time now, std::uint32_t index, Commands& commands) {
+  Lane& lane = *requests_[index].lane;
+  refuse(now, index, Refused::queue_full, limited_by(now, requests_[index]), commands);
   refresh(now, lane, commands);
 }
 
@@ -72,7 +81,7 @@ void Upstream::refuse_excess(Time now, std::string_view group, Commands& command
     if (pending_ <= settings_.max_pending) {
       lane->admit_all(requests_);
     } else if (may_make_room(lane->length() - 1)) {
-      make_room(now, commands);
+      make_room(now, newest_of(*lengths_.longest()), commands);
     } else {
       const std::uint32_t newest = lane->newest_beyond_queue(requests_);
       refuse(now, newest, Refused::queue_full, limited_by(now, requests_[newest]), commands);

@@ -177,8 +177,8 @@ Ticket Upstream::wait_outside(Time now, const Newcomer& newcomer, Lane& lane, Co
     refresh(now, lane, commands);
     return none;
   }
-  const bool makes_room = must_make_room(newcomer);
-  if (makes_room) make_room(now, commands);
+  const bool makes_room = queue_full();
+  if (makes_room) make_room(now, newcomer, commands);
   const std::uint32_t index = requests_.take();
   Request& request = requests_[index];
   request.id = newcomer.id;

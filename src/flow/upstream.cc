@@ -40,7 +40,7 @@ Ticket Upstream::arrive(Time now, const Newcomer& newcomer, Commands& commands) 
   } else if (!judged_later) {
     why = refusal(now, newcomer, lane, deadline);
   }
-  if (!why && !judged_later && must_make_room(newcomer)) make_room(now, commands);
+  if (!why && !judged_later && queue_full()) make_room(now, newcomer, commands);
   const Wait wait{.deadline = deadline, .beyond_queue = judged_later && queue_full()};
   const Ticket ticket = why ? turn_away(now, newcomer, *why, limiting(now, &lane, asked), commands)
                             : keep_waiting(now, newcomer, lane, wait);

@@ -73,7 +73,7 @@ struct Newcomer {
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
   bool tunnel = false;                ///< may rest
   bool anonymous = false;             ///< brings no credentials: it waits for pauses of such requests, too
-  bool displaces = false;             ///< it has a place in a full queue, too: if it takes it, another leaves at once
+  Ticket in_place_of = {};            ///< who leaves a full queue for it; dead: as the lanes' lengths say
 };
 
 /// At least one.
@@ -262,11 +262,12 @@ class Upstream {
   const Lane* find_lane(std::string_view group) const;
   std::size_t free_slots() const { return slots_ - std::min(slots_, slots_held()); }
   bool has_place(const Newcomer& newcomer, const Lane* lane) const {
-    return !queue_full() || newcomer.displaces || may_make_room(lane ? lane->length() : 0);
+    return !queue_full() || may_displace(newcomer) || may_make_room(lane ? lane->length() : 0);
   }
   bool may_make_room(std::size_t length) const;
-  bool must_make_room(const Newcomer& newcomer) const { return queue_full() && !newcomer.displaces; }
-  void make_room(Time now, Commands& commands);
+  bool may_displace(const Newcomer& newcomer) const;
+  void make_room(Time now, const Newcomer& newcomer, Commands& commands);
+  void make_room(Time now, std::uint32_t index, Commands& commands);
   std::uint32_t newest_of(const Lane& lane) const;
 
   Settings settings_;

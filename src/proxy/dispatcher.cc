@@ -61,47 +61,32 @@ Exchange* Dispatcher::accept(Requester& requester, http::RequestHead&& head, con
 Exchange* Dispatcher::enter(Exchange& exchange, const http::Steering& steering) {
   Destination& destination = *exchange.destination;
   const auto number = exchange.number;
-  exchange.memory_full = memory_.full_for(exchange) != PendingMemory::Full::no;
-  const bool displaces = !exchange.memory_full && !destination.grouping && destination.heart.queue_full() &&
-                         destination.shares.has_one_with_more(exchange);
+  exchange.memory_full = memory_.full_for(exchange);
+  const bool may_wait = exchange.memory_full == Exchange::MemoryFull::no;
+  const bool in_need = may_wait && !destination.grouping && destination.heart.queue_full();
+  const Exchange* const other = in_need ? destination.shares.in_place_of(exchange) : nullptr;
   moved_by(destination, [&](flow::Time, flow::Commands& commands) {
     std::optional<flow::Time> max_wait;
     if (steering.max_wait) max_wait = steering.max_wait->count();
-    if (exchange.memory_full) max_wait = 0;
+    if (!may_wait) max_wait = 0;
     const flow::Newcomer newcomer{.id = exchange.number,
                                   .weight = exchange.weight,
                                   .group = exchange.group,
                                   .max_wait = max_wait,
                                   .tunnel = exchange.may_rest(),
                                   .anonymous = exchange.anonymous,
-                                  .displaces = displaces};
+                                  .in_place_of = other ? other->ticket : flow::Ticket{}};
     exchange.ticket = destination.heart.arrive(exchange.arrived, newcomer, commands);
   });
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
-  if (entered->memory_full) return refuse(*entered, out_of_memory(*entered));
+  if (!may_wait) {  // it waits for an answer of Redis
+    const auto wait = destination.heart.retry_after(entered->arrived, entered->group, entered->weight);
+    return refuse(*entered, refusal_of(entered->memory_full, wait));
+  }
   memory_.charge(*entered, entered->bytes());
   if (!destination.grouping) destination.shares.waits(*entered);
-  if (displaces && destination.heart.pending() > destination.settings.queue.max_pending)
-    refuse_for_room(*destination.shares.newest_of_most());
-  return exchanges_.find(number);
-}
-
-/// The queue has one more than it holds.
-void Dispatcher::refuse_for_room(Exchange& exchange) {
-  const auto now = services_.loop.now();
-  const Destination& destination = *exchange.destination;
-  note_wait(exchange);
-  const flow::Time wait = destination.heart.retry_after(now, exchange.group, exchange.weight);
-  refuse(exchange,
-         refusal_of({.why = flow::Refused::queue_full, .retry_after = wait, .limited_by = exchange.limited_by},
-                    destination, now));
-}
-
-/// For which there is no memory.
-http::Refusal Dispatcher::out_of_memory(const Exchange& exchange) const {
-  const auto wait = exchange.destination->heart.retry_after(exchange.arrived, exchange.group, exchange.weight);
-  return refusal_of(memory_.full_for(exchange), wait);
+  return entered;
 }
 
 std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
@@ -214,13 +199,16 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
   exchange->ticket = {};  // the heart has forgotten it
-  // No place in the queue, or no time to wait: where there was no memory it was let have neither.
-  const bool cannot_wait = command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over;
-  if (exchange->memory_full && cannot_wait) {
-    refuse(*exchange, out_of_memory(*exchange));
-    return;
+  const auto now = services_.loop.now();
+  // Without memory it was given no time to wait, so it is told of the memory.
+  const bool for_want_of_memory = exchange->memory_full != Exchange::MemoryFull::no &&
+                                  (command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over);
+  if (for_want_of_memory) {
+    const auto late = exchange->destination->lateness(command.limited_by, now);
+    refuse(*exchange, refusal_of(exchange->memory_full, command.retry_after + late));
+  } else {
+    refuse(*exchange, refusal_of(command, *exchange->destination, now));
   }
-  refuse(*exchange, refusal_of(command, *exchange->destination, services_.loop.now()));
 }
 
 void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {

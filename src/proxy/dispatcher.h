@@ -106,8 +106,6 @@ class Dispatcher final : DestinationOwner {
   };
 
   Exchange* enter(Exchange& exchange, const http::Steering& steering);
-  void refuse_for_room(Exchange& exchange);
-  http::Refusal out_of_memory(const Exchange& exchange) const;
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 

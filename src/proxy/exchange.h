@@ -40,6 +40,8 @@ class BodyBuffer {
 
 struct Exchange {
   enum class Stage : std::uint8_t { pending, in_flight };
+  /// Whose part of caps.pendingMemory is full.
+  enum class MemoryFull : std::uint8_t { no, of_all, of_this_client };
   /// What QueueShares counts it as.
   enum class Share : std::uint8_t { none, place, slot };
 
@@ -70,9 +72,9 @@ struct Exchange {
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
-  std::size_t charged = 0;   ///< of caps.pendingMemory
-  Seats::Held held;          ///< by its client, this included; nothing while it does not wait
-  bool memory_full = false;  ///< it finds it so, and cannot wait
+  std::size_t charged = 0;                  ///< of caps.pendingMemory
+  Seats::Held held;                         ///< by its client, this included; nothing while it does not wait
+  MemoryFull memory_full = MemoryFull::no;  ///< when it came; otherwise it may not wait
   Share share = Share::none;
   Seats::Held sharer;                           ///< by whom it is counted in QueueShares
   Exchange *older = nullptr, *newer = nullptr;  ///< of the same client, in the queue

@@ -13,10 +13,10 @@ class PendingMemory {
  public:
   explicit PendingMemory(const CapsConfig& caps) : caps_(caps) {}  ///< which must outlive it
 
-  enum class Full : std::uint8_t { no, of_all, of_this_client };
+  using Full = Exchange::MemoryFull;
   /// Whether it may wait. One client may hold all but an eighth, which is kept for others.
   Full full_for(const Exchange& newcomer) const;
-  /// So much of it is the exchange's from now on, instead of what was.
+  /// The exchange holds so many bytes of it from now on.
   void charge(Exchange& exchange, std::size_t bytes);
   /// Half of the memory is for heads: bodies must not crowd out newcomers.
   bool has_room_for_bodies() const { return bytes_ < caps_.pending_memory / 2; }

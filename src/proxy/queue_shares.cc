@@ -4,10 +4,14 @@
 
 namespace penstock::proxy {
 
+namespace {
+constexpr std::size_t kKept = 16;  // clients without anything, so that the next upload costs no memory
+}
+
 QueueShares::Share& QueueShares::count(Exchange& exchange, Exchange::Share as) {
   exchange.share = as;
   exchange.sharer = exchange.requester.held();
-  Share& share = by_client_[exchange.sharer];
+  Share& share = by_client_[exchange.sharer.get()];
   ++share.size;
   return share;
 }
@@ -23,7 +27,7 @@ void QueueShares::uploads(Exchange& exchange) { count(exchange, Exchange::Share:
 
 void QueueShares::leave(Exchange& exchange) {
   if (exchange.share == Exchange::Share::none) return;
-  const auto found = by_client_.find(exchange.sharer);
+  const auto found = by_client_.find(exchange.sharer.get());
   Share& share = found->second;
   if (share.newest == &exchange) share.newest = exchange.older;
   if (exchange.older) exchange.older->newer = exchange.newer;
@@ -31,19 +35,15 @@ void QueueShares::leave(Exchange& exchange) {
   exchange.older = exchange.newer = nullptr;
   exchange.share = Exchange::Share::none;
   exchange.sharer.reset();
-  if (--share.size == 0) by_client_.erase(found);
+  if (--share.size == 0 && by_client_.size() > kKept) by_client_.erase(found);
 }
 
-bool QueueShares::has_one_with_more(const Exchange& newcomer) const {
-  const auto own = by_client_.find(newcomer.requester.held());
-  const Share* const longest = most();
-  return longest && longest->size > (own == by_client_.end() ? 0 : own->second.size) + 1;
-}
-
-const QueueShares::Share* QueueShares::most() const {
-  const Share* found = nullptr;
+const Exchange* QueueShares::in_place_of(const Exchange& newcomer) const {
+  const auto own = by_client_.find(newcomer.requester.held().get());
+  std::size_t most = (own == by_client_.end() ? 0 : own->second.size) + 1;
+  const Exchange* found = nullptr;
   for (const auto& [client, share] : by_client_) {
-    if (share.newest && (!found || share.size > found->size)) found = &share;
+    if (share.newest && share.size > most) found = share.newest, most = share.size;
   }
   return found;
 }

@@ -106,8 +106,8 @@ TEST(Ending, who_drains_twice_hears_the_same_twice) {
   EXPECT_FALSE(proxy.drain(0s));
 }
 
-// A second call can also come when the first has been answered and the thread has not ended yet: one of eight, on a
-// busy machine.
+// A second call can also come when the first has been answered and the thread has not ended yet: on a busy machine, in
+// about one round of eight.
 TEST(Ending, who_drains_at_the_end_of_a_drain_is_answered_too) {
   for (int round = 0; round < 100; ++round) {
     Proxy proxy(quiet());

@@ -186,6 +186,43 @@ TEST(FullQueue, makes_room_for_one_that_has_heard_the_answer) {
   EXPECT_EQ(yard.upstream.pending(), 3u);
 }
 
+TEST(FullQueue, takes_a_newcomer_in_the_place_of_one_that_its_owner_names) {
+  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  yard.arrive_all({1, 2, 3});
+  yard.now += kSecond;
+  yard.arrive({.id = 4, .max_wait = 0, .in_place_of = yard.ticket(2)});
+  EXPECT_EQ(yard.refusals.at(4).why, Refused::wait_over) << "it could not wait anyhow";
+  yard.arrive({.id = 5, .in_place_of = yard.ticket(2)});
+  EXPECT_THAT(yard.refused, ElementsAre(4, 2));
+  EXPECT_EQ(yard.refusals.at(2).why, Refused::queue_full);
+  EXPECT_EQ(yard.refusals.at(2).waited, kSecond);
+  yard.arrive({.id = 6, .in_place_of = yard.ticket(1)});
+  EXPECT_THAT(yard.refused, ElementsAre(4, 2, 6)) << "one in flight has no place to give";
+  EXPECT_THAT(yard.land(1), ElementsAre(3));
+}
+
+TEST(FullQueue, of_no_places_has_none_to_give) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 2, .max_pending = 0}, booker);
+  yard.arrive_all({1, 2});  // let in to hear the answer
+  yard.arrive({.id = 3, .in_place_of = yard.ticket(2)});
+  EXPECT_THAT(yard.refused, ElementsAre(3));
+}
+
+// One that was let in to hear the answer holds no place either, and a newcomer that is let in likewise needs none.
+TEST(FullQueue, of_those_that_wait_to_hear_the_answer_loses_nobody_before_it) {
+  SlowBooker booker;
+  booker.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 8, .max_pending = 1}, booker);
+  yard.arrive_all({1, 2});
+  yard.arrive({.id = 3, .in_place_of = yard.ticket(2)});
+  yard.arrive({.id = 4, .in_place_of = yard.ticket(1)});
+  EXPECT_THAT(yard.refused, IsEmpty());
+  yard.answer(turn(Booking::Scope::group, yard.now + kSecond));
+  EXPECT_EQ(yard.upstream.pending(), 1u);
+}
+
 TEST(FullQueue, counts_those_that_wait_apart) {
   LocalBooker booker;
   Yard yard({.max_concurrent = 1, .max_pending = 3}, booker);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include "dispatching.h"
 #include "support/machine.h"
@@ -179,8 +181,8 @@ TEST_F(QueueTest, memory_is_charged_while_a_request_waits_and_no_longer) {
   EXPECT_EQ(snapshot().pending_bytes, 0u);
 }
 
-// ---- a full queue, and memory, that clients share
-// --------------------------------------------------------------------
+// ---- a full queue that clients share
+// ----------------------------------------------------------------------------------
 
 /// Requests of several clients, in a queue that holds five.
 class SharedQueueTest : public QueueTest {
@@ -213,7 +215,8 @@ TEST_F(SharedQueueTest, the_newest_of_the_client_with_most_makes_room_for_one_wi
   ASSERT_EQ(of_busy[2].refusals.size(), 1u);
   EXPECT_EQ(of_busy[2].refusals[0].why, http::Why::queue_full);
   EXPECT_TRUE(of_busy[2].refusals[0].retry_after);
-  EXPECT_EQ(told_.back().pending, 5u) << "without the one that it tells of";
+  EXPECT_GT(*told_.back().wait, 0us);
+  EXPECT_EQ(told_.back().limited_by, "maxConcurrent");
   EXPECT_FALSE(waits(of_quiet[1], quiet_)) << "2, 2 and 2";
   EXPECT_EQ(upstream(origin_.host()).pending, 5u);
   origin_.release();
@@ -243,6 +246,31 @@ TEST_F(SharedQueueTest, slots_of_uploads_count_until_their_bodies_have_come) {
   EXPECT_TRUE(waits(of_quiet[1], quiet_));
   EXPECT_TRUE(of_other[2].over()) << "3 places, against 1";
   EXPECT_FALSE(of_busy[0].over());
+}
+
+TEST_F(SharedQueueTest, a_place_counts_until_it_is_left_and_a_body_that_came_while_it_waited_never) {
+  Asker flying, gone, whole, of_other[3], of_quiet;
+  ASSERT_TRUE(waits(flying, busy_, "/hold"));
+  ASSERT_TRUE(waits(gone, busy_));
+  upload(whole, busy_);
+  give(whole, "b");
+  for (auto& asker : of_other) ASSERT_TRUE(waits(asker, other_));
+  leave(gone);
+  EXPECT_TRUE(waits(gone, other_));
+  EXPECT_TRUE(waits(of_quiet, quiet_)) << "1 against 4";
+  EXPECT_TRUE(gone.over());
+  EXPECT_FALSE(whole.over());
+}
+
+TEST_F(SharedQueueTest, a_seat_is_given_back_with_its_last_request) {
+  auto seat = std::make_shared<std::size_t>(0);
+  const std::weak_ptr<std::size_t> kept = seat;
+  Asker flying, waiting, other;
+  ASSERT_TRUE(waits(flying, busy_, "/hold"));
+  ASSERT_TRUE(waits(waiting, std::exchange(seat, nullptr)));
+  leave(waiting);
+  waiting.client.reset();
+  EXPECT_TRUE(kept.expired());
 }
 
 TEST_F(SharedQueueTest, one_that_cannot_wait_displaces_nobody) {

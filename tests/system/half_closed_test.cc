@@ -206,6 +206,7 @@ TEST(TunnelEndsWell, when_the_command_of_exec_ends) {
            "' >&3; read -r status <&3; read -r empty <&3; printf ask >&3; read -r answer <&3; echo \"$answer\""});
   answering.join();
   EXPECT_EQ(ended.out, "answer\n") << ended.err;
+  EXPECT_EQ(ended.code, 0) << ended.err;
   std::ifstream lines(events);
   std::vector<std::string> kinds;
   for (std::string line; std::getline(lines, line);) kinds.push_back(Json::parse(line).at("event"));
