@@ -53,12 +53,12 @@ std::expected<std::shared_ptr<const tls::Authority>, Error> authority_of(const C
                                  .message = "intercept.ca: name the files of an authority, for this user has no home "
                                             "where they could be"});
   }
-  return tls::Authority::load(files, loop::Loop::wall() / 1'000'000);
+  return tls::Authority::load(files, loop::system_wall() / 1'000'000);
 }
 
 std::string warning_of_end(const tls::Authority& authority) {
   constexpr std::int64_t kDay = 24 * 60 * 60;
-  const auto left = authority.good_until() - loop::Loop::wall() / 1'000'000;
+  const auto left = authority.good_until() - loop::system_wall() / 1'000'000;
   if (left >= 30 * kDay) return {};
   const std::string when = left <= 0 ? "has expired" : "expires in " + std::to_string(left / kDay) + " days";
   return "intercept.ca: the authority " + when + "; " + authority.how_to_renew();

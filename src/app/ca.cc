@@ -59,7 +59,7 @@ int make(const tls::AuthorityFiles& files) {
   for (const auto& path : {files.certificate, files.key}) {
     if (is_there(path)) return refuse(path);
   }
-  const auto now = loop::Loop::wall() / 1'000'000;
+  const auto now = loop::system_wall() / 1'000'000;
   const auto made = tls::make_authority(name_of_authority(), now);
   if (const auto usable = tls::Authority::read(made, now); !usable) return complain(usable.error().message);
   if (const auto key = create_file(files.key, made.key, kForOwner); !key) return complain(key.error());

@@ -85,7 +85,7 @@ Config config_for(const Practice& practice, const InterceptConfig& intercept, co
 }
 
 std::expected<void, std::string> open(Practice& practice, const InterceptConfig& intercept) {
-  const auto now = loop::Loop::wall() / 1'000'000;
+  const auto now = loop::system_wall() / 1'000'000;
   const auto pem = tls::make_authority("Penstock's doctor", now);
   const auto authority = tls::Authority::read(pem, now);
   if (!authority) return std::unexpected(authority.error().message);

@@ -6,7 +6,6 @@
 #include <uv.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -76,6 +75,11 @@ struct Loop::Inside {
     if (some_ownerless) std::erase_if(every_turn, [](const EveryTurn& each) { return each.owner.expired(); });
   }
 
+  bool has_work() {
+    const std::lock_guard lock(mutex);
+    return !posted.empty() || std::ranges::any_of(turn_ends, [](const TurnEnd* end) { return end != nullptr; });
+  }
+
   void end_turn() {
     do {
       run_turn_ends();
@@ -86,7 +90,7 @@ struct Loop::Inside {
   }
 };
 
-Loop::Loop() : inside_(std::make_unique<Inside>()) {
+Loop::Loop(const Clock* clock) : clock_(clock), inside_(std::make_unique<Inside>()) {
   auto& in = *inside_;
   uv_loop_init(&in.uv);
   uv_async_init(&in.uv, &in.wake, [](uv_async_t* wake) { static_cast<Inside*>(wake->data)->run_posted(); });
@@ -99,7 +103,7 @@ Loop::Loop() : inside_(std::make_unique<Inside>()) {
     loop.inside_->end_turn();
     loop.dear_time_ = 0;
   });
-  in.timers = std::make_unique<TimerQueue>(&in.uv);
+  in.timers = clock ? std::make_unique<TimerQueue>(*clock) : std::make_unique<TimerQueue>(&in.uv);
   in.leavers = std::make_unique<Leavers>(&in.uv);
 }
 
@@ -122,6 +126,18 @@ void Loop::run() { uv_run(&inside_->uv, UV_RUN_DEFAULT); }
 
 void Loop::stop() {
   post([this] { uv_stop(&inside_->uv); });
+}
+
+void Loop::step() {
+  inside_->run_posted();
+  inside_->timers->fire();
+  inside_->end_turn();
+  dear_time_ = 0;
+}
+
+std::optional<std::int64_t> Loop::next_step() const {
+  if (inside_->has_work()) return now();
+  return inside_->timers->next();
 }
 
 void Loop::post(Task task) {
@@ -160,14 +176,7 @@ void Loop::dismiss(Resident* resident) {
 
 std::size_t Loop::residents() const { return inside_->residents.size(); }
 
-std::int64_t Loop::now() const { return static_cast<std::int64_t>(uv_hrtime() / 1000); }
-
 std::uint64_t Loop::turn() const { return inside_->turn; }
-
-std::int64_t Loop::wall() {
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
-}
 
 TurnEnd::TurnEnd(Loop& loop, Task task) : loop_(loop), task_(std::move(task)) {}
 

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+
+#include "loop/clock.h"
 
 struct uv_loop_s;
 
@@ -24,7 +27,8 @@ class Resident {
 
 class Loop {
  public:
-  Loop();
+  /// `clock` must outlive it; nothing: the system's.
+  explicit Loop(const Clock* clock = nullptr);
   /// Closes what is left. Every object made on the loop must be gone before.
   ~Loop();
   Loop(const Loop&) = delete;
@@ -33,6 +37,13 @@ class Loop {
   /// Runs until stop().
   void run();
   void stop();
+
+  /// Of a loop with a clock of its own, instead of run(): one turn. Runs what was posted and the timers that are due,
+  /// and ends the turn.
+  void step();
+  /// When step() has something to do: at once where something was posted or asked for the turn's end, at the next
+  /// timer, or, nothing: not by time alone.
+  std::optional<std::int64_t> next_step() const;
 
   /// Runs `task` in the loop's thread, soon, in order of posting.
   void post(std::move_only_function<void()> task);
@@ -52,11 +63,11 @@ class Loop {
   std::size_t residents() const;
 
   /// Microseconds, monotonic.
-  std::int64_t now() const;
+  std::int64_t now() const { return clock_ ? clock_->now() : system_now(); }
   /// The number of the turn under way, from 1 on.
   std::uint64_t turn() const;
   /// Microseconds since 1970, UTC.
-  static std::int64_t wall();
+  std::int64_t wall() const { return clock_ ? clock_->wall() : system_wall(); }
 
   uv_loop_s* uv();       ///< for this room, transfer/ and redis/
   TimerQueue& timers();  ///< for timer.h
@@ -68,6 +79,7 @@ class Loop {
   friend class TurnEnd;
   friend class DearWork;
   struct Inside;
+  const Clock* const clock_;
   std::unique_ptr<Inside> inside_;
   std::int64_t dear_time_ = 0;  // of this turn
 };

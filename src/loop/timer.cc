@@ -26,12 +26,21 @@ TimerQueue::TimerQueue(uv_loop_s* uv)
     : fd_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)), poll_(new uv_poll_t) {
   uv_poll_init(uv, poll_, fd_);
   poll_->data = this;
-  uv_poll_start(poll_, UV_READABLE, [](uv_poll_t* poll, int, int) { static_cast<TimerQueue*>(poll->data)->fire(); });
+  uv_poll_start(poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
+    auto& queue = *static_cast<TimerQueue*>(poll->data);
+    std::uint64_t expirations = 0;
+    if (::read(queue.fd_, &expirations, sizeof expirations) < 0) return;
+    queue.armed_ = kNever;
+    queue.fire();
+  });
 }
 
-TimerQueue::~TimerQueue() { ::close(fd_); }
+TimerQueue::~TimerQueue() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 void TimerQueue::close() {
+  if (!poll_) return;
   uv_close(reinterpret_cast<uv_handle_t*>(poll_), [](uv_handle_t* poll) { delete reinterpret_cast<uv_poll_t*>(poll); });
 }
 
@@ -86,7 +95,7 @@ void TimerQueue::sink(std::size_t at) {
 }
 
 void TimerQueue::arm() {
-  if (heap_.empty() || (armed_ != kNever && armed_ <= heap_.front()->at_)) return;
+  if (clock_ || heap_.empty() || (armed_ != kNever && armed_ <= heap_.front()->at_)) return;
   armed_ = heap_.front()->at_;
   const std::int64_t at = std::max<std::int64_t>(armed_, 1);
   itimerspec when{};
@@ -95,16 +104,17 @@ void TimerQueue::arm() {
 }
 
 void TimerQueue::fire() {
-  std::uint64_t expirations = 0;
-  if (read(fd_, &expirations, sizeof expirations) < 0) return;
-  armed_ = kNever;
-  firing_ = static_cast<std::int64_t>(uv_hrtime() / 1000);
+  firing_ = clock_ ? clock_->now() : system_now();
   while (!heap_.empty() && heap_.front()->at_ <= firing_) {
     Timer& due = *heap_.front();
     stop(due);
     due.on_time_();
   }
   firing_ = kNever;
+}
+
+std::optional<std::int64_t> TimerQueue::next() const {
+  return heap_.empty() ? std::nullopt : std::optional(heap_.front()->at_);
 }
 
 }  // namespace penstock::loop

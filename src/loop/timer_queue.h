@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "loop/clock.h"
 
 struct uv_loop_s;
 struct uv_poll_s;
@@ -16,6 +19,8 @@ class Timer;
 class TimerQueue {
  public:
   explicit TimerQueue(uv_loop_s* uv);
+  /// Of a loop that has this clock: nothing wakes it, whoever moves the clock calls fire().
+  explicit TimerQueue(const Clock& clock) : clock_(&clock) {}
   ~TimerQueue();
 
   void start(Timer& timer, std::int64_t at);
@@ -24,15 +29,19 @@ class TimerQueue {
   void arm();
   /// Before the loop is closed.
   void close();
+  /// Runs the timers that are due.
+  void fire();
+  /// When the next is due; nothing: never.
+  std::optional<std::int64_t> next() const;
 
  private:
-  void fire();
   void place(std::size_t at, Timer* timer);
   void rise(std::size_t at);
   void sink(std::size_t at);
 
-  int fd_;
-  uv_poll_s* poll_;
+  const Clock* clock_ = nullptr;
+  int fd_ = -1;                // without a clock
+  uv_poll_s* poll_ = nullptr;  // likewise
   std::vector<Timer*> heap_;
   std::int64_t armed_ = kNever;
   std::int64_t firing_ = kNever;  // while firing: the moment up to which timers are due

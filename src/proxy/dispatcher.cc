@@ -214,7 +214,7 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
 void Dispatcher::heed(const Exchange& exchange, const http::ResponseHead& head) {
   Destination& destination = *exchange.destination;
   if (destination.settings.obey != Obey::retry_after) return;
-  const auto pause = http::retry_after(head, loop::Loop::wall());
+  const auto pause = http::retry_after(head, services_.loop.wall());
   if (!pause || *pause <= Duration{0}) return;
   const auto now = services_.loop.now();
   const auto until = now + std::min(*pause, destination.settings.max_pause).count();
@@ -364,7 +364,7 @@ void Dispatcher::resume(Exchange& exchange) {
 // What is told.
 
 Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
-  Event event{.kind = kind, .wall = loop::Loop::wall(), .at = services_.loop.now()};
+  Event event{.kind = kind, .wall = services_.loop.wall(), .at = services_.loop.now()};
   event.id = exchange.id();
   event.user = exchange.user;
   event.method = exchange.head.method;

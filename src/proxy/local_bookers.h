@@ -10,7 +10,7 @@ namespace penstock::proxy {
 /// Windows are aligned to the wall clock as it is when a booker is made; later steps of it change nothing.
 inline MakeBooker local_bookers(const loop::Loop& loop) {
   return [&loop](const std::string&, const std::vector<LimitConfig>& limits, flow::BookerEvents&) {
-    return std::make_unique<flow::LocalBooker>(limits, flow::instant_at_zero(loop::Loop::wall(), loop.now()));
+    return std::make_unique<flow::LocalBooker>(limits, flow::instant_at_zero(loop.wall(), loop.now()));
   };
 }
 

@@ -75,7 +75,7 @@ void Dispatcher::tell_of(const Handshook& what, Destination& destination) {
 
 void Dispatcher::tell(Event event) {
   const auto name = next_name();
-  event.wall = loop::Loop::wall();
+  event.wall = services_.loop.wall();
   event.at = services_.loop.now();
   event.id = {name.data(), name.size()};
   services_.events(event);

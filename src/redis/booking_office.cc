@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <optional>
-#include <random>
 #include <tuple>
 #include <utility>
 
@@ -25,11 +23,9 @@ constexpr std::int64_t kTick = 1'000'000;
 constexpr std::array<std::string_view, 8> kScripts{kBookScript,  kUndoScript,  kMovedScript,  kLeaveScript,
                                                    kPauseScript, kResetScript, kHandInScript, kPermitsScript};
 
-std::string new_name() {
-  std::random_device random;
-  char name[24];
-  std::snprintf(name, sizeof name, "%08x%08x", static_cast<unsigned>(random()), static_cast<unsigned>(random()));
-  return name;
+std::string new_name(Network& network) {
+  const auto digits = flow::GroupHash::digits_of(network.draw());
+  return {digits.data(), digits.size()};
 }
 
 std::string text_of(const flow::SipKey& key) {
@@ -55,17 +51,17 @@ std::optional<flow::SipKey> label_key_in(std::string_view text) {
 }  // namespace
 
 BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, OfficeWatch watch,
-                             NoticeSink notices)
+                             NoticeSink notices, Network& network)
     : loop_(loop),
       config_(config),
       watch_(std::move(watch)),
       notices_(std::move(notices)),
-      who_(new_name()),
+      who_(new_name(network)),
       started_(loop.now()),
       standing_(loop, [this] { count_standing(); }),
       ticker_(loop, [this] { tick(); }),
-      redis_(
-          std::make_unique<Redis>(loop, resolver, config, kScripts, who_, static_cast<RedisEvents&>(*this), notices_)) {
+      redis_(std::make_unique<Redis>(loop, resolver, network, config, kScripts, who_, static_cast<RedisEvents&>(*this),
+                                     notices_)) {
   ticker_.start(loop.now() + kTick);
 }
 

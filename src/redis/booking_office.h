@@ -19,6 +19,7 @@
 #include "loop/turn_end.h"
 #include "penstock/config.h"
 #include "penstock/event.h"
+#include "redis/network.h"
 #include "redis/redis.h"
 
 namespace penstock::redis {
@@ -40,7 +41,7 @@ enum class Script : std::size_t { book, undo, moved, leave, pause, reset, hand_i
 class BookingOffice final : RedisEvents {
  public:
   BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, OfficeWatch watch,
-                NoticeSink notices);
+                NoticeSink notices, Network& network = sockets());
   ~BookingOffice();
   BookingOffice(const BookingOffice&) = delete;
   BookingOffice& operator=(const BookingOffice&) = delete;

@@ -56,10 +56,11 @@ std::string place_of(const RedisConfig& config) {
   return config.path.empty() ? to_string(Endpoint{config.host, config.port}) : "unix:" + config.path;
 }
 
-Link::Link(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, For what, std::size_t attempt,
-           LinkEvents& events)
+Link::Link(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config, For what,
+           std::size_t attempt, LinkEvents& events)
     : loop_(loop),
       resolver_(resolver),
+      network_(network),
       config_(config),
       for_(what),
       attempt_(attempt),
@@ -90,7 +91,7 @@ void Link::find() {
 }
 
 void Link::try_next_address() {
-  socket_.emplace(loop_, static_cast<SocketEvents&>(*this));
+  wire_ = network_.wire(loop_, *this);
   const std::string& address = addresses_[(attempt_ + tried_++) % addresses_.size()];
   const int error = config_.path.empty() ? connect(address) : connect_to_path();
   if (error != 0) fail(error);
@@ -99,11 +100,11 @@ void Link::try_next_address() {
 int Link::connect(const std::string& address) {
   sockaddr_in v4{};
   if (uv_ip4_addr(address.c_str(), config_.port, &v4) == 0) {
-    return socket_->connect(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+    return wire_->connect(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
   }
   sockaddr_in6 v6{};
   if (uv_ip6_addr(address.c_str(), config_.port, &v6) != 0) return EADDRNOTAVAIL;
-  return socket_->connect(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
+  return wire_->connect(reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
 }
 
 int Link::connect_to_path() {
@@ -111,7 +112,7 @@ int Link::connect_to_path() {
   address.sun_family = AF_UNIX;
   if (config_.path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
   std::memcpy(address.sun_path, config_.path.data(), config_.path.size());
-  return socket_->connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  return wire_->connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
 /// Said at the turn's end: nobody is called from inside a call.
@@ -122,14 +123,14 @@ void Link::fail(int error) {
 
 void Link::on_gone(int error) {
   if (ended_) return;
-  if (!socket_->connected() && tried_ < addresses_.size()) return try_next_address();
-  const auto kind = socket_->connected() ? FailureKind::lost : FailureKind::unreachable;
+  if (!wire_->connected() && tried_ < addresses_.size()) return try_next_address();
+  const auto kind = wire_->connected() ? FailureKind::lost : FailureKind::unreachable;
   end({kind, error == 0 ? "it closed the connection" : std::generic_category().message(error)});
 }
 
 void Link::end(Failure why) {
   if (std::exchange(ended_, true)) return;
-  if (socket_) socket_->close();
+  if (wire_) wire_->close();
   question_.reset();
   turn_end_.cancel();
   deadline_.stop();
@@ -186,7 +187,7 @@ void Link::end_turn() {
   for (auto call = waiting_.end() - static_cast<std::ptrdiff_t>(unsent_); call != waiting_.end(); ++call)
     call->sent = now;
   unsent_ = 0;
-  const int error = socket_->write(out_);
+  const int error = wire_->write(out_);
   out_.clear();
   if (out_.capacity() > kKeptCapacity) out_.shrink_to_fit();
   if (error != 0) on_gone(error);
@@ -228,7 +229,7 @@ std::int64_t Link::due() const {
 /// One timer for the oldest: it is not moved by each reply, but looks again. Where we ourselves were late, the reply
 /// may be there already.
 void Link::look_at_clock() {
-  if (socket_ && socket_->connected()) socket_->read_now();
+  if (wire_ && wire_->connected()) wire_->read_now();
   if (ended_ || (ready_ && waiting_.empty())) return;
   if (loop_.now() < due()) return deadline_.start(due());
   end({FailureKind::timeout, ready_ ? "no answer in time" : "no connection in time"});

@@ -22,8 +22,8 @@
 #include "loop/turn_end.h"
 #include "penstock/config.h"
 #include "redis/failure.h"
+#include "redis/network.h"
 #include "redis/reply.h"
-#include "redis/socket.h"
 
 namespace penstock::redis {
 
@@ -62,13 +62,13 @@ class LinkEvents {
   ~LinkEvents() = default;
 };
 
-class Link final : SocketEvents {
+class Link final : WireEvents {
  public:
   enum class For : std::uint8_t { commands, messages };
 
   /// Begins at once. `attempt` turns to the next of several addresses.
-  Link(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, For what, std::size_t attempt,
-       LinkEvents& events);
+  Link(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config, For what,
+       std::size_t attempt, LinkEvents& events);
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
@@ -97,6 +97,7 @@ class Link final : SocketEvents {
 
   loop::Loop& loop_;
   loop::Resolver& resolver_;
+  Network& network_;
   const RedisConfig& config_;
   const For for_;
   const std::size_t attempt_;
@@ -106,7 +107,7 @@ class Link final : SocketEvents {
   std::unique_ptr<loop::Resolver::Question> question_;
   loop::Addresses addresses_;
   std::size_t tried_ = 0;  // of them
-  std::optional<Socket> socket_;
+  std::unique_ptr<Wire> wire_;
   ReplyReader reader_;
   std::string out_;            // of this turn
   std::size_t unsent_ = 0;     // the last so many of `waiting_` are in `out_`

@@ -6,19 +6,20 @@
 
 namespace penstock::redis {
 
-Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
+Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
                  std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
                  std::function<void(const loop::Addresses&)> on_found)
     : loop_(loop),
       resolver_(resolver),
+      network_(network),
       config_(config),
       channels_(std::move(channels)),
       on_message_(std::move(on_message)),
       on_found_(std::move(on_found)),
-      redial_(loop, [this] { open(); }) {}
+      redial_(loop, network.draw(), [this] { open(); }) {}
 
 void Mailbox::open() {
-  link_ = std::make_unique<Link>(loop_, resolver_, config_, Link::For::messages, attempt_++,
+  link_ = std::make_unique<Link>(loop_, resolver_, network_, config_, Link::For::messages, attempt_++,
                                  static_cast<LinkEvents&>(*this));
 }
 

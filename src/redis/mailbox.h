@@ -17,8 +17,9 @@ namespace penstock::redis {
 
 class Mailbox final : LinkEvents {
  public:
-  Mailbox(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, std::vector<std::string> channels,
-          std::function<void(std::string_view)> on_message, std::function<void(const loop::Addresses&)> on_found);
+  Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
+          std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
+          std::function<void(const loop::Addresses&)> on_found);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
@@ -35,6 +36,7 @@ class Mailbox final : LinkEvents {
 
   loop::Loop& loop_;
   loop::Resolver& resolver_;
+  Network& network_;
   const RedisConfig& config_;
   const std::vector<std::string> channels_;
   const std::function<void(std::string_view)> on_message_;

@@ -16,7 +16,7 @@ PausingBooker::PausingBooker(BookingOffice& office, std::string name, const std:
       name_(std::move(name)),
       pauses_(office, name_, "pause"),
       anonymous_(office, name_, "pause-anonymous"),
-      local_(limits, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())) {}
+      local_(limits, flow::instant_at_zero(office.loop().wall(), office.loop().now())) {}
 
 PausingBooker::~PausingBooker() { office_.leave(name_, *this); }
 

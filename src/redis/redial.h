@@ -16,8 +16,8 @@ namespace penstock::redis {
 
 class Redial {
  public:
-  Redial(loop::Loop& loop, std::move_only_function<void()> dial)
-      : loop_(loop), random_(std::random_device{}()), timer_(loop, std::move(dial)) {}
+  Redial(loop::Loop& loop, std::uint64_t seed, std::move_only_function<void()> dial)
+      : loop_(loop), random_(seed), timer_(loop, std::move(dial)) {}
 
   void succeeded() { up_since_ = loop_.now(); }
   void later() {

@@ -21,10 +21,11 @@ std::string channel_of(const RedisConfig& config, std::string_view who) {
   return config.prefix + ":to:" + std::string(who);
 }
 
-Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
+Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
              std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices)
     : loop_(loop),
       resolver_(resolver),
+      network_(network),
       config_(config),
       scripts_(scripts),
       events_(events),
@@ -33,10 +34,10 @@ Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& conf
       digests_(scripts.size()),
       down_since_(loop.now()),
       mailbox_(
-          loop, resolver, config, {channel_of(config, who), channel_of(config, kAll)},
+          loop, resolver, network, config, {channel_of(config, who), channel_of(config, kAll)},
           [this](std::string_view payload) { events_.on_message(payload); },
           [this](const loop::Addresses& addresses) { events_.on_found(addresses); }),
-      redial_(loop, [this] { dial(); }) {
+      redial_(loop, network.draw(), [this] { dial(); }) {
   dial();
 }
 
@@ -45,7 +46,7 @@ Redis::~Redis() = default;
 // Coming up.
 
 void Redis::dial() {
-  link_ = std::make_unique<Link>(loop_, resolver_, config_, Link::For::commands, attempt_++,
+  link_ = std::make_unique<Link>(loop_, resolver_, network_, config_, Link::For::commands, attempt_++,
                                  static_cast<LinkEvents&>(*this));
 }
 

@@ -52,8 +52,9 @@ struct Counts {
 
 class Redis final : LinkEvents {
  public:
-  /// Connects from the loop's next turn on. `config`, `resolver`, the texts of `scripts` and `events` must outlive it.
-  Redis(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config,
+  /// Connects from the loop's next turn on. `config`, `resolver`, `network`, the texts of `scripts` and `events` must
+  /// outlive it.
+  Redis(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
         std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices);
   ~Redis();  ///< calls under way are never answered
   Redis(const Redis&) = delete;
@@ -90,6 +91,7 @@ class Redis final : LinkEvents {
 
   loop::Loop& loop_;
   loop::Resolver& resolver_;
+  Network& network_;
   const RedisConfig& config_;
   const std::span<const std::string_view> scripts_;
   RedisEvents& events_;

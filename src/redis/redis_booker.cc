@@ -39,7 +39,7 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       life_(std::make_shared<RedisBooker*>(this)),
       standing_(office.up() ? Standing::together : Standing::down),
       whole_(limits_),
-      shadow_(limits_, flow::instant_at_zero(loop::Loop::wall(), office.loop().now())),
+      shadow_(limits_, flow::instant_at_zero(office.loop().wall(), office.loop().now())),
       asks_(office.loop(), office.config().timeout.count() + kGrace,
             [this](const Asking& late) { answer_alone(late); }),
       late_(office.loop(), [this](std::string_view group, const auto& moves) { send_moves(group, moves); }),

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include <cerrno>
+#include <random>
 #include <utility>
 
 namespace penstock::redis {
@@ -108,6 +109,25 @@ void Socket::read_now() {
   if (size > 0) return events_.on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
   if (size < 0 && errno == EAGAIN) return;
   events_.on_gone(size < 0 ? errno : 0);
+}
+
+namespace {
+
+class Sockets final : public Network {
+  std::unique_ptr<Wire> wire(loop::Loop& loop, WireEvents& events) override {
+    return std::make_unique<Socket>(loop, events);
+  }
+  std::uint64_t draw() override {
+    std::random_device random;
+    return static_cast<std::uint64_t>(random()) << 32 | random();
+  }
+};
+
+}  // namespace
+
+Network& sockets() {
+  static Sockets all;
+  return all;
 }
 
 }  // namespace penstock::redis

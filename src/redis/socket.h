@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection's socket, TCP or Unix, on the loop. Every failure is told: a connection that is refused, a reset, an
-// end. Writing is immediate; what the kernel does not take waits here. Only for link.cc.
+// A Wire that is a socket, TCP or Unix, on the loop. Writing is immediate; what the kernel does not take waits here.
+// Only for socket.cc.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "loop/loop.h"
+#include "redis/network.h"
 
-struct sockaddr;
 struct uv_poll_s;
 
 namespace penstock::redis {
 
-/// Called from the loop or from read_now(). The Socket may be closed in any of them, and destroyed in on_gone().
-class SocketEvents {
+class Socket final : public Wire {
  public:
-  virtual void on_connected() = 0;
-  /// Valid for the call only.
-  virtual void on_read(std::string_view bytes) = 0;
-  /// The connection has failed or ended: `error` is an errno, 0 where the peer closed it.
-  virtual void on_gone(int error) = 0;
-
- protected:
-  ~SocketEvents() = default;
-};
-
-class Socket {
- public:
-  Socket(loop::Loop& loop, SocketEvents& events) : loop_(loop), events_(events) {}
-  ~Socket() { close(); }
+  Socket(loop::Loop& loop, WireEvents& events) : loop_(loop), events_(events) {}
+  ~Socket() override { close(); }
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  /// Begins to connect. An errno if it failed at once.
-  int connect(const sockaddr* address, unsigned size);
-  /// Once connected. An errno if the connection has failed.
-  int write(std::string_view bytes);
-  /// Reads what has come and was not read yet.
-  void read_now();
-  /// Nothing is told after it.
-  void close();
-  bool connected() const { return connected_; }
+  int connect(const sockaddr* address, unsigned size) override;
+  int write(std::string_view bytes) override;
+  void read_now() override;
+  void close() override;
+  bool connected() const override { return connected_; }
 
  private:
   void watch();
@@ -52,7 +34,7 @@ class Socket {
   int flush();
 
   loop::Loop& loop_;
-  SocketEvents& events_;
+  WireEvents& events_;
   int fd_ = -1;
   uv_poll_s* poll_ = nullptr;
   bool connected_ = false;

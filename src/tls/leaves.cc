@@ -8,7 +8,7 @@
 namespace penstock::tls {
 
 namespace {
-std::int64_t seconds_now() { return loop::Loop::wall() / 1'000'000; }
+std::int64_t seconds_now() { return loop::system_wall() / 1'000'000; }
 }  // namespace
 
 bool Leaves::set_authority(std::shared_ptr<const Authority> authority) {

@@ -26,7 +26,7 @@ class RedisStage : public testing::Test, public RedisEvents {
     open();
   }
   void open() {
-    redis_ = std::make_unique<Redis>(run_.loop, resolver_, config_, kScripts, "me", *this,
+    redis_ = std::make_unique<Redis>(run_.loop, resolver_, sockets(), config_, kScripts, "me", *this,
                                      [this](const Notice& notice) { notices_.push_back(notice); });
   }
   bool comes_up() {

@@ -38,7 +38,7 @@ struct End final : loop::StreamEvents {
 class AcceptedTest : public testing::Test {
  protected:
   AcceptedTest() {
-    const auto now = loop::Loop::wall() / 1'000'000;
+    const auto now = loop::system_wall() / 1'000'000;
     const auto pem = make_authority("ours", now);
     std::ofstream(trusted_.folder() + "/ours.pem") << pem.certificate;
     leaf_ = Authority::read(pem, now).value()->sign("a.test", now);

@@ -15,7 +15,7 @@ class LeavesTest : public testing::Test {
  protected:
   LeavesTest() { leaves_.set_authority(authority()); }
   static std::shared_ptr<const Authority> authority() {
-    const auto now = loop::Loop::wall() / 1'000'000;
+    const auto now = loop::system_wall() / 1'000'000;
     return Authority::read(make_authority("ours", now), now).value();
   }
   /// The leaf, when it has come.
@@ -120,7 +120,7 @@ TEST_F(LeavesTest, are_not_made_for_who_has_gone) {
 
 TEST(Leaves, may_go_while_one_is_made) {
   test::TestLoop run;
-  const auto now = loop::Loop::wall() / 1'000'000;
+  const auto now = loop::system_wall() / 1'000'000;
   std::unique_ptr<Leaves::Question> question;
   {
     Leaves leaves(run.loop);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that happened in a run, as the judges read it. Times are the world's, microseconds from the run's begin.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "flow/upstream.h"
+#include "simulation/plan.h"
+
+namespace penstock::simulation {
+
+inline constexpr Time kNotYet = -1;
+
+struct Request {
+  enum class End : std::uint8_t { none, served, refused, left, cut, killed };
+  int member = 0;
+  int group = -1;
+  int weight = 1;
+  Time arrived = 0;
+  Time departed = kNotYet;     ///< left for the upstream
+  Time booked = kNotYet;       ///< the departure that it took, as its process has it
+  Time ended = kNotYet;        ///< landed, was refused, left the queue, or was cut
+  End end = End::none;
+  flow::Refused refused{};     ///< where it was refused
+  flow::LimitIndex limited_by = flow::kNoLimit;
+  Time told = kNotYet;         ///< the wait that a newcomer was told to expect at its arrival (retry_after), for judges
+  bool without_redis = false;  ///< departed while its process went by whenDown
+};
+
+/// What one process knew, each time it changed.
+struct Standing {
+  Time at = 0;
+  int member = 0;
+  bool up = false;        ///< Redis, as it sees it
+  bool degraded = false;  ///< what /status says
+};
+
+/// One round trip to Redis that was answered.
+struct Call {
+  Time at = 0;
+  int member = 0;
+};
+
+struct Journal {
+  std::vector<Request> requests;         ///< by id
+  std::vector<std::uint64_t> departures; ///< ids, in the order in which they left
+  std::vector<Standing> standings;
+  std::vector<Call> calls;
+  std::vector<std::string> notices;
+  std::vector<Fault> faults;             ///< as they came
+  std::vector<std::string> keys_left;    ///< of Redis, when all TTLs had passed after the end
+  Time wall_at_begin = 0;                ///< microseconds since 1970, on Redis' clock and, but for drift, on all others
+  Time ended = 0;
+  std::uint64_t events = 0;              ///< of the world
+};
+
+struct Verdict {
+  std::string rule;    ///< "keeps", "use", …
+  std::string detail;  ///< which limit, where, by how much
+  double figure = 0;   ///< the excess, the use, the ratio: as the rule counts
+};
+
+}  // namespace penstock::simulation
