@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings everything together.
+#include "simulation/fleet.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulation/load.h"
+#include "simulation/process.h"
+#include "simulation/redis_server.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+constexpr Time kYear2025 = 1'748'736'000 * kSecond;  // 1 June, midnight UTC
+constexpr Time kSnapshotEvery = 10 * kMillisecond;
+constexpr Time kLastTtl = 800 * kDay;
+
+class Fleet final : Outcomes {
+ public:
+  explicit Fleet(const Plan& plan)
+      : plan_(plan),
+        world_(plan.seed),
+        resolver_(unused_, dns_),
+        server_([this] { return journal_.wall_at_begin + world_.now() + redis_ahead_; }, "run-0"),
+        host_{server_} {
+    journal_.wall_at_begin = kYear2025 + static_cast<Time>(world_.random().below(kDay));
+    const auto size = static_cast<int>(plan.members.size());
+    processes_.resize(plan.members.size());
+    for (int i = 0; i < size; ++i) prepare(i);
+    for (const Fault& fault : plan.faults) schedule(fault);
+  }
+
+  Journal play() {
+    world_.run_until(plan_.length);
+    journal_.ended = plan_.length;
+    journal_.events = world_.events();
+    processes_.clear();
+    redis_ahead_ += kLastTtl;
+    for (const auto& key : server_.keys(kPrefix)) journal_.keys_left.push_back(key.key);
+    return std::move(journal_);
+  }
+
+ private:
+  Process* process_of(std::uint64_t id) { return processes_[member_of(id)].get(); }
+  std::size_t member_of(std::uint64_t id) const { return static_cast<std::size_t>(journal_.requests[id].member); }
+
+  // ---- processes and their clients ----------------------------------------------------------------------------------
+
+  void prepare(int member) {
+    loads_.push_back(std::make_unique<Load>(
+        world_, plan_, member, journal_,
+        Load::Wants{.arrive = [this](std::uint64_t id) { arrive(id); }, .leave = [this](std::uint64_t id) { leave(id); }}));
+    const Member& its = plan_.members[static_cast<std::size_t>(member)];
+    world_.at(its.joins, [this, member] {
+      begin(member);
+      loads_[static_cast<std::size_t>(member)]->begin();
+    });
+    if (its.ends > 0) world_.at(its.ends, [this, member] { drain(member); });
+  }
+  void begin(int member) {
+    processes_[static_cast<std::size_t>(member)] = std::make_unique<Process>(
+        world_, host_, resolver_, plan_, member, journal_, static_cast<Outcomes&>(*this));
+  }
+  void arrive(std::uint64_t id) {
+    if (Process* process = process_of(id)) return process->arrive(id);
+    Request& request = journal_.requests[id];
+    request.end = Request::End::killed;
+    request.ended = world_.now();
+  }
+  void leave(std::uint64_t id) {
+    Process* process = process_of(id);
+    if (!process) return;
+    process->leave(id);
+    if (journal_.requests[id].end == Request::End::left) over(id);
+  }
+  void departed(std::uint64_t id) override {
+    const Time flight = loads_[member_of(id)]->flight();
+    world_.at(world_.now() + flight, [this, id] { land(id); });
+  }
+  void land(std::uint64_t id) {
+    Request& request = journal_.requests[id];
+    if (request.end != Request::End::none) return;
+    request.end = Request::End::served;
+    request.ended = world_.now();
+    if (Process* process = process_of(id)) process->land(id);
+    over(id);
+  }
+  void refused(std::uint64_t id) override { over(id); }
+  void cut(std::uint64_t id) override {
+    Request& request = journal_.requests[id];
+    request.end = Request::End::cut;
+    request.ended = world_.now();
+    over(id);
+  }
+  /// What follows is done by itself: this may be called from inside the process.
+  void over(std::uint64_t id) { loads_[member_of(id)]->over(id); }
+
+  /// What it has not served by then is refused by its successor's time-out; here it is looked at again until nothing is
+  /// left.
+  void drain(int member) {
+    auto& process = processes_[static_cast<std::size_t>(member)];
+    if (!process) return;
+    if (process->idle()) return process.reset();
+    world_.at(world_.now() + 100 * kMillisecond, [this, member] { drain(member); });
+  }
+  void kill(int member) {
+    auto& process = processes_[static_cast<std::size_t>(member)];
+    if (!process) return;
+    process.reset();
+    for (Request& request : journal_.requests) {
+      if (request.member != member || request.end != Request::End::none) continue;
+      request.end = Request::End::killed;
+      request.ended = world_.now();
+    }
+  }
+
+  // ---- faults -------------------------------------------------------------------------------------------------------
+
+  void schedule(const Fault& fault) {
+    if (fault.kind == Fault::Kind::redis_goes_back)
+      world_.at(std::max<Time>(0, fault.at - fault.back), [this] { server_.save(); });
+    world_.at(fault.at, [this, &fault] {
+      journal_.faults.push_back(fault);
+      happen(fault);
+    });
+  }
+  template <typename End>
+  void after(const Fault& fault, End end) {
+    if (fault.lasts > 0) world_.at(fault.at + fault.lasts, std::move(end));
+  }
+  void stop_redis(const Fault& fault, RedisServer::Memory memory) {
+    server_.stop();
+    ++starts_;
+    world_.at(fault.at + std::max<Time>(fault.lasts, 1),
+              [this, memory] { server_.start(memory, "run-" + std::to_string(starts_)); });
+  }
+  void happen(const Fault& fault) {
+    using Kind = Fault::Kind;
+    switch (fault.kind) {
+      case Kind::redis_stops: return stop_redis(fault, RedisServer::Memory::kept);
+      case Kind::redis_loses_memory: return stop_redis(fault, RedisServer::Memory::empty);
+      case Kind::redis_goes_back: return stop_redis(fault, RedisServer::Memory::snapshot);
+      case Kind::redis_flushed: return server_.flush();
+      case Kind::scripts_flushed: return server_.script_flush();
+      case Kind::redis_stalls: host_.stalls_until = world_.now() + fault.lasts; return;
+      case Kind::clients_killed: return server_.kill_clients();
+      case Kind::clock_steps: redis_ahead_ += fault.step; return;
+      case Kind::out_of_memory:
+        server_.out_of_memory(true);
+        return after(fault, [this] { server_.out_of_memory(false); });
+      case Kind::read_only:
+        server_.read_only(true);
+        return after(fault, [this] { server_.read_only(false); });
+      case Kind::denied:
+        server_.deny(fault.command);
+        return after(fault, [this] { server_.allow_all(); });
+      case Kind::key_erased:
+        server_.erase(std::string(kPrefix) + ":{" + kUpstream + "}" + fault.key);
+        return;
+      default: return happen_to_one(fault);
+    }
+  }
+  void happen_to_one(const Fault& fault) {
+    using Kind = Fault::Kind;
+    Process* const process = processes_[static_cast<std::size_t>(fault.member)].get();
+    if (!process) return;
+    switch (fault.kind) {
+      case Kind::connection_lost: return process->network().lose(Network::Which::all);
+      case Kind::mailbox_lost: return process->network().lose(Network::Which::messages);
+      case Kind::cut_off: return process->network().cut_off_until(fault.at + fault.lasts);
+      case Kind::frozen: return process->machine().freeze_until(fault.at + fault.lasts);
+      case Kind::killed: return kill(fault.member);
+      case Kind::paused: return process->pause(fault.lasts);
+      default: return;
+    }
+  }
+
+  const Plan& plan_;
+  Journal journal_;
+  World world_;
+  DnsConfig dns_;
+  loop::Loop unused_;  // names are never looked up, but the client wants somebody who could
+  loop::Resolver resolver_;
+  Time redis_ahead_ = 0;  // of the world's time
+  RedisServer server_;
+  Host host_;
+  int starts_ = 0;
+  std::vector<std::unique_ptr<Load>> loads_;
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace
+
+Journal run(const Plan& plan) {
+  Fleet fleet(plan);
+  return fleet.play();
+}
+
+}  // namespace penstock::simulation

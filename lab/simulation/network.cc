@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines: what two ends of a connection share, while either is there.
+#include "simulation/network.h"
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace penstock::simulation {
+
+class Network::Line final : public RedisServer::Client, public std::enable_shared_from_this<Line> {
+ public:
+  Line(Network& network, redis::WireEvents& events) : network_(&network), world_(network.world_), events_(&events) {}
+
+  void connect() {
+    towards([this] {
+      connection_ = host().server.connect(*this);
+      if (connection_ == 0) return back([this] { gone(ECONNREFUSED); });
+      back([this] {
+        connected_ = true;
+        events_->on_connected();
+      });
+    });
+  }
+  void write(std::string_view bytes) {
+    towards([this, sent = std::string(bytes)] {
+      if (connection_ != 0) host().server.feed(connection_, sent);
+    });
+  }
+  /// By the process.
+  void close() {
+    events_ = nullptr;
+    towards([this] { disconnect(); });
+  }
+  /// By whatever lies between: both ends notice.
+  void lose() {
+    disconnect();
+    back([this] { gone(ECONNRESET); });
+  }
+  /// The process is no more.
+  void vanish() {
+    events_ = nullptr;
+    network_ = nullptr;
+    world_.at(world_.now(), [self = shared_from_this()] { self->disconnect(); });
+  }
+  bool connected() const { return connected_ && events_; }
+
+ private:
+  Host& host() { return host_; }
+  void disconnect() {
+    if (const auto connection = std::exchange(connection_, 0); connection != 0) host().server.disconnect(connection);
+  }
+  void on_bytes(std::string_view bytes) override {
+    back([this, sent = std::string(bytes)] { events_->on_read(sent); });
+  }
+  void on_closed() override {
+    connection_ = 0;
+    back([this] { gone(0); });
+  }
+  void gone(int error) { std::exchange(events_, nullptr)->on_gone(error); }
+
+  /// Done at Redis, when what is sent now has come there, and it runs.
+  template <typename Task>
+  void towards(Task task) {
+    if (!network_) return;
+    there_ = std::max({there_, network_->arrival(), host().stalls_until});
+    world_.at(there_, [self = shared_from_this(), task = std::move(task)]() mutable { self->at_host(std::move(task)); });
+  }
+  template <typename Task>
+  void at_host(Task task) {
+    if (host().stalls_until <= world_.now()) return task();
+    there_ = std::max(there_, host().stalls_until);
+    world_.at(host().stalls_until, [self = shared_from_this(), task = std::move(task)]() mutable { task(); });
+  }
+  /// Done at the process, if it still listens.
+  template <typename Task>
+  void back(Task task) {
+    if (!network_) return;
+    here_ = std::max(here_, network_->arrival());
+    world_.at(here_, [self = shared_from_this(), task = std::move(task)]() mutable {
+      if (!self->network_) return;
+      self->network_->machine_.happen([self, task = std::move(task)]() mutable {
+        if (self->events_) task();
+      });
+    });
+  }
+
+  Network* network_;
+  World& world_;
+  Host& host_ = network_->host_;
+  redis::WireEvents* events_;  // nullptr: the process has closed it, or is gone
+  RedisServer::Connection connection_ = 0;
+  bool connected_ = false;
+  Time there_ = 0, here_ = 0;  // when the latest arrives
+};
+
+namespace {
+
+class Wire final : public redis::Wire {
+ public:
+  explicit Wire(std::shared_ptr<Network::Line> line) : line_(std::move(line)) {}
+  ~Wire() override { close(); }
+  int connect(const sockaddr*, unsigned) override { return line_->connect(), 0; }
+  int write(std::string_view bytes) override { return line_->write(bytes), 0; }
+  void read_now() override {}
+  void close() override {
+    if (!std::exchange(closed_, true)) line_->close();
+  }
+  bool connected() const override { return !closed_ && line_->connected(); }
+
+ private:
+  const std::shared_ptr<Network::Line> line_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+Network::Network(World& world, Machine& machine, Host& host, Delay delay)
+    : world_(world), machine_(machine), host_(host), delay_(delay), random_(world.random().draw()) {}
+
+Network::~Network() { vanish(); }
+
+Time Network::arrival() {
+  const double way = static_cast<double>(delay_.round_trip) / 2;
+  const double late = way * (1 + delay_.jitter * (2 * random_.part() - 1));
+  return std::max(world_.now(), cut_off_until_) + std::max<Time>(1, static_cast<Time>(late));
+}
+
+std::unique_ptr<redis::Wire> Network::wire(loop::Loop&, redis::WireEvents& events) {
+  std::erase_if(lines_, [](const auto& line) { return line.expired(); });
+  auto line = std::make_shared<Line>(*this, events);
+  lines_.push_back(line);
+  return std::make_unique<Wire>(std::move(line));
+}
+
+void Network::lose(Which which) {
+  std::vector<std::shared_ptr<Line>> alive;
+  for (const auto& weak : lines_) {
+    if (auto line = weak.lock(); line && line->connected()) alive.push_back(std::move(line));
+  }
+  if (which == Which::messages && alive.size() > 1) alive.erase(alive.begin(), alive.end() - 1);
+  for (const auto& line : alive) line->lose();
+}
+
+void Network::vanish() {
+  for (const auto& weak : std::exchange(lines_, {})) {
+    if (const auto line = weak.lock()) line->vanish();
+  }
+}
+
+}  // namespace penstock::simulation

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way between one simulated process and Redis: each connection keeps its order, and each way takes its time. It can
+// be lost, and the process can be cut off: then bytes wait on the way, as TCP sends them again, and new connections
+// are not answered.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "redis/network.h"
+#include "simulation/machine.h"
+#include "simulation/redis_server.h"
+#include "simulation/world.h"
+
+namespace penstock::simulation {
+
+/// Redis as the network reaches it: it may stand still.
+struct Host {
+  RedisServer& server;
+  Time stalls_until = 0;
+};
+
+class Network final : public redis::Network {
+ public:
+  struct Delay {
+    Time round_trip = 0;  ///< the mean
+    double jitter = 0;    ///< each way differs by up to this part of its half
+  };
+
+  Network(World& world, Machine& machine, Host& host, Delay delay);
+  ~Network();
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  /// Both connections are reset; or that for messages alone, the newer of two.
+  enum class Which : std::uint8_t { all, messages };
+  void lose(Which which);
+  void cut_off_until(Time end) { cut_off_until_ = std::max(cut_off_until_, end); }
+
+  class Line;  ///< for network.cc
+  /// The process is gone: its ends of the connections are closed.
+  void vanish();
+
+ private:
+  std::unique_ptr<redis::Wire> wire(loop::Loop& loop, redis::WireEvents& events) override;
+  std::uint64_t draw() override { return random_.draw(); }
+
+  /// When what is sent now arrives at the other end.
+  Time arrival();
+
+  World& world_;
+  Machine& machine_;
+  Host& host_;
+  const Delay delay_;
+  Random random_;
+  Time cut_off_until_ = 0;
+  std::vector<std::weak_ptr<Line>> lines_;
+};
+
+}  // namespace penstock::simulation

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes on what happens to the queue, and does what the queue commands.
+#include "simulation/process.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::simulation {
+
+namespace {
+
+constexpr Time kOffset = 1'000 * kSecond;  // its clock has run for a while
+constexpr std::uint64_t kAsksForWait = 8;  // one of so many newcomers
+
+RedisConfig config_of(const Plan& plan) {
+  RedisConfig config;
+  config.path = "/simulated";  // a name would have to be looked up
+  config.prefix = kPrefix;
+  config.timeout = plan.redis_timeout;
+  config.when_down = plan.when_down;
+  return config;
+}
+
+const Member& of(const Plan& plan, int member) { return plan.members[static_cast<std::size_t>(member)]; }
+
+}  // namespace
+
+Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
+                 Outcomes& outcomes)
+    : world_(world),
+      plan_(plan),
+      member_(member),
+      journal_(journal),
+      outcomes_(outcomes),
+      machine_(world, journal.wall_at_begin, kOffset * (member + 1), of(plan, member).drift_ppm),
+      network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter}),
+      config_(config_of(plan)),
+      office_(machine_.loop(), resolver, config_, watch(),
+              [this](const Notice& notice) { journal_.notices.push_back(notice.text); }, network_),
+      booker_(make_booker()),
+      heart_(of(plan, member).settings, *booker_),
+      wake_(machine_.loop(), [this] { move(&flow::Upstream::advance); }) {
+  machine_.happen([] {});
+}
+
+Process::~Process() { network_.vanish(); }
+
+std::unique_ptr<flow::Booker> Process::make_booker() {
+  const bool some_shared = std::ranges::any_of(plan_.limits, &LimitConfig::shared);
+  return some_shared ? office_.make_booker(kUpstream, plan_.limits, *this)
+                     : office_.make_pausing_booker(kUpstream, plan_.limits);
+}
+
+redis::OfficeWatch Process::watch() {
+  return {.on_up = [this](bool) { note_standing(); },
+          .on_degraded = [this](bool) { note_standing(); },
+          .on_round_trip = [this](Duration) { journal_.calls.push_back({world_.now(), member_}); }};
+}
+
+void Process::note_standing() {
+  journal_.standings.push_back({world_.now(), member_, office_.up(), office_.degraded()});
+}
+
+std::string Process::group_of(std::uint64_t id) const {
+  const int group = journal_.requests[id].group;
+  return group < 0 ? std::string() : "g" + std::to_string(group);
+}
+
+// ---- what happens ---------------------------------------------------------------------------------------------------
+
+template <typename Call>
+void Process::move(Call call) {
+  std::invoke(call, heart_, machine_.now(), commands_);
+  if (!busy_) carry_out();
+}
+
+void Process::arrive(std::uint64_t id) {
+  machine_.happen([this, id] {
+    Request& request = journal_.requests[id];
+    const std::string group = group_of(id);
+    const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
+    if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, group, request.weight);
+    flow::Newcomer newcomer{.id = id, .weight = request.weight, .group = group};
+    if (max_wait > 0) newcomer.max_wait = max_wait;
+    move([&](flow::Upstream& heart, Time at, flow::Commands& into) { tickets_[id] = heart.arrive(at, newcomer, into); });
+  });
+}
+
+void Process::leave(std::uint64_t id) {
+  machine_.happen([this, id] {
+    Request& request = journal_.requests[id];
+    const auto found = tickets_.find(id);
+    if (found == tickets_.end() || request.departed != kNotYet) return;
+    request.end = Request::End::left;
+    request.ended = world_.now();
+    const flow::Ticket ticket = found->second;
+    tickets_.erase(found);
+    move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.leave(now, ticket, into); });
+  });
+}
+
+void Process::land(std::uint64_t id) {
+  machine_.happen([this, id] { landed(id); });
+}
+
+void Process::landed(std::uint64_t id) {
+  const auto found = tickets_.find(id);
+  if (found == tickets_.end()) return;
+  const flow::Ticket ticket = found->second;
+  tickets_.erase(found);
+  std::erase(flying_, id);
+  move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.land(now, ticket, into); });
+}
+
+void Process::pause(Time lasts) {
+  machine_.happen([this, lasts] { booker_->pause(machine_.now(), {}, machine_.now() + lasts); });
+}
+
+void Process::answer(std::string_view group, const flow::Booking& booking) {
+  move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.answer(now, group, booking, into); });
+}
+
+void Process::may_ask(flow::Booking::Scope scope, std::string_view group) {
+  move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.may_ask(now, scope, group, into); });
+}
+
+/// The youngest first, as the proxy does.
+void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+  std::vector<std::uint64_t> meant;
+  for (auto id = flying_.rbegin(); id != flying_.rend() && meant.size() < count; ++id) {
+    if (scope == flow::Booking::Scope::upstream || group_of(*id) == group) meant.push_back(*id);
+  }
+  for (const std::uint64_t id : meant) {
+    outcomes_.cut(id);
+    landed(id);
+  }
+}
+
+// ---- what is done ---------------------------------------------------------------------------------------------------
+
+void Process::carry_out() {
+  busy_ = true;
+  while (!commands_.empty()) {
+    std::swap(commands_, carrying_);
+    for (const auto& start : carrying_.start) {
+      Request& request = journal_.requests[start.id];
+      request.departed = world_.now();
+      request.booked = machine_.in_world(start.departure.at);
+      request.limited_by = start.limited_by;
+      request.without_redis = office_.degraded();
+      journal_.departures.push_back(start.id);
+      flying_.push_back(start.id);
+      outcomes_.departed(start.id);
+    }
+    for (const auto& refuse : carrying_.refuse) {
+      Request& request = journal_.requests[refuse.id];
+      request.end = Request::End::refused;
+      request.ended = world_.now();
+      request.refused = refuse.why;
+      request.limited_by = refuse.limited_by;
+      tickets_.erase(refuse.id);
+      outcomes_.refused(refuse.id);
+    }
+    carrying_.clear();
+  }
+  busy_ = false;
+  const auto next = heart_.wake_at();
+  if (next) {
+    wake_.start(*next);
+  } else {
+    wake_.stop();
+  }
+}
+
+}  // namespace penstock::simulation
