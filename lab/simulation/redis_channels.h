@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who of a simulated Redis' clients listens to which channel, and what is published there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace penstock::simulation {
+
+class RedisChannels {
+ public:
+  using Connection = std::uint64_t;
+  /// Is called with the bytes for each connection that a message reaches.
+  using Send = std::function<void(Connection, std::string_view)>;
+  explicit RedisChannels(Send send) : send_(std::move(send)) {}
+
+  void subscribe(Connection connection, std::string_view channel);
+  void unsubscribe(Connection connection, std::string_view channel);
+  /// Of all.
+  void forget(Connection connection);
+  /// In alphabetical order.
+  std::vector<std::string> of(Connection connection) const;
+  std::size_t count(Connection connection) const;
+  /// Answers how many heard it, in the order in which they subscribed.
+  std::size_t publish(std::string_view channel, std::string_view payload) const;
+  std::size_t listeners(std::string_view channel) const;
+  /// All that listen to anything.
+  std::vector<Connection> all() const;
+
+ private:
+  const Send send_;
+  std::map<std::string, std::vector<Connection>, std::less<>> listeners_;
+  std::map<Connection, std::size_t> counts_;  // of channels
+};
+
+}  // namespace penstock::simulation

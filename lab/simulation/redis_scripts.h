@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts of a simulated Redis: a real Lua 5.1 with Redis' ways of calling commands, converting values and telling
+// errors. Scripts are compiled once and known by their digests. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "simulation/resp.h"
+
+struct lua_State;
+
+namespace penstock::simulation {
+
+/// What a script's redis.call leads to.
+class ScriptCalls {
+ public:
+  virtual void call_from_script(Words words, Answer& answer) = 0;
+
+ protected:
+  ~ScriptCalls() = default;
+};
+
+class RedisScripts {
+ public:
+  explicit RedisScripts(ScriptCalls& calls);
+  RedisScripts(const RedisScripts&) = delete;
+  RedisScripts& operator=(const RedisScripts&) = delete;
+
+  /// The digest by which it is called from now on. Empty: it does not compile, and that was answered.
+  std::string load(std::string_view script, Answer& answer);
+  bool knows(std::string_view digest) const { return find(digest) != functions_.end(); }
+  /// False: it knows none with this digest.
+  bool run(std::string_view digest, Words keys, Words arguments, Answer& answer);
+  void forget_all();
+
+  /// In the next script the n-th call of a command, from 1 on, fails with this text and is not executed.
+  void fail_call(std::size_t n, std::string error) { fails_at_ = n, failure_ = std::move(error); }
+
+ private:
+  struct Close {
+    void operator()(lua_State* lua) const;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  using Functions = std::unordered_map<std::string, int, Hash, std::equal_to<>>;
+  Functions::const_iterator find(std::string_view digest) const;
+  static int call(lua_State* lua);
+  static int pcall(lua_State* lua);
+  void make_globals();
+  bool execute(lua_State* lua);
+  bool take_words(lua_State* lua);
+  void answer_error(std::string_view digest, Answer& answer);
+
+  ScriptCalls& calls_;
+  std::unique_ptr<lua_State, Close> lua_;
+  Functions functions_;                        // by digest: their places in Lua's registry
+  std::vector<std::string_view> words_;        // of the command that a script calls
+  std::vector<std::array<char, 40>> numbers_;  // those of them that were numbers
+  std::size_t fails_at_ = 0, called_ = 0;
+  std::string failure_;
+};
+
+}  // namespace penstock::simulation

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scripts of production, spelt as a process spells them, on a real redis-server and on the simulated one: the same
+// answers, and the same keys with the same times to live, after thousands of calls by chance.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "redis/scripts.h"
+#include "redis/spelling.h"
+#include "simulation/redis_pair.h"
+
+namespace penstock::simulation {
+namespace {
+
+constexpr std::int64_t kOf2025 = 1'735'689'600'000'000;  // where the scripts' clock begins
+
+using redis::ScriptCall;
+using redis::Spelling;
+
+enum Script : std::size_t { book, undo, moved, leave, pause, reset, hand_in, permits };
+constexpr std::array kTexts{redis::kBookScript,  redis::kUndoScript,  redis::kMovedScript,  redis::kLeaveScript,
+                            redis::kPauseScript, redis::kResetScript, redis::kHandInScript, redis::kPermitsScript};
+
+LimitConfig limit(LimitConfig::Kind kind, bool of_group = false, bool refuses = false) {
+  LimitConfig config{.kind = kind, .name = std::string(limit_key(kind)) + (of_group ? "-of-group" : "")};
+  if (of_group) config.per = LimitConfig::Per::group;
+  if (refuses) config.mode = LimitConfig::Mode::refuse;
+  return config;
+}
+
+std::vector<std::vector<LimitConfig>> limits_to_try() {
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  const LimitConfig paced = limit(PacerConfig{.qps = 50, .max_burst = 3, .burst_allowance_factor = 0.5});
+  const LimitConfig windowed = limit(WindowConfig{.reservoir = 20, .interval = seconds(1)});
+  const LimitConfig sliding = limit(SlidingWindowConfig{.max = 30, .interval = milliseconds(700)});
+  const LimitConfig bucket =
+      limit(TokenBucketConfig{.capacity = 10, .refill_amount = 2, .refill_frequency = milliseconds(100)});
+  const LimitConfig counter = limit(CounterConfig{.max = 15, .period = milliseconds(900)});
+  const LimitConfig semaphore = limit(SemaphoreConfig{.capacity = 4, .lease = seconds(6)});
+  return {{paced},
+          {windowed, limit(PacerConfig{.qps = 5}, true)},
+          {sliding},
+          {bucket, sliding, limit(SlidingWindowConfig{.max = 5, .interval = seconds(3)}, true)},
+          {counter, semaphore},
+          {paced, windowed, sliding, bucket, counter, semaphore,
+           limit(SemaphoreConfig{.capacity = 2, .lease = seconds(2)}, true),
+           limit(CounterConfig{.max = 4, .period = seconds(1)}, true)},
+          {limit(PacerConfig{.qps = 20}, false, true),
+           limit(WindowConfig{.reservoir = 5, .interval = seconds(2), .spread = true}, true)}};
+}
+
+/// One process, which has no lanes and no sense: it asks, gives back, hands in and returns what chance says.
+struct Process {
+  explicit Process(std::string name, const std::vector<LimitConfig>& limits)
+      : who(std::move(name)), spelling("penstock", "api", who, limits) {}
+  std::string who;
+  Spelling spelling;
+  std::string generation;
+  std::vector<std::int64_t> departures;
+  int asks = 0;
+};
+
+class Fleet {
+ public:
+  Fleet(RedisPair& pair, const std::vector<LimitConfig>& limits, unsigned seed)
+      : pair_(pair), limits_(limits), random_(seed) {
+    for (const char* name : {"one", "two", "three"}) processes_.emplace_back(name, limits);
+    load();
+    const auto ear = pair_.connect();
+    pair_.run({"SUBSCRIBE", "penstock:to:one"}, ear);
+    ear_ = ear;
+  }
+
+  void step() {
+    Process& process = processes_[below(processes_.size())];
+    ScriptCall call;
+    const auto which = choose();
+    kept_.clear();
+    if (!spell(which, process, call)) return;
+    const std::string answer = send(which, call);
+    if (which == book) learn(process, answer);
+    pair_.heard(ear_);
+  }
+  std::size_t below(std::size_t most) { return random_() % most; }
+  void load() {
+    for (std::size_t i = 0; i < kTexts.size(); ++i) {
+      digests_[i] = pair_.run({"SCRIPT", "LOAD", std::string(kTexts[i])}).substr(5, 40);
+    }
+  }
+
+ private:
+  Script choose() {
+    const auto chance = below(20);
+    if (chance < 11) return book;
+    constexpr Script kOthers[] = {undo, moved, leave, pause, reset, hand_in, permits, permits, reset};
+    return kOthers[chance - 11];
+  }
+
+  std::string group() { return below(3) == 0 ? "" : "g" + std::to_string(below(2)); }
+  /// For a call that has only views of its words.
+  const std::string& keep(std::string word) { return kept_.emplace_back(std::move(word)); }
+  const std::string& generation(const Process& process) {
+    return keep(below(25) == 0 ? "another" : process.generation);
+  }
+  std::string told() {
+    const auto number = [&] { return std::to_string(below(3)); };
+    return number() + ":" + number() + ":" + number() + ":" + number();
+  }
+  flow::LimitIndex some_limit() { return static_cast<flow::LimitIndex>(below(limits_.size())); }
+  std::int64_t script_now() const { return pair_.now() - kOf2025; }
+
+  bool spell(Script which, Process& process, ScriptCall& call);
+  void spell_book(Process& process, ScriptCall& call);
+  void spell_hand_in(const Process& process, ScriptCall& call);
+  std::string state_of(const LimitConfig& limit);
+
+  std::string send(Script which, const ScriptCall& call) {
+    std::vector<std::string> words{"EVALSHA", digests_[which], std::to_string(call.keys.size())};
+    for (const auto key : call.keys.all()) words.emplace_back(key);
+    for (const auto argument : call.arguments.all()) words.emplace_back(argument);
+    return pair_.run(words);
+  }
+
+  /// The generation is the first text of a book's answer, and numbers behind its last array are departures.
+  void learn(Process& process, const std::string& answer) {
+    if (!answer.starts_with("*11\r\n$")) return;
+    const auto line = answer.find("\r\n", 5) + 2;
+    process.generation = answer.substr(line, answer.find("\r\n", line) - line);
+    process.departures.clear();
+    const auto last = answer.rfind('*');
+    for (auto at = answer.find(':', last); at != std::string::npos; at = answer.find(':', at + 1)) {
+      const auto number = std::atoll(answer.c_str() + at + 1);
+      if (number > 1'000) process.departures.push_back(number);
+    }
+  }
+
+  RedisPair& pair_;
+  const std::vector<LimitConfig> limits_;
+  std::mt19937 random_;
+  std::vector<Process> processes_;
+  std::array<std::string, kTexts.size()> digests_;
+  std::deque<std::string> kept_;
+  std::size_t ear_ = 0;
+};
+
+void Fleet::spell_book(Process& process, ScriptCall& call) {
+  const std::string& fresh = keep(process.who + std::to_string(++process.asks));
+  const std::string hash = group();
+  std::vector<std::string> permits;
+  for (const auto& config : limits_) {
+    const bool counts = config.per != LimitConfig::Per::group || !hash.empty();
+    if (counts && std::holds_alternative<SemaphoreConfig>(config.kind)) permits.push_back(told());
+  }
+  process.spelling.book(call, {.generation = generation(process),
+                               .fresh_generation = fresh,
+                               .alive = static_cast<int>(below(4)),
+                               .touch = below(3) == 0,
+                               .group = hash,
+                               .count = below(8),
+                               .weight = below(10) == 0 ? 0 : static_cast<int>(1 + below(3)),
+                               .permits = permits});
+}
+
+std::string Fleet::state_of(const LimitConfig& config) {
+  const auto then = std::to_string(script_now() - static_cast<std::int64_t>(below(2'000'000)));
+  switch (below(5)) {
+    case 0: return "";
+    case 1: return "nonsense";
+    default: break;
+  }
+  if (std::holds_alternative<PacerConfig>(config.kind)) return "1p " + then + ".2500 1 0.5";
+  if (std::holds_alternative<SlidingWindowConfig>(config.kind)) return "1s " + then + " " + then;
+  if (std::holds_alternative<TokenBucketConfig>(config.kind)) return "1b " + then + ".0000 3";
+  if (std::holds_alternative<CounterConfig>(config.kind)) return "1c " + then + ".0000 2 " + then + ".0000 1 - 0";
+  return "";
+}
+
+void Fleet::spell_hand_in(const Process& process, ScriptCall& call) {
+  process.spelling.begin_hand_in(call, generation(process), static_cast<Spelling::HandIn>(below(3)));
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    if (std::holds_alternative<SemaphoreConfig>(limits_[i].kind)) continue;
+    process.spelling.add_state(call, static_cast<flow::LimitIndex>(i), "g0", state_of(limits_[i]));
+  }
+}
+
+/// False: there is nothing to call.
+bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
+  const std::string& known = generation(process);
+  const std::string& hash = keep(group());
+  const auto at = process.departures.empty() ? script_now() : process.departures.back();
+  switch (which) {
+    case book: spell_book(process, call); return true;
+    case undo: process.spelling.undo(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
+    case moved: {
+      const Spelling::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
+      process.spelling.moved(call, known, hash, std::span(moves).first(1 + below(2)));
+      return true;
+    }
+    case leave: {
+      const bool of_group = !hash.empty() && below(2) == 0;
+      process.spelling.leave(call, known, hash,
+                             of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
+      return true;
+    }
+    case pause: process.spelling.pause(call, hash, static_cast<std::int64_t>(below(300'000))); return true;
+    case hand_in: spell_hand_in(process, call); return true;
+    default: break;
+  }
+  const auto limit = some_limit();
+  const auto& config = limits_[static_cast<std::size_t>(limit)];
+  const auto its_group = config.per == LimitConfig::Per::group ? (hash.empty() ? "g1" : hash) : "";
+  if (which == reset && std::holds_alternative<CounterConfig>(config.kind)) {
+    process.spelling.reset(call, known, its_group, limit);
+    return true;
+  }
+  if (which == permits && std::holds_alternative<SemaphoreConfig>(config.kind)) {
+    process.spelling.permits(call, known, static_cast<int>(below(3)), its_group, limit, told());
+    return true;
+  }
+  return false;
+}
+
+class ScriptsAlike : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(ScriptsAlike, answer_and_write_the_same) {
+  RedisPair pair;
+  Fleet fleet(pair, limits_to_try()[GetParam()], static_cast<unsigned>(100 + GetParam()));
+  for (int i = 0; i < 600 && !HasFailure(); ++i) {
+    fleet.step();
+    pair.pass(static_cast<std::int64_t>(fleet.below(40'000)));
+    switch (fleet.below(150)) {
+      case 0: pair.pass(static_cast<std::int64_t>(fleet.below(30'000'000))); break;
+      case 1: pair.pass(-static_cast<std::int64_t>(fleet.below(3'000'000))); break;
+      case 2: pair.run({"FLUSHALL"}); break;
+      case 3: pair.run({"SCRIPT", "FLUSH"}), fleet.step(), fleet.load(); break;
+      case 4: pair.run({"RPUSH", "penstock:{api}:pacer", "foreign"}); break;
+      case 5: pair.run({"SET", "penstock:{api}:slidingWindow", "foreign"}); break;
+      case 6: pair.run({"DEL", "penstock:{api}:pacer", "penstock:{api}:slidingWindow"}); break;
+      case 7: pair.run({"DEL", "penstock:{api}:head"}); break;
+      default: break;
+    }
+    if (i % 40 == 39) pair.compare_keys();
+  }
+  EXPECT_GT(pair.model().calls(), 400U);
+  pair.compare_keys();
+}
+INSTANTIATE_TEST_SUITE_P(Limits, ScriptsAlike, testing::Range<std::size_t>(0, limits_to_try().size()));
+
+}  // namespace
+}  // namespace penstock::simulation
