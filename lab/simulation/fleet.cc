@@ -52,9 +52,9 @@ class Fleet final : Outcomes {
   // ---- processes and their clients ----------------------------------------------------------------------------------
 
   void prepare(int member) {
-    loads_.push_back(std::make_unique<Load>(
-        world_, plan_, member, journal_,
-        Load::Wants{.arrive = [this](std::uint64_t id) { arrive(id); }, .leave = [this](std::uint64_t id) { leave(id); }}));
+    loads_.push_back(std::make_unique<Load>(world_, plan_, member, journal_,
+                                            Load::Wants{.arrive = [this](std::uint64_t id) { arrive(id); },
+                                                        .leave = [this](std::uint64_t id) { leave(id); }}));
     const Member& its = plan_.members[static_cast<std::size_t>(member)];
     world_.at(its.joins, [this, member] {
       begin(member);
@@ -63,8 +63,8 @@ class Fleet final : Outcomes {
     if (its.ends > 0) world_.at(its.ends, [this, member] { drain(member); });
   }
   void begin(int member) {
-    processes_[static_cast<std::size_t>(member)] = std::make_unique<Process>(
-        world_, host_, resolver_, plan_, member, journal_, static_cast<Outcomes&>(*this));
+    processes_[static_cast<std::size_t>(member)] =
+        std::make_unique<Process>(world_, host_, resolver_, plan_, member, journal_, static_cast<Outcomes&>(*this));
   }
   void arrive(std::uint64_t id) {
     if (Process* process = process_of(id)) return process->arrive(id);
@@ -153,15 +153,9 @@ class Fleet final : Outcomes {
       case Kind::out_of_memory:
         server_.out_of_memory(true);
         return after(fault, [this] { server_.out_of_memory(false); });
-      case Kind::read_only:
-        server_.read_only(true);
-        return after(fault, [this] { server_.read_only(false); });
-      case Kind::denied:
-        server_.deny(fault.command);
-        return after(fault, [this] { server_.allow_all(); });
-      case Kind::key_erased:
-        server_.erase(std::string(kPrefix) + ":{" + kUpstream + "}" + fault.key);
-        return;
+      case Kind::read_only: server_.read_only(true); return after(fault, [this] { server_.read_only(false); });
+      case Kind::denied: server_.deny(fault.command); return after(fault, [this] { server_.allow_all(); });
+      case Kind::key_erased: server_.erase(std::string(kPrefix) + ":{" + kUpstream + "}" + fault.key); return;
       default: return happen_to_one(fault);
     }
   }

@@ -21,11 +21,11 @@ struct Request {
   int group = -1;
   int weight = 1;
   Time arrived = 0;
-  Time departed = kNotYet;     ///< left for the upstream
-  Time booked = kNotYet;       ///< the departure that it took, as its process has it
-  Time ended = kNotYet;        ///< landed, was refused, left the queue, or was cut
+  Time departed = kNotYet;  ///< left for the upstream
+  Time booked = kNotYet;    ///< the departure that it took, as its process has it
+  Time ended = kNotYet;     ///< landed, was refused, left the queue, or was cut
   End end = End::none;
-  flow::Refused refused{};     ///< where it was refused
+  flow::Refused refused{};  ///< where it was refused
   flow::LimitIndex limited_by = flow::kNoLimit;
   Time told = kNotYet;         ///< the wait that a newcomer was told to expect at its arrival (retry_after), for judges
   bool without_redis = false;  ///< departed while its process went by whenDown
@@ -46,16 +46,16 @@ struct Call {
 };
 
 struct Journal {
-  std::vector<Request> requests;         ///< by id
-  std::vector<std::uint64_t> departures; ///< ids, in the order in which they left
+  std::vector<Request> requests;          ///< by id
+  std::vector<std::uint64_t> departures;  ///< ids, in the order in which they left
   std::vector<Standing> standings;
   std::vector<Call> calls;
   std::vector<std::string> notices;
-  std::vector<Fault> faults;             ///< as they came
-  std::vector<std::string> keys_left;    ///< of Redis, when all TTLs had passed after the end
-  Time wall_at_begin = 0;                ///< microseconds since 1970, on Redis' clock and, but for drift, on all others
+  std::vector<Fault> faults;           ///< as they came
+  std::vector<std::string> keys_left;  ///< of Redis, when all TTLs had passed after the end
+  Time wall_at_begin = 0;              ///< microseconds since 1970, on Redis' clock and, but for drift, on all others
   Time ended = 0;
-  std::uint64_t events = 0;              ///< of the world
+  std::uint64_t events = 0;  ///< of the world
 };
 
 struct Verdict {

@@ -64,7 +64,8 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   void towards(Task task) {
     if (!network_) return;
     there_ = std::max({there_, network_->arrival(), host().stalls_until});
-    world_.at(there_, [self = shared_from_this(), task = std::move(task)]() mutable { self->at_host(std::move(task)); });
+    world_.at(there_,
+              [self = shared_from_this(), task = std::move(task)]() mutable { self->at_host(std::move(task)); });
   }
   template <typename Task>
   void at_host(Task task) {

@@ -21,31 +21,31 @@ inline constexpr Time kMillisecond = 1'000, kSecond = 1'000'000, kMinute = 60 * 
 
 /// What the clients of one process want of the upstream.
 struct Demand {
-  int clients = 0;           ///< each asks again as soon as it is served, or `think` later: a closed loop; 0: an open one
-  Time think = 0;            ///< of a client, between two requests: the mean, exponential
-  double rate = 0;           ///< of an open loop: arrivals a second
-  bool even = false;         ///< these come evenly; otherwise at random (Poisson)
-  int spike = 0;             ///< so many more come at once, at `spike_at`
+  int clients = 0;    ///< each asks again as soon as it is served, or `think` later: a closed loop; 0: an open one
+  Time think = 0;     ///< of a client, between two requests: the mean, exponential
+  double rate = 0;    ///< of an open loop: arrivals a second
+  bool even = false;  ///< these come evenly; otherwise at random (Poisson)
+  int spike = 0;      ///< so many more come at once, at `spike_at`
   Time spike_at = 0;
-  Time from = 0;             ///< nothing is asked before
-  Time until = 0;            ///< nor from then on; 0: asked to the end of the run
-  int groups = 0;            ///< 0: requests have no group
-  double zipf = 0;           ///< the n-th group has 1/n^zipf of the requests
-  std::vector<int> weights;  ///< of a request, each as likely; empty: 1
-  Time flight = kMillisecond;     ///< the mean
-  bool flight_varies = false;     ///< exponential
-  double leaves = 0;              ///< this part of the requests has a client that gives up
-  Time leaves_after = kSecond;    ///< when: the mean, exponential
-  Time max_wait = 0;              ///< Penstock-Max-Wait; 0: none
+  Time from = 0;                ///< nothing is asked before
+  Time until = 0;               ///< nor from then on; 0: asked to the end of the run
+  int groups = 0;               ///< 0: requests have no group
+  double zipf = 0;              ///< the n-th group has 1/n^zipf of the requests
+  std::vector<int> weights;     ///< of a request, each as likely; empty: 1
+  Time flight = kMillisecond;   ///< the mean
+  bool flight_varies = false;   ///< exponential
+  double leaves = 0;            ///< this part of the requests has a client that gives up
+  Time leaves_after = kSecond;  ///< when: the mean, exponential
+  Time max_wait = 0;            ///< Penstock-Max-Wait; 0: none
 };
 
 struct Member {
   Time joins = 0;
-  Time ends = 0;               ///< it is told to stop, and drains; 0: it stays
-  Time round_trip = 200;       ///< to Redis: the mean
-  double jitter = 0.1;         ///< each way differs by up to this part of it
-  double drift_ppm = 0;        ///< of its clock against the world's
-  flow::Settings settings;     ///< slots and queue
+  Time ends = 0;            ///< it is told to stop, and drains; 0: it stays
+  Time round_trip = 200;    ///< to Redis: the mean
+  double jitter = 0.1;      ///< each way differs by up to this part of it
+  double drift_ppm = 0;     ///< of its clock against the world's
+  flow::Settings settings;  ///< slots and queue
   Demand demand;
 };
 

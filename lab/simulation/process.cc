@@ -35,8 +35,9 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       machine_(world, journal.wall_at_begin, kOffset * (member + 1), of(plan, member).drift_ppm),
       network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter}),
       config_(config_of(plan)),
-      office_(machine_.loop(), resolver, config_, watch(),
-              [this](const Notice& notice) { journal_.notices.push_back(notice.text); }, network_),
+      office_(
+          machine_.loop(), resolver, config_, watch(),
+          [this](const Notice& notice) { journal_.notices.push_back(notice.text); }, network_),
       booker_(make_booker()),
       heart_(of(plan, member).settings, *booker_),
       wake_(machine_.loop(), [this] { move(&flow::Upstream::advance); }) {
@@ -54,7 +55,10 @@ std::unique_ptr<flow::Booker> Process::make_booker() {
 redis::OfficeWatch Process::watch() {
   return {.on_up = [this](bool) { note_standing(); },
           .on_degraded = [this](bool) { note_standing(); },
-          .on_round_trip = [this](Duration) { journal_.calls.push_back({world_.now(), member_}); }};
+          .on_round_trip =
+              [this](Duration) {
+                journal_.calls.push_back({world_.now(), member_});
+              }};
 }
 
 void Process::note_standing() {
@@ -82,7 +86,8 @@ void Process::arrive(std::uint64_t id) {
     if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, group, request.weight);
     flow::Newcomer newcomer{.id = id, .weight = request.weight, .group = group};
     if (max_wait > 0) newcomer.max_wait = max_wait;
-    move([&](flow::Upstream& heart, Time at, flow::Commands& into) { tickets_[id] = heart.arrive(at, newcomer, into); });
+    move(
+        [&](flow::Upstream& heart, Time at, flow::Commands& into) { tickets_[id] = heart.arrive(at, newcomer, into); });
   });
 }
 

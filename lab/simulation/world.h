@@ -49,9 +49,7 @@ class World {
     std::uint64_t number;
     Task task;
   };
-  static bool later(const Entry& a, const Entry& b) {
-    return a.when != b.when ? a.when > b.when : a.number > b.number;
-  }
+  static bool later(const Entry& a, const Entry& b) { return a.when != b.when ? a.when > b.when : a.number > b.number; }
 
   Random random_;
   Time now_ = 0;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulation's own machinery: runs repeat, time passes as planned, and each fault does what it is called after.
+#include "simulation/fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "loop/timer.h"
+#include "simulation/machine.h"
+
+namespace penstock::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// So many processes whose clients always want more than a pacer gives.
+Plan plan_of(int members, double qps = 100) {
+  Plan plan{.seed = 7, .length = 10 * kSecond};
+  plan.limits = {LimitConfig{.kind = PacerConfig{.qps = qps}}};
+  for (int i = 0; i < members; ++i) {
+    Member member{.settings = {.max_concurrent = 100, .max_pending = 1'000, .max_wait = kMinute}};
+    member.demand = {.clients = 50, .flight = 2 * kMillisecond, .flight_varies = true};
+    plan.members.push_back(member);
+  }
+  return plan;
+}
+
+Plan with(Plan plan, Fault fault) {
+  plan.faults.push_back(std::move(fault));
+  return plan;
+}
+
+std::size_t departures_between(const Journal& journal, Time from, Time to, int member = -1) {
+  return static_cast<std::size_t>(std::ranges::count_if(journal.departures, [&](std::uint64_t id) {
+    const Request& request = journal.requests[id];
+    return request.departed >= from && request.departed < to && (member < 0 || request.member == member);
+  }));
+}
+
+TEST(Fleet, repeats_itself_to_the_microsecond) {
+  Plan plan = plan_of(3);
+  plan.members[1].drift_ppm = 200;
+  plan.members[2].demand = {.rate = 50, .groups = 5, .zipf = 1, .leaves = 0.2};
+  plan.limits.push_back({.kind = WindowConfig{50, 1s}});
+  plan = with(plan, {.kind = Fault::Kind::clients_killed, .at = 3 * kSecond});
+  const Journal one = run(plan), other = run(plan);
+  ASSERT_GT(one.departures.size(), 100u);
+  EXPECT_EQ(one.departures, other.departures);
+  EXPECT_EQ(one.events, other.events);
+  EXPECT_TRUE(std::ranges::equal(one.requests, other.requests, {}, &Request::departed, &Request::departed));
+  plan.seed = 8;
+  EXPECT_NE(run(plan).events, one.events);
+}
+
+TEST(Fleet, of_one_process_has_the_whole_limit) {
+  const Journal journal = run(plan_of(1));
+  EXPECT_GE(departures_between(journal, kSecond, 9 * kSecond), 799u);
+  EXPECT_LE(departures_between(journal, kSecond, 9 * kSecond), 801u);
+}
+
+TEST(Fleet, leaves_no_request_without_an_end_but_those_under_way) {
+  Plan plan = plan_of(2);
+  for (auto& member : plan.members) member.demand.until = 5 * kSecond;
+  const Journal journal = run(plan);
+  for (const Request& request : journal.requests) EXPECT_NE(request.end, Request::End::none);
+}
+
+TEST(Faults, of_a_redis_that_stops_are_seen_and_over_when_it_is_back) {
+  const Journal journal =
+      run(with(plan_of(2), {.kind = Fault::Kind::redis_stops, .at = 3 * kSecond, .lasts = 2 * kSecond}));
+  for (const int member : {0, 1}) {
+    std::vector<std::pair<bool, Time>> ups;
+    for (const Standing& standing : journal.standings) {
+      if (standing.member == member && (ups.empty() || ups.back().first != standing.up))
+        ups.emplace_back(standing.up, standing.at);
+    }
+    ASSERT_EQ(ups.size(), 4u) << "coming up, gone, and up again";
+    EXPECT_GE(ups[2].second, 3 * kSecond);
+    EXPECT_LE(ups[2].second, 3 * kSecond + 100 * kMillisecond);
+    EXPECT_GE(ups[3].second, 5 * kSecond);
+    EXPECT_LE(ups[3].second, 6 * kSecond) << "within a second";
+  }
+}
+
+TEST(Faults, freeze_one_process_alone) {
+  const Journal journal =
+      run(with(plan_of(2), {.kind = Fault::Kind::frozen, .at = 3 * kSecond, .lasts = 2 * kSecond, .member = 0}));
+  EXPECT_EQ(departures_between(journal, 3 * kSecond + 1, 5 * kSecond, 0), 0u);
+  EXPECT_GT(departures_between(journal, 3 * kSecond, 5 * kSecond, 1), 100u);
+  EXPECT_GT(departures_between(journal, 6 * kSecond, 8 * kSecond, 0), 50u);
+}
+
+TEST(Faults, kill_one_process_with_all_that_it_had) {
+  const Journal journal = run(with(plan_of(2), {.kind = Fault::Kind::killed, .at = 3 * kSecond, .member = 1}));
+  EXPECT_EQ(departures_between(journal, 3 * kSecond + 1, 10 * kSecond, 1), 0u);
+  for (const Request& request : journal.requests) {
+    EXPECT_TRUE(request.member == 0 || request.end != Request::End::none);
+  }
+}
+
+TEST(Faults, cut_one_process_off_and_its_calls_time_out) {
+  const Journal journal =
+      run(with(plan_of(2), {.kind = Fault::Kind::cut_off, .at = 3 * kSecond, .lasts = 2 * kSecond, .member = 0}));
+  const auto down = std::ranges::find_if(
+      journal.standings, [](const Standing& standing) { return standing.at > 3 * kSecond && !standing.up; });
+  ASSERT_NE(down, journal.standings.end());
+  EXPECT_EQ(down->member, 0);
+  EXPECT_LE(down->at, 3 * kSecond + 150 * kMillisecond) << "its time-out, from the next call on";
+  const bool told =
+      std::ranges::any_of(journal.notices, [](const auto& text) { return text.contains("no answer in time"); });
+  EXPECT_TRUE(told);
+}
+
+TEST(Faults, pause_the_upstream_for_everybody) {
+  const Journal journal =
+      run(with(plan_of(3), {.kind = Fault::Kind::paused, .at = 3 * kSecond, .lasts = 2 * kSecond, .member = 0}));
+  EXPECT_EQ(departures_between(journal, 3'100 * kMillisecond, 5 * kSecond), 0u);
+  EXPECT_GT(departures_between(journal, 5 * kSecond, 6 * kSecond), 50u);
+}
+
+TEST(Machine, shows_a_clock_that_drifts_and_wakes_its_loop_by_it) {
+  World world(1);
+  Machine machine(world, 0, 1'000, 10'000);  // one hundredth faster
+  std::vector<Time> fired;
+  loop::Timer timer(machine.loop(), [&] { fired.push_back(world.now()); });
+  machine.happen([&] { timer.start(machine.now() + 1'010'000); });
+  world.run_until(2 * kSecond);
+  EXPECT_THAT(fired, testing::ElementsAre(kSecond));
+  EXPECT_EQ(machine.now(), 1'000 + 2'020'000);
+  EXPECT_EQ(machine.in_world(machine.now()), 2 * kSecond);
+}
+
+TEST(Machine, does_what_came_while_it_was_frozen_when_it_runs_on) {
+  World world(1);
+  Machine machine(world, 0, 0, 0);
+  std::vector<std::pair<int, Time>> done;
+  loop::Timer timer(machine.loop(), [&] { done.emplace_back(0, world.now()); });
+  machine.happen([&] { timer.start(100); });
+  machine.freeze_until(1'000);
+  world.at(200, [&] { machine.happen([&] { done.emplace_back(1, world.now()); }); });
+  world.at(300, [&] { machine.happen([&] { done.emplace_back(2, world.now()); }); });
+  world.run_until(2'000);
+  EXPECT_THAT(done,
+              testing::ElementsAre(std::pair(1, Time{1'000}), std::pair(2, Time{1'000}), std::pair(0, Time{1'000})));
+}
+
+}  // namespace
+}  // namespace penstock::simulation
