@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,7 +59,7 @@ class RedisSortedSet {
 };
 
 struct RedisValue {
-  static constexpr std::int64_t kStays = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kStays = -1;
   std::variant<RedisText, RedisList, RedisSortedSet, RedisHash, RedisSet> held;
   std::int64_t expires = kStays;  ///< the last millisecond since 1970 in which it is there
 
@@ -92,7 +91,7 @@ class RedisKeys {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
-  bool gone(const RedisValue& value) const { return value.expires < now_; }
+  bool gone(const RedisValue& value) const { return value.expires != RedisValue::kStays && value.expires < now_; }
   void sweep();
 
   std::int64_t now_ = 0;

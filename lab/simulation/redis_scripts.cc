@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kDigestSize = 40;
 constexpr int kOnError = 1;  // the place on the stack of the function that is called when a script fails
+constexpr int kPause = 500;  // percent of what is in use before rubbish is looked for: there is memory enough
 constexpr double kWholeNumber = 1e15;
 
 std::string digest_of(std::string_view script) {
@@ -131,8 +132,9 @@ RedisScripts::RedisScripts(ScriptCalls& calls) : calls_(calls) { make_globals();
 
 /// Without what reaches out of the script, and without chance: a script that uses these fails here.
 void RedisScripts::make_globals() {
-  lua_.reset(::luaL_newstate());
+  lua_.reset(::lua_newstate(ScriptMemory::change, &memory_));
   lua_State* lua = lua_.get();
+  lua_gc(lua, LUA_GCSETPAUSE, kPause);
   open_library(lua, luaopen_base, "");
   open_library(lua, luaopen_table, LUA_TABLIBNAME);
   open_library(lua, luaopen_string, LUA_STRLIBNAME);

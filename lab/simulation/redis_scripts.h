@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "simulation/resp.h"
+#include "simulation/script_memory.h"
 
 struct lua_State;
 
@@ -64,6 +65,7 @@ class RedisScripts {
   void answer_error(std::string_view digest, Answer& answer);
 
   ScriptCalls& calls_;
+  ScriptMemory memory_;
   std::unique_ptr<lua_State, Close> lua_;
   Functions functions_;                        // by digest: their places in Lua's registry
   std::vector<std::string_view> words_;        // of the command that a script calls

@@ -3,6 +3,7 @@
 // next one from there.
 #include "simulation/redis_server.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace penstock::simulation {
@@ -115,7 +116,7 @@ void RedisServer::deny(std::string command) {
 bool RedisServer::expire_at(std::string_view key, std::int64_t milliseconds) {
   RedisKeys& keys = node_.keys(0);
   RedisValue* value = keys.find(key);
-  if (value) value->expires = milliseconds;
+  if (value) value->expires = std::max<std::int64_t>(0, milliseconds);
   return value != nullptr;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands for texts, for keys and their times to live, and for all of the server: TIME, PUBLISH.
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "simulation/redis_commands.h"
@@ -10,7 +11,7 @@ namespace penstock::simulation {
 namespace {
 
 constexpr std::int64_t kMilliseconds = 1000;  // of a second, and microseconds of one
-constexpr std::int64_t kLatest = RedisValue::kStays;
+constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
 
 void get(RedisReach& reach, Words words, Answer& answer) {
   RedisText* text = nullptr;
