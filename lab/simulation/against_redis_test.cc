@@ -180,8 +180,7 @@ TEST_F(AsRedis, time_stands_still_in_a_script_and_keys_go_when_theirs_has_passed
 
 TEST_F(AsRedis, short_memory_refuses_what_needs_some) {
   pair_.run({"SET", "t", "text"});
-  pair_.real().run({"CONFIG", "SET", "maxmemory", "1"});
-  pair_.model().out_of_memory(true);
+  pair_.short_of_memory(true);
   for (const auto& command : std::vector<Command>{{"SET", "a", "b"},
                                                   {"GET", "t"},
                                                   {"HSET", "h", "a", "b"},
@@ -204,16 +203,14 @@ TEST_F(AsRedis, short_memory_refuses_what_needs_some) {
   eval("return redis.call('GET', 't')");
   EXPECT_EQ(eval("redis.call('DEL', 'none') return redis.call('SET', 'a', 'b')"), "+OK\r\n") << "it has begun to write";
   pair_.compare_keys();
-  pair_.real().run({"CONFIG", "SET", "maxmemory", "0"});
-  pair_.model().out_of_memory(false);
+  pair_.short_of_memory(false);
   pair_.run({"SET", "a", "b"});
 }
 
 TEST_F(AsRedis, a_replica_is_not_written_to) {
   pair_.run({"SET", "t", "text"});
   pair_.run({"SET", "short", "text", "PX", "5"});
-  pair_.real().run({"REPLICAOF", "127.0.0.1", "1"});
-  pair_.model().read_only(true);
+  pair_.as_replica(true);
   pair_.pass(20 * kMillisecond);
   for (const auto& command : std::vector<Command>{{"SET", "a", "b"},
                                                   {"GET", "t"},
@@ -230,8 +227,7 @@ TEST_F(AsRedis, a_replica_is_not_written_to) {
   eval("return redis.pcall('SET', 'a', 'b')");
   eval("return redis.call('GET', 't')");
   eval("return redis.call('PUBLISH', 'a', 'b')");
-  pair_.real().run({"REPLICAOF", "NO", "ONE"});
-  pair_.model().read_only(false);
+  pair_.as_replica(false);
   EXPECT_EQ(pair_.run({"SET", "a", "b"}), "+OK\r\n");
   pair_.compare_keys();
 }

@@ -163,6 +163,17 @@ std::string RedisPair::heard(std::size_t connection) {
   return ours;
 }
 
+void RedisPair::short_of_memory(bool is_so) {
+  real_->run({"CONFIG", "SET", "maxmemory", is_so ? "1" : "0"});
+  model_.out_of_memory(is_so);
+}
+
+/// Of a server that does not answer.
+void RedisPair::as_replica(bool is_so) {
+  real_->run({"REPLICAOF", is_so ? "127.0.0.1" : "NO", is_so ? "1" : "ONE"});
+  model_.read_only(is_so);
+}
+
 void RedisPair::compare_keys() {
   std::vector<std::string> theirs;
   for (const auto& key : real_->run({"KEYS", "*"}).items) theirs.push_back(key.text);

@@ -64,6 +64,8 @@ class RedisPair {
   void pass(std::int64_t microseconds) { clock_.set(clock_.now() + microseconds); }
   std::int64_t now() const { return clock_.now(); }
   RedisServer& model() { return model_; }
+  void short_of_memory(bool is_so);
+  void as_replica(bool is_so);
   /// Orders that only a real one understands: CONFIG, ACL.
   test::RedisServer& real() { return *real_; }
   /// Whether the same keys have the same values and times to live.
