@@ -232,6 +232,20 @@ TEST_F(AsRedis, a_replica_is_not_written_to) {
   pair_.compare_keys();
 }
 
+TEST_F(AsRedis, writes_may_be_refused_for_other_reasons) {
+  pair_.run({"SET", "t", "text"});
+  pair_.real().run({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  pair_.model().refuse_writes("NOREPLICAS Not enough good replicas to write.");
+  pair_.run({"SET", "a", "b"});
+  pair_.run({"GET", "t"});
+  eval("return redis.call('SET', 'a', 'b')");
+  eval("return redis.pcall('DEL', 'a')");
+  eval("return redis.call('GET', 't')");
+  pair_.real().run({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  pair_.model().refuse_writes({});
+  EXPECT_EQ(pair_.run({"SET", "a", "b"}), "+OK\r\n");
+}
+
 TEST_F(AsRedis, what_is_not_permitted_is_refused) {
   pair_.run({"SET", "t", "text"});
   const auto attempt = [&] {

@@ -94,7 +94,8 @@ void RedisDialogue::ping(Words words, Answer& answer) {
 /// What our client reads, and what people look for.
 void RedisDialogue::info(Words, Answer& answer) {
   answer.text("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:" + node.run_id_ +
-              "\r\n\r\n# Replication\r\nrole:" + (node.refusals_.read_only ? "slave" : "master") + "\r\n");
+              "\r\n\r\n# Replication\r\nrole:" + (node.refusals_.writes.starts_with("READONLY") ? "slave" : "master") +
+              "\r\n");
 }
 
 /// As much of it as does nothing.

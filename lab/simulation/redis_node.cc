@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kShownArguments = 128;  // bytes
 constexpr std::string_view kShortOfMemory = "OOM command not allowed when used memory > 'maxmemory'.";
-constexpr std::string_view kReadOnly = "READONLY You can't write against a read only replica.";
 constexpr std::string_view kKeys = "keys", kChannels = "channels";
 
 std::string unknown(Words words) {
@@ -87,7 +86,7 @@ std::string RedisNode::refusal(const RedisPeer& peer, const RedisCommand& comman
     }
   }
   if (refusals_.out_of_memory && command.is(C::kNeedsMemory)) return std::string(kShortOfMemory);
-  if (refusals_.read_only && command.is(C::kWrites)) return std::string(kReadOnly);
+  if (!refusals_.writes.empty() && command.is(C::kWrites)) return refusals_.writes;
   if (channels_.count(peer.id) > 0 && !command.is(C::kWhileSubscribed)) {
     return "ERR Can't execute '" + full_name(command, words) +
            "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context";
@@ -122,7 +121,7 @@ std::string_view RedisNode::refusal_to_script(const RedisCommand& command) {
       return "ERR The user executing the script can't publish to the channel mentioned in the command";
     }
   }
-  if (refusals_.read_only && command.is(C::kWrites)) return kReadOnly;
+  if (!refusals_.writes.empty() && command.is(C::kWrites)) return refusals_.writes;
   if (refusals_.out_of_memory && command.is(C::kNeedsMemory) && !script_has_written_) return kShortOfMemory;
   return {};
 }

@@ -22,7 +22,8 @@ namespace penstock::simulation {
 
 /// Why a node that works answers with errors.
 struct RedisRefusals {
-  bool out_of_memory = false, read_only = false;
+  bool out_of_memory = false;
+  std::string writes;                         ///< with this error, every command that writes
   std::set<std::string, std::less<>> denied;  ///< commands, and "keys" and "channels" for all of them
   std::string all;                            ///< with this error, everything that is not a greeting
 

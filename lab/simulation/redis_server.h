@@ -67,8 +67,14 @@ class RedisServer {
   void flush();
   void script_flush() { node_.scripts().forget_all(); }
   void out_of_memory(bool is_so) { node_.refusals().out_of_memory = is_so; }
-  void read_only(bool is_so) { node_.refusals().read_only = is_so; }
-  /// All but a greeting is answered with this error, "LOADING …" or "MISCONF …"; empty: that is over.
+  /// As a replica does.
+  void read_only(bool is_so) {
+    refuse_writes(is_so ? "READONLY You can't write against a read only replica." : std::string());
+  }
+  /// Every command that writes is answered with this error, "MISCONF …" or "NOREPLICAS …", in scripts too; empty: that
+  /// is over.
+  void refuse_writes(std::string error) { node_.refusals().writes = std::move(error); }
+  /// All but a greeting is answered with this error, "LOADING …" or "MOVED …"; empty: that is over.
   void refuse(std::string error) { node_.refusals().all = std::move(error); }
   /// A command, "script|load", "keys" or "channels". Whoever listens to a channel that is denied is thrown out.
   void deny(std::string command);
