@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans from all over what a configuration may say, and what may happen to it.
+#pragma once
+
+#include <optional>
+
+#include "simulation/plan.h"
+#include "simulation/random.h"
+
+namespace penstock::simulation {
+
+/// In the order of LimitConfig::Kind.
+enum class DrawnKind : std::size_t { pacer, window, sliding_window, token_bucket, semaphore, counter };
+inline constexpr std::size_t kLimitKinds = 6;
+
+/// A limit whose parameters are anywhere in their ranges, each order of magnitude as likely as any other.
+LimitConfig any_limit(Random& random, DrawnKind kind, bool for_group = false);
+
+/// What is not left to chance.
+struct Wishes {
+  std::optional<DrawnKind> kind;  ///< of the first limit
+  bool one_limit = false;         ///< and no other
+  int members = 0;                ///< 0: 1 to 16
+  bool faults = false;
+  std::optional<WhenDown> when_down;
+  bool groups = false;              ///< there are some, with limits of their own
+  bool comings_and_goings = false;  ///< processes join, and are told to end
+};
+
+Plan any_plan(Random& random, const Wishes& wishes);
+
+/// One to four faults, of all kinds that befall Redis, the network and processes.
+void any_faults(Random& random, Plan& plan);
+
+}  // namespace penstock::simulation

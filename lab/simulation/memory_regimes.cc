@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Redis answers, but may not do what it must, or knows less than it did.
+#include <chrono>
+#include <string>
+
+#include "simulation/drawing.h"
+#include "simulation/regimes.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+using namespace std::chrono_literals;
+using enum Fault::Kind;
+
+Fault denial(std::string command, Time at, Time lasts) {
+  Fault fault = fault_of_redis(denied, at, lasts);
+  fault.command = std::move(command);
+  return fault;
+}
+
+/// From the begin on, or for some seconds of a run that began well.
+Plan denying(Random& random, std::vector<LimitConfig> limits, const std::string& command) {
+  Plan plan = busy_fleet(random, std::move(limits));
+  plan.faults = {random.happens(0.5) ? denial(command, 0, 0) : denial(command, 6 * kSecond, 4 * kSecond)};
+  for (Member& member : plan.members) member.demand.flight = 20 * kMillisecond;
+  return plan;
+}
+
+Fault going_back(Time at, Time lasts, Time back) {
+  Fault fault = fault_of_redis(redis_goes_back, at, lasts);
+  fault.back = back;
+  return fault;
+}
+
+/// The upstream asks for a pause of 4 s, and Redis forgets it.
+Plan forgotten_pause(Random& random) {
+  Plan plan = busy_fleet(random, {pacer(200, 20)});
+  const auto told = static_cast<int>(random.below(3));
+  const bool flushed = random.happens(0.5);
+  plan.faults = {fault_of_one(paused, told, 5 * kSecond, 4 * kSecond),
+                 flushed ? fault_of_redis(redis_flushed, 6 * kSecond)
+                         : fault_of_redis(redis_loses_memory, 6 * kSecond, 300 * kMillisecond)};
+  return plan;
+}
+
+/// 4,000 of 10,000 are used, then nothing is asked for longer than a day, then all at once.
+Plan month_with_idle_day(Random& random) {
+  constexpr Time kIdle = 25 * kHour;
+  Plan plan = busy_fleet(random, {window(10'000, 30 * 24h)}, 2, kIdle + kMinute);
+  plan.members[0].demand = steady(400).demand;
+  plan.members[0].demand.until = 10 * kSecond;
+  plan.members[1].demand.from = kIdle;
+  for (Member& member : plan.members) member.demand.flight = 20 * kMillisecond;
+  return plan;
+}
+
+Plan erased_key(Random& random) {
+  constexpr const char* kKeys[] = {":head", ":alive", ":turns", ":window"};
+  Plan plan = busy_fleet(random, {window(200, 2s)});
+  Fault fault = fault_of_redis(key_erased, any_moment(random, plan));
+  fault.key = random.any(kKeys);
+  plan.faults = {fault};
+  return plan;
+}
+
+Plan lost_memory(Random& random, Fault::Kind kind, Time lasts) {
+  const LimitConfig limits[] = {window(600, 5s), sliding_window(200, 2s), token_bucket(50, 10, 500ms), pacer(100, 50),
+                                counter(300, 3s)};
+  Plan plan = busy_fleet(random, {random.any(limits)}, 3, 30 * kSecond);
+  plan.faults = {fault_of_redis(kind, any_moment(random, plan), lasts)};
+  return plan;
+}
+
+std::vector<Regime> denials() {
+  return {
+      {"denied-time", "a user that may not call TIME", [](Random& r) { return denying(r, {pacer(200, 20)}, "time"); }},
+      {"denied-channels", "a user that may use no channels",
+       [](Random& r) { return denying(r, {semaphore(10)}, "channels"); }},
+      {"denied-evalsha", "EVALSHA has another name",
+       [](Random& r) { return denying(r, {window(200, 1s)}, "evalsha"); }},
+      {"denied-publish", "a user that may not PUBLISH: no departure is lost by it",
+       [](Random& r) {
+         return denying(r, {pacer(200, 20), semaphore(10)}, "publish");
+       }},
+      {"out-of-memory", "Redis refuses to write for 3 s",
+       [](Random& r) { return lost_memory(r, out_of_memory, 3 * kSecond); }},
+      {"read-only", "Redis has become a replica for 3 s",
+       [](Random& r) { return lost_memory(r, read_only, 3 * kSecond); }},
+  };
+}
+
+std::vector<Regime> losses() {
+  return {
+      {"old-snapshot", "Redis comes back as it was seconds ago, under a window of 600 in 5 s",
+       [](Random& r) {
+         Plan plan = busy_fleet(r, {window(600, 5s)}, 3, 40 * kSecond);
+         plan.faults = {
+             going_back(any_moment(r, plan), r.between(100, 2'000) * kMillisecond, r.between(1, 8) * kSecond)};
+         return plan;
+       }},
+      {"lost-tail", "a replica is promoted that lacks the last milliseconds",
+       [](Random& r) {
+         Plan plan = busy_fleet(r, {window(200, 1s)});
+         plan.faults = {going_back(any_moment(r, plan), 100 * kMillisecond, r.between(20, 500) * kMillisecond)};
+         return plan;
+       }},
+      {"forgotten-pause", "Redis forgets a pause that the upstream asked for", forgotten_pause},
+      {"flushed", "FLUSHALL, under any kind that counts", [](Random& r) { return lost_memory(r, redis_flushed, 0); }},
+      {"empty-restart", "Redis comes back empty, under any kind that counts",
+       [](Random& r) { return lost_memory(r, redis_loses_memory, r.between(20, 3'000) * kMillisecond); }},
+      {"scripts-flushed", "SCRIPT FLUSH each second",
+       [](Random& r) {
+         Plan plan = busy_fleet(r, {pacer(300, 20)});
+         repeat(plan, fault_of_redis(scripts_flushed, 2 * kSecond), kSecond);
+         return plan;
+       }},
+      {"erased-key", "one key is deleted", erased_key},
+      {"idle-day", "window of 10,000 in 30 days: 25 idle hours double nothing", month_with_idle_day},
+  };
+}
+
+}  // namespace
+
+std::vector<Regime> memory_regimes() {
+  auto all = denials();
+  for (const Regime& regime : losses()) all.push_back(regime);
+  return all;
+}
+
+}  // namespace penstock::simulation
