@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: whole fleets in virtual time, regime after regime.
+//   simulate SECONDS [--seed N | --fresh] [--only REGIME] [--keep-going]
+//   simulate --once [--only REGIME] [--seed N]
+//   simulate [SECONDS] --fixed FILE
+//   simulate --list
+// Ends with 1 if anything failed, with 2 if an option means nothing.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "simulation/fleet.h"
+#include "simulation/judges.h"
+#include "simulation/session.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+std::optional<double> judged(double figure, bool was_judged = true) {
+  return was_judged && std::isfinite(figure) ? std::optional(figure) : std::nullopt;
+}
+
+Outcome play(const Plan& plan) {
+  const Journal journal = run(plan);
+  Judgement judgement = judge(plan, journal);
+  const Figures& figures = judgement.figures;
+  return {.broken = std::move(judgement.broken),
+          .departures = journal.departures.size(),
+          .worst_excess = judged(figures.worst_excess),
+          .least_use = judged(figures.least_use, figures.stretches > 0),
+          .least_permit_use = judged(figures.least_permit_use),
+          .widest_shares = judged(figures.widest_shares, figures.shares > 0),
+          .calls = judged(figures.calls_a_request)};
+}
+
+int run_program(int count, char** words) {
+  Options options;
+  double seconds = 0;
+  bool fresh = false, list = false;
+  CLI::App app{"Plays fleets of processes in virtual time, and judges every departure."};
+  auto* const time = app.add_option("SECONDS", seconds, "No run begins later")->check(CLI::NonNegativeNumber);
+  auto* const seed = app.add_option("--seed", options.seed, "Of each regime's first run; the next has the next");
+  app.add_flag("--fresh", fresh, "Take a seed that nobody has taken, and say it")->excludes(seed);
+  app.add_option("--only", options.only, "One regime, or with a star all whose names begin so");
+  auto* const once = app.add_flag("--once", options.once, "Run each regime once");
+  app.add_option("--fixed", options.fixed, "Run the regimes and seeds of this file, once each")->excludes(once);
+  app.add_flag("--keep-going", options.keep_going, "Sum failures up by regime and rule, instead of ending");
+  app.add_flag("--list", list, "Name all regimes, and say what they are about");
+  CLI11_PARSE(app, count, words);
+  if (list) {
+    std::cout << listed();
+    return 0;
+  }
+  if (time->count() > 0) options.seconds = seconds;
+  if (fresh) {
+    options.seed = std::random_device{}();
+    std::cout << "--seed " << options.seed << "\n" << std::flush;
+  }
+  switch (simulate(options, play, std::cout)) {
+    case Ended::well: return 0;
+    case Ended::failed: return 1;
+    case Ended::unusable: break;
+  }
+  return 2;
+}
+
+}  // namespace
+
+}  // namespace penstock::simulation
+
+int main(int count, char** words) { return penstock::simulation::run_program(count, words); }
