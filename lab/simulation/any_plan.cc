@@ -264,9 +264,7 @@ void any_moments(Random& random, Plan& plan, const Wishes& wishes) {
   }
 }
 
-}  // namespace
-
-Plan any_plan(Random& random, const Wishes& wishes) {
+Plan one_plan(Random& random, const Wishes& wishes) {
   constexpr WhenDown kModes[] = {WhenDown::share, WhenDown::share, WhenDown::share,
                                  WhenDown::hold,  WhenDown::open,  WhenDown::refuse};
   Plan plan;
@@ -279,6 +277,18 @@ Plan any_plan(Random& random, const Wishes& wishes) {
   afford(plan);
   any_moments(random, plan, wishes);
   lessen(plan);
+  return plan;
+}
+
+}  // namespace
+
+Plan any_plan(Random& random, const Wishes& wishes) {
+  constexpr double kTelling = 100;  // departures
+  Plan plan = one_plan(random, wishes);
+  // Slow limits and little demand are worth a look, but most runs should have something to say.
+  for (int tries = 0; tries < 5 && cost_of(plan).departures < kTelling && random.happens(0.9); ++tries) {
+    plan = one_plan(random, wishes);
+  }
   if (wishes.faults) any_faults(random, plan);
   return plan;
 }

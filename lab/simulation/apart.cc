@@ -30,7 +30,7 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-Outcome crashed(std::string detail) { return {.broken = {{.rule = "crash", .detail = std::move(detail)}}}; }
+Outcome crashed(std::string detail) { return {.broken = {{.rule = Apart::kCrash, .detail = std::move(detail)}}}; }
 
 }  // namespace
 
@@ -104,7 +104,7 @@ Apart::Done Apart::done(const Running& running) const {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
     const auto seconds = std::to_string(longest_.count());
     return {running.number,
-            {.broken = {{.rule = "time", .detail = "it takes more than " + seconds + " s of the processor's time"}}}};
+            {.broken = {{.rule = kTime, .detail = "it takes more than " + seconds + " s of the processor's time"}}}};
   }
   if (WIFSIGNALED(status)) return {running.number, crashed(::strsignal(WTERMSIG(status)))};
   auto outcome = outcome_of(running.text);

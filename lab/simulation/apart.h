@@ -13,6 +13,9 @@ namespace penstock::simulation {
 
 class Apart {
  public:
+  /// Rules that are broken by a run that crashes, and by one that takes too long.
+  static constexpr const char *kCrash = "crash", *kTime = "time";
+
   /// `longest`: of the processor's time, for one run.
   Apart(Play play, std::size_t at_once, std::chrono::seconds longest);
   ~Apart();  ///< ends those that run

@@ -44,13 +44,16 @@ Plan forgotten_pause(Random& random) {
   return plan;
 }
 
-/// 4,000 of 10,000 are used, then nothing is asked for longer than a day, then all at once.
+/// One process uses 4,000 of 10,000, nothing is asked for longer than a day, then it asks once, and the other for all
+/// that is left.
 Plan month_with_idle_day(Random& random) {
   constexpr Time kIdle = 25 * kHour;
   Plan plan = busy_fleet(random, {window(10'000, 30 * 24h)}, 2, kIdle + kMinute);
-  plan.members[0].demand = steady(400).demand;
-  plan.members[0].demand.until = 10 * kSecond;
-  plan.members[1].demand.from = kIdle;
+  plan.members[0].demand = steady(1e6 / static_cast<double>(kIdle)).demand;
+  plan.members[0].demand.even = true;  // at the begin, and after the idle time
+  plan.members[0].demand.spike = 4'000;
+  plan.members[0].demand.spike_at = kSecond;
+  plan.members[1].demand.from = kIdle + 10 * kSecond;
   for (Member& member : plan.members) member.demand.flight = 20 * kMillisecond;
   return plan;
 }

@@ -99,7 +99,7 @@ std::vector<Regime> calm() {
       {"permits-20", "semaphore of 20 for 8 processes",
        [](Random& r) { return flying(r, semaphore(20), 50 * kMillisecond, 8, 30 * kSecond); }},
       {"permits-short", "flights of 2 ms",
-       [](Random& r) { return flying(r, semaphore(10), 2 * kMillisecond, 3, 3 * kSecond); }},
+       [](Random& r) { return flying(r, semaphore(10, 1s), 2 * kMillisecond, 3, 3 * kSecond); }},
       {"permits-far", "round trips of 0.2, 5 and 40 ms", distant},
       {"permits-lease", "leases of 1 s to 1 h, capacities of 1 to 40", any_lease},
       {"permits-and-pacer", "semaphore of 10 beside a pacer of 100/s",

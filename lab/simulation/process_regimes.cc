@@ -25,7 +25,7 @@ Plan one_of_them(Random& random, Fault::Kind kind, Time lasts) {
 }
 
 Plan many(Random& random, int size) {
-  const LimitConfig limits[] = {pacer(400, 40), window(800, 2s), token_bucket(100, 100, 500ms), semaphore(100)};
+  const LimitConfig limits[] = {pacer(400, 40), window(800, 2s), token_bucket(100, 100, 500ms), semaphore(100, 2s)};
   Plan plan = busy_fleet(random, {random.any(limits)}, size, 12 * kSecond);
   for (Member& member : plan.members) {
     member.demand.clients = 50;

@@ -104,9 +104,19 @@ class Session {
     return true;
   }
 
+  /// Whoever looks at one rule still wants to know of crashes.
+  Apart::Done next_done() {
+    auto done = apart_.wait();
+    std::erase_if(done.outcome.broken, [&](const Verdict& verdict) {
+      return !options_.rule.empty() && verdict.rule != options_.rule && verdict.rule != Apart::kCrash &&
+             verdict.rule != Apart::kTime;
+    });
+    return done;
+  }
+
   /// The first that failed is the one that was begun first, whichever ended first.
   void hear() {
-    const auto done = apart_.wait();
+    const auto done = next_done();
     const auto plan = plans_.extract(done.number);
     report_.add(plan.mapped(), done.outcome);
     if (done.outcome.broken.empty() || options_.keep_going) return;
@@ -125,7 +135,7 @@ class Session {
     const auto fails = [&](const Plan& next) {
       if (deadline.passed()) return false;
       apart_.begin(0, next);
-      Outcome seen = apart_.wait().outcome;
+      Outcome seen = next_done().outcome;
       const bool so = seen.breaks(rule);
       if (so) smallest = std::move(seen);
       return so;

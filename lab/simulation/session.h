@@ -23,6 +23,7 @@ struct Options {
   std::string only;               ///< the name of a regime, or how names begin and a star; empty: all
   bool once = false;              ///< each regime is run once
   std::string fixed;              ///< a file: these runs, once each
+  std::string rule;               ///< what breaks another one is no failure; empty: all count
   bool keep_going = false;        ///< failures are summed up, instead of ending it
   std::size_t at_once = 2;
   int most_tries = 300;        ///< plans that are tried to make a failing one smaller

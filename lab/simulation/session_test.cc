@@ -94,6 +94,17 @@ TEST(Session, sums_failures_up_where_it_keeps_going) {
   EXPECT_THAT(text, HasSubstr("\npermits-mailbox "));
 }
 
+TEST(Session, looks_at_one_rule) {
+  const Play play = [](const Plan& plan) {
+    if (plan.regime == "permits-far") std::abort();
+    return broken(plan.regime == "permits" ? "keeps" : "use", "said");
+  };
+  const auto [ended, text] = said({.only = "permits*", .once = true, .rule = "keeps", .keep_going = true}, play);
+  EXPECT_EQ(ended, Ended::failed);
+  EXPECT_THAT(text, AllOf(HasSubstr("permits, keeps: 1 run"), HasSubstr("permits-far, crash: 1 run"),
+                          Not(HasSubstr("use: 1 run"))));
+}
+
 TEST(Session, plays_fixed_seeds) {
   const std::string path = ::testing::TempDir() + "/seeds-" + std::to_string(::getpid());
   std::ofstream(path) << "# Seeds that failed once.\nburst-25 7  # the burst was counted twice\n\npermits 12\n";

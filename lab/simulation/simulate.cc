@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: whole fleets in virtual time, regime after regime.
-//   simulate SECONDS [--seed N | --fresh] [--only REGIME] [--keep-going]
+//   simulate SECONDS [--seed N | --fresh] [--only REGIME] [--rule RULE] [--keep-going]
 //   simulate --once [--only REGIME] [--seed N]
 //   simulate [SECONDS] --fixed FILE
 //   simulate --list
@@ -34,7 +34,7 @@ Outcome play(const Plan& plan) {
           .least_use = judged(figures.least_use, figures.stretches > 0),
           .least_permit_use = judged(figures.least_permit_use),
           .widest_shares = judged(figures.widest_shares, figures.shares > 0),
-          .calls = judged(figures.calls_a_request)};
+          .calls = judged(figures.calls_a_request, figures.calls_a_request > 0)};
 }
 
 int run_program(int count, char** words) {
@@ -48,6 +48,7 @@ int run_program(int count, char** words) {
   app.add_option("--only", options.only, "One regime, or with a star all whose names begin so");
   auto* const once = app.add_flag("--once", options.once, "Run each regime once");
   app.add_option("--fixed", options.fixed, "Run the regimes and seeds of this file, once each")->excludes(once);
+  app.add_option("--rule", options.rule, "Only what breaks this rule is a failure, and crashes");
   app.add_flag("--keep-going", options.keep_going, "Sum failures up by regime and rule, instead of ending");
   app.add_flag("--list", list, "Name all regimes, and say what they are about");
   CLI11_PARSE(app, count, words);
