@@ -45,11 +45,20 @@ struct Call {
   int member = 0;
 };
 
+/// What an upstream told one process with `Retry-After`, as that process heard it.
+struct Pause {
+  Time at = 0;
+  int member = 0;
+  int group = -1;  ///< whose requests are paused; -1: all
+  Time until = 0;
+};
+
 struct Journal {
   std::vector<Request> requests;          ///< by id
   std::vector<std::uint64_t> departures;  ///< ids, in the order in which they left
   std::vector<Standing> standings;
   std::vector<Call> calls;
+  std::vector<Pause> pauses;
   std::vector<std::string> notices;
   std::vector<Fault> faults;           ///< as they came
   std::vector<std::string> keys_left;  ///< of Redis, when all TTLs had passed after the end

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges how often Redis is asked.
+#include <algorithm>
+#include <cmath>
+
+#include "flow/booker.h"
+#include "simulation/reading.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+/// The part of the run in which all processes wanted at once.
+double saturated(const Reading& reading) {
+  if (reading.journal().ended == 0) return 0;
+  double least = 1;
+  for (const auto& spans : reading.wanting()) {
+    Time length = 0;
+    for (const Span& span : spans) length += span.length();
+    least = std::min(least, static_cast<double>(length) / static_cast<double>(reading.journal().ended));
+  }
+  return least;
+}
+
+/// Calls a request, as published. Under load one grant serves several; a slow limit is asked for each request, and by
+/// those that were told a later time when somebody leaves; a request that need not wait asks once.
+double calls_allowed(const Reading& reading) {
+  const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
+  if (reading.has(LimitKind::semaphore)) return 2;
+  if (reading.has_group_limits()) return 4;  // groups that their own limits hold ask for each request
+  if (reading.mixed_weights()) return 2;
+  const double one_grant = grant(wide, reading.heaviest(), reading.plan().members.size()) / reading.heaviest();
+  return saturated(reading) > 0.9 && one_grant > 1 ? 1 / one_grant + 0.1 : 1.2;
+}
+
+void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
+  const Journal& journal = reading.journal();
+  if (!reading.disturbed().empty() || reading.left().size() < 100) return;
+  double idle = 0, gave_up = 0;
+  for (const Member& member : reading.plan().members)
+    idle += static_cast<double>(std::max<Time>(0, journal.ended - member.joins)) / 1e6 + 5;  // and those of its start
+  for (const Request& request : journal.requests)
+    gave_up += request.end == Request::End::left && request.departed == kNotYet;
+  const auto calls = static_cast<double>(journal.calls.size()), served = static_cast<double>(reading.left().size());
+  const auto processes = static_cast<double>(reading.plan().members.size());
+  // A request refused has asked as well.
+  const auto refused = static_cast<double>(std::ranges::count(journal.requests, Request::End::refused, &Request::end));
+  const double allowed = calls_allowed(reading) * served + refused + idle + gave_up * processes;
+  judgement.figures.calls_a_request = std::max(0.0, calls - idle) / served;
+  if (calls <= allowed) return;
+  breaks(judgement, "calls",
+         said("%.0f calls for %.0f requests (%.3f each); %.0f would be right", calls, served,
+              judgement.figures.calls_a_request, allowed),
+         judgement.figures.calls_a_request);
+}
+
+/// Two calls of each process in the first horizon of a return, and those that the limit's rate needs.
+void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgement) {
+  const Journal& journal = reading.journal();
+  if (!is_outage(reading.plan(), fault)) return;
+  const Time end = end_of(fault, journal.ended);
+  const auto back = std::ranges::find_if(journal.standings, [&](auto& one) { return one.at >= end && one.up; });
+  if (back == journal.standings.end()) return;
+  const auto calls = std::ranges::count_if(
+      journal.calls, [&](const Call& call) { return call.at >= back->at && call.at <= back->at + flow::kHorizon; });
+  const auto processes = static_cast<double>(reading.plan().members.size());
+  const double rate = slowest_rate(reading.plan().limits);
+  const double passes = std::isfinite(rate) ? rate * static_cast<double>(flow::kHorizon) / 1e6 : 0;
+  const double allowed = 2 * processes + passes * calls_allowed(reading);
+  if (static_cast<double>(calls) <= allowed) return;
+  breaks(judgement, "storm",
+         said("%lld calls in the 50 ms after %s, when Redis was back; %.1f would be right",
+              static_cast<long long>(calls), moment(back->at).c_str(), allowed),
+         static_cast<double>(calls));
+}
+
+}  // namespace
+
+void judge_calls(const Reading& reading, Judgement& judgement) {
+  judge_calls_a_request(reading, judgement);
+  for (const Fault& fault : reading.journal().faults) judge_storm(reading, fault, judgement);
+}
+
+}  // namespace penstock::simulation

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges that queues drain. The same requests are given to a server that is as fast as the limit, first come first
+// served, and a hundredth slower: when it is idle again, so must the fleet be, soon. A group's limits are a server of
+// their own before that of all.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "flow/booker.h"
+#include "simulation/reading.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+constexpr double kSlower = 0.99;
+
+struct Job {
+  Time comes;
+  int units;
+  std::size_t id;
+  Time idle_again = 0;  // when the server has served all that it was busy with
+};
+
+/// Ascending by `comes`. Of each the end of the busy period that it is in.
+void serve(std::vector<Job>& jobs, double rate) {
+  double free_at = 0;
+  std::size_t first = 0;
+  const auto end_period = [&](std::size_t end) {
+    for (; first < end; ++first) jobs[first].idle_again = static_cast<Time>(std::ceil(free_at));
+  };
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (static_cast<double>(jobs[i].comes) > free_at) end_period(i), free_at = static_cast<double>(jobs[i].comes);
+    free_at += std::isfinite(rate) ? jobs[i].units * 1e6 / (rate * kSlower) : 0;
+  }
+  end_period(jobs.size());
+}
+
+/// Who took part in the queue to its end: those that left, and those that wait still.
+std::vector<Job> jobs_of(const Reading& reading) {
+  std::vector<Job> jobs;
+  const auto& requests = reading.journal().requests;
+  for (std::size_t id = 0; id < requests.size(); ++id) {
+    if (requests[id].departed != kNotYet || requests[id].ended == kNotYet)
+      jobs.push_back({requests[id].arrived, requests[id].weight, id});
+  }
+  std::ranges::stable_sort(jobs, {}, &Job::comes);
+  return jobs;
+}
+
+void serve_groups(const Reading& reading, std::vector<Job>& jobs, double rate) {
+  std::map<int, std::vector<Job>> groups;
+  for (const Job& job : jobs) groups[reading.journal().requests[job.id].group].push_back(job);
+  jobs.clear();
+  for (auto& [group, own] : groups) {
+    serve(own, rate);
+    for (Job& job : own) job.comes = job.idle_again, jobs.push_back(job);
+  }
+  std::ranges::stable_sort(jobs, {}, &Job::comes);
+}
+
+}  // namespace
+
+void judge_draining(const Reading& reading, Judgement& judgement) {
+  // Where permits or slots are what holds, flights decide, which no server of this kind knows.
+  if (!reading.all_shared() || reading.has(LimitKind::semaphore) || reading.plan().limits.empty()) return;
+  const auto wide = reading.rate_limits(LimitConfig::Per::upstream), own = reading.rate_limits(LimitConfig::Per::group);
+  std::vector<Job> jobs = jobs_of(reading);
+  if (!own.empty()) serve_groups(reading, jobs, slowest_rate(own));
+  serve(jobs, slowest_rate(wide));
+  const auto processes = reading.plan().members.size();
+  const double units = grant(reading.plan().limits, reading.heaviest(), processes) + reading.heaviest();
+  const auto last_units = static_cast<Time>(units * 1e6 / slowest_rate(reading.plan().limits));
+  const Time slack = 2 * longest_step(reading.plan().limits) + flow::kHorizon + kSecond + last_units;
+  for (const Job& job : jobs) {
+    const Request& request = reading.journal().requests[job.id];
+    const Time due = job.idle_again + slack;
+    const Time gone = request.departed == kNotYet ? reading.journal().ended : request.departed;
+    if (gone <= due || !reading.calm(0, due)) continue;
+    bool full = false;
+    for (std::size_t i = 0; i < processes; ++i) full |= reading.was_full(static_cast<int>(i), request.arrived, gone);
+    if (full) continue;
+    breaks(judgement, "drains",
+           said("request %zu of process %d, come at %s, waited until %s; all should have left by %s", job.id,
+                request.member, moment(request.arrived).c_str(), moment(gone).c_str(), moment(due).c_str()),
+           static_cast<double>(gone - due) / 1e6);
+  }
+}
+
+}  // namespace penstock::simulation

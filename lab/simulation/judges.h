@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judges of a run: pure functions of what was planned and what happened, as the upstream saw it. Each has a rule
+// with a bound; what breaks it becomes a Verdict. What they measured stands beside it, also where nothing was broken.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "simulation/journal.h"
+#include "simulation/plan.h"
+
+namespace penstock::simulation {
+
+class Reading;
+
+/// What was measured over the run, for its line in the report. `least_use` and `least_permit_use` are parts of what was
+/// possible, `widest_shares` is the largest share ÷ the smallest.
+struct Figures {
+  double worst_excess = -std::numeric_limits<double>::infinity();  ///< units over what the limits allow; at most 0
+  double least_use = std::numeric_limits<double>::infinity();
+  double least_permit_use = std::numeric_limits<double>::infinity();
+  double widest_shares = 0;
+  double calls_a_request = 0;
+  std::size_t stretches = 0;  ///< of which the use was judged: with 0 `least_use` says nothing
+  std::size_t shares = 0;     ///< likewise of which the shares were
+  std::size_t told = 0;       ///< requests whose told wait was judged
+};
+
+struct Judgement {
+  std::vector<Verdict> broken;  ///< in the order of the rules; of each rule at most kMostVerdicts
+  Figures figures;
+};
+
+inline constexpr std::size_t kMostVerdicts = 10;
+
+/// All judges, one after the other.
+Judgement judge(const Plan& plan, const Journal& journal);
+
+/// No limit is exceeded, over any stretch of time: the lines "Keeps" of docs/limits.md, for the whole upstream or each
+/// group, and for each process where a limit is not shared. Times may be off by what two processes can differ about
+/// Redis' clock. A fault allows more only as far as the table in allowances.cc says.
+void judge_keeps(const Reading& reading, Judgement& judgement);
+
+/// What the limits allow is used: in a stretch without a fault in which some process had a request waiting at every
+/// moment, with a slot and its group's consent, at least 99 % leave of what one process alone would send by the same
+/// limits from the same state on, less one grant and one weight. Of permits at most 1 % of the time is lost, and two
+/// round trips for each that goes over to another process.
+void judge_use(const Reading& reading, Judgement& judgement);
+
+/// Processes that want all the time get the same: each within 10 % of the mean, or within two weights or one grant.
+/// Where all limits are semaphores, it is permits times time that are compared.
+void judge_shares(const Reading& reading, Judgement& judgement);
+
+/// First come, first served in each lane of each process. Each request has one outcome, and none waits beyond its
+/// deadline.
+void judge_order(const Reading& reading, Judgement& judgement);
+
+/// A queue drains: what waits has gone when a server of 99 % of the limit's rate that was given the same requests
+/// would be idle again, one interval, 50 ms and a second later at the latest.
+void judge_draining(const Reading& reading, Judgement& judgement);
+
+/// Redis is asked no more often than published: fewer calls than requests under load, and no storm when it returns.
+void judge_calls(const Reading& reading, Judgement& judgement);
+
+/// After a fault each process that can reach Redis is up within a second, and from then on the limit is used as ever.
+void judge_recovery(const Reading& reading, Judgement& judgement);
+
+/// What a newcomer is told to expect comes true for 99 of 100, within 2 % or one grant and 50 ms. Nobody is refused at
+/// its arrival for a wait that would have been short enough.
+void judge_told(const Reading& reading, Judgement& judgement);
+
+/// Nobody waits longer than thrice its fair wait, two rounds of grants, and an interval.
+void judge_waits(const Reading& reading, Judgement& judgement);
+
+/// Who leaves by `whenDown` says so: `degraded` is 1 then, and only then.
+void judge_degraded(const Reading& reading, Judgement& judgement);
+
+/// During a pause nobody leaves, in any process, from one horizon after it became known on.
+void judge_pauses(const Reading& reading, Judgement& judgement);
+
+/// No request in flight is ended for want of a permit, but where the fault is one that may do so.
+void judge_cuts(const Reading& reading, Judgement& judgement);
+
+/// When all TTLs have passed nothing is left in Redis but the mark that this server once knew heads (`born`), and the
+/// key under which labels are made (`labels`).
+void judge_keys(const Reading& reading, Judgement& judgement);
+
+}  // namespace penstock::simulation

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judges of what happens through faults and after them, and the table of what faults excuse.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "simulation/hand_made.h"
+
+namespace penstock::simulation {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+using enum Fault::Kind;
+
+/// So many in one window of ten, which two processes share.
+std::size_t breaks_with(int units, Fault::Kind kind, WhenDown mode, Time lasts = 500'000) {
+  HandMade run({window(10, kSecond)}, 2);
+  run.plan.when_down = mode;
+  run.fail(kind, 100'000, lasts, 0);
+  run.pass(400'000, units);
+  return run.broken("keeps").size();
+}
+
+TEST(Allowances, of_one_process_alone_are_its_part) {
+  for (const auto kind : {connection_lost, cut_off}) {
+    EXPECT_EQ(breaks_with(15, kind, WhenDown::share), 0u);
+    EXPECT_EQ(breaks_with(16, kind, WhenDown::share), 1u);
+    EXPECT_EQ(breaks_with(11, kind, WhenDown::hold), 1u);
+    EXPECT_EQ(breaks_with(11, kind, WhenDown::refuse), 1u);
+    EXPECT_EQ(breaks_with(100, kind, WhenDown::open), 0u);
+  }
+}
+
+TEST(Allowances, of_a_window_are_none_where_all_lose_redis) {
+  for (const auto kind : {redis_stops, redis_loses_memory, redis_goes_back, redis_flushed, redis_stalls, clients_killed,
+                          out_of_memory, read_only, denied}) {
+    EXPECT_EQ(breaks_with(10, kind, WhenDown::share), 0u);
+    EXPECT_EQ(breaks_with(11, kind, WhenDown::share), 1u);
+    EXPECT_EQ(breaks_with(100, kind, WhenDown::open), 0u);
+  }
+}
+
+TEST(Allowances, of_what_is_no_outage_are_none) {
+  for (const auto mode : {WhenDown::share, WhenDown::hold, WhenDown::open, WhenDown::refuse}) {
+    for (const auto kind : {scripts_flushed, mailbox_lost, killed, paused}) EXPECT_EQ(breaks_with(11, kind, mode), 1u);
+    EXPECT_EQ(breaks_with(11, redis_stalls, mode, 40'000), 1u) << "shorter than redis.timeout";
+  }
+}
+
+TEST(Allowances, end_with_the_fault) {
+  HandMade run({window(10, kSecond)}, 2);
+  run.fail(cut_off, 100'000, 500'000, 0);
+  run.pass(2'600'000, 15);  // two seconds to return, and to hand in
+  EXPECT_THAT(run.broken("keeps"), IsEmpty());
+  run.pass(3'100'000, 11);
+  EXPECT_THAT(run.broken("keeps"), SizeIs(1));
+}
+
+TEST(Allowances, of_a_pacer_alone_flow_at_its_part_of_the_rate) {
+  for (const int too_many : {0, 2}) {
+    HandMade run({pacer(100)}, 2);
+    run.fail(cut_off, 0, 4 * kSecond, 0);
+    for (int n = 0; n <= 600; ++n) run.pass(n * 10'000, n % 2 == 0 ? 1 : 2);  // 1.5 times the rate
+    run.pass(6 * kSecond, too_many);  // half a burst of none, and one request on top of one
+    EXPECT_THAT(run.broken("keeps"), SizeIs(too_many > 0 ? 1 : 0));
+  }
+}
+
+TEST(Allowances, of_permits_are_none_but_for_a_process_away_for_longer_than_a_lease) {
+  const auto over_by = [](int flights, Fault::Kind kind, Time lasts, WhenDown mode) {
+    HandMade run({semaphore(10, 3 * kSecond)}, 2);
+    run.plan.when_down = mode;
+    run.fail(kind, 0, lasts, 0);
+    run.pass(lasts, flights, {.flight = kSecond});
+    return run.broken("keeps").size();
+  };
+  EXPECT_EQ(over_by(11, cut_off, 3 * kSecond, WhenDown::share), 1u);
+  EXPECT_EQ(over_by(15, cut_off, 3 * kSecond + 1, WhenDown::share), 0u);
+  EXPECT_EQ(over_by(16, cut_off, 3 * kSecond + 1, WhenDown::share), 1u);
+  EXPECT_EQ(over_by(11, cut_off, 3 * kSecond + 1, WhenDown::hold), 1u);
+  EXPECT_EQ(over_by(11, redis_stops, 9 * kSecond, WhenDown::share), 1u);
+  EXPECT_EQ(over_by(20, frozen, 4 * kSecond, WhenDown::share), 0u);
+  EXPECT_EQ(over_by(11, frozen, 2 * kSecond, WhenDown::share), 1u);
+}
+
+TEST(Allowances, of_lost_memory_are_whole_where_a_process_died_along) {
+  for (const bool dies : {false, true}) {
+    HandMade run({window(10, kSecond)}, 2);
+    run.fail(redis_loses_memory, 200'000, 100'000);
+    if (dies) run.fail(killed, 150'000, 0, 0);
+    run.pass(100'000, 10);
+    run.pass(400'000, 10);
+    EXPECT_THAT(run.broken("keeps"), SizeIs(dies ? 0 : 1));
+  }
+}
+
+TEST(AllowanceTable, says_why_and_names_nothing_that_excuses_nothing) {
+  std::set<Fault::Kind> named;
+  for (const AllowanceRow& row : allowance_table()) {
+    EXPECT_FALSE(row.why.empty());
+    EXPECT_FALSE(row.faults.empty() || row.kinds.empty());
+    const Allowance& it = row.allowance;
+    EXPECT_TRUE(it.anything || it.whole + it.part + it.each + it.refills + it.units > 0);
+    named.insert(row.faults.begin(), row.faults.end());
+  }
+  for (const auto kind : {scripts_flushed, mailbox_lost, killed, paused}) EXPECT_FALSE(named.contains(kind));
+}
+
+// ---- recovery -------------------------------------------------------------------------------------------------------
+
+/// Up one second after the return, and four trips.
+TEST(Recovery, has_each_process_up_within_a_second) {
+  for (const auto& [up, broken] : {std::pair{3'000'800, 0u}, std::pair{3'000'900, 1u}}) {
+    HandMade run({pacer(100)}, 2);
+    run.fail(redis_stops, kSecond, kSecond);
+    for (const int member : {0, 1})
+      run.journal.standings.push_back({.at = kSecond, .member = member, .degraded = true});
+    run.journal.standings.push_back({.at = 2'500'000, .member = 0, .up = true});
+    run.journal.standings.push_back({.at = up, .member = 1, .up = true});
+    run.pass(5 * kSecond, 1);
+    EXPECT_THAT(run.broken("recovery"), SizeIs(broken));
+  }
+}
+
+TEST(Recovery, expects_nobody_who_cannot_reach_redis) {
+  HandMade run({pacer(100)}, 2);
+  run.fail(redis_stops, kSecond, kSecond);
+  run.fail(cut_off, 2 * kSecond, 10 * kSecond, 1);
+  run.journal.standings.push_back({.at = kSecond, .member = 1, .degraded = true});
+  run.pass(5 * kSecond, 1);
+  EXPECT_THAT(run.broken("recovery"), IsEmpty());
+}
+
+TEST(Recovery, uses_the_limit_again_when_all_are_back) {
+  for (const auto& [lost, broken] : {std::pair{5, 0u}, std::pair{9, 1u}}) {
+    HandMade run({pacer(100)}, 3);
+    run.fail(redis_stops, 100'000, 100'000);
+    queue_of(run, 100, 4 * kSecond, [&](Time at) { return at > 2 * kSecond && at <= 2 * kSecond + lost * 10'000; });
+    EXPECT_THAT(run.broken("recovery"), SizeIs(broken));
+  }
+}
+
+/// Two calls of each process, and what the rate needs in 50 ms: 5 at 1.2.
+TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns) {
+  for (const auto& [calls, broken] : {std::pair{10, 0u}, std::pair{11, 1u}}) {
+    HandMade run({pacer(100)}, 2);
+    run.fail(redis_stops, kSecond, kSecond);
+    run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
+    for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});
+    run.journal.calls.push_back({.at = 2'350'001});
+    run.pass(5 * kSecond, 1);
+    EXPECT_THAT(run.broken("storm"), SizeIs(broken));
+  }
+}
+
+TEST(UseOfLimits, is_not_judged_while_a_fault_lasts_and_settles) {
+  HandMade run({pacer(100)}, 2);
+  run.fail(cut_off, 0, kSecond, 1);
+  queue_of(run, 100, 3 * kSecond, [](Time at) { return at > kSecond / 2 && at < 2 * kSecond; });
+  EXPECT_THAT(run.broken("use"), IsEmpty());
+}
+
+/// `open` let too much go: that is no debt. A silence afterwards is as wrong as any.
+TEST(UseOfLimits, is_owed_nothing_by_what_left_without_limits) {
+  for (const bool silent : {false, true}) {
+    HandMade run({pacer(100)});
+    run.plan.when_down = WhenDown::open;
+    run.fail(redis_stops, 0, kSecond);
+    for (int n = 1; n < 100; ++n) {
+      for (int same = 0; same < 30; ++same) run.add({.departed = n * 10'000}).without_redis = true;
+    }
+    queue_of(run, 100, 9 * kSecond, [&](Time at) { return at < kSecond || silent; });
+    EXPECT_EQ(run.broken("use").empty(), !silent);
+  }
+}
+
+// ---- what is said meanwhile -----------------------------------------------------------------------------------------
+
+TEST(Degraded, is_said_by_whoever_sends_without_redis) {
+  for (const bool says : {true, false}) {
+    HandMade run({pacer(100)});
+    run.fail(redis_stops, kSecond, kSecond);
+    run.journal.standings.push_back({.at = kSecond, .degraded = says});
+    run.journal.standings.push_back({.at = 2 * kSecond, .up = true});
+    run.add({.departed = 1'500'000}).without_redis = true;
+    EXPECT_THAT(run.broken("degraded"), SizeIs(says ? 0 : 1));
+  }
+}
+
+/// What was booked leaves within 50 ms, and redis.timeout is as long again.
+TEST(Degraded, is_said_by_nobody_who_sends_with_redis) {
+  for (const auto& [at, broken] : {std::pair{1'099'999, 0u}, std::pair{1'100'001, 1u}}) {
+    HandMade run({pacer(100)});
+    run.journal.standings.push_back({.at = kSecond, .degraded = true});
+    run.pass(at, 1);
+    EXPECT_THAT(run.broken("degraded"), SizeIs(broken));
+  }
+}
+
+/// The process that hears it stops after a horizon, others a trip later.
+TEST(Pauses, hold_everywhere_within_a_horizon) {
+  for (const auto& [member, at, broken] :
+       {std::tuple{0, 1'050'000, 0u}, std::tuple{0, 1'050'001, 1u}, std::tuple{1, 1'050'200, 0u},
+        std::tuple{1, 1'050'201, 1u}, std::tuple{1, 2'999'999, 1u}, std::tuple{1, 3'000'000, 0u}}) {
+    HandMade run({pacer(100)}, 2);
+    run.journal.pauses.push_back({.at = kSecond, .member = 0, .until = 3 * kSecond});
+    run.pass(at, 1, {.member = member});
+    EXPECT_THAT(run.broken("pauses"), SizeIs(broken)) << member << " at " << at;
+  }
+}
+
+TEST(Pauses, of_a_group_hold_that_group) {
+  for (const int group : {1, 2}) {
+    HandMade run({pacer(100)});
+    run.journal.pauses.push_back({.at = kSecond, .member = 0, .group = 1, .until = 3 * kSecond});
+    run.pass(2 * kSecond, 1, {.group = group});
+    EXPECT_THAT(run.broken("pauses"), SizeIs(group == 1 ? 1 : 0));
+  }
+}
+
+/// A lease of 30 s is renewed each 5 s, and lasts for half of it: 10 s are survived for sure.
+TEST(Cuts, are_for_those_that_could_not_renew_for_half_a_lease) {
+  for (const auto& [lasts, broken] : {std::pair{10 * kSecond, 1u}, std::pair{11 * kSecond, 0u}}) {
+    HandMade run({semaphore(10)}, 2);
+    run.fail(redis_stops, kSecond, lasts);
+    run.add({.departed = 0, .flight = 10 * kSecond}).end = Request::End::cut;
+    EXPECT_THAT(run.broken("cuts"), SizeIs(broken));
+  }
+  HandMade rates({pacer(10)});
+  rates.fail(redis_stops, kSecond, kHour);
+  rates.add({.departed = 0, .flight = kMinute}).end = Request::End::cut;
+  EXPECT_THAT(rates.broken("cuts"), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace penstock::simulation

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges that no limit is exceeded. All stretches are looked at, in O(n log n): units in a stretch less what it allows
+// are a difference of two numbers, one for each end, so the worst stretch up to an end is a running minimum.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "flow/limit.h"
+#include "simulation/reading.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+/// Departures are whole microseconds: two may each be one off.
+constexpr Time kRounding = 2;
+
+struct Worst {
+  double excess = -std::numeric_limits<double>::infinity();
+  Time from = 0, until = 0;
+  void see(double other, Time begin, Time end) {
+    if (other > excess) *this = {other, begin, end};
+  }
+};
+
+class Excuses {
+ public:
+  explicit Excuses(std::vector<Excuse> all) : all_(std::move(all)) {}
+
+  /// What the excuses allow in a stretch that touches them is begun(its end) − over(its begin).
+  double begun(Time at) const {
+    return sum(at, [](const Excuse& excuse, Time t) { return excuse.from <= t; });
+  }
+  double over(Time at) const {
+    return sum(at, [](const Excuse& excuse, Time t) { return excuse.until < t; });
+  }
+  double between(Time from, Time until) const { return begun(until) - over(from); }
+  bool anything_at(Time at) const {
+    return std::ranges::any_of(all_, [&](auto& e) { return e.anything && e.from <= at && at <= e.until; });
+  }
+
+ private:
+  template <typename Counts>
+  double sum(Time at, Counts counts) const {
+    double units = 0;
+    for (const Excuse& excuse : all_) {
+      if (counts(excuse, at)) units += excuse.units;
+      units += excuse.a_second * static_cast<double>(std::clamp(at, excuse.from, excuse.until) - excuse.from) / 1e6;
+    }
+    return units;
+  }
+
+  std::vector<Excuse> all_;
+};
+
+/// At most `rate` · Δ + `at_once` in any stretch of time.
+Worst worst_of_rate(const std::vector<Left>& left, double a_microsecond, double at_once, const Excuses& excuses) {
+  Worst worst;
+  double units = 0, least = std::numeric_limits<double>::infinity();
+  Time least_at = 0;
+  for (const Left& one : left) {
+    const double passed = a_microsecond * static_cast<double>(one.at);
+    const double before = units - passed - excuses.over(one.at);
+    if (before < least) least = before, least_at = one.at;
+    units += one.units;
+    worst.see(units - passed - excuses.begun(one.at) - least - at_once, least_at, one.at);
+  }
+  return worst;
+}
+
+/// The least of what was put at or behind a place.
+class LeastBehind {
+ public:
+  explicit LeastBehind(std::size_t places) : tree_(places + 1, {std::numeric_limits<double>::infinity(), 0}) {}
+  using Entry = std::pair<double, Time>;
+  void put(std::size_t place, Entry entry) {
+    for (std::size_t i = tree_.size() - 1 - place; i < tree_.size(); i += i & -i) tree_[i] = std::min(tree_[i], entry);
+  }
+  Entry least(std::size_t place) const {
+    Entry least{std::numeric_limits<double>::infinity(), 0};
+    if (place + 1 >= tree_.size()) return least;
+    for (std::size_t i = tree_.size() - 1 - place; i > 0; i -= i & -i) least = std::min(least, tree_[i]);
+    return least;
+  }
+
+ private:
+  std::vector<Entry> tree_;
+};
+
+struct Steps {
+  double at_once;  // units
+  double each;     // units, each step
+  Time step;
+  Time tolerance;
+};
+
+/// At most `at_once` + `each` · ⌈(Δ + tolerance) ÷ step⌉ in any stretch of time. With t = step · n + rest, that number
+/// of steps is the difference of the n, and one more where the rest at the end is larger.
+Worst worst_of_steps(const std::vector<Left>& left, const Steps& steps, const Excuses& excuses) {
+  std::vector<Time> rests;
+  for (const Left& one : left) rests.push_back(one.at % steps.step);
+  std::ranges::sort(rests);
+  rests.erase(std::unique(rests.begin(), rests.end()), rests.end());
+  LeastBehind begins(rests.size());
+  LeastBehind::Entry least{std::numeric_limits<double>::infinity(), 0};
+  Worst worst;
+  double units = 0;
+  for (const Left& one : left) {
+    const double passed = steps.each * static_cast<double>(one.at / steps.step);
+    const LeastBehind::Entry begin{units - passed - excuses.over(one.at), one.at};
+    const auto place = std::ranges::lower_bound(rests, one.at % steps.step) - rests.begin();
+    begins.put(static_cast<std::size_t>(place), begin);
+    least = std::min(least, begin);
+    units += one.units;
+    const Time end = one.at + steps.tolerance;
+    const auto behind = std::ranges::lower_bound(rests, end % steps.step) - rests.begin();
+    const double now =
+        units - steps.each * static_cast<double>(end / steps.step) - excuses.begun(one.at) - steps.at_once;
+    const auto without = begins.least(static_cast<std::size_t>(behind));
+    const auto with = std::min(without, LeastBehind::Entry{least.first + steps.each, least.second});
+    worst.see(now - with.first, with.second, one.at);
+  }
+  return worst;
+}
+
+/// At most `max` in any half-open stretch as long as `interval`.
+Worst worst_of_sliding(const std::vector<Left>& left, double max, Time interval, const Excuses& excuses) {
+  Worst worst;
+  double units = 0;
+  std::size_t first = 0;
+  for (const Left& one : left) {
+    units += one.units;
+    for (; one.at - left[first].at >= interval; ++first) units -= left[first].units;
+    worst.see(units - max - excuses.between(one.at - interval, one.at), left[first].at, one.at);
+  }
+  return worst;
+}
+
+struct OneWindow {
+  double first = 0, middle = 0, last = 0;  // near to its begin, and to its end
+  Time from = std::numeric_limits<Time>::max(), until = 0;
+};
+
+/// At most `reservoir` in each window. What is nearer to an edge than `doubt` counts on the side that has room for it.
+Worst worst_of_windows(const Reading& reading, const std::vector<Left>& left, const WindowConfig& config, Time doubt,
+                       const Excuses& excuses) {
+  std::map<std::int64_t, OneWindow> windows;
+  const Time interval = config.interval.count();
+  for (const Left& one : left) {
+    const std::int64_t wall = reading.wall(one.at), place = wall % interval;
+    OneWindow& window = windows[wall / interval];
+    (place < doubt ? window.first : place >= interval - doubt ? window.last : window.middle) += one.units;
+    window.from = std::min(window.from, one.at), window.until = std::max(window.until, one.at);
+  }
+  Worst worst;
+  double carried = 0, room = 0;  // of the window before: what it had no room for, and the room that it has left
+  std::int64_t before = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [number, window] : windows) {
+    if (number != before + 1) {
+      if (carried > 0) carried = 0;  // the window between was empty, and took it
+      room = config.reservoir;       // likewise
+    }
+    const double allowed = config.reservoir + excuses.between(window.from, window.until);
+    const double first = window.first - std::min(window.first, std::max(0.0, room));
+    const double here = window.middle + first + carried;
+    worst.see(here - allowed, window.from, window.until);
+    const double fits = std::clamp(allowed - here, 0.0, window.last);
+    carried = window.last - fits;
+    room = allowed - here - fits;
+    before = number;
+  }
+  return worst;
+}
+
+/// Never more than `capacity` in flight. Who lands at the moment at which another leaves was first.
+Worst worst_of_flights(const Reading& reading, const std::vector<Left>& left, double capacity, const Excuses& excuses) {
+  std::vector<std::pair<Time, int>> changes;
+  for (const Left& one : left) {
+    const Request& request = reading.journal().requests[one.id];
+    changes.emplace_back(request.departed, 1);
+    if (request.ended != kNotYet) changes.emplace_back(request.ended, -1);
+  }
+  std::ranges::sort(changes);
+  Worst worst;
+  double flying = 0;
+  for (const auto& [at, change] : changes) {
+    flying += change;
+    if (!excuses.anything_at(at)) worst.see(flying - capacity - excuses.between(at, at), at, at);
+  }
+  return worst;
+}
+
+/// How far the times of two departures can be off: by what their processes differ about the clock, or, where the limit
+/// is kept by a process alone, by what its own clock has gone wrong.
+Time doubt_of(const Reading& reading, const LimitConfig& limit) {
+  const auto drifted = static_cast<Time>(reading.drift() * static_cast<double>(reading.journal().ended));
+  return kRounding + (limit.shared ? reading.clock_error() : drifted);
+}
+
+struct Judged {
+  const Reading& reading;
+  const std::vector<Left>& left;
+  const Excuses& excuses;
+  Time doubt;
+
+  Worst operator()(const PacerConfig& pacer) const {
+    const double a_microsecond = pacer.qps * (1 + reading.drift()) / 1e6;
+    const double at_once = pacer.max_burst + reading.heaviest() + a_microsecond * static_cast<double>(doubt);
+    return worst_of_rate(left, a_microsecond, at_once, excuses);
+  }
+  Worst operator()(const WindowConfig& window) const {
+    const Time guard = std::min<Time>(static_cast<Time>(flow::kGuard), window.interval.count() / 10);
+    return worst_of_windows(reading, left, window, std::max<Time>(0, doubt - guard), excuses);
+  }
+  Worst operator()(const SlidingWindowConfig& sliding) const {
+    const Time off = std::max<Time>(0, doubt - static_cast<Time>(2 * flow::kGuard));
+    return worst_of_sliding(left, sliding.max, sliding.interval.count() - off, excuses);
+  }
+  Worst operator()(const TokenBucketConfig& bucket) const {
+    const Time step = bucket.refill_frequency.count();
+    const double refill = bucket.refill_amount;
+    return worst_of_steps(left, {static_cast<double>(bucket.capacity), refill, step, doubt}, excuses);
+  }
+  Worst operator()(const SemaphoreConfig& semaphore) const {
+    return worst_of_flights(reading, left, semaphore.capacity, excuses);
+  }
+  Worst operator()(const CounterConfig& counter) const {
+    const double max = counter.max;
+    return worst_of_steps(left, {max, max, counter.period.count(), doubt}, excuses);
+  }
+};
+
+struct Whose {
+  int member, group;
+  auto operator<=>(const Whose&) const = default;
+};
+
+std::string named(const LimitConfig& limit, const Whose& whose) {
+  std::string name = called(limit);
+  if (of_group(limit)) name += said(" of group %d", whose.group);
+  if (!limit.shared) name += said(" of process %d", whose.member);
+  return name;
+}
+
+}  // namespace
+
+void judge_keeps(const Reading& reading, Judgement& judgement) {
+  for (const LimitConfig& limit : reading.plan().limits) {
+    const Excuses excuses(excuses_for(reading.plan(), reading.journal().faults, limit, reading.heaviest(),
+                                      reading.longest_flight(), reading.journal().ended));
+    std::map<Whose, std::vector<Left>> parts;
+    for (const Left& one : reading.left()) {
+      const Request& request = reading.journal().requests[one.id];
+      if (!counts_flights(limit) && excuses.anything_at(one.at)) continue;
+      parts[{limit.shared ? -1 : request.member, of_group(limit) ? request.group : -1}].push_back(one);
+    }
+    for (const auto& [whose, left] : parts) {
+      const Worst worst = std::visit(Judged{reading, left, excuses, doubt_of(reading, limit)}, limit.kind);
+      judgement.figures.worst_excess = std::max(judgement.figures.worst_excess, worst.excess);
+      if (worst.excess <= 1e-6) continue;
+      breaks(judgement, "keeps",
+             said("%s: %.3f units over, in %lld us from %s on", named(limit, whose).c_str(), worst.excess,
+                  static_cast<long long>(worst.until - worst.from), moment(worst.from).c_str()),
+             worst.excess);
+    }
+  }
+}
+
+}  // namespace penstock::simulation

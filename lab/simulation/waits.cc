@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judges that nobody starves: each request against the wait that would have been fair.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "flow/booker.h"
+#include "simulation/reading.h"
+
+namespace penstock::simulation {
+
+namespace {
+
+/// Units that waited when each request came, itself among them: of its process, and of its group in all processes.
+struct Ahead {
+  double process = 0, group = 0;
+};
+
+std::vector<Ahead> ahead_of_each(const Reading& reading) {
+  const auto& requests = reading.journal().requests;
+  struct Step {
+    Time at;
+    int units;
+    std::size_t id;
+  };
+  std::vector<Step> steps;
+  for (std::size_t id = 0; id < requests.size(); ++id) {
+    const Request& request = requests[id];
+    const Time ended = request.ended == kNotYet ? reading.journal().ended : request.ended;
+    steps.push_back({request.arrived, request.weight, id});
+    steps.push_back({request.departed == kNotYet ? ended : request.departed, -request.weight, id});
+  }
+  std::ranges::stable_sort(steps, {}, &Step::at);
+  std::vector<Ahead> ahead(requests.size());
+  std::map<int, double> processes, groups;
+  for (const Step& step : steps) {
+    const Request& request = requests[step.id];
+    double& process = processes[request.member] += step.units;
+    double& group = groups[request.group] += step.units;
+    if (step.units > 0) ahead[step.id] = {process, group};
+  }
+  return ahead;
+}
+
+}  // namespace
+
+void judge_waits(const Reading& reading, Judgement& judgement) {
+  // Where permits hold, flights decide.
+  if (reading.has(LimitKind::semaphore) || !reading.all_shared() || reading.plan().limits.empty()) return;
+  const auto processes = static_cast<double>(reading.plan().members.size());
+  const double wide = slowest_rate(reading.rate_limits(LimitConfig::Per::upstream));
+  const double own = slowest_rate(reading.rate_limits(LimitConfig::Per::group));
+  const double one_grant = grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size());
+  const double rounds = 2 * processes * one_grant / std::min(wide, own);
+  const auto ahead = ahead_of_each(reading);
+  const auto& requests = reading.journal().requests;
+  for (std::size_t id = 0; id < requests.size(); ++id) {
+    const Request& request = requests[id];
+    const bool waits_still = request.departed == kNotYet && request.ended == kNotYet;
+    if (request.departed == kNotYet && !waits_still) continue;
+    const Time gone = waits_still ? reading.journal().ended : request.departed;
+    const double fair = ahead[id].process * processes / wide + ahead[id].group / own;
+    const Time allowed = static_cast<Time>((3 * fair + rounds) * 1e6) + 3 * longest_step(reading.plan().limits) +
+                         flow::kHorizon + 2 * reading.longest_trip();
+    const Time over = gone - request.arrived - allowed;
+    if (over <= 0 || !reading.calm(request.arrived, gone)) continue;
+    if (reading.was_full(request.member, request.arrived, gone)) continue;
+    breaks(judgement, "waits",
+           said("request %zu of process %d, group %d, waited %.3f s from %s on; %.3f s would be fair, %.3f s allowed",
+                id, request.member, request.group, static_cast<double>(gone - request.arrived) / 1e6,
+                moment(request.arrived).c_str(), fair, static_cast<double>(allowed) / 1e6),
+           static_cast<double>(over) / 1e6);
+  }
+}
+
+}  // namespace penstock::simulation

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// When each process wanted to send and could have, but for the limits that all share. For Reading.
+#pragma once
+
+#include <vector>
+
+namespace penstock::simulation {
+
+class Reading;
+struct Span;
+
+struct Wants {
+  std::vector<std::vector<Span>> wanting, full;  // of each process
+};
+
+Wants find_wants(const Reading& reading);
+
+}  // namespace penstock::simulation
