@@ -24,6 +24,7 @@ const Faults kAllLose{redis_stops,    redis_loses_memory, redis_goes_back, redis
 const Faults kOneLoses{connection_lost, cut_off};
 const Kinds kRates{LimitKind::pacer, LimitKind::window, LimitKind::sliding_window, LimitKind::token_bucket,
                    LimitKind::counter};
+const Kinds kSteps{LimitKind::window, LimitKind::sliding_window, LimitKind::token_bucket, LimitKind::counter};
 const Kinds kAnyKind{LimitKind::pacer,        LimitKind::window,    LimitKind::sliding_window,
                      LimitKind::token_bucket, LimitKind::semaphore, LimitKind::counter};
 
@@ -34,64 +35,32 @@ Faults both(Faults faults, const Faults& others) {
 
 std::vector<AllowanceRow> make_table() {
   const std::vector<WhenDown> all{}, share{WhenDown::share}, open{WhenDown::open};
+  // clang-format off
   return {
-      {open,
-       both(both(kAllLose, kOneLoses), {key_erased}),
-       kAnyKind,
-       Beyond::timeout,
-       {.anything = true},
+      {open, both(both(kAllLose, kOneLoses), {key_erased}), kAnyKind, Beyond::timeout, {.anything = true},
        "`open` lets everything leave until Redis is back"},
-      {share,
-       kOneLoses,
-       kRates,
-       Beyond::timeout,
-       {.part = 1},
+      {share, kOneLoses, kRates, Beyond::timeout, {.part = 1},
        "a process alone takes its part while the others share the whole"},
-      {share,
-       {cut_off},
-       {LimitKind::semaphore},
-       Beyond::lease,
-       {.part = 1},
+      {share, {cut_off}, {LimitKind::semaphore}, Beyond::lease, {.part = 1},
        "a process cut off for longer than a lease keeps its part of the permits, which Redis has given to others"},
-      {share,
-       kAllLose,
-       {LimitKind::pacer},
-       Beyond::timeout,
-       {.each = 1},
+      {share, kAllLose, {LimitKind::pacer}, Beyond::timeout, {.each = 1},
        "processes that go on by themselves know nothing of each other's last departure"},
-      {share,
-       kAllLose,
-       {LimitKind::token_bucket},
-       Beyond::timeout,
-       {.refills = 2, .units = 5},
+      {share, kAllLose, {LimitKind::token_bucket}, Beyond::timeout, {.refills = 2, .units = 5},
        "a process by itself refills in a rhythm of its own: one refill may count twice each way"},
-      {all,
-       {frozen},
-       {LimitKind::pacer},
-       Beyond::none,
-       {.whole = 1, .horizon = true},
+      {all, {frozen}, {LimitKind::pacer}, Beyond::none, {.whole = 1, .horizon = true},
        "what a frozen process had booked leaves when it goes on, the burst among it"},
-      {all,
-       {frozen},
-       {LimitKind::window, LimitKind::sliding_window, LimitKind::token_bucket, LimitKind::counter},
-       Beyond::none,
-       {.whole = 1},
+      {all, {frozen}, kSteps, Beyond::none, {.whole = 1},
        "what a frozen process had booked leaves when it goes on"},
-      {all,
-       {frozen},
-       {LimitKind::semaphore},
-       Beyond::lease,
-       {.whole = 1},
+      {all, {frozen}, {LimitKind::semaphore}, Beyond::lease, {.whole = 1},
        "a process frozen for longer than its lease flies on without knowing"},
-      {all, {clock_steps}, kRates, Beyond::none, {.whole = 1}, "a step of Redis' clock cuts one interval short"},
-      {all,
-       {clock_steps},
-       {LimitKind::semaphore},
-       Beyond::third_of_lease,
-       {.whole = 1},
+      {all, {clock_steps}, kRates, Beyond::none, {.whole = 1},
+       "a step of Redis' clock cuts one interval short"},
+      {all, {clock_steps}, {LimitKind::semaphore}, Beyond::third_of_lease, {.whole = 1},
        "a step forward by more than a third of a lease ends leases early"},
-      {all, {key_erased}, kAnyKind, Beyond::none, {.whole = 1}, "a key lost is a limit forgotten"},
+      {all, {key_erased}, kAnyKind, Beyond::none, {.whole = 1},
+       "a key lost is a limit forgotten"},
   };
+  // clang-format on
 }
 
 template <typename Value>
