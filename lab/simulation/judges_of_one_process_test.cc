@@ -91,6 +91,40 @@ TEST(OneProcess, that_refuses_or_gives_up_is_judged_as_well) {
   EXPECT_EQ(told(judged(plan_of({limit}, {.rate = 300}))), "");
 }
 
+/// The lanes of one process take turns: as good as processes that share by turns, and have no way to Redis. But a turn
+/// is for as much as may leave at once: by kinds that begin anew it is a whole window, and shares are not equal.
+Judgement judged_as_processes(Plan plan, int processes) {
+  plan.members[0].demand.groups = processes;
+  Journal journal = OneProcess(plan).run();
+  plan.members.assign(static_cast<std::size_t>(processes), plan.members[0]);
+  journal.standings.clear();
+  for (int i = 0; i < processes; ++i) journal.standings.push_back({.at = 0, .member = i, .up = true});
+  for (Request& request : journal.requests) request.member = request.group, request.group = -1, request.told = kNotYet;
+  return judge(plan, journal);
+}
+
+TEST(SeveralProcesses, with_queues_share_and_use_each_kind) {
+  for (const LimitConfig& limit : kEachKind) {
+    if (kind_of(limit) == LimitKind::counter || limit == window(200, kSecond / 2)) continue;
+    for (const int processes : {3, 8}) {
+      const Demand demand{.clients = 100 * processes, .flight = 20 * kMillisecond};
+      const Judgement judgement = judged_as_processes(plan_of({limit}, demand, kMinute), processes);
+      EXPECT_EQ(told(judgement), "") << called(limit) << " of " << processes;
+      if (rate_of(limit) < 10) continue;  // equal over minutes alone
+      EXPECT_GT(judgement.figures.shares, 0u) << called(limit) << " of " << processes;
+      EXPECT_LT(judgement.figures.widest_shares, 1.2) << called(limit) << " of " << processes;
+    }
+  }
+}
+
+TEST(SeveralProcesses, with_open_demand_and_a_spike_drain) {
+  for (const LimitConfig& limit : kEachKind) {
+    if (counts_flights(limit)) continue;
+    const Demand demand{.rate = 0.6 * rate_of(limit), .spike = 300, .spike_at = 5 * kSecond};
+    EXPECT_EQ(told(judged_as_processes(plan_of({limit}, demand), 3)), "") << called(limit);
+  }
+}
+
 /// The same process, with limits looser than it is judged by.
 TEST(OneProcess, that_goes_by_other_limits_is_found_out) {
   for (const double qps : {90.0, 101.0}) {
