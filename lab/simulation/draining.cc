@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges that queues drain. The same requests are given to a server that is as fast as the limit, first come first
-// served, and a hundredth slower: when it is idle again, so must the fleet be, soon. A group's limits are a server of
-// their own before that of all.
+// served, and a hundredth slower: when it is idle again, so must the fleet be, soon.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -49,15 +48,15 @@ std::vector<Job> jobs_of(const Reading& reading) {
   return jobs;
 }
 
+/// A server for each group.
 void serve_groups(const Reading& reading, std::vector<Job>& jobs, double rate) {
   std::map<int, std::vector<Job>> groups;
   for (const Job& job : jobs) groups[reading.journal().requests[job.id].group].push_back(job);
   jobs.clear();
   for (auto& [group, own] : groups) {
     serve(own, rate);
-    for (Job& job : own) job.comes = job.idle_again, jobs.push_back(job);
+    jobs.insert(jobs.end(), own.begin(), own.end());
   }
-  std::ranges::stable_sort(jobs, {}, &Job::comes);
 }
 
 }  // namespace
@@ -66,9 +65,12 @@ void judge_draining(const Reading& reading, Judgement& judgement) {
   // Where permits or slots are what holds, flights decide, which no server of this kind knows.
   if (!reading.all_shared() || reading.has(LimitKind::semaphore) || reading.plan().limits.empty()) return;
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream), own = reading.rate_limits(LimitConfig::Per::group);
+  if (!wide.empty() && !own.empty()) return;  // all may stand idle while groups hold what there is
   std::vector<Job> jobs = jobs_of(reading);
-  if (!own.empty()) serve_groups(reading, jobs, slowest_rate(own));
-  serve(jobs, slowest_rate(wide));
+  if (wide.empty())
+    serve_groups(reading, jobs, slowest_rate(own));
+  else
+    serve(jobs, slowest_rate(wide));
   const auto processes = reading.plan().members.size();
   const double units = grant(reading.plan().limits, reading.heaviest(), processes) + reading.heaviest();
   const auto last_units = static_cast<Time>(units * 1e6 / slowest_rate(reading.plan().limits));

@@ -70,6 +70,10 @@ void judge_recovery(const Reading& reading, Judgement& judgement);
 /// its arrival for a wait that would have been short enough.
 void judge_told(const Reading& reading, Judgement& judgement);
 
+/// One process with Redis, and nobody beside it, does as it would by itself: 99 of 100 leave when they would then, give
+/// or take two round trips and a millisecond.
+void judge_alone(const Reading& reading, Judgement& judgement);
+
 /// Nobody waits longer than thrice its fair wait, two rounds of grants, and an interval.
 void judge_waits(const Reading& reading, Judgement& judgement);
 

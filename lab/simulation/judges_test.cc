@@ -301,6 +301,17 @@ TEST(Draining, ends_a_second_after_the_limit_would_have_let_all_go) {
   }
 }
 
+TEST(Draining, of_groups_is_each_for_itself) {
+  for (const auto& [last, broken] : {std::pair{3'100'000, 0u}, std::pair{3'112'000, 1u}}) {
+    HandMade run({each_group(pacer(100))});
+    for (int n = 1; n < 200; ++n) {
+      for (const int group : {1, 2}) run.add({.departed = n * 10'000, .group = group});
+    }
+    run.add({.departed = last, .group = 2});
+    EXPECT_THAT(run.broken("drains"), SizeIs(broken));
+  }
+}
+
 TEST(Draining, goes_on_while_less_arrives_than_may_leave) {
   for (const double rate :
        {99.0, 62.0}) {  // with 60 a second arriving 300 must be gone after 7.5 s; two a second are not enough
@@ -374,6 +385,16 @@ TEST(Told, refuses_nobody_for_a_wait_that_later_ones_had_not) {
     run.refuse(0, flow::Refused::wait_over);
     run.add({.arrived = 100, .departed = later});
     EXPECT_THAT(run.broken("told"), SizeIs(broken));
+  }
+}
+
+/// A trip of 0.2 ms, there and back, twice, and a millisecond: 1.4 ms. One of 100 may be off.
+TEST(Alone, means_to_do_as_one_process_without_redis) {
+  for (const auto& [off, those, broken] :
+       {std::tuple{1'400, 50, 0u}, std::tuple{1'401, 1, 0u}, std::tuple{1'401, 2, 1u}}) {
+    HandMade run({pacer(100)});
+    for (int n = 0; n < 100; ++n) run.add({.departed = n * 10'000 + (n < those ? off : 0)});
+    EXPECT_THAT(run.broken("alone"), SizeIs(broken));
   }
 }
 

@@ -191,7 +191,7 @@ Judgement judge(const Plan& plan, const Journal& journal) {
   Judgement judgement;
   for (const auto rule :
        {judge_keeps, judge_use, judge_shares, judge_order, judge_draining, judge_calls, judge_recovery, judge_told,
-        judge_waits, judge_degraded, judge_pauses, judge_cuts, judge_keys}) {
+        judge_alone, judge_waits, judge_degraded, judge_pauses, judge_cuts, judge_keys}) {
     rule(reading, judgement);
   }
   return judgement;

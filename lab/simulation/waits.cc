@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "flow/booker.h"
@@ -12,9 +14,10 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Units that waited when each request came, itself among them: of its process, and of its group in all processes.
+/// Units that waited when each request came, itself among them: of its process, of its lane, and of its group in all
+/// processes.
 struct Ahead {
-  double process = 0, group = 0;
+  double process = 0, lane = 0, group = 0;
 };
 
 std::vector<Ahead> ahead_of_each(const Reading& reading) {
@@ -34,13 +37,27 @@ std::vector<Ahead> ahead_of_each(const Reading& reading) {
   std::ranges::stable_sort(steps, {}, &Step::at);
   std::vector<Ahead> ahead(requests.size());
   std::map<int, double> processes, groups;
+  std::map<std::pair<int, int>, double> lanes;
   for (const Step& step : steps) {
     const Request& request = requests[step.id];
     double& process = processes[request.member] += step.units;
     double& group = groups[request.group] += step.units;
-    if (step.units > 0) ahead[step.id] = {process, group};
+    double& lane = lanes[{request.member, request.group}] += step.units;
+    if (step.units > 0) ahead[step.id] = {process, lane, group};
   }
   return ahead;
+}
+
+/// Lanes of one process take turns: of how many there are at most.
+double most_lanes(const Reading& reading) {
+  std::map<int, std::set<int>> groups;
+  std::size_t most = 1;
+  for (const Request& request : reading.journal().requests) {
+    auto& own = groups[request.member];
+    own.insert(request.group);
+    most = std::max(most, own.size());
+  }
+  return static_cast<double>(most);
 }
 
 }  // namespace
@@ -53,6 +70,7 @@ void judge_waits(const Reading& reading, Judgement& judgement) {
   const double own = slowest_rate(reading.rate_limits(LimitConfig::Per::group));
   const double one_grant = grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size());
   const double rounds = 2 * processes * one_grant / std::min(wide, own);
+  const double lanes = most_lanes(reading);
   const auto ahead = ahead_of_each(reading);
   const auto& requests = reading.journal().requests;
   for (std::size_t id = 0; id < requests.size(); ++id) {
@@ -60,7 +78,8 @@ void judge_waits(const Reading& reading, Judgement& judgement) {
     const bool waits_still = request.departed == kNotYet && request.ended == kNotYet;
     if (request.departed == kNotYet && !waits_still) continue;
     const Time gone = waits_still ? reading.journal().ended : request.departed;
-    const double fair = ahead[id].process * processes / wide + ahead[id].group / own;
+    const double before = std::max(ahead[id].process, ahead[id].lane * lanes);
+    const double fair = before * processes / wide + ahead[id].group / own;
     const Time allowed = static_cast<Time>((3 * fair + rounds) * 1e6) + 3 * longest_step(reading.plan().limits) +
                          flow::kHorizon + 2 * reading.longest_trip();
     const Time over = gone - request.arrived - allowed;
