@@ -118,7 +118,10 @@ void Process::landed(std::uint64_t id) {
 }
 
 void Process::pause(Time lasts) {
-  machine_.happen([this, lasts] { booker_->pause(machine_.now(), {}, machine_.now() + lasts); });
+  machine_.happen([this, lasts] {
+    journal_.pauses.push_back({.at = world_.now(), .member = member_, .until = world_.now() + lasts});
+    booker_->pause(machine_.now(), {}, machine_.now() + lasts);
+  });
 }
 
 void Process::answer(std::string_view group, const flow::Booking& booking) {
