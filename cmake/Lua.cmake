@@ -9,12 +9,12 @@
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
 set(PENSTOCK_LUA_SCRIPTS book undo moved leave pause reset hand_in permits)
-set(_parts_book     store ${_kinds} hold turns head presence limits granting waiting)
+set(_parts_book     store ${_kinds} hold line head presence limits granting level)
 set(_parts_undo     store ${_kinds} head limits)
 set(_parts_moved    store ${_kinds} head limits)
-set(_parts_leave    store turns head messages)
+set(_parts_leave    store line head messages)
 set(_parts_pause    store hold head)
-set(_parts_reset    store counter turns head messages)
+set(_parts_reset    store counter line head messages)
 set(_parts_hand_in  store ${_kinds} head presence limits)
 set(_parts_permits  store messages semaphore head)
 

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Books departures for one lane: times within the horizon, or a turn for later. All limits commit, or none does.
--- KEYS: head, alive, hold; with a group its hold and its turns; then one for each limit, in the configuration's
+-- Books departures for one lane: times within the horizon, or a place in the line for later ones. All limits commit, or
+-- none does.
+-- KEYS: head, alive, hold; with a group its hold and its line; then one for each limit, in the configuration's
 --   order.
 -- A weight of 0 is no departure: a tunnel that rested goes on, and takes of each semaphore one permit. Nothing else is
--- looked at, and nobody waits for a turn.
+-- looked at, and nobody comes into the line for it; nor for no departures (n = 0), with which a process looks.
 -- ARGV: 1 me · 2 the generation that I know, '' none · 3 a fresh generation's name · 4 processes alive, as far as I
---   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · from 9 on six for each limit:
---   kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
+--   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 units beyond these that could leave now if
+--   the limits of the line let them · from 10 on six for each limit: kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
 --   interval 0 · tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
 --   "returned:claimed:spare:others" (see semaphore.lua) · '-' instead of a kind leaves the limit out
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at
@@ -24,12 +25,12 @@ if stale or head_closed(head) then
   return { head.gen, stale and 'stale' or 'closed', now, 0, '', 'u', -1, again, 0, {}, {} }
 end
 
-local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), now = now, base = now, granted = 0,
-            departures = {}, wide = {}, narrow = grouped and {} or nil, stop = '', letter = 'u', again = 0,
+local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), more = tonumber(ARGV[9]), now = now, base = now,
+            granted = 0, departures = {}, wide = {}, narrow = grouped and {} or nil, stop = '', letter = 'u', again = 0,
             not_before = 0 }
 local may_refuse, first_key = false, grouped and 6 or 4
 for i = 0, #KEYS - first_key do
-  local l = limit_read(i, KEYS[first_key + i], 9, now)
+  local l = limit_read(i, KEYS[first_key + i], 10, now)
   if l.kind.take then
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)
@@ -42,51 +43,46 @@ for i = 0, #KEYS - first_key do
   end
 end
 
--- Where only the groups have limits, the group's scope plays the part of the wide one, with its list of turns.
+-- Where only the groups have limits, the group's scope plays the part of the wide one, with its line.
 a.only_groups = grouped and #a.wide == 0 and #a.narrow > 0
 if a.only_groups then a.wide, a.narrow, a.wide_windows = a.narrow, nil, a.windows end
 local wide, narrow = a.wide, a.narrow
 if grouped and a.w > 0 then add_hold(narrow or wide, KEYS[4], 'g') end
 if a.w > 0 then add_hold(wide, KEYS[3], 'u') end
 
-local group_text = grouped and read(KEYS[5])
-local waiting, head_turns
+local departs = a.w > 0 and a.n > 0
+local group_text = grouped and departs and read(KEYS[5])
+local line, level
 local function somebody_waits()
-  a.line = turns_part()
-  waiting = waiting_part(a.line)
-  head_turns = a.line.parse(head.turns, KEYS[1], now)
-  a.group_turns = a.line.parse_group(group_text or '1t', KEYS[5], now)
-  a.turns = a.only_groups and a.group_turns or head_turns
+  line = line_part()
+  level, a.line_part = level_part(line), line
+  if grouped then a.group_line = group_text and line.parse_group(group_text, KEYS[5], now) or {} end
+  a.line = a.only_groups and a.group_line or line.parse(head.line, KEYS[1], now)
+  level.enter(a)
 end
-if a.w > 0 and (head.turns ~= '' or group_text) then somebody_waits() end
+if departs and (group_text or head.line ~= '' and not a.only_groups) then somebody_waits() end
 
 local touches = ARGV[5] == '1'
 if touches then alive = touch(KEYS[2], a.me, now) end
-local seen = a.line and a.line.processes(a.turns, a.me) or 0
+local seen = level and line.processes(a.line, a.me) or 0
 alive = math.max(1, alive, seen)
 
-local share, share_by = share_of(a, alive)
-if waiting then
-  waiting.convert(a, share)
-  waiting.collect(a)
-end
--- Who took what its turn became takes no more of it now: so each has one share in a round, however early it asks. Who
--- is alone has no share to keep to.
-local entitled = a.granted > 0 and a.granted or share
-local most = alive > 1 and math.min(a.n, entitled) or a.n
-while a.stop == '' and a.granted < most do
+local most, most_by = a.n, nil
+if level then most, most_by = level.most_of(a) end
+while a.stop == '' and a.granted < a.n do
   if may_refuse and refused(a) then break end
+  if a.granted >= most then
+    stop_at(a, 'turn', a.only_groups and 'g' or 'u', most_by, now + 1)
+    break
+  end
   local t, limit = next_departure(a)
   if a.stop ~= '' or no_permit(a) then break end
   commit(wide, t, a.w)
   if narrow then commit(narrow, t, a.w) end
   grant(a, t, limit and limit.index or -1)
 end
-if a.stop == '' and a.granted < a.n then
-  stop_at(a, 'turn', a.only_groups and 'g' or 'u', share_by, 0)
-end
-if not waiting and a.w > 0 and a.stop == 'turn' and a.not_before > 0 then somebody_waits() end
-if waiting then waiting.settle(a, entitled) end
+if departs and a.stop == 'turn' and not level then somebody_waits() end
+if level then level.settle(a) end
 
 write_changed(wide, now)
 if narrow then write_changed(narrow, now) end
@@ -96,9 +92,9 @@ for i = 1, a.semaphores and #a.semaphores or 0 do
   permits[2 * i - 1] = l.kind.take(l, a.granted, a.stop == 'permit' and l == a.by and a.n - a.granted or 0)
   permits[2 * i] = l.lost
 end
-if waiting then
-  head.turns = a.line.text_of(head_turns)
-  if grouped then a.line.write_group(a.group_turns, KEYS[5], now) end
+if level then
+  if not a.only_groups then head.line = line.text_of(a.line) end
+  if grouped and (group_text or a.group_line[1]) then line.write_group(a.group_line, KEYS[5], now) end
 end
 head_write(head)
 return { head.gen, 'ok', now, touches and alive or -seen, a.stop, a.letter, a.by and a.by.index or -1, a.again,

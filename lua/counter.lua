@@ -39,7 +39,9 @@ local function counter()
     store(l.key, text, math.max(l.reset, l.last, now) + 2 * l.period - now)
   end
 
-  local function passes(l) return l.max end
+  local function passes(l) return l.max / l.period end
+
+  local function room(l) return l.max - l.count end
 
   local function undo(l, at, w)
     if l.reset and at > l.reset then l.count = math.max(0, l.count - w) end
@@ -51,5 +53,5 @@ local function counter()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           undo = undo, merge = merge }
+           room = room, undo = undo, merge = merge }
 end

@@ -1,24 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- One departure after another for the ask `a` of a lane, until it has what it asked for or something stops it. Its
--- limits: `wide` are the upstream's, `narrow` its group's, if both have any; only of wide ones are turns made.
+-- limits: `wide` are the upstream's, `narrow` its group's, if both have any; by wide ones alone departures are shared.
 local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
 
 local function add_window(a, l)
   a.windows, a.wide_windows = a.windows or {}, a.wide_windows or {}
   table.insert(a.windows, l)
   if l.letter == 'u' then table.insert(a.wide_windows, l) end
-end
-
--- What a lane may take at once: what the wide limits pass within the horizon, divided by the processes; and whose it
--- is.
-local function share_of(a, alive)
-  local share, by = kNever, nil
-  for i = 1, #a.wide do
-    local l = a.wide[i]
-    local passes = l.kind.passes and l.kind.passes(l) or kNever
-    if passes < share then share, by = passes, l end
-  end
-  return math.max(1, math.floor(share / alive / math.max(1, a.w))), by
 end
 
 local function stop_at(a, why, letter, limit, t)
@@ -47,7 +35,7 @@ end
 -- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane. What waits for a
 -- reset is never expected within the horizon.
 local function group_allows(a, t, limit)
-  local others = a.line and a.line.units_before(a.group_turns, a.me) or 0
+  local others = a.group_line and a.line_part.units_before(a.group_line, a.me, a.now) or 0
   local g, blamed = earliest(a.narrow, t, a.w, limit)
   local unreset = g == kNever
   if others > 0 or unreset then g, blamed = ahead_of(a.narrow, t, others, a.w, limit) end
@@ -56,18 +44,18 @@ local function group_allows(a, t, limit)
   return g, blamed
 end
 
--- The next departure and the limit that is to blame; or a stop, because it is too far, or turns are before it.
+-- The next departure and the limit that is to blame; or a stop, because it is too far, or others of the group are
+-- before it.
 local function next_departure(a)
-  local others = a.line and a.line.units_before(a.turns, a.me) or 0
   local t, limit = earliest(a.wide, a.base, a.w)
-  local far = others > 0 or t == kNever
-  if far then t, limit = ahead_of(a.wide, a.base, others, a.w) end
+  local unreset = t == kNever
+  if unreset then t, limit = ahead_of(a.wide, a.base, 0, a.w) end
   if a.narrow then
     t, limit = group_allows(a, t, limit)
     if a.stop ~= '' then return end
   end
   if a.windows then t, limit = off_edges(a.windows, t, limit) end
-  if far or whole(t) > a.now + kHorizon then
+  if unreset or whole(t) > a.now + kHorizon then
     stop_at(a, 'turn', a.only_groups and limit and limit.letter or 'u', limit, t)
   end
   return t, limit

@@ -1,25 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Gives up the turns of a process that has nobody waiting any more; those behind are told that they may come earlier.
--- KEYS: head; the turns of a group, if it is one of its lanes.
+-- A process that has nobody waiting any more leaves the line. Those that were told to come later than it may come
+-- earlier, and are told so.
+-- KEYS: head; the line of a group, if it is one of its lanes.
 -- ARGV: 1 me · 2 generation · 3 how channels begin: "<prefix>:to:" · 4 upstream · 5 group's hash, '' none ·
---   6 gives up: u the turn among the upstream's, g the one among the group's
+--   6 whose line: u the upstream's, g the group's
 -- Answer: ok|stale.
 local me, channel, upstream, group = ARGV[1], ARGV[3], ARGV[4], ARGV[5]
 local head = head_read('', 0)
 if head.gen ~= ARGV[2] then return 'stale' end
 
 local of_group = ARGV[6] == 'g'
-local line, text = turns_part(), head.turns
+local line, text = line_part(), head.line
 if of_group then text = read(KEYS[2]) end
 if not text then return 'ok' end
-local turns = of_group and line.parse_group(text, KEYS[2], head.now) or line.parse(text, KEYS[1], head.now)
-local place = line.drop(turns, me)
-if not place then return 'ok' end
+local all = of_group and line.parse_group(text, KEYS[2], head.now) or line.parse(text, KEYS[1], head.now)
+local gone = line.drop(all, me)
+if not gone then return 'ok' end
 if of_group then
-  line.write_group(turns, KEYS[2], head.now)
+  line.write_group(all, KEYS[2], head.now)
 else
-  head.turns = line.text_of(turns)
+  head.line = line.text_of(all)
   head_write(head)
 end
-tell_waiting(turns, place, channel, upstream, of_group and group or '')
+tell_waiting(all, gone.at, channel, upstream, of_group and group or '')
 return 'ok'

@@ -37,7 +37,12 @@ local function pacer()
     store(l.key, text, l.free - now + l.level / l.leak)
   end
 
-  local function passes(l) return l.rate * kHorizon * 0.9 + l.max_burst end
+  local function passes(l) return l.rate end
+
+  local function room(l, now, till)
+    local from = math.max(now, l.free)
+    return from > till and 0 or l.max_burst - level_at(l, now) + (till - from) * l.rate + 1
+  end
 
   -- Only the newest; the one before it is taken to have been as heavy.
   local function undo(l, at, w)
@@ -52,5 +57,5 @@ local function pacer()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           undo = undo, merge = merge }
+           room = room, undo = undo, merge = merge }
 end

@@ -70,7 +70,18 @@ local function sliding_window()
     if #new > 0 then redis.call('PEXPIRE', l.key, milliseconds(l.newest + l.interval - now)) end
   end
 
-  local function passes(l) return l.max * (1 + math.floor(kHorizon / l.interval)) end
+  local function passes(l) return l.max / l.interval end
+
+  -- Of the places, those whose departures are an interval old by then.
+  local function room(l, now, till)
+    local total = l.stored + #l.new
+    local low, high = math.max(0, total - l.max), total
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if at(l, middle) + l.interval <= till then low = middle + 1 else high = middle end
+    end
+    return l.max - (total - low)
+  end
 
   -- Of the newest only.
   local function undo(l, departure, w)
@@ -111,5 +122,5 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           undo = undo, moved = moved, merge = merge, is_list = true }
+           room = room, undo = undo, moved = moved, merge = merge, is_list = true }
 end

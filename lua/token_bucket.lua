@@ -41,7 +41,13 @@ local function token_bucket()
     store(l.key, string.format('1b %.4f %d', l.refilled, l.used), full_at - now)
   end
 
-  local function passes(l) return l.capacity + math.floor(0.9 * kHorizon / l.period) * l.amount end
+  local function passes(l) return l.amount / l.period end
+
+  local function room(l, now, till)
+    if not l.refilled then return l.capacity end
+    local refills = math.max(0, math.floor((till - l.refilled + kNoise) / l.period))
+    return l.capacity - math.max(0, l.used - refills * l.amount)
+  end
 
   local function undo(l, at, w)
     if l.refilled and at >= l.refilled then l.used = math.max(0, l.used - w) end
@@ -62,5 +68,5 @@ local function token_bucket()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           undo = undo, merge = merge }
+           room = room, undo = undo, merge = merge }
 end

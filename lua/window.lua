@@ -48,7 +48,17 @@ local function window()
     store(l.key, string.format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
   end
 
-  local function passes(l) return l.reservoir * (1 + math.floor(kHorizon / l.interval)) end
+  local function passes(l) return l.reservoir / l.interval end
+
+  -- What is left of the window that is booked last, and the windows that begin after it.
+  local function room(l, now, till)
+    if l.spread then
+      local from = math.max(front(l, 1), now)
+      return from > till and 0 or (till - from) * l.reservoir / l.interval + 1
+    end
+    local later = (start_of(l, till) - l.start) / l.interval
+    return later < 0 and 0 or l.reservoir - l.count + later * l.reservoir
+  end
 
   local function undo(l, at, w)
     if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end
@@ -68,5 +78,5 @@ local function window()
   end
 
   return { read = read_state, front = front, off_edge = off_edge, commit = commit, ahead = ahead, write = write,
-           passes = passes, undo = undo, moved = moved, merge = merge }
+           passes = passes, room = room, undo = undo, moved = moved, merge = merge }
 end

@@ -65,7 +65,7 @@ struct Checked {
 };
 
 void check_name(Issues& issues, const std::string& path, std::string_view name) {
-  constexpr std::string_view kReserved[] = {"hold", "head", "turns", "alive", "redis", "maxConcurrent", "maxTunnels"};
+  constexpr std::string_view kReserved[] = {"hold", "head", "line", "alive", "redis", "maxConcurrent", "maxTunnels"};
   if (!all_of(name, "_.-") || name.size() > kLongestName) {
     add(issues, path, " must be at most 64 letters, digits and _.-");
   } else if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {

@@ -18,7 +18,7 @@ Upstream::Asked Upstream::ask_for(Time now, const Newcomer& newcomer, Lane& lane
   }
   if (free_slots() == 0 || held(now) || !lane.at_rest() || !awaiting_.empty()) return Asked::no;
   booking_.clear();
-  if (!booker_->ask(now, {.group = newcomer.group, .weight = newcomer.weight}, booking_)) {
+  if (!booker_->ask(now, ask_of(lane, 1, newcomer.weight), booking_)) {
     lane.asked(1, newcomer.weight);
     ++under_way_;
     return Asked::under_way;

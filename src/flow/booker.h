@@ -41,6 +41,10 @@ struct Ask {
   std::string_view group;
   std::size_t count = 1;
   int weight = 1;
+  // What processes that share limits tell each other. Units beyond these that would leave now if the limits of the
+  // whole upstream let them, where slots are free for them and they wait for nothing else:
+  std::int64_t more = 0;    ///< of this lane
+  std::int64_t others = 0;  ///< of the other lanes
 };
 
 /// Of which limits a departure counts in: those that were there when it was granted. A booker counts on whenever it has

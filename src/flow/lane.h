@@ -24,6 +24,12 @@ namespace penstock::flow {
 
 class LaneList;
 
+/// Requests that want a departure, and their units.
+struct Wants {
+  std::size_t requests = 0;
+  std::int64_t units = 0;
+};
+
 /// The limit that last made somebody wait, and when that was said.
 struct LastLimit {
   LimitIndex by = kNoLimit;
@@ -84,6 +90,10 @@ class Lane {
   std::size_t expected() const { return asked_ + departures_.size(); }
   /// Requests for which no departure is expected.
   std::size_t wants() const { return size() - std::min(size(), expected()); }
+  /// Their units.
+  std::int64_t wanted_units() const {
+    return std::max<std::int64_t>(0, unbooked_units() - static_cast<std::int64_t>(asked_) * asked_weight_);
+  }
   /// As many of these hold a slot already: they have returned.
   std::size_t wants_no_slot() const { return returned_.size() - std::min(returned_.size(), expected()); }
   /// Slots held for expected departures, beyond those that the returned bring along.
@@ -119,6 +129,11 @@ class Lane {
   void forget_told() { ask_again_.reset(), awaits_.reset(); }
   bool told_to_wait() const { return ask_again_.has_value(); }
   std::optional<Booking::Scope> awaits() const { return awaits_; }
+  /// What waits in it for no permit and for no limit of its group's.
+  Wants wants_for_limits() const {
+    const bool by_group = ask_again_ && line == Booking::Scope::group;
+    return awaits_ || by_group ? Wants{} : Wants{wants(), wanted_units()};
+  }
   /// `limited` stands in its way, and in that of whoever joins it.
   bool stopped() const { return awaits_ || (ask_again_ && departures_.empty()); }
 
@@ -140,6 +155,7 @@ class Lane {
   bool asks_to_resume = false;     ///< for one of these, instead of a departure
   bool no_permit = false;          ///< for any of these, as it was told
   std::size_t counted = 0;         ///< reserves() as the upstream has counted it
+  Wants counted_wants;             ///< wants_for_limits() likewise
   std::int64_t counted_units = 0;  ///< unbooked_units() likewise
   std::size_t called = 0;          ///< so many permits of the upstream's came free, and it is the one to ask for them
   bool keeps_turn = false;         ///< it asked in vain: it comes first again

@@ -198,7 +198,7 @@ void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) 
   booking_.clear();
   lane.line.reset();
   in_line_ = false;
-  const Ask ask{lane.group(), count, run.weight};
+  const Ask ask = ask_of(lane, count, run.weight);
   lane.asked(count, run.weight);
   if (booker_->ask(now, ask, booking_)) {
     use(now, lane, lane.answered(), booking_, commands);
@@ -206,6 +206,22 @@ void Upstream::ask(Time now, Lane& lane, std::size_t share, Commands& commands) 
     ++under_way_;
     refresh(now, lane, commands);
   }
+}
+
+// What is left to want beyond it is bounded by the slots that it leaves free.
+Ask Upstream::ask_of(const Lane& lane, std::size_t count, int weight) const {
+  const Wants& own = lane.counted_wants;
+  const std::size_t left = wants_.requests - std::min(own.requests, count);
+  const std::size_t slots = free_slots() - (lane.wants_no_slot() > 0 ? 0 : std::min(free_slots(), count));
+  const auto with_slots = [&](std::int64_t units) {
+    return left <= slots ? units : units * static_cast<std::int64_t>(slots) / static_cast<std::int64_t>(left);
+  };
+  const std::int64_t asked = std::min(own.units, static_cast<std::int64_t>(count) * weight);
+  return {.group = lane.group(),
+          .count = count,
+          .weight = weight,
+          .more = with_slots(own.units - asked),
+          .others = with_slots(wants_.units - own.units)};
 }
 
 // The lane may be gone afterwards.
@@ -392,6 +408,10 @@ void Upstream::place(Time now, Lane& lane) {
   lane.counted = lane.reserves();
   unbooked_units_ += lane.unbooked_units() - lane.counted_units;
   lane.counted_units = lane.unbooked_units();
+  const Wants lane_wants = lane.wants_for_limits();
+  wants_.requests = wants_.requests - lane.counted_wants.requests + lane_wants.requests;
+  wants_.units += lane_wants.units - lane.counted_wants.units;
+  lane.counted_wants = lane_wants;
   const bool wants = lane.wants() > 0 && !lane.asking();
   if (wants && !lane.departures().empty() && !lane.told_to_wait()) {
     const Time last = lane.departures().back().at;

@@ -211,6 +211,7 @@ class Upstream {
 
   // A lane asks, is answered, and starts or loses the request at its head.
   void ask(Time now, Lane& lane, std::size_t share, Commands& commands);
+  Ask ask_of(const Lane& lane, std::size_t count, int weight) const;
   void refuse_excess(Time now, std::string_view group, Commands& commands);
   void use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands);
   bool book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking);
@@ -280,6 +281,7 @@ class Upstream {
   MeanFlight flights_;
   std::size_t pending_ = 0;
   std::int64_t unbooked_units_ = 0;  // sum of the lanes'
+  Wants wants_;                      // sum of the lanes'
   std::size_t in_flight_ = 0;
   Time took_off_ = 0;         // sum of those in flight
   std::size_t reserved_ = 0;  // sum of the lanes' reserves

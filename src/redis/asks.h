@@ -22,6 +22,7 @@ struct Asking {
   std::string group;
   std::size_t count = 1;
   int weight = 1;
+  std::int64_t more = 0;  ///< units beyond these that its process wants of the limits of the same line
   flow::Time base = 0;    ///< what this process keeps by itself allows nothing before
   bool reserved = false;  ///< and keep a departure for it meanwhile
   flow::Time until = 0;

@@ -27,6 +27,11 @@ bool is_own_semaphore(const LimitConfig& limit) {
   return !limit.shared && std::holds_alternative<SemaphoreConfig>(limit.kind);
 }
 
+bool is_shared_by_all(const LimitConfig& limit) {
+  const bool passes_in_time = !std::holds_alternative<SemaphoreConfig>(limit.kind);
+  return limit.shared && passes_in_time && limit.per == LimitConfig::Per::upstream;
+}
+
 bool looks_back_on_groups(const LimitConfig& limit) {
   return looks_back(limit) && limit.per == LimitConfig::Per::group;
 }
@@ -36,6 +41,7 @@ bool looks_back_on_groups(const LimitConfig& limit) {
 void RedisBooker::look_at_limits() {
   own_limits_ = spelling_.shared() < limits_.size();
   own_semaphore_ = std::ranges::any_of(limits_, is_own_semaphore);
+  shares_limit_of_all_ = std::ranges::any_of(limits_, is_shared_by_all);
   looks_back_ = std::ranges::any_of(limits_, looks_back);
   looks_back_on_groups_ = std::ranges::any_of(limits_, looks_back_on_groups);
   shared_since_.resize(limits_.size());

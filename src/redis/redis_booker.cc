@@ -72,7 +72,7 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
   last_asked_ = now;
   if (standing_ == Standing::together) {
-    Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight};
+    Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight, .more = more_than(ask)};
     if (!allowed_here(now, asking, booking)) return true;
     const auto id = asks_.add(now, std::move(asking));
     if (send(now, id)) return false;
@@ -109,6 +109,7 @@ bool RedisBooker::send_ask(Time now, const Asking& asking, bool touch, std::span
                          .group = key_of(asking.group),
                          .count = asking.count,
                          .weight = asking.weight,
+                         .more = asking.more,
                          .permits = permits,
                          .without = asking.without});
   if (touch) last_touch_ = now;
@@ -156,10 +157,10 @@ bool RedisBooker::read(const Outcome& outcome, std::size_t count, std::size_t se
 }
 
 /// Messages come over a connection of their own, and may overtake the answer that tells to wait for them: then it asks
-/// again at once, for what a turn became is lost where nobody comes for it.
+/// again at once, for that answer may have come too late by now.
 void RedisBooker::deliver(const Asking& asking) {
   fill(asking);
-  if (asking.called && booking_.departures.empty() && booking_.stop == Stop::turn) {
+  if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
     booking_.ask_again = office_.loop().now();
   }
   if (standing_ == Standing::together) {
@@ -200,6 +201,15 @@ void RedisBooker::fill(const Asking& asking) {
   booking_.limited_by = place_of(asking, reply_.limit);
   booking_.ask_again = reply_.ask_again == 0 ? 0 : clock_.to_loop(reply_.ask_again);
   booking_.not_before = reply_.not_before == 0 ? 0 : clock_.to_loop(reply_.not_before);
+  ask_in_time();
+}
+
+/// The script does not know how far away this is. The limits of the upstream may be asked by a whole round trip ahead,
+/// so that the answer is there in time; those of a group only so that the question arrives in time.
+void RedisBooker::ask_in_time() {
+  if (booking_.ask_again == 0 || booking_.ask_again >= booking_.not_before) return;
+  const Time early = booking_.scope == Scope::upstream ? round_trip_ : round_trip_ / 2;
+  booking_.ask_again = std::min(booking_.ask_again, booking_.not_before - early);
 }
 
 void RedisBooker::answer_alone(const Asking& asking) {
@@ -312,25 +322,25 @@ bool RedisBooker::forgettable(Time now) const {
   return agreed && pauses_.count(now) == 0 && anonymous_.none(now) && shadow_.all().forgettable(now);
 }
 
-/// "turns", "turns <group's hash>", "lost"
+/// "line", "line <group's hash>", "lost"
 void RedisBooker::message(std::string_view words) {
-  constexpr std::string_view kTurns = "turns", kPermits = "permits ";
+  constexpr std::string_view kLine = "line", kPermits = "permits ";
   anonymous_.message(office_.loop().now(), words);
   if (words.starts_with(kPermits)) return permits_granted(words.substr(kPermits.size()));
   if (alone()) return;
   if (words == kLost && !generation_.empty()) look(office_.loop().now());
-  if (words.starts_with(kTurns)) called(words.substr(kTurns.size()));
+  if (words.starts_with(kLine)) called(words.substr(kLine.size()));
 }
 
 /// Of the upstream, where no group is named behind a space.
-void RedisBooker::called(std::string_view turns) {
-  const std::string_view key = turns.substr(std::min<std::size_t>(turns.size(), 1));
+void RedisBooker::called(std::string_view group) {
+  const std::string_view key = group.substr(std::min<std::size_t>(group.size(), 1));
   asks_.each([&](Asking& asking) { asking.called |= key.empty() || std::string_view(key_of(asking.group)) == key; });
   if (key.empty()) return events_.may_ask(Scope::upstream, {});
   const std::string* waiting = told_.group_of(key);
   if (!waiting) return;
-  const std::string group = *waiting;  // told_ changes meanwhile
-  events_.may_ask(Scope::group, group);
+  const std::string name = *waiting;  // told_ changes meanwhile
+  events_.may_ask(Scope::group, name);
 }
 
 void RedisBooker::tick(Time now) {

@@ -88,10 +88,12 @@ class RedisBooker final : public flow::Booker {
   void answered(Asks::Id id, const Outcome& outcome, flow::Time sent);
   bool read(const Outcome& outcome, std::size_t count, std::size_t semaphores, flow::Time sent);
   void deliver(const Asking& asking);
-  void called(std::string_view turns);
+  void called(std::string_view group);
   void answer(const std::string& group);
   void take_permits(const Asking& asking, flow::Time sent);
+  std::int64_t more_than(const flow::Ask& ask) const { return ask.more + (shares_limit_of_all_ ? ask.others : 0); }
   void fill(const Asking& asking);
+  void ask_in_time();
   void answer_alone(const Asking& asking);
   WhenDown rule() const;
   void answer_later(const Asking& asking);
@@ -155,6 +157,7 @@ class RedisBooker final : public flow::Booker {
   Spelling spelling_;
   bool own_limits_;                           // some are not shared
   bool own_semaphore_;                        // a semaphore is one of these
+  bool shares_limit_of_all_;                  // one that holds lanes of every group
   bool looks_back_;                           // some that are shared count by the times of departures
   bool looks_back_on_groups_;                 // of each group
   std::vector<flow::Era> shared_since_;       // of each limit: earlier departures do not count in it in Redis

@@ -51,7 +51,7 @@ Spelling::Spelling(std::string_view prefix, std::string_view upstream, std::stri
       head_(begin_ + "head"),
       alive_(begin_ + "alive"),
       hold_(begin_ + "hold"),
-      turns_(begin_ + "turns:") {
+      line_(begin_ + "line:") {
   set_limits(limits);
 }
 
@@ -75,7 +75,7 @@ void Spelling::book(ScriptCall& call, const Asked& asked) const {
     call.keys.add(key);
   if (!asked.group.empty()) {
     call.keys.join({hold_, ":", asked.group});
-    add_turns(call.keys, asked.group);
+    add_line(call.keys, asked.group);
   }
   Words& words = call.arguments;
   words.add(who_);
@@ -86,6 +86,7 @@ void Spelling::book(ScriptCall& call, const Asked& asked) const {
   words.keep(asked.group);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
+  words.number(asked.more);
   add_limits(call, asked.group, asked.without, asked.permits);
 }
 
@@ -116,7 +117,7 @@ void Spelling::leave(ScriptCall& call, std::string_view generation, std::string_
                      flow::Booking::Scope scope) const {
   const bool of_group = scope == flow::Booking::Scope::group;
   call.keys.add(head_);
-  if (of_group) add_turns(call.keys, group);
+  if (of_group) add_line(call.keys, group);
   for (const auto word :
        {std::string_view(who_), generation, std::string_view(channel_), std::string_view(upstream_)}) {
     call.arguments.add(word);
@@ -141,7 +142,7 @@ void Spelling::reset(ScriptCall& call, std::string_view generation, std::string_
   if (!counter) return;
   call.keys.add(head_);
   add_key(call.keys, *counter, group);
-  if (counter->of_group) add_turns(call.keys, group);
+  if (counter->of_group) add_line(call.keys, group);
   for (const auto word :
        {std::string_view(who_), generation, std::string_view(counter->arguments[3]),
         std::string_view(counter->arguments[4]), std::string_view(channel_), std::string_view(upstream_)}) {

@@ -40,6 +40,7 @@ class Spelling {
     std::string_view group;  ///< its hash; empty: only the upstream's own limits count
     std::size_t count = 0;
     int weight = 1;
+    std::int64_t more = 0;                           ///< units beyond these that would leave, too
     std::span<const std::string> permits = {};       ///< what is told of each semaphore that counts, in order
     std::span<const flow::LimitIndex> without = {};  ///< limits that are left out, but keep their places
   };
@@ -85,10 +86,10 @@ class Spelling {
   void add_key(Words& keys, const Limit& limit, std::string_view group) const;
   void add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
                   std::span<const std::string> permits = {}) const;
-  void add_turns(Words& keys, std::string_view group) const { keys.join({turns_, group}); }
+  void add_line(Words& keys, std::string_view group) const { keys.join({line_, group}); }
 
   const std::string upstream_, who_, channel_, begin_;
-  const std::string head_, alive_, hold_, turns_;
+  const std::string head_, alive_, hold_, line_;
   std::vector<Limit> limits_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of one upstream were told to wait for: a turn for whichever of them comes next, and turns of those
-// groups that wait for limits of their own. Redis knows the groups by their keys only. Pure. For redis_booker.
+// What the lanes of one upstream were told to wait for: the upstream's limits, for whichever of them comes next, and
+// those groups that wait for limits of their own. Redis knows the groups by their keys only. Pure. For redis_booker.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class Told {
   void answered(std::string_view group, std::string_view key, const flow::Booking& booking) {
     const bool waits = booking.stop == flow::Booking::Stop::turn && booking.not_before != 0;
     if (booking.scope == Scope::upstream || !waits) {
-      turn_ = waits;
+      in_line_ = waits;
       not_before_ = waits ? booking.not_before : 0;
     }
     if (waits && booking.scope == Scope::group) {
@@ -32,21 +32,21 @@ class Told {
       give_up(Scope::group, key);
     }
   }
-  /// Nobody wants that turn any more. False: there is none.
+  /// Nobody wants that any more. False: this process does not stand in that line.
   bool give_up(Scope scope, std::string_view key) {
-    if (scope == Scope::upstream) return std::exchange(turn_, false);
+    if (scope == Scope::upstream) return std::exchange(in_line_, false);
     const auto known = groups_.find(key);
     if (known == groups_.end()) return false;
     groups_.erase(known);
     return true;
   }
-  /// Turns stay, but their times are those of other limits.
+  /// The places in line stay, but their times are those of other limits.
   void forget_times() {
     not_before_ = 0;
     for (auto& [key, one] : groups_) one.not_before = 0;
   }
-  /// No turn is left.
-  bool empty() const { return !turn_ && groups_.empty(); }
+  /// It stands in no line.
+  bool empty() const { return !in_line_ && groups_.empty(); }
   /// The group of that key, if it waits for limits of its own.
   const std::string* group_of(std::string_view key) const {
     const auto known = groups_.find(key);
@@ -74,7 +74,7 @@ class Told {
     using is_transparent = void;
   };
 
-  bool turn_ = false;          // among those of the upstream
+  bool in_line_ = false;       // of the upstream
   flow::Time not_before_ = 0;  // as last told of the upstream; 0: nothing
   std::unordered_map<std::string, One, Hash, std::equal_to<>> groups_;
 };

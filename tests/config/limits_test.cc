@@ -212,7 +212,7 @@ TEST(FaultyLimits, have_the_same_name) {
 
 TEST(FaultyLimits, have_a_name_that_is_none) {
   for (const char* name :
-       {"'a b'", "a:b", "'{x}'", "ü", "hold", "head", "turns", "alive", "redis", "maxConcurrent", "maxTunnels"})
+       {"'a b'", "a:b", "'{x}'", "ü", "hold", "head", "line", "alive", "redis", "maxConcurrent", "maxTunnels"})
     EXPECT_EQ(faults_of("pacer: { qps: 1, name: " + std::string(name) + " }").size(), 1u) << name;
   EXPECT_EQ(faults_of("pacer: { qps: 1, name: " + std::string(65, 'x') + " }").size(), 1u);
   EXPECT_THAT(faults_of("pacer: { qps: 1, name: A.b_c-9 }"), IsEmpty());

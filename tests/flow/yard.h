@@ -30,8 +30,13 @@ class SlowBooker final : public Booker {
     int weight = 1;
     bool operator==(const Asked&) const = default;
   };
+  struct Beyond {  // an ask
+    std::int64_t more, others;
+    bool operator==(const Beyond&) const = default;
+  };
   bool ask(Time, const Ask& ask, Booking&) override {
     asks.push_back({std::string(ask.group), ask.count, ask.weight});
+    beyond.push_back({ask.more, ask.others});
     return false;
   }
   Time patience() const override { return its_patience; }
@@ -55,6 +60,7 @@ class SlowBooker final : public Booker {
   void adopt(Time, std::string_view group, std::size_t departures) override { adopted.emplace_back(group, departures); }
 
   std::vector<Asked> asks;
+  std::vector<Beyond> beyond;
   std::vector<std::pair<std::string, std::size_t>> adopted;
   std::vector<Time> given_back;
   Era era_given_back = 0;

@@ -71,7 +71,7 @@ void Asker::add_limits(Texts& arguments) const {
 
 Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
   Texts keys{key("head"), key("alive"), key("hold")};
-  if (!ask.group.empty()) keys.insert(keys.end(), {key("hold", ask.group), key("turns", ask.group)});
+  if (!ask.group.empty()) keys.insert(keys.end(), {key("hold", ask.group), key("line", ask.group)});
   for (auto& limit : keys_of_limits(ask.group)) keys.push_back(limit);
   Texts arguments{who_,
                   generation_,
@@ -80,7 +80,8 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                   touch ? "1" : "0",
                   std::string(ask.group),
                   text(ask.count),
-                  text(ask.weight)};
+                  text(ask.weight),
+                  text(ask.more)};
   add_limits(arguments);
   const auto reply = scripts_.call(Script::book, instant(now), keys, std::move(arguments));
   if (reply.items.size() != 11) return {.status = reply.text};
@@ -128,7 +129,7 @@ test::RedisReply Asker::moved(Time now, std::string_view group, const std::vecto
 
 test::RedisReply Asker::leave(Time now, std::string_view group, bool of_group) {
   Texts keys{key("head")};
-  if (!group.empty()) keys.push_back(key("turns", group));
+  if (!group.empty()) keys.push_back(key("line", group));
   return scripts_.call(Script::leave, instant(now), keys,
                        {who_, generation_, "penstock:to:", upstream_, std::string(group), of_group ? "g" : "u"});
 }
@@ -140,7 +141,7 @@ test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {
 test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view group) {
   Texts keys{key("head"), key_of(limit, group)};
   const bool grouped = of_group(limits_[limit]);
-  if (grouped) keys.push_back(key("turns", group));
+  if (grouped) keys.push_back(key("line", group));
   const Texts words = words_of(limits_[limit].kind);
   return scripts_.call(
       Script::reset, instant(now), keys,

@@ -27,9 +27,17 @@ Crowd::Crowd(Scripts& scripts, Plan plan, unsigned seed)
 void Crowd::run() {
   for (std::size_t i = 0; i < processes_.size(); ++i) {
     const auto workers = static_cast<int>(std::lround(plan_.workers * eagerness(i)));
-    for (int k = 0; k < workers; ++k) {
-      plan_event(chance(1'000), [this, i] { arrive(processes_[i], processes_[i].lanes.front()); });
+    for (Lane& lane : processes_[i].lanes) {
+      for (int k = 0; k < workers; ++k) {
+        plan_event(chance(1'000), [this, i, &lane] { arrive(processes_[i], lane); });
+      }
     }
+  }
+  for (int i = 0; i < plan_.spike; ++i) {
+    plan_event(1, [this] {
+      Process& process = any_process();
+      arrive(process, process.lanes[random_() % process.lanes.size()]);
+    });
   }
   if (plan_.demand > 0) next_arrival();
   while (!events_.empty() && events_.top().at < plan_.length) {
@@ -41,11 +49,22 @@ void Crowd::run() {
   std::ranges::stable_sort(departures_, {}, &Departure::at);
 }
 
+void Crowd::plan_event_of(Process& process, Time at, std::function<void()> what) {
+  plan_event(at, [this, &process, what = std::move(what)] {
+    if (now_ < process.frozen_until) return plan_event_of(process, process.frozen_until, what);
+    what();
+  });
+}
+
+Crowd::Process& Crowd::any_process() {
+  std::vector<double> eager;
+  for (std::size_t i = 0; i < processes_.size(); ++i) eager.push_back(eagerness(i));
+  return processes_[std::discrete_distribution<std::size_t>(eager.begin(), eager.end())(random_)];
+}
+
 void Crowd::next_arrival() {
   plan_event(now_ + chance(1e6 / plan_.demand), [this] {
-    std::vector<double> eager;
-    for (std::size_t i = 0; i < processes_.size(); ++i) eager.push_back(eagerness(i));
-    Process& process = processes_[std::discrete_distribution<std::size_t>(eager.begin(), eager.end())(random_)];
+    Process& process = any_process();
     arrive(process, process.lanes[random_() % process.lanes.size()]);
     next_arrival();
   });
@@ -66,13 +85,13 @@ void Crowd::give_up(Process& process, Lane& lane, Time patience) {
 }
 
 void Crowd::nobody_waits(Process& process, Lane& lane) {
-  if (lane.has_turn) leave(process, lane, true);
+  if (lane.in_line) leave(process, lane, true);
   const bool idle = std::ranges::all_of(process.lanes, [](const Lane& one) { return one.waiting.empty(); });
-  if (idle && process.has_turn) leave(process, lane, false);
+  if (idle && process.in_line) leave(process, lane, false);
 }
 
 void Crowd::leave(Process& process, Lane& lane, bool of_group) {
-  (of_group ? lane.has_turn : process.has_turn) = false;
+  (of_group ? lane.in_line : process.in_line) = false;
   (of_group ? lane.told_until : process.told_until) = 0;
   ++calls_;
   plan_event(now_ + half_trip(process), [=, this, &process, &lane] {
@@ -94,8 +113,18 @@ void Crowd::ask_where_due(Process& process) {
 
 bool Crowd::may_ask(const Process& process, const Lane& lane) const {
   const bool soon = lane.booked == 0 || lane.last_departure - now_ < 2 * process.round_trip + 1'000;
-  return !process.dead && lane.waiting.size() > lane.booked && soon && !lane.asking && now_ >= lane.told_until &&
-         now_ >= process.told_until;
+  return !process.dead && now_ >= process.frozen_until && wants(lane) > 0 && soon && !lane.asking &&
+         now_ >= lane.told_until && now_ >= process.told_until;
+}
+
+/// What else it could send, were it not for the limits of all. Of a lane that waits for those of its group, nothing.
+std::int64_t Crowd::wants_besides(const Process& process, const Lane& asking) const {
+  std::size_t besides = 0;
+  for (const Lane& lane : process.lanes) {
+    const bool held_by_group = lane.in_line && now_ < lane.told_until;
+    if (&lane != &asking && !lane.asking && !held_by_group) besides += wants(lane);
+  }
+  return static_cast<std::int64_t>(besides);
 }
 
 void Crowd::ask(Process& process, Lane& lane) {
@@ -105,13 +134,13 @@ void Crowd::ask(Process& process, Lane& lane) {
     const bool touch = now_ - process.touched >= kTouchEvery;
     if (touch) process.touched = now_;
     // Those that gave up meanwhile are not asked for.
-    const std::size_t count =
-        std::max<std::size_t>(1, lane.waiting.size() - std::min(lane.booked, lane.waiting.size()));
-    Answer answer = process.asker.ask(now_, {lane.group, count, 1}, touch);
+    const std::size_t count = std::max<std::size_t>(1, wants(lane));
+    Answer answer =
+        process.asker.ask(now_, {.group = lane.group, .count = count, .more = wants_besides(process, lane)}, touch);
     EXPECT_THAT(answer.status, testing::AnyOf("ok", "stale", "closed"));
     deliver_messages();
-    plan_event(now_ + half_trip(process),
-               [this, &process, &lane, answer = std::move(answer)] { answered(process, lane, answer); });
+    plan_event_of(process, now_ + half_trip(process),
+                  [this, &process, &lane, answer = std::move(answer)] { answered(process, lane, answer); });
   });
 }
 
@@ -124,7 +153,8 @@ void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
     lane.last_departure = std::max(departure.at, now_);
     process.shadow->book(departure.at, lane.group, 1);
     const Time late = plan_.lateness > 0 ? std::uniform_int_distribution<Time>(0, plan_.lateness)(random_) : 0;
-    plan_event(lane.last_departure + late, [=, this, &process, &lane] { depart(process, lane, departure); });
+    plan_event_of(process, lane.last_departure + late,
+                  [=, this, &process, &lane] { depart(process, lane, departure); });
   }
   if (!answer.granted_all) tell(process, lane, answer.booking);
   if (answer.granted_all && lane.last_departure <= now_) process.told = false;
@@ -134,11 +164,12 @@ void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
 void Crowd::tell(Process& process, Lane& lane, const flow::Booking& booking) {
   const bool of_group = booking.scope == flow::Booking::Scope::group;
   const bool granted = !booking.departures.empty();
-  const Time again = booking.ask_again != 0 ? booking.ask_again : lane.last_departure - 2 * process.round_trip - 1'000;
+  Time again = booking.ask_again != 0 ? booking.ask_again : lane.last_departure - 2 * process.round_trip - 1'000;
+  if (again < booking.not_before) again = std::min(again, booking.not_before - process.round_trip / (of_group ? 2 : 1));
   (of_group ? lane.told_until : process.told_until) = std::max(again, now_ + 1);
   if (!of_group) process.told = true;
-  (of_group ? lane.has_turn : process.has_turn) = !granted;
-  plan_event(std::max(again, now_ + 1), [this, &process] { ask_where_due(process); });
+  (of_group ? lane.in_line : process.in_line) = !granted || booking.ask_again != 0;
+  plan_event_of(process, std::max(again, now_ + 1), [this, &process] { ask_where_due(process); });
   if (!granted && lane.waiting.empty()) nobody_waits(process, lane);
 }
 
@@ -173,10 +204,11 @@ void Crowd::depart(Process& process, Lane& lane, const flow::Departure& booked) 
 /// A message takes half a round trip to whom it is for.
 void Crowd::deliver_messages() {
   for (const auto& [who, text] : post_.take()) {
-    const std::string group = text.starts_with("api turns ") ? text.substr(10) : "";
+    if (std::bernoulli_distribution(plan_.lost_messages)(random_)) continue;
+    const std::string group = text.starts_with("api line ") ? text.substr(9) : "";
     for (Process& process : processes_) {
       if (process.asker.who() != who) continue;
-      plan_event(now_ + half_trip(process), [this, &process, group] {
+      plan_event_of(process, now_ + half_trip(process), [this, &process, group] {
         for (Lane& lane : process.lanes) {
           if (!group.empty() && lane.group == group) lane.told_until = 0;
         }
@@ -187,9 +219,17 @@ void Crowd::deliver_messages() {
   }
 }
 
-std::vector<int> Crowd::by_process() const {
+std::size_t Crowd::pending() const {
+  std::size_t count = 0;
+  for (const Process& process : processes_) {
+    for (const Lane& lane : process.lanes) count += lane.waiting.size();
+  }
+  return count;
+}
+
+std::vector<int> Crowd::by_process(Time since) const {
   std::vector<int> counts(processes_.size());
-  for (const Departure& departure : departures_) ++counts[departure.process];
+  for (const Departure& departure : departures_) counts[departure.process] += departure.at >= since ? 1 : 0;
   return counts;
 }
 

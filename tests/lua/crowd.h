@@ -23,9 +23,11 @@ struct Plan {
   std::vector<LimitConfig> limits;
   std::vector<Time> round_trips;        ///< one for each process
   std::vector<std::string> groups{""};  ///< each a lane of every process
-  int workers = 0;                      ///< of each process: each sends, waits for the answer, sends again
+  int workers = 0;                      ///< of each lane: each sends, waits for the answer, sends again
+  int spike = 0;                        ///< so many requests at the beginning, besides
   double demand = 0;                    ///< or: requests a second of all processes together, by chance
   Time lateness = 0;                    ///< a departure leaves so much later than booked at most, and says so
+  double lost_messages = 0;             ///< so large a part of what processes are told in between
   Time patience = 0;                    ///< after which a client gives up, on average; 0: never
   std::vector<double> eagerness;        ///< how much of the demand, or how many times the workers, each process has
   Time length = 10'000'000;
@@ -46,11 +48,14 @@ class Crowd {
 
   /// Nothing is heard of that process any more.
   void kill(std::size_t process) { processes_[process].dead = true; }
+  /// What would reach it meanwhile reaches it at the end of that time.
+  void freeze(std::size_t process, Time until) { processes_[process].frozen_until = until; }
 
   const std::vector<Departure>& departures() const { return departures_; }  ///< in order of time
   int calls() const { return calls_; }
+  std::size_t pending() const;
   double calls_per_request() const { return static_cast<double>(calls_) / static_cast<double>(departures_.size()); }
-  std::vector<int> by_process() const;
+  std::vector<int> by_process(Time since = 0) const;
   std::map<std::string, int> by_group() const;
   /// In any stretch of that length, half open.
   int most_within(Time length) const;
@@ -63,7 +68,7 @@ class Crowd {
     std::size_t booked = 0;
     Time last_departure = 0;
     Time told_until = 0;
-    bool asking = false, has_turn = false;  // among its group's
+    bool asking = false, in_line = false;  // of its group
   };
   struct Process {
     Asker asker;
@@ -72,8 +77,9 @@ class Crowd {
     std::vector<Lane> lanes;
     std::size_t next_lane = 0;
     Time told_until = 0;  // all lanes; they ask in turn then
-    bool told = false, has_turn = false, dead = false;
+    bool told = false, in_line = false, dead = false;
     Time touched = -kTouchEvery;
+    Time frozen_until = 0;
   };
   struct Event {
     Time at;
@@ -83,6 +89,8 @@ class Crowd {
   };
 
   void plan_event(Time at, std::function<void()> what) { events_.push({at, ++planned_, std::move(what)}); }
+  /// Of the process itself.
+  void plan_event_of(Process& process, Time at, std::function<void()> what);
   void next_arrival();
   void arrive(Process& process, Lane& lane);
   void give_up(Process& process, Lane& lane, Time patience);
@@ -90,6 +98,10 @@ class Crowd {
   void leave(Process& process, Lane& lane, bool of_group);
   void ask_where_due(Process& process);
   bool may_ask(const Process& process, const Lane& lane) const;
+  static std::size_t wants(const Lane& lane) {
+    return lane.waiting.size() - std::min(lane.waiting.size(), lane.booked);
+  }
+  std::int64_t wants_besides(const Process& process, const Lane& asking) const;
   void ask(Process& process, Lane& lane);
   void answered(Process& process, Lane& lane, const Answer& answer);
   void tell(Process& process, Lane& lane, const flow::Booking& booking);
@@ -100,6 +112,7 @@ class Crowd {
   Time half_trip(const Process& process) {
     return process.round_trip * std::uniform_int_distribution<Time>(45, 65)(random_) / 100;
   }
+  Process& any_process();
   double eagerness(std::size_t process) const { return plan_.eagerness.empty() ? 1 : plan_.eagerness[process]; }
   Time chance(double mean) { return 1 + static_cast<Time>(std::exponential_distribution<double>(1 / mean)(random_)); }
 

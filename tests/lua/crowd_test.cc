@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What turns and shares promise across processes: equal shares, nobody starved, the limit used, and few calls.
+// What levels promise across processes: the limit used, equal shares, nobody starved, and few calls.
 #include "lua/crowd.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "support/scenario.h"
 
@@ -34,6 +36,17 @@ class Sharing : public testing::Test {
   Scripts scripts_{server_};
   std::unique_ptr<Crowd> crowd_;
 };
+
+/// By how many units it sent more than the rate allows, at most, over any stretch.
+double pacer_excess(const Crowd& crowd, double rate) {
+  double most = 0, sent = 0, least = 0;
+  for (const auto& departure : crowd.departures()) {
+    const double due = rate * static_cast<double>(departure.at) / 1e6;
+    least = std::min(least, sent - due);
+    most = std::max(most, ++sent - due - least);
+  }
+  return most;
+}
 
 testing::Matcher<std::vector<int>> each_between(int least, int most) { return Each(AllOf(Ge(least), Le(most))); }
 
@@ -127,14 +140,166 @@ TEST_F(Sharing, minutes_are_used_although_clients_give_up) {
   EXPECT_GE(sent(), 950);
   EXPECT_THAT(crowd.by_process(), Each(Ge(250)));
 }
-TEST_F(Sharing, the_turns_of_a_process_that_died_are_dropped) {
-  Plan plan{.limits = {pacer(400)}, .round_trips = kNear, .workers = 50};
-  crowd_ = std::make_unique<Crowd>(scripts_, plan);
+TEST_F(Sharing, nothing_is_lost_with_messages_that_are_lost) {
+  const Crowd& crowd = run({.limits = {pacer(100, 100)},
+                            .round_trips = kNear,
+                            .demand = 150,
+                            .lost_messages = 0.5,
+                            .patience = sec(2),
+                            .length = sec(20)});
+  EXPECT_GE(sent(), 2'100 - 20);
+  EXPECT_LE(pacer_excess(crowd, 100), 101);
+}
+TEST_F(Sharing, a_process_that_dies_costs_what_it_had_booked) {
+  crowd_ = std::make_unique<Crowd>(scripts_, Plan{.limits = {pacer(400)}, .round_trips = kNear, .workers = 50});
   crowd_->happens(sec(4), [this] { crowd_->kill(2); });
   crowd_->run();
-  EXPECT_GE(sent(), 4'000 - 20);  // what it had booked, once
+  EXPECT_GE(sent(), 4'000 - 20);
   EXPECT_LE(crowd_->most_within(ms(500)), 202);
 }
+TEST_F(Sharing, a_process_that_is_frozen_takes_nothing_of_the_others_nor_when_it_is_back) {
+  crowd_ = std::make_unique<Crowd>(
+      scripts_, Plan{.limits = {pacer(100, 100)}, .round_trips = kNear, .workers = 200, .length = sec(12)});
+  crowd_->happens(sec(4), [this] { crowd_->freeze(0, sec(9)); });
+  crowd_->run();
+  EXPECT_GE(sent(), 1'300 - 13);
+  const auto since = crowd_->by_process(sec(9) + ms(100));
+  EXPECT_THAT(since, each_between(90, 104)) << "it does not catch up";
+}
+TEST_F(Sharing, a_burst_that_is_spent_leaves_a_demand_below_the_rate_no_queue) {
+  const Crowd& crowd =
+      run({.limits = {pacer(100, 100)}, .round_trips = kNear, .spike = 300, .demand = 60, .length = sec(20)});
+  EXPECT_LE(crowd.pending(), 10U) << "the backlog of 200 is gone after five seconds";
+}
+TEST_F(Sharing, a_slow_limit_costs_a_call_a_request) {
+  const Crowd& crowd = run({.limits = {pacer(1)},
+                            .round_trips = {200, 300, 400, 500, 600, 700, 800, 900},
+                            .workers = 20,
+                            .length = sec(200)});
+  EXPECT_GE(sent(), 199);
+  EXPECT_LE(crowd.calls_per_request(), 1.2);
+}
+
+// ---- every kind, with all of it wanted by every process -------------------------------------------------------------
+
+struct Wanted {
+  std::string name;
+  std::vector<LimitConfig> limits;
+  double rate;  // units a second, in the long run
+  std::size_t processes = 3;
+  Time length = sec(14), since = sec(4);
+  double calls = 2;  // a request, at most
+  int groups = 1, workers = 100;
+  std::vector<Time> round_trips = {};
+};
+void PrintTo(const Wanted& wanted, std::ostream* out) { *out << wanted.name; }
+
+class AllWanted : public Sharing, public testing::WithParamInterface<Wanted> {};
+
+TEST_P(AllWanted, is_used_in_equal_shares) {
+  const Wanted& wanted = GetParam();
+  Plan plan{
+      .limits = wanted.limits, .round_trips = wanted.round_trips, .workers = wanted.workers, .length = wanted.length};
+  for (std::size_t i = plan.round_trips.size(); i < wanted.processes; ++i) {
+    plan.round_trips.push_back(200 + 100 * static_cast<Time>(i));
+  }
+  if (wanted.groups > 1 || wanted.limits.front().per == LimitConfig::Per::group) {
+    plan.groups.clear();
+    for (int i = 0; i < wanted.groups; ++i) plan.groups.push_back("g" + std::to_string(i));
+  }
+  const Crowd& crowd = run(plan);
+  const auto shares = crowd.by_process(wanted.since);
+  const double all = std::accumulate(shares.begin(), shares.end(), 0);
+  EXPECT_GE(all, std::floor(0.99 * wanted.rate * static_cast<double>(wanted.length - wanted.since) / 1e6));
+  const double share = all / static_cast<double>(wanted.processes);
+  const int wide = static_cast<int>(std::ceil(std::max(0.02 * share, 2.0)));
+  EXPECT_THAT(shares, each_between(static_cast<int>(share) - wide, static_cast<int>(share) + wide + 1));
+  EXPECT_LE(crowd.calls_per_request(), wanted.calls);
+  for (const LimitConfig& limit : wanted.limits) {
+    if (const auto* pacer = std::get_if<PacerConfig>(&limit.kind)) {
+      EXPECT_LE(pacer_excess(crowd, pacer->qps), pacer->max_burst + 1.01);
+    }
+  }
+}
+
+std::vector<Wanted> bursts_that_are_spent() {
+  std::vector<Wanted> all;
+  for (const std::size_t processes : {2, 3, 8, 16}) {
+    all.push_back({"pacer_100_with_100", {pacer(100, 100)}, 100, processes, .calls = 0.5});
+    all.push_back({"pacer_100_with_300", {pacer(100, 300)}, 100, processes, sec(20), sec(10), .calls = 0.5});
+  }
+  for (const std::size_t processes : {3, 8}) {
+    all.push_back({"pacer_25_with_20", {pacer(25, 20)}, 25, processes, sec(40)});
+    all.push_back({"pacer_15_with_10", {pacer(14.8, 10)}, 14.8, processes, sec(60)});
+    all.push_back({"bucket_of_40", {bucket(40, 2, sec(1))}, 2, processes, sec(120), sec(20), .workers = 20});
+    all.push_back(
+        {"bucket_of_a_group", {per_group(bucket(40, 2, sec(1)))}, 2, processes, sec(120), sec(20), .workers = 20});
+    all.push_back({"bucket_of_100", {bucket(100, 1, ms(10))}, 100, processes, .calls = 0.5});
+    all.push_back({"pacer_and_window", {pacer(100, 50), window(300, sec(2))}, 100, processes, .calls = 0.5});
+  }
+  return all;
+}
+std::vector<Wanted> groups_beside_what_all_share() {
+  std::vector<Wanted> all;
+  for (const std::size_t processes : {3, 8}) {
+    all.push_back({"hundred_groups",
+                   {per_group(window(1'000, sec(1))), pacer(200)},
+                   200,
+                   processes,
+                   sec(12),
+                   sec(2),
+                   .groups = 100,
+                   .workers = 1});
+    all.push_back({"groups_with_buckets",
+                   {per_group(bucket(50, 1, ms(20))), pacer(200)},
+                   200,
+                   processes,
+                   sec(12),
+                   sec(2),
+                   .calls = 0.4,
+                   .groups = 20,
+                   .workers = 10});
+  }
+  all.push_back({"thousand_groups",
+                 {per_group(window(2, sec(1))), pacer(500)},
+                 500,
+                 3,
+                 sec(10),
+                 sec(2),
+                 .groups = 1'000,
+                 .workers = 1});
+  return all;
+}
+std::vector<Wanted> other_kinds() {
+  std::vector<Wanted> all;
+  for (const auto& [processes, calls] : {std::pair{3, 0.14}, {5, 0.15}, {8, 0.16}, {16, 0.17}}) {
+    all.push_back({"pacer_400", {pacer(400)}, 400, static_cast<std::size_t>(processes), sec(20), .calls = calls});
+  }
+  for (const std::size_t processes : {3, 8}) {
+    all.push_back({"window", {window(200, ms(500))}, 400, processes, .calls = 0.1});
+    all.push_back({"window_spread", {spread(200, ms(500))}, 400, processes, .calls = 0.2});
+    all.push_back({"window_of_seconds", {window(100, sec(10))}, 10, processes, sec(120), sec(20)});
+    all.push_back({"sliding", {sliding(200, ms(500))}, 400 * 500. / 502, processes, .calls = 0.1});
+    all.push_back({"sliding_of_seconds", {sliding(30, sec(10))}, 3 * 10'000. / 10'002, processes, sec(220), sec(20)});
+  }
+  all.push_back(
+      {"far_from_redis", {pacer(400)}, 400, 3, sec(20), .calls = 0.14, .round_trips = {45'000, 44'000, 46'000}});
+  all.push_back({"some_far_from_redis",
+                 {pacer(400)},
+                 400,
+                 8,
+                 sec(20),
+                 .calls = 0.2,
+                 .round_trips = {200, 1'000, 5'000, 10'000, 20'000, 500, 2'000, 300}});
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Wanted>& of) {
+  return of.param.name + "_of_" + std::to_string(of.param.processes);
+}
+INSTANTIATE_TEST_SUITE_P(Bursts, AllWanted, testing::ValuesIn(bursts_that_are_spent()), name_of);
+INSTANTIATE_TEST_SUITE_P(Groups, AllWanted, testing::ValuesIn(groups_beside_what_all_share()), name_of);
+INSTANTIATE_TEST_SUITE_P(Kinds, AllWanted, testing::ValuesIn(other_kinds()), name_of);
 
 }  // namespace
 }  // namespace penstock::lua

@@ -121,7 +121,7 @@ class Foreign : public Stored, public testing::WithParamInterface<std::vector<st
 TEST_P(Foreign, values_are_reported_and_changed_by_nobody) {
   Asker me = asker(every_kind());
   ASSERT_EQ(me.ask(0, {.group = "g"}).status, "ok");
-  for (const std::string name : {"head", "hold", "hold:g", "turns:g", "pacer", "window", "slidingWindow-of-group:g",
+  for (const std::string name : {"head", "hold", "hold:g", "line:g", "pacer", "window", "slidingWindow-of-group:g",
                                  "tokenBucket-of-group:g", "counter"}) {
     const std::string key = "penstock:{api}:" + name;
     const std::string kept = server_.run({"DUMP", key}).text;

@@ -191,7 +191,7 @@ TEST_F(BookerTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_as
 TEST_F(BookerTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_answer_to_wait) {
   const auto a = desk({pacer(0.05)}), b = desk({of_group(pacer(0.05))});
   const auto digits = flow::GroupHash(config_.prefix, "github")("guild");
-  const std::string for_all = "github turns", for_group = for_all + " " + std::string(digits.data(), digits.size());
+  const std::string for_all = "github line", for_group = for_all + " " + std::string(digits.data(), digits.size());
   for (const auto& [desk, group, message] : {std::tuple{a.get(), "", for_all}, {b.get(), "guild", for_group}}) {
     desk->arrive(1, group);
     ASSERT_TRUE(took_off(*desk, 1));

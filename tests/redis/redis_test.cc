@@ -117,11 +117,11 @@ TEST_F(RedisTest, loads_scripts_again_that_were_flushed_and_runs_them_once) {
 TEST_F(RedisTest, hears_what_is_published_for_it) {
   open(server_.port());
   ASSERT_TRUE(comes_up());
-  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "github turns"}).integer == 1; }));
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"PUBLISH", "penstock:to:me", "github line"}).integer == 1; }));
   server_.run({"PUBLISH", "penstock:to:another", "not for us"});
   server_.run({"PUBLISH", "penstock:to:me", "message"});
   ASSERT_TRUE(run_.run_until([&] { return messages_.size() >= 2; }));
-  EXPECT_THAT(messages_, ElementsAre("github turns", "message"));
+  EXPECT_THAT(messages_, ElementsAre("github line", "message"));
 }
 
 TEST_F(RedisTest, fails_one_call_where_one_key_is_to_blame) {

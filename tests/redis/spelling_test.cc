@@ -44,12 +44,13 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                          .touch = true,
                          .group = "0123",
                          .count = 4,
-                         .weight = 2});
+                         .weight = 2,
+                         .more = 30});
   EXPECT_THAT(texts(call_.keys),
-              ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:turns:0123",
+              ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:line:0123",
                           "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2",                                           //
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "30",                                     //
                           "pacer", "u", "d", "0.1", "2", "0.5",                                                   //
                           "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "0",  //
                           "tokenBucket", "u", "d", "9", "2", "3000"));
@@ -59,15 +60,15 @@ TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   spelling_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
                                              "p:{up}:semaphore", "p:{up}:bucket"));
-  EXPECT_EQ(call_.arguments.size(), 8u + 3 * 6);
+  EXPECT_EQ(call_.arguments.size(), 9u + 3 * 6);
 }
 
 TEST_F(SpellingTest, of_an_ask_without_a_limit_keeps_the_places_of_the_others) {
   const std::vector<flow::LimitIndex> without{2};
   spelling_.book(call_, {.fresh_generation = "g", .group = "0123", .without = without});
   const auto arguments = texts(call_.arguments);
-  ASSERT_EQ(arguments.size(), 8u + 4 * 6);
-  EXPECT_THAT((std::vector{arguments[8], arguments[14], arguments[20], arguments[26]}),
+  ASSERT_EQ(arguments.size(), 9u + 4 * 6);
+  EXPECT_THAT((std::vector{arguments[9], arguments[15], arguments[21], arguments[27]}),
               ElementsAre("pacer", "-", "semaphore", "tokenBucket"));
 }
 
@@ -105,7 +106,7 @@ TEST_F(SpellingTest, of_departures_that_left_late) {
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   auto arguments = texts(call_.arguments);
-  EXPECT_EQ(arguments.size(), 8u + 4 * 6);
+  EXPECT_EQ(arguments.size(), 9u + 4 * 6);
   arguments.resize(8);
   EXPECT_THAT(arguments, ElementsAre("g", "2", "5000000000", "5000020000", "2", "6", "7", "1"));
 }
@@ -116,7 +117,7 @@ TEST_F(SpellingTest, of_a_turn_that_is_given_up) {
   EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "p:to:", "up", "0123", "u"));
   call_.clear();
   spelling_.leave(call_, "g", "0123", Scope::group);
-  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:turns:0123"));
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123"));
 }
 
 TEST_F(SpellingTest, of_a_pause) {
@@ -130,7 +131,7 @@ TEST_F(SpellingTest, of_a_pause) {
 
 TEST_F(SpellingTest, of_a_reset) {
   spelling_.reset(call_, "g", "0123", 2);
-  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:daily:0123", "p:{up}:turns:0123"));
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:daily:0123", "p:{up}:line:0123"));
   EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "7", "1000000", "p:to:", "up", "0123"));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns, one by one: who waits stands in line, is remembered in absence, forgotten when it does not come, and told when
-// those before it have left. And what several processes may do to one upstream: pause it, reset it, disagree about it.
+// The line, one by one: who waits stands in it, is given its part of what passes, has no claim when it does not come,
+// and is told when one before it has left. And what several processes may do to one upstream: pause it, reset it, disagree about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +14,9 @@ namespace {
 using namespace scenarios;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
-class Turns : public testing::Test {
+class Line : public testing::Test {
  protected:
   Asker process(const std::string& who, std::vector<LimitConfig> limits) {
     return {scripts_, "api", who, std::move(limits), kStart};
@@ -32,7 +33,7 @@ class Turns : public testing::Test {
   Scripts scripts_{server_};
 };
 
-TEST_F(Turns, stand_in_line_as_the_limit_spaces_them) {
+TEST_F(Line, is_told_as_the_limit_spaces_those_in_it) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)}), c = process("c", {pacer(10)});
   EXPECT_THAT(times(a.ask(0, {}, true)), ElementsAre(0));
   EXPECT_EQ(a.ask(ms(1), {}, true).booking.not_before, ms(100));
@@ -42,7 +43,7 @@ TEST_F(Turns, stand_in_line_as_the_limit_spaces_them) {
   EXPECT_EQ(third.booking.ask_again, ms(275));
   EXPECT_EQ(b.ask(ms(40), {}).booking.not_before, ms(200)) << "who asks again keeps its place";
 }
-TEST_F(Turns, limits_and_pauses_are_nothing_to_who_goes_on_after_a_rest) {
+TEST_F(Line, limits_and_pauses_are_nothing_to_who_goes_on_after_a_rest) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
   a.ask(0, {}, true);
   EXPECT_EQ(a.ask(ms(1), {}, true).booking.not_before, ms(100));
@@ -52,24 +53,65 @@ TEST_F(Turns, limits_and_pauses_are_nothing_to_who_goes_on_after_a_rest) {
   EXPECT_EQ(value(a.key_of(0, {})), counted) << "nothing is counted for it";
   EXPECT_EQ(b.ask(ms(4), {}, true).booking.not_before, ms(502)) << "whoever departs is held";
 }
-TEST_F(Turns, become_bookings_in_absence_and_are_collected) {
+TEST_F(Line, is_an_estimate_and_nobodys_booking) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
+  a.ask(0, {}, true);
+  EXPECT_EQ(a.ask(ms(1), {}, true).booking.not_before, ms(100));
+  EXPECT_THAT(times(b.ask(ms(60), {}, true)), ElementsAre(ms(100))) << "a is not here, and has had no less";
+  EXPECT_EQ(a.ask(ms(80), {}).booking.not_before, ms(200));
+  EXPECT_EQ(b.ask(ms(101), {}).booking.not_before, ms(300)) << "a comes first, which has had less";
+  EXPECT_THAT(times(a.ask(ms(155), {})), ElementsAre(ms(200)));
+  EXPECT_THAT(times(b.ask(ms(255), {})), ElementsAre(ms(300)));
+}
+TEST_F(Line, gives_no_claim_to_one_that_does_not_come_and_forgets_it_after_a_second) {
+  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
+  a.ask(0, {}, true);
+  b.ask(ms(1), {}, true);
+  EXPECT_EQ(a.ask(ms(2), {}, true).booking.not_before, ms(200));
+  EXPECT_THAT(times(b.ask(ms(60), {})), ElementsAre(ms(100)));
+  EXPECT_THAT(times(b.ask(ms(204), {})), IsEmpty()) << "a may be under way";
+  EXPECT_THAT(times(b.ask(ms(206), {})), ElementsAre(ms(206)));
+  EXPECT_EQ(b.ask(ms(210), {}).booking.not_before, ms(306));
+  EXPECT_THAT(value(a.key("head")), testing::HasSubstr(" a/"));
+  b.ask(sec(1) + ms(201), {.count = 2});
+  EXPECT_THAT(value(a.key("head")), testing::Not(testing::HasSubstr(" a/")));
+}
+TEST_F(Line, shares_what_passes_by_what_each_has_had) {
+  Asker a = process("a", {window(10, sec(1))}), b = process("b", {window(10, sec(1))});
+  EXPECT_THAT(times(a.ask(0, {.count = 100}, true)), SizeIs(10)) << "alone it takes all";
+  EXPECT_THAT(times(b.ask(ms(1), {.count = 100}, true)), IsEmpty());
+  EXPECT_THAT(times(a.ask(ms(975), {.count = 90})), SizeIs(4)) << "the rest of what it has had counts as one";
+  EXPECT_THAT(times(b.ask(ms(976), {.count = 100})), SizeIs(6));
+}
+TEST_F(Line, shares_no_more_than_each_wants) {
+  Asker a = process("a", {window(10, sec(1))}), b = process("b", {window(10, sec(1))});
+  a.ask(0, {.count = 100}, true);
+  EXPECT_THAT(times(b.ask(ms(1), {.count = 1, .more = 1}, true)), IsEmpty());
+  EXPECT_THAT(times(a.ask(ms(975), {.count = 90})), SizeIs(8)) << "b wants two, for its two lanes";
+  EXPECT_THAT(times(b.ask(ms(976), {.count = 2})), SizeIs(2));
+}
+TEST_F(Line, has_one_ask_again_in_time_though_it_was_granted_some_where_others_want) {
+  Asker a = process("a", {pacer(100)}), b = process("b", {pacer(100)});
+  const Answer alone = a.ask(0, {.count = 10}, true);
+  EXPECT_THAT(times(alone), SizeIs(6));
+  EXPECT_EQ(alone.booking.ask_again, 0) << "when its last departure is near";
+  const Answer second = b.ask(ms(1), {.count = 10}, true);
+  EXPECT_EQ(second.booking.not_before, ms(60));
+  EXPECT_EQ(second.booking.ask_again, ms(35));
+  const Answer third = b.ask(ms(35), {.count = 10});
+  EXPECT_THAT(times(third), ElementsAre(ms(60), ms(70), ms(80)));
+  EXPECT_EQ(third.booking.not_before, ms(120)) << "a may have three before it is ahead of b";
+  EXPECT_EQ(third.booking.ask_again, ms(95));
+}
+TEST_F(Line, is_entered_by_no_process_that_only_looks) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
   a.ask(0, {}, true);
   a.ask(ms(1), {}, true);
-  EXPECT_THAT(times(b.ask(ms(60), {}, true)), IsEmpty()) << "a's turn comes first, though a is not here";
-  EXPECT_THAT(times(a.ask(ms(80), {})), ElementsAre(ms(100)));
-  EXPECT_THAT(times(b.ask(ms(155), {})), ElementsAre(ms(200)));
+  const std::string head = value(a.key("head"));
+  EXPECT_EQ(b.ask(ms(1), {.count = 0}, true).status, "ok");
+  EXPECT_EQ(value(a.key("head")), head);
 }
-TEST_F(Turns, of_a_process_that_does_not_come_are_dropped_after_a_second) {
-  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
-  a.ask(0, {}, true);
-  a.ask(ms(1), {}, true);  // for 100 ms
-  EXPECT_EQ(b.ask(ms(2), {}, true).booking.not_before, ms(200));
-  EXPECT_THAT(value(a.key("head")), testing::HasSubstr(" a/"));
-  EXPECT_THAT(times(b.ask(ms(1'101), {})), ElementsAre(ms(1'101)));
-  EXPECT_THAT(value(a.key("head")), testing::Not(testing::HasSubstr(" a/")));
-}
-TEST_F(Turns, that_are_given_up_move_the_others_up_and_tell_them) {
+TEST_F(Line, that_one_leaves_moves_up_those_told_of_a_later_moment_and_tells_them) {
   Post post(server_);
   for (const auto* who : {"a", "b", "c"}) post.subscribe(who);
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)}), c = process("c", {pacer(10)});
@@ -78,12 +120,12 @@ TEST_F(Turns, that_are_given_up_move_the_others_up_and_tell_them) {
   a.ask(ms(2), {}, true);
   c.ask(ms(3), {}, true);
   EXPECT_EQ(a.leave(ms(4), "", false).text, "ok");
-  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"c", "api turns"})) << "b is before it";
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"c", "api line"})) << "b is before it";
   EXPECT_EQ(c.ask(ms(5), {}).booking.not_before, ms(200));
   EXPECT_EQ(a.leave(ms(6), "", false).text, "ok") << "twice is once";
   EXPECT_THAT(post.take(), IsEmpty());
 }
-TEST_F(Turns, of_a_group_touch_nothing_of_the_upstream) {
+TEST_F(Line, of_a_group_touches_nothing_of_the_upstream) {
   Post post(server_);
   post.subscribe("b");
   const std::vector<LimitConfig> limits{per_group(bucket(1, 1, sec(1))), pacer(100)};
@@ -98,12 +140,12 @@ TEST_F(Turns, of_a_group_touch_nothing_of_the_upstream) {
   EXPECT_EQ(value(a.key("pacer")), before);
   EXPECT_THAT(times(b.ask(ms(22), {.group = "other"})), ElementsAre(ms(22))) << "others go on";
   EXPECT_EQ(a.leave(ms(23), "g", true).text, "ok");
-  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api turns g"}));
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api line g"}));
   EXPECT_THAT(times(b.ask(sec(1) - ms(4), {.group = "g"})), ElementsAre(sec(1)));
-  EXPECT_TRUE(server_.run({"GET", a.key("turns", "g")}).kind == test::RedisReply::Kind::none) << "nobody waits";
+  EXPECT_TRUE(server_.run({"GET", a.key("line", "g")}).kind == test::RedisReply::Kind::none) << "nobody waits";
 }
 
-TEST_F(Turns, a_pause_that_one_process_learns_holds_all_of_them) {
+TEST_F(Line, a_pause_that_one_process_learns_holds_all_of_them) {
   Asker a = process("a", {pacer(100)}), b = process("b", {pacer(100)});
   a.ask(0, {});
   a.pause(ms(5), "", sec(2));
@@ -113,7 +155,7 @@ TEST_F(Turns, a_pause_that_one_process_learns_holds_all_of_them) {
   EXPECT_THAT(times(b.ask(sec(2), {.count = 2})), ElementsAre(sec(2) + ms(5), sec(2) + ms(15)));
 }
 
-TEST_F(Turns, a_counter_is_reset_by_one_leader_and_no_deposed_one) {
+TEST_F(Line, a_counter_is_reset_by_one_leader_and_no_deposed_one) {
   Post post(server_);
   post.subscribe("b");
   Asker a = process("a", {counter(2, sec(4))}), b = process("b", {counter(2, sec(4))});
@@ -123,15 +165,15 @@ TEST_F(Turns, a_counter_is_reset_by_one_leader_and_no_deposed_one) {
   EXPECT_THAT(times(b.ask(ms(20), {}, true)), IsEmpty());
   EXPECT_EQ(reset(b, sec(4)), "deposed") << "a leads";
   EXPECT_EQ(reset(a, sec(4)), "ok");
-  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api turns"}));
-  EXPECT_THAT(times(b.ask(sec(4), {.count = 2})), ElementsAre(sec(4) + ms(1))) << "its share";
+  EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api line"}));
+  EXPECT_THAT(times(b.ask(sec(4), {.count = 2})), ElementsAre(sec(4) + ms(1), sec(4) + ms(1)));
   EXPECT_EQ(reset(a, sec(8) - 1), "early") << "never sooner than a period after the one before";
   EXPECT_EQ(reset(b, sec(8) + ms(500)), "deposed");
   EXPECT_EQ(reset(b, sec(9) + ms(1)), "ok") << "a has not come: another takes over within a period";
   EXPECT_EQ(reset(a, sec(9) + ms(2)), "deposed");
   EXPECT_EQ(reset(a, sec(13) + ms(2)), "deposed");
 }
-TEST_F(Turns, a_reset_takes_effect_after_the_last_departure_that_is_booked) {
+TEST_F(Line, a_reset_takes_effect_after_the_last_departure_that_is_booked) {
   Asker a = process("a", {counter(2, ms(100)), pacer(25)});
   EXPECT_THAT(times(a.ask(0, {.count = 2})), ElementsAre(0, ms(40)));
   EXPECT_EQ(a.reset(ms(99), 0, "").items.at(0).text, "ok");
@@ -140,7 +182,7 @@ TEST_F(Turns, a_reset_takes_effect_after_the_last_departure_that_is_booked) {
   EXPECT_THAT(times(a.ask(ms(199), {.count = 2})), ElementsAre(ms(200), ms(240)));
   EXPECT_EQ(a.reset(ms(230), 0, "").items.at(0).text, "early");
 }
-TEST_F(Turns, a_dead_leaders_counter_does_not_stand_still) {
+TEST_F(Line, a_dead_leaders_counter_does_not_stand_still) {
   Asker a = process("a", {counter(1, sec(1))}), b = process("b", {counter(1, sec(1))});
   a.ask(ms(1), {});
   a.reset(ms(2), 0, "");  // leads, and is heard of no more
@@ -153,7 +195,7 @@ TEST_F(Turns, a_dead_leaders_counter_does_not_stand_still) {
   EXPECT_THAT(times(b.ask(again, {})), ElementsAre(again + ms(1)));
 }
 
-TEST_F(Turns, two_configurations_at_once_are_as_loose_as_the_looser) {
+TEST_F(Line, two_configurations_at_once_are_as_loose_as_the_looser) {
   Asker strict = process("strict", {sliding(3, sec(1))}), loose = process("loose", {sliding(6, sec(1))});
   std::vector<Time> all;
   for (Time now = 0; now < sec(6); now += ms(2)) {
@@ -165,7 +207,7 @@ TEST_F(Turns, two_configurations_at_once_are_as_loose_as_the_looser) {
   for (std::size_t i = 6; i < all.size(); ++i) EXPECT_GE(all[i] - all[i - 6], sec(1)) << "the " << i << "th";
   EXPECT_GE(all.size(), 33U);
 }
-TEST_F(Turns, a_line_that_is_not_ours_is_reported) {
+TEST_F(Line, that_is_not_ours_is_reported) {
   Asker a = process("a", {pacer(10)});
   a.ask(0, {});
   const std::string head = value(a.key("head"));
@@ -174,13 +216,11 @@ TEST_F(Turns, a_line_that_is_not_ours_is_reported) {
     EXPECT_THAT(a.ask(ms(1), {}).status, testing::StartsWith("CORRUPT " + a.key("head"))) << garbage;
   }
 }
-TEST_F(Turns, a_weight_is_charged_once_whoever_collects_it) {
-  Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
-  a.ask(0, {}, true);
-  a.ask(ms(1), {.weight = 3}, true);  // at 100 ms
-  b.ask(ms(60), {}, true);            // books it in absence
-  EXPECT_THAT(times(a.ask(ms(80), {.weight = 3})), ElementsAre(ms(100)));
-  EXPECT_THAT(times(b.ask(ms(360), {})), ElementsAre(ms(400)));
+TEST_F(Line, lets_a_heavy_one_through_that_has_had_no_more_than_others) {
+  Asker a = process("a", {bucket(20, 10, ms(10))}), b = process("b", {bucket(20, 10, ms(10))});
+  EXPECT_THAT(times(a.ask(0, {.count = 200}, true)), SizeIs(70));
+  EXPECT_THAT(times(b.ask(ms(1), {.count = 3, .weight = 20}, true)), IsEmpty());
+  EXPECT_THAT(times(b.ask(ms(35), {.count = 3, .weight = 20})), ElementsAre(ms(70)));
 }
 
 }  // namespace

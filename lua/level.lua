@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Equal shares of what the limits of a scope pass within the horizon. It is poured over all that want, whoever had the
+-- least first, at most up to what each wants: the level to which they are filled so is how much each may have had.
+-- Made only where somebody waits.
+local function level_part(line)
+  local kFewest = 6   -- units that are worth a call, where so many pass within half a horizon
+
+  -- What the slowest of the limits passes within a horizon in the long run.
+  local function passed_in_horizon(a)
+    local rate = 1
+    for i = 1, #a.wide do
+      local passes = a.wide[i].kind.passes
+      if passes then rate = math.min(rate, passes(a.wide[i])) end
+    end
+    return rate * kHorizon
+  end
+
+  -- So many units one may be ahead of the others: its part of a horizon, but no more than passes until it asks again.
+  local function slack_of(a)
+    local passed = passed_in_horizon(a)
+    local part = math.max(math.floor(passed / (#a.others + 1)), kFewest)
+    return math.max(a.w, math.min(math.floor(passed / 2) + 1, part))
+  end
+
+  -- Finds me in the line, and the others that have a claim. Whoever has none itself, or is new, counts as no further
+  -- behind than the slack; what all have had counts no more.
+  local function enter(a)
+    local all, others, mine, least = a.line, {}, nil, kNever
+    for i = 1, #all do
+      local one = all[i]
+      if one.who == a.me then
+        mine, a.seniors = one, #others
+      elseif line.claims(one, a.now) then
+        others[#others + 1], least = one, math.min(least, one.had)
+      end
+    end
+    a.others, a.is_new = others, not mine
+    a.mine = mine or { who = a.me, had = 0, wants = 0, at = 0 }
+    a.slack, mine = slack_of(a), a.mine
+    if #others == 0 then return end
+    if not line.claims(mine, a.now) then mine.had = math.max(mine.had, least - a.slack) end
+    local common = math.min(mine.had, least)
+    a.least = least - common
+    if common == 0 then return end
+    mine.had = mine.had - common
+    for i = 1, #all do
+      local one = all[i]
+      if one ~= mine then one.had = math.max(0, one.had - common) end
+    end
+  end
+
+  -- What all limits pass until the horizon, as they are now, and whose it is.
+  local function room_of(a)
+    local room, by = kNever, nil
+    for i = 1, #a.wide do
+      local l = a.wide[i]
+      local passed = l.kind.room and l.kind.room(l, a.now, a.now + kHorizon) or kNever
+      if passed < room then room, by = passed, l end
+    end
+    return math.floor(math.max(0, room) + kNoise), by
+  end
+
+  local function poured_to(level, mine, others)
+    local units = level - mine.had
+    for i = 1, #others do
+      local one = others[i]
+      if one.had < level then units = units + math.min(one.wants, level - one.had) end
+    end
+    return units
+  end
+
+  -- How many departures I may have now, and the limit that says so.
+  local function most_of(a)
+    local mine, others = a.mine, a.others
+    if #others == 0 then return a.n end
+    local room, by = room_of(a)
+    local level, above = mine.had, mine.had + math.min(room, a.n * a.w)
+    if poured_to(above, mine, others) <= room then level = above end
+    while above - level > 1 do
+      local between = math.floor((level + above) / 2)
+      if poured_to(between, mine, others) <= room then level = between else above = between end
+    end
+    local units, least = level - mine.had, a.least + a.slack - mine.had
+    if least > 0 then units = math.max(units, least, a.w) end
+    return math.floor(units / a.w), by
+  end
+
+  -- Units that go before my next. The others come by how little they had, and by seniority, which a grant ends.
+  local function units_first(a)
+    local units, stays = 0, a.granted == 0 and not a.is_new
+    for i = 1, #a.others do
+      local one = a.others[i]
+      local behind = a.mine.had - one.had
+      if behind > 0 then
+        units = units + math.min(one.wants, math.ceil(behind / a.slack) * a.slack)
+      elseif behind == 0 and not (stays and i > a.seniors) then
+        units = units + math.min(one.wants, a.slack)
+      end
+    end
+    return units
+  end
+
+  -- An estimate: when I may expect my next.
+  local function expect(a)
+    local t, limit = ahead_of(a.wide, a.now, units_first(a), a.w)
+    if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
+    limit = limit or a.by
+    stop_at(a, 'turn', a.only_groups and (limit and limit.letter or 'g') or 'u', limit, math.max(t, a.now + 1))
+  end
+
+  -- When to ask again: to ask before a reset is in vain.
+  local function again_at(a, early)
+    if a.by and a.by.kind.front(a.by, a.w) == kNever then return math.max(a.not_before, a.now + kHorizon) end
+    return math.max(a.not_before - early, a.now + kHorizon / 10)
+  end
+
+  -- In the line of a group beside that of its upstream each process stands for one departure.
+  local function settle_in_group(a)
+    local mine = line.find(a.group_line, a.me)
+    if not mine then
+      mine = { who = a.me, had = 0 }
+      a.group_line[#a.group_line + 1] = mine
+    end
+    mine.wants, mine.at = a.w, a.not_before
+    a.again = again_at(a, kGroupSlack - 1000)
+  end
+
+  local function somebody_wants(all)
+    for i = 1, #all do
+      if all[i].wants > 0 then return true end
+    end
+  end
+
+  -- Whoever wants more than it was granted stands in the line. Where others want, it asks again in time; who is alone
+  -- asks when the last of its departures is about to leave.
+  local function settle(a)
+    local mine, wants, at = a.mine, a.more, math.max(a.now + kHorizon / 2, a.base)
+    mine.had = mine.had + a.granted * a.w
+    if #a.others == 0 then mine.had = math.min(mine.had, a.slack) end
+    if a.narrow and a.granted > 0 then line.drop(a.group_line, a.me) end
+    if a.stop == 'turn' and a.narrow and a.letter == 'g' then
+      if a.granted == 0 then settle_in_group(a) end
+    elseif a.stop == 'turn' then
+      if #a.others > 0 then expect(a) end
+      wants, at = wants + (a.n - a.granted) * a.w, math.max(at, a.not_before)
+      if a.granted == 0 or #a.others > 0 then a.again = again_at(a, kHorizon / 2) end
+    end
+    local _, place = line.drop(a.line, a.me)
+    mine.wants, mine.at = wants, whole(at)
+    if wants > 0 or mine.had > 0 then table.insert(a.line, a.granted == 0 and place or #a.line + 1, mine) end
+    if wants > 0 or #a.others > 0 or somebody_wants(a.line) then return end
+    for i = #a.line, 1, -1 do a.line[i] = nil end
+  end
+
+  return { enter = enter, most_of = most_of, settle = settle }
+end

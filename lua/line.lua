@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The line: the processes that want more departures of a scope than its limits allow at once, senior first, each as
+-- "who/had/wants/at". `had` are the units that it was granted since it began to want, less the least of those that
+-- want; `wants` are the units that could leave now if these limits let them; `at` is when it was told to expect the
+-- next. Nothing is booked by it. That of the upstream stands in its head, that of a group has a key while there is
+-- any: "1l" and the line. Made only where somebody waits.
+local function line_part()
+  local kClaims, kRemembered = 5000, 1000000   -- after `at`
+
+  local function parse(text, key, now)
+    local all = {}
+    for word in string.gmatch(text, '%S+') do
+      local who, had, wants, at = string.match(word, '^([^/]+)/(%d+)/(%d+)/(%d+)$')
+      if not who then corrupt(key) end
+      local one = { who = who, had = number(had, key), wants = number(wants, key), at = number(at, key) }
+      if one.at + kRemembered >= now then all[#all + 1] = one end
+    end
+    return all
+  end
+
+  local function text_of(all)
+    local words = {}
+    for i = 1, #all do
+      local one = all[i]
+      words[i] = string.format(' %s/%d/%d/%d', one.who, one.had, one.wants, one.at)
+    end
+    return table.concat(words)
+  end
+
+  local function find(all, who)
+    for i = 1, #all do
+      if all[i].who == who then return all[i], i end
+    end
+  end
+
+  local function drop(all, who)
+    local one, place = find(all, who)
+    if one then table.remove(all, place) end
+    return one, place
+  end
+
+  -- Whoever did not come when it was told to has no claim until it asks.
+  local function claims(one, now) return one.wants > 0 and one.at + kClaims >= now end
+
+  -- Units that those before one want; all of them, where it is not among them.
+  local function units_before(all, who, now)
+    local units = 0
+    for i = 1, #all do
+      if all[i].who == who then break end
+      if claims(all[i], now) then units = units + all[i].wants end
+    end
+    return units
+  end
+
+  -- How many processes are known to be at it: those in the line, and oneself.
+  local function processes(all, who) return #all + (find(all, who) and 0 or 1) end
+
+  local function parse_group(text, key, now)
+    local rest = string.match(text, '^1l(.*)$')
+    if not rest then corrupt(key) end
+    return parse(rest, key, now)
+  end
+
+  local function write_group(all, key, now)
+    local last = now
+    for i = 1, #all do last = math.max(last, all[i].at) end
+    if #all == 0 then redis.call('DEL', key) else store(key, '1l' .. text_of(all), last + kRemembered - now) end
+  end
+
+  return { parse = parse, text_of = text_of, find = find, drop = drop, claims = claims, units_before = units_before,
+           processes = processes, parse_group = parse_group, write_group = write_group }
+end
