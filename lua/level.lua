@@ -26,12 +26,14 @@ local function level_part(line)
   -- behind than the slack; what all have had counts no more.
   local function enter(a)
     local all, others, mine, least = a.line, {}, nil, kNever
+    a.soonest = kNever
     for i = 1, #all do
       local one = all[i]
       if one.who == a.me then
         mine, a.seniors = one, #others
       elseif line.claims(one, a.now) then
-        others[#others + 1], least = one, math.min(least, one.had)
+        others[#others + 1] = one
+        least, a.soonest = math.min(least, one.had), math.min(a.soonest, one.at)
       end
     end
     a.others, a.is_new = others, not mine
@@ -100,9 +102,12 @@ local function level_part(line)
     return units
   end
 
-  -- An estimate: when I may expect my next.
+  -- An estimate: when I may expect my next. What passes before any other is expected to ask is for one that may still
+  -- have more: otherwise it would be nobody's, where those others were told too late.
   local function expect(a)
-    local t, limit = ahead_of(a.wide, a.now, units_first(a), a.w)
+    local units, may_have = units_first(a), a.least + a.slack - a.mine.had
+    if units > 0 and may_have >= a.w and a.soonest - kHorizon / 2 > ahead_of(a.wide, a.now, 0, a.w) then units = 0 end
+    local t, limit = ahead_of(a.wide, a.now, units, a.w)
     if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
     limit = limit or a.by
     stop_at(a, 'turn', a.only_groups and (limit and limit.letter or 'g') or 'u', limit, math.max(t, a.now + 1))
@@ -131,8 +136,8 @@ local function level_part(line)
     end
   end
 
-  -- Whoever wants more than it was granted stands in the line. Where others want, it asks again in time; who is alone
-  -- asks when the last of its departures is about to leave.
+  -- Whoever wants more than it was granted stands in the line, with all that it asked for: clients that are served come
+  -- again. Where others want, it asks again in time; who is alone asks when the last of its departures is about to leave.
   local function settle(a)
     local mine, wants, at = a.mine, a.more, math.max(a.now + kHorizon / 2, a.base)
     mine.had = mine.had + a.granted * a.w
@@ -146,6 +151,7 @@ local function level_part(line)
       if a.granted == 0 or #a.others > 0 then a.again = again_at(a, kHorizon / 2) end
     end
     local _, place = line.drop(a.line, a.me)
+    if wants > 0 then wants = wants + a.granted * a.w end
     mine.wants, mine.at = wants, whole(at)
     if wants > 0 or mine.had > 0 then table.insert(a.line, a.granted == 0 and place or #a.line + 1, mine) end
     if wants > 0 or #a.others > 0 or somebody_wants(a.line) then return end

@@ -29,7 +29,7 @@ TEST(Wants, are_counted_in_units) {
   yard.arrive({.id = 3, .group = "a"});
   yard.arrive({.id = 4, .group = "b"});
   EXPECT_EQ(booker.beyond.back(), (Beyond{0, 6})) << "but for what is asked for already";
-  yard.answer({yard.now}, {}, "a");
+  yard.answer({.departures = {{.at = yard.now, .weight = 2}}}, "a");
   EXPECT_THAT(booker.asks.back(), (SlowBooker::Asked{"a", 1, 5}));
   EXPECT_EQ(booker.beyond.back(), (Beyond{1, 0}));
 }

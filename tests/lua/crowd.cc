@@ -195,7 +195,7 @@ void Crowd::depart(Process& process, Lane& lane, const flow::Departure& booked) 
   }
   if (!lane.waiting.empty()) {
     lane.waiting.pop_front();
-    departures_.push_back({now_, static_cast<std::size_t>(&process - processes_.data()), lane.group});
+    departures_.push_back({now_, static_cast<std::size_t>(&process - processes_.data()), lane.group, booked.at});
     if (plan_.workers > 0) plan_event(now_ + kFlight, [this, &process, &lane] { arrive(process, lane); });
   }
   ask_where_due(process);

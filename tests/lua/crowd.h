@@ -39,6 +39,7 @@ class Crowd {
     Time at;
     std::size_t process;
     std::string group;
+    Time booked;  // for which moment
   };
 
   Crowd(Scripts& scripts, Plan plan, unsigned seed = 1);

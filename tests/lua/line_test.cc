@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line, one by one: who waits stands in it, is given its part of what passes, has no claim when it does not come,
-// and is told when one before it has left. And what several processes may do to one upstream: pause it, reset it, disagree about it.
+// and is told when one before it has left. And what several processes may do to one upstream: pause it, reset it,
+// disagree about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -160,7 +160,7 @@ TEST_F(Stored, a_limit_that_is_left_out_is_neither_read_nor_written_and_the_othe
   server_.run({"SET", me.key("pacer"), "hello"});
   const auto reply = scripts_.call(Script::book, 1,
                                    {me.key("head"), me.key("alive"), me.key("hold"), me.key("pacer"), me.key("window")},
-                                   {"me", "",   "g", "1",   "0",      "",  "3", "1", "-",       "u",
+                                   {"me", "",   "g", "1",   "0",      "",  "3", "1", "0",       "-", "u",
                                     "d",  "10", "0", "0.5", "window", "u", "d", "2", "1000000", "0"});
   ASSERT_EQ(reply.items.size(), 11U) << reply.text;
   EXPECT_EQ(reply.items[10].items.size(), 2U * 2) << "two of three";
@@ -184,7 +184,7 @@ TEST_F(Stored, a_hand_in_of_nothing_sees_to_it_that_the_value_is_ours) {
 TEST_F(Stored, a_kind_that_is_not_known_is_an_error_and_writes_nothing) {
   Asker me = asker({pacer(10)});
   const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("hold"), me.key("x")},
-                                   {"me", "", "g", "1", "0", "", "1", "1", "magic", "u", "d", "1", "2", "3"});
+                                   {"me", "", "g", "1", "0", "", "1", "1", "0", "magic", "u", "d", "1", "2", "3"});
   EXPECT_THAT(reply.text, HasSubstr("no limit of the kind magic"));
   EXPECT_TRUE(keys().empty());
 }

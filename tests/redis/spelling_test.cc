@@ -106,7 +106,7 @@ TEST_F(SpellingTest, of_departures_that_left_late) {
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   auto arguments = texts(call_.arguments);
-  EXPECT_EQ(arguments.size(), 9u + 4 * 6);
+  EXPECT_EQ(arguments.size(), 8u + 4 * 6);
   arguments.resize(8);
   EXPECT_THAT(arguments, ElementsAre("g", "2", "5000000000", "5000020000", "2", "6", "7", "1"));
 }
