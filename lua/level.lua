@@ -5,20 +5,16 @@
 local function level_part(line)
   local kFewest = 6   -- units that are worth a call, where so many pass within half a horizon
 
-  -- What the slowest of the limits passes within a horizon in the long run.
-  local function passed_in_horizon(a)
+  -- So many units one may be ahead of the others: its part of what the slowest of the limits passes within a horizon in
+  -- the long run, but no more than passes until it asks again.
+  local function slack_of(a, among)
     local rate = 1
     for i = 1, #a.wide do
-      local passes = a.wide[i].kind.passes
-      if passes then rate = math.min(rate, passes(a.wide[i])) end
+      local l = a.wide[i]
+      if l.kind.passes then rate = math.min(rate, l.kind.passes(l)) end
     end
-    return rate * kHorizon
-  end
-
-  -- So many units one may be ahead of the others: its part of a horizon, but no more than passes until it asks again.
-  local function slack_of(a)
-    local passed = passed_in_horizon(a)
-    local part = math.max(math.floor(passed / (#a.others + 1)), kFewest)
+    local passed = rate * kHorizon
+    local part = math.max(math.floor(passed / among), kFewest)
     return math.max(a.w, math.min(math.floor(passed / 2) + 1, part))
   end
 
@@ -38,7 +34,7 @@ local function level_part(line)
     end
     a.others, a.is_new = others, not mine
     a.mine = mine or { who = a.me, had = 0, wants = 0, at = 0 }
-    a.slack, mine = slack_of(a), a.mine
+    a.slack, mine = slack_of(a, #others + 1), a.mine
     if #others == 0 then return end
     if not line.claims(mine, a.now) then mine.had = math.max(mine.had, least - a.slack) end
     local common = math.min(mine.had, least)
@@ -51,17 +47,6 @@ local function level_part(line)
     end
   end
 
-  -- What all limits pass until the horizon, as they are now, and whose it is.
-  local function room_of(a)
-    local room, by = kNever, nil
-    for i = 1, #a.wide do
-      local l = a.wide[i]
-      local passed = l.kind.room and l.kind.room(l, a.now, a.now + kHorizon) or kNever
-      if passed < room then room, by = passed, l end
-    end
-    return math.floor(math.max(0, room) + kNoise), by
-  end
-
   local function poured_to(level, mine, others)
     local units = level - mine.had
     for i = 1, #others do
@@ -71,11 +56,17 @@ local function level_part(line)
     return units
   end
 
-  -- How many departures I may have now, and the limit that says so.
+  -- How many departures I may have now, and the limit that says so: of what all of them pass until the horizon, as they
+  -- are now.
   local function most_of(a)
-    local mine, others = a.mine, a.others
+    local mine, others, room, by = a.mine, a.others, kNever, nil
     if #others == 0 then return a.n end
-    local room, by = room_of(a)
+    for i = 1, #a.wide do
+      local l = a.wide[i]
+      local passed = l.kind.room and l.kind.room(l, a.now, a.now + kHorizon) or kNever
+      if passed < room then room, by = passed, l end
+    end
+    room = math.floor(math.max(0, room) + kNoise)
     local level, above = mine.had, mine.had + math.min(room, a.n * a.w)
     if poured_to(above, mine, others) <= room then level = above end
     while above - level > 1 do
