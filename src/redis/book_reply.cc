@@ -35,7 +35,7 @@ bool read_departures(Elements elements, const BookReply& reply, std::size_t coun
                      std::vector<BookReply::Departure>& into) {
   into.clear();
   if (elements.left() % 2 != 0 || elements.left() / 2 > count) return false;
-  std::int64_t last = reply.now - flow::kHorizon - 1'000'000;
+  std::int64_t last = reply.now;
   while (elements.left() > 0) {
     const auto at = elements.next().integer();
     const auto limit = elements.next().integer();

@@ -35,7 +35,7 @@ void Bookings::note(const redisReply& reply) {
   const redisReply &generation = *reply.element[0], &departures = *reply.element[kElements - 1];
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < departures.elements; i += 2) {
-    granted_.push_back({generation.str, time_of(*departures.element[i]), time_of(*reply.element[2])});
+    granted_.push_back({generation.str, time_of(*departures.element[i])});
   }
 }
 
@@ -58,17 +58,14 @@ Bookings::Times Bookings::times_if(const std::function<bool(const Granted&)>& wa
 }
 
 std::vector<std::size_t> Bookings::per_window(Clock::duration length) const {
-  return trial::per_window(times_if([=](const Granted& each) {
-                             return each.at > each.told || each.at.time_since_epoch() % length >= kCollectedLate;
-                           }),
-                           length);
+  return trial::per_window(times(), length);
 }
 
 void Bookings::expect_paced(double a_second, double at_once) const {
   const Times all = times();
   for (std::size_t first = 0; first < all.size(); ++first) {
     for (std::size_t last = first; last < all.size(); ++last) {
-      const std::chrono::duration<double> stretch = all[last] - all[first] + kCollectedLate;
+      const std::chrono::duration<double> stretch = all[last] - all[first] + 1us;  // they are whole
       ASSERT_LE(static_cast<double>(last - first + 1), a_second * stretch.count() + at_once) << "in any stretch";
     }
   }
@@ -111,8 +108,8 @@ void AtWork::await_window(Clock::duration length, std::size_t count) const {
   ASSERT_TRUE(eventually([&] {
     const auto times = bookings.times();
     const auto at = std::chrono::system_clock::now().time_since_epoch();
-    return at / length > now && at % length > kCollectedLate && !times.empty() &&
-           times.back().time_since_epoch() / length == at / length && trial::per_window(times, length).back() >= count;
+    return at / length > now && !times.empty() && times.back().time_since_epoch() / length == at / length &&
+           trial::per_window(times, length).back() >= count;
   }));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which departures Redis granted, read from its answers on their way to the daemons. They have Redis' own times: what
-// is said of them is exact, however late a busy machine lets the requests themselves arrive; but for who asks late, and
-// takes now what was booked for it kCollectedLate ago at most.
+// is said of them is exact, however late a busy machine lets the requests themselves arrive.
 #pragma once
 
 #include <memory>
@@ -15,8 +14,6 @@ struct redisReply;
 
 namespace penstock::trial {
 
-inline constexpr auto kCollectedLate = 50ms;
-
 class Bookings {
  public:
   using Times = std::vector<Arrivals::Time>;
@@ -29,7 +26,7 @@ class Bookings {
   Times times() const;
   /// Those that this generation granted.
   Times times_of(const std::string& generation) const;
-  /// How many were granted of each window; not those that may have been booked in the one before.
+  /// How many were granted of each window.
   std::vector<std::size_t> per_window(Clock::duration length) const;
   /// In any stretch of time at most so many, and so many at once.
   void expect_paced(double a_second, double at_once) const;
@@ -41,7 +38,7 @@ class Bookings {
  private:
   struct Granted {
     std::string generation;
-    Arrivals::Time at, told;
+    Arrivals::Time at;
   };
   Times times_if(const std::function<bool(const Granted&)>& wanted) const;
   Relay::Ear new_ear();
@@ -62,7 +59,7 @@ struct AtWork : SharedStage {
 
   /// One more, whose configuration may be another one.
   void join(Shared by);
-  /// A window has begun, kCollectedLate ago at least, and so many departures of it are granted.
+  /// A window has begun, and so many departures of it are granted.
   void await_window(Clock::duration length, std::size_t count) const;
   /// All requests were answered by the origin, and none left before its time: the k-th came no sooner than the k-th
   /// departure was granted.
