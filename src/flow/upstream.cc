@@ -155,7 +155,6 @@ void Upstream::take_off_due(Time now, Commands& commands) {
 }
 
 void Upstream::serve_lanes(Time now, Commands& commands) {
-  // After a wait for the upstream's own limits a single lane asks at a time: all would be told the same.
   const auto may_go_on = [&] { return !held(now) && free_slots() > 0 && !wanting_.empty() && !must_take_turns(); };
   const auto some_return = [&] { return !held(now) && !returning_.empty(); };
   while (some_return() || may_go_on()) {
@@ -258,7 +257,7 @@ bool Upstream::book(Time now, Lane& lane, std::size_t asked_for, const Booking& 
     booker_->give_back(now, lane.group(), booking.departures[i]);
   }
   if (granted > 0) lane.last_served = ++turns_;
-  if (granted > 0 && booking.departures.front().at <= now) one_by_one_ = false;
+  if (granted > 0 && booking.departures.front().at <= now) most_asks_ = std::min(kAnyNumber, 2 * most_asks_);
   if (granted == asked_for) return true;
   lane.limited = {booking.limited_by, now};
   if (booking.scope == Booking::Scope::upstream) limited_ = lane.limited;
@@ -287,7 +286,8 @@ void Upstream::tell(Time now, Lane& lane, const Booking& booking) {
     lane.line = booking.scope;
     return lane.ask_later(ask_again, std::max(booking.not_before, now));
   }
-  in_line_ = one_by_one_ = true;
+  in_line_ = true;
+  most_asks_ = 1;
   held_for_ = &lane;
   held_until_ = ask_again;
   held_not_before_ = booking.not_before;

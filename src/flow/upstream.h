@@ -240,7 +240,7 @@ class Upstream {
 
   // The upstream's own limits make every lane wait.
   bool held(Time now) const { return held_until_ > now; }
-  bool must_take_turns() const { return one_by_one_ && under_way_ > 0; }
+  bool must_take_turns() const { return under_way_ >= most_asks_; }
   bool nobody_wants() const {
     return returning_.empty() && wanting_.empty() && told_.empty() && awaiting_.empty() && under_way_ == 0;
   }
@@ -302,9 +302,12 @@ class Upstream {
   const Lane* held_for_ = nullptr;  // the lane that was told so, which may be gone
   bool in_line_ = false;            // the upstream's turn may still stand with the booker
   std::size_t under_way_ = 0;       // asks
-  bool one_by_one_ = false;         // lanes ask, until a departure is granted at once
-  LastRefusal forbidden_;           // of every lane
-  LastLimit limited_;               // by which it is held
+  // One after a wait for the upstream's own limits, since all lanes would be told the same; twice as many with each
+  // departure that is granted at once.
+  static constexpr std::size_t kAnyNumber = std::size_t{1} << 32;
+  std::size_t most_asks_ = kAnyNumber;  // at once
+  LastRefusal forbidden_;               // of every lane
+  LastLimit limited_;                   // by which it is held
 
   static constexpr Time kRestsLong = 30'000'000;
   std::size_t tunnels_ = 0;  // open, or in their lanes

@@ -118,6 +118,25 @@ TEST(Turn, of_the_upstream_lets_lanes_ask_one_by_one_until_a_departure_is_grante
   EXPECT_EQ(booker.asks.size(), 5u) << "c and d together";
 }
 
+TEST(Turn, that_is_over_lets_twice_as_many_lanes_ask_with_each_departure_that_is_granted_at_once) {
+  SlowBooker booker;
+  Yard yard({.max_concurrent = 20}, booker);
+  yard.arrive(1, "a");
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
+  RequestId id = 1;
+  for (const char* group : {"b", "c", "d", "e", "f", "g", "h"}) yard.arrive(++id, group);
+  yard.advance_to(yard.now + kSecond);
+  EXPECT_EQ(booker.asks.size(), 2u);
+  yard.answer({yard.now}, {}, "a");
+  EXPECT_EQ(booker.asks.size(), 4u) << "b and c";
+  yard.answer({yard.now}, {}, "b");
+  EXPECT_EQ(booker.asks.size(), 7u) << "four under way";
+  yard.answer(turn(Scope::upstream, yard.now + kSecond), "c");
+  for (const char* group : {"d", "e", "f"}) yard.answer({yard.now + 10 * kMs}, {}, group);
+  yard.advance_to(yard.now + kSecond);
+  EXPECT_EQ(booker.asks.size(), 8u) << "one after the next wait";
+}
+
 TEST(Turn, may_come_sooner_than_was_said) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 4}, booker);

@@ -101,13 +101,13 @@ void Crowd::leave(Process& process, Lane& lane, bool of_group) {
 }
 
 void Crowd::ask_where_due(Process& process) {
-  for (std::size_t i = 0; i < process.lanes.size(); ++i) {
-    const auto asking = [](const Lane& lane) { return lane.asking; };
-    if (process.told && std::ranges::any_of(process.lanes, asking)) return;
-    Lane& lane = process.lanes[(process.next_lane + i) % process.lanes.size()];
+  const std::size_t first = process.next_lane, lanes = process.lanes.size();
+  for (std::size_t i = 0; i < lanes; ++i) {
+    if (process.asks >= process.most_asks) return;
+    Lane& lane = process.lanes[(first + i) % lanes];
     if (!may_ask(process, lane)) continue;
     ask(process, lane);
-    if (process.told) process.next_lane = (process.next_lane + i + 1) % process.lanes.size();
+    if (process.most_asks < kAnyNumber) process.next_lane = (first + i + 1) % lanes;
   }
 }
 
@@ -129,6 +129,7 @@ std::int64_t Crowd::wants_besides(const Process& process, const Lane& asking) co
 
 void Crowd::ask(Process& process, Lane& lane) {
   lane.asking = true;
+  ++process.asks;
   ++calls_;
   plan_event(now_ + half_trip(process), [this, &process, &lane] {
     const bool touch = now_ - process.touched >= kTouchEvery;
@@ -146,6 +147,7 @@ void Crowd::ask(Process& process, Lane& lane) {
 
 void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
   lane.asking = false;
+  --process.asks;
   if (answer.status == "stale") return hand_in(process);
   if (answer.status == "closed") return plan_event(now_ + 5'000, [this, &process] { ask_where_due(process); });
   for (const flow::Departure& departure : answer.booking.departures) {
@@ -157,7 +159,9 @@ void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
                   [=, this, &process, &lane] { depart(process, lane, departure); });
   }
   if (!answer.granted_all) tell(process, lane, answer.booking);
-  if (answer.granted_all && lane.last_departure <= now_) process.told = false;
+  if (answer.granted_all && lane.last_departure <= now_) {
+    process.most_asks = std::min(kAnyNumber, 2 * process.most_asks);
+  }
   ask_where_due(process);
 }
 
@@ -167,7 +171,7 @@ void Crowd::tell(Process& process, Lane& lane, const flow::Booking& booking) {
   Time again = booking.ask_again != 0 ? booking.ask_again : lane.last_departure - 2 * process.round_trip - 1'000;
   if (again < booking.not_before) again = std::min(again, booking.not_before - process.round_trip / (of_group ? 2 : 1));
   (of_group ? lane.told_until : process.told_until) = std::max(again, now_ + 1);
-  if (!of_group) process.told = true;
+  if (!of_group) process.most_asks = 1;
   (of_group ? lane.in_line : process.in_line) = !granted || booking.ask_again != 0;
   plan_event_of(process, std::max(again, now_ + 1), [this, &process] { ask_where_due(process); });
   if (!granted && lane.waiting.empty()) nobody_waits(process, lane);

@@ -62,6 +62,7 @@ class Crowd {
   int most_within(Time length) const;
 
  private:
+  static constexpr std::size_t kAnyNumber = 1'000'000;
   static constexpr Time kFlight = 2'000, kTouchEvery = 1'000'000;
   struct Lane {
     std::string group;
@@ -77,8 +78,9 @@ class Crowd {
     Time round_trip;
     std::vector<Lane> lanes;
     std::size_t next_lane = 0;
-    Time told_until = 0;  // all lanes; they ask in turn then
-    bool told = false, in_line = false, dead = false;
+    Time told_until = 0;                           // all lanes; they ask in turn then
+    std::size_t asks = 0, most_asks = kAnyNumber;  // under way at once
+    bool in_line = false, dead = false;
     Time touched = -kTouchEvery;
     Time frozen_until = 0;
   };

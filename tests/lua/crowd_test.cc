@@ -256,7 +256,7 @@ std::vector<Wanted> groups_beside_what_all_share() {
   const auto wide_window = per_group(window(1'000, sec(1)));
   for (const std::size_t n : {3, 8}) {
     all.push_back(
-        Wanted("hundred_groups", {wide_window, pacer(200)}, 200, n).over(sec(2), sec(12)).costing(3).in_groups(100, 1));
+        Wanted("hundred_groups", {wide_window, pacer(200)}, 200, n).over(sec(2), sec(12)).costing(2).in_groups(100, 1));
     all.push_back(Wanted("groups_with_buckets", {per_group(bucket(50, 1, ms(20))), pacer(200)}, 200, n)
                       .over(sec(2), sec(12))
                       .costing(0.4)
