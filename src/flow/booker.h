@@ -64,7 +64,7 @@ struct Departure {
 struct Booking {
   /// Why fewer were granted than asked for.
   enum class Stop : std::uint8_t {
-    turn,         ///< not within the horizon: ask again at `ask_again`
+    turn,         ///< not within the horizon, or others have had less: ask again at `ask_again`
     permit,       ///< no permit is free: may_ask() will be called when one is
     refused,      ///< a limit in refuse mode does not allow the next request now
     unavailable,  ///< the limits cannot be asked, and `whenDown` is refuse
@@ -76,7 +76,7 @@ struct Booking {
   Scope scope = Scope::upstream;
   LimitIndex limited_by = kNoLimit;  ///< the limit that stopped it
   Time ask_again = 0;                ///< of a turn; of a refusal: until when asking will be in vain; 0: when it likes
-  Time not_before = 0;               ///< a moment before which the next departure is not to be expected
+  Time not_before = 0;               ///< a moment before which the next departure is not to be expected: an estimate
 
   void clear() {
     departures.clear();
