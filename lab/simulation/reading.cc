@@ -20,6 +20,9 @@ using Kind = Fault::Kind;
 /// are kept for 3 s, and noticing takes one.
 constexpr Time kSettles = 4 * kSecond;
 
+/// What ClockMap puts down to drift.
+constexpr double kUnnoticed = 100;
+
 Time longest_lease(const Plan& plan) {
   Time lease = 0;
   for (const auto& limit : plan.limits) {
@@ -83,8 +86,9 @@ void Reading::read_members() {
     const double drift = std::abs(member.drift_ppm) * 1e-6;
     drift_ = std::max(drift_, drift);
     const auto trip = static_cast<double>(member.round_trip);
-    // A clock that drifts is noticed when it contradicts what was measured: by a trip and 0.1 ms.
-    const double error = trip * member.jitter / 2 + (drift > 0 ? trip * (1 + member.jitter) + 100 : 0);
+    // A clock that drifts is noticed when it contradicts what was measured, by a trip. In any case a tenth of a
+    // millisecond goes unnoticed, and the first answers may have taken longer than those by which a clock is known.
+    const double error = kUnnoticed + trip * member.jitter / 2 + (drift > 0 ? trip * (1 + member.jitter) : 0);
     clock_error_ = std::max(clock_error_, static_cast<Time>(std::ceil(2 * error)));
   }
 }

@@ -48,7 +48,7 @@ class Reading {
   Time round_trip(int member) const;
   Time longest_trip() const;
   /// By how much the departures of two processes can be off, taken together: each knows Redis' clock no better than by
-  /// half of how its two ways differ.
+  /// half of how its two ways differ, and a tenth of a millisecond.
   Time clock_error() const { return clock_error_; }
   /// By how much the quickest clock is too quick: a part.
   double drift() const { return drift_; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "flow/booker.h"
 #include "simulation/reading.h"
@@ -39,22 +40,52 @@ bool somebody_gives_up(const Reading& reading) {
   });
 }
 
+using Lane = std::vector<std::size_t>;
+
+/// What left of each lane, in the order in which it came.
+std::map<std::pair<int, int>, Lane> lanes_of(const Reading& reading) {
+  std::map<std::pair<int, int>, Lane> lanes;
+  for (const Left& one : reading.left()) {
+    const Request& request = reading.journal().requests[one.id];
+    lanes[{request.member, request.group}].push_back(one.id);
+  }
+  return lanes;
+}
+
+/// By how much what it was told is outside of what became of those one grant before it and behind it: in a window that
+/// is what decides between this and the next.
+Time told_off(const Reading& reading, const Lane& lane, std::size_t place, std::size_t one_grant) {
+  const auto& requests = reading.journal().requests;
+  const Request& request = requests[lane[place]];
+  const Time wait = request.departed - request.arrived, expected = request.arrived + request.told;
+  const Time earliest = requests[lane[place - std::min(place, one_grant)]].departed;
+  const Time latest = requests[lane[std::min(place + one_grant, lane.size() - 1)]].departed;
+  // What is told by flights alone is rounded up to seconds.
+  if (request.told % kSecond == 0 && request.told >= wait && request.told - wait < kSecond) return 0;
+  const Time off = std::max({Time{0}, earliest - expected, expected - latest});
+  return off <= tolerance(reading, wait) ? 0 : off;
+}
+
 void judge_waits_told(const Reading& reading, Judgement& judgement) {
+  const auto& requests = reading.journal().requests;
+  const auto one_grant =
+      static_cast<std::size_t>(grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size()));
   std::size_t judged = 0, wrong = 0;
   Time worst = 0;
   std::string example;
-  for (const Request& request : reading.journal().requests) {
-    if (request.told == kNotYet || request.departed == kNotYet || !foreseeable(reading, request)) continue;
-    ++judged;
-    const Time wait = request.departed - request.arrived, off = std::abs(request.told - wait);
-    // What is told by flights alone is rounded up to seconds.
-    const bool whole = request.told % kSecond == 0 && request.told >= wait && off < kSecond;
-    if (whole || off <= tolerance(reading, wait)) continue;
-    ++wrong;
-    if (off <= worst) continue;
-    worst = off;
-    example = said("at %s process %d said %.3f s, and it was %.3f s", moment(request.arrived).c_str(), request.member,
-                   static_cast<double>(request.told) / 1e6, static_cast<double>(wait) / 1e6);
+  for (const auto& [whose, lane] : lanes_of(reading)) {
+    for (std::size_t place = 0; place < lane.size(); ++place) {
+      const Request& request = requests[lane[place]];
+      if (request.told == kNotYet || !foreseeable(reading, request)) continue;
+      ++judged;
+      const Time off = told_off(reading, lane, place, one_grant);
+      wrong += off > 0 ? 1 : 0;
+      if (off <= worst) continue;
+      worst = off;
+      example =
+          said("at %s process %d said %.3f s, and it was %.3f s", moment(request.arrived).c_str(), request.member,
+               static_cast<double>(request.told) / 1e6, static_cast<double>(request.departed - request.arrived) / 1e6);
+    }
   }
   judgement.figures.told += judged;
   if (wrong * 100 <= judged) return;
@@ -66,11 +97,7 @@ void judge_waits_told(const Reading& reading, Judgement& judgement) {
 /// for the one refused, could have left then itself.
 void judge_refusals(const Reading& reading, Judgement& judgement) {
   const auto& requests = reading.journal().requests;
-  std::map<std::pair<int, int>, std::vector<std::size_t>> lanes;
-  for (const Left& one : reading.left()) {
-    const Request& request = requests[one.id];
-    lanes[{request.member, request.group}].push_back(one.id);
-  }
+  auto lanes = lanes_of(reading);
   for (std::size_t id = 0; id < requests.size(); ++id) {
     const Request& request = requests[id];
     const bool at_once = request.ended - request.arrived <= reading.plan().redis_timeout.count();

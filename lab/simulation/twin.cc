@@ -28,7 +28,7 @@ std::vector<Left> twin_sends(const Reading& reading, const std::vector<LimitConf
     }
     const Time at = booking.departures.front().at;
     if (at > stretch.until) break;
-    if (at > stretch.from) sent.push_back({at, weight});
+    sent.push_back({std::max(at, stretch.from + 1), weight});  // what left at the very begin was before it
     now = std::max(now, at);
     ++next;
   }

@@ -221,17 +221,16 @@ Use use_of(const Reading& reading, const std::vector<LimitConfig>& limits, const
   const auto twin = twin_sends(reading, limits, before, weights, stretch);
   Use use;
   use.sent = units_between(left, stretch.from, stretch.until);
-  use.possible = units_between(twin, stretch.from, stretch.until);
   // What the twin sends at a step just before the end takes the others a horizon and a trip. Where it sends evenly
   // nothing is forgiven by that.
   const Time grace = flow::kHorizon + 2 * reading.longest_trip();
   const double even = slowest_rate(limits) * static_cast<double>(grace) / 1e6;
   const double not_yet = std::max(0.0, units_between(twin, stretch.until - grace, stretch.until) - even);
-  const double due = use.possible - not_yet;
+  use.possible = units_between(twin, stretch.from, stretch.until) - not_yet;
   const double one_grant = grant(limits, reading.heaviest(), reading.plan().members.size());
   const double forgiven = one_grant + reading.heaviest() + packing(reading, limits, stretch.length()) +
-                          late_resets(reading, limits, due) + forgotten(reading, limits, stretch.from);
-  use.missing = 0.99 * due - forgiven - use.sent;
+                          late_resets(reading, limits, use.possible) + forgotten(reading, limits, stretch.from);
+  use.missing = 0.99 * use.possible - forgiven - use.sent;
   return use;
 }
 
