@@ -19,7 +19,8 @@ Fault denial(std::string command, Time at, Time lasts) {
   return fault;
 }
 
-/// From the begin on, or for some seconds of a run that began well.
+/// From the begin on, or for some seconds of a run that began well. Leases are short, for the first use of a semaphore
+/// may wait for half of one.
 Plan denying(Random& random, std::vector<LimitConfig> limits, const std::string& command) {
   Plan plan = busy_fleet(random, std::move(limits));
   plan.faults = {random.happens(0.5) ? denial(command, 0, 0) : denial(command, 6 * kSecond, 4 * kSecond)};
@@ -79,12 +80,12 @@ std::vector<Regime> denials() {
   return {
       {"denied-time", "a user that may not call TIME", [](Random& r) { return denying(r, {pacer(200, 20)}, "time"); }},
       {"denied-channels", "a user that may use no channels",
-       [](Random& r) { return denying(r, {semaphore(10)}, "channels"); }},
+       [](Random& r) { return denying(r, {semaphore(10, 5s)}, "channels"); }},
       {"denied-evalsha", "EVALSHA has another name",
        [](Random& r) { return denying(r, {window(200, 1s)}, "evalsha"); }},
       {"denied-publish", "a user that may not PUBLISH: no departure is lost by it",
        [](Random& r) {
-         return denying(r, {pacer(200, 20), semaphore(10)}, "publish");
+         return denying(r, {pacer(200, 20), semaphore(10, 5s)}, "publish");
        }},
       {"out-of-memory", "Redis refuses to write for 3 s",
        [](Random& r) { return lost_memory(r, out_of_memory, 3 * kSecond); }},

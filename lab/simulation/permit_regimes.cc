@@ -33,8 +33,8 @@ Time some_flight(Random& random) { return static_cast<Time>(random.scaled(50e3, 
 
 /// One process does not run for longer than the others may wait; its lease is long.
 Plan one_frozen(Random& random) {
-  Plan plan = flying(random, semaphore(10), 50 * kMillisecond, 3, 40 * kSecond);
-  plan.faults = {fault_of_one(frozen, static_cast<int>(random.below(3)), 5 * kSecond + random.between(0, kSecond),
+  Plan plan = flying(random, semaphore(10), 50 * kMillisecond);
+  plan.faults = {fault_of_one(frozen, static_cast<int>(random.below(3)), 25 * kSecond + random.between(0, kSecond),
                               random.between(5, 20) * kSecond)};
   return plan;
 }
@@ -62,8 +62,8 @@ Plan after_idle_day(Random& random) {
 }
 
 Plan lost_mailboxes(Random& random) {
-  Plan plan = flying(random, semaphore(10), 50 * kMillisecond);
-  repeat(plan, fault_of_one(mailbox_lost, static_cast<int>(random.below(3)), 3 * kSecond), 2 * kSecond);
+  Plan plan = flying(random, semaphore(10, 10s), 50 * kMillisecond);
+  repeat(plan, fault_of_one(mailbox_lost, static_cast<int>(random.below(3)), 8 * kSecond), 2 * kSecond);
   return plan;
 }
 
@@ -97,7 +97,7 @@ std::vector<Regime> calm() {
       {"permits", "semaphore of 10, more wait than may fly",
        [](Random& r) { return flying(r, semaphore(10), 50 * kMillisecond); }},
       {"permits-20", "semaphore of 20 for 8 processes",
-       [](Random& r) { return flying(r, semaphore(20), 50 * kMillisecond, 8, 30 * kSecond); }},
+       [](Random& r) { return flying(r, semaphore(20, 5s), 50 * kMillisecond, 8, 30 * kSecond); }},
       {"permits-short", "flights of 2 ms",
        [](Random& r) { return flying(r, semaphore(10, 1s), 2 * kMillisecond, 3, 3 * kSecond); }},
       {"permits-far", "round trips of 0.2, 5 and 40 ms", distant},

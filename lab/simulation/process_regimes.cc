@@ -55,7 +55,7 @@ Plan restarted(Random& random) {
 }
 
 Plan few_slots(Random& random) {
-  Plan plan = busy_fleet(random, {pacer(300, 30), semaphore(200)});
+  Plan plan = busy_fleet(random, {pacer(300, 30), semaphore(200, 2s)});
   for (Member& member : plan.members) {
     member.settings.max_concurrent = static_cast<int>(random.between(2, 40));
     member.demand.flight = 200 * kMillisecond;
@@ -123,7 +123,7 @@ std::vector<Regime> limits_side_by_side() {
        }},
       {"four-limits", "pacer, window, slidingWindow and semaphore together",
        [](Random& r) {
-         Plan plan = busy_fleet(r, {pacer(200, 100), window(900, 5s), sliding_window(400, 2s), semaphore(30)});
+         Plan plan = busy_fleet(r, {pacer(200, 100), window(900, 5s), sliding_window(400, 2s), semaphore(30, 2s)});
          for (Member& member : plan.members) member.demand.flight = 100 * kMillisecond;
          return plan;
        }},
