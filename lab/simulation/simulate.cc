@@ -51,7 +51,11 @@ int run_program(int count, char** words) {
   app.add_option("--rule", options.rule, "Only what breaks this rule is a failure, and crashes");
   app.add_flag("--keep-going", options.keep_going, "Sum failures up by regime and rule, instead of ending");
   app.add_flag("--list", list, "Name all regimes, and say what they are about");
-  CLI11_PARSE(app, count, words);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   if (list) {
     std::cout << listed();
     return 0;
