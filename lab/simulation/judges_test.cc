@@ -20,7 +20,7 @@ constexpr auto kNobody = [](Time) { return false; };
 // ---- keeps ----------------------------------------------------------------------------------------------------------
 
 TEST(Keeps, a_pacer_lets_its_burst_and_one_request_go_at_once_and_then_its_rate) {
-  for (const Time early : {0, 300}) {
+  for (const Time early : {0, 400}) {
     HandMade run({pacer(100, 5)});
     run.pass(0, 6);
     for (int n = 1; n <= 50; ++n) run.pass(n * 10'000 - (n == 50 ? early : 0), 1);
@@ -144,13 +144,13 @@ TEST(Keeps, the_worst_of_all_stretches_is_found_as_by_looking_at_each) {
         run->add({.arrived = at, .departed = at, .weight = n == 0 ? 3 : 1 + n % 2});
     }
     const auto excess = [](HandMade& run) { return run.judged().figures.worst_excess; };
-    EXPECT_NEAR(excess(paced), over(paced, [](Time t) { return 200 * static_cast<double>(t + 202) / 1e6 + 3 + 3; }),
+    EXPECT_NEAR(excess(paced), over(paced, [](Time t) { return 200 * static_cast<double>(t + 302) / 1e6 + 3 + 3; }),
                 1e-6);
     EXPECT_NEAR(excess(bucket),
-                over(bucket, [](Time t) { return 4 + 3 * std::ceil(static_cast<double>(t + 202) / 20e3); }), 1e-6);
+                over(bucket, [](Time t) { return 4 + 3 * std::ceil(static_cast<double>(t + 302) / 20e3); }), 1e-6);
     EXPECT_NEAR(excess(sliding), over(sliding, [](Time t) { return t < 50'000 ? 5.0 : 1e9; }), 1e-6);
     EXPECT_NEAR(excess(counter),
-                over(counter, [](Time t) { return 6 + 6 * std::ceil(static_cast<double>(t + 202) / 40e3); }), 1e-6);
+                over(counter, [](Time t) { return 6 + 6 * std::ceil(static_cast<double>(t + 302) / 40e3); }), 1e-6);
   }
 }
 

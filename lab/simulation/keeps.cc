@@ -205,10 +205,12 @@ struct Judged {
   const std::vector<Left>& left;
   const Excuses& excuses;
   Time doubt;
+  /// Windows and lists are told of who leaves later than booked; what the others count stays as it was booked.
+  Time late = 0;
 
   Worst operator()(const PacerConfig& pacer) const {
     const double a_microsecond = pacer.qps * (1 + reading.drift()) / 1e6;
-    const double at_once = pacer.max_burst + reading.heaviest() + a_microsecond * static_cast<double>(doubt);
+    const double at_once = pacer.max_burst + reading.heaviest() + a_microsecond * static_cast<double>(doubt + late);
     return worst_of_rate(left, a_microsecond, at_once, excuses);
   }
   Worst operator()(const WindowConfig& window) const {
@@ -222,14 +224,14 @@ struct Judged {
   Worst operator()(const TokenBucketConfig& bucket) const {
     const Time step = bucket.refill_frequency.count();
     const double refill = bucket.refill_amount;
-    return worst_of_steps(left, {static_cast<double>(bucket.capacity), refill, step, doubt}, excuses);
+    return worst_of_steps(left, {static_cast<double>(bucket.capacity), refill, step, doubt + late}, excuses);
   }
   Worst operator()(const SemaphoreConfig& semaphore) const {
     return worst_of_flights(reading, left, semaphore.capacity, excuses);
   }
   Worst operator()(const CounterConfig& counter) const {
     const double max = counter.max;
-    return worst_of_steps(left, {max, max, counter.period.count(), doubt}, excuses);
+    return worst_of_steps(left, {max, max, counter.period.count(), doubt + late}, excuses);
   }
 };
 
@@ -258,7 +260,8 @@ void judge_keeps(const Reading& reading, Judgement& judgement) {
       parts[{limit.shared ? -1 : request.member, of_group(limit) ? request.group : -1}].push_back(one);
     }
     for (const auto& [whose, left] : parts) {
-      const Worst worst = std::visit(Judged{reading, left, excuses, doubt_of(reading, limit)}, limit.kind);
+      const Worst worst = std::visit(
+          Judged{reading, left, excuses, doubt_of(reading, limit), limit.shared ? reading.way_back() : 0}, limit.kind);
       judgement.figures.worst_excess = std::max(judgement.figures.worst_excess, worst.excess);
       if (worst.excess <= 1e-6) continue;
       breaks(judgement, "keeps",

@@ -89,9 +89,8 @@ void Reading::read_members() {
     // A clock that drifts is noticed when it contradicts what was measured, by a trip. In any case a tenth of a
     // millisecond goes unnoticed, and the first answers may have taken longer than those by which a clock is known.
     const double error = kUnnoticed + trip * member.jitter / 2 + (drift > 0 ? trip * (1 + member.jitter) : 0);
-    // A departure that was granted for the moment of the ask leaves when the answer has come.
-    const double way_back = trip * (1 + member.jitter) / 2;
-    clock_error_ = std::max(clock_error_, static_cast<Time>(std::ceil(2 * error + way_back)));
+    clock_error_ = std::max(clock_error_, static_cast<Time>(std::ceil(2 * error)));
+    way_back_ = std::max(way_back_, static_cast<Time>(std::ceil(trip * (1 + member.jitter) / 2)));
   }
 }
 

@@ -50,6 +50,9 @@ class Reading {
   /// By how much the departures of two processes can be off, taken together: each knows Redis' clock no better than by
   /// half of how its two ways differ, and a tenth of a millisecond.
   Time clock_error() const { return clock_error_; }
+  /// How long an answer of Redis takes to the farthest process, at most: a departure that is granted for the moment of
+  /// its ask leaves so much later.
+  Time way_back() const { return way_back_; }
   /// By how much the quickest clock is too quick: a part.
   double drift() const { return drift_; }
 
@@ -87,7 +90,7 @@ class Reading {
   int heaviest_ = 1;
   bool mixed_weights_ = false;
   Time longest_flight_ = 0;
-  Time clock_error_ = 0;
+  Time clock_error_ = 0, way_back_ = 0;
   double drift_ = 0;
   std::vector<Span> disturbed_;
   std::vector<std::vector<Span>> wanting_, full_;
