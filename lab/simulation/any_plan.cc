@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr Time kLongestRun = 3 * kDay;
+constexpr Time kLongestRun = 14 * kHour;
 constexpr int kHeaviest = 1'000'000;
 
 // ---- what limits come to --------------------------------------------------------------------------------------------
@@ -212,14 +212,27 @@ void any_comings_and_goings(Random& random, Plan& plan) {
 
 /// Long enough for twenty intervals or units, where that can be.
 Time any_length(Random& random, const Pace& pace, double weight, Time flight) {
-  const double unit = std::isinf(pace.rate) ? static_cast<double>(flight) : weight / pace.rate * 1e6;
-  const double telling = std::max({2e6, 20 * unit, 20.0 * static_cast<double>(pace.step)});
+  const bool only_flights = std::isinf(pace.rate);
+  const double unit = only_flights ? static_cast<double>(flight) : weight / pace.rate * 1e6;
+  const double telling = std::max({only_flights ? 45e6 : 2e6, 20 * unit, 20.0 * static_cast<double>(pace.step)});
   return static_cast<Time>(std::min(telling * random.scaled(1, 5), static_cast<double>(kLongestRun)));
 }
 
-Time any_flight(Random& random, const Pace& pace) {
+/// How many may fly by the plan's semaphores; a thousand are as good as more.
+double flights_of(const Plan& plan) {
+  int least = 1'000;
+  for (const LimitConfig& limit : plan.limits) {
+    if (const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind)) least = std::min(least, semaphore->capacity);
+  }
+  return least;
+}
+
+Time any_flight(Random& random, const Plan& plan, const Pace& pace) {
+  constexpr double kMostLandings = 300;  // a second: so many can be paid for
   const bool only_flights = std::isinf(pace.rate);
-  return static_cast<Time>(only_flights || random.happens(0.3) ? random.scaled(1e3, 180e6) : random.scaled(1e3, 1e6));
+  const double least = random.happens(0.2) ? 1e3 : std::min(179e6, flights_of(plan) / kMostLandings * 1e6);
+  if (only_flights) return static_cast<Time>(random.scaled(least, 180e6));
+  return static_cast<Time>(random.happens(0.3) ? random.scaled(1e3, 180e6) : random.scaled(1e3, 1e6));
 }
 
 void any_members(Random& random, Plan& plan, const Wishes& wishes, bool grouped) {
@@ -231,15 +244,13 @@ void any_members(Random& random, Plan& plan, const Wishes& wishes, bool grouped)
   }
   const Pace pace = pace_of(plan, like.demand.groups);
   like.demand.weights = any_weights(random, std::isinf(pace.rate) ? 20 : pace.size);
-  like.demand.flight = any_flight(random, pace);
-  const double weight = mean_of(like.demand.weights), flight = static_cast<double>(like.demand.flight) / kSecond;
-  double allowed = pace.rate / weight;
-  for (const LimitConfig& limit : plan.limits) {
-    const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind);
-    if (semaphore) allowed = std::min(allowed, std::min(semaphore->capacity, 1'000) / flight);
-  }
-  const double factor = random.scaled(0.1, 10);
-  const Wanted wanted{.rate = allowed * factor, .wait = std::max(factor, 1.0) * 20 / allowed};
+  like.demand.flight = any_flight(random, plan, pace);
+  const double weight = mean_of(like.demand.weights), factor = random.scaled(0.1, 10);
+  const double flying = flights_of(plan), flight = static_cast<double>(like.demand.flight) / kSecond;
+  const double allowed = std::min(pace.rate / weight, flying / flight);
+  // Where only flights are bounded, many short ones would leave no time to see anything.
+  const double most = std::isinf(pace.rate) ? 1'000 : std::numeric_limits<double>::infinity();
+  const Wanted wanted{.rate = std::min(most, allowed * factor), .wait = std::max(factor, 1.0) * 20 / allowed};
   for (const double part : any_parts(random, size)) {
     Member member = like;
     ask(random, member.demand, std::max(wanted.rate * part, 1e-6));

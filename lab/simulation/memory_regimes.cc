@@ -45,8 +45,8 @@ Plan forgotten_pause(Random& random) {
   return plan;
 }
 
-/// One process uses 4,000 of 10,000, nothing is asked for longer than a day, then it asks once, and the other for all
-/// that is left.
+/// One process uses 4,000 of 10,000, nothing is asked for longer than a day, then it asks once, and the other for half
+/// of all. That fits, so nobody may be refused for having to wait.
 Plan month_with_idle_day(Random& random) {
   constexpr Time kIdle = 25 * kHour;
   Plan plan = busy_fleet(random, {window(10'000, 30 * 24h)}, 2, kIdle + kMinute);
@@ -54,8 +54,13 @@ Plan month_with_idle_day(Random& random) {
   plan.members[0].demand.even = true;  // at the begin, and after the idle time
   plan.members[0].demand.spike = 4'000;
   plan.members[0].demand.spike_at = kSecond;
+  plan.members[1].demand = steady(200).demand;
   plan.members[1].demand.from = kIdle + 10 * kSecond;
-  for (Member& member : plan.members) member.demand.flight = 20 * kMillisecond;
+  plan.members[1].demand.until = kIdle + 35 * kSecond;
+  for (Member& member : plan.members) {
+    member.demand.flight = 20 * kMillisecond;
+    member.settings.max_wait = 30 * kSecond;
+  }
   return plan;
 }
 
