@@ -99,8 +99,8 @@ class Session {
     if (deadline_.passed() || first_) return false;
     const auto job = jobs_.next();
     if (!job) return false;
-    const auto [plan, fresh] = plans_.emplace(begun_, draw(*job->regime, job->seed));
-    apart_.begin(begun_++, plan->second);
+    const auto [run, fresh] = runs_.emplace(begun_, Run{draw(*job->regime, job->seed), job->open});
+    apart_.begin(begun_++, run->second.plan);
     return true;
   }
 
@@ -116,13 +116,23 @@ class Session {
 
   /// The first that failed is the one that was begun first, whichever ended first.
   void hear() {
-    const auto done = next_done();
-    const auto plan = plans_.extract(done.number);
-    report_.add(plan.mapped(), done.outcome);
+    auto done = next_done();
+    const auto run = runs_.extract(done.number);
+    const Plan& plan = run.mapped().plan;
+    forgive(run.mapped().open, done.outcome);
+    report_.add(plan, done.outcome);
     if (done.outcome.broken.empty() || options_.keep_going) return;
     if (first_ && first_number_ < done.number) return;
     first_number_ = done.number;
-    first_.emplace(plan.mapped(), done.outcome);
+    first_.emplace(plan, done.outcome);
+  }
+
+  /// What is known to be broken is no failure until it is mended: then it must not be known so any longer.
+  static void forgive(const std::vector<std::string>& open, Outcome& outcome) {
+    for (const std::string& rule : open) {
+      const auto erased = std::erase_if(outcome.broken, [&](const Verdict& verdict) { return verdict.rule == rule; });
+      if (erased == 0) outcome.broken.push_back({"mended", "it breaks '" + rule + "' no more: take that off its line"});
+    }
   }
 
   void say_failure(const Plan& plan, const Outcome& outcome) {
@@ -154,7 +164,11 @@ class Session {
   Jobs jobs_;
   Apart apart_;
   Report report_;
-  std::map<std::size_t, Plan> plans_;  // of those that run
+  struct Run {
+    Plan plan;
+    std::vector<std::string> open;
+  };
+  std::map<std::size_t, Run> runs_;  // under way
   std::size_t begun_ = 0, first_number_ = 0;
   std::optional<std::pair<Plan, Outcome>> first_;  // that failed, and ends it
 };
@@ -179,14 +193,16 @@ std::expected<std::vector<Job>, std::string> jobs_of(std::string_view text) {
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     std::istringstream words(line.substr(0, line.find('#')));
-    std::string name, more;
-    std::uint64_t seed = 0;
+    std::string name, word;
     if (!(words >> name)) continue;
-    const Regime* regime = regime_named(name);
-    if (!regime || !(words >> seed) || words >> more) {
-      return std::unexpected("line " + std::to_string(number) + ": not a regime and a seed: " + line);
+    Job job{.regime = regime_named(name)};
+    bool sense = job.regime && words >> job.seed;
+    if (sense && words >> word) {
+      job.open.assign(std::istream_iterator<std::string>(words), {});
+      sense = word == "breaks" && !job.open.empty();
     }
-    jobs.push_back({regime, seed});
+    if (!sense) return std::unexpected("line " + std::to_string(number) + ": not a regime and a seed: " + line);
+    jobs.push_back(std::move(job));
   }
   return jobs;
 }

@@ -34,11 +34,13 @@ struct Options {
 struct Job {
   const Regime* regime = nullptr;
   std::uint64_t seed = 0;
+  std::vector<std::string> open;  ///< rules that it breaks and may, as yet: it fails when it breaks them no more
 };
 
 /// Those that `only` names; or what is wrong with it.
 std::expected<std::vector<const Regime*>, std::string> chosen(std::string_view only);
-/// A regime and a seed in each line; what follows `#` is why. Or which line is wrong.
+/// A regime and a seed in each line, then `breaks` and the rules that it still breaks, if any; what follows `#` is why.
+/// Or which line is wrong.
 std::expected<std::vector<Job>, std::string> jobs_of(std::string_view text);
 /// Names, and what they are about.
 std::string listed();

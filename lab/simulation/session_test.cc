@@ -24,6 +24,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Outcome well() { return {.departures = 100, .least_use = 0.995, .widest_shares = 1.02, .calls = 0.15}; }
 
@@ -115,6 +116,27 @@ TEST(Session, plays_fixed_seeds) {
   EXPECT_THAT(text, AllOf(HasSubstr("seen: 1 run, as with seed 7: burst-25 7"), HasSubstr("permits 12\n")));
 }
 
+/// A file of one line, and a run that breaks these rules.
+std::string fixed_line(const std::string& line, const std::vector<std::string>& rules) {
+  const std::string path = ::testing::TempDir() + "/line-" + std::to_string(::getpid());
+  std::ofstream(path) << line << "\n";
+  const auto [ended, text] = said({.fixed = path, .keep_going = true}, [&](const Plan&) {
+    Outcome outcome;
+    for (const auto& rule : rules) outcome.broken.push_back({rule, "so"});
+    return outcome;
+  });
+  std::remove(path.c_str());
+  return (ended == Ended::well ? "well: " : "failed: ") + text;
+}
+
+TEST(Session, forgives_fixed_seeds_what_they_are_known_to_break_until_they_do_not) {
+  EXPECT_THAT(fixed_line("burst-25 7 breaks told use", {"use", "told", "told"}), StartsWith("well"));
+  EXPECT_THAT(fixed_line("burst-25 7 breaks told", {"told", "keeps"}),
+              AllOf(StartsWith("failed"), HasSubstr("burst-25, keeps: 1 run")));
+  EXPECT_THAT(fixed_line("burst-25 7 breaks told use", {"told"}),
+              AllOf(StartsWith("failed"), HasSubstr("burst-25, mended: 1 run"), HasSubstr("'use'")));
+}
+
 TEST(Session, refuses_what_means_nothing) {
   const Play play = [](const Plan&) { return well(); };
   EXPECT_EQ(said({.only = "no-such", .once = true}, play).ended, Ended::unusable);
@@ -125,7 +147,8 @@ TEST(Session, refuses_what_means_nothing) {
 TEST(Session, reads_seeds_line_by_line) {
   EXPECT_EQ(jobs_of("").value().size(), 0u);
   EXPECT_EQ(jobs_of("burst-25 1\nburst-25 2").value()[1].seed, 2u);
-  for (const char* wrong : {"burst-25", "no-such 1", "burst-25 x", "burst-25 1 2"}) {
+  for (const char* wrong :
+       {"burst-25", "no-such 1", "burst-25 x", "burst-25 1 2", "burst-25 1 breaks", "burst-25 1 broke use"}) {
     EXPECT_THAT(jobs_of(std::string("\n") + wrong).error(), HasSubstr("line 2")) << wrong;
   }
 }
