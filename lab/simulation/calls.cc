@@ -38,7 +38,7 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
   if (!reading.disturbed().empty() || reading.left().size() < 100) return;
   double idle = 0, gave_up = 0;
   for (const Member& member : reading.plan().members)
-    idle += static_cast<double>(std::max<Time>(0, journal.ended - member.joins)) / 1e6 + 5;  // and those of its start
+    idle += static_cast<double>(std::max<Time>(0, journal.ended - member.joins)) / 1e6;
   for (const Request& request : journal.requests)
     gave_up += request.end == Request::End::left && request.departed == kNotYet;
   const auto calls = static_cast<double>(journal.calls.size()), served = static_cast<double>(reading.left().size());

@@ -17,7 +17,6 @@ namespace penstock::simulation {
 namespace {
 
 constexpr Time kYear2025 = 1'748'736'000 * kSecond;  // 1 June, midnight UTC
-constexpr Time kSnapshotEvery = 10 * kMillisecond;
 constexpr Time kLastTtl = 800 * kDay;
 
 class Fleet final : Outcomes {
@@ -100,12 +99,14 @@ class Fleet final : Outcomes {
   /// What follows is done by itself: this may be called from inside the process.
   void over(std::uint64_t id) { loads_[member_of(id)]->over(id); }
 
-  /// What it has not served by then is refused by its successor's time-out; here it is looked at again until nothing is
-  /// left.
+  /// Its clients ask no more; it ends when what they asked has been served.
   void drain(int member) {
     auto& process = processes_[static_cast<std::size_t>(member)];
     if (!process) return;
-    if (process->idle()) return process.reset();
+    if (process->idle()) {
+      process->end();
+      return process.reset();
+    }
     world_.at(world_.now() + 100 * kMillisecond, [this, member] { drain(member); });
   }
   void kill(int member) {
@@ -147,7 +148,7 @@ class Fleet final : Outcomes {
       case Kind::redis_goes_back: return stop_redis(fault, RedisServer::Memory::snapshot);
       case Kind::redis_flushed: return server_.flush();
       case Kind::scripts_flushed: return server_.script_flush();
-      case Kind::redis_stalls: host_.stalls_until = world_.now() + fault.lasts; return;
+      case Kind::redis_stalls: host_.stalls_until = std::max(host_.stalls_until, world_.now() + fault.lasts); return;
       case Kind::clients_killed: return server_.kill_clients();
       case Kind::clock_steps: redis_ahead_ += fault.step; return;
       case Kind::out_of_memory:

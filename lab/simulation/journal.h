@@ -39,7 +39,7 @@ struct Standing {
   bool degraded = false;  ///< what /status says
 };
 
-/// One round trip to Redis that was answered.
+/// A script that was called.
 struct Call {
   Time at = 0;
   int member = 0;

@@ -339,9 +339,9 @@ TEST(Waits, are_at_most_thrice_the_fair_one_and_two_rounds_of_grants) {
 
 // ---- calls and told -------------------------------------------------------------------------------------------------
 
-/// A grant is of three: 0.433 calls a request, one a second of each process, and five at its start.
+/// A grant is of three: 0.433 calls a request, and one a second of each process.
 TEST(Calls, are_fewer_than_requests_under_load) {
-  for (const auto& [calls, broken] : {std::pair{433 + 2 * 15, 0u}, std::pair{433 + 2 * 16, 1u}}) {
+  for (const auto& [calls, broken] : {std::pair{433 + 2 * 10, 0u}, std::pair{433 + 2 * 11, 1u}}) {
     HandMade run({pacer(100)}, 2);
     queue_of(run, 100, 10 * kSecond - 20'000, kNobody);
     run.journal.ended = 10 * kSecond;
@@ -351,7 +351,7 @@ TEST(Calls, are_fewer_than_requests_under_load) {
 }
 
 TEST(Calls, are_one_for_a_request_that_need_not_wait) {
-  for (const auto& [calls, broken] : {std::pair{1'200 + 15, 0u}, std::pair{1'200 + 16, 1u}}) {
+  for (const auto& [calls, broken] : {std::pair{1'200 + 10, 0u}, std::pair{1'200 + 11, 1u}}) {
     HandMade run({pacer(1'000)});
     for (int n = 1; n <= 1'000; ++n) run.pass(n * 10'000, 1);
     for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = n * 8'000});

@@ -10,12 +10,18 @@ namespace penstock::simulation {
 
 namespace {
 constexpr Time kAfterRefusal = 100 * kMillisecond;  // a client that was refused comes again, the mean
+
+/// Until when its clients ask.
+Time last_of(const Member& member, const Plan& plan) {
+  const Time asked = member.demand.until > 0 ? member.demand.until : plan.length;
+  return member.ends > 0 ? std::min(asked, member.ends) : asked;
 }
+}  // namespace
 
 Load::Load(World& world, const Plan& plan, int member, Journal& journal, Wants wants)
     : world_(world),
       demand_(plan.members[static_cast<std::size_t>(member)].demand),
-      until_(demand_.until > 0 ? demand_.until : plan.length),
+      until_(last_of(plan.members[static_cast<std::size_t>(member)], plan)),
       member_(member),
       journal_(journal),
       wants_(std::move(wants)),

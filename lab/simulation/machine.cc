@@ -27,7 +27,7 @@ Time Machine::in_world(std::int64_t at) const {
 }
 
 void Machine::happen(World::Task task) {
-  if (frozen()) return waiting_.push_back(std::move(task));
+  if (frozen() || !waiting_.empty()) return waiting_.push_back(std::move(task));
   task();
   run();
 }
@@ -38,6 +38,8 @@ void Machine::freeze_until(Time end) {
     const auto alive = life.lock();
     if (!alive || (*alive)->frozen()) return;
     Machine& self = **alive;
+    // Whether timers or messages are noticed first is not said.
+    if (self.world_.random().happens(0.5)) self.run();
     for (auto& task : std::exchange(self.waiting_, {})) task();
     self.run();
   });

@@ -45,7 +45,7 @@ class Machine final : public loop::Clock {
   Time frozen_until_ = 0;
   std::deque<World::Task> waiting_;  // until it runs on
   Time wakes_at_ = -1;               // of the world; -1: not by itself
-  std::shared_ptr<Machine*> life_;   // what it points to is null once this is gone
+  std::shared_ptr<Machine*> life_;   // gone with this
   loop::Loop loop_;
 };
 

@@ -23,6 +23,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     });
   }
   void write(std::string_view bytes) {
+    if (bytes.contains("\r\nEVALSHA\r\n")) network_->count_calls(bytes);
     towards([this, sent = std::string(bytes)] {
       if (connection_ != 0) host().server.feed(connection_, sent);
     });
@@ -32,16 +33,18 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     events_ = nullptr;
     towards([this] { disconnect(); });
   }
-  /// By whatever lies between: both ends notice.
+  /// By whatever lies between: both ends notice. Of what is under way each way a part arrives before.
   void lose() {
-    disconnect();
-    back([this] { gone(ECONNRESET); });
+    lost_there_ = some_moment_until(there_);
+    lost_here_ = some_moment_until(here_);
+    world_.at(lost_there_, [self = shared_from_this()] { self->disconnect(); });
+    world_.at(lost_here_, [self = shared_from_this()] { self->at_process([self] { self->gone(ECONNRESET); }); });
   }
-  /// The process is no more.
+  /// The process is no more: its kernel still sends what it was given, and then the end.
   void vanish() {
     events_ = nullptr;
+    towards([this] { disconnect(); });
     network_ = nullptr;
-    world_.at(world_.now(), [self = shared_from_this()] { self->disconnect(); });
   }
   bool connected() const { return connected_ && events_; }
 
@@ -57,15 +60,28 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     connection_ = 0;
     back([this] { gone(0); });
   }
-  void gone(int error) { std::exchange(events_, nullptr)->on_gone(error); }
+  /// Told while it still counts as connected, as a socket is: the client asks whether it was.
+  void gone(int error) {
+    events_->on_gone(error);
+    events_ = nullptr;
+  }
+
+  /// From now to when the latest has arrived.
+  Time some_moment_until(Time latest) {
+    const Time now = world_.now();
+    if (latest < now) return now;
+    return network_->random_.happens(0.5) ? latest + 1 : network_->random_.between(now, latest);
+  }
+  bool is_past(Time lost) const { return lost != kNotYet && lost <= world_.now(); }
 
   /// Done at Redis, when what is sent now has come there, and it runs.
   template <typename Task>
   void towards(Task task) {
     if (!network_) return;
     there_ = std::max({there_, network_->arrival(), host().stalls_until});
-    world_.at(there_,
-              [self = shared_from_this(), task = std::move(task)]() mutable { self->at_host(std::move(task)); });
+    world_.at(there_, [self = shared_from_this(), task = std::move(task)]() mutable {
+      if (!self->is_past(self->lost_there_)) self->at_host(std::move(task));
+    });
   }
   template <typename Task>
   void at_host(Task task) {
@@ -73,16 +89,21 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     there_ = std::max(there_, host().stalls_until);
     world_.at(host().stalls_until, [self = shared_from_this(), task = std::move(task)]() mutable { task(); });
   }
-  /// Done at the process, if it still listens.
+  /// Done at the process, when what is sent now has come there.
   template <typename Task>
   void back(Task task) {
     if (!network_) return;
     here_ = std::max(here_, network_->arrival());
     world_.at(here_, [self = shared_from_this(), task = std::move(task)]() mutable {
-      if (!self->network_) return;
-      self->network_->machine_.happen([self, task = std::move(task)]() mutable {
-        if (self->events_) task();
-      });
+      if (!self->is_past(self->lost_here_)) self->at_process(std::move(task));
+    });
+  }
+  /// If it still listens.
+  template <typename Task>
+  void at_process(Task task) {
+    if (!network_) return;
+    network_->machine_.happen([self = shared_from_this(), task = std::move(task)]() mutable {
+      if (self->events_) task();
     });
   }
 
@@ -92,7 +113,8 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   redis::WireEvents* events_;  // nullptr: the process has closed it, or is gone
   RedisServer::Connection connection_ = 0;
   bool connected_ = false;
-  Time there_ = 0, here_ = 0;  // when the latest arrives
+  Time there_ = 0, here_ = 0;                        // when the latest arrives
+  Time lost_there_ = kNotYet, lost_here_ = kNotYet;  // nothing arrives from then on
 };
 
 namespace {
@@ -116,8 +138,13 @@ class Wire final : public redis::Wire {
 
 }  // namespace
 
-Network::Network(World& world, Machine& machine, Host& host, Delay delay)
-    : world_(world), machine_(machine), host_(host), delay_(delay), random_(world.random().draw()) {}
+Network::Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void()> on_call)
+    : world_(world),
+      machine_(machine),
+      host_(host),
+      delay_(delay),
+      on_call_(std::move(on_call)),
+      random_(world.random().draw()) {}
 
 Network::~Network() { vanish(); }
 
@@ -132,6 +159,11 @@ std::unique_ptr<redis::Wire> Network::wire(loop::Loop&, redis::WireEvents& event
   auto line = std::make_shared<Line>(*this, events);
   lines_.push_back(line);
   return std::make_unique<Wire>(std::move(line));
+}
+
+void Network::count_calls(std::string_view bytes) {
+  constexpr std::string_view kCall = "\r\nEVALSHA\r\n";
+  for (auto at = bytes.find(kCall); at != bytes.npos; at = bytes.find(kCall, at + 1)) on_call_();
 }
 
 void Network::lose(Which which) {

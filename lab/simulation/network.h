@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "redis/network.h"
+#include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/redis_server.h"
 #include "simulation/world.h"
@@ -28,7 +31,8 @@ class Network final : public redis::Network {
     double jitter = 0;    ///< each way differs by up to this part of its half
   };
 
-  Network(World& world, Machine& machine, Host& host, Delay delay);
+  /// `on_call` hears of each script that is called.
+  Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void()> on_call);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -46,6 +50,7 @@ class Network final : public redis::Network {
   std::unique_ptr<redis::Wire> wire(loop::Loop& loop, redis::WireEvents& events) override;
   std::uint64_t draw() override { return random_.draw(); }
 
+  void count_calls(std::string_view bytes);
   /// When what is sent now arrives at the other end.
   Time arrival();
 
@@ -53,6 +58,7 @@ class Network final : public redis::Network {
   Machine& machine_;
   Host& host_;
   const Delay delay_;
+  const std::function<void()> on_call_;
   Random random_;
   Time cut_off_until_ = 0;
   std::vector<std::weak_ptr<Line>> lines_;

@@ -33,7 +33,10 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       journal_(journal),
       outcomes_(outcomes),
       machine_(world, journal.wall_at_begin, kOffset * (member + 1), of(plan, member).drift_ppm),
-      network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter}),
+      network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter},
+               [this] {
+                 journal_.calls.push_back({world_.now(), member_});
+               }),
       config_(config_of(plan)),
       office_(
           machine_.loop(), resolver, config_, watch(),
@@ -46,6 +49,13 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
 
 Process::~Process() { network_.vanish(); }
 
+void Process::end() {
+  machine_.happen([this] {
+    wake_.stop();
+    booker_.reset();
+  });
+}
+
 std::unique_ptr<flow::Booker> Process::make_booker() {
   const bool some_shared = std::ranges::any_of(plan_.limits, &LimitConfig::shared);
   return some_shared ? office_.make_booker(kUpstream, plan_.limits, *this)
@@ -53,12 +63,7 @@ std::unique_ptr<flow::Booker> Process::make_booker() {
 }
 
 redis::OfficeWatch Process::watch() {
-  return {.on_up = [this](bool) { note_standing(); },
-          .on_degraded = [this](bool) { note_standing(); },
-          .on_round_trip =
-              [this](Duration) {
-                journal_.calls.push_back({world_.now(), member_});
-              }};
+  return {.on_up = [this](bool) { note_standing(); }, .on_degraded = [this](bool) { note_standing(); }};
 }
 
 void Process::note_standing() {
@@ -157,6 +162,9 @@ void Process::carry_out() {
       request.limited_by = start.limited_by;
       request.without_redis = office_.degraded();
       journal_.departures.push_back(start.id);
+      if (machine_.now() > start.departure.at + flow::kOnTime) {
+        booker_->left(group_of(start.id), start.departure, machine_.now());
+      }
       flying_.push_back(start.id);
       outcomes_.departed(start.id);
     }

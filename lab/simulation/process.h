@@ -42,6 +42,8 @@ class Process final : flow::BookerEvents {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  /// It ends as it should, with its last words; nothing else may happen to it afterwards.
+  void end();
   /// The request is in the journal.
   void arrive(std::uint64_t id);
   void leave(std::uint64_t id);

@@ -91,7 +91,8 @@ class Session {
     out_ << report_.table();
     if (options_.keep_going) out_ << report_.failures();
     if (jobs_.left() > 0) out_ << jobs_.left() << " runs did not fit into the time\n";
-    return report_.failed() ? Ended::failed : Ended::well;
+    const bool all_fixed = options_.fixed.empty() || jobs_.left() == 0;
+    return report_.failed() || !all_fixed ? Ended::failed : Ended::well;
   }
 
  private:
