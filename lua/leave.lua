@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A process that has nobody waiting any more leaves the line. Those that were told to come later than it may come
--- earlier, and are told so.
+-- earlier, and are told so. What it was granted is remembered while others wait: if its clients come and give up all
+-- the time, they are not taken for new each time.
 -- KEYS: head; the line of a group, if it is one of its lanes.
 -- ARGV: 1 me · 2 generation · 3 how channels begin: "<prefix>:to:" · 4 upstream · 5 group's hash, '' none ·
 --   6 whose line: u the upstream's, g the group's
@@ -14,13 +15,17 @@ local line, text = line_part(), head.line
 if of_group then text = read(KEYS[2]) end
 if not text then return 'ok' end
 local all = of_group and line.parse_group(text, KEYS[2], head.now) or line.parse(text, KEYS[1], head.now)
-local gone = line.drop(all, me)
+local gone = line.find(all, me)
 if not gone then return 'ok' end
+local told = gone.at
+gone.wants, gone.at = 0, head.now
+if gone.had == 0 then line.drop(all, me) end
+if not line.somebody_wants(all) then all = {} end
 if of_group then
   line.write_group(all, KEYS[2], head.now)
 else
   head.line = line.text_of(all)
   head_write(head)
 end
-tell_waiting(all, gone.at, channel, upstream, of_group and group or '')
+tell_waiting(all, told, channel, upstream, of_group and group or '')
 return 'ok'

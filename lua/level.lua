@@ -5,8 +5,8 @@
 local function level_part(line)
   local kFewest = 6   -- units that are worth a call, where so many pass within half a horizon
 
-  -- So many units one may be ahead of the others: its part of what the slowest of the limits passes within a horizon in
-  -- the long run, but no more than passes until it asks again.
+  -- How many units one comes for at a time: its part of what the slowest of the limits passes within a horizon in the
+  -- long run, but no more than passes until it asks again. By so many it may be ahead of the others, or by its weight.
   local function slack_of(a, among)
     local rate = 1
     for i = 1, #a.wide do
@@ -15,7 +15,8 @@ local function level_part(line)
     end
     local passed = rate * kHorizon
     local part = math.max(math.floor(passed / among), kFewest)
-    return math.max(a.w, math.min(math.floor(passed / 2) + 1, part))
+    local step = math.min(math.floor(passed / 2) + 1, part)
+    return math.max(a.w, step), step
   end
 
   -- Finds me in the line, and the others that have a claim. Whoever has none itself, or is new, counts as no further
@@ -34,7 +35,8 @@ local function level_part(line)
     end
     a.others, a.is_new = others, not mine
     a.mine = mine or { who = a.me, had = 0, wants = 0, at = 0 }
-    a.slack, mine = slack_of(a, #others + 1), a.mine
+    a.slack, a.step = slack_of(a, #others + 1)
+    mine = a.mine
     if #others == 0 then return end
     if not line.claims(mine, a.now) then mine.had = math.max(mine.had, least - a.slack) end
     local common = math.min(mine.had, least)
@@ -78,16 +80,17 @@ local function level_part(line)
     return math.floor(units / a.w), by
   end
 
-  -- Units that go before my next. The others come by how little they had, and by seniority, which a grant ends.
+  -- Units that go before my next. The others come by how little they had, and by seniority, which a grant ends; how
+  -- heavy their requests are is not known.
   local function units_first(a)
     local units, stays = 0, a.granted == 0 and not a.is_new
     for i = 1, #a.others do
       local one = a.others[i]
       local behind = a.mine.had - one.had
       if behind > 0 then
-        units = units + math.min(one.wants, math.ceil(behind / a.slack) * a.slack)
+        units = units + math.min(one.wants, math.ceil(behind / a.step) * a.step)
       elseif behind == 0 and not (stays and i > a.seniors) then
-        units = units + math.min(one.wants, a.slack)
+        units = units + math.min(one.wants, a.step)
       end
     end
     return units
@@ -121,12 +124,6 @@ local function level_part(line)
     a.again = again_at(a, kGroupSlack - 1000)
   end
 
-  local function somebody_wants(all)
-    for i = 1, #all do
-      if all[i].wants > 0 then return true end
-    end
-  end
-
   -- Whoever wants more than it was granted stands in the line, with all that it asked for: clients that are served come
   -- again. Where others want, it asks again in time; who is alone asks when the last of its departures is about to leave.
   local function settle(a)
@@ -145,7 +142,7 @@ local function level_part(line)
     if wants > 0 then wants = wants + a.granted * a.w end
     mine.wants, mine.at = wants, whole(at)
     if wants > 0 or mine.had > 0 then table.insert(a.line, a.granted == 0 and place or #a.line + 1, mine) end
-    if wants > 0 or #a.others > 0 or somebody_wants(a.line) then return end
+    if wants > 0 or #a.others > 0 or line.somebody_wants(a.line) then return end
     for i = #a.line, 1, -1 do a.line[i] = nil end
   end
 

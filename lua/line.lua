@@ -42,6 +42,12 @@ local function line_part()
   -- Whoever did not come when it was told to has no claim until it asks.
   local function claims(one, now) return one.wants > 0 and one.at + kClaims >= now end
 
+  local function somebody_wants(all)
+    for i = 1, #all do
+      if all[i].wants > 0 then return true end
+    end
+  end
+
   -- Units that those before one want; all of them, where it is not among them.
   local function units_before(all, who, now)
     local units = 0
@@ -68,5 +74,5 @@ local function line_part()
   end
 
   return { parse = parse, text_of = text_of, find = find, drop = drop, claims = claims, units_before = units_before,
-           processes = processes, parse_group = parse_group, write_group = write_group }
+           somebody_wants = somebody_wants, processes = processes, parse_group = parse_group, write_group = write_group }
 end

@@ -60,6 +60,22 @@ std::vector<Regime> plain() {
          plan.members[r.below(3)].demand.clients = 1'000;
          return plan;
        }},
+      {"impatient-one", "clients of one process give up after 0.9 s, those of the others wait: 1/s for all",
+       [](Random& r) {
+         Plan plan = busy_fleet(r, {pacer(1)}, few_or_many(r));
+         for (Member& member : plan.members) member.demand.clients = 20;
+         plan.members[0].settings.max_wait = 900 * kMillisecond;
+         plan.members[0].demand = {.rate = r.scaled(10, 200), .flight = kMillisecond};
+         plan.length = 60 * kSecond;
+         return plan;
+       }},
+      {"weights-apart", "one process has requests of weight 100, the others of 1",
+       [](Random& r) {
+         Plan plan = busy_fleet(r, {pacer(100)}, few_or_many(r));
+         plan.members[0].demand.weights = {100};
+         plan.length = 60 * kSecond;
+         return plan;
+       }},
       {"weights-pacer", "weights of 1, 5 and 20 under a pacer of 500/s",
        [](Random& r) { return weighted(r, pacer(500, 100), few_or_many(r)); }},
       {"weights-bucket", "weights of 1, 5 and 20 under a tokenBucket",

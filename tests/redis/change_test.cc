@@ -106,10 +106,10 @@ TEST_F(RedisChange, a_refusal_of_before_refuses_nobody) {
 // ---- asks under way -------------------------------------------------------------------------------------------------
 
 TEST_F(RedisChange, what_an_ask_under_way_is_granted_is_taken_and_named_by_the_new_numbers) {
-  const auto a = desk({pacer(100), long_window(1'000)});
+  const auto a = desk({pacer(5), long_window(1'000)});  // so slow that no machine comes later than it lets go
   a->arrive(3);
   ASSERT_TRUE(took_off(*a, 1));  // two more are asked for
-  a->change({named("new", pacer(10'000)), long_window(1'000), pacer(100)});
+  a->change({named("new", pacer(10'000)), long_window(1'000), pacer(5)});
   ASSERT_TRUE(took_off(*a, 3));
   EXPECT_EQ(a->took_off()[1].limited_by, 2);
 }
