@@ -51,7 +51,10 @@ Fault any_fault(Random& random, const Plan& plan) {
     case frozen:
     case paused: return fault;
     case redis_goes_back: fault.back = random.between(100 * kMillisecond, std::max(fault.at, kSecond)); break;
-    case clock_steps: fault.step = (random.happens(0.5) ? 1 : -1) * random.between(kMillisecond, 10 * kSecond); break;
+    case clock_steps:
+      fault.step = random.between(kMillisecond, 10 * kSecond);
+      if (random.happens(0.5)) fault.step = -fault.step;
+      break;
     case denied: fault.command = random.any(kCommands); break;
     case key_erased: fault.key = any_key(random, plan); break;
     default: break;

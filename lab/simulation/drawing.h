@@ -48,6 +48,7 @@ Fault fault_of_one(Fault::Kind kind, int member, Time at, Time lasts = 0);
 /// The same fault again and again, so far apart, until shortly before the run's end.
 void repeat(Plan& plan, Fault fault, Time apart);
 /// A moment in the middle of the run.
+/// Draws in the arguments of one call come in an order that each compiler chooses: they are to be made before it.
 Time any_moment(Random& random, const Plan& plan);
 
 // ---- what a run costs -----------------------------------------------------------------------------------------------

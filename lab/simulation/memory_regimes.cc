@@ -104,14 +104,15 @@ std::vector<Regime> losses() {
       {"old-snapshot", "Redis comes back as it was seconds ago, under a window of 600 in 5 s",
        [](Random& r) {
          Plan plan = busy_fleet(r, {window(600, 5s)}, 3, 40 * kSecond);
-         plan.faults = {
-             going_back(any_moment(r, plan), r.between(100, 2'000) * kMillisecond, r.between(1, 8) * kSecond)};
+         const Time back = r.between(1, 8) * kSecond, away = r.between(100, 2'000) * kMillisecond;
+         plan.faults = {going_back(any_moment(r, plan), away, back)};
          return plan;
        }},
       {"lost-tail", "a replica is promoted that lacks the last milliseconds",
        [](Random& r) {
          Plan plan = busy_fleet(r, {window(200, 1s)});
-         plan.faults = {going_back(any_moment(r, plan), 100 * kMillisecond, r.between(20, 500) * kMillisecond)};
+         const Time back = r.between(20, 500) * kMillisecond;
+         plan.faults = {going_back(any_moment(r, plan), 100 * kMillisecond, back)};
          return plan;
        }},
       {"forgotten-pause", "Redis forgets a pause that the upstream asked for", forgotten_pause},

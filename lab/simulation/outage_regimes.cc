@@ -98,8 +98,8 @@ Plan alone_at_night(Random& random) {
 Plan one_cut_off(Random& random, LimitConfig limit) {
   constexpr Time kWhiles[] = {20 * kMillisecond, kSecond, 20 * kSecond};
   Plan plan = busy_fleet(random, {limit}, 3, 40 * kSecond);
-  return with(std::move(plan),
-              {fault_of_one(cut_off, static_cast<int>(random.below(3)), 5 * kSecond, random.any(kWhiles))});
+  const Time lasts = random.any(kWhiles);
+  return with(std::move(plan), {fault_of_one(cut_off, static_cast<int>(random.below(3)), 5 * kSecond, lasts)});
 }
 
 std::vector<Regime> by_parts() {

@@ -34,8 +34,8 @@ Time some_flight(Random& random) { return static_cast<Time>(random.scaled(50e3, 
 /// One process does not run for longer than the others may wait; its lease is long.
 Plan one_frozen(Random& random) {
   Plan plan = flying(random, semaphore(10), 50 * kMillisecond);
-  plan.faults = {fault_of_one(frozen, static_cast<int>(random.below(3)), 25 * kSecond + random.between(0, kSecond),
-                              random.between(5, 20) * kSecond)};
+  const Time lasts = random.between(5, 20) * kSecond, at = 25 * kSecond + random.between(0, kSecond);
+  plan.faults = {fault_of_one(frozen, static_cast<int>(random.below(3)), at, lasts)};
   return plan;
 }
 
@@ -88,7 +88,8 @@ Plan distant(Random& random) {
 Plan cut_off_for_leases(Random& random) {
   constexpr Time kWhiles[] = {20 * kMillisecond, kSecond, 4 * kSecond, 20 * kSecond};
   Plan plan = flying(random, semaphore(10, 10s), some_flight(random));
-  plan.faults = {fault_of_one(cut_off, static_cast<int>(random.below(3)), 15 * kSecond, random.any(kWhiles))};
+  const Time lasts = random.any(kWhiles);
+  plan.faults = {fault_of_one(cut_off, static_cast<int>(random.below(3)), 15 * kSecond, lasts)};
   return plan;
 }
 
@@ -117,12 +118,13 @@ std::vector<Regime> disturbed() {
   return {
       {"permits-redis-gone", "semaphore of 10, Redis away for a while",
        [](Random& r) {
-         return flying_with(r, {fault_of_redis(redis_stops, 15 * kSecond, r.between(1, 20) * kSecond)}, some_flight(r));
+         const Time flight = some_flight(r);
+         return flying_with(r, {fault_of_redis(redis_stops, 15 * kSecond, r.between(1, 20) * kSecond)}, flight);
        }},
       {"permits-empty-restart", "semaphore of 10, Redis comes back empty",
        [](Random& r) {
-         return flying_with(r, {fault_of_redis(redis_loses_memory, 15 * kSecond, r.between(1, 4) * kSecond)},
-                            some_flight(r));
+         const Time flight = some_flight(r);
+         return flying_with(r, {fault_of_redis(redis_loses_memory, 15 * kSecond, r.between(1, 4) * kSecond)}, flight);
        }},
       {"permits-client-kill", "semaphore of 10, all connections are reset now and then", killed_connections},
       {"permits-snapshot", "semaphore of 10, Redis comes back as it was seconds ago",
@@ -138,7 +140,8 @@ std::vector<Regime> disturbed() {
       {"permits-frozen", "one process does not run: the others go on", one_frozen},
       {"permits-killed", "one process ends without a word",
        [](Random& r) {
-         return flying_with(r, {fault_of_one(killed, static_cast<int>(r.below(3)), 10 * kSecond)}, some_flight(r));
+         const Time flight = some_flight(r);
+         return flying_with(r, {fault_of_one(killed, static_cast<int>(r.below(3)), 10 * kSecond)}, flight);
        }},
       {"permits-cut-off", "one process is cut off, for up to two leases", cut_off_for_leases},
       {"permits-mailbox", "one process loses the connection for messages again and again", lost_mailboxes},

@@ -20,7 +20,8 @@ LimitConfig one_of_three(Random& random) {
 
 Plan one_of_them(Random& random, Fault::Kind kind, Time lasts) {
   Plan plan = busy_fleet(random, {one_of_three(random)});
-  plan.faults = {fault_of_one(kind, static_cast<int>(random.below(3)), any_moment(random, plan), lasts)};
+  const Time at = any_moment(random, plan);
+  plan.faults = {fault_of_one(kind, static_cast<int>(random.below(3)), at, lasts)};
   return plan;
 }
 

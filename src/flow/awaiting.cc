@@ -18,6 +18,7 @@ void Upstream::wake_told_lanes(Time now, std::size_t count) {
 // A permit of the lane's group, or of the upstream: then it is for whoever has waited longest.
 void Upstream::permit_came(Time now, Lane& lane) {
   permit_may_be_free(lane);
+  resume_at_ = std::min(resume_at_, now);  // who was refused a permit stands in no line for it
   if (lane.awaits() == Booking::Scope::group) rest(now, lane);
   if (!awaiting_.empty()) call_for_permit(now);
 }

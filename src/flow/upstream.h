@@ -317,7 +317,7 @@ class Upstream {
   RequestList resuming_;    // first come, first served
   RequestList outside_;     // likewise
   bool no_permit_ = false;  // of the upstream's, for any that resumes
-  Time resume_at_ = 0;      // nobody resumes before, since the booker cannot be asked
+  Time resume_at_ = 0;      // nobody resumes before, since the booker cannot be asked, or has no line to wait in
 };
 
 }  // namespace penstock::flow

@@ -287,10 +287,10 @@ void RedisBooker::give_back(Time now, std::string_view group, const flow::Depart
 /// The shadow is told at once. Redis is not if it goes within the millisecond: there it is as if it had left on time.
 void RedisBooker::left(std::string_view group, const flow::Departure& departure, Time at) {
   const bool redis_knows = !shadow_.granted_alone(departure.at);
-  shadow_.left(group, departure, at);
+  const std::int64_t booked = clock_.to_script_at_the_earliest(departure.at);
+  shadow_.left(group, departure, clock_.to_loop(booked), at);
   if (!looks_back_ || !redis_knows || alone()) return;
-  late_.add(looks_back_on_groups_ ? group : std::string_view(),
-            {clock_.to_script(departure.at), clock_.to_script(at), departure.weight});
+  late_.add(looks_back_on_groups_ ? group : std::string_view(), {booked, clock_.to_script(at), departure.weight});
 }
 
 bool RedisBooker::landed(Time now, std::string_view group) {

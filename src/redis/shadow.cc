@@ -26,8 +26,10 @@ void Shadow::give_back(flow::Time now, std::string_view group, const flow::Depar
   if (unknown_ && granted_alone(departure.at)) unknown_->give_back(now, group, departure);
 }
 
-void Shadow::left(std::string_view group, const flow::Departure& departure, flow::Time at) {
-  all_.left(group, departure, at);
+void Shadow::left(std::string_view group, const flow::Departure& departure, flow::Time booked, flow::Time at) {
+  flow::Departure earliest = departure;
+  earliest.at = booked;
+  all_.left(group, earliest, at);
   if (unknown_ && granted_alone(departure.at)) unknown_->left(group, departure, at);
 }
 

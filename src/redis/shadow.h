@@ -25,7 +25,8 @@ class Shadow {
   /// Granted by Redis.
   void book(flow::Time at, std::string_view group, int weight, flow::Era era) { all_.book(at, group, weight, era); }
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
-  void left(std::string_view group, const flow::Departure& departure, flow::Time at);
+  /// It counts as booked for `booked`, or later.
+  void left(std::string_view group, const flow::Departure& departure, flow::Time booked, flow::Time at);
   /// All departures, and the limits as they are in force: undivided, or the share of one process.
   flow::LocalBooker& all() { return all_; }
   const flow::LocalBooker& all() const { return all_; }

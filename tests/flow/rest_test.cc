@@ -231,6 +231,21 @@ TEST(Rest, where_a_shared_limit_refuses_permits_it_asks_again_soon) {
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon) << "such a limit has no line to wait in";
 }
 
+TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_lands) {
+  SlowBooker booker;
+  booker.its_patience = kSecond;
+  booker.frees_permits = true;
+  Yard yard({.max_concurrent = 3}, booker);
+  yard.arrive(7);
+  yard.answer({yard.now});
+  resume_one(yard);
+  yard.answer(Booking{.stop = Booking::Stop::refused});
+  const std::size_t asked = booker.asks.size();
+  yard.land(7);
+  ASSERT_EQ(booker.asks.size(), asked + 1);
+  EXPECT_EQ(booker.asks.back().weight, 0);
+}
+
 TEST(Rest, where_the_booker_cannot_be_asked_it_is_asked_again_soon) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
