@@ -1,36 +1,56 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Books departures for one lane: times within the horizon, or a place in the line for later ones. All limits commit, or
 -- none does.
--- KEYS: head, alive, hold; with a group its hold and its line; then one for each limit, in the configuration's
---   order.
 -- A weight of 0 is no departure: a tunnel that rested goes on, and takes of each semaphore one permit. Nothing else is
 -- looked at, and nobody comes into the line for it; nor for no departures (n = 0), with which a process looks.
--- ARGV: 1 me · 2 the generation that I know, '' none · 3 a fresh generation's name · 4 processes alive, as far as I
---   know · 5 touch 0|1 · 6 group's hash, '' none · 7 n · 8 their weight · 9 units beyond these that could leave now if
---   the limits of the line let them · from 10 on six for each limit: kind, scope u|g, mode d|r, and pacer qps maxBurst factor · window reservoir interval spread · slidingWindow max
---   interval 0 · tokenBucket capacity refillAmount refillFrequency · counter max period 0 · semaphore capacity lease
---   "returned:claimed:spare:others" (see semaphore.lua) · '-' instead of a kind leaves the limit out
--- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at
---   least n · 5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 hold · 8 ask
---   again at, 0 none · 9 not before, 0 none · 10 of each semaphore the permits granted in total, and how many of the
---   claimed ones are lost · 11 departures: at, limit, at, limit, …
+-- KEYS: head, alive, hold; with a group its hold and its line; then one for each limit, in the configuration's order.
+-- ARGV: 1 me · 2 the generation that I know, '' none
+--   3 the name of a fresh generation; behind a @ the server's id, if it is known; on a new connection, behind another @,
+--     the latest time that this process was told, and a mark: see parts_of in begin.lua
+--   4 processes alive, as far as I know · 5 touch 0|1, or 2|3 where what is left need not be told
+--   6 group's hash, '' none · 7 n · 8 their weight
+--   9 units beyond these that could leave now if the limits of the line let them
+--   10 the hash of my limits; with a touch "hash host text", see limits_text.h
+--   from 11 on six for each limit: kind, scope u|g, mode d|r, and its parameters: pacer qps maxBurst factor · window
+--     reservoir interval spread · slidingWindow max interval 0 · tokenBucket capacity refillAmount refillFrequency ·
+--     counter max period 0 · semaphore capacity lease and what I tell of myself (see semaphore.lua); '-' instead of a
+--     kind leaves the limit out
+-- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at least n
+--   5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 hold
+--   8 ask again at, 0 none · 9 not before, 0 none
+--   10 of each semaphore four numbers: the permits granted in total, how many of the claimed ones are lost, sharers and
+--      look as in permits.lua
+--   11 departures: at, limit, at, limit, …
+--   12 where somebody waits for the upstream's limits, for estimates: how many others do; how many units these have had
+--      less than I; and of each of these limits its number, and two more of how it stands by now: pacer the next free
+--      moment, what the burst's bucket holds then · window, counter since when, units · tokenBucket the last refill, what
+--      was missing then
+--   13 of each limit two numbers, by which a process goes on that loses Redis: until when, and how many units are left,
+--      as flow::Remaining has them; 0: that is not told
+--   14 with a touch, where another process has other limits: what it told of them
 local alive, grouped = tonumber(ARGV[4]), ARGV[6] ~= ''
-local head = head_read(ARGV[3], alive)
+local head = head_read(ARGV[3], alive, ARGV[2])
+local undecided, decided_at
+if not head.is_here then head, undecided, decided_at = meet_part().meet(head, ARGV[3], alive, ARGV[2]) end
 local now = head.now
 
 local stale = ARGV[2] ~= '' and ARGV[2] ~= head.gen
-if stale or head_closed(head) then
-  if head.is_new then head_write(head) end
-  local again = stale and 0 or head.birth + kClosedFor
-  return { head.gen, stale and 'stale' or 'closed', now, 0, '', 'u', -1, again, 0, {}, {} }
+if stale or undecided or head_closed(head) then
+  if head.is_new or head.is_moved then head_write(head) end
+  local again = stale and 0 or undecided and decided_at or head.birth + kClosedFor
+  return { head.gen, stale and 'stale' or 'closed', now, 0, '', 'u', -1, again, 0, {}, {}, {} }
 end
+
+local away
+if head.away > 0 or not (head.is_here or head.is_new) then away = come_back(head, ARGV[3], alive) end
 
 local a = { me = ARGV[1], n = tonumber(ARGV[7]), w = tonumber(ARGV[8]), more = tonumber(ARGV[9]), now = now, base = now,
             granted = 0, departures = {}, wide = {}, narrow = grouped and {} or nil, stop = '', letter = 'u', again = 0,
             not_before = 0 }
-local may_refuse, first_key = false, grouped and 6 or 4
+local may_refuse, first_key, left = false, grouped and 6 or 4, {}
 for i = 0, #KEYS - first_key do
-  local l = limit_read(i, KEYS[first_key + i], 10, now)
+  local l = limit_read(i, KEYS[first_key + i], 11, now)
+  left[2 * i + 1], left[2 * i + 2] = 0, 0
   if l.kind.take then
     a.semaphores = a.semaphores or {}
     l.kind.enter(l, head.birth)
@@ -51,10 +71,16 @@ if grouped and a.w > 0 then add_hold(narrow or wide, KEYS[4], 'g') end
 if a.w > 0 then add_hold(wide, KEYS[3], 'u') end
 
 local departs = a.w > 0 and a.n > 0
+if head.away > 0 and departs then
+  for _, scope in ipairs({ wide, narrow }) do
+    for i = 1, #scope do away.keep_back(scope[i], a.w) end
+  end
+  if away.shuts() then add_gate(wide, head.away, a.only_groups and 'g' or 'u', -1) end
+end
 local group_text = grouped and departs and read(KEYS[5])
 local line, level
 local function somebody_waits()
-  line = line_part()
+  line, a.hash = line_part(), string.match(ARGV[10], '^%x+')
   level, a.line_part = level_part(line), line
   if grouped then a.group_line = group_text and line.parse_group(group_text, KEYS[5], now) or {} end
   a.line = a.only_groups and a.group_line or line.parse(head.line, KEYS[1], now)
@@ -62,10 +88,17 @@ local function somebody_waits()
 end
 if departs and (group_text or head.line ~= '' and not a.only_groups) then somebody_waits() end
 
-local touches = ARGV[5] == '1'
-if touches then alive = touch(KEYS[2], a.me, now) end
+local touches, others_limits = ARGV[5] == '1' or ARGV[5] == '3', nil
+if touches then
+  alive = touch(KEYS[2], a.me, now, kDay)
+  local key, hash = string.gsub(KEYS[2], 'alive$', 'limits'), string.match(ARGV[10], '^%x+ ')
+  local told = touch(key, ARGV[10], now) > 1 and redis.call('ZRANGE', key, 0, -1) or {}
+  for i = 1, #told do
+    if string.sub(told[i], 1, #hash) ~= hash then others_limits = told[i] end
+  end
+end
 local seen = level and line.processes(a.line, a.me) or 0
-alive = math.max(1, alive, seen)
+alive = math.max(1, alive, seen, away and away.count() or 0)
 
 local most, most_by = a.n, nil
 if level then most, most_by = level.most_of(a) end
@@ -83,19 +116,33 @@ while a.stop == '' and a.granted < a.n do
 end
 if departs and a.stop == 'turn' and not level then somebody_waits() end
 if level then level.settle(a) end
+local standing = level and not a.only_groups and level.standing(a) or {}
+if head.away > 0 and departs and a.stop ~= '' then away.note_held(a) end
 
+for _, scope in ipairs(ARGV[5] < '2' and { wide, narrow } or {}) do
+  for i = 1, #scope do
+    local l = scope[i]
+    if l.kind.left and (not l.kind.is_list or touches or l == a.by) then
+      local units, till = l.kind.left(l, now)
+      if units then left[2 * l.index + 1], left[2 * l.index + 2] = math.ceil(till), math.floor(units) end
+    end
+  end
+end
 write_changed(wide, now)
 if narrow then write_changed(narrow, now) end
 local permits = {}
 for i = 1, a.semaphores and #a.semaphores or 0 do
   local l = a.semaphores[i]
-  permits[2 * i - 1] = l.kind.take(l, a.granted, a.stop == 'permit' and l == a.by and a.n - a.granted or 0)
-  permits[2 * i] = l.lost
+  local granted, sharers, look =
+    l.kind.take(l, a.granted, a.stop == 'permit' and l == a.by and a.n - a.granted or 0)
+  permits[4 * i - 3], permits[4 * i - 2], permits[4 * i - 1], permits[4 * i] = granted, l.lost, sharers, look
 end
 if level then
   if not a.only_groups then head.line = line.text_of(a.line) end
   if grouped and (group_text or a.group_line[1]) then line.write_group(a.group_line, KEYS[5], now) end
 end
 head_write(head)
+for i = 1, a.semaphores and #a.semaphores or 0 do a.semaphores[i].kind.tell_all(a.semaphores[i]) end
+if away then away.tell_all() end
 return { head.gen, 'ok', now, touches and alive or -seen, a.stop, a.letter, a.by and a.by.index or -1, a.again,
-         a.not_before, permits, a.departures }
+         a.not_before, permits, a.departures, standing, left, others_limits }

@@ -36,12 +36,18 @@ local function counter()
   local function write(l, now)
     if not l.reset then return end
     local text = string.format('1c %.4f %d %.4f %d %s %d', l.reset, l.count, l.last, l.number, l.leader, l.lease_end)
-    store(l.key, text, math.max(l.reset, l.last, now) + 2 * l.period - now)
+    store_state(l, text, math.max(l.reset, l.last, now) + 2 * l.period - now)
   end
+
+  local function stands(l) return l.reset, l.count end
 
   local function passes(l) return l.max / l.period end
 
   local function room(l) return l.max - l.count end
+
+  local function left(l)
+    if l.reset then return l.max - l.count, math.max(l.reset + l.period, l.last) end
+  end
 
   local function undo(l, at, w)
     if l.reset and at > l.reset then l.count = math.max(0, l.count - w) end
@@ -53,5 +59,5 @@ local function counter()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, undo = undo, merge = merge }
+           room = room, stands = stands, left = left, undo = undo, merge = merge }
 end

@@ -76,7 +76,8 @@ local function refused(a)
     end
   end
   if not limit or t <= delayed then return false end
-  stop_at(a, 'refused', limit.letter, limit, t < kNever and t or limit.kind.ahead(limit, a.now, a.w - 1))
+  if t == kNever then t = limit.kind.ahead(limit, a.now, a.w - 1) end
+  stop_at(a, 'refused', limit.letter, limit, math.min(t, limit.kept_until or t))
   a.again = a.not_before
   return true
 end

@@ -7,7 +7,7 @@
 --   6 whose line: u the upstream's, g the group's
 -- Answer: ok|stale.
 local me, channel, upstream, group = ARGV[1], ARGV[3], ARGV[4], ARGV[5]
-local head = head_read('', 0)
+local head = head_read()
 if head.gen ~= ARGV[2] then return 'stale' end
 
 local of_group = ARGV[6] == 'g'

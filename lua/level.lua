@@ -2,6 +2,9 @@
 -- Equal shares of what the limits of a scope pass within the horizon. It is poured over all that want, whoever had the
 -- least first, at most up to what each wants: the level to which they are filled so is how much each may have had.
 -- Made only where somebody waits.
+-- While a new configuration is being read, by one process after the other, their limits differ. Each goes by its own; of
+-- one with others it counts only what that was told to expect within the horizon, and a step of it. Otherwise whoever has
+-- the loosest would wait for whoever has the strictest, as long as that one wants more than its limits ever let it have.
 local function level_part(line)
   local kFewest = 6   -- units that are worth a call, where so many pass within half a horizon
 
@@ -16,7 +19,24 @@ local function level_part(line)
     local passed = rate * kHorizon
     local part = math.max(math.floor(passed / among), kFewest)
     local step = math.min(math.floor(passed / 2) + 1, part)
-    return math.max(a.w, step), step
+    return math.max(a.w, step), step, math.floor(passed)
+  end
+
+  -- What is counted of what others want: `most` in all, `first` of what goes before my next.
+  local function count(a, one)
+    one.most, one.first = one.wants, one.wants
+    if one.hash == a.hash then return end
+    one.most = math.min(one.wants, a.step)
+    one.first = math.min(one.most, a.passed)
+  end
+
+  -- A limit that was looser for whoever left last would hold me back for good.
+  local function ease(a, told)
+    if told > a.now + kHorizon then return end
+    for i = 1, #a.wide do
+      local l = a.wide[i]
+      if l.kind.ease then l.kind.ease(l, told) end
+    end
   end
 
   -- Finds me in the line, and the others that have a claim. Whoever has none itself, or is new, counts as no further
@@ -26,17 +46,20 @@ local function level_part(line)
     a.soonest = kNever
     for i = 1, #all do
       local one = all[i]
+      a.differ = a.differ or one.hash ~= a.hash
       if one.who == a.me then
         mine, a.seniors = one, #others
-      elseif line.claims(one, a.now) then
+      elseif line.claims(one, a.now) and (one.hash == a.hash or one.at <= a.now + kHorizon) then
         others[#others + 1] = one
         least, a.soonest = math.min(least, one.had), math.min(a.soonest, one.at)
       end
     end
     a.others, a.is_new = others, not mine
+    if mine and a.differ then ease(a, mine.at) end
     a.mine = mine or { who = a.me, had = 0, wants = 0, at = 0 }
-    a.slack, a.step = slack_of(a, #others + 1)
-    mine = a.mine
+    a.mine.hash, mine = a.hash, a.mine
+    a.slack, a.step, a.passed = slack_of(a, #others + 1)
+    for i = 1, #others do count(a, others[i]) end
     if #others == 0 then return end
     if not line.claims(mine, a.now) then mine.had = math.max(mine.had, least - a.slack) end
     local common = math.min(mine.had, least)
@@ -53,7 +76,7 @@ local function level_part(line)
     local units = level - mine.had
     for i = 1, #others do
       local one = others[i]
-      if one.had < level then units = units + math.min(one.wants, level - one.had) end
+      if one.had < level then units = units + math.min(one.most, level - one.had) end
     end
     return units
   end
@@ -88,9 +111,9 @@ local function level_part(line)
       local one = a.others[i]
       local behind = a.mine.had - one.had
       if behind > 0 then
-        units = units + math.min(one.wants, math.ceil(behind / a.step) * a.step)
+        units = units + math.min(one.first, math.ceil(behind / a.step) * a.step)
       elseif behind == 0 and not (stays and i > a.seniors) then
-        units = units + math.min(one.wants, a.step)
+        units = units + math.min(one.first, a.step)
       end
     end
     return units
@@ -117,7 +140,7 @@ local function level_part(line)
   local function settle_in_group(a)
     local mine = line.find(a.group_line, a.me)
     if not mine then
-      mine = { who = a.me, had = 0 }
+      mine = { who = a.me, had = 0, hash = a.hash }
       a.group_line[#a.group_line + 1] = mine
     end
     mine.wants, mine.at = a.w, a.not_before
@@ -128,6 +151,8 @@ local function level_part(line)
   -- again. Where others want, it asks again in time; who is alone asks when the last of its departures is about to leave.
   local function settle(a)
     local mine, wants, at = a.mine, a.more, math.max(a.now + kHorizon / 2, a.base)
+    local front = a.differ and earliest(a.wide, at, a.w) or at
+    if front < kNever then at = front end
     mine.had = mine.had + a.granted * a.w
     if #a.others == 0 then mine.had = math.min(mine.had, a.slack) end
     if a.narrow and a.granted > 0 then line.drop(a.group_line, a.me) end
@@ -146,5 +171,24 @@ local function level_part(line)
     for i = #a.line, 1, -1 do a.line[i] = nil end
   end
 
-  return { enter = enter, most_of = most_of, settle = settle }
+  -- For estimates: how many others want, what these have had less than I, and how each limit stands by now. Who is
+  -- late, because it is far away, has no claim and will come all the same.
+  local function standing(a)
+    local others, less = 0, 0
+    for i = 1, #a.line do
+      local one = a.line[i]
+      if one ~= a.mine and one.wants > 0 then
+        others, less = others + 1, less + math.min(a.mine.had - one.had, one.most or one.wants)
+      end
+    end
+    local told = { others, less }
+    for i = 1, #a.wide do
+      local l, since, units = a.wide[i], nil, nil
+      if l.kind.stands then since, units = l.kind.stands(l) end
+      if since then told[#told + 1], told[#told + 2], told[#told + 3] = l.index, since, units end
+    end
+    return told
+  end
+
+  return { enter = enter, most_of = most_of, settle = settle, standing = standing }
 end

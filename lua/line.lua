@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The line: the processes that want more departures of a scope than its limits allow at once, senior first, each as
--- "who/had/wants/at". `had` are the units that it was granted since it began to want, less the least of those that
+-- "who/had/wants/at/hash". `had` are the units that it was granted since it began to want, less the least of those that
 -- want; `wants` are the units that could leave now if these limits let them; `at` is when it was told to expect the
--- next. Nothing is booked by it. That of the upstream stands in its head, that of a group has a key while there is
--- any: "1l" and the line. Made only where somebody waits.
+-- next; `hash` is that of its limits. Nothing is booked by it. That of the upstream stands in its head, that of a group
+-- has a key while there is any: "2l" and the line. Made only where somebody waits.
 local function line_part()
   local kClaims, kRemembered = 5000, 1000000   -- after `at`
 
   local function parse(text, key, now)
     local all = {}
     for word in string.gmatch(text, '%S+') do
-      local who, had, wants, at = string.match(word, '^([^/]+)/(%d+)/(%d+)/(%d+)$')
+      local who, had, wants, at, hash = string.match(word, '^([^/]+)/(%d+)/(%d+)/(%d+)/(%x+)$')
       if not who then corrupt(key) end
-      local one = { who = who, had = number(had, key), wants = number(wants, key), at = number(at, key) }
+      local one = { who = who, had = number(had, key), wants = number(wants, key), at = number(at, key), hash = hash }
       if one.at + kRemembered >= now then all[#all + 1] = one end
     end
     return all
@@ -22,7 +22,7 @@ local function line_part()
     local words = {}
     for i = 1, #all do
       local one = all[i]
-      words[i] = string.format(' %s/%d/%d/%d', one.who, one.had, one.wants, one.at)
+      words[i] = string.format(' %s/%d/%d/%d/%s', one.who, one.had, one.wants, one.at, one.hash)
     end
     return table.concat(words)
   end
@@ -62,7 +62,7 @@ local function line_part()
   local function processes(all, who) return #all + (find(all, who) and 0 or 1) end
 
   local function parse_group(text, key, now)
-    local rest = string.match(text, '^1l(.*)$')
+    local rest = string.match(text, '^2l(.*)$')
     if not rest then corrupt(key) end
     return parse(rest, key, now)
   end
@@ -70,7 +70,7 @@ local function line_part()
   local function write_group(all, key, now)
     local last = now
     for i = 1, #all do last = math.max(last, all[i].at) end
-    if #all == 0 then redis.call('DEL', key) else store(key, '1l' .. text_of(all), last + kRemembered - now) end
+    if #all == 0 then redis.call('DEL', key) else store(key, '2l' .. text_of(all), last + kRemembered - now) end
   end
 
   return { parse = parse, text_of = text_of, find = find, drop = drop, claims = claims, units_before = units_before,

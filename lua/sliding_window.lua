@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- slidingWindow { max, interval }: at most `max` units in any half-open interval. State: a LIST of the last departures'
--- times, whole and ascending, one for each unit; only what is looked at is read. The interval is kept 2 ms longer,
--- because processes are late by different amounts.
+-- slidingWindow { max, interval }: at most `max` units in any half-open interval. State: a LIST of "2s number", see
+-- store.lua, and of the last departures' times, whole and ascending, one for each unit; only what is looked at is read.
+-- The interval is kept 2 ms longer, because processes are late by different amounts.
 local function sliding_window()
   local kLonger, kChunk = 2 * kEdge, 64
 
-  local function element(l, place) return number(redis.call('LINDEX', l.key, place), l.key) end
+  local function element(l, place) return number(redis.call('LINDEX', l.key, place + 1), l.key) end
 
   -- `text` is what a process hands in: "1s t t …".
   local function read_state(l, text, now, most, interval)
@@ -14,9 +14,13 @@ local function sliding_window()
       if not string.match(text, '^1s[%d %-]*$') then corrupt(l.key) end
       for time in string.gmatch(text, ' (%S+)') do l.new[#l.new + 1] = number(time, l.key) end
     end
-    l.stored = text and 0 or redis.pcall('LLEN', l.key)
-    if type(l.stored) == 'table' then corrupt(l.key) end
-    l.newest = l.new[#l.new] or l.stored > 0 and element(l, -1) or -kNever
+    l.stored = 0
+    local first = not text and redis.pcall('LINDEX', l.key, 0)
+    if first then
+      l.since = type(first) == 'string' and string.match(first, '^2s (%d+)$') or corrupt(l.key, first)
+      l.is_there, l.stored = true, redis.call('LLEN', l.key) - 1
+    end
+    l.newest = l.new[#l.new] or l.stored > 0 and element(l, l.stored - 1) or -kNever
   end
 
   -- The time at a place from 0 on, of what is stored and what is new.
@@ -24,7 +28,7 @@ local function sliding_window()
     if place >= l.stored then return l.new[place - l.stored + 1] end
     local time = l.fetched[place]
     if time then return time end
-    local times = redis.call('LRANGE', l.key, place, place + kChunk - 1)
+    local times = redis.call('LRANGE', l.key, place + 1, place + kChunk)
     for i = 1, #times do l.fetched[place + i - 1] = number(times[i], l.key) end
     return l.fetched[place]
   end
@@ -52,22 +56,25 @@ local function sliding_window()
   local function past(l, now)
     local over = l.stored + #l.new - l.max
     for _, count in ipairs(over > 0 and { over, math.floor(over / 2) } or {}) do
-      local time = l.fetched[count - 1] or count > 0 and redis.call('LINDEX', l.key, count - 1)
+      local time = l.fetched[count - 1] or count > 0 and redis.call('LINDEX', l.key, count)
       if time and (tonumber(time) or 0) + l.interval <= now then return count end
     end
     return 0
   end
 
   local function write(l, now)
-    local new, dropped = l.new, l.anew and 0 or past(l, now)
-    if l.anew and l.stored == 0 then redis.call('DEL', l.key) end
-    if l.anew and l.stored > 0 then redis.call('LTRIM', l.key, 0, l.stored - 1) end
+    local new, dropped, first = l.new, l.anew and 0 or past(l, now), '2s ' .. (l.since or generation_number)
+    if l.anew and l.is_there then redis.call('LTRIM', l.key, 0, l.stored) end
+    if #new > 0 and not l.is_there then redis.call('RPUSH', l.key, first) end
     for i = 1, #new do new[i] = string.format('%d', new[i]) end
     for first = 1, #new, 1000 do
       redis.call('RPUSH', l.key, unpack(new, first, math.min(first + 999, #new)))
     end
-    if dropped > 0 then redis.call('LTRIM', l.key, dropped, -1) end
-    if #new > 0 then redis.call('PEXPIRE', l.key, milliseconds(l.newest + l.interval - now)) end
+    if dropped > 0 then
+      redis.call('LTRIM', l.key, dropped, -1)
+      redis.call('LSET', l.key, 0, first)
+    end
+    if #new > 0 then redis.call('PEXPIRE', l.key, lives_for(l.newest + l.interval - now)) end
   end
 
   local function passes(l) return l.max / l.interval end
@@ -83,20 +90,24 @@ local function sliding_window()
     return l.max - (total - low)
   end
 
+  local function left(l, now)
+    return front(l, 1) > now and 0 or room(l, now, now), math.max(l.newest, now) + l.interval
+  end
+
   -- Of the newest only.
   local function undo(l, departure, w)
-    while w > 0 and l.stored > 0 and element(l, -1) == departure do
+    while w > 0 and l.stored > 0 and element(l, l.stored - 1) == departure do
       redis.call('RPOP', l.key)
       w, l.stored = w - 1, l.stored - 1
     end
   end
 
-  -- The first that are no earlier than `from` give way, a little before it already: clocks are mapped anew now and then,
+  -- The first that are no earlier than `from` give way, a little before it already: what was handed in may differ by that,
   -- and what was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
   local function moved(l, moves)
     local kept, new, i = l.stored, l.new, 1
     while kept > 0 and element(l, kept - 1) >= moves[1].from - kEdge do kept = math.max(0, kept - kChunk) end
-    local times = redis.call('LRANGE', l.key, kept, -1)
+    local times = redis.call('LRANGE', l.key, kept + 1, -1)
     local count = #times
     for n = 1, count do new[n] = number(times[n], l.key) end
     for _, move in ipairs(moves) do
@@ -114,7 +125,7 @@ local function sliding_window()
   end
 
   local function merge(l, other)
-    local times = redis.call('LRANGE', l.key, 0, -1)
+    local times = redis.call('LRANGE', l.key, 1, -1)
     for i = 1, #times do times[i] = number(times[i], l.key) end
     for i = 1, #other.new do times[#times + 1] = other.new[i] end
     table.sort(times)
@@ -122,5 +133,5 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, undo = undo, moved = moved, merge = merge, is_list = true }
+           room = room, left = left, undo = undo, moved = moved, merge = merge, is_list = true }
 end

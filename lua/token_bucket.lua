@@ -38,7 +38,19 @@ local function token_bucket()
   local function write(l, now)
     if not l.refilled then return end
     local full_at = l.refilled + math.ceil(l.used / l.amount) * l.period
-    store(l.key, string.format('1b %.4f %d', l.refilled, l.used), full_at - now)
+    store_state(l, string.format('1b %.4f %d', l.refilled, l.used), full_at - now)
+  end
+
+  local function stands(l) return l.refilled, l.used end
+
+  -- From a moment on the bucket is refilled at a part of its rate. The refills before that moment count in full.
+  local function slow_down(l, part, since)
+    if l.refilled then refill(l, since) end
+    l.capacity, l.period = math.max(1, math.floor(l.capacity * part)), l.period / part
+  end
+
+  local function left(l)
+    if l.refilled then return l.capacity - l.used, l.refilled end
   end
 
   local function passes(l) return l.amount / l.period end
@@ -62,11 +74,11 @@ local function token_bucket()
     local time = math.max(l.refilled, other.refilled)
     refill(l, time)
     refill(other, time)
-    l.used = l.used + other.used
+    l.used = math.min(l.used + other.used, math.max(l.used, other.used, l.capacity))
     if not lost or alone then return end
     l.refilled, l.used = math.max(time, math.min(lost + kHorizon, time + l.period)), math.max(l.used, l.capacity)
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, undo = undo, merge = merge }
+           room = room, stands = stands, left = left, slow_down = slow_down, undo = undo, merge = merge }
 end

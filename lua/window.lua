@@ -7,7 +7,7 @@ local function window()
 
   -- A changed interval starts from where the old window ends, but not from beyond the horizon.
   local function read_state(l, text, now, reservoir, interval, spread)
-    l.reservoir, l.interval, l.spread = reservoir, interval, spread == 1
+    l.max, l.interval, l.spread = reservoir, interval, spread == 1
     l.phase = math.fmod(1735689600000000, interval)
     l.guard = math.min(kEdge, math.floor(interval / 10))
     l.start, l.count = start_of(l, now), 0
@@ -21,8 +21,8 @@ local function window()
   end
 
   local function front(l, w)
-    if l.count + w > l.reservoir then return l.start + l.interval end
-    return l.spread and l.start + l.count * l.interval / l.reservoir or l.start
+    if l.count + w > l.max then return l.start + l.interval end
+    return l.spread and l.start + l.count * l.interval / l.max or l.start
   end
 
   -- The first moment from t on that is not too near an edge.
@@ -39,26 +39,30 @@ local function window()
   end
 
   local function ahead(l, now, units)
-    local gone = math.min(l.count, l.reservoir) + units
-    local start = l.start + math.floor(gone / l.reservoir) * l.interval
-    return math.max(now, start + (l.spread and gone % l.reservoir * l.interval / l.reservoir or 0))
+    local gone = math.min(l.count, l.max) + units
+    local start = l.start + math.floor(gone / l.max) * l.interval
+    return math.max(now, start + (l.spread and gone % l.max * l.interval / l.max or 0))
   end
 
   local function write(l, now)
-    store(l.key, string.format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
+    store_state(l, string.format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
   end
 
-  local function passes(l) return l.reservoir / l.interval end
+  local function stands(l) return l.start, l.count end
+
+  local function passes(l) return l.max / l.interval end
 
   -- What is left of the window that is booked last, and the windows that begin after it.
   local function room(l, now, till)
     if l.spread then
       local from = math.max(front(l, 1), now)
-      return from > till and 0 or (till - from) * l.reservoir / l.interval + 1
+      return from > till and 0 or (till - from) * l.max / l.interval + 1
     end
     local later = (start_of(l, till) - l.start) / l.interval
-    return later < 0 and 0 or l.reservoir - l.count + later * l.reservoir
+    return later < 0 and 0 or l.max - l.count + later * l.max
   end
+
+  local function left(l) return l.max - l.count, l.start + l.interval end
 
   local function undo(l, at, w)
     if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end
@@ -78,5 +82,5 @@ local function window()
   end
 
   return { read = read_state, front = front, off_edge = off_edge, commit = commit, ahead = ahead, write = write,
-           passes = passes, room = room, undo = undo, moved = moved, merge = merge }
+           passes = passes, room = room, stands = stands, left = left, undo = undo, moved = moved, merge = merge }
 end

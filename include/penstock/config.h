@@ -252,6 +252,7 @@ struct RedisConfig {
   std::string prefix = "penstock";  ///< how every key begins
   Duration timeout = 50ms;          ///< no request waits for Redis longer
   WhenDown when_down = WhenDown::share;
+  int processes = 0;   ///< as many as may share the limits: while Redis is away each has that part; 0: as were seen
   std::string secret;  ///< under which names of groups are hashed, the same in all processes; empty: none
   bool operator==(const RedisConfig&) const = default;
 };

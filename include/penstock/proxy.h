@@ -48,6 +48,10 @@ class Proxy {
   /// in between: a drain then serves what clients ask that were accepted before. Call before start(), once.
   void listen_on(int proxy, int admin = -1);
 
+  /// A folder that is the program's own, for what is to be known at the next start: how many processes share limits
+  /// through Redis. Without one nothing is kept. Call before start().
+  void keep_state_in(std::string folder);
+
   /// Validates the settings, binds, starts the thread. Once only.
   std::expected<void, Error> start();
 

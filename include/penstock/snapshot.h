@@ -53,6 +53,8 @@ struct UpstreamSnapshot {
 struct RedisSnapshot {
   bool up = false;
   bool degraded = false;                                      ///< the limits, or some of them, go on as `whenDown` says
+  std::vector<std::string> refused;                           ///< what its user lacks, in the words of an ACL
+  std::vector<std::string> limits_differ;                     ///< upstreams in whose limits processes differ
   std::uint64_t calls = 0;                                    ///< round trips asked for, since the start
   std::vector<std::pair<std::string, std::uint64_t>> errors;  ///< since the start, by kind
 };

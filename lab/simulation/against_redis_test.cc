@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "redis/scripts.h"
+#include "redis/self_test.h"
 #include "simulation/redis_pair.h"
 
 namespace penstock::simulation {
@@ -288,6 +290,22 @@ TEST_F(AsRedis, what_is_not_permitted_is_refused) {
   const auto other = pair_.connect();
   pair_.run({"SUBSCRIBE", "a"}, other);
   allow();
+}
+
+TEST_F(AsRedis, the_self_test_of_processes_finds_the_same) {
+  const Command test{"EVAL", std::string(redis::kSelfTestScript), "2", "p:{probe}:", "p:probe", "p:to:probe"};
+  EXPECT_EQ(pair_.run(test), "*0\r\n");
+  std::vector<std::string> commands(redis::kScriptCommands.begin(), redis::kScriptCommands.end());
+  for (const std::string& command : commands) {
+    SCOPED_TRACE(command);
+    pair_.real().run({"ACL", "SETUSER", "default", "-" + command});
+    pair_.model().deny(command.substr(0, command.find('|')));
+    const std::string found = command == "set" ? "*4\r\n" : "*2\r\n";  // under two keys
+    EXPECT_TRUE(pair_.run(test).starts_with(found)) << "itself, and nothing else";
+    pair_.real().run({"ACL", "SETUSER", "default", "+@all"});
+    pair_.model().allow_all();
+  }
+  EXPECT_EQ(pair_.run(test), "*0\r\n");
 }
 
 TEST_F(AsRedis, messages_reach_whoever_subscribed) {

@@ -20,8 +20,8 @@ using Kinds = std::vector<LimitKind>;
 constexpr Time kToReturn = 2 * kSecond;
 
 const Faults kAllLose{redis_stops,    redis_loses_memory, redis_goes_back, redis_flushed, redis_stalls,
-                      clients_killed, out_of_memory,      read_only,       denied};
-const Faults kOneLoses{connection_lost, cut_off};
+                      clients_killed, out_of_memory,      read_only,       denied,        id_changes};
+const Faults kOneLoses{connection_lost, commands_lost, reply_torn, cut_off, script_fails};
 const Kinds kRates{LimitKind::pacer, LimitKind::window, LimitKind::sliding_window, LimitKind::token_bucket,
                    LimitKind::counter};
 const Kinds kSteps{LimitKind::window, LimitKind::sliding_window, LimitKind::token_bucket, LimitKind::counter};
@@ -43,10 +43,13 @@ std::vector<AllowanceRow> make_table() {
        "a process alone takes its part while the others share the whole"},
       {share, {cut_off}, {LimitKind::semaphore}, Beyond::lease, {.part = 1},
        "a process cut off for longer than a lease keeps its part of the permits, which Redis has given to others"},
-      {share, kAllLose, {LimitKind::pacer}, Beyond::timeout, {.each = 1},
+      {share, kAllLose, {LimitKind::pacer}, Beyond::timeout, {.each = 1, .unheard = true},
        "processes that go on by themselves know nothing of each other's last departure"},
-      {share, kAllLose, {LimitKind::token_bucket}, Beyond::timeout, {.refills = 2, .units = 5},
+      {share, kAllLose, {LimitKind::token_bucket}, Beyond::timeout, {.refills = 2, .units = 5, .unheard = true},
        "a process by itself refills in a rhythm of its own: one refill may count twice each way"},
+      {share, kAllLose, {LimitKind::window, LimitKind::sliding_window, LimitKind::counter}, Beyond::timeout,
+       {.unheard = true},
+       "a process by itself takes its part of what was left when it heard last; others may have taken of that since"},
       {all, {frozen}, {LimitKind::pacer}, Beyond::none, {.whole = 1, .horizon = true},
        "what a frozen process had booked leaves when it goes on, the burst among it"},
       {all, {frozen}, kSteps, Beyond::none, {.whole = 1},
@@ -57,7 +60,7 @@ std::vector<AllowanceRow> make_table() {
        "a step of Redis' clock cuts one interval short"},
       {all, {clock_steps}, {LimitKind::semaphore}, Beyond::third_of_lease, {.whole = 1},
        "a step forward by more than a third of a lease ends leases early"},
-      {all, {key_erased}, kAnyKind, Beyond::none, {.whole = 1},
+      {all, {key_erased, key_foreign}, kAnyKind, Beyond::none, {.whole = 1},
        "a key lost is a limit forgotten"},
   };
   // clang-format on
@@ -94,18 +97,37 @@ std::size_t alive_at(const Plan& plan, const std::vector<Fault>& faults, Time at
   return std::max<std::size_t>(alive, 1);
 }
 
+/// What all processes together take of a limit while Redis is away, in parts of it, beyond the whole: those that use
+/// the upstream know of each other, and not of one that comes to it within the second before or meanwhile. Of those
+/// that do not use it each knows of all that were there. A process that starts meanwhile knows what is configured.
+double parts_beyond_one(const Plan& plan, const std::vector<Fault>& faults, const Fault& fault, Time until) {
+  constexpr Time kHeardOf = 1'200 * kMillisecond;
+  const auto part = [&](std::size_t seen) { return 1.0 / std::max<double>(static_cast<double>(seen), plan.processes); };
+  const std::size_t alive = alive_at(plan, faults, fault.at);
+  std::size_t users = 0;
+  double others = 0;
+  for (const Member& member : plan.members) {
+    const Time begins = std::max(member.joins, member.demand.from);
+    if (member.joins > until || (member.ends > 0 && member.ends <= fault.at)) continue;
+    if (begins <= fault.at - kHeardOf) {
+      ++users;
+    } else {
+      others += member.joins >= fault.at && member.joins > 0 ? part(1) : part(alive);
+    }
+  }
+  return std::max(0.0, others + (users > 0 ? static_cast<double>(users) * part(users) : 0) - 1);
+}
+
 /// Whole limits on top: of processes that died along with Redis' memory, for nobody hands in what they did; and of
-/// those that start while Redis is away, for they know of no others.
+/// those that do not know of each other while Redis is away.
 double wholes_besides(const Plan& plan, const std::vector<Fault>& faults, const Fault& fault, Time until, Time step) {
   double wholes = 0;
   for (const Fault& other : faults) {
     const bool along = other.at >= fault.at - step && other.at <= until;
     if (other.kind == Fault::Kind::killed && along && loses_memory(fault.kind)) wholes += 1;
   }
-  for (const Member& member : plan.members) {
-    const bool meanwhile = member.joins > 0 && member.joins >= fault.at && member.joins <= until;
-    if (meanwhile && is_outage(plan, fault) && plan.when_down == WhenDown::share) wholes += 1;
-  }
+  const bool all_lose = is_outage(plan, fault) && !has(kOneLoses, fault.kind);
+  if (all_lose && plan.when_down == WhenDown::share) wholes += parts_beyond_one(plan, faults, fault, until);
   return wholes;
 }
 
@@ -129,8 +151,10 @@ const AllowanceRow* allowance_for(const Plan& plan, const Fault& fault, const Li
 
 bool is_outage(const Plan& plan, const Fault& fault) {
   if (fault.kind == redis_stalls || fault.kind == cut_off) return fault.lasts > plan.redis_timeout.count();
-  return has(kAllLose, fault.kind) || has(kOneLoses, fault.kind);
+  return may_be_outage(fault.kind);
 }
+
+bool may_be_outage(Fault::Kind kind) { return has(kAllLose, kind) || has(kOneLoses, kind); }
 
 bool loses_memory(Fault::Kind kind) {
   return kind == redis_loses_memory || kind == redis_goes_back || kind == redis_flushed || kind == key_erased;
@@ -138,6 +162,47 @@ bool loses_memory(Fault::Kind kind) {
 
 Time end_of(const Fault& fault, Time run_end) {
   return fault.kind == denied && fault.lasts == 0 ? std::max(run_end, fault.at) : fault.at + fault.lasts;
+}
+
+Settling settling_after(Fault::Kind kind) {
+  switch (kind) {
+    case scripts_flushed:
+    case mailbox_lost:
+    case messages_late:
+    case messages_twice:
+    case messages_lost:
+    case publishes_lost: return {.rates = kSecond};
+    case paused: return {.rates = kSecond / 10};
+    case clock_steps:
+    case killed:
+    case frozen:
+    case cut_off: return {.rates = kSettles, .leases = 1, .besides = kSettles};
+    default: break;
+  }
+  if (loses_memory(kind)) return {.rates = kSettles, .leases = 0.5, .besides = kSecond};
+  return {.rates = kSettles};
+}
+
+Time settles_after(const Plan& plan, const Fault& fault) {
+  const Settling settling = settling_after(fault.kind);
+  Time after = std::max(settling.rates, std::abs(fault.step));
+  for (const auto& limit : plan.limits) {
+    const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind);
+    if (!semaphore || settling.leases == 0) continue;
+    const double lease = settling.leases * static_cast<double>(semaphore->lease.count());
+    after = std::max(after, static_cast<Time>(lease) + settling.besides);
+  }
+  return after;
+}
+
+std::optional<double> least_use_without_redis(WhenDown mode) {
+  switch (mode) {
+    case WhenDown::share: return 0.99;
+    case WhenDown::open: return std::nullopt;
+    case WhenDown::hold:
+    case WhenDown::refuse: break;
+  }
+  return 0;
 }
 
 std::vector<Excuse> excuses_for(const Plan& plan, const std::vector<Fault>& faults, const LimitConfig& limit,
@@ -162,7 +227,8 @@ std::vector<Excuse> excuses_for(const Plan& plan, const std::vector<Fault>& faul
       excuse.units += allowance.refills * bucket->refill_amount;
     }
     if (allowance.horizon) excuse.units += rate * static_cast<double>(flow::kHorizon) / 1e6;
-    if (flows && !once) excuse.a_second = allowance.part * rate / processes;
+    if (allowance.unheard) excuse.unheard = 1 / processes;
+    if (flows && !once) excuse.a_second = (allowance.part / processes + besides) * rate;
     excuses.push_back(excuse);
   }
   return excuses;

@@ -40,7 +40,8 @@ Fault any_fault(Random& random, const Plan& plan) {
       redis_stops,  redis_stops,    redis_loses_memory, redis_goes_back, redis_flushed, scripts_flushed, redis_stalls,
       redis_stalls, clients_killed, connection_lost,    mailbox_lost,    cut_off,       cut_off,         frozen,
       killed,       clock_steps,    out_of_memory,      read_only,       denied,        key_erased,      paused};
-  constexpr const char* kCommands[] = {"time", "channels", "evalsha", "publish", "subscribe"};
+  constexpr const char* kCommands[] = {"time",   "channels", "evalsha", "publish", "subscribe",
+                                       "script", "get",      "set",     "rpush",   "zadd"};
   Fault fault{.kind = random.any(kKinds), .at = any_moment(random, plan), .lasts = any_duration(random, plan)};
   fault.member = static_cast<int>(random.below(plan.members.size()));
   switch (fault.kind) {
@@ -86,7 +87,34 @@ void add_another(Random& random, Plan& plan, const Fault& first) {
   }
 }
 
+Fault rare_fault(Random& random, const Plan& plan) {
+  constexpr Fault::Kind kKinds[] = {commands_lost, reply_torn, messages_late, messages_twice,
+                                    messages_lost, id_changes, script_fails,  publishes_lost};
+  Fault fault{.kind = random.any(kKinds), .at = any_moment(random, plan), .lasts = any_duration(random, plan)};
+  const bool of_all = fault.kind == id_changes || fault.kind == script_fails || fault.kind == publishes_lost;
+  const auto member = static_cast<int>(random.below(plan.members.size()));
+  if (!of_all) fault.member = member;
+  const bool is_a_moment = fault.kind == id_changes || fault.kind == script_fails || fault.kind == commands_lost;
+  if (is_a_moment) fault.lasts = 0;
+  if (fault.kind == reply_torn) fault.lasts = kSecond;
+  return fault;
+}
+
 }  // namespace
+
+void rare_faults(Random& random, Plan& plan) {
+  const auto count = random.between(1, 3);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Fault fault = rare_fault(random, plan);
+    if (random.happens(0.5) && plan.length <= 60 * kSecond)
+      repeat(plan, fault, std::max(kSecond, 2 * fault.lasts));
+    else
+      plan.faults.push_back(fault);
+  }
+  if (random.happens(0.3)) plan.faults.push_back(fault_of_redis(redis_stops, any_moment(random, plan), kSecond));
+  std::ranges::stable_sort(plan.faults, {}, &Fault::at);
+  std::erase_if(plan.faults, [&](const Fault& fault) { return fault.at >= plan.length; });
+}
 
 void any_faults(Random& random, Plan& plan) {
   const auto count = random.between(1, 3);

@@ -300,7 +300,10 @@ Plan any_plan(Random& random, const Wishes& wishes) {
   for (int tries = 0; tries < 5 && cost_of(plan).departures < kTelling && random.happens(0.9); ++tries) {
     plan = one_plan(random, wishes);
   }
-  if (wishes.faults) any_faults(random, plan);
+  if (wishes.rare_faults)
+    rare_faults(random, plan);
+  else if (wishes.faults)
+    any_faults(random, plan);
   return plan;
 }
 

@@ -22,6 +22,7 @@ struct Wishes {
   bool one_limit = false;         ///< and no other
   int members = 0;                ///< 0: 1 to 16
   bool faults = false;
+  bool rare_faults = false;  ///< instead of the usual ones
   std::optional<WhenDown> when_down;
   bool groups = false;              ///< there are some, with limits of their own
   bool comings_and_goings = false;  ///< processes join, and are told to end
@@ -29,7 +30,10 @@ struct Wishes {
 
 Plan any_plan(Random& random, const Wishes& wishes);
 
-/// One to four faults, of all kinds that befall Redis, the network and processes.
+/// One to four faults, of all kinds that befall Redis, the network and processes, but for those below.
 void any_faults(Random& random, Plan& plan);
+/// One to three of messages, replies, scripts and ids, and perhaps one of the others. They are apart so that what a
+/// seed draws stays the same.
+void rare_faults(Random& random, Plan& plan);
 
 }  // namespace penstock::simulation

@@ -49,6 +49,8 @@ std::vector<Regime> everything() {
       {"any-hold", "whenDown: hold, with faults", by_mode<WhenDown::hold>},
       {"any-open", "whenDown: open, with faults", by_mode<WhenDown::open>},
       {"any-refuse", "whenDown: refuse, with faults", by_mode<WhenDown::refuse>},
+      {"any-rare-faults", "anything, with faults of messages, replies, scripts and ids",
+       [](Random& r) { return any_plan(r, {.faults = true, .rare_faults = true}); }},
       {"any", "anything, without faults", [](Random& r) { return any_plan(r, {}); }},
       {"any-faults", "anything, with faults", [](Random& r) { return any_plan(r, {.faults = true}); }},
   };

@@ -30,6 +30,10 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
 Outcome crashed(std::string detail) { return {.broken = {{.rule = Apart::kCrash, .detail = std::move(detail)}}}; }
 
 }  // namespace
@@ -98,7 +102,8 @@ Apart::Done Apart::wait() {
 
 Apart::Done Apart::done(const Running& running) const {
   int status = 0;
-  while (::waitpid(running.process, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (::wait4(running.process, &status, 0, &used) < 0 && errno == EINTR) {
   }
   ::close(running.pipe);
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
@@ -108,7 +113,9 @@ Apart::Done Apart::done(const Running& running) const {
   }
   if (WIFSIGNALED(status)) return {running.number, crashed(::strsignal(WTERMSIG(status)))};
   auto outcome = outcome_of(running.text);
-  return {running.number, outcome ? std::move(*outcome) : crashed("it ended without an outcome")};
+  if (!outcome) return {running.number, crashed("it ended without an outcome")};
+  outcome->seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  return {running.number, std::move(*outcome)};
 }
 
 }  // namespace penstock::simulation

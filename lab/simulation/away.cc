@@ -34,6 +34,14 @@ bool all_hear(const Reading& reading, Time from, Time until) {
   });
 }
 
+/// What was booked with Redis may still leave.
+void judge_held(const Reading& reading, const Left& one, const std::vector<Said>& words, Time booked,
+                Judgement& judgement) {
+  if (!reading.journal().requests[one.id].without_redis) return;
+  if (said_in(words, std::max<Time>(0, one.at - booked), one.at, false)) return;
+  breaks(judgement, "degraded", said("request %zu left at %s, without Redis", one.id, moment(one.at).c_str()), 1);
+}
+
 }  // namespace
 
 void judge_degraded(const Reading& reading, Judgement& judgement) {
@@ -42,9 +50,13 @@ void judge_degraded(const Reading& reading, Judgement& judgement) {
     words[static_cast<std::size_t>(one.member)].push_back({one.at, one.degraded});
   // What is booked leaves within a horizon, however it was booked.
   const Time booked = flow::kHorizon + reading.plan().redis_timeout.count();
+  const auto needs_redis = [](auto& limit) { return limit.shared && !counts_flights(limit); };
+  const bool holds =
+      least_use_without_redis(reading.plan().when_down) == 0 && std::ranges::any_of(reading.plan().limits, needs_redis);
   for (const Left& one : reading.left()) {
     const Request& request = reading.journal().requests[one.id];
     const auto& own = words[static_cast<std::size_t>(request.member)];
+    if (holds) judge_held(reading, one, own, booked, judgement);
     if (said_in(own, std::max<Time>(0, one.at - booked), one.at, request.without_redis)) continue;
     breaks(judgement, "degraded",
            said("request %zu left process %d at %s %s Redis, and /status said degraded %d", one.id, request.member,

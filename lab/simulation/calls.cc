@@ -2,6 +2,8 @@
 // Judges how often Redis is asked.
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "flow/booker.h"
 #include "simulation/reading.h"
@@ -10,27 +12,40 @@ namespace penstock::simulation {
 
 namespace {
 
-/// The part of the run in which all processes wanted at once.
-double saturated(const Reading& reading) {
+/// The part of the run in which a process wanted.
+double saturated(const Reading& reading, const std::vector<Span>& wanting) {
   if (reading.journal().ended == 0) return 0;
-  double least = 1;
-  for (const auto& spans : reading.wanting()) {
-    Time length = 0;
-    for (const Span& span : spans) length += span.length();
-    least = std::min(least, static_cast<double>(length) / static_cast<double>(reading.journal().ended));
-  }
-  return least;
+  Time length = 0;
+  for (const Span& span : wanting) length += span.length();
+  return static_cast<double>(length) / static_cast<double>(reading.journal().ended);
 }
 
 /// Calls a request, as published. Under load one grant serves several; a slow limit is asked for each request, and by
-/// those that were told a later time when somebody leaves; a request that need not wait asks once.
-double calls_allowed(const Reading& reading) {
+/// those that were told a later time when somebody leaves; a request that need not wait asks once. `wanting`: when its
+/// process did.
+double calls_allowed(const Reading& reading, const std::vector<Span>& wanting) {
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   if (reading.has(LimitKind::semaphore)) return 2;
   if (reading.has_group_limits()) return 4;  // groups that their own limits hold ask for each request
   if (reading.mixed_weights()) return 2;
   const double one_grant = grant(wide, reading.heaviest(), reading.plan().members.size()) / reading.heaviest();
-  return saturated(reading) > 0.9 && one_grant > 1 ? 1 / one_grant + 0.1 : 1.2;
+  return saturated(reading, wanting) > 0.9 && one_grant > 1 ? 1 / one_grant + 0.1 : 1.2;
+}
+
+double most_calls_allowed(const Reading& reading) {
+  double most = 0;
+  for (const auto& wanting : reading.wanting()) most = std::max(most, calls_allowed(reading, wanting));
+  return most;
+}
+
+/// Of those that were served, each by what its process wanted.
+double calls_for_served(const Reading& reading) {
+  std::vector<double> each;
+  for (const auto& wanting : reading.wanting()) each.push_back(calls_allowed(reading, wanting));
+  double calls = 0;
+  for (const Left& left : reading.left())
+    calls += each[static_cast<std::size_t>(reading.journal().requests[left.id].member)];
+  return calls;
 }
 
 void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
@@ -45,7 +60,7 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
   const auto processes = static_cast<double>(reading.plan().members.size());
   // A request refused has asked as well.
   const auto refused = static_cast<double>(std::ranges::count(journal.requests, Request::End::refused, &Request::end));
-  const double allowed = calls_allowed(reading) * served + refused + idle + gave_up * processes;
+  const double allowed = calls_for_served(reading) + refused + idle + gave_up * processes;
   judgement.figures.calls_a_request = std::max(0.0, calls - idle) / served;
   if (calls <= allowed) return;
   breaks(judgement, "calls",
@@ -54,7 +69,39 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
          judgement.figures.calls_a_request);
 }
 
-/// Two calls of each process in the first horizon of a return, and those that the limit's rate needs.
+/// A process says about once a second that it is there, and not in the first horizon of a return.
+void judge_presences(const Reading& reading, Judgement& judgement) {
+  struct Known {
+    Time said = -kSecond, back = -kSecond;
+    bool up = false, was_up = false;
+  };
+  const Journal& journal = reading.journal();
+  std::vector<Known> known(reading.plan().members.size());
+  auto standing = journal.standings.begin();
+  for (const Call& call : journal.presences) {
+    for (; standing != journal.standings.end() && standing->at <= call.at; ++standing) {
+      Known& its = known[static_cast<std::size_t>(standing->member)];
+      if (standing->up && !its.up && its.was_up) its.back = standing->at;
+      its.up = standing->up;
+      its.was_up |= its.up;
+    }
+    Known& its = known[static_cast<std::size_t>(call.member)];
+    const Time since = call.at - std::exchange(its.said, call.at);
+    // A Redis that has forgotten its scripts is called once more.
+    const bool again = std::ranges::any_of(journal.faults, [&](const Fault& fault) {
+      return fault.kind == Fault::Kind::scripts_flushed && call.at - fault.at < 2 * kSecond && call.at >= fault.at;
+    });
+    if (again || (since >= kSecond * 2 / 5 && call.at > its.back + flow::kHorizon)) continue;
+    breaks(judgement, "calls",
+           said("process %d said at %s that it is there, %lld us after it last did and %lld us after its return",
+                call.member, moment(call.at).c_str(), static_cast<long long>(since),
+                static_cast<long long>(call.at - its.back)),
+           static_cast<double>(since));
+  }
+}
+
+/// Two calls of each process in the first horizon of a return, and those that the limit's rate needs; by `share` three,
+/// since it first hands in what it did alone.
 void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgement) {
   const Journal& journal = reading.journal();
   if (!is_outage(reading.plan(), fault)) return;
@@ -66,7 +113,8 @@ void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgemen
   const auto processes = static_cast<double>(reading.plan().members.size());
   const double rate = slowest_rate(reading.plan().limits);
   const double passes = std::isfinite(rate) ? rate * static_cast<double>(flow::kHorizon) / 1e6 : 0;
-  const double allowed = 2 * processes + passes * calls_allowed(reading);
+  const double each = reading.plan().when_down == WhenDown::share ? 3 : 2;
+  const double allowed = each * processes + passes * most_calls_allowed(reading);
   if (static_cast<double>(calls) <= allowed) return;
   breaks(judgement, "storm",
          said("%lld calls in the 50 ms after %s, when Redis was back; %.1f would be right",
@@ -78,6 +126,7 @@ void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgemen
 
 void judge_calls(const Reading& reading, Judgement& judgement) {
   judge_calls_a_request(reading, judgement);
+  judge_presences(reading, judgement);
   for (const Fault& fault : reading.journal().faults) judge_storm(reading, fault, judgement);
 }
 

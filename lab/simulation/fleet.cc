@@ -17,6 +17,7 @@ namespace penstock::simulation {
 namespace {
 
 constexpr Time kYear2025 = 1'748'736'000 * kSecond;  // 1 June, midnight UTC
+constexpr Time kCallsOfScript = 8;                   // that it makes of Redis, in the mean
 constexpr Time kLastTtl = 800 * kDay;
 
 class Fleet final : Outcomes {
@@ -33,6 +34,8 @@ class Fleet final : Outcomes {
     for (int i = 0; i < size; ++i) prepare(i);
     for (const Fault& fault : plan.faults) schedule(fault);
   }
+
+  void mutate(const Mutation& mutation) { server_.mutate_scripts(mutation.from, mutation.to); }
 
   Journal play() {
     world_.run_until(plan_.length);
@@ -59,11 +62,15 @@ class Fleet final : Outcomes {
       begin(member);
       loads_[static_cast<std::size_t>(member)]->begin();
     });
+    if (its.reloads > its.joins) world_.at(its.reloads, [this, member] { reload(member); });
     if (its.ends > 0) world_.at(its.ends, [this, member] { drain(member); });
   }
   void begin(int member) {
     processes_[static_cast<std::size_t>(member)] =
         std::make_unique<Process>(world_, host_, resolver_, plan_, member, journal_, static_cast<Outcomes&>(*this));
+  }
+  void reload(int member) {
+    if (auto& process = processes_[static_cast<std::size_t>(member)]) process->reload();
   }
   void arrive(std::uint64_t id) {
     if (Process* process = process_of(id)) return process->arrive(id);
@@ -140,6 +147,7 @@ class Fleet final : Outcomes {
     world_.at(fault.at + std::max<Time>(fault.lasts, 1),
               [this, memory] { server_.start(memory, "run-" + std::to_string(starts_)); });
   }
+  static std::string full_key(const Fault& fault) { return std::string(kPrefix) + ":{" + kUpstream + "}" + fault.key; }
   void happen(const Fault& fault) {
     using Kind = Fault::Kind;
     switch (fault.kind) {
@@ -155,8 +163,14 @@ class Fleet final : Outcomes {
         server_.out_of_memory(true);
         return after(fault, [this] { server_.out_of_memory(false); });
       case Kind::read_only: server_.read_only(true); return after(fault, [this] { server_.read_only(false); });
+      case Kind::publishes_lost:
+        server_.lose_messages(true);
+        return after(fault, [this] { server_.lose_messages(false); });
       case Kind::denied: server_.deny(fault.command); return after(fault, [this] { server_.allow_all(); });
-      case Kind::key_erased: server_.erase(std::string(kPrefix) + ":{" + kUpstream + "}" + fault.key); return;
+      case Kind::id_changes: server_.rename("run-" + std::to_string(++starts_)); return server_.kill_clients();
+      case Kind::script_fails: return server_.fail_script(1 + static_cast<std::size_t>(fault.at % kCallsOfScript));
+      case Kind::key_erased: server_.erase(full_key(fault)); return;
+      case Kind::key_foreign: server_.set_foreign(full_key(fault), fault.lasts / kMillisecond); return;
       default: return happen_to_one(fault);
     }
   }
@@ -167,6 +181,11 @@ class Fleet final : Outcomes {
     switch (fault.kind) {
       case Kind::connection_lost: return process->network().lose(Network::Which::all);
       case Kind::mailbox_lost: return process->network().lose(Network::Which::messages);
+      case Kind::commands_lost: return process->network().lose(Network::Which::calls);
+      case Kind::reply_torn: return process->network().tear_until(fault.at + fault.lasts);
+      case Kind::messages_late:
+      case Kind::messages_twice:
+      case Kind::messages_lost: return process->network().disturb_messages(fault.kind, fault.at + fault.lasts);
       case Kind::cut_off: return process->network().cut_off_until(fault.at + fault.lasts);
       case Kind::frozen: return process->machine().freeze_until(fault.at + fault.lasts);
       case Kind::killed: return kill(fault.member);
@@ -191,8 +210,9 @@ class Fleet final : Outcomes {
 
 }  // namespace
 
-Journal run(const Plan& plan) {
+Journal run(const Plan& plan, const Mutation& mutation) {
   Fleet fleet(plan);
+  fleet.mutate(mutation);
   return fleet.play();
 }
 

@@ -126,7 +126,7 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
     RedisServer server([&] { return world.now(); }, "id");
     Host host{server};
     Machine machine(world, 0, 0, 0);
-    Network network(world, machine, host, {.round_trip = 10 * kMillisecond}, [] {});
+    Network network(world, machine, host, {.round_trip = 10 * kMillisecond}, [](bool) {});
     struct Events final : redis::WireEvents {
       void on_connected() override { up = true; }
       void on_read(std::string_view bytes) override { heard += bytes; }
@@ -152,6 +152,20 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
   }
   EXPECT_TRUE(executed);
   EXPECT_TRUE(not_executed);
+}
+
+/// A connection that worked is made again at once, however often it is lost.
+TEST(Faults, lose_connections_each_second_and_hold_loses_next_to_nothing) {
+  Plan plan = plan_of(1, 300);
+  plan.when_down = WhenDown::hold;
+  plan.length = 20 * kSecond;
+  for (Time at = kSecond; at < plan.length; at += kSecond) {
+    plan.faults.push_back({.kind = Fault::Kind::clients_killed, .at = at});
+  }
+  const Journal journal = run(plan);
+  const std::size_t all = 300 * 18;
+  EXPECT_GE(departures_between(journal, 2 * kSecond, 20 * kSecond), all * 95 / 100);
+  EXPECT_LE(departures_between(journal, 2 * kSecond, 20 * kSecond), all + 15);
 }
 
 TEST(Faults, cut_one_process_off_and_its_calls_time_out) {

@@ -57,7 +57,8 @@ struct Journal {
   std::vector<Request> requests;          ///< by id
   std::vector<std::uint64_t> departures;  ///< ids, in the order in which they left
   std::vector<Standing> standings;
-  std::vector<Call> calls;
+  std::vector<Call> calls;      ///< but for those below
+  std::vector<Call> presences;  ///< by which a process only says that it is there
   std::vector<Pause> pauses;
   std::vector<std::string> notices;
   std::vector<Fault> faults;           ///< as they came

@@ -39,7 +39,8 @@ Judgement judge(const Plan& plan, const Journal& journal);
 
 /// No limit is exceeded, over any stretch of time: the lines "Keeps" of docs/limits.md, for the whole upstream or each
 /// group, and for each process where a limit is not shared. Times may be off by what two processes can differ about
-/// Redis' clock. A fault allows more only as far as the table in allowances.cc says.
+/// Redis' clock. A fault allows more only as far as the table in allowances.cc says. Where there is none, a tokenBucket
+/// and a counter are held to their steps from the first departure on.
 void judge_keeps(const Reading& reading, Judgement& judgement);
 
 /// What the limits allow is used: in a stretch without a fault in which some process had a request waiting at every
@@ -47,6 +48,9 @@ void judge_keeps(const Reading& reading, Judgement& judgement);
 /// limits from the same state on, less one grant and one weight. Of permits at most 1 % of the time is lost, and two
 /// round trips for each that goes over to another process.
 void judge_use(const Reading& reading, Judgement& judgement);
+
+/// At a run's end nobody is held for longer than two seconds by a window in which there is room.
+void judge_room(const Reading& reading, Judgement& judgement);
 
 /// Processes that want all the time get the same: each within 10 % of the mean, or within two weights or one grant.
 /// Where all limits are semaphores, it is permits times time that are compared.
@@ -66,6 +70,9 @@ void judge_calls(const Reading& reading, Judgement& judgement);
 /// After a fault each process that can reach Redis is up within a second, and from then on the limit is used as ever.
 void judge_recovery(const Reading& reading, Judgement& judgement);
 
+/// While a process is without Redis, `share` lets it have its part if it wants all the time, from the next interval on.
+void judge_parts(const Reading& reading, Judgement& judgement);
+
 /// What a newcomer is told to expect comes true for 99 of 100, within 2 % or one grant and 50 ms. Nobody is refused at
 /// its arrival for a wait that would have been short enough.
 void judge_told(const Reading& reading, Judgement& judgement);
@@ -77,7 +84,8 @@ void judge_alone(const Reading& reading, Judgement& judgement);
 /// Nobody waits longer than thrice its fair wait, two rounds of grants, and an interval.
 void judge_waits(const Reading& reading, Judgement& judgement);
 
-/// Who leaves by `whenDown` says so: `degraded` is 1 then, and only then.
+/// Who leaves by `whenDown` says so: `degraded` is 1 then, and only then. By `hold` and `refuse` nothing leaves then
+/// that a shared limit on the rate holds.
 void judge_degraded(const Reading& reading, Judgement& judgement);
 
 /// During a pause nobody leaves, in any process, from one horizon after it became known on.
@@ -85,6 +93,10 @@ void judge_pauses(const Reading& reading, Judgement& judgement);
 
 /// No request in flight is ended for want of a permit, but where the fault is one that may do so.
 void judge_cuts(const Reading& reading, Judgement& judgement);
+
+/// While one process after the other comes by other pacers, those that have are not held up by those that have not: 95
+/// % of the rate of theirs is used. Those that have not go on at their own rate, if it is the lower one: 80 % of it.
+void judge_reloads(const Reading& reading, Judgement& judgement);
 
 /// When all TTLs have passed nothing is left in Redis but the mark that this server once knew heads (`born`), and the
 /// key under which labels are made (`labels`).

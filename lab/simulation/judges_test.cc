@@ -71,8 +71,10 @@ TEST(Keeps, a_sliding_window_looks_back_one_interval) {
   }
 }
 
+/// Without a fault the steps are those from the first departure on.
 TEST(Keeps, a_token_bucket_is_refilled_in_steps) {
   HandMade run({{.kind = TokenBucketConfig{.capacity = 5, .refill_amount = 2, .refill_frequency = 1s}}});
+  run.fail(Fault::Kind::scripts_flushed, 0);
   run.pass(300'000, 5);
   run.pass(1'200'000, 2);
   run.pass(1'400'000, 2);  // more than a second after the first
@@ -81,8 +83,29 @@ TEST(Keeps, a_token_bucket_is_refilled_in_steps) {
   EXPECT_THAT(run.broken("keeps"), SizeIs(1));
 }
 
+TEST(Keeps, a_token_bucket_is_refilled_from_its_first_departure_on) {
+  for (const bool early : {false, true}) {
+    HandMade run({{.kind = TokenBucketConfig{.capacity = 5, .refill_amount = 2, .refill_frequency = 1s}}});
+    run.pass(300'000, 4);
+    run.pass(400'000, early ? 2 : 1);
+    run.pass(1'300'000, early ? 1 : 2);
+    EXPECT_THAT(run.broken("keeps"), SizeIs(early ? 1 : 0));
+  }
+}
+
+TEST(Keeps, a_counter_is_reset_a_period_after_its_first_departure) {
+  for (const Time early : {0, 2'000}) {
+    HandMade run({{.kind = CounterConfig{.max = 5, .period = 1s}}});
+    run.pass(300'000, 4);
+    run.pass(400'000, 1);
+    run.pass(1'300'000 - early, 5);
+    EXPECT_THAT(run.broken("keeps"), SizeIs(early > 0 ? 1 : 0));
+  }
+}
+
 TEST(Keeps, a_counter_may_be_full_on_both_sides_of_a_reset) {
   HandMade run({{.kind = CounterConfig{.max = 5, .period = 1s}}});
+  run.fail(Fault::Kind::scripts_flushed, 0);
   run.pass(0, 5);
   run.pass(100'000, 5);
   run.pass(kSecond, 5);
@@ -143,6 +166,7 @@ TEST(Keeps, the_worst_of_all_stretches_is_found_as_by_looking_at_each) {
       for (HandMade* run : {&paced, &bucket, &sliding, &counter})
         run->add({.arrived = at, .departed = at, .weight = n == 0 ? 3 : 1 + n % 2});
     }
+    for (HandMade* run : {&bucket, &counter}) run->fail(Fault::Kind::scripts_flushed, 0);
     const auto excess = [](HandMade& run) { return run.judged().figures.worst_excess; };
     EXPECT_NEAR(excess(paced), over(paced, [](Time t) { return 200 * static_cast<double>(t + 302) / 1e6 + 3 + 3; }),
                 1e-6);
@@ -166,6 +190,20 @@ TEST(UseOfLimits, is_99_percent_less_one_grant_and_one_request) {
   }
 }
 
+/// So many of 100 have left in a window of a day, and one more waits, or is refused.
+TEST(Room, in_a_window_is_for_those_that_wait) {
+  for (const bool waits : {false, true}) {
+    for (const int left : {70, 98, 99}) {
+      HandMade run({window(100, kDay)});
+      run.pass(kSecond, left);
+      Request& held = run.refuse(9 * kSecond, flow::Refused::wait_over);
+      if (waits) held.end = Request::End::none, held.ended = kNotYet, held.arrived = 5 * kSecond;
+      run.journal.ended = 10 * kSecond;
+      EXPECT_THAT(run.broken("room"), SizeIs(left < 99 ? 1 : 0)) << left;
+    }
+  }
+}
+
 TEST(UseOfLimits, is_judged_only_while_somebody_waits_who_has_a_slot) {
   for (const int slots : {1, 1'000}) {
     HandMade run({pacer(100)});
@@ -177,6 +215,15 @@ TEST(UseOfLimits, is_judged_only_while_somebody_waits_who_has_a_slot) {
   HandMade idle({pacer(100)});
   for (int n = 1; n <= 50; ++n) idle.pass(n * 100'000, 1);
   EXPECT_THAT(idle.broken("use"), IsEmpty());
+}
+
+TEST(UseOfLimits, is_not_judged_before_the_process_has_reached_redis) {
+  for (const Time reached : {Time{0}, 400 * kMillisecond}) {
+    HandMade run({pacer(100)});
+    run.journal.standings = {{.at = reached, .member = 0, .up = true}};
+    queue_of(run, 100, 3 * kSecond, [](Time at) { return at <= 400 * kMillisecond; });
+    EXPECT_THAT(run.broken("use"), SizeIs(reached == 0 ? 1 : 0));
+  }
 }
 
 TEST(UseOfLimits, of_several_is_what_they_let_pass_together) {
@@ -376,6 +423,21 @@ TEST(Told, comes_true_for_99_of_100) {
     run.add({.arrived = 10'001, .departed = 1'200'000});
     EXPECT_EQ(run.judged().figures.told, 100u);
     EXPECT_THAT(run.broken("told"), SizeIs(wrong == 2 ? 1 : 0));
+  }
+}
+
+/// What comes at 2 s, and leaves as much later as two grants and a horizon and more than it was told: with another
+/// process that wants from the begin on and gets as much. Not so if it last asked just after that began to want, or if
+/// the other gets a fifth, because it has no more waiting.
+TEST(Told, is_judged_where_it_could_be_known) {
+  for (const auto& [asked, one_of, judged] :
+       {std::tuple{1'900'000, 1, 1u}, std::tuple{500'000, 1, 0u}, std::tuple{1'900'000, 5, 0u}}) {
+    HandMade run({pacer(100)}, 2);
+    queue_of(run, 100, 10 * kSecond, [&](Time at) { return at / 10'000 % 2 == 1 && at / 20'000 % one_of != 0; });
+    run.journal.calls = {{.at = asked, .member = 0}};
+    run.add({.arrived = 2 * kSecond, .departed = 6 * kSecond + 1}).told = 2 * kSecond;
+    EXPECT_EQ(run.judged().figures.told, judged);
+    EXPECT_THAT(run.broken("told"), SizeIs(judged));
   }
 }
 

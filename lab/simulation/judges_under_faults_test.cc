@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <set>
 
+#include "simulation/allowances_page.h"
 #include "simulation/hand_made.h"
 
 namespace penstock::simulation {
@@ -103,10 +106,75 @@ TEST(AllowanceTable, says_why_and_names_nothing_that_excuses_nothing) {
     EXPECT_FALSE(row.why.empty());
     EXPECT_FALSE(row.faults.empty() || row.kinds.empty());
     const Allowance& it = row.allowance;
-    EXPECT_TRUE(it.anything || it.whole + it.part + it.each + it.refills + it.units > 0);
+    EXPECT_TRUE(it.anything || it.unheard || it.whole + it.part + it.each + it.refills + it.units > 0);
     named.insert(row.faults.begin(), row.faults.end());
   }
   for (const auto kind : {scripts_flushed, mailbox_lost, killed, paused}) EXPECT_FALSE(named.contains(kind));
+}
+
+/// What docs/limits.md has between its marks. If it differs: script/simulate --allowances docs/limits.md
+TEST(AllowanceTable, is_the_one_of_the_documentation) {
+  std::ifstream file(PENSTOCK_LIMITS_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string begins = "<!-- simulate: allowances -->\n", ends = "<!-- simulate: end -->\n";
+  const auto from = page.find(begins);
+  ASSERT_NE(from, page.npos);
+  const auto until = page.find(ends, from);
+  ASSERT_NE(until, page.npos);
+  EXPECT_EQ(page.substr(from + begins.size(), until - from - begins.size()), allowances_page());
+}
+
+// ---- without Redis --------------------------------------------------------------------------------------------------
+
+/// Two processes with a window of 20 a second; Redis stops for 6 s, and each second so many leave each.
+HandMade divided(int each, Fault::Kind kind = redis_stops, int member = -1) {
+  HandMade run({window(20, kSecond)}, 2);
+  run.fail(kind, 2 * kSecond, 6 * kSecond, member);
+  for (int second = 0; second < 9; ++second) {
+    for (const int one : {0, 1}) {
+      const Time at = second * kSecond + 2 * kMillisecond;
+      for (int n = 0; n < (one == 1 ? 10 : each); ++n) run.add({.departed = at, .member = one});
+    }
+  }
+  for (const int one : {0, 1}) run.add({.departed = 9 * kSecond, .member = one});  // waits all the time
+  return run;
+}
+
+/// Of five whole windows four are sure to be in the stretch: 40 units of its own, of which 1 % and two may be missing.
+TEST(Parts, are_used_without_redis) {
+  EXPECT_THAT(divided(10).broken("parts"), IsEmpty());
+  EXPECT_THAT(divided(5).broken("parts"), SizeIs(1));
+  EXPECT_THAT(divided(5, cut_off, 0).broken("parts"), SizeIs(1));
+  EXPECT_THAT(divided(5, cut_off, 1).broken("parts"), IsEmpty()) << "the other has Redis";
+  HandMade held = divided(5);
+  held.plan.when_down = WhenDown::hold;
+  EXPECT_THAT(held.broken("parts"), IsEmpty());
+}
+
+/// What was booked before may leave for as long as it may have been booked ahead, and an answer may take.
+TEST(Held, is_what_needs_redis_while_it_is_away) {
+  for (const auto mode : {WhenDown::hold, WhenDown::refuse, WhenDown::share}) {
+    for (const auto& [late, broken] : {std::pair<Time, unsigned>{99'999, 0}, std::pair<Time, unsigned>{100'000, 1}}) {
+      HandMade run({window(20, kSecond)});
+      run.plan.when_down = mode;
+      run.journal.standings.push_back({.at = 2 * kSecond, .up = false, .degraded = true});
+      Request& request = run.add({.departed = 2 * kSecond + late});
+      request.without_redis = true;
+      EXPECT_THAT(run.broken("degraded"), SizeIs(mode == WhenDown::share ? 0u : broken)) << late;
+    }
+  }
+}
+
+// ---- keys -----------------------------------------------------------------------------------------------------------
+
+TEST(Keys, that_stay_for_ever_are_two_also_after_a_fault) {
+  HandMade run({window(20, kSecond)});
+  run.fail(redis_loses_memory, kSecond, kSecond);
+  run.pass(kSecond, 1);
+  run.journal.keys_left = {"p:born", "p:labels"};
+  EXPECT_THAT(run.broken("keys"), IsEmpty());
+  run.journal.keys_left.push_back("p:{api}:window");
+  EXPECT_THAT(run.broken("keys"), SizeIs(1));
 }
 
 // ---- recovery -------------------------------------------------------------------------------------------------------
@@ -143,10 +211,13 @@ TEST(Recovery, uses_the_limit_again_when_all_are_back) {
   }
 }
 
-/// Two calls of each process, and what the rate needs in 50 ms: 5 at 1.2.
-TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns) {
-  for (const auto& [calls, broken] : {std::pair{10, 0u}, std::pair{11, 1u}}) {
+/// And what the rate needs in 50 ms: 5 at 1.2. By `share` a process first hands in what it did alone.
+TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns_or_three_by_share) {
+  using Case = std::tuple<WhenDown, int, unsigned>;
+  for (const auto& [mode, calls, broken] : {Case{WhenDown::hold, 10, 0}, Case{WhenDown::hold, 11, 1},
+                                            Case{WhenDown::share, 12, 0}, Case{WhenDown::share, 13, 1}}) {
     HandMade run({pacer(100)}, 2);
+    run.plan.when_down = mode;
     run.fail(redis_stops, kSecond, kSecond);
     run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
     for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});

@@ -126,6 +126,23 @@ Worst worst_of_steps(const std::vector<Left>& left, const Steps& steps, const Ex
   return worst;
 }
 
+/// Steps from the first departure on: `at_once` + `each` · ⌊(t + tolerance) ÷ step⌋ until t. Where nothing went wrong
+/// and nobody read other limits; of any stretch worst_of_steps() tells.
+Worst worst_since_first(const Reading& reading, const std::vector<Left>& left, const Steps& steps) {
+  Worst worst;
+  const bool reloads = std::ranges::any_of(reading.plan().members, [](auto& member) { return member.reloads > 0; });
+  if (!reading.journal().faults.empty() || reloads) return worst;
+  double units = 0;
+  for (const Left& one : left) {
+    units += one.units;
+    const Time passed = one.at - left.front().at + steps.tolerance;
+    worst.see(units - steps.at_once - steps.each * static_cast<double>(passed / steps.step), left.front().at, one.at);
+  }
+  return worst;
+}
+
+Worst worse_of(const Worst& one, const Worst& other) { return other.excess > one.excess ? other : one; }
+
 /// At most `max` in any half-open stretch as long as `interval`.
 Worst worst_of_sliding(const std::vector<Left>& left, double max, Time interval, const Excuses& excuses) {
   Worst worst;
@@ -224,14 +241,18 @@ struct Judged {
   Worst operator()(const TokenBucketConfig& bucket) const {
     const Time step = bucket.refill_frequency.count();
     const double refill = bucket.refill_amount;
-    return worst_of_steps(left, {static_cast<double>(bucket.capacity), refill, step, doubt + late}, excuses);
+    const Steps steps{static_cast<double>(bucket.capacity), refill, step, doubt + late};
+    return worse_of(worst_of_steps(left, steps, excuses), worst_since_first(reading, left, steps));
   }
   Worst operator()(const SemaphoreConfig& semaphore) const {
     return worst_of_flights(reading, left, semaphore.capacity, excuses);
   }
   Worst operator()(const CounterConfig& counter) const {
     const double max = counter.max;
-    return worst_of_steps(left, {max, max, counter.period.count(), doubt + late}, excuses);
+    Steps steps{max, max, counter.period.count(), doubt + late};
+    const Worst worst = worst_of_steps(left, steps, excuses);
+    steps.tolerance += static_cast<Time>(flow::kGuard);  // the first period begins so much before its first departure
+    return worse_of(worst, worst_since_first(reading, left, steps));
   }
 };
 
@@ -247,19 +268,47 @@ std::string named(const LimitConfig& limit, const Whose& whose) {
   return name;
 }
 
+/// What others than each process took of a limit with Redis since that last heard, before Redis was gone: no more than
+/// the limit lets leave at once. It hears by each call; where departures are spaced, they are booked a horizon ahead.
+double unheard(const Reading& reading, const std::vector<Left>& left, const LimitConfig& limit, Time gone) {
+  const Time ahead = kind_of(limit) == LimitKind::pacer ? flow::kHorizon : 0;
+  std::vector<Time> heard(reading.plan().members.size(), 0);
+  for (const Call& call : reading.journal().calls) {
+    const auto member = static_cast<std::size_t>(call.member);
+    const bool was_answered = call.at < gone - reading.longest_trip();
+    if (was_answered) heard[member] = std::max(heard[member], call.at - ahead);
+  }
+  const auto whose = [&](const Left& one) -> const Request& { return reading.journal().requests[one.id]; };
+  const Time by = gone + std::min(flow::kHorizon, static_cast<Time>(reading.plan().redis_timeout.count()));
+  double sum = 0;
+  for (std::size_t member = 0; member < heard.size(); ++member) {
+    double units = 0;
+    for (const Left& one : left) {
+      const bool other = whose(one).member != static_cast<int>(member);
+      if (other && one.at >= heard[member] && one.at < by && !whose(one).without_redis) units += one.units;
+    }
+    sum += std::min(units, size_of(limit));
+  }
+  return sum;
+}
+
 }  // namespace
 
 void judge_keeps(const Reading& reading, Judgement& judgement) {
   for (const LimitConfig& limit : reading.plan().limits) {
-    const Excuses excuses(excuses_for(reading.plan(), reading.journal().faults, limit, reading.heaviest(),
-                                      reading.longest_flight(), reading.journal().ended));
+    const auto excused = excuses_for(reading.plan(), reading.journal().faults, limit, reading.heaviest(),
+                                     reading.longest_flight(), reading.journal().ended);
+    const Excuses of_faults(excused);
     std::map<Whose, std::vector<Left>> parts;
     for (const Left& one : reading.left()) {
       const Request& request = reading.journal().requests[one.id];
-      if (!counts_flights(limit) && excuses.anything_at(one.at)) continue;
+      if (!counts_flights(limit) && of_faults.anything_at(one.at)) continue;
       parts[{limit.shared ? -1 : request.member, of_group(limit) ? request.group : -1}].push_back(one);
     }
     for (const auto& [whose, left] : parts) {
+      auto all = excused;
+      for (Excuse& one : all) one.units += one.unheard > 0 ? one.unheard * unheard(reading, left, limit, one.from) : 0;
+      const Excuses excuses(std::move(all));
       const Worst worst = std::visit(
           Judged{reading, left, excuses, doubt_of(reading, limit), limit.shared ? reading.way_back() : 0}, limit.kind);
       judgement.figures.worst_excess = std::max(judgement.figures.worst_excess, worst.excess);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Redis answers, but may not do what it must, or knows less than it did.
+#include <array>
 #include <chrono>
 #include <string>
+#include <utility>
 
+#include "redis/self_test.h"
 #include "simulation/drawing.h"
 #include "simulation/regimes.h"
 
@@ -19,13 +22,46 @@ Fault denial(std::string command, Time at, Time lasts) {
   return fault;
 }
 
-/// From the begin on, or for some seconds of a run that began well. Leases are short, for the first use of a semaphore
-/// may wait for half of one.
+/// From the begin on, or for some seconds of a run that began well. Processes that never reached Redis know of no
+/// others, so that `share` would give the whole limit to each: they hold. Leases are short, for the first use of a
+/// semaphore may wait for half of one.
 Plan denying(Random& random, std::vector<LimitConfig> limits, const std::string& command) {
   Plan plan = busy_fleet(random, std::move(limits));
-  plan.faults = {random.happens(0.5) ? denial(command, 0, 0) : denial(command, 6 * kSecond, 4 * kSecond)};
+  const bool from_the_begin = random.happens(0.5);
+  plan.faults = {from_the_begin ? denial(command, 0, 0) : denial(command, 6 * kSecond, 4 * kSecond)};
+  if (from_the_begin) plan.when_down = WhenDown::hold;
   for (Member& member : plan.members) member.demand.flight = 20 * kMillisecond;
   return plan;
+}
+
+// Each command that the scripts need has a regime of its own.
+
+constexpr std::size_t kCommands = redis::kScriptCommands.size();
+
+const std::array<std::string, kCommands>& command_names() {
+  static const auto kNames = [] {
+    std::array<std::string, kCommands> names;
+    for (std::size_t i = 0; i < kCommands; ++i) {
+      const auto command = redis::kScriptCommands[i];
+      names[i] = "denied-any-" + std::string(command.substr(0, command.find('|')));
+    }
+    return names;
+  }();
+  return kNames;
+}
+
+template <std::size_t Command>
+Plan denying_one(Random& random) {
+  const LimitConfig limits[] = {pacer(200, 20),          window(200, 1s),
+                                sliding_window(200, 2s), token_bucket(50, 10, 500ms),
+                                counter(300, 3s),        semaphore(10, 5s)};
+  constexpr auto kCommand = redis::kScriptCommands[Command];
+  return denying(random, {random.any(limits)}, std::string(kCommand.substr(0, kCommand.find('|'))));
+}
+
+template <std::size_t... Commands>
+std::vector<Regime> denials_of(std::index_sequence<Commands...>) {
+  return {{command_names()[Commands], "a user that may not call this command of scripts", denying_one<Commands>}...};
 }
 
 Fault going_back(Time at, Time lasts, Time back) {
@@ -65,7 +101,7 @@ Plan month_with_idle_day(Random& random) {
 }
 
 Plan erased_key(Random& random) {
-  constexpr const char* kKeys[] = {":head", ":alive", ":turns", ":window"};
+  constexpr const char* kKeys[] = {":head", ":alive", ":limits", ":window"};
   Plan plan = busy_fleet(random, {window(200, 2s)});
   Fault fault = fault_of_redis(key_erased, any_moment(random, plan));
   fault.key = random.any(kKeys);
@@ -134,6 +170,7 @@ std::vector<Regime> losses() {
 
 std::vector<Regime> memory_regimes() {
   auto all = denials();
+  for (const Regime& regime : denials_of(std::make_index_sequence<kCommands>())) all.push_back(regime);
   for (const Regime& regime : losses()) all.push_back(regime);
   return all;
 }

@@ -8,6 +8,10 @@
 
 namespace penstock::simulation {
 
+namespace {
+constexpr Time kLatest = 200 * kMillisecond;  // of messages that are late
+}
+
 class Network::Line final : public RedisServer::Client, public std::enable_shared_from_this<Line> {
  public:
   Line(Network& network, redis::WireEvents& events) : network_(&network), world_(network.world_), events_(&events) {}
@@ -34,9 +38,10 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     towards([this] { disconnect(); });
   }
   /// By whatever lies between: both ends notice. Of what is under way each way a part arrives before.
-  void lose() {
-    lost_there_ = some_moment_until(there_);
-    lost_here_ = some_moment_until(here_);
+  void lose() { lose(some_moment_until(there_), some_moment_until(here_)); }
+  void lose(Time there, Time here) {
+    lost_there_ = there;
+    lost_here_ = here;
     world_.at(lost_there_, [self = shared_from_this()] { self->disconnect(); });
     world_.at(lost_here_, [self = shared_from_this()] { self->at_process([self] { self->gone(ECONNRESET); }); });
   }
@@ -54,7 +59,22 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     if (const auto connection = std::exchange(connection_, 0); connection != 0) host().server.disconnect(connection);
   }
   void on_bytes(std::string_view bytes) override {
+    if (!network_) return;
+    const bool is_message = bytes.starts_with("*3\r\n$7\r\nmessage\r\n");
+    if (is_message && world_.now() < network_->disturbed_.until) return disturbed(bytes);
+    if (is_message || world_.now() >= std::exchange(network_->tears_until_, 0)) return pass(bytes);
+    pass(bytes.substr(0, bytes.size() / 2));
+    lose(world_.now(), here_ + 1);
+  }
+  void pass(std::string_view bytes) {
     back([this, sent = std::string(bytes)] { events_->on_read(sent); });
+  }
+  void disturbed(std::string_view bytes) {
+    const auto how = network_->disturbed_.how;
+    if (how == Fault::Kind::messages_lost) return;
+    if (how == Fault::Kind::messages_twice) pass(bytes);
+    here_ = std::max(here_, network_->arrival()) + network_->random_.between(kMillisecond, kLatest);
+    pass(bytes);
   }
   void on_closed() override {
     connection_ = 0;
@@ -138,7 +158,7 @@ class Wire final : public redis::Wire {
 
 }  // namespace
 
-Network::Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void()> on_call)
+Network::Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void(bool)> on_call)
     : world_(world),
       machine_(machine),
       host_(host),
@@ -163,7 +183,13 @@ std::unique_ptr<redis::Wire> Network::wire(loop::Loop&, redis::WireEvents& event
 
 void Network::count_calls(std::string_view bytes) {
   constexpr std::string_view kCall = "\r\nEVALSHA\r\n";
-  for (auto at = bytes.find(kCall); at != bytes.npos; at = bytes.find(kCall, at + 1)) on_call_();
+  for (auto at = bytes.find(kCall); at != bytes.npos;) {
+    const auto next = bytes.find(kCall, at + 1);
+    const std::string_view call = bytes.substr(at, next - at);
+    // What a connection asks first is for no upstream.
+    if (!call.contains(":born\r\n") && !call.contains(":{probe}:\r\n")) on_call_(call.contains(":processes\r\n"));
+    at = next;
+  }
 }
 
 void Network::lose(Which which) {
@@ -172,6 +198,7 @@ void Network::lose(Which which) {
     if (auto line = weak.lock(); line && line->connected()) alive.push_back(std::move(line));
   }
   if (which == Which::messages && alive.size() > 1) alive.erase(alive.begin(), alive.end() - 1);
+  if (which == Which::calls && alive.size() > 1) alive.resize(1);
   for (const auto& line : alive) line->lose();
 }
 

@@ -31,15 +31,19 @@ class Network final : public redis::Network {
     double jitter = 0;    ///< each way differs by up to this part of its half
   };
 
-  /// `on_call` hears of each script that is called.
-  Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void()> on_call);
+  /// `on_call` hears of each script that is called, and whether by it the process only says that it is there.
+  Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void(bool is_presence)> on_call);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// Both connections are reset; or that for messages alone, the newer of two.
-  enum class Which : std::uint8_t { all, messages };
+  /// Both connections are reset; or that for messages alone, the newer of two; or that for calls.
+  enum class Which : std::uint8_t { all, messages, calls };
   void lose(Which which);
+  /// The next reply comes half, if it comes until then, and then its connection is reset.
+  void tear_until(Time end) { tears_until_ = end; }
+  /// Messages are late, come twice, or not at all.
+  void disturb_messages(Fault::Kind how, Time until) { disturbed_ = {how, until}; }
   void cut_off_until(Time end) { cut_off_until_ = std::max(cut_off_until_, end); }
 
   class Line;  ///< for network.cc
@@ -58,9 +62,14 @@ class Network final : public redis::Network {
   Machine& machine_;
   Host& host_;
   const Delay delay_;
-  const std::function<void()> on_call_;
+  const std::function<void(bool)> on_call_;
   Random random_;
   Time cut_off_until_ = 0;
+  Time tears_until_ = 0;
+  struct {
+    Fault::Kind how;
+    Time until;
+  } disturbed_{Fault::Kind::messages_late, 0};
   std::vector<std::weak_ptr<Line>> lines_;
 };
 

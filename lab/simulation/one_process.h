@@ -97,7 +97,7 @@ class OneProcess {
     for (const auto& start : commands_.start) {
       const Demand& demand = member_.demand;
       journal_.requests[start.id].departed = now_;
-      journal_.requests[start.id].booked = start.departure.at;
+      journal_.requests[start.id].booked = start.booked;
       journal_.departures.push_back(start.id);
       const double flight = demand.flight_varies ? random_.exponential(static_cast<double>(demand.flight))
                                                  : static_cast<double>(demand.flight);

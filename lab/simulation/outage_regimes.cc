@@ -48,9 +48,10 @@ Plan blips(Random& random) {
   return plan;
 }
 
-/// Two of five start while it is away.
+/// Two of five start while it is away, as the configuration says that they may.
 Plan started_meanwhile(Random& random) {
   Plan plan = busy_fleet(random, {window(200, 500ms)}, 5);
+  plan.processes = 5;
   for (const std::size_t late : {3u, 4u}) plan.members[late].joins = 6 * kSecond + random.between(0, kSecond);
   return with(std::move(plan), {fault_of_redis(redis_stops, 5 * kSecond, 5 * kSecond)});
 }
@@ -138,8 +139,12 @@ std::vector<Regime> by_other_modes() {
   return {
       {"blips-pacer", "a pacer, and Redis is away for 10 ms now and then", blips},
       {"started-meanwhile", "processes that start while Redis is away", started_meanwhile},
-      {"hold-lossy", "whenDown: hold, each second a connection is lost",
-       [](Random& r) { return going_by(WhenDown::hold, losing_connections(busy_fleet(r, {pacer(300, 20)}))); }},
+      {"hold-lossy", "whenDown: hold, each second each process loses its connections",
+       [](Random& r) {
+         Plan plan = busy_fleet(r, {pacer(300, 20)});
+         repeat(plan, fault_of_redis(clients_killed, 3 * kSecond), kSecond);
+         return going_by(WhenDown::hold, std::move(plan));
+       }},
       {"hold-outage", "whenDown: hold, Redis away for 3 s: nothing leaves",
        [](Random& r) {
          Plan plan = busy_fleet(r, {pacer(300, 20), window(400, 2s)});

@@ -22,6 +22,7 @@ struct Outcome {
   std::optional<double> least_permit_use;  ///< likewise, of permits times time
   std::optional<double> widest_shares;     ///< the largest ÷ the smallest
   std::optional<double> calls;             ///< of Redis, a request
+  double seconds = 0;                      ///< of the processor's time; counted by whoever had it played
 
   bool breaks(std::string_view rule) const;
 };

@@ -93,6 +93,14 @@ Plan cut_off_for_leases(Random& random) {
   return plan;
 }
 
+/// While the new generation still waits for those that hold permits.
+Plan lost_in_quarantine(Random& random) {
+  const Time flight = some_flight(random), again = 16 * kSecond + random.between(0, 5 * kSecond);
+  const auto how = random.happens(0.5) ? redis_loses_memory : redis_stops;
+  return flying_with(
+      random, {fault_of_redis(redis_loses_memory, 15 * kSecond, kSecond), fault_of_redis(how, again, kSecond)}, flight);
+}
+
 std::vector<Regime> calm() {
   return {
       {"permits", "semaphore of 10, more wait than may fly",
@@ -126,6 +134,7 @@ std::vector<Regime> disturbed() {
          const Time flight = some_flight(r);
          return flying_with(r, {fault_of_redis(redis_loses_memory, 15 * kSecond, r.between(1, 4) * kSecond)}, flight);
        }},
+      {"permits-lost-twice", "semaphore of 10, and Redis goes again while permits are registered", lost_in_quarantine},
       {"permits-client-kill", "semaphore of 10, all connections are reset now and then", killed_connections},
       {"permits-snapshot", "semaphore of 10, Redis comes back as it was seconds ago",
        [](Random& r) {

@@ -13,24 +13,33 @@ namespace penstock::simulation {
 
 namespace {
 
-constexpr std::array<std::string_view, 18> kFaultNames{"Redis stops",
-                                                       "Redis loses its memory",
-                                                       "Redis goes back",
-                                                       "Redis is flushed",
-                                                       "scripts are flushed",
-                                                       "Redis stalls",
-                                                       "all connections are reset",
-                                                       "both connections are reset",
-                                                       "the mailbox is lost",
-                                                       "cut off",
-                                                       "frozen",
-                                                       "killed",
-                                                       "Redis' clock is set",
-                                                       "Redis is out of memory",
-                                                       "Redis is read-only",
-                                                       "denied",
-                                                       "key erased",
-                                                       "told to pause"};
+constexpr std::array<std::string_view, kFaultKinds> kFaultNames{"Redis stops",
+                                                                "Redis loses its memory",
+                                                                "Redis goes back",
+                                                                "Redis is flushed",
+                                                                "scripts are flushed",
+                                                                "Redis stalls",
+                                                                "all connections are reset",
+                                                                "both connections are reset",
+                                                                "the mailbox is lost",
+                                                                "cut off",
+                                                                "frozen",
+                                                                "killed",
+                                                                "Redis' clock is set",
+                                                                "Redis is out of memory",
+                                                                "Redis is read-only",
+                                                                "denied",
+                                                                "key erased",
+                                                                "the connection for calls is lost",
+                                                                "half a reply",
+                                                                "messages come late",
+                                                                "messages come twice",
+                                                                "messages are lost",
+                                                                "all connections lead to another id",
+                                                                "a script fails in the middle",
+                                                                "told to pause",
+                                                                "nobody hears what is published",
+                                                                "foreign value"};
 
 std::string number(double value) {
   char text[32];
@@ -110,7 +119,10 @@ std::string text_of(const Demand& demand) {
 
 std::string text_of(const Member& member) {
   const auto& settings = member.settings;
-  return (member.joins > 0 ? "joins at " + duration(member.joins) + ", " : "") +
+  std::string former;
+  for (const LimitConfig& limit : member.former) former += text_of(limit) + ", ";
+  return (member.reloads > 0 ? former + "until it reloads at " + duration(member.reloads) + "; " : "") +
+         (member.joins > 0 ? "joins at " + duration(member.joins) + ", " : "") +
          (member.ends > 0 ? "ends at " + duration(member.ends) + ", " : "") + "round trip " +
          duration(member.round_trip) + (member.jitter > 0 ? " ± " + number(member.jitter * 100) + " %" : "") +
          (member.drift_ppm != 0 ? ", drifts " + number(member.drift_ppm) + " ppm" : "") + ", maxConcurrent " +
@@ -121,7 +133,7 @@ std::string text_of(const Member& member) {
 std::string text_of(const Fault& fault) {
   std::string text = "at " + duration(fault.at) + ": ";
   if (fault.member >= 0) text += "process " + std::to_string(fault.member) + ": ";
-  text += kFaultNames[static_cast<std::size_t>(fault.kind)];
+  text += name_of(fault.kind);
   if (!fault.command.empty()) text += " " + fault.command;
   if (!fault.key.empty()) text += " " + fault.key;
   if (fault.step != 0) text += " by " + (fault.step < 0 ? "-" + duration(-fault.step) : duration(fault.step));
@@ -132,6 +144,8 @@ std::string text_of(const Fault& fault) {
 
 }  // namespace
 
+std::string_view name_of(Fault::Kind kind) { return kFaultNames[static_cast<std::size_t>(kind)]; }
+
 bool Plan::grouped() const {
   return std::ranges::any_of(members, [](const Member& member) { return member.demand.groups > 0; });
 }
@@ -140,7 +154,8 @@ std::string Plan::text() const {
   constexpr std::string_view kModes[] = {"share", "hold", "open", "refuse"};
   std::string text = regime + ", seed " + std::to_string(seed) + ": " + duration(length) + ", whenDown " +
                      std::string(kModes[static_cast<std::size_t>(when_down)]) + ", redis.timeout " +
-                     duration(redis_timeout) + "\n";
+                     duration(redis_timeout) + (processes > 0 ? ", redis.processes " + std::to_string(processes) : "") +
+                     "\n";
   for (const LimitConfig& limit : limits) text += "  " + text_of(limit) + "\n";
   for (std::size_t i = 0; i < members.size();) {
     const std::string one = text_of(members[i]);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flow/upstream.h"
@@ -41,10 +42,12 @@ struct Demand {
 
 struct Member {
   Time joins = 0;
-  Time ends = 0;            ///< it is told to stop, and drains; 0: it stays
-  Time round_trip = 200;    ///< to Redis: the mean
-  double jitter = 0.1;      ///< each way differs by up to this part of it
-  double drift_ppm = 0;     ///< of its clock against the world's
+  Time ends = 0;          ///< it is told to stop, and drains; 0: it stays
+  Time round_trip = 200;  ///< to Redis: the mean
+  double jitter = 0.1;    ///< each way differs by up to this part of it
+  double drift_ppm = 0;   ///< of its clock against the world's
+  Time reloads = 0;       ///< from then on it goes by the plan's limits, before by `former`; 0: always by the plan's
+  std::vector<LimitConfig> former;
   flow::Settings settings;  ///< slots and queue
   Demand demand;
 };
@@ -68,7 +71,16 @@ struct Fault {
     read_only,           ///< likewise, as a replica
     denied,              ///< one command is refused for so long, or to the end (0)
     key_erased,          ///< one key goes
+    commands_lost,       ///< likewise, the one for calls
+    reply_torn,          ///< the next reply to one process within so long comes half, and its connection is reset
+    messages_late,       ///< to one process come up to 200 ms later, for so long
+    messages_twice,      ///< come twice, the second time later
+    messages_lost,       ///< do not come
+    id_changes,          ///< all connections are reset, and lead to a server of another id with the same memory
+    script_fails,        ///< the next script fails in the middle
     paused,              ///< the upstream answers one process 429 with Retry-After `lasts`
+    publishes_lost,      ///< for so long nobody hears what is published
+    key_foreign,         ///< for so long something else stands under one key
   };
   Kind kind{};
   Time at = 0;
@@ -77,8 +89,13 @@ struct Fault {
   Time back = 0;        ///< of redis_goes_back
   Time step = 0;        ///< of clock_steps
   std::string command;  ///< denied
-  std::string key;      ///< erased; what follows "<prefix>:{<upstream>}"
+  std::string key;      ///< erased or foreign; what follows "<prefix>:{<upstream>}"
 };
+
+inline constexpr int kFaultKinds = static_cast<int>(Fault::Kind::key_foreign) + 1;
+
+/// "Redis stops", "cut off", …
+std::string_view name_of(Fault::Kind kind);
 
 struct Plan {
   std::uint64_t seed = 0;
@@ -86,6 +103,7 @@ struct Plan {
   std::vector<LimitConfig> limits;
   WhenDown when_down = WhenDown::share;
   Duration redis_timeout = std::chrono::milliseconds(50);
+  int processes = 0;  ///< `redis.processes`
   std::vector<Member> members;
   std::vector<Fault> faults;
   Time length = 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "flow/moved_limits.h"
+
 namespace penstock::simulation {
 
 namespace {
@@ -18,6 +20,7 @@ RedisConfig config_of(const Plan& plan) {
   config.prefix = kPrefix;
   config.timeout = plan.redis_timeout;
   config.when_down = plan.when_down;
+  config.processes = plan.processes;
   return config;
 }
 
@@ -34,8 +37,8 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       outcomes_(outcomes),
       machine_(world, journal.wall_at_begin, kOffset * (member + 1), of(plan, member).drift_ppm),
       network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter},
-               [this] {
-                 journal_.calls.push_back({world_.now(), member_});
+               [this](bool is_presence) {
+                 (is_presence ? journal_.presences : journal_.calls).push_back({world_.now(), member_});
                }),
       config_(config_of(plan)),
       office_(
@@ -57,9 +60,19 @@ void Process::end() {
 }
 
 std::unique_ptr<flow::Booker> Process::make_booker() {
-  const bool some_shared = std::ranges::any_of(plan_.limits, &LimitConfig::shared);
-  return some_shared ? office_.make_booker(kUpstream, plan_.limits, *this)
-                     : office_.make_pausing_booker(kUpstream, plan_.limits);
+  const Member& its = of(plan_, member_);
+  const auto& limits = its.reloads > world_.now() ? its.former : plan_.limits;
+  const bool some_shared = std::ranges::any_of(limits, &LimitConfig::shared);
+  return some_shared ? office_.make_booker(kUpstream, limits, *this) : office_.make_pausing_booker(kUpstream, limits);
+}
+
+void Process::reload() {
+  machine_.happen([this] {
+    const Member& its = of(plan_, member_);
+    const auto moved = flow::moved_limits(its.former, plan_.limits);
+    booker_->change(machine_.now(), plan_.limits);
+    move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.change(now, its.settings, moved, into); });
+  });
 }
 
 redis::OfficeWatch Process::watch() {
@@ -158,13 +171,10 @@ void Process::carry_out() {
     for (const auto& start : carrying_.start) {
       Request& request = journal_.requests[start.id];
       request.departed = world_.now();
-      request.booked = machine_.in_world(start.departure.at);
+      request.booked = machine_.in_world(start.booked);
       request.limited_by = start.limited_by;
       request.without_redis = office_.degraded();
       journal_.departures.push_back(start.id);
-      if (machine_.now() > start.departure.at + flow::kOnTime) {
-        booker_->left(group_of(start.id), start.departure, machine_.now());
-      }
       flying_.push_back(start.id);
       outcomes_.departed(start.id);
     }

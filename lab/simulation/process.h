@@ -44,6 +44,8 @@ class Process final : flow::BookerEvents {
 
   /// It ends as it should, with its last words; nothing else may happen to it afterwards.
   void end();
+  /// From now on it goes by the plan's limits.
+  void reload();
   /// The request is in the journal.
   void arrive(std::uint64_t id);
   void leave(std::uint64_t id);

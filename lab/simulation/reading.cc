@@ -16,31 +16,8 @@ namespace {
 
 using Kind = Fault::Kind;
 
-/// How long after a fault the use of limits is no longer judged by rules for quiet times: parts of those still away
-/// are kept for 3 s, and noticing takes one.
-constexpr Time kSettles = 4 * kSecond;
-
 /// What ClockMap puts down to drift.
 constexpr double kUnnoticed = 100;
-
-Time longest_lease(const Plan& plan) {
-  Time lease = 0;
-  for (const auto& limit : plan.limits) {
-    if (const auto* semaphore = std::get_if<SemaphoreConfig>(&limit.kind))
-      lease = std::max(lease, semaphore->lease.count());
-  }
-  return lease;
-}
-
-Time settles_after(const Plan& plan, const Fault& fault) {
-  const Time lease = longest_lease(plan);
-  if (fault.kind == Kind::scripts_flushed || fault.kind == Kind::mailbox_lost) return kSecond;
-  if (fault.kind == Kind::paused) return kSecond / 10;
-  if (fault.kind == Kind::clock_steps) return std::max(kSettles + lease, std::abs(fault.step));
-  if (loses_memory(fault.kind)) return std::max(kSettles, lease / 2 + kSecond);
-  if (fault.kind == Kind::killed || fault.kind == Kind::frozen || fault.kind == Kind::cut_off) return kSettles + lease;
-  return kSettles;
-}
 
 std::vector<Span> merged(std::vector<Span> spans) {
   std::ranges::sort(spans, {}, &Span::from);
@@ -82,6 +59,11 @@ void Reading::read_requests() {
 }
 
 void Reading::read_members() {
+  reached_.resize(plan_.members.size());
+  for (const Standing& standing : journal_.standings) {
+    Time& reached = reached_[static_cast<std::size_t>(standing.member)];
+    if (standing.up && reached == 0) reached = standing.at;
+  }
   for (const Member& member : plan_.members) {
     const double drift = std::abs(member.drift_ppm) * 1e-6;
     drift_ = std::max(drift_, drift);
@@ -104,6 +86,7 @@ void Reading::read_disturbances() {
     const Member& member = plan_.members[i];
     if (member.joins > 0) spans.push_back({member.joins, member.joins + kSettles});
     if (member.ends > 0) spans.push_back({member.ends, member.ends + longest_flight_ + kSettles});
+    if (member.reloads > 0) spans.push_back({0, member.reloads + kSettles});  // until then it goes by other limits
     // Who is too far away for redis.timeout goes by whenDown all the time.
     if (round_trip(static_cast<int>(i)) >= plan_.redis_timeout.count()) spans.push_back({0, journal_.ended});
   }
@@ -194,9 +177,9 @@ void breaks(Judgement& judgement, const char* rule, std::string detail, double f
 Judgement judge(const Plan& plan, const Journal& journal) {
   const Reading reading(plan, journal);
   Judgement judgement;
-  for (const auto rule :
-       {judge_keeps, judge_use, judge_shares, judge_order, judge_draining, judge_calls, judge_recovery, judge_told,
-        judge_alone, judge_waits, judge_degraded, judge_pauses, judge_cuts, judge_keys}) {
+  for (const auto rule : {judge_keeps, judge_use, judge_room, judge_shares, judge_order, judge_draining, judge_calls,
+                          judge_recovery, judge_parts, judge_told, judge_alone, judge_waits, judge_degraded,
+                          judge_pauses, judge_cuts, judge_keys, judge_reloads}) {
     rule(reading, judgement);
   }
   return judgement;

@@ -3,6 +3,7 @@
 // wrong, and when each process wanted to send and could have.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -47,6 +48,11 @@ class Reading {
   /// A trip to Redis and back of that process, and the longest of all, with jitter.
   Time round_trip(int member) const;
   Time longest_trip() const;
+  /// When a request can have been granted anything: a trip after it came, or after its process first reached Redis.
+  /// Until then, for as long as connecting takes, the process waits.
+  Time first_answer(const Request& request) const {
+    return std::max(request.arrived, reached_[static_cast<std::size_t>(request.member)]) + round_trip(request.member);
+  }
   /// By how much the departures of two processes can be off, taken together: each knows Redis' clock no better than by
   /// half of how its two ways differ, and a tenth of a millisecond.
   Time clock_error() const { return clock_error_; }
@@ -92,6 +98,7 @@ class Reading {
   Time longest_flight_ = 0;
   Time clock_error_ = 0, way_back_ = 0;
   double drift_ = 0;
+  std::vector<Time> reached_;  // when each process reached Redis first; 0: never
   std::vector<Span> disturbed_;
   std::vector<std::vector<Span>> wanting_, full_;
 };

@@ -12,7 +12,7 @@ namespace penstock::simulation {
 namespace {
 
 /// Dialling takes 0.4 s at most and a greeting half a second; a few trips besides.
-Time up_after(const Reading& reading, int member) { return kSecond + 4 * reading.round_trip(member); }
+Time up_after(const Reading& reading, int member) { return kBackWithin + 4 * reading.round_trip(member); }
 
 bool runs(const Reading& reading, int member, Time from, Time until) {
   const Member& one = reading.plan().members[static_cast<std::size_t>(member)];
@@ -64,7 +64,7 @@ void judge_use_at_once(const Reading& reading, const Fault& fault, Time end, Jud
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   if (wide.empty() || !reading.all_shared() || reading.has_refusing_limits()) return;
   if (loses_memory(fault.kind)) return;
-  const Time begin = end + kSecond + 4 * reading.longest_trip();
+  const Time begin = end + kBackWithin + 4 * reading.longest_trip();
   const Span stretch{begin, begin + telling_length(wide)};
   if (stretch.until > reading.journal().ended) return;
   for (std::size_t i = 0; i < reading.plan().members.size(); ++i) {

@@ -46,6 +46,7 @@ std::size_t RedisChannels::publish(std::string_view channel, std::string_view pa
   std::string bytes;
   const std::string_view words[] = {"message", channel, payload};
   AnswerBytes(bytes).texts(words);
+  if (loses_) return found->second.size();
   for (const Connection connection : found->second) send_(connection, bytes);
   return found->second.size();
 }

@@ -29,12 +29,15 @@ class RedisChannels {
   std::size_t count(Connection connection) const;
   /// Answers how many heard it, in the order in which they subscribed.
   std::size_t publish(std::string_view channel, std::string_view payload) const;
+  /// From now on nobody hears what is published.
+  void lose(bool is_so) { loses_ = is_so; }
   std::size_t listeners(std::string_view channel) const;
   /// All that listen to anything.
   std::vector<Connection> all() const;
 
  private:
   const Send send_;
+  bool loses_ = false;
   std::map<std::string, std::vector<Connection>, std::less<>> listeners_;
   std::map<Connection, std::size_t> counts_;  // of channels
 };

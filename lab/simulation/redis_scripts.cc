@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kDigestSize = 40;
 constexpr int kOnError = 1;  // the place on the stack of the function that is called when a script fails
-constexpr int kPause = 500;  // percent of what is in use before rubbish is looked for: there is memory enough
+constexpr int kPause = 120;  // percent of what is in use before rubbish is looked for: little stays in the cache
 constexpr double kWholeNumber = 1e15;
 
 std::string digest_of(std::string_view script) {
@@ -184,10 +184,16 @@ RedisScripts::Functions::const_iterator RedisScripts::find(std::string_view dige
 }
 
 std::string RedisScripts::load(std::string_view script, Answer& answer) {
-  std::string digest = digest_of(script);
+  auto known = digests_.find(script);
+  if (known == digests_.end()) known = digests_.emplace(script, digest_of(script)).first;
+  const std::string& digest = known->second;
   if (functions_.contains(digest)) return digest;
+  std::string text(script);
+  const auto& [from, to] = mutation_;
+  for (auto at = from.empty() ? text.npos : text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   lua_State* lua = lua_.get();
-  if (::luaL_loadbuffer(lua, script.data(), script.size(), "@user_script") != 0) {
+  if (::luaL_loadbuffer(lua, text.data(), text.size(), "@user_script") != 0) {
     answer.error("ERR Error compiling script (new function): " + std::string(lua_tostring(lua, -1)));
     lua_pop(lua, 1);
     return {};

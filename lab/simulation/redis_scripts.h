@@ -42,6 +42,8 @@ class RedisScripts {
   /// False: it knows none with this digest.
   bool run(std::string_view digest, Words keys, Words arguments, Answer& answer);
   void forget_all();
+  /// Scripts that are loaded from now on have the one text in the place of the other: to see who notices.
+  void mutate(std::string from, std::string to) { mutation_ = {std::move(from), std::move(to)}; }
 
   /// In the next script the n-th call of a command, from 1 on, fails with this text and is not executed.
   void fail_call(std::size_t n, std::string error) { fails_at_ = n, failure_ = std::move(error); }
@@ -56,6 +58,7 @@ class RedisScripts {
   };
 
   using Functions = std::unordered_map<std::string, int, Hash, std::equal_to<>>;
+  using Digests = std::unordered_map<std::string, std::string, Hash, std::equal_to<>>;
   Functions::const_iterator find(std::string_view digest) const;
   static int call(lua_State* lua);
   static int pcall(lua_State* lua);
@@ -68,8 +71,10 @@ class RedisScripts {
   ScriptMemory memory_;
   std::unique_ptr<lua_State, Close> lua_;
   Functions functions_;                        // by digest: their places in Lua's registry
+  Digests digests_;                            // of what was ever loaded
   std::vector<std::string_view> words_;        // of the command that a script calls
   std::vector<std::array<char, 40>> numbers_;  // those of them that were numbers
+  std::pair<std::string, std::string> mutation_;
   std::size_t fails_at_ = 0, called_ = 0;
   std::string failure_;
 };

@@ -113,6 +113,14 @@ void RedisServer::deny(std::string command) {
   deliver();
 }
 
+void RedisServer::set_foreign(const std::string& key, std::int64_t milliseconds) {
+  RedisKeys& keys = node_.keys(0);
+  keys.erase(key);
+  RedisValue& value = keys.put(key);
+  value.held.emplace<RedisText>("foreign");
+  value.expires = keys.now() + milliseconds;
+}
+
 bool RedisServer::expire_at(std::string_view key, std::int64_t milliseconds) {
   RedisKeys& keys = node_.keys(0);
   RedisValue* value = keys.find(key);

@@ -62,6 +62,8 @@ class RedisServer {
   };
   /// Scripts are forgotten in any case.
   void start(Memory memory, std::string run_id);
+  /// For connections from now on: as behind a proxy.
+  void rename(std::string run_id) { node_.set_run_id(std::move(run_id)); }
   /// What a snapshot has, or a replica that is promoted later.
   void save();
   void flush();
@@ -78,15 +80,21 @@ class RedisServer {
   void refuse(std::string error) { node_.refusals().all = std::move(error); }
   /// A command, "script|load", "keys" or "channels". Whoever listens to a channel that is denied is thrown out.
   void deny(std::string command);
+  /// What is published reaches nobody, though it counts as heard.
+  void lose_messages(bool is_so) { node_.channels().lose(is_so); }
   void allow_all() { node_.refusals().denied.clear(); }
   /// For connections from now on.
   void require(std::string user, std::string password) { node_.set_password(std::move(user), std::move(password)); }
+  /// Scripts loaded from now on are others: see RedisScripts.
+  void mutate_scripts(std::string from, std::string to) { node_.scripts().mutate(std::move(from), std::move(to)); }
   /// In the next script the n-th call of a command, from 1 on, is not executed, and raises this error.
   void fail_script(std::size_t n, std::string error = "ERR simulated") {
     node_.scripts().fail_call(n, std::move(error));
   }
   /// A key is deleted, or evicted; or goes after `milliseconds` since 1970. False: there is none.
   bool erase(std::string_view key) { return node_.keys(0).erase(key); }
+  /// Something that our scripts do not understand, for so long.
+  void set_foreign(const std::string& key, std::int64_t milliseconds);
   bool expire_at(std::string_view key, std::int64_t milliseconds);
 
   // For judges.

@@ -31,6 +31,8 @@ std::vector<Regime> outage_regimes();
 std::vector<Regime> memory_regimes();
 std::vector<Regime> permit_regimes();
 std::vector<Regime> process_regimes();
+std::vector<Regime> presence_regimes();
+std::vector<Regime> message_regimes();
 std::vector<Regime> any_regimes();
 
 }  // namespace penstock::simulation

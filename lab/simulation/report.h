@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line for each regime: how often it was run, and the worst of what was measured. And what failed, by rule.
+// A line for each regime: how often it was run, and the worst of what was measured. How often each kind of limit met
+// each fault. And what failed, by rule.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,31 +17,52 @@ namespace penstock::simulation {
 
 class Report {
  public:
-  void add(const Plan& plan, const Outcome& outcome);
-
-  bool failed() const { return !failures_.empty(); }
-  /// A table, in the order in which regimes came; the last line is the sum.
-  std::string table() const;
-  /// By regime and rule: in how many runs, and the least seed with what it says. Empty: nothing failed.
-  std::string failures() const;
-
- private:
   struct Line {
     std::string regime;
     std::uint64_t runs = 0, failed = 0, departures = 0;
-    double hours = 0;
+    double hours = 0, seconds = 0;  ///< of virtual time, and of the processor's
     std::optional<double> worst_excess, least_use, least_permit_use, widest_shares, most_calls;
     void add(const Line& other);
   };
   struct Failure {
-    std::uint64_t runs = 0, seed = 0;
-    std::string detail;
+    std::uint64_t runs = 0, seed = 0;  ///< the least seed
+    std::string detail;                ///< what it says
   };
+  /// A kind of limit in a regime, and a fault, "none" where a run has none.
+  struct Cell {
+    std::string regime, kind, fault;
+    auto operator<=>(const Cell&) const = default;
+  };
+  using Failures = std::map<std::pair<std::string, std::string>, Failure>;  ///< by regime and rule
+  using Cells = std::map<Cell, std::uint64_t>;                              ///< runs
 
+  void add(const Plan& plan, const Outcome& outcome);
+
+  bool failed() const { return !failures_.empty(); }
+  const std::vector<Line>& lines() const { return lines_; }  ///< in the order in which regimes came
+  Line sum() const;
+  const Failures& failures() const { return failures_; }
+  const Cells& cells() const { return cells_; }
+
+  /// A table; the last line is the sum. Behind it how many departures were judged in a second of the processor's time.
+  std::string table() const;
+  /// By regime and rule: in how many runs, and the least seed with what it says. Empty: nothing failed.
+  std::string failure_text() const;
+
+  /// To go on another time. Nothing: that is none.
+  std::string saved() const;
+  static std::optional<Report> of(const std::string& saved);
+
+ private:
   static std::string text(const Line& line);
+  bool read_line(const std::string& words);
 
   std::vector<Line> lines_;
-  std::map<std::pair<std::string, std::string>, Failure> failures_;
+  Failures failures_;
+  Cells cells_;
 };
+
+/// A figure as tables have it; `-` where there is none.
+std::string written(const char* format, std::optional<double> figure);
 
 }  // namespace penstock::simulation

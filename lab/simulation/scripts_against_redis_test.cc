@@ -56,6 +56,14 @@ std::vector<std::vector<LimitConfig>> limits_to_try() {
            limit(WindowConfig{.reservoir = 5, .interval = seconds(2), .spread = true}, true)}};
 }
 
+/// As one process has them that has read another configuration.
+std::vector<LimitConfig> with_faster_pacers(std::vector<LimitConfig> limits) {
+  for (auto& config : limits) {
+    if (auto* pacer = std::get_if<PacerConfig>(&config.kind)) pacer->qps *= 3, pacer->max_burst += 5;
+  }
+  return limits;
+}
+
 /// One process, which has no lanes and no sense: it asks, gives back, hands in and returns what chance says.
 struct Process {
   explicit Process(std::string name, const std::vector<LimitConfig>& limits)
@@ -72,6 +80,7 @@ class Fleet {
   Fleet(RedisPair& pair, const std::vector<LimitConfig>& limits, unsigned seed)
       : pair_(pair), limits_(limits), random_(seed) {
     for (const char* name : {"one", "two", "three"}) processes_.emplace_back(name, limits);
+    if (seed % 2 == 0) processes_.back().spelling.set_limits(with_faster_pacers(limits));
     load();
     const auto ear = pair_.connect();
     pair_.run({"SUBSCRIBE", "penstock:to:one"}, ear);
@@ -111,7 +120,8 @@ class Fleet {
   }
   std::string told() {
     const auto number = [&] { return std::to_string(below(3)); };
-    return number() + ":" + number() + ":" + number() + ":" + number();
+    const std::string away = below(4) == 0 ? "40000000" : "0";
+    return number() + ":" + number() + ":" + number() + ":" + number() + ":40000:" + number() + ":" + away;
   }
   flow::LimitIndex some_limit() { return static_cast<flow::LimitIndex>(below(limits_.size())); }
   std::int64_t script_now() const { return pair_.now() - kOf2025; }
@@ -151,7 +161,9 @@ class Fleet {
 };
 
 void Fleet::spell_book(Process& process, ScriptCall& call) {
-  const std::string& fresh = keep(process.who + std::to_string(++process.asks));
+  std::string server = below(3) == 0 ? "" : "@server-" + std::to_string(below(40) == 0);
+  if (below(10) == 0) server += (server.empty() ? "@@" : "@") + std::to_string(script_now() - 100'000);
+  const std::string& fresh = keep(process.who + std::to_string(++process.asks) + server);
   const std::string hash = group();
   std::vector<std::string> permits;
   for (const auto& config : limits_) {
@@ -175,7 +187,7 @@ std::string Fleet::state_of(const LimitConfig& config) {
     case 1: return "nonsense";
     default: break;
   }
-  if (std::holds_alternative<PacerConfig>(config.kind)) return "1p " + then + ".2500 1 0.5";
+  if (std::holds_alternative<PacerConfig>(config.kind)) return "2p " + then + ".2500 1 0.5 100";
   if (std::holds_alternative<SlidingWindowConfig>(config.kind)) return "1s " + then + " " + then;
   if (std::holds_alternative<TokenBucketConfig>(config.kind)) return "1b " + then + ".0000 3";
   if (std::holds_alternative<CounterConfig>(config.kind)) return "1c " + then + ".0000 2 " + then + ".0000 1 - 0";
@@ -183,7 +195,8 @@ std::string Fleet::state_of(const LimitConfig& config) {
 }
 
 void Fleet::spell_hand_in(const Process& process, ScriptCall& call) {
-  process.spelling.begin_hand_in(call, generation(process), static_cast<Spelling::HandIn>(below(3)));
+  process.spelling.begin_hand_in(call, generation(process), static_cast<Spelling::HandIn>(below(3)),
+                                 {.booked_in = generation(process), .lately = below(2) == 0 ? "" : "1"});
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     if (std::holds_alternative<SemaphoreConfig>(limits_[i].kind)) continue;
     process.spelling.add_state(call, static_cast<flow::LimitIndex>(i), "g0", state_of(limits_[i]));

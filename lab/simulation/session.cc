@@ -11,8 +11,9 @@
 #include <utility>
 
 #include "simulation/apart.h"
-#include "simulation/report.h"
+#include "simulation/pages.h"
 #include "simulation/shrink.h"
+#include "simulation/tally.h"
 
 namespace penstock::simulation {
 
@@ -36,22 +37,21 @@ class Deadline {
 /// Which run is next: those of a list, or of each regime in turn, each round with the next seed.
 class Jobs {
  public:
-  Jobs(std::vector<Job> list, std::uint64_t seed, bool endless)
-      : list_(std::move(list)), seed_(seed), endless_(endless) {}
+  /// `rounds`: so often, each time with the next seeds; 0: without end.
+  Jobs(std::vector<Job> list, std::uint64_t rounds) : list_(std::move(list)), rounds_(rounds) {}
 
   std::optional<Job> next() {
-    if (list_.empty() || (!endless_ && given_ == list_.size())) return std::nullopt;
+    if (list_.empty() || (rounds_ > 0 && left() == 0)) return std::nullopt;
     Job job = list_[given_ % list_.size()];
-    if (endless_) job.seed = seed_ + given_ / list_.size();
-    ++given_;
+    job.seed += given_++ / list_.size();
     return job;
   }
-  std::size_t left() const { return endless_ ? 0 : list_.size() - given_; }
+  std::size_t left() const { return rounds_ > 0 ? rounds_ * list_.size() - given_ : 0; }
+  void skip(std::size_t jobs) { given_ = jobs; }
 
  private:
   const std::vector<Job> list_;
-  const std::uint64_t seed_;
-  const bool endless_;
+  const std::uint64_t rounds_;
   std::size_t given_ = 0;
 };
 
@@ -61,24 +61,38 @@ std::expected<Jobs, std::string> jobs_for(const Options& options) {
     if (!file) return std::unexpected("cannot read " + options.fixed);
     auto jobs = jobs_of({std::string(std::istreambuf_iterator<char>(file), {})});
     if (!jobs) return std::unexpected(options.fixed + ", " + jobs.error());
-    return Jobs(std::move(*jobs), 0, false);
+    return Jobs(std::move(*jobs), 1);
   }
   const auto regimes = chosen(options.only);
   if (!regimes) return std::unexpected(regimes.error());
-  if (!options.once && !options.seconds) return std::unexpected("say for how many seconds");
+  const std::uint64_t rounds = options.once ? 1 : options.rounds;
+  if (rounds == 0 && !options.seconds) return std::unexpected("say for how many seconds");
   std::vector<Job> jobs;
   for (const Regime* regime : *regimes) jobs.push_back({regime, options.seed});
-  return Jobs(std::move(jobs), options.seed, !options.once);
+  return Jobs(std::move(jobs), rounds);
+}
+
+/// What a tally is of.
+std::string said_of(const Options& options) {
+  const auto regimes = chosen(options.only);
+  const std::string names = options.only.empty() ? "all " : "'" + options.only + "': ";
+  const std::size_t count = regimes ? regimes->size() : 0;
+  return names + std::to_string(count) + " regimes, each from seed " + std::to_string(options.seed) + " on";
 }
 
 class Session {
  public:
-  Session(const Options& options, const Play& play, Jobs jobs, std::ostream& out)
+  Session(const Options& options, const Play& play, Jobs jobs, Tally tally, std::ostream& out)
       : options_(options),
         out_(out),
         deadline_(options.seconds),
         jobs_(std::move(jobs)),
-        apart_(play, options.at_once, std::chrono::seconds(options.longest)) {}
+        apart_(play, options.at_once, std::chrono::seconds(options.longest)),
+        tally_(std::move(tally)),
+        wall_before_(tally_.wall),
+        begun_(tally_.jobs) {
+    jobs_.skip(begun_);
+  }
 
   Ended run() {
     while (true) {
@@ -88,19 +102,28 @@ class Session {
       hear();
     }
     if (first_) say_failure(first_->first, first_->second);
-    out_ << report_.table();
-    if (options_.keep_going) out_ << report_.failures();
+    const Report& report = tally_.report;
+    out_ << report.table();
+    if (options_.keep_going) out_ << report.failure_text();
     if (jobs_.left() > 0) out_ << jobs_.left() << " runs did not fit into the time\n";
     const bool all_fixed = options_.fixed.empty() || jobs_.left() == 0;
-    return report_.failed() || !all_fixed ? Ended::failed : Ended::well;
+    return !keep() || !write_page() || report.failed() || !all_fixed ? Ended::failed : Ended::well;
   }
 
  private:
+  static constexpr std::chrono::seconds kKeptEvery{10};
+
+  struct Run {
+    Plan plan;
+    std::vector<std::string> open;
+    std::optional<Outcome> outcome;  // as soon as it has ended
+  };
+
   bool begin_next() {
     if (deadline_.passed() || first_) return false;
     const auto job = jobs_.next();
     if (!job) return false;
-    const auto [run, fresh] = runs_.emplace(begun_, Run{draw(*job->regime, job->seed), job->open});
+    const auto [run, fresh] = runs_.emplace(begun_, Run{draw(*job->regime, job->seed), job->open, {}});
     apart_.begin(begun_++, run->second.plan);
     return true;
   }
@@ -115,17 +138,38 @@ class Session {
     return done;
   }
 
-  /// The first that failed is the one that was begun first, whichever ended first.
+  /// They are taken up in the order in which they were begun, whichever ended first.
   void hear() {
     auto done = next_done();
-    const auto run = runs_.extract(done.number);
-    const Plan& plan = run.mapped().plan;
-    forgive(run.mapped().open, done.outcome);
-    report_.add(plan, done.outcome);
-    if (done.outcome.broken.empty() || options_.keep_going) return;
-    if (first_ && first_number_ < done.number) return;
-    first_number_ = done.number;
-    first_.emplace(plan, done.outcome);
+    runs_.at(done.number).outcome = std::move(done.outcome);
+    for (auto next = runs_.find(tally_.jobs); next != runs_.end() && next->second.outcome;
+         next = runs_.find(tally_.jobs)) {
+      take_up(next->second);
+      runs_.erase(next);
+      ++tally_.jobs;
+    }
+    if (steady_clock::now() - kept_at_ >= kKeptEvery) keep();
+  }
+
+  void take_up(Run& run) {
+    forgive(run.open, *run.outcome);
+    tally_.report.add(run.plan, *run.outcome);
+    if (run.outcome->broken.empty() || options_.keep_going || first_) return;
+    first_.emplace(run.plan, *run.outcome);
+  }
+
+  bool keep() {
+    kept_at_ = steady_clock::now();
+    tally_.wall = wall_before_ + std::chrono::duration_cast<std::chrono::seconds>(kept_at_ - began_at_).count();
+    if (options_.tally.empty() || write_tally(options_.tally, tally_)) return true;
+    out_ << "cannot write " << options_.tally << "\n";
+    return false;
+  }
+  bool write_page() {
+    if (options_.page.empty()) return true;
+    const std::string wrong = write_part(options_.page, "runs", page_of(tally_));
+    if (!wrong.empty()) out_ << wrong << "\n";
+    return wrong.empty();
   }
 
   /// What is known to be broken is no failure until it is mended: then it must not be known so any longer.
@@ -164,13 +208,12 @@ class Session {
   const Deadline deadline_;
   Jobs jobs_;
   Apart apart_;
-  Report report_;
-  struct Run {
-    Plan plan;
-    std::vector<std::string> open;
-  };
-  std::map<std::size_t, Run> runs_;  // under way
-  std::size_t begun_ = 0, first_number_ = 0;
+  Tally tally_;
+  const std::uint64_t wall_before_;
+  const steady_clock::time_point began_at_ = steady_clock::now();
+  steady_clock::time_point kept_at_ = began_at_;
+  std::map<std::uint64_t, Run> runs_;  // under way, or not taken up yet
+  std::uint64_t begun_;
   std::optional<std::pair<Plan, Outcome>> first_;  // that failed, and ends it
 };
 
@@ -220,7 +263,12 @@ Ended simulate(const Options& options, const Play& play, std::ostream& out) {
     out << jobs.error() << "\n";
     return Ended::unusable;
   }
-  Session session(options, play, std::move(*jobs), out);
+  auto tally = read_tally(options.tally, said_of(options));
+  if (!tally) {
+    out << tally.error() << "\n";
+    return Ended::unusable;
+  }
+  Session session(options, play, std::move(*jobs), std::move(*tally), out);
   return session.run();
 }
 

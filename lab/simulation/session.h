@@ -25,6 +25,9 @@ struct Options {
   std::string fixed;              ///< a file: these runs, once each
   std::string rule;               ///< what breaks another one is no failure; empty: all count
   bool keep_going = false;        ///< failures are summed up, instead of ending it
+  std::uint64_t rounds = 0;       ///< of each regime no more runs than that; 0: as many as there is time for
+  std::string tally;              ///< a file: goes on where the run ended that is in it, and keeps it
+  std::string page;               ///< a file of documentation: what the tally has is written into it at the end
   std::size_t at_once = 2;
   int most_tries = 300;        ///< plans that are tried to make a failing one smaller
   double shrink_seconds = 60;  ///< and for how long

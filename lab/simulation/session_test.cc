@@ -137,6 +137,52 @@ TEST(Session, forgives_fixed_seeds_what_they_are_known_to_break_until_they_do_no
               AllOf(StartsWith("failed"), HasSubstr("burst-25, mended: 1 run"), HasSubstr("'use'")));
 }
 
+/// A file for one test, gone with it.
+struct TemporaryFile {
+  explicit TemporaryFile(const std::string& name)
+      : path(::testing::TempDir() + "/" + name + "-" + std::to_string(::getpid())) {}
+  ~TemporaryFile() { std::remove(path.c_str()); }
+  std::string text() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  const std::string path;
+};
+
+TEST(Session, plays_so_many_rounds) {
+  const auto [ended, text] =
+      said({.seed = 5, .only = "burst-25", .keep_going = true, .rounds = 3}, [](const Plan&) { return well(); });
+  EXPECT_EQ(ended, Ended::well);
+  EXPECT_THAT(text, HasSubstr("\nburst-25                              3 "));
+}
+
+/// What was played before is not played again, and counts.
+TEST(Session, goes_on_where_its_tally_ended) {
+  const TemporaryFile tally("tally");
+  const Options twice{.only = "permits*", .keep_going = true, .rounds = 2, .tally = tally.path};
+  said(twice, [](const Plan& plan) { return plan.seed == 2 ? broken("use", "of two") : well(); });
+  Options thrice = twice;
+  thrice.rounds = 3;
+  const auto [ended, text] = said(thrice, [](const Plan& plan) { return plan.seed < 3 ? broken("use", "") : well(); });
+  EXPECT_THAT(text, AllOf(HasSubstr("permits-far, use: 1 run, as with seed 2: of two\n"),
+                          HasSubstr("permits-far                           3           1 ")));
+  thrice.seed = 9;
+  EXPECT_EQ(said(thrice, [](const Plan&) { return well(); }).ended, Ended::unusable) << "another run's";
+}
+
+TEST(Session, writes_its_page) {
+  const TemporaryFile page("page");
+  std::ofstream(page.path) << "# Before\n<!-- simulate: runs -->\nold\n<!-- simulate: end -->\nbehind\n";
+  const Options options{.only = "permits-first", .keep_going = true, .rounds = 2, .page = page.path};
+  said(options, [](const Plan& plan) { return plan.seed == 2 ? broken("use", "") : well(); });
+  EXPECT_THAT(page.text(), AllOf(StartsWith("# Before\n<!-- simulate: runs -->\n200 departures were judged, of 2 runs"),
+                                 HasSubstr("\n| permits-first | 2 | 1 |"), HasSubstr("\n| none | 2 |\n"),
+                                 HasSubstr("\n| permits-first | use | 1 | 2 |\n"), Not(HasSubstr("old")),
+                                 ::testing::EndsWith("<!-- simulate: end -->\nbehind\n")));
+  std::ofstream(page.path) << "nothing to write into";
+  EXPECT_EQ(said(options, [](const Plan&) { return well(); }).ended, Ended::failed);
+}
+
 TEST(Session, refuses_what_means_nothing) {
   const Play play = [](const Plan&) { return well(); };
   EXPECT_EQ(said({.only = "no-such", .once = true}, play).ended, Ended::unusable);
@@ -226,7 +272,29 @@ TEST(Report, keeps_the_worst) {
   report.add(plan, broken("use", "of eight"));
   plan.seed = 6;
   report.add(plan, broken("use", "of six"));
-  EXPECT_EQ(report.failures(), "permits, use: 2 runs, as with seed 6: of six\n");
+  EXPECT_EQ(report.failure_text(), "permits, use: 2 runs, as with seed 6: of six\n");
+  const auto again = Report::of(report.saved());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->table(), report.table());
+  EXPECT_EQ(again->failure_text(), report.failure_text());
+  EXPECT_EQ(again->cells(), report.cells());
+  EXPECT_FALSE(Report::of(report.saved() + "cell\tno number\n"));
+}
+
+TEST(Report, counts_the_runs_of_each_kind_and_fault) {
+  Report report;
+  Plan plan;
+  plan.regime = "some";
+  plan.limits = draw(*regime_named("permits-and-pacer"), 1).limits;
+  report.add(plan, well());
+  plan.faults = {{.kind = Fault::Kind::frozen}, {.kind = Fault::Kind::frozen}, {.kind = Fault::Kind::redis_stops}};
+  report.add(plan, well());
+  report.add(plan, well());
+  const auto runs = [&](const char* kind, const char* fault) { return report.cells().at({"some", kind, fault}); };
+  EXPECT_EQ(report.cells().size(), 6u);
+  EXPECT_EQ(runs("pacer", "none"), 1u);
+  EXPECT_EQ(runs("pacer", "frozen"), 2u);
+  EXPECT_EQ(runs("semaphore", "Redis stops"), 2u);
 }
 
 }  // namespace

@@ -53,6 +53,13 @@ std::vector<Regime> plain() {
        [](Random& r) { return busy_fleet(r, {sliding_window(30, 10s)}, few_or_many(r), 200 * kSecond); }},
       {"sliding-500ms", "slidingWindow of 200 in 500 ms",
        [](Random& r) { return busy_fleet(r, {sliding_window(200, 500ms)}, few_or_many(r)); }},
+      {"little-beside-much", "one process wants all, two want a little: few calls all the same",
+       [](Random& r) {
+         const LimitConfig limits[] = {pacer(400), pacer(400, 100), window(400, 1s)};
+         Plan plan = busy_fleet(r, {r.any(limits)});
+         for (const std::size_t other : {1u, 2u}) plan.members[other].demand = steady(20).demand;
+         return plan;
+       }},
       {"ten-times", "one process has ten times the clients of the others",
        [](Random& r) {
          Plan plan = busy_fleet(r, {pacer(400, 50)});

@@ -66,8 +66,7 @@ std::vector<std::vector<Span>> waiting_for_permits(const Reading& reading) {
   std::vector<std::vector<Span>> waiting(reading.plan().members.size());
   for (const Request& request : reading.journal().requests) {
     const Time ended = request.ended == kNotYet ? reading.journal().ended : request.ended;
-    const Span wait{request.arrived + reading.round_trip(request.member),
-                    request.departed == kNotYet ? ended : request.departed};
+    const Span wait{reading.first_answer(request), request.departed == kNotYet ? ended : request.departed};
     auto& spans = waiting[static_cast<std::size_t>(request.member)];
     if (wait.length() <= 0) continue;
     // In order of arrival, so in order of begin.

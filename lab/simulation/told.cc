@@ -22,16 +22,45 @@ Time tolerance(const Reading& reading, Time wait) {
   return std::max(wait / 50, units + flow::kHorizon + packing);
 }
 
-/// No estimate can know that somebody will leave the queue, that another process will begin or cease to want, or when
-/// flights end.
-bool foreseeable(const Reading& reading, const Request& request) {
+/// When a process last heard from Redis who waits for the same limits, and how these stand: it asked then.
+Time last_asked(const Reading& reading, const Request& request) {
+  const Time answered = request.arrived - reading.round_trip(request.member);
+  Time last = -kDay;
+  for (const Call& call : reading.journal().calls) {
+    if (call.at > answered) break;
+    if (call.member == request.member) last = call.at;
+  }
+  return last;
+}
+
+/// What left between the request's arrival and its departure, of each process.
+std::vector<double> sent_meanwhile(const Reading& reading, const Request& request) {
+  std::vector<double> units(reading.plan().members.size());
+  auto one = std::ranges::upper_bound(reading.left(), request.arrived, {}, &Left::at);
+  for (; one != reading.left().end() && one->at <= request.departed; ++one)
+    units[static_cast<std::size_t>(reading.journal().requests[one->id].member)] += one->units;
+  return units;
+}
+
+/// No estimate can know that somebody will leave the queue, when flights end, or what will yet come to another process.
+/// So each of them has as much waiting as this one: it waited all the time, for so long before that this one had heard
+/// of it, and got as much; or it sent nothing. Of one that stands in no line, because a limit of its own holds it, a
+/// process hears within half a second; and what stands in the line may be a step old, for it is told by asks. So long a
+/// fault must be over, too.
+bool foreseeable(const Reading& reading, const Request& request, double one_grant) {
   const Time until = request.departed;
-  if (!reading.calm(request.arrived, until) || reading.was_full(request.member, request.arrived, until)) return false;
-  if (around(reading.wanting()[static_cast<std::size_t>(request.member)], request.arrived, until) == nullptr)
-    return false;
-  return std::ranges::all_of(reading.wanting(), [&](auto& spans) {
-    return !overlaps(spans, request.arrived, until) || around(spans, request.arrived, until);
-  });
+  const auto own = static_cast<std::size_t>(request.member);
+  const Time since = last_asked(reading, request) - reading.longest_trip() - flow::kHorizon -
+                     std::max(kSecond / 2, longest_step(reading.plan().limits));
+  if (!reading.calm(since, until) || reading.was_full(request.member, request.arrived, until)) return false;
+  if (around(reading.wanting()[own], request.arrived, until) == nullptr) return false;
+  const std::vector<double> sent = sent_meanwhile(reading, request);
+  const double as_much = sent[own] - std::max(2 * one_grant, sent[own] / 10);
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    if (i == own || (sent[i] == 0 && !overlaps(reading.wanting()[i], request.arrived, until))) continue;
+    if (sent[i] < as_much || !around(reading.wanting()[i], since, until)) return false;
+  }
+  return true;
 }
 
 bool somebody_gives_up(const Reading& reading) {
@@ -68,17 +97,16 @@ Time told_off(const Reading& reading, const Lane& lane, std::size_t place, std::
 
 void judge_waits_told(const Reading& reading, Judgement& judgement) {
   const auto& requests = reading.journal().requests;
-  const auto one_grant =
-      static_cast<std::size_t>(grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size()));
+  const double one_grant = grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size());
   std::size_t judged = 0, wrong = 0;
   Time worst = 0;
   std::string example;
   for (const auto& [whose, lane] : lanes_of(reading)) {
     for (std::size_t place = 0; place < lane.size(); ++place) {
       const Request& request = requests[lane[place]];
-      if (request.told == kNotYet || !foreseeable(reading, request)) continue;
+      if (request.told == kNotYet || !foreseeable(reading, request, one_grant)) continue;
       ++judged;
-      const Time off = told_off(reading, lane, place, one_grant);
+      const Time off = told_off(reading, lane, place, static_cast<std::size_t>(one_grant));
       wrong += off > 0 ? 1 : 0;
       if (off <= worst) continue;
       worst = off;

@@ -101,8 +101,7 @@ std::map<int, std::vector<Span>> waits_of_groups(const Reading& reading) {
   std::map<std::pair<int, int>, std::vector<Span>> lanes;
   for (const Request& request : reading.journal().requests) {
     const Time ended = request.ended == kNotYet ? reading.journal().ended : request.ended;
-    const Span wait{request.arrived + reading.round_trip(request.member),
-                    request.departed == kNotYet ? ended : request.departed};
+    const Span wait{reading.first_answer(request), request.departed == kNotYet ? ended : request.departed};
     if (wait.length() <= 0) continue;
     auto& spans = lanes[{request.group, request.member}];
     if (!spans.empty() && wait.from <= spans.back().until)
@@ -181,7 +180,7 @@ void judge_permits(const Reading& reading, Judgement& judgement) {
   for (const Request& request : reading.journal().requests) {
     const bool left = request.departed != kNotYet;
     const Time ended = request.ended == kNotYet ? reading.journal().ended : request.ended;
-    const Time known = request.arrived + reading.round_trip(request.member), gone = left ? request.departed : ended;
+    const Time known = reading.first_answer(request), gone = left ? request.departed : ended;
     if (known < gone)
       changes.push_back({known, request.member, 1, 0}), changes.push_back({gone, request.member, -1, 0});
     if (left) changes.push_back({request.departed, request.member, 0, 1});

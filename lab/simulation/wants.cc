@@ -82,7 +82,7 @@ class Play {
     for (std::size_t id = 0; id < requests.size(); ++id) {
       const Request& request = requests[id];
       const bool left = request.departed != kNotYet, ended = request.ended != kNotYet;
-      const Time known = request.arrived + reading_.round_trip(request.member);
+      const Time known = reading_.first_answer(request);
       const Time gone = left ? request.departed : ended ? request.ended : reading_.journal().ended;
       if (known < gone) {
         events.push_back({known, What::waits, id});

@@ -33,7 +33,11 @@ using Limits = std::vector<LimitConfig>;
 bool shares(const Limits& limits) { return std::ranges::any_of(limits, &LimitConfig::shared); }
 
 RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
-  RedisSnapshot now{.up = office.up(), .degraded = office.degraded(), .calls = office.counts().calls};
+  RedisSnapshot now{.up = office.up(),
+                    .degraded = office.degraded(),
+                    .refused = office.lacks(),
+                    .limits_differ = office.limits_differ(),
+                    .calls = office.counts().calls};
   for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i) {
     now.errors.emplace_back(redis::kFailureLabels[i], office.counts().errors[i]);
   }
@@ -219,11 +223,15 @@ void Engine::close(const loop::Addresses& of_redis) {
 /// Upstreams with shared limits book through Redis, where there is one; the others need not wait for it.
 void Engine::make_bookers(proxy::Services& services) {
   if (!config_.redis) return;
+  processes_file_ = std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + "/processes",
+                                                    [this](const Notice& notice) { notices_(notice); });
   office_ = std::make_unique<redis::BookingOffice>(
       loop_, *resolver_, *config_.redis,
       redis::OfficeWatch{.on_found = [this](const loop::Addresses& of_redis) { close(of_redis); },
-                         .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
+                         .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); },
+                         .on_processes = [this](int seen) { processes_file_->seen(loop_.now(), seen); }},
       [this](const Notice& notice) { notices_(notice); });
+  office_->remember(processes_file_->kept(), processes_file_->path());
   services.make_booker = [this](const std::string& name, const Limits& limits, flow::BookerEvents& events) {
     return shares(limits) ? office_->make_booker(name, limits, events) : office_->make_pausing_booker(name, limits);
   };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "access/verdict.h"
+#include "app/processes_file.h"
 #include "loop/listener.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
@@ -53,6 +54,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  /// Before open(): what is to be known at the next start is kept in that folder; empty: nowhere.
+  void keep_state_in(std::string folder) { state_folder_ = std::move(folder); }
   /// Binds what was not handed over, and makes everything. Once, before the loop runs.
   std::expected<void, Error> open(HandedOver& sockets);
 
@@ -118,7 +121,9 @@ class Engine {
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<loop::Resolver::Question> redis_question_;  // under way, or answered
   std::unique_ptr<proxy::Connections> connections_;
-  flow::SipKey labels_;                           // under which the log has groups by header
+  flow::SipKey labels_;  // under which the log has groups by header
+  std::string state_folder_;
+  std::unique_ptr<ProcessesFile> processes_file_;
   std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;

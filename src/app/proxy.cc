@@ -68,6 +68,7 @@ struct Proxy::Inside {
   std::vector<EventSink> observers;
   NoticeSink notices;
   app::HandedOver sockets;
+  std::string state_folder;
   std::string url, admin_url;
   std::thread thread;
   bool begun = false;
@@ -83,6 +84,7 @@ void Proxy::Inside::live(std::promise<std::expected<void, Error>> started) {
   loop::Loop own_loop;
   {
     app::Engine own_engine(own_loop, config, observers, notices);
+    own_engine.keep_state_in(state_folder);
     if (auto opened = own_engine.open(sockets); !opened) return started.set_value(std::move(opened));
     url = reachable(own_engine.proxy_endpoint());
     admin_url = reachable(own_engine.admin_endpoint());
@@ -122,6 +124,8 @@ void Proxy::listen_on(int proxy, int admin) {
   inside_->sockets.proxy = proxy;
   inside_->sockets.admin = admin;
 }
+
+void Proxy::keep_state_in(std::string folder) { inside_->state_folder = std::move(folder); }
 
 std::expected<void, Error> Proxy::start() {
   if (std::exchange(inside_->begun, true)) return std::unexpected(Error{{}, "a proxy starts only once"});

@@ -85,6 +85,7 @@ int run(const std::string& config_file) {
   const std::size_t files = allow_open_files();
   Proxy proxy{*config};
   proxy.listen_on(sockets->proxy, sockets->admin);
+  proxy.keep_state_in(state_folder());
   if (const auto started = proxy.start(); !started) return complain(started.error().message);
   announce(*config, proxy);
   for (const auto& warning : warnings) {

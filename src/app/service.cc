@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace penstock::app {
@@ -47,6 +48,14 @@ std::expected<Sockets, std::string> take_sockets() {
 }
 
 void leave_sockets() { sd_listen_fds(1); }
+
+/// Where a unit has several, they stand between colons; the first is ours.
+std::string state_folder() {
+  const char* const folders = std::getenv("STATE_DIRECTORY");
+  const std::string all = folders ? folders : "";
+  const std::string first = all.substr(0, all.find(':'));
+  return first.starts_with('/') ? first : "";
+}
 
 void tell_ready(const std::string& status) { tell("READY=1\nSTATUS=" + status); }
 

@@ -23,6 +23,9 @@ std::expected<Sockets, std::string> take_sockets();
 /// The same for whoever has no use for them.
 void leave_sockets();
 
+/// Where a service is to keep what it wants to have at its next start ($STATE_DIRECTORY); empty: nowhere.
+std::string state_folder();
+
 /// How it is; `status` is for `systemctl status`. Whoever listens is waited for.
 void tell_ready(const std::string& status);
 void tell_reloading();

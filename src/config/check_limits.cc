@@ -15,6 +15,7 @@ constexpr int kMostUnits = 1'000'000'000;
 constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // a second: one in twelve days, one in a microsecond
 constexpr Duration kShortest = 10ms, kLongest = 366 * 24h;
 constexpr std::size_t kMostLimits = 16, kLongestName = 64, kShortestSecret = 16;
+constexpr int kMostProcesses = 10'000;
 constexpr int kMostSliding = 10'000, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
 /// One limit, where it stands, and what it is held against.
@@ -65,7 +66,8 @@ struct Checked {
 };
 
 void check_name(Issues& issues, const std::string& path, std::string_view name) {
-  constexpr std::string_view kReserved[] = {"hold", "head", "line", "alive", "redis", "maxConcurrent", "maxTunnels"};
+  constexpr std::string_view kReserved[] = {"hold",   "head",  "line",          "alive",     "away",
+                                            "limits", "redis", "maxConcurrent", "maxTunnels"};
   if (!all_of(name, "_.-") || name.size() > kLongestName) {
     add(issues, path, " must be at most 64 letters, digits and _.-");
   } else if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {
@@ -112,6 +114,7 @@ void check_redis(Issues& issues, const RedisConfig& redis) {
   if (!all_of(redis.prefix, "_.:-") || redis.prefix.size() > kLongestName)
     add(issues, "redis.prefix", " must be at most 64 letters, digits and _.:-");
   check_duration(issues, "redis.timeout", redis.timeout, 1ms, 10s);
+  check_count(issues, "redis.processes", redis.processes, 0, kMostProcesses);
   if (!redis.secret.empty() && redis.secret.size() < kShortestSecret)
     add(issues, "redis.secret",
         " must be at least 16 characters, for a shorter one can be guessed: openssl rand -hex 16");

@@ -121,6 +121,7 @@ constexpr Key<RedisConfig> kRedis[] = {{"url", read_redis_url},
                                        value<&RedisConfig::prefix>("prefix"),
                                        value<&RedisConfig::timeout>("timeout"),
                                        value<&RedisConfig::when_down>("whenDown"),
+                                       value<&RedisConfig::processes>("processes"),
                                        {"secret", read_redis_secret}};
 
 void read_redis(Reading& reading, const Spot& spot, Config& config) {

@@ -64,7 +64,7 @@ Ticket Upstream::start_newcomer(Time now, const Newcomer& newcomer, Lane& lane, 
   lane.last_served = ++turns_;
   ++lane.flying;
   take_slot(now, request);
-  commands.start.push_back({newcomer.id, 0, kNoLimit, booking_.departures.front()});
+  commands.start.push_back({newcomer.id, 0, kNoLimit, booking_.departures.front(), booking_.departures.front().at});
   return requests_.ticket(index);
 }
 

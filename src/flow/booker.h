@@ -19,8 +19,9 @@ namespace penstock::flow {
 /// Only departures this near are committed; who must wait longer asks again.
 inline constexpr Time kHorizon = 50'000;
 
-/// Who leaves later than booked by no more than this is on time.
-inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard);
+/// Who leaves later than booked by no more than this is on time: the two guards by which limits allow for that, less
+/// what the clocks of two processes may be mapped apart.
+inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard) - 250;
 
 /// So many groups of an upstream are remembered at most, by each process; the others share one. In Redis there can be
 /// as many for each process that has met others.
@@ -57,6 +58,8 @@ struct Departure {
   int weight = 1;
   LimitIndex limited_by = kNoLimit;  ///< whose frontier it is, where it is later than the ask; or what held its lane
   Era era = 0;                       ///< the booker's own note
+  std::int64_t in_memory = 0;        ///< where the booker remembers it, by a clock of its own; 0: at `at`
+  std::int64_t in_redis = 0;         ///< where Redis has it, by Redis' clock; 0: it has not
   bool operator==(const Departure&) const = default;
 };
 
@@ -96,15 +99,22 @@ class Booker {
   virtual Time lead() const { return kHorizon; }
   /// The limit that can never admit such a weight, or kNoLimit.
   virtual LimitIndex forbids(int weight) const = 0;
-  /// An estimate: when a request would leave that has `units` units before it in its lane and those of the other lanes
+  /// When a request leaves at the earliest that has `units` units before it in its lane and those of the other lanes
   /// besides (`others`). Never before `now`.
   virtual Time ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const = 0;
-  /// How many processes share the limits, as far as known: each has about as much waiting as this one.
-  virtual int processes() const { return 1; }
+  /// An estimate: when a request of this weight would leave behind so many units, and as many of each other process
+  /// that waits for the same limits. Never before `now`.
+  virtual Time expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others) const {
+    return ahead(now, group, units + weight - 1, others);
+  }
   /// A departure that this lane will not take. Its time may still be ahead.
   virtual void give_back(Time now, std::string_view group, const Departure& departure) = 0;
-  /// A request of this lane took that departure and left at `at`, not on time. Answers nothing, and calls nobody.
-  virtual void left(std::string_view /*group*/, const Departure& /*departure*/, Time /*at*/) {}
+  /// A request of this lane took that departure and left at `at`, not on time; or it has not left yet, and counts as if
+  /// it left then. Returns its departure from now on. Answers nothing, and calls nobody.
+  virtual Departure left(std::string_view /*group*/, Departure departure, Time at) {
+    departure.at = at;
+    return departure;
+  }
   /// A request of this lane landed. True: a permit has become free by it, and lanes that wait for one may ask again.
   virtual bool landed(Time now, std::string_view group) = 0;
   /// Who was told to wait needs no departure any more: a lane of its group, or none of the upstream's.

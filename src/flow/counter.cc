@@ -24,11 +24,15 @@ void Counter::give_back(Instant at, int weight) {
 
 Instant Counter::ahead(Instant now, std::int64_t units) const {
   const State state = state_at(now);
-  const std::int64_t before = std::min<std::int64_t>(state.count, config_.max) + units;
-  const std::int64_t resets = before / config_.max;
+  const std::int64_t resets = before(state, units) / config_.max;
   if (state.reset == kNever) return now + static_cast<Instant>(resets) * period();
   if (resets == 0) return std::max(now, state.reset + kGuard);
   return next_reset(state) + static_cast<Instant>(resets - 1) * period() + kGuard;
+}
+
+void Counter::shift(Instant by) {
+  state_.reset += by;
+  state_.latest += by;
 }
 
 Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }

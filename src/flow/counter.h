@@ -22,8 +22,13 @@ class Counter final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  void shift(Instant by) override;
   Instant forgettable_at() const override;
+  std::int64_t in_its_step(Instant now, std::int64_t units) const override {
+    return std::min(units, before(state_at(now), units) % config_.max);
+  }
   std::string state() const override;
+  void heard(Instant reset, std::int64_t count) override { state_ = {.reset = reset, .count = count}; }
 
  private:
   struct State {
@@ -33,6 +38,9 @@ class Counter final : public Limit {
   };
   Instant period() const { return static_cast<Instant>(config_.period.count()); }
   State state_at(Instant now) const;
+  std::int64_t before(const State& state, std::int64_t units) const {
+    return std::min<std::int64_t>(state.count, config_.max) + units;
+  }
   Instant next_reset(const State& state) const { return std::max(state.reset + period(), state.latest); }
 
   const CounterConfig& config_;

@@ -26,9 +26,8 @@ Time Upstream::retry_after(Time now, std::string_view group, int weight, Time no
       ahead * flights_.mean(now, flying, flying * now - took_off_) / static_cast<std::int64_t>(slots_);
   const Lane* lane = find_lane(group);
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
-  const std::int64_t everywhere = booker_->processes();
-  const std::int64_t others = everywhere * (unbooked_units_ - (lane ? lane->counted_units : 0));
-  const Time free = booker_->ahead(now, group, everywhere * units + weight - 1, others);
+  const std::int64_t others = unbooked_units_ - (lane ? lane->counted_units : 0);
+  const Time free = booker_->expected(now, group, weight, units, others);
   const Time by_limits = std::max(free, not_before) - now;
   // An estimate is no more exact than seconds: who came back every few milliseconds would only be refused again.
   const Time estimated = std::max((by_slots + kSecond - 1) / kSecond, Time{1}) * kSecond;

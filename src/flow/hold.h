@@ -15,6 +15,7 @@ class Hold final : public Limit {
   void commit(Instant, int) override {}
   void give_back(Instant, int) override {}
   Instant ahead(Instant now, std::int64_t) const override { return std::max(now, until_); }
+  void shift(Instant by) override { until_ += by; }
   Instant forgettable_at() const override { return until_; }
 
  private:

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much later than booked requests leave, because connections are slow to be made: by so much a limit that looks
-// back may yet move, as long as somebody who has a departure has not left. Serves the moment that a refusal names.
+// Those of one upstream that have departed and not left, because their connections are slow to be made. As long as they
+// have not, a limit that looks back counts them as if they left now, and the moments that it names may move by so much.
 // Pure.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
+#include <optional>
+#include <string_view>
 
-#include "flow/limit.h"
+#include "flow/booker.h"
 
 namespace penstock::flow {
 
@@ -20,26 +21,35 @@ class Late {
   /// One that has a departure and has not left. Whoever is dropped without left() never leaves.
   class Leaving {
    public:
-    explicit Leaving(Late& late) : late_(late) { ++late_.leaving_; }
-    ~Leaving() { --late_.leaving_; }
+    /// A request of `group` takes `departure`. Both outlive it; the departure is moved when it is counted anew.
+    Leaving(Late& late, std::string_view group, Departure& departure);
+    ~Leaving();
     Leaving(const Leaving&) = delete;
     Leaving& operator=(const Leaving&) = delete;
 
-    void left(Time now, Time late) { late_.note(now, late); }
+    void left(Time now) { late_.note(now, now > booked_ + kOnTime ? now - booked_ : 0); }
 
    private:
+    friend class Late;
+    Time due(Time holds) const { return std::max(departure_.at + holds, patience_over_); }
+
     Late& late_;
+    const std::string_view group_;
+    Departure& departure_;
+    const Time booked_;
+    Time patience_over_;  // until it has been counted anew: before this moment it is not late
+    Leaving *before_, *behind_ = nullptr;
   };
 
   /// The most that anybody was late in the last minute, or up to two; nothing where all have left.
-  Time to_expect(Time now) const {
-    if (leaving_ == 0) return 0;
-    Time most = -1;
-    for (const Minute& minute : minutes_) {
-      if (minute.number + 1 >= number(now)) most = std::max(most, minute.most);
-    }
-    return most < 0 ? kAssumed : most;
-  }
+  Time to_expect(Time now) const;
+
+  /// Whose places, under a limit that looks back so far, are about to become free though they have not left: they count
+  /// from now on, and their departures are those that the booker knows of. The moment to come again; nothing: all have
+  /// left.
+  std::optional<Time> count_anew(Time now, Time interval, Booker& booker);
+  /// When count_anew() is due for whoever departed last, who has not left.
+  Time due_for_newest(Time interval, const Booker& booker) const;
 
  private:
   struct Minute {
@@ -47,15 +57,11 @@ class Late {
     Time most = -1;
   };
   static Time number(Time now) { return now / 60'000'000; }
-
-  void note(Time now, Time late) {
-    Minute& minute = minutes_[static_cast<std::size_t>(number(now) % 2)];
-    if (minute.number != number(now)) minute = {.number = number(now)};
-    minute.most = std::max(minute.most, late);
-  }
+  static Time holds(Time interval, const Booker& booker);
+  void note(Time now, Time late);
 
   std::array<Minute, 2> minutes_;
-  std::size_t leaving_ = 0;
+  Leaving *first_ = nullptr, *last_ = nullptr;
 };
 
 }  // namespace penstock::flow

@@ -2,6 +2,7 @@
 // The algebra in the heart: a limit is two functions of its state and a time. Pure; no clock is read in this room.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -27,6 +28,21 @@ inline Instant rounded_up(Instant t) { return std::ceil(t - 0.001); }
 /// How far departures are kept from the moments at which a limit starts counting anew, since the processes that send
 /// them are late by different times.
 inline constexpr Instant kGuard = 1'000;
+
+/// Processes that wait for the same limits, each with about as much as this one.
+struct OtherProcesses {
+  std::int64_t count = 0;
+  std::int64_t had_less = 0;  ///< units, all together, than this one: these they get first
+  std::int64_t before(std::int64_t own) const { return std::max<std::int64_t>(0, count * own + had_less); }
+};
+
+/// How many units a limit would have let leave when that was heard. Of a count they are all until `until`, when the
+/// next period begins; a tokenBucket has them since `until`, its last refill; a pacer's next is free from then on, and
+/// so many of its burst are left.
+struct Remaining {
+  Instant until = kAlways;  ///< kAlways: nothing was heard
+  std::int64_t units = 0;
+};
 
 /// With its state given, a limit allows a weight from some moment on for good: its frontier. So the earliest moment at
 /// or after t is max(t, frontier), and several limits compose by the latest of their frontiers.
@@ -57,10 +73,24 @@ class Limit {
   virtual void adopt(std::int64_t /*departures*/) {}
   /// An estimate made at `now`: the frontier of one more unit, once `units` others have left as soon as they may.
   virtual Instant ahead(Instant now, std::int64_t units) const = 0;
+  /// Of one that is kept elsewhere: how it stands there, in the two numbers of book.lua. For ahead() alone.
+  virtual void heard(Instant /*since*/, std::int64_t /*much*/) {}
+  /// The same for a weight behind so many units of this process, where others wait as well.
+  virtual Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const {
+    return ahead(now, units + others.before(units) + weight - 1);
+  }
+  /// Of these units, how many leave in the same step as the one behind them: all of them may at once.
+  virtual std::int64_t in_its_step(Instant /*now*/, std::int64_t /*units*/) const { return 0; }
+  /// How long so many take at least, one after the other, whenever they begin.
+  virtual Instant takes(std::int64_t /*units*/) const { return 0; }
+  /// The clock is set: whatever it remembers was by so much later than it took it to be.
+  virtual void shift(Instant /*by*/) {}
   /// From this moment on a new limit would be as good: this one may be forgotten.
   virtual Instant forgettable_at() const = 0;
   /// What it remembers, as Redis stores it; empty: nothing, or nothing that Redis would keep in this way.
   virtual std::string state() const { return {}; }
+  /// Likewise what its departures have taken since it is the part of another; empty: what it remembers tells that.
+  virtual std::string taken() const { return {}; }
 };
 
 }  // namespace penstock::flow

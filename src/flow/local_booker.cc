@@ -177,29 +177,54 @@ LimitIndex LocalBooker::forbids(int weight) const {
 }
 
 Time LocalBooker::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  return expected(now, group, 1, units, others, {});
+}
+
+/// How long the slowest limit takes for so many that others let go at once.
+Instant LocalBooker::taken_for(const Group* group, std::int64_t units) const {
+  Instant longest = 0;
+  if (units > 0) {
+    each_limit(group,
+               [&](const Limit& limit, const Rule&, LimitIndex) { longest = std::max(longest, limit.takes(units)); });
+  }
+  return longest;
+}
+
+Time LocalBooker::expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others,
+                           const OtherProcesses& processes) const {
   Moment latest{instant(now)};
   const Group* known = groups_.find(group);
   each_limit(known, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
-    latest.raise(limit.ahead(instant(now), rule.of_group() ? units : units + others), index);
+    const std::int64_t own = rule.of_group() ? units : units + others;
+    const OtherProcesses of_others = rule.config.shared ? processes : OtherProcesses{};
+    const std::int64_t before = own + of_others.before(own) + weight - 1;
+    const Instant at = limit.expected(instant(now), own, weight, of_others);
+    latest.raise(at + taken_for(known, limit.in_its_step(instant(now), before)), index);
   });
   latest.raise(hold_.frontier(1), kHold);
   if (known) latest.raise(known->hold.frontier(1), kHold);
   return time(latest.at);
 }
 
+void LocalBooker::heard(LimitIndex limit, Instant since, std::int64_t much) {
+  Rule& rule = *rules_[static_cast<std::size_t>(limit)];
+  if (!rule.of_group()) rule.limit->heard(since, much);
+}
+
 void LocalBooker::give_back(Time now, std::string_view group, const Departure& departure) {
   each_limit(refreshed(now, group), [&](Limit& limit, const Rule& rule, LimitIndex) {
-    const bool counted = rule.since <= departure.era || rule.counts_flights();
-    if (counted) limit.give_back(instant(departure.at), departure.weight);
+    if (rule.counts(departure.era)) limit.give_back(instant(departure.at), departure.weight);
   });
 }
 
-void LocalBooker::left(std::string_view group, const Departure& departure, Time at) {
+Departure LocalBooker::left(std::string_view group, Departure departure, Time at) {
   const Group* known = refreshed(at, group);
   if (group_rules_ > 0 && !known) known = &remember(group);
-  each_limit(known, [&](Limit& limit, const Rule&, LimitIndex) {
-    limit.moved(instant(departure.at), instant(at), departure.weight);
+  each_limit(known, [&](Limit& limit, const Rule& rule, LimitIndex) {
+    if (rule.counts(departure.era)) limit.moved(instant(departure.at), instant(at), departure.weight);
   });
+  departure.at = at;
+  return departure;
 }
 
 bool LocalBooker::landed(Time, std::string_view group) {
@@ -223,11 +248,28 @@ void LocalBooker::book(Time at, std::string_view group, int weight, Era era) {
   commit(instant(at), group, refreshed(at, group), weight, era);
 }
 
+void LocalBooker::book_unlimited(Time at, std::string_view group, int weight, Era era) {
+  commit(instant(at), group, refreshed(at, group), weight, era, true);
+}
+
 bool LocalBooker::forgettable(Time now) const {
   const Instant at = instant(now);
   const auto needed = [&](const auto& rule) { return !rule->of_group() && rule->limit->forgettable_at() > at; };
   if (hold_.forgettable_at() > at || anonymous_.count(now) > 0 || std::ranges::any_of(rules_, needed)) return false;
   return groups_.all_of([&](const Group& group) { return forgettable_by(at, group); });
+}
+
+void LocalBooker::correct_clock(Instant at_zero) {
+  const Instant by = std::floor(at_zero) - at_zero_;
+  at_zero_ += by;
+  hold_.shift(by);
+  for (const auto& rule : rules_) {
+    if (rule->limit) rule->limit->shift(by);
+  }
+  groups_.each([this, by](std::string_view, Group& group) {
+    group.hold.shift(by);
+    for (std::size_t i = 0; i < group_rules_; ++i) group.limits[i]->shift(by);
+  });
 }
 
 void LocalBooker::states(const TellState& tell) const {
@@ -252,10 +294,60 @@ std::string LocalBooker::state(LimitIndex wanted, std::string_view group) const 
   return state;
 }
 
-LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight, Era era) {
+std::string LocalBooker::taken(LimitIndex wanted, std::string_view group) const {
+  std::string taken;
+  each_limit(groups_.find(group), [&](const Limit& limit, const Rule&, LimitIndex index) {
+    if (index == wanted) taken = limit.taken();
+  });
+  return taken;
+}
+
+void LocalBooker::note_left(LimitIndex limit, std::string_view group, const Remaining& left) {
+  Rule& rule = *rules_[static_cast<std::size_t>(limit)];
+  if (!rule.of_group()) {
+    rule.left = left;
+    return;
+  }
+  Group* known = groups_.find(group);
+  if (!known) known = &remember(group);
+  if (!known->left) known->left = std::make_unique<Remaining[]>(group_rules_);
+  known->left[place_in_group(limit)] = left;
+}
+
+Remaining* LocalBooker::left_of(LimitIndex limit, std::string_view group) {
+  Rule& rule = *rules_[static_cast<std::size_t>(limit)];
+  if (!rule.of_group()) return &rule.left;
+  Group* known = groups_.find(group);
+  return known && known->left ? &known->left[place_in_group(limit)] : nullptr;
+}
+
+/// The limit's place among those of a group.
+std::size_t LocalBooker::place_in_group(LimitIndex limit) const {
+  const auto of_group = [](const auto& rule) { return rule->of_group(); };
+  return static_cast<std::size_t>(std::count_if(rules_.begin(), rules_.begin() + limit, of_group));
+}
+
+void LocalBooker::exchange(Exchange exchange) {
+  exchange_ = std::move(exchange);
+  for (std::size_t i = 0, n = 0; i < rules_.size(); ++i) {
+    Rule& rule = *rules_[i];
+    const auto index = static_cast<LimitIndex>(i);
+    rule.limit = exchange_(index, std::move(rule.limit), rule.left);
+    if (!rule.of_group()) continue;
+    groups_.each([&](std::string_view, Group& group) {
+      Remaining none;
+      group.limits[n] = exchange_(index, std::move(group.limits[n]), group.left ? group.left[n] : none);
+    });
+    ++n;
+  }
+}
+
+LocalBooker::Group* LocalBooker::commit(Instant at, std::string_view name, Group* group, int weight, Era era,
+                                        bool within) {
   if (group_rules_ > 0 && !group) group = &remember(name);
   each_limit(group, [&](Limit& limit, const Rule& rule, LimitIndex) {
-    if (rule.sees(weight) && (rule.since <= era || rule.counts_flights())) limit.commit(at, weight);
+    if (within && rule.comes_into_debt() && limit.frontier(weight) > at) return;
+    if (rule.sees(weight) && rule.counts(era)) limit.commit(at, weight);
   });
   return group;
 }
@@ -330,6 +422,7 @@ void LocalBooker::replace_limits_of_groups(const std::vector<const Rule*>& befor
       ++n;
     }
     group.limits = std::move(limits);
+    group.left.reset();
   });
 }
 
@@ -348,15 +441,24 @@ void LocalBooker::each_limit(const Group* group, Use use) const {
 LocalBooker::Group& LocalBooker::remember(std::string_view name) {
   Group group{.limits = std::make_unique<std::unique_ptr<Limit>[]>(group_rules_)};
   std::size_t n = 0;
-  for (const auto& rule : rules_) {
-    if (rule->of_group()) group.limits[n++] = make_limit(rule->config.kind);
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    if (rules_[i]->of_group()) group.limits[n++] = new_limit_of_group(static_cast<LimitIndex>(i));
   }
   return groups_.add(name, std::move(group));
 }
 
+std::unique_ptr<Limit> LocalBooker::new_limit_of_group(LimitIndex limit) const {
+  auto made = make_limit(rules_[static_cast<std::size_t>(limit)]->config.kind);
+  Remaining none;
+  return exchange_ ? exchange_(limit, std::move(made), none) : std::move(made);
+}
+
 bool LocalBooker::forgettable_by(Instant at, const Group& group) const {
   Instant forgettable = group.hold.forgettable_at();
-  for (std::size_t i = 0; i < group_rules_; ++i) forgettable = std::max(forgettable, group.limits[i]->forgettable_at());
+  for (std::size_t i = 0; i < group_rules_; ++i) {
+    forgettable = std::max(forgettable, group.limits[i]->forgettable_at());
+    if (group.left) forgettable = std::max(forgettable, group.left[i].until);
+  }
   return forgettable <= at;
 }
 

@@ -7,16 +7,15 @@
 
 namespace penstock::flow {
 
-void Pacer::refresh(Instant) { level_ = std::min<double>(level_, config_.max_burst); }
-
 Instant Pacer::frontier(int) const { return next(); }
 
 void Pacer::commit(Instant at, int weight) {
   const Instant from = std::max(at, next());
-  const double filled = level_at(from) + weight;
+  const double held = held_at(from), filled = std::min<double>(held, config_.max_burst) + weight;
+  const double level = std::min<double>(filled, config_.max_burst);
   last_ = from;
-  level_ = std::min<double>(filled, config_.max_burst);
-  debt_ = filled - level_;
+  level_ = std::max(level, held);
+  debt_ = filled - level;
 }
 
 // Only the newest, if all of it was paced: a slot in the middle could be taken at exactly its own time alone. The one
@@ -33,15 +32,17 @@ Instant Pacer::ahead(Instant now, std::int64_t units) const {
   return std::max(now, next()) + time_of(std::max(0.0, over));
 }
 
+void Pacer::shift(Instant by) { last_ += by; }
+
 Instant Pacer::forgettable_at() const { return next() + time_of(level_) / config_.burst_allowance_factor; }
 
 std::string Pacer::state() const {
   char text[128];
-  std::snprintf(text, sizeof text, "1p %.4f %.15g %.15g", last_, debt_, level_);
+  std::snprintf(text, sizeof text, "2p %.4f %.15g %.15g %.15g", last_, debt_, level_, config_.qps);
   return last_ == kAlways ? "" : text;
 }
 
-double Pacer::level_at(Instant t) const {
+double Pacer::held_at(Instant t) const {
   const Instant idle = std::max(0.0, t - next());
   return std::max(0.0, level_ - idle * config_.qps * config_.burst_allowance_factor / 1'000'000);
 }

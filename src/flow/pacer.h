@@ -3,6 +3,8 @@
 // brings, one burst, and the largest weight. Only for this room.
 #pragma once
 
+#include <algorithm>
+
 #include "flow/limit.h"
 #include "penstock/limits.h"
 
@@ -12,16 +14,24 @@ class Pacer final : public Limit {
  public:
   explicit Pacer(const PacerConfig& config) : config_(config) {}
 
-  void refresh(Instant now) override;
   Instant frontier(int weight) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  void shift(Instant by) override;
   Instant forgettable_at() const override;
+  Instant takes(std::int64_t units) const override {
+    return time_of(static_cast<double>(std::max<std::int64_t>(0, units - config_.max_burst)));
+  }
   std::string state() const override;
+  void heard(Instant free, std::int64_t level) override {
+    last_ = free, debt_ = 0, level_ = static_cast<double>(level);
+  }
 
  private:
-  double level_at(Instant t) const;
+  /// What the burst's bucket holds: more than fits, where it was larger.
+  double held_at(Instant t) const;
+  double level_at(Instant t) const { return std::min<double>(held_at(t), config_.max_burst); }
   /// The time that the rate gives to so many units.
   Instant time_of(double units) const { return units * 1'000'000 / config_.qps; }
 

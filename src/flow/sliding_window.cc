@@ -28,8 +28,8 @@ void SlidingWindow::give_back(Instant at, int weight) {
   for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
-// The first that are no earlier give way, a little before `from` already: clocks are mapped anew now and then, and what
-// was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
+// The first that are no earlier give way, a little before `from` already: what was handed in may differ by that, and
+// what was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
 void SlidingWindow::moved(Instant from, Instant to, int weight) {
   const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(first_);
   const auto last = std::lower_bound(begin, times_.end(), to);
@@ -42,10 +42,20 @@ void SlidingWindow::moved(Instant from, Instant to, int weight) {
   std::fill(std::move(first + units, last, first), last, to);
 }
 
-Instant SlidingWindow::ahead(Instant now, std::int64_t units) const {
-  const auto rounds = static_cast<Instant>(units / config_.max);
-  const std::int64_t in_the_way = size() - config_.max + units % config_.max;
+Instant SlidingWindow::ahead(Instant now, std::int64_t units) const { return ahead_within(now, units, config_.max); }
+
+Instant SlidingWindow::expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const {
+  return ahead_within(now, units + weight - 1, std::max<std::int64_t>(1, config_.max / (1 + others.count)));
+}
+
+Instant SlidingWindow::ahead_within(Instant now, std::int64_t units, std::int64_t most) const {
+  const auto rounds = static_cast<Instant>(units / most);
+  const std::int64_t in_the_way = size() - most + units % most;
   return (in_the_way < 0 ? now : std::max(now, time(in_the_way) + interval())) + rounds * interval();
+}
+
+void SlidingWindow::shift(Instant by) {
+  for (Instant& time : times_) time += by;
 }
 
 Instant SlidingWindow::forgettable_at() const { return size() > 0 ? times_.back() + interval() : kAlways; }

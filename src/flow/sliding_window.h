@@ -22,6 +22,9 @@ class SlidingWindow final : public Limit {
   void give_back(Instant at, int weight) override;
   void moved(Instant from, Instant to, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  /// Each process has its part of the times, and goes on by it.
+  Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override;
+  void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::string state() const override;
 
@@ -30,6 +33,7 @@ class SlidingWindow final : public Limit {
   Instant interval() const { return static_cast<Instant>(config_.interval.count()) + 2 * kGuard; }
   std::int64_t size() const { return static_cast<std::int64_t>(times_.size() - first_); }
   Instant time(std::int64_t n) const { return times_[first_ + static_cast<std::size_t>(n)]; }
+  Instant ahead_within(Instant now, std::int64_t units, std::int64_t most) const;
   void drop_first();
 
   const SlidingWindowConfig& config_;

@@ -27,12 +27,21 @@ Instant TokenBucket::ahead(Instant now, std::int64_t units) const {
   return std::max(now, refilled(used.since, missing, std::min(config_.refill_amount, config_.capacity)));
 }
 
+void TokenBucket::shift(Instant by) { used_.since += by; }
+
 Instant TokenBucket::forgettable_at() const { return refilled(used_.since, used_.tokens, config_.refill_amount); }
 
-std::string TokenBucket::state() const {
+std::string TokenBucket::state() const { return text(used_); }
+
+std::string TokenBucket::state_less(const TokenBucket& other) const {
+  const std::int64_t others = other.used_.since == kAlways ? 0 : other.used_at(used_.since).tokens;
+  return text({.since = used_.since, .tokens = std::max<std::int64_t>(0, used_.tokens - others)});
+}
+
+std::string TokenBucket::text(const Used& used) {
   char text[96];
-  std::snprintf(text, sizeof text, "1b %.4f %lld", used_.since, static_cast<long long>(used_.tokens));
-  return used_.since == kAlways ? "" : text;
+  std::snprintf(text, sizeof text, "1b %.4f %lld", used.since, static_cast<long long>(used.tokens));
+  return used.since == kAlways ? "" : text;
 }
 
 TokenBucket::Used TokenBucket::used_at(Instant t) const {

@@ -17,8 +17,12 @@ class TokenBucket final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::string state() const override;
+  /// Of what is missing in this one, but not in the other, which has the same refills.
+  std::string state_less(const TokenBucket& other) const;
+  void heard(Instant since, std::int64_t missing) override { used_ = {.since = since, .tokens = missing}; }
 
  private:
   struct Used {
@@ -27,6 +31,7 @@ class TokenBucket final : public Limit {
   };
   Instant period() const { return static_cast<Instant>(config_.refill_frequency.count()); }
   Used used_at(Instant t) const;
+  static std::string text(const Used& used);
   /// When so many tokens have come, by `each` a refill.
   Instant refilled(Instant since, std::int64_t tokens, std::int64_t each) const;
 

@@ -87,10 +87,12 @@ void Upstream::may_ask(Time now, Booking::Scope scope, std::string_view group, C
   refuse_until(now - 1, now, commands);
   if (scope == Booking::Scope::upstream) {
     no_permit_ = false;
+    forbidden_ = {};
     held_until_ = now;
     while (!awaiting_.empty()) rest(now, awaiting_.front());
   } else if (Lane* lane = find_lane(group)) {
     lane->no_permit = false;
+    lane->forbidden = {};
     rest(now, *lane);
   }
   settle(now, commands);
@@ -310,7 +312,8 @@ void Upstream::refuse_next(Time now, Lane& lane, const Booking& booking, Command
 void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   const std::uint32_t index = lane.head();
   if (requests_[index].weight > lane.departures().front().weight) return give_all_back(now, lane);
-  const Departure departure = lane.pop_departure();
+  Departure departure = lane.pop_departure();
+  const Time booked = departure.at;
   take_out(lane, index);
   Request& request = requests_[index];
   if (request.stage == Stage::waiting) take_slot(now, request);
@@ -318,7 +321,9 @@ void Upstream::start_head(Time now, Lane& lane, Commands& commands) {
   ++lane.flying;
   const Time waited = now - request.arrived;
   const LimitIndex by = waited > 0 ? name_for(now, request, departure.limited_by) : kNoLimit;
-  commands.start.push_back({request.id, waited, by, departure});
+  // Where the process stood still. The booker hears of it before anybody asks for the place.
+  if (now > booked + kOnTime) departure = booker_->left(lane.group(), departure, now);
+  commands.start.push_back({request.id, waited, by, departure, booked});
 }
 
 // The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,

@@ -39,7 +39,8 @@ struct Commands {
     RequestId id;
     Time waited;            ///< arrival to take-off
     LimitIndex limited_by;  ///< the limit that made it wait, or kSlots
-    Departure departure;    ///< that it takes
+    Departure departure;    ///< that it takes; of one that was missed, with the moment of the start
+    Time booked;            ///< when it was booked for
   };
   struct Refuse {
     RequestId id;

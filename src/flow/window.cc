@@ -44,12 +44,24 @@ void Window::moved(Instant from, Instant to, int weight) {
   if (start > window_of(from) && start >= start_) commit(to, weight);
 }
 
+std::int64_t Window::before(Instant now, std::int64_t units) const {
+  return units + (start_ >= window_of(now) ? std::min<std::int64_t>(count_, config_.reservoir) : 0);
+}
+
+std::int64_t Window::in_its_step(Instant now, std::int64_t units) const {
+  return config_.spread ? 0 : std::min(units, before(now, units) % config_.reservoir);
+}
+
 Instant Window::ahead(Instant now, std::int64_t units) const {
-  const Instant current = window_of(now);
-  const Instant start = std::max(start_, current);
-  const std::int64_t before = units + (start_ >= current ? std::min<std::int64_t>(count_, config_.reservoir) : 0);
+  const Instant start = std::max(start_, window_of(now));
+  const std::int64_t before = this->before(now, units);
   const auto windows = static_cast<Instant>(before / config_.reservoir);
   return std::max(now, start + windows * interval() + place(before % config_.reservoir));
+}
+
+// Of two windows that its window now falls into, all count in the later one.
+void Window::shift(Instant by) {
+  if (start_ != kAlways) start_ = window_of(start_ + by + interval_ - 1);
 }
 
 Instant Window::forgettable_at() const { return start_ + interval(); }

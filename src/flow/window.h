@@ -20,12 +20,17 @@ class Window final : public Limit {
   void give_back(Instant at, int weight) override;
   void moved(Instant from, Instant to, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  void shift(Instant by) override;
   Instant forgettable_at() const override;
+  std::int64_t in_its_step(Instant now, std::int64_t units) const override;
   std::string state() const override;
+  void heard(Instant start, std::int64_t count) override { start_ = start, interval_ = interval(), count_ = count; }
 
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
   Instant window_of(Instant t) const;
+  /// With those that have left in the window of now, or in a later one.
+  std::int64_t before(Instant now, std::int64_t units) const;
   /// Where in its window the unit leaves that has `count` before it.
   Instant place(std::int64_t count) const;
 

@@ -61,6 +61,7 @@ Families::Families(prometheus::Registry& r)
       redis_round_trip(histograms(r, "redis_round_trip_seconds", "From a call to Redis to its answer.")),
       redis_up(gauges(r, "redis_up", "1 while Redis answers.")),
       degraded(gauges(r, "degraded", "1 while limits go on without Redis, as whenDown says.")),
+      limits_differ(gauges(r, "limits_differ", "Upstreams whose limits are others in other processes.")),
       build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
 
 prometheus::Histogram::BucketBoundaries request_bounds() {

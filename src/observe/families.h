@@ -58,6 +58,7 @@ struct Families {
   Histograms& redis_round_trip;
   Gauges& redis_up;
   Gauges& degraded;
+  Gauges& limits_differ;
   Gauges& build_info;
 };
 

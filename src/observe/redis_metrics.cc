@@ -15,6 +15,7 @@ RedisMetrics::RedisMetrics(Families& families)
       round_trip_(families.redis_round_trip.Add({}, lag_bounds())),
       up_(families.redis_up.Add({})),
       degraded_(families.degraded.Add({})),
+      limits_differ_(families.limits_differ.Add({})),
       calls_{&families.redis_calls.Add({})} {
   for (const char* kind : kUsualErrors) errors(kind);
 }
@@ -24,6 +25,7 @@ void RedisMetrics::round_trip(Duration took) { round_trip_.Observe(std::chrono::
 void RedisMetrics::set(const RedisSnapshot& redis) {
   up_.Set(redis.up);
   degraded_.Set(redis.degraded);
+  limits_differ_.Set(static_cast<double>(redis.limits_differ.size()));
   calls_.follow(redis.calls);
   for (const auto& [kind, total] : redis.errors) errors(kind).follow(total);
 }

@@ -35,6 +35,7 @@ class RedisMetrics {
   prometheus::Histogram& round_trip_;
   prometheus::Gauge& up_;
   prometheus::Gauge& degraded_;
+  prometheus::Gauge& limits_differ_;
   Followed calls_;
   std::vector<std::pair<std::string, Followed>> errors_;  // made when a kind is first seen; a handful
 };

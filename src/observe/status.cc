@@ -113,7 +113,8 @@ Json redis_json(const std::optional<RedisConfig>& redis) {
   return {{"url", to_string(*redis)},
           {"prefix", redis->prefix},
           {"timeout", text_of(redis->timeout)},
-          {"whenDown", kWhenDown[static_cast<std::size_t>(redis->when_down)]}};
+          {"whenDown", kWhenDown[static_cast<std::size_t>(redis->when_down)]},
+          {"processes", redis->processes}};
 }
 
 Json tls_json(const TlsConfig& tls) {
@@ -181,7 +182,10 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
 
 Json redis_state_json(const std::optional<RedisSnapshot>& redis) {
   if (!redis) return nullptr;
-  return {{"up", redis->up}, {"degraded", redis->degraded}};
+  return {{"up", redis->up},
+          {"degraded", redis->degraded},
+          {"refused", redis->refused},
+          {"limitsDiffer", redis->limits_differ}};
 }
 
 }  // namespace

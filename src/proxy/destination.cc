@@ -6,6 +6,17 @@
 
 namespace penstock::proxy {
 
+namespace {
+flow::Time least_look_back(const UpstreamSettings& settings) {
+  flow::Time least = 0;
+  for (const auto& limit : settings.limits) {
+    const auto* sliding = std::get_if<SlidingWindowConfig>(&limit.kind);
+    if (sliding && (least == 0 || sliding->interval.count() < least)) least = sliding->interval.count();
+  }
+  return least;
+}
+}  // namespace
+
 Destination::Destination(const Services& services, std::string its_name, std::size_t its_entry,
                          const UpstreamSettings& its_settings, DestinationOwner& owner)
     : name(std::move(its_name)),
@@ -17,7 +28,9 @@ Destination::Destination(const Services& services, std::string its_name, std::si
       heart(heart_settings(), *booker),
       services_(services),
       owner_(owner),
-      wake_(services.loop, [this] { with_heart(&flow::Upstream::advance); }) {
+      looks_back_(least_look_back(settings)),
+      wake_(services.loop, [this] { with_heart(&flow::Upstream::advance); }),
+      late_timer_(services.loop, [this] { count_late_anew(services_.loop.now()); }) {
   group();
 }
 
@@ -26,6 +39,12 @@ flow::Settings Destination::heart_settings() const {
           .max_pending = settings.queue.max_pending,
           .max_wait = settings.queue.max_wait.count(),
           .max_tunnels = static_cast<std::size_t>(std::max(tunnels_of(settings), 1))};
+}
+
+void Destination::count_late_anew(flow::Time now) {
+  late_timer_.stop();
+  if (looks_back_ == 0) return;
+  if (const auto next = late.count_anew(now, looks_back_, *booker)) late_timer_.start(*next);
 }
 
 std::string Destination::tunnels_in_words() const {
@@ -69,6 +88,8 @@ void Destination::change(flow::Time now, const UpstreamSettings& its_settings) {
   group();
   change_booker(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits));
   heart.change(now, heart_settings(), moved_, commands);
+  looks_back_ = least_look_back(settings);
+  count_late_anew(now);
 }
 
 void Destination::change_booker(flow::Time now, Limits its_limits) {

@@ -59,8 +59,18 @@ class Destination final : public flow::BookerEvents {
   /// It was called for each of them: whoever comes now has the new numbers.
   void renumbered();
 
-  /// How much later than they say the limit's moments may come, because some have departed and not left yet: one that
-  /// looks back counts them from when they leave.
+  /// Somebody has departed. Until it leaves, limits that look back count it as if it left now.
+  void watch_late() {
+    if (looks_back_ == 0) return;
+    const flow::Time due = late.due_for_newest(looks_back_, *booker);
+    if (!late_timer_.running() || late_timer_.at() > due) late_timer_.start(due);
+  }
+  /// To be called before its heart is: after a standstill that may be before the timer fires.
+  void count_late(flow::Time now) {
+    if (late_timer_.running() && late_timer_.at() <= now) count_late_anew(now);
+  }
+
+  /// How much later than they say the limit's moments may come, because some have departed and not left yet.
   flow::Time lateness(flow::LimitIndex limit, flow::Time now) const {
     const bool looks_back = limit >= 0 && std::holds_alternative<SlidingWindowConfig>(
                                               settings.limits[static_cast<std::size_t>(limit)].kind);
@@ -133,6 +143,7 @@ class Destination final : public flow::BookerEvents {
   }
 
   void group();
+  void count_late_anew(flow::Time now);
   flow::Settings heart_settings() const;
   void change_booker(flow::Time now, Limits its_limits);
 
@@ -142,7 +153,8 @@ class Destination final : public flow::BookerEvents {
   std::vector<flow::LimitIndex> moved_;  // by the last change; empty: nowhere
   bool other_booker_ = false;            // since then
   bool others_told_ = false;
-  loop::Timer wake_;
+  flow::Time looks_back_;  // as far as that limit which does so least; 0: none does
+  loop::Timer wake_, late_timer_;
 };
 
 }  // namespace penstock::proxy

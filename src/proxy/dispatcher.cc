@@ -118,6 +118,7 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
 template <typename Call>
 void Dispatcher::moved_by(Destination& destination, Call call) {
   destination.last_used = services_.loop.now();
+  destination.count_late(destination.last_used);
   call(destination.last_used, destination.commands);
   if (!destination.being_served) carry_out(destination);
 }
@@ -136,7 +137,8 @@ void Dispatcher::cut(Destination& destination, flow::Booking::Scope scope, std::
   }
   std::sort(flying.rbegin(), flying.rend());
   flying.resize(std::min(count, flying.size()));
-  const http::Refusal lost{.why = http::Why::lease_lost, .details = destination.name + " permit lost (redis)"};
+  const http::Refusal lost{.why = http::Why::lease_lost,
+                           .details = destination.name + " lease_lost: its permit could not be renewed (redis)"};
   for (const auto& [took_off, number] : flying) {
     Exchange* exchange = exchanges_.find(number);
     if (exchange && exchange->flight) exchange->flight->break_off(lost);
@@ -172,7 +174,8 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
   exchange->departure = command.departure;
-  exchange->leaving.emplace(exchange->destination->late);
+  exchange->leaving.emplace(exchange->destination->late, exchange->group, exchange->departure);
+  exchange->destination->watch_late();
   exchange->flight = journey_for(*exchange);
   exchange->requester.body_wanted();
   exchange->flight->take_off();
@@ -303,6 +306,7 @@ void Dispatcher::note_wait(Exchange& exchange) const {
 void Dispatcher::again(Exchange& exchange) {
   Destination& destination = *exchange.destination;
   exchange.sent_again = true;
+  exchange.leaving.reset();
   exchange.flight.reset();
   moved_by(destination,
            [&](flow::Time now, flow::Commands& commands) { destination.heart.again(now, exchange.ticket, commands); });

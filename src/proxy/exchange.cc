@@ -36,9 +36,9 @@ std::size_t Exchange::bytes() const {
 }
 
 void Exchange::leaves(std::int64_t now) {
-  const bool on_time = now <= departure.at + flow::kOnTime;
-  if (!on_time) destination->booker->left(group, departure, now);
-  if (leaving) leaving->left(now, on_time ? 0 : now - departure.at);
+  if (!leaving) return;
+  if (now > departure.at + flow::kOnTime) departure = destination->booker->left(group, departure, now);
+  leaving->left(now);
   leaving.reset();
 }
 

@@ -64,7 +64,7 @@ struct Exchange {
   bool anonymous = false;   ///< brings no credentials, as far as is seen: a tunnel's are not
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
-  flow::Departure departure;                     ///< that it takes, or took last
+  flow::Departure departure;                     ///< that it takes, or took last; as the booker knows of it
   std::optional<flow::Late::Leaving> leaving;    ///< from its departure until its bytes leave
   Stage stage = Stage::pending;
   bool sent_again = false;
@@ -83,7 +83,8 @@ struct Exchange {
   std::string_view id() const { return {name.data(), name.size()}; }
   /// The memory that it holds while pending.
   std::size_t bytes() const;
-  /// Its bytes leave now: the limits hear of it if that is later than its departure.
+  /// The kernel has its head by now: the limits hear of it if that is later than its departure. Only the first call
+  /// after a departure counts.
   void leaves(std::int64_t now);
   /// Whether it is a tunnel, or may become one.
   bool may_rest() const { return target.tunnel || !head.upgrade.empty(); }

@@ -113,12 +113,13 @@ transfer::Pool& Flight::connections(transfer::Order& order) const {
 void Flight::on_connected() {
   connected_ = true;
   moved_ = services_.loop.now();
-  exchange_.leaves(moved_);
   if (body_kind(exchange_.head) == transfer::BodyKind::none || exchange_.head.content_length == bytes_out_) {
     if (exchange_.head.body != http::BodyKind::chunked) body_sent();
   }
   keep_time();
 }
+
+void Flight::on_head_sent() { exchange_.leaves(services_.loop.now()); }
 
 void Flight::body_sent() {
   sent_ = services_.loop.now();

@@ -38,6 +38,7 @@ class Flight final : public Journey, public transfer::TransferEvents {
   void describe(Event& event) const override;
 
   void on_connected() override;
+  void on_head_sent() override;
   bool on_line(std::string_view line) override;
   Taken on_body(std::string_view bytes) override;
   Given give_body(char* room, std::size_t space, std::size_t& size) override;

@@ -34,8 +34,7 @@ void Upgrade::on_dialled(std::unique_ptr<loop::Stream> upstream) {
   upstream_->keep_half_open();
   upstream_->read_on();
   sent_ = services_.loop.now();
-  exchange_.leaves(sent_);
-  upstream_->send(head());
+  if (upstream_->send(head())) exchange_.leaves(services_.loop.now());
   keep_own_time();
 }
 
@@ -56,6 +55,7 @@ std::string Upgrade::head() const {
 void Upgrade::on_read(std::string_view bytes) { decoder_ ? read_body(bytes) : read_head(bytes); }
 
 void Upgrade::read_head(std::string_view bytes) {
+  exchange_.leaves(services_.loop.now());  // where the kernel did not take the head at once
   using Verdict = http::ResponseHeadReader::Verdict;
   while (const auto line = lines_.next(bytes)) {
     switch (answer_.on_line(*line)) {

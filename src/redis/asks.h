@@ -23,7 +23,7 @@ struct Asking {
   std::size_t count = 1;
   int weight = 1;
   std::int64_t more = 0;  ///< units beyond these that its process wants of the limits of the same line
-  flow::Time base = 0;    ///< what this process keeps by itself allows nothing before
+  std::int64_t base = 0;  ///< what this process keeps by itself allows nothing before, by the clock of its memory
   bool reserved = false;  ///< and keep a departure for it meanwhile
   flow::Time until = 0;
   bool late = false;                           ///< it was answered without Redis

@@ -31,6 +31,19 @@ struct BookReply {
   std::int64_t not_before = 0;        ///< 0: it does not say
   std::vector<std::int64_t> permits;  ///< of each semaphore: granted in total, and lost
   std::vector<Departure> departures;
+  int others = -1;            ///< that wait for the upstream's limits; negative: nobody waits
+  std::int64_t had_less = 0;  ///< these, all together, than oneself
+  struct Standing {
+    std::int64_t limit = 0;            ///< its number in the script
+    std::int64_t since = 0, much = 0;  ///< how it stands, see book.lua
+  };
+  std::vector<Standing> standing;  ///< of these limits, with all that share them
+  struct Remaining {
+    std::int64_t until = 0;  ///< 0: nothing is told of this one
+    std::int64_t units = 0;
+  };
+  std::vector<Remaining> left;     ///< of each limit, see flow::Remaining
+  std::string_view others_limits;  ///< what another process told of its limits, where these differ; empty: none does
 };
 
 /// False: this is no such answer to an ask for `count` departures. `into` is used again and again, for its memory.

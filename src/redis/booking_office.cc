@@ -12,16 +12,20 @@
 #include "redis/pausing_booker.h"
 #include "redis/redis_booker.h"
 #include "redis/scripts.h"
+#include "redis/share.h"
 
 namespace penstock::redis {
 
 namespace {
 
 constexpr std::int64_t kTick = 1'000'000;
+constexpr std::int64_t kBetweenReturns = 500;
+constexpr std::int64_t kMostProcesses = 1'000'000;  // a Redis that says more is wrong
 
 /// In the order of Script.
-constexpr std::array<std::string_view, 8> kScripts{kBookScript,  kUndoScript,  kMovedScript,  kLeaveScript,
-                                                   kPauseScript, kResetScript, kHandInScript, kPermitsScript};
+constexpr std::array<std::string_view, 10> kScripts{kBookScript,  kUndoScript,   kMovedScript,  kLeaveScript,
+                                                    kPauseScript, kResetScript,  kHandInScript, kPermitsScript,
+                                                    kBornScript,  kPresentScript};
 
 std::string new_name(Network& network) {
   const auto digits = flow::GroupHash::digits_of(network.draw());
@@ -57,7 +61,8 @@ BookingOffice::BookingOffice(loop::Loop& loop, loop::Resolver& resolver, const R
       watch_(std::move(watch)),
       notices_(std::move(notices)),
       who_(new_name(network)),
-      started_(loop.now()),
+      up_since_(loop.now() - kTick),
+      said_present_(loop.now() - kTick),
       standing_(loop, [this] { count_standing(); }),
       ticker_(loop, [this] { tick(); }),
       redis_(std::make_unique<Redis>(loop, resolver, network, config, kScripts, who_, static_cast<RedisEvents&>(*this),
@@ -72,6 +77,7 @@ std::unique_ptr<flow::Booker> BookingOffice::make_booker(const std::string& name
                                                          flow::BookerEvents& events) {
   auto booker = std::make_unique<RedisBooker>(*this, name, limits, events);
   bookers_[name] = booker.get();
+  say_divided();
   standing_changed();
   return booker;
 }
@@ -94,9 +100,24 @@ void BookingOffice::leave(const std::string& name, const flow::Booker& booker) {
   standing_changed();
 }
 
-std::string_view BookingOffice::fresh_generation() {
+std::string_view BookingOffice::fresh_generation(std::int64_t latest, std::string_view since) {
   fresh_ = who_ + "." + std::to_string(++generations_);
+  const auto id = redis_->server_id();
+  if (!id.empty() || latest > 0) fresh_.append("@").append(id);
+  if (latest > 0) fresh_.append("@").append(std::to_string(latest)).append(since);
   return fresh_;
+}
+
+void BookingOffice::remember(int processes, std::string where) {
+  remembered_ = processes;
+  remembered_in_ = std::move(where);
+}
+
+int BookingOffice::sharers(int at_upstream) const {
+  return redis::sharers({.at_upstream = at_upstream,
+                         .of_prefix = seen_.count(),
+                         .configured = config_.processes,
+                         .remembered = remembered_});
 }
 
 void BookingOffice::share_labels(flow::SipKey& key) {
@@ -116,6 +137,15 @@ void BookingOffice::count_standing() {
   if (std::exchange(degraded_, degraded) != degraded && watch_.on_degraded) watch_.on_degraded(degraded);
 }
 
+std::vector<std::string> BookingOffice::limits_differ() const {
+  std::vector<std::string> names;
+  for (const auto& [name, booker] : bookers_) {
+    if (booker->limits_differ(loop_.now())) names.push_back(name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 /// What one does may lead to others being made, or to their end.
 template <typename Use>
 void BookingOffice::for_each_booker(Use use) {
@@ -131,10 +161,82 @@ void BookingOffice::on_found(const loop::Addresses& addresses) {
 }
 
 void BookingOffice::on_up() {
-  starting_ = false;
+  const bool were_starting = std::exchange(starting_, false);
   if (watch_.on_up) watch_.on_up(true);
+  look_whose_memory();
   agree_on_labels();
-  for_each_booker([](RedisBooker& booker) { booker.redis_up(); });
+  call_bookers_back(were_starting);
+}
+
+/// Those with nothing to say at once, and all when the process begins; those in use one by one within a horizon, so
+/// that Redis is not asked by all upstreams of all processes in one moment; the others within a second, or when they
+/// are next used.
+void BookingOffice::call_bookers_back(bool at_once) {
+  const auto now = loop_.now();
+  std::int64_t used = 0, unused = 0;
+  for (const auto& [name, booker] : bookers_) {
+    if (!booker->may_return() || !booker->has_to_tell(now)) continue;
+    ++(booker->in_use(now) ? used : unused);
+  }
+  const auto apart = [](std::int64_t within, std::int64_t count) {
+    return std::min(kBetweenReturns, within / std::max<std::int64_t>(1, count));
+  };
+  std::int64_t next_used = now, next_unused = now + flow::kHorizon;
+  for_each_booker([&](RedisBooker& booker) {
+    if (!booker.may_return()) return;
+    if (at_once || !booker.has_to_tell(now)) return booker.redis_up();
+    const bool is_used = booker.in_use(now);
+    auto& next = is_used ? next_used : next_unused;
+    next == now ? booker.redis_up() : booker.redis_up_at(next);
+    next += is_used ? apart(flow::kHorizon, used) : apart(kTick - flow::kHorizon, unused);
+  });
+}
+
+std::int64_t BookingOffice::soon() {
+  constexpr std::int64_t kApart = 5'000, kCount = (kTick - flow::kHorizon) / kApart;
+  return loop_.now() + flow::kHorizon + turn_++ % kCount * kApart;
+}
+
+/// First on each connection, so that whatever is asked next knows.
+void BookingOffice::look_whose_memory() {
+  const bool has_just_begun = !std::exchange(was_up_, true);
+  if (has_just_begun) {
+    say_present();
+  } else {
+    up_since_ = loop_.now();
+  }
+  const auto id = redis_->server_id();
+  if (id.empty()) return;
+  const std::string key = config_.prefix + ":born", channel = channel_of(config_, kAllProcesses);
+  const std::string_view keys[] = {key}, arguments[] = {id, has_just_begun ? "1" : "0", channel};
+  redis_->call(static_cast<std::size_t>(Script::born), keys, arguments, [](const Outcome&, std::int64_t) {});
+}
+
+/// At once when it begins, so that others know of it. In the moment of a return there are calls enough.
+void BookingOffice::say_present() {
+  const auto now = loop_.now();
+  if (now - said_present_ < kTick / 2 || now - up_since_ < 2 * flow::kHorizon) return;
+  said_present_ = now;
+  const std::string key = config_.prefix + ":processes";
+  const std::string_view keys[] = {key}, arguments[] = {who_};
+  redis_->call(static_cast<std::size_t>(Script::present), keys, arguments,
+               [this](const Outcome& outcome, std::int64_t) {
+                 if (!outcome || outcome->integer() <= 0) return;
+                 seen_.note(static_cast<int>(std::min<std::int64_t>(outcome->integer(), kMostProcesses)));
+                 if (watch_.on_processes) watch_.on_processes(seen_.count());
+               });
+}
+
+/// To a process that has never reached Redis nobody has said how many share its limits.
+void BookingOffice::say_divided() {
+  if (starting_ || was_up_ || bookers_.empty() || config_.when_down != WhenDown::share) return;
+  if (std::exchange(told_divided_, true)) return;
+  const int processes = sharers(0);
+  const std::string among = std::to_string(processes) + (processes == 1 ? " process" : " processes");
+  const std::string why = config_.processes > 0 ? "redis.processes says so"
+                          : remembered_ > 0     ? "an earlier run saw so many (" + remembered_in_ + ")"
+                                                : "how many there are is not known; redis.processes would say it";
+  notice(LogLevel::warn, "Redis was never reached: until it is, limits are divided among " + among + ", for " + why);
 }
 
 void BookingOffice::on_down() {
@@ -151,18 +253,35 @@ void BookingOffice::on_message(std::string_view payload) {
   if (const auto known = pausing_.find(name); known != pausing_.end()) known->second->message(words);
 }
 
+void BookingOffice::on_hears(bool hears) {
+  for_each_booker([hears](RedisBooker& booker) { booker.hears(hears); });
+}
+
+void BookingOffice::on_messages(bool come) {
+  if (come) return call_bookers_back(false);
+  for_each_booker([](RedisBooker& booker) { booker.messages_gone(); });
+}
+
 void BookingOffice::on_round_trip(std::int64_t microseconds) {
   if (watch_.on_round_trip) watch_.on_round_trip(Duration{microseconds});
 }
 
 void BookingOffice::on_failure(FailureKind kind) {
-  starting_ = false;
+  const bool were_starting = std::exchange(starting_, false);
+  say_divided();
   if (watch_.on_error) watch_.on_error(label(kind));
+  if (were_starting) for_each_booker([](RedisBooker& booker) { booker.starts_alone(); });
 }
 
 void BookingOffice::tick() {
   const auto now = loop_.now();
-  for (auto& [name, booker] : bookers_) booker->tick(now);
+  bool in_use = false;
+  for (auto& [name, booker] : bookers_) {
+    booker->tick(now);
+    in_use |= booker->in_use(now);
+  }
+  redis_->tick(in_use);
+  say_present();
   ticker_.start(now + kTick);
 }
 

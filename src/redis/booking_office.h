@@ -21,6 +21,7 @@
 #include "penstock/event.h"
 #include "redis/network.h"
 #include "redis/redis.h"
+#include "redis/seen_processes.h"
 
 namespace penstock::redis {
 
@@ -34,9 +35,10 @@ struct OfficeWatch {
   std::function<void(bool degraded)> on_degraded;  ///< some limit goes by `whenDown`
   std::function<void(Duration)> on_round_trip;     ///< of each call that was answered
   std::function<void(std::string_view kind)> on_error;
+  std::function<void(int)> on_processes;  ///< how many there are, as seen last: each second, while Redis is up
 };
 
-enum class Script : std::size_t { book, undo, moved, leave, pause, reset, hand_in, permits };
+enum class Script : std::size_t { book, undo, moved, leave, pause, reset, hand_in, permits, born, present };
 
 class BookingOffice final : RedisEvents {
  public:
@@ -52,11 +54,18 @@ class BookingOffice final : RedisEvents {
                                             flow::BookerEvents& events);
   /// For an upstream of whose limits none is shared: only pauses are. The same holds.
   std::unique_ptr<flow::Booker> make_pausing_booker(const std::string& name, const std::vector<LimitConfig>& limits);
+  /// So many an earlier run saw, before any booker is made; `where` that stands, for people.
+  void remember(int processes, std::string where);
   bool up() const { return redis_->up(); }
-  /// The first connection is being made: nobody has had the time to be late, and how many share the limits is not
-  /// known.
-  bool starting() const { return starting_ && loop_.now() < started_ + config_.timeout.count(); }
+  /// The first connection is being made, and has not failed: how many share the limits is not known, and to be far from
+  /// Redis is no outage. At most as long as one try lasts: half
+  /// a second, and twice `redis.timeout` for what follows the greeting.
+  bool starting() const { return starting_; }
   bool degraded() const { return degraded_; }
+  /// What Redis' user lacks, in the words of an ACL; as it was when it was last tried.
+  std::vector<std::string> lacks() const { return redis_->lacks(); }
+  /// Upstreams in whose limits the processes differ, as was said.
+  std::vector<std::string> limits_differ() const;
   const Counts& counts() const { return redis_->counts(); }
 
   // For bookers.
@@ -64,8 +73,13 @@ class BookingOffice final : RedisEvents {
   const RedisConfig& config() const { return config_; }
   Redis& redis() { return *redis_; }
   const std::string& who() const { return who_; }
-  /// A name that no other generation has.
-  std::string_view fresh_generation();
+  /// By how many limits are divided while one is alone; `at_upstream`: so many are known to use it, 0: that is not
+  /// known.
+  int sharers(int at_upstream) const;
+  /// A name that no other generation has; behind a @ the id of the server in whose memory it would begin, if known,
+  /// and behind another the latest script time that was told, unless it is 0; and what was done since, as begin.lua has
+  /// it.
+  std::string_view fresh_generation(std::int64_t latest = 0, std::string_view since = {});
   /// The key under which people see groups: from now on that of all processes with this Redis. Whoever is the first to
   /// reach it gives its own, and until then each keeps its own. `key` outlives the office.
   void share_labels(flow::SipKey& key);
@@ -74,17 +88,25 @@ class BookingOffice final : RedisEvents {
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
   void leave(const std::string& name, const flow::Booker& booker);
   void standing_changed() { standing_.ask(); }
+  /// A moment within the next second, for what need not be done by all upstreams at once.
+  std::int64_t soon();
 
  private:
   void on_found(const loop::Addresses& addresses) override;
   void on_up() override;
   void on_down() override;
   void on_message(std::string_view payload) override;
+  void on_hears(bool hears) override;
+  void on_messages(bool come) override;
   void on_round_trip(std::int64_t microseconds) override;
   void on_failure(FailureKind kind) override;
   template <typename Use>
   void for_each_booker(Use use);
   void count_standing();
+  void look_whose_memory();
+  void call_bookers_back(bool at_once);
+  void say_present();
+  void say_divided();
   void tick();
 
   loop::Loop& loop_;
@@ -97,9 +119,15 @@ class BookingOffice final : RedisEvents {
   std::unordered_map<std::string, RedisBooker*> bookers_;
   std::unordered_map<std::string, PausingBooker*> pausing_;
   flow::SipKey* labels_ = nullptr;  // nothing: they are not asked for
+  std::int64_t turn_ = 0;           // of those that soon() told
   bool degraded_ = false;
   bool starting_ = true;
-  const std::int64_t started_;
+  bool was_up_ = false;  // before: something may be remembered
+  bool told_divided_ = false;
+  std::int64_t up_since_, said_present_;  // that it has come back; that it is there
+  SeenProcesses seen_;
+  int remembered_ = 0;
+  std::string remembered_in_;
   loop::TurnEnd standing_;  // of all, looked at once a turn
   loop::Timer ticker_;
   std::unique_ptr<Redis> redis_;  // last: it tells the rest

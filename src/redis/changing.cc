@@ -32,6 +32,12 @@ bool is_shared_by_all(const LimitConfig& limit) {
   return limit.shared && passes_in_time && limit.per == LimitConfig::Per::upstream;
 }
 
+bool hangs_on_messages(const LimitConfig& limit) {
+  const bool waits_for_others =
+      std::holds_alternative<SemaphoreConfig>(limit.kind) || std::holds_alternative<CounterConfig>(limit.kind);
+  return limit.shared && waits_for_others;
+}
+
 bool looks_back_on_groups(const LimitConfig& limit) {
   return looks_back(limit) && limit.per == LimitConfig::Per::group;
 }
@@ -42,13 +48,14 @@ void RedisBooker::look_at_limits() {
   own_limits_ = spelling_.shared() < limits_.size();
   own_semaphore_ = std::ranges::any_of(limits_, is_own_semaphore);
   shares_limit_of_all_ = std::ranges::any_of(limits_, is_shared_by_all);
+  needs_messages_ = std::ranges::any_of(limits_, hangs_on_messages);
   looks_back_ = std::ranges::any_of(limits_, looks_back);
   looks_back_on_groups_ = std::ranges::any_of(limits_, looks_back_on_groups);
   shared_since_.resize(limits_.size());
 }
 
 /// What left late is told by the names of before.
-void RedisBooker::change(Time, const std::vector<LimitConfig>& limits) {
+void RedisBooker::change(Time now, const std::vector<LimitConfig>& limits) {
   late_.tell_now();
   const auto moved = flow::moved_limits(limits_, limits);
   rename_in_asks(moved);
@@ -60,7 +67,7 @@ void RedisBooker::change(Time, const std::vector<LimitConfig>& limits) {
     const LimitIndex place = flow::renumbered(limit, moved);
     return place != flow::kNoLimit && spelling_.shares(place) ? place : flow::kNoLimit;
   });
-  shadow_.change(office_.config().when_down == WhenDown::share ? apart_.all() : std::vector<Apart::One>{});
+  shadow_.change(now, office_.config().when_down == WhenDown::share ? apart_.all() : std::vector<Apart::One>{});
   note_since_when_shared(before, moved);
   look_at_limits();
   resets_.change(before, limits_, moved);

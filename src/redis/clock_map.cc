@@ -20,23 +20,13 @@ bool ClockMap::learn(flow::Time sent, flow::Time received, std::int64_t script) 
   const flow::Time round_trip = std::max<flow::Time>(0, received - sent);
   const Sample sample{.at = received, .round_trip = round_trip, .offset = script - (sent + round_trip / 2)};
   if (!best_ || !sample.agrees_with(*best_)) {
-    take(sample);
-    next_ = sample;
+    best_ = next_ = sample;
     return true;
   }
-  if (best_->at + kMinute < received) take(next_->at + kMinute < received ? sample : *next_);
+  if (best_->at + kMinute < received) best_ = next_->at + kMinute < received ? sample : *next_;
   if (next_->at + kMinute / 2 < received || round_trip <= next_->round_trip) next_ = sample;
-  if (round_trip <= best_->round_trip) take(sample);
+  if (round_trip <= best_->round_trip) best_ = sample;
   return false;
-}
-
-/// A departure is granted a horizon ahead at most; a second more costs nothing.
-void ClockMap::take(const Sample& sample) {
-  if (best_ && best_->offset != sample.offset) {
-    lowest_ = sample.at < lowest_until_ ? std::min(lowest_, best_->offset) : best_->offset;
-    lowest_until_ = sample.at + kSecond;
-  }
-  best_ = sample;
 }
 
 }  // namespace penstock::redis

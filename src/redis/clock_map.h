@@ -22,10 +22,6 @@ class ClockMap {
   std::int64_t at_zero() const { return best_ ? best_->offset : 0; }
   flow::Time to_loop(std::int64_t script) const { return script - at_zero(); }
   std::int64_t to_script(flow::Time time) const { return time + at_zero(); }
-  /// Of a departure that Redis granted: no later than Redis has it, however the clocks were mapped when it was granted.
-  std::int64_t to_script_at_the_earliest(flow::Time departure) const {
-    return departure < lowest_until_ ? departure + std::min(lowest_, at_zero()) : to_script(departure);
-  }
   /// The quickest round trip; 0 as long as none is known.
   flow::Time round_trip() const { return best_ ? best_->round_trip : 0; }
 
@@ -38,12 +34,8 @@ class ClockMap {
     bool agrees_with(const Sample& other) const;
   };
 
-  void take(const Sample& sample);
-
-  std::optional<Sample> best_;   // of the last minute
-  std::optional<Sample> next_;   // the quickest since half a minute: it follows when the best has grown old
-  std::int64_t lowest_ = 0;      // of the offsets that departures may have been mapped by
-  flow::Time lowest_until_ = 0;  // those that are earlier
+  std::optional<Sample> best_;  // of the last minute
+  std::optional<Sample> next_;  // the quickest since half a minute: it follows when the best has grown old
 };
 
 }  // namespace penstock::redis

@@ -44,7 +44,7 @@ Failure failure_of(std::string_view error_reply) {
 
 bool is_outage(FailureKind kind) {
   return kind != FailureKind::wrongtype && kind != FailureKind::noscript && kind != FailureKind::corrupt &&
-         kind != FailureKind::error;
+         kind != FailureKind::error && kind != FailureKind::noperm;
 }
 
 }  // namespace penstock::redis

@@ -51,7 +51,8 @@ struct Failure {
 /// What an error reply means.
 Failure failure_of(std::string_view error_reply);
 
-/// Whether it is Redis that does not work, and not this one call: further calls would fare no better.
+/// Whether it is Redis that does not work, and not this one call: further calls would fare no better. What a user may
+/// not do is found out by the self-test.
 bool is_outage(FailureKind kind);
 
 }  // namespace penstock::redis

@@ -19,10 +19,12 @@ void LateDepartures::add(std::string_view group, const Spelling::Move& move) {
   auto known = moves_.find(group);
   if (known == moves_.end()) known = moves_.try_emplace(std::string(group)).first;
   known->second.push_back(move);
+  overdue_ |= move.to - move.from > flow::kHorizon;
 }
 
 void LateDepartures::tell_now() {
   timer_.stop();
+  overdue_ = false;
   for (auto& [group, moves] : std::exchange(moves_, {})) {
     std::ranges::sort(moves, {}, &Spelling::Move::from);
     tell_(group, moves);

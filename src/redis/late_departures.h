@@ -26,11 +26,16 @@ class LateDepartures {
   void add(std::string_view group, const Spelling::Move& move);
   /// Those that there are.
   void tell_now();
+  /// The same, where some are so late that somebody may ask for their places.
+  void tell_overdue() {
+    if (overdue_) tell_now();
+  }
 
  private:
   loop::Loop& loop_;
   const Tell tell_;
   std::map<std::string, Moves, std::less<>> moves_;
+  bool overdue_ = false;
   loop::Timer timer_;
 };
 

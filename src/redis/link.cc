@@ -7,11 +7,14 @@
 #include <sys/un.h>
 #include <uv.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <system_error>
 #include <utility>
+
+#include "redis/self_test.h"
 
 namespace penstock::redis {
 
@@ -22,13 +25,25 @@ namespace {
 constexpr std::int64_t kGreetingPatience = 500'000;
 constexpr std::size_t kKeptCapacity = 16 * 1024;
 
-/// Redis' words for what it is, in INFO.
-std::string_view mode_in(std::string_view info) {
-  constexpr std::string_view kKey = "redis_mode:";
-  const auto at = info.find(kKey);
-  if (at == std::string_view::npos) return {};
-  info.remove_prefix(at + kKey.size());
-  return info.substr(0, info.find('\r'));
+constexpr std::size_t kIdSize = 16;  // 64 bits of an id tell servers apart
+
+/// A field of INFO; empty: there is none.
+std::string_view field_in(std::string_view info, std::string_view name) {
+  while (!info.empty()) {
+    const auto line = info.substr(0, info.find('\r'));
+    if (line.starts_with(name) && line.substr(name.size()).starts_with(':')) return line.substr(name.size() + 1);
+    info.remove_prefix(std::min(info.size(), line.size() + 2));
+  }
+  return {};
+}
+
+/// It becomes part of keys' values: only an id as Redis makes it is one.
+std::string_view id_in(std::string_view info) {
+  auto id = field_in(info, "run_id");
+  if (id.empty()) id = field_in(info, "master_replid");
+  id = id.substr(0, kIdSize);
+  const auto is_plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'; };
+  return std::ranges::all_of(id, is_plain) ? id : std::string_view();
 }
 
 }  // namespace
@@ -142,25 +157,45 @@ void Link::end(Failure why) {
 void Link::greet() {
   const auto say = [this](std::initializer_list<std::string_view> words) {
     ++greetings_;
-    queue({.command = command(words)});
+    queue({.command = command(words), .done = nullptr});
   };
   if (!config_.user.empty()) {
     say({"AUTH", config_.user, config_.password});
   } else if (!config_.password.empty()) {
     say({"AUTH", config_.password});
   }
-  say({"INFO", "server"});
+  ask_for_info("server");
   if (config_.database != 0) say({"SELECT", std::to_string(config_.database)});
 }
 
-/// INFO may be denied to us.
-void Link::greeted(const Outcome& outcome) {
-  const bool of_info = greetings_-- == (config_.database != 0 ? 2u : 1u);
-  if (!outcome && !(of_info && outcome.error().kind == FailureKind::noperm)) return end(outcome.error());
-  const auto mode = of_info && outcome ? mode_in(outcome->text()) : std::string_view();
+void Link::ask_for_info(std::string_view section) {
+  ++greetings_;
+  queue({.command = command({"INFO", section}), .done = [this](const Outcome& outcome, auto) { informed(outcome); }});
+}
+
+/// INFO may be denied to us. Where a server does not tell its own id, that of its data is the next best.
+void Link::informed(const Outcome& outcome) {
+  if (!outcome && !Refusals().note("info", outcome.error().text)) return end(outcome.error());
+  if (!outcome) {
+    no_info_ = outcome.error().text;
+    return;
+  }
+  const auto mode = field_in(outcome->text(), "redis_mode");
   if (mode == "sentinel") return end({FailureKind::unsupported, "a Redis Sentinel is not supported"});
   if (mode == "cluster") return end({FailureKind::unsupported, "a Redis Cluster is not supported"});
-  if (greetings_ > 0) return;
+  server_id_ = id_in(outcome->text());
+  const bool is_wanted = server_id_.empty() && for_ == For::commands;
+  if (is_wanted && !std::exchange(asked_twice_, true)) ask_for_info("replication");
+}
+
+void Link::greeted(Call call, const Outcome& outcome) {
+  --greetings_;
+  if (call.done) {
+    call.done(outcome, call.sent);
+  } else if (!outcome) {
+    end(outcome.error());
+  }
+  if (ended_ || greetings_ > 0) return;
   ready_ = true;
   deadline_.stop();  // from now on each call has its own
   events_.on_ready();
@@ -216,7 +251,7 @@ void Link::take(const Reply& reply) {
   Call call = std::move(waiting_.front());
   waiting_.pop_front();
   const Outcome outcome = reply.is_error() ? Outcome(std::unexpected(failure_of(reply.text()))) : Outcome(reply);
-  if (greetings_ > 0) return greeted(outcome);
+  if (greetings_ > 0) return greeted(std::move(call), outcome);
   events_.on_reply(std::move(call), outcome);
 }
 

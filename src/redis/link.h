@@ -76,6 +76,11 @@ class Link final : WireEvents {
   void send(Call call);
   void end(Failure why);
   bool ended() const { return ended_; }
+  /// Of the server that answers, from on_ready() on. Its memory is that of its id: a Redis that was restarted, or
+  /// another one behind the same address, has another. Empty: it does not say.
+  std::string_view server_id() const { return server_id_; }
+  /// Why INFO was refused; empty: it was not.
+  const std::string& no_info() const { return no_info_; }
 
  private:
   void on_connected() override { greet(); }
@@ -88,7 +93,9 @@ class Link final : WireEvents {
   int connect_to_path();
   void fail(int error);
   void greet();
-  void greeted(const Outcome& outcome);
+  void ask_for_info(std::string_view section);
+  void informed(const Outcome& outcome);
+  void greeted(Call call, const Outcome& outcome);
   void queue(Call call);
   void take(const Reply& reply);
   void end_turn();
@@ -113,6 +120,8 @@ class Link final : WireEvents {
   std::size_t unsent_ = 0;     // the last so many of `waiting_` are in `out_`
   std::deque<Call> waiting_;   // for their replies
   std::size_t greetings_ = 0;  // the first so many of `waiting_` are our own
+  std::string server_id_, no_info_;
+  bool asked_twice_ = false;  // for its id
   bool ready_ = false;
   bool ended_ = false;
   std::optional<Failure> failed_;  // to be told at the turn's end

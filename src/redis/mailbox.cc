@@ -8,7 +8,8 @@ namespace penstock::redis {
 
 Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
                  std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
-                 std::function<void(const loop::Addresses&)> on_found)
+                 std::function<void(const loop::Addresses&)> on_found, std::function<void(bool hears)> on_hears,
+                 std::function<void(const Failure&)> on_refused)
     : loop_(loop),
       resolver_(resolver),
       network_(network),
@@ -16,9 +17,12 @@ Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, c
       channels_(std::move(channels)),
       on_message_(std::move(on_message)),
       on_found_(std::move(on_found)),
+      on_hears_(std::move(on_hears)),
+      on_refused_(std::move(on_refused)),
       redial_(loop, network.draw(), [this] { open(); }) {}
 
 void Mailbox::open() {
+  set_hears(false);
   link_ = std::make_unique<Link>(loop_, resolver_, network_, config_, Link::For::messages, attempt_++,
                                  static_cast<LinkEvents&>(*this));
 }
@@ -26,18 +30,31 @@ void Mailbox::open() {
 void Mailbox::close() {
   redial_.stop();
   link_.reset();
+  set_hears(false);
 }
 
 /// One by one: each is answered on its own.
 void Mailbox::on_ready() {
+  subscribed_ = 0;
   for (const auto& channel : channels_) link_->send({.command = command({"SUBSCRIBE", channel})});
 }
 
 void Mailbox::on_reply(Call, const Outcome& outcome) {
-  if (!outcome) return link_->end(outcome.error());
+  if (!outcome) {
+    link_->end(outcome.error());
+    return on_refused_(outcome.error());
+  }
   redial_.succeeded();
+  if (++subscribed_ == channels_.size()) set_hears(true);
 }
 
-void Mailbox::on_ended(const Failure&, std::deque<Call>) { redial_.later(); }
+void Mailbox::on_ended(const Failure&, std::deque<Call>) {
+  redial_.later();
+  set_hears(false);
+}
+
+void Mailbox::set_hears(bool hears) {
+  if (std::exchange(hears_, hears) != hears) on_hears_(hears);
+}
 
 }  // namespace penstock::redis

@@ -19,15 +19,19 @@ class Mailbox final : LinkEvents {
  public:
   Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
           std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
-          std::function<void(const loop::Addresses&)> on_found);
+          std::function<void(const loop::Addresses&)> on_found, std::function<void(bool hears)> on_hears,
+          std::function<void(const Failure&)> on_refused);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
   /// Not from inside `on_message`.
   void open();
   void close();
+  /// All that is published from now on comes, unless this connection ends.
+  bool hears() const { return hears_; }
 
  private:
+  void set_hears(bool hears);
   void on_found(const loop::Addresses& addresses) override { on_found_(addresses); }
   void on_ready() override;
   void on_reply(Call call, const Outcome& outcome) override;
@@ -41,6 +45,10 @@ class Mailbox final : LinkEvents {
   const std::vector<std::string> channels_;
   const std::function<void(std::string_view)> on_message_;
   const std::function<void(const loop::Addresses&)> on_found_;
+  const std::function<void(bool)> on_hears_;
+  const std::function<void(const Failure&)> on_refused_;
+  std::size_t subscribed_ = 0;  // channels
+  bool hears_ = false;
   std::unique_ptr<Link> link_;  // stays, ended, until the next
   std::size_t attempt_ = 0;
   Redial redial_;

@@ -29,8 +29,8 @@ class PausingBooker final : public flow::Booker {
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
     local_.give_back(now, group, departure);
   }
-  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override {
-    local_.left(group, departure, at);
+  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override {
+    return local_.left(group, departure, at);
   }
   bool landed(flow::Time now, std::string_view group) override { return local_.landed(now, group); }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {

@@ -20,11 +20,25 @@ class Permits {
   /// Permits that nobody uses, and no ask under way has claimed.
   std::int64_t spare() const { return std::max<std::int64_t>(0, granted_ - returned_ - in_use_ - claimed_); }
   std::int64_t in_use() const { return in_use_; }
+  std::int64_t held() const { return granted_ - returned_; }
 
-  /// What a script is told: "returned:claimed:spare:others". `spare` is what an ask has claimed of the spare ones.
-  std::string told(std::int64_t spare, std::int64_t waiting_besides) const {
-    return std::to_string(returned_) + ":" + std::to_string(granted_ - returned_) + ":" + std::to_string(spare) + ":" +
-           std::to_string(waiting_besides);
+  struct Telling {
+    std::int64_t spare = 0;     ///< what an ask has claimed of the spare ones
+    std::int64_t besides = 0;   ///< what other lanes wait for
+    flow::Time round_trip = 0;  ///< to Redis
+    std::int64_t alone = 0;     ///< so many were left to this process when it had to do without its lease
+    flow::Time away = 0;        ///< it was cut off, and had no answer for so long
+    std::int64_t sent = 0;      ///< on Redis' clock, now; 0: that is not known
+  };
+  /// What a script is told: "returned:claimed:spare:others:trip:alone:away", and ":sent" where that is known.
+  std::string told(const Telling& telling) const {
+    std::string words = std::to_string(returned_);
+    for (const std::int64_t number :
+         {held(), telling.spare, telling.besides, telling.round_trip, telling.alone, telling.away}) {
+      words += ':' + std::to_string(number);
+    }
+    if (telling.sent > 0) words += ':' + std::to_string(telling.sent);
+    return words;
   }
 
   /// An ask takes all spare ones with it; they are free again when it is answered, or fails.
@@ -53,12 +67,18 @@ class Permits {
     in_use_ += count;
     granted_ = std::max(granted_, returned_ + in_use_);
   }
-  /// A flight ended, or will not take place. One in excess had no permit: what is held is another's.
-  void ended() {
+  /// A flight ended, or will not take place. One in excess had no permit: what is held is another's. The permit is
+  /// returned, or spare.
+  void ended(bool keep = false) {
     --in_use_;
-    if (granted_ - returned_ > in_use_ + claimed_) ++returned_;
+    if (!keep && held() > in_use_ + claimed_) ++returned_;
   }
-  void return_spare() { returned_ += spare(); }
+  /// All but so many that are held, in use ones among them. How many.
+  std::int64_t return_spare(std::int64_t but = 0) {
+    const std::int64_t count = std::min(spare(), std::max<std::int64_t>(0, held() - but));
+    returned_ += count;
+    return count;
+  }
   /// There is no such semaphore any more: whatever flies needs none of its permits.
   void retire() { in_use_ = 0; }
   /// Nothing more will come: asks under way are void. False: there was nothing to return.
@@ -70,11 +90,12 @@ class Permits {
   void change_lease(flow::Time lease, flow::Time now) { next_lease_ = lease, changed_ = now; }
 
   /// More are in use than were granted: so many flights must be cut.
-  std::int64_t excess() const { return std::max<std::int64_t>(0, in_use_ - (granted_ - returned_)); }
+  std::int64_t excess() const { return std::max<std::int64_t>(0, in_use_ - held()); }
   /// From this moment on others may be granted what this process thinks it holds.
   flow::Time fence() const { return part_of_lease(2); }
   flow::Time renew_at() const { return part_of_lease(6); }
-  /// Nothing is held or claimed, and Redis has forgotten this process: from here on it may count from 0 again.
+  flow::Time renewed_at() const { return renewed_; }
+  /// Nothing is held or claimed, and has not been for long: if Redis was told so, it may count from 0 again.
   bool forgettable(flow::Time now) const {
     return in_use_ == 0 && claimed_ == 0 && granted_ == returned_ && now > renewed_ + 2 * std::max(lease_, next_lease_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to try again after a connection has ended: soon, then ever later up to a third of a second, never all processes
-// at the same moment. Recovery takes less than a second. Only for redis.cc and mailbox.cc.
+// When to try again after a connection has ended: soon, then ever later up to a third of a second while none works,
+// never all processes at the same moment. Recovery takes less than a second. Only for redis.cc and mailbox.cc.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Redial {
 
  private:
   static constexpr std::int64_t kShortest = 20'000, kLongest = 320'000;
-  static constexpr std::int64_t kStable = 1'000'000;  // what lasted less is not a success
+  static constexpr std::int64_t kStable = 100'000;  // what lasted less did not work: it is not tried without end
   static constexpr std::int64_t kNever = INT64_MAX;
 
   loop::Loop& loop_;

@@ -6,14 +6,17 @@
 #include <cstdio>
 #include <utility>
 
+#include "redis/scripts.h"
+
 namespace penstock::redis {
 
 namespace {
 
 constexpr std::int64_t kBetweenReminders = 60'000'000;
 constexpr std::int64_t kBetweenNotices = 10'000'000;  // of one that comes and goes
+constexpr std::int64_t kBetweenSuspicions = 1'000'000;
+constexpr std::int64_t kBetweenTests = 10'000'000;  // while nothing is wrong
 constexpr std::size_t kDigestSize = 40;
-constexpr std::string_view kAll = "all";
 
 }  // namespace
 
@@ -31,13 +34,16 @@ Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, Network& network, const
       events_(events),
       notices_(std::move(notices)),
       place_(place_of(config)),
-      digests_(scripts.size()),
+      digests_(scripts.size() + 1),
       down_since_(loop.now()),
       mailbox_(
-          loop, resolver, network, config, {channel_of(config, who), channel_of(config, kAll)},
+          loop, resolver, network, config, {channel_of(config, who), channel_of(config, kAllProcesses)},
           [this](std::string_view payload) { events_.on_message(payload); },
-          [this](const loop::Addresses& addresses) { events_.on_found(addresses); }),
+          [this](const loop::Addresses& addresses) { events_.on_found(addresses); },
+          [this](bool hears) { heard(hears); }, [this](const Failure& why) { unheard(why); }),
       redial_(loop, network.draw(), [this] { dial(); }) {
+  suspected_at_ = loop.now() - kBetweenSuspicions;
+  digests_.back() = kSelfTestDigest;
   dial();
 }
 
@@ -51,36 +57,132 @@ void Redis::dial() {
 }
 
 void Redis::on_ready() {
-  for (std::size_t i = 0; i < scripts_.size(); ++i) load(i);
-  probe();
+  for (std::size_t i = 0; i < digests_.size(); ++i) load(i);
+  test();
+}
+
+/// The self-test is behind the others.
+std::string_view Redis::text_of(std::size_t script) const {
+  return script == scripts_.size() ? kSelfTestScript : scripts_[script];
 }
 
 /// Redis itself says by which digest it will know the script.
 void Redis::load(std::size_t script) {
   auto loaded = [this, script](const Outcome& outcome, std::int64_t) {
+    Refusals found;
+    if (!outcome && found.note("script|load", outcome.error().text)) return give_up(found);
     if (!outcome) return link_->end(outcome.error());
     if (outcome->text().size() != kDigestSize) return link_->end({FailureKind::protocol, "it does not load scripts"});
     digests_[script] = outcome->text();
   };
-  send({.command = command({"SCRIPT", "LOAD", scripts_[script]}), .done = std::move(loaded)});
+  send({.command = command({"SCRIPT", "LOAD", text_of(script)}), .done = std::move(loaded)});
 }
 
-/// Being able to write is what counts: a replica, or one whose memory or disk is full, answers PING.
-void Redis::probe() {
-  auto written = [this](const Outcome& outcome, std::int64_t) {
-    if (!outcome) return link_->end(outcome.error());
-    come_up();
-  };
-  send({.command = command({"SET", config_.prefix + ":probe", "1", "PX", "1000"}), .done = std::move(written)});
+/// Being able to do all that scripts do is what counts: a replica, one whose memory or disk is full, and one whose user
+/// may call next to nothing all answer PING.
+void Redis::test() {
+  testing_ = true;
+  tested_at_ = loop_.now();
+  const std::string key = config_.prefix + ":{probe}:", outside = config_.prefix + ":probe";
+  send({.command = command({"EVALSHA", digests_.back(), "2", key, outside, channel_of(config_, "probe")}),
+        .done = [this](const Outcome& outcome, std::int64_t) { tested(outcome); },
+        .script = scripts_.size()});
+}
+
+void Redis::tested(const Outcome& outcome) {
+  testing_ = false;
+  if (link_->ended()) return;
+  Refusals found;
+  if (!outcome) {
+    if (!found.note("evalsha", outcome.error().text)) return link_->end(outcome.error());
+  } else if (outcome->kind() != Reply::Kind::array) {
+    return link_->end({FailureKind::protocol, "it does not run scripts"});
+  } else {
+    for (auto words = outcome->elements(); words.left() > 0;) {
+      const auto called = words.next().text(), why = words.next().text();
+      if (!found.note(called, why)) return link_->end(failure_of(why));
+    }
+  }
+  if (!link_->no_info().empty()) found.note("info", link_->no_info());
+  if (found.stop_scripts()) return give_up(found);
+  refused_ = found;
+  if (!up_) return come_up();
+  messages_changed();
+}
+
+/// A reply that says that something is refused or unknown: is it this one call, or will all fare so?
+void Redis::suspect(const Call& call, FailureKind kind) {
+  const bool may_be = kind == FailureKind::noperm || kind == FailureKind::error;
+  if (!may_be || call.script == scripts_.size() || !up_ || testing_) return;
+  if (loop_.now() - suspected_at_ < kBetweenSuspicions) return;
+  suspected_at_ = loop_.now();
+  test();
+}
+
+void Redis::give_up(const Refusals& found) {
+  refused_ = found;
+  link_->end({FailureKind::noperm, found.text(config_)});
+}
+
+void Redis::tick(bool in_use) {
+  if (!up_ || testing_) return;
+  if (refused_.stop_messages() || (in_use && loop_.now() - tested_at_ >= kBetweenTests)) test();
 }
 
 void Redis::come_up() {
   up_ = true;
   redial_.succeeded();
+  told_that_they_come_ = messages_come();
   mailbox_.open();
   tell_up();
   down_since_.reset();
   events_.on_up();
+  messages_changed();
+}
+
+// Messages.
+
+void Redis::heard(bool hears) {
+  if (hears) {
+    subscribed_ = true;
+    unheard_ = {};
+  }
+  events_.on_hears(hears);
+  if (hears) messages_changed();
+}
+
+void Redis::unheard(const Failure& why) {
+  if (!unheard_.note("subscribe", why.text)) return;
+  subscribed_ = false;
+  messages_changed();
+}
+
+Refusals Redis::all_refused() const {
+  Refusals all = refused_;
+  all.add(unheard_);
+  return all;
+}
+
+/// Told once both connections are known.
+void Redis::messages_changed() {
+  if (!up_ || !subscribed_) return;
+  const auto refused = all_refused();
+  if (refused != told_refusals_) {
+    told_refusals_ = refused;
+    tell_refusals();
+  }
+  const bool come = messages_come();
+  if (std::exchange(told_that_they_come_, come) != come) events_.on_messages(come);
+}
+
+void Redis::tell_refusals() {
+  const std::string whose = "Redis at " + place_ + ": ";
+  if (told_refusals_.none()) return notices_({LogLevel::info, whose + "nothing is refused any more"});
+  const std::string_view until = told_refusals_.stop_messages()
+                                     ? ". Until then limits of upstreams with a semaphore or a counter go by whenDown"
+                                     : ". Until then each new semaphore waits for half a lease, and what Redis has "
+                                       "forgotten is not noticed as surely";
+  notices_({LogLevel::warn, whose + told_refusals_.text(config_) + std::string(until)});
 }
 
 // Calls.
@@ -108,7 +210,7 @@ bool Redis::agree(std::string_view key, std::string_view text, Call::Done done) 
 
 void Redis::publish_to_all(std::string_view payload) {
   const auto nothing = [](const Outcome&, std::int64_t) {};
-  if (up_) send({.command = command({"PUBLISH", channel_of(config_, kAll), payload}), .done = nothing});
+  if (up_) send({.command = command({"PUBLISH", channel_of(config_, kAllProcesses), payload}), .done = nothing});
 }
 
 void Redis::send(Call call) {
@@ -125,7 +227,10 @@ void Redis::on_reply(Call call, const Outcome& outcome) {
   events_.on_round_trip(loop_.now() - call.sent);
   if (repeat(call, outcome)) return;
   if (outcome || !is_outage(outcome.error().kind)) {
-    if (!outcome) count(outcome.error().kind);
+    if (!outcome && up_) {
+      count(outcome.error().kind);
+      suspect(call, outcome.error().kind);
+    }
     return call.done(outcome, call.sent);
   }
   link_->end(outcome.error());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Redis, as the process sees it: up or down. Calls scripts over one connection, made again whenever it is lost, and
 // hears messages over another. It is the breaker as well: the first failure takes it down, and it is up again when a
-// new connection has been let in, has all scripts and could write a key; while down a call fails at once. One thread.
+// new connection has been let in, has all scripts, and could call each command that they call; while down a call fails
+// at once. What Redis refuses to our user is told, with what would grant it. One thread.
 #pragma once
 
 #include <array>
@@ -22,10 +23,13 @@
 #include "redis/link.h"
 #include "redis/mailbox.h"
 #include "redis/redial.h"
+#include "redis/self_test.h"
 
 namespace penstock::redis {
 
-/// Messages for one process are published on the channel that is called after it.
+/// Messages for one process are published on the channel that is called after it, and those for every process on this
+/// one's.
+inline constexpr std::string_view kAllProcesses = "all";
 std::string channel_of(const RedisConfig& config, std::string_view who);
 
 /// Called from the loop, never from inside a call into Redis.
@@ -37,6 +41,10 @@ class RedisEvents {
   /// Before the calls under way are told of their failure.
   virtual void on_down() = 0;
   virtual void on_message(std::string_view payload) = 0;
+  /// Messages come from now on, or they do not: what is published until they come again is lost.
+  virtual void on_hears(bool hears) = 0;
+  /// What processes tell each other is published and heard, or our user may not do so any more.
+  virtual void on_messages(bool come) = 0;
   virtual void on_round_trip(std::int64_t microseconds) = 0;
   virtual void on_failure(FailureKind kind) = 0;
 
@@ -70,6 +78,16 @@ class Redis final : LinkEvents {
   /// To the mailbox of every process, this one's too. May be lost.
   void publish_to_all(std::string_view payload);
   bool up() const { return up_; }
+  /// Of the server, while it is up; empty: it does not say. Another id is another memory.
+  std::string_view server_id() const { return up_ ? link_->server_id() : std::string_view(); }
+  bool hears() const { return mailbox_.hears(); }
+  /// Our user may tell others and hear them, as far as known: who may do the one may do the other, until SUBSCRIBE is
+  /// refused.
+  bool messages_come() const { return subscribed_.value_or(true) && !refused_.stop_messages(); }
+  /// What our user lacks, in the words of an ACL, as it was when it was last tried.
+  std::vector<std::string> lacks() const { return all_refused().missing(config_); }
+  /// Each second: what is granted may have changed.
+  void tick(bool in_use);
   const Counts& counts() const { return counts_; }
 
  private:
@@ -81,13 +99,22 @@ class Redis final : LinkEvents {
 
   void dial();
   void load(std::size_t script);
-  void probe();
+  void test();
+  void tested(const Outcome& outcome);
+  void suspect(const Call& call, FailureKind kind);
+  void give_up(const Refusals& found);
+  void heard(bool hears);
+  void unheard(const Failure& why);
+  void messages_changed();
+  Refusals all_refused() const;
+  std::string_view text_of(std::size_t script) const;
   void come_up();
   void send(Call call);
   void count(FailureKind kind);
   bool repeat(Call& call, const Outcome& outcome);
   void tell_down(const Failure& why);
   void tell_up();
+  void tell_refusals();
 
   loop::Loop& loop_;
   loop::Resolver& resolver_;
@@ -106,6 +133,12 @@ class Redis final : LinkEvents {
   std::optional<std::int64_t> down_since_;
   std::optional<std::int64_t> told_down_;
   bool told_up_ = true;  // since
+  bool testing_ = false;
+  std::int64_t tested_at_ = 0, suspected_at_;
+  Refusals refused_, unheard_;        // over this connection, and over that for messages
+  std::optional<bool> subscribed_;    // nothing: not tried yet
+  bool told_that_they_come_ = false;  // messages
+  Refusals told_refusals_;
   Mailbox mailbox_;
   Redial redial_;
 };

@@ -3,11 +3,10 @@
 #include "redis/redis_booker.h"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <optional>
 #include <utility>
 
+#include "redis/limits_text.h"
 #include "redis/share.h"
 
 namespace penstock::redis {
@@ -22,8 +21,8 @@ namespace {
 
 constexpr Time kSecond = 1'000'000;
 constexpr Time kHeadKept = 3600 * kSecond;
-constexpr Time kInUse = 4 * kSecond;  // after the last ask
-constexpr Time kGrace = 1'000;        // the connection itself is to find first that Redis is late
+constexpr Time kTouchAfter = kSecond / 2;  // the same for asks and the tick: who asks need not make a call for it
+constexpr Time kGrace = 1'000;             // the connection itself is to find first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
 }  // namespace
@@ -37,7 +36,9 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       hash_(office.config().prefix, name_, office.config().secret),
       spelling_(office.config().prefix, name_, office.who(), limits_),
       life_(std::make_shared<RedisBooker*>(this)),
-      standing_(office.up() ? Standing::together : Standing::down),
+      standing_(Standing::down),
+      counted_at_(kLongAgo),
+      parts_(office.sharers(0)),
       whole_(limits_),
       shadow_(limits_, flow::instant_at_zero(office.loop().wall(), office.loop().now())),
       asks_(office.loop(), office.config().timeout.count() + kGrace,
@@ -48,15 +49,19 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       semaphores_(
           office.loop(), limits_, events, [this](std::string_view group) { return std::string(key_of(group)); },
           [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
-      look_again_(office.loop(), [this] { look(office_.loop().now()); }),
+      look_again_(office.loop(), [this] { look_again(); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
       anonymous_(office, name_, "pause-anonymous"),
       complained_(kLongAgo) {
   look_at_limits();
+  if (may_ask_redis()) standing_ = Standing::together;
+  if (alone()) semaphores_.redis_gone();
+  if (alone()) divide_limits();
+  semaphores_.set_hears(office_.redis().hears());
   semaphores_.set_allowance([this](flow::LimitIndex semaphore) {
     const auto& config = std::get<SemaphoreConfig>(semaphores_.config(semaphore).kind);
-    return permits_alone(config, office_.config().when_down, alive_);
+    return permits_alone(config, office_.config().when_down, parts_);
   });
 }
 
@@ -72,20 +77,22 @@ bool RedisBooker::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
   last_asked_ = now;
   if (standing_ == Standing::together) {
+    if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
     Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight, .more = more_than(ask)};
     if (!allowed_here(now, asking, booking)) return true;
     const auto id = asks_.add(now, std::move(asking));
     if (send(now, id)) return false;
     release(asks_.take(id));
   }
-  shadow_.answer(now, ask, rule(), booking);
-  semaphores_.began_alone(ask.group, booking.departures.size());
+  if (standing_ == Standing::down && look_again_.running()) look_again_.start(now);  // it returns as soon as it may
+  go_by_rule(now, ask, booking);
   if (ask.weight > 0) told_.answered(ask.group, key_of(ask.group), booking);
   return true;
 }
 
 /// False: Redis is down.
 bool RedisBooker::send(Time now, Asks::Id id) {
+  late_.tell_overdue();
   Asking& asking = asks_.find(id);
   asking.former = false;
   asking.era = shadow_.all().era();
@@ -94,18 +101,22 @@ bool RedisBooker::send(Time now, Asks::Id id) {
   auto done = [life = life_, id](const Outcome& outcome, Time sent) {
     if (*life) (*life)->answered(id, outcome, sent);
   };
-  if (send_ask(now, asking, now - last_touch_ >= kSecond, permits_, std::move(done))) return true;
+  if (send_ask(now, asking, now - last_touch_ >= kTouchAfter, permits_, std::move(done))) return true;
   semaphores_.failed(asking.group, asking.claims);
   return false;
 }
 
 bool RedisBooker::send_ask(Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                            Call::Done done) {
+  const bool keeps_to_part = office_.config().when_down == WhenDown::share;
+  const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
+  const std::string_view since = !says_since ? "" : shadow_.has_unknown() ? "+" : "s";
   call_.clear();
   spelling_.book(call_, {.generation = generation_,
-                         .fresh_generation = office_.fresh_generation(),
+                         .fresh_generation = office_.fresh_generation(has_met_ ? 0 : latest_, since),
                          .alive = alive_,
                          .touch = touch,
+                         .left = keeps_to_part,
                          .group = key_of(asking.group),
                          .count = asking.count,
                          .weight = asking.weight,
@@ -127,10 +138,13 @@ void RedisBooker::answered(Asks::Id id, const Outcome& outcome, Time sent) {
     take_permits(asking, sent);
     return asking.late ? take_all_back(asking) : deliver(asking);
   }
-  semaphores_.failed(asking.group, asking.claims);
+  const bool foreign = !outcome && outcome.error().kind == FailureKind::corrupt;
+  if (foreign) complain(outcome.error().text);
+  semaphores_.failed(asking.group, asking.claims, foreign);
   const bool together = standing_ == Standing::together;
   if (!understood) {
-    shadow_.go_alone(alive_);
+    parts_ = sharers();
+    divide_limits();
   } else if (together && reply_.status == Status::closed) {
     wait_until_open();
   } else if (together && reply_.generation != generation_) {
@@ -146,12 +160,21 @@ bool RedisBooker::read(const Outcome& outcome, std::size_t count, std::size_t se
   const bool is_answer = read_book_reply(*outcome, count, reply_);
   if (!is_answer || (reply_.status == Status::ok && !Semaphores::plausible(reply_.permits, semaphores))) {
     complain("Redis answers something else than was asked for");
+    refused();
     return false;
   }
   const Time now = office_.loop().now();
+  has_met_ |= reply_.status != Status::closed;
+  has_said_since_ &= reply_.status != Status::closed;
+  if (reply_.status == Status::ok) latest_ = std::max(latest_, reply_.now);
   clock_.learn(sent, now, reply_.now);
   shadow_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
   round_trip_ = round_trip_ == 0 ? now - sent : (7 * round_trip_ + now - sent) / 8;
+  semaphores_.set_clock(clock_.at_zero(), round_trip_);
+  if (reply_.alive > 0) {
+    counted_at_ = now;
+    compare_limits(now);
+  }
   alive_ = reply_.alive > 0 ? reply_.alive : std::max(alive_, -reply_.alive);
   return true;
 }
@@ -160,41 +183,35 @@ bool RedisBooker::read(const Outcome& outcome, std::size_t count, std::size_t se
 /// again at once, for that answer may have come too late by now.
 void RedisBooker::deliver(const Asking& asking) {
   fill(asking);
+  hear_standing(asking);
   if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
     booking_.ask_again = office_.loop().now();
   }
+  if (reply_.limit == flow::kHold && reply_.not_before != 0) learn_pause(asking);
   if (standing_ == Standing::together) {
     if (shadow_.has_unknown()) hand_in(Spelling::HandIn::afterwards);
-    shadow_.come_back();
+    shadow_.come_back(office_.loop().now());
     if (asking.weight > 0) {
       told_.answered(asking.group, key_of(asking.group), booking_);
       resets_.answered(office_.loop().now(), asking.group, booking_);
     }
   }
+  note_left(asking);
   if (asking.former) let_ask_anew(asking);
   answer(asking.group);
 }
 
-/// Of one that comes too late all permits are spare.
-void RedisBooker::take_permits(const Asking& asking, Time sent) {
-  const std::size_t departures = asking.late ? 0 : reply_.departures.size();
-  if (asking.former) semaphores_.adopt_unclaimed(asking.group, asking.claims, departures);
-  if (asking.claims.empty()) return;
-  const bool awaits = reply_.stop == Stop::permit && !asking.late;
-  const auto semaphore = awaits ? semaphores_.at(place_of(asking, reply_.limit)) : flow::kNoLimit;
-  semaphores_.answered(asking.group, asking.claims, reply_.permits, sent, departures, semaphore,
-                       asking.count - departures);
-}
-
 void RedisBooker::fill(const Asking& asking) {
   booking_.clear();
-  Time last = asking.base;
+  Time last = shadow_.by_loop(asking.base);
   release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
-    booking_.departures.push_back(
-        {.at = last, .weight = asking.weight, .limited_by = place_of(asking, limit), .era = asking.era});
-    shadow_.book(last, asking.group, asking.weight, asking.era);
+    flow::Departure& departure = booking_.departures.emplace_back(flow::Departure{
+        .at = last, .weight = asking.weight, .limited_by = place_of(asking, limit), .era = asking.era, .in_redis = at});
+    shadow_.book(asking.group, departure);
+    if (last > clock_.to_loop(at) + flow::kOnTime) move_in_redis(asking.group, departure);
+    recent_.add(last, asking.weight);
   }
   booking_.stop = reply_.stop.value_or(Stop::turn);
   booking_.scope = reply_.scope;
@@ -212,11 +229,20 @@ void RedisBooker::ask_in_time() {
   booking_.ask_again = std::min(booking_.ask_again, booking_.not_before - early);
 }
 
+void RedisBooker::hear_standing(const Asking& asking) {
+  others_.reset();
+  if (reply_.others >= 0) others_ = {.count = reply_.others, .had_less = reply_.had_less};
+  whole_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
+  for (const auto& [number, since, much] : reply_.standing) {
+    const flow::LimitIndex limit = place_of(asking, number);
+    if (limit >= 0) whole_.heard(limit, static_cast<flow::Instant>(since), much);
+  }
+}
+
 void RedisBooker::answer_alone(const Asking& asking) {
   release(asking);
   booking_.clear();
-  shadow_.answer(office_.loop().now(), asking.ask(), rule(), booking_);
-  semaphores_.began_alone(asking.group, booking_.departures.size());
+  go_by_rule(office_.loop().now(), asking.ask(), booking_);
   if (asking.weight > 0) told_.answered(asking.group, key_of(asking.group), booking_);
   answer(asking.group);
 }
@@ -253,15 +279,34 @@ void RedisBooker::take_all_back(const Asking& asking) {
 }
 
 bool RedisBooker::worked(const Outcome& outcome) {
-  if (!outcome && !is_outage(outcome.error().kind)) complain(outcome.error().text);
-  return outcome.has_value();
+  if (outcome) return true;
+  const FailureKind kind = outcome.error().kind;
+  if (is_outage(kind)) return false;                // of all upstreams
+  if (to_set_apart(outcome.error())) return false;  // the next ask sets it apart, and says so
+  complain(outcome.error().text);
+  if (kind != FailureKind::corrupt) refused();
+  return false;
 }
 
 void RedisBooker::complain(std::string_view why) {
   const Time now = office_.loop().now();
-  if (now - complained_ < 60 * kSecond) return;
+  if (has_complained_ || now - complained_ < 60 * kSecond) return;
   complained_ = now;
+  has_complained_ = true;
   office_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
+}
+
+/// An answer that says how many there are says whether their limits differ.
+void RedisBooker::compare_limits(Time now) {
+  const auto theirs = reply_.others_limits;
+  switch (agreement_.heard(now, theirs)) {
+    case Agreement::News::none: return;
+    case Agreement::News::agree:
+      return office_.notice(LogLevel::info, "all processes have the same limits of " + name_ + " again");
+    case Agreement::News::differ: break;
+  }
+  office_.notice(LogLevel::warn, "processes share the limits of " + name_ + " and differ in them: " +
+                                     told_to_people(spelling_.told()) + "; " + told_to_people(theirs));
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------
@@ -277,26 +322,21 @@ Time RedisBooker::ahead(Time now, std::string_view group, std::int64_t units, st
   return std::max(shadow_.all().ahead(now, group, units, others), told_.not_before(key_of(group)));
 }
 
-void RedisBooker::give_back(Time now, std::string_view group, const flow::Departure& departure) {
-  const bool redis_knows = !shadow_.granted_alone(departure.at);
-  shadow_.give_back(now, group, departure);
-  semaphores_.ended(group);
-  if (!alone() && redis_knows) send_undo(group, clock_.to_script(departure.at), departure.weight, departure.era);
-}
-
-/// The shadow is told at once. Redis is not if it goes within the millisecond: there it is as if it had left on time.
-void RedisBooker::left(std::string_view group, const flow::Departure& departure, Time at) {
-  const bool redis_knows = !shadow_.granted_alone(departure.at);
-  const std::int64_t booked = clock_.to_script_at_the_earliest(departure.at);
-  shadow_.left(group, departure, clock_.to_loop(booked), at);
-  if (!looks_back_ || !redis_knows || alone()) return;
-  late_.add(looks_back_on_groups_ ? group : std::string_view(), {booked, clock_.to_script(at), departure.weight});
+/// By what Redis told last of all processes. Of limits of groups only the own memory says something.
+Time RedisBooker::expected(Time now, std::string_view group, int weight, std::int64_t units,
+                           std::int64_t others) const {
+  if (alone()) return shadow_.all().expected(now, group, weight, units, others, {});
+  const Time told = ahead(now, group, 0, 0);
+  if (!apart_.all().empty()) return told;
+  const auto all = others_.value_or(flow::OtherProcesses{.count = alive_ - 1});
+  return std::max({told, whole_.expected(now, group, weight, units, others, all),
+                   shadow_.all().expected(now, group, weight, units, others, all)});
 }
 
 bool RedisBooker::landed(Time now, std::string_view group) {
-  semaphores_.ended(group);
+  const bool at_hand = semaphores_.ended(group);
   const bool freed = shadow_.all().landed(now, group);
-  return freed && (alone() || own_limits_);  // Redis itself tells whose turn it is
+  return at_hand || (freed && (alone() || own_limits_));  // Redis itself tells whose turn it is
 }
 
 void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
@@ -310,25 +350,30 @@ void RedisBooker::nobody_waits(Time, Scope scope, std::string_view group) {
 
 void RedisBooker::pause(Time now, std::string_view group, Time until) {
   shadow_.all().pause(now, group, until);
+  learned_.extend(now, group, until);
   if (alone()) {
-    pauses_.extend(now, group, until);
+    untold_.extend(now, group, until);
   } else {
     send_pause(now, group, until);
   }
+  paused_until_ = std::max(paused_until_, until);
 }
 
 bool RedisBooker::forgettable(Time now) const {
   const bool agreed = apart_.all().empty() && !shadow_.has_unknown();
-  return agreed && pauses_.count(now) == 0 && anonymous_.none(now) && shadow_.all().forgettable(now);
+  return agreed && learned_.count(now) == 0 && anonymous_.none(now) && shadow_.all().forgettable(now);
 }
 
-/// "line", "line <group's hash>", "lost"
+/// "line", "line <group's hash>", "lost", "back", "gathered", "permits <word> <number> <key>", "paused <microseconds>"
 void RedisBooker::message(std::string_view words) {
   constexpr std::string_view kLine = "line", kPermits = "permits ";
   anonymous_.message(office_.loop().now(), words);
-  if (words.starts_with(kPermits)) return permits_granted(words.substr(kPermits.size()));
+  if (words.starts_with(kPermits)) return about_permits(words.substr(kPermits.size()));
+  if (words.starts_with(kPaused)) return paused_elsewhere(words.substr(kPaused.size()));
   if (alone()) return;
-  if (words == kLost && !generation_.empty()) look(office_.loop().now());
+  if (words == kLost) memory_lost();
+  if (words == kBack && in_use(office_.loop().now())) look(office_.loop().now());
+  if (words == kGathered) wake_lanes();
   if (words.starts_with(kLine)) called(words.substr(kLine.size()));
 }
 
@@ -347,8 +392,10 @@ void RedisBooker::tick(Time now) {
   // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
   const bool wanted =
       in_use(now) || !apart_.all().empty() || (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
-  if (alone()) return;
-  if (wanted && now - last_touch_ >= kSecond / 2) look(now);
+  const bool may_change = may_return() || (!alone() && !may_ask_redis());
+  if (may_change && !look_again_.running()) look_again_.start(now);
+  if (may_change || alone()) return;
+  if (wanted && now - last_touch_ >= kTouchAfter) look(now);
   if (apart_.all().empty()) return;
   share_apart();  // among as many as there are by now
   for (const auto& one : apart_.all()) try_together(one);
@@ -388,8 +435,19 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   spelling_.pause(call_, key_of(group), until - now);
   call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
     if (!*life || (*life)->worked(outcome)) return;
-    (*life)->pauses_.extend((*life)->office_.loop().now(), name, until);
+    (*life)->untold_.extend((*life)->office_.loop().now(), name, until);
   });
+  if (!semaphores_.any()) return;
+  office_.redis().publish_to_all(name_ + " " + std::string(kPaused) + " " + std::to_string(until - now));
+}
+
+/// From Redis, where another process told it. Whose pause it is the answer does not say: of the upstream's it is known
+/// here for this group alone.
+void RedisBooker::learn_pause(const Asking& asking) {
+  const Time now = office_.loop().now();
+  shadow_.all().pause(now, asking.group, booking_.not_before);
+  learned_.extend(now, asking.group, booking_.not_before);
+  paused_until_ = std::max(paused_until_, booking_.not_before);
 }
 
 void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
@@ -416,35 +474,6 @@ void RedisBooker::was_reset(const LimitConfig& counter, const std::string& group
   if (next > 0 && needed && place != flow::kNoLimit) {
     resets_.want(place, group, std::max(clock_.to_loop(next), now + kEdge));
   }
-}
-
-/// Of one that is gone too, as it was spelt.
-void RedisBooker::renew(const Semaphores::Named& which, const std::string& told) {
-  const auto place = semaphores_.place_of(which.limit);
-  std::optional<Spelling> former;
-  if (place == flow::kNoLimit) {
-    former.emplace(office_.config().prefix, name_, office_.who(), std::vector{semaphores_.config(which.limit)});
-  }
-  call_.clear();
-  (former ? *former : spelling_)
-      .permits(call_, office_.fresh_generation(), alive_, which.group, former ? 0 : place, told);
-  call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
-    if (!*life || !(*life)->worked(outcome)) return;
-    auto elements = outcome->elements();
-    const auto at = elements.next().integer(), granted = elements.next().integer(), lost = elements.next().integer();
-    const auto opens = elements.next().integer();
-    (*life)->semaphores_.renewed(which, sent, granted, lost, std::max<Time>(0, opens - at));
-  });
-}
-
-/// "<key> <granted in total>"
-void RedisBooker::permits_granted(std::string_view words) {
-  const auto gap = words.rfind(' ');
-  const auto limit = spelling_.limit_of(words.substr(0, gap));
-  std::int64_t total = 0;
-  const bool number = gap != words.npos &&
-                      std::from_chars(words.data() + gap + 1, words.data() + words.size(), total).ec == std::errc{};
-  if (limit && number) semaphores_.granted({semaphores_.at(limit->first), std::string(limit->second)}, total);
 }
 
 }  // namespace penstock::redis

@@ -2,14 +2,16 @@
 // The booker of one upstream whose limits all processes share: one script call for each ask, answered through
 // BookerEvents within the time-out, whatever happens to Redis. While Redis does not answer, or has lost its memory and
 // waits for what the processes remember, `whenDown` rules; so it does for a single limit whose value there is not ours.
-// redis_booker.cc has asks and answers, setting_apart.cc the asks without such a limit, settling.cc how the booker
-// comes to agree with Redis again, changing.cc how it comes by other limits. Made by booking_office.
+// redis_booker.cc has asks and answers, booking_permits.cc what needs none, setting_apart.cc the asks without such a
+// limit, settling.cc how the booker comes to agree with Redis again, changing.cc how it comes by other limits. Made by
+// booking_office.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@
 #include "flow/pauses.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
+#include "redis/agreement.h"
 #include "redis/apart.h"
 #include "redis/asks.h"
 #include "redis/book_reply.h"
@@ -27,6 +30,7 @@
 #include "redis/clock_map.h"
 #include "redis/group_key.h"
 #include "redis/late_departures.h"
+#include "redis/recent.h"
 #include "redis/resets.h"
 #include "redis/semaphores.h"
 #include "redis/shadow.h"
@@ -50,9 +54,12 @@ class RedisBooker final : public flow::Booker {
   flow::LimitIndex forbids(int weight) const override;
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
-  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override;
+  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override;
   bool landed(flow::Time now, std::string_view group) override;
-  int processes() const override { return alone() ? 1 : alive_; }
+  flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
+                      std::int64_t others) const override;
+  /// Those that use the upstream, as far as known.
+  int processes() const { return alone() ? 1 : alive_; }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
   void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
@@ -72,15 +79,27 @@ class RedisBooker final : public flow::Booker {
 
   // From the office.
   void redis_up();
+  /// Redis is back, and this one's turn comes then, or when it is next used.
+  void redis_up_at(flow::Time at) { look_again_.start(at); }
+  bool may_return() const { return standing_ == Standing::down && may_ask_redis(); }
+  bool has_to_tell(flow::Time now) const;
   void redis_down();
+  /// The first try to reach Redis has failed.
+  void starts_alone() { wake_lanes(); }
   void message(std::string_view words);
+  void hears(bool hears) { semaphores_.set_hears(hears); }
+  void messages_gone();
   void tick(flow::Time now);  ///< each second
   bool alone() const { return standing_ != Standing::together; }
+  /// As was said: other processes have other limits.
+  bool limits_differ(flow::Time now) const { return agreement_.differs(now); }
   /// Some limit goes by `whenDown`.
   bool degraded() const { return alone() || !apart_.all().empty(); }
+  bool in_use(flow::Time now) const;
 
  private:
   enum class Standing : std::uint8_t { together, settling, down };
+  static constexpr flow::Time kInUse = 4'000'000;  // after the last ask
   // An ask, and its answer.
   bool send(flow::Time now, Asks::Id id);
   bool send_ask(flow::Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
@@ -91,17 +110,28 @@ class RedisBooker final : public flow::Booker {
   void called(std::string_view group);
   void answer(const std::string& group);
   void take_permits(const Asking& asking, flow::Time sent);
+  bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
+  void go_by_rule(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
+  void grant_alone(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
+  void stop_for_permit(flow::LimitIndex semaphore, flow::Booking& booking) const;
   std::int64_t more_than(const flow::Ask& ask) const { return ask.more + (shares_limit_of_all_ ? ask.others : 0); }
   void fill(const Asking& asking);
+  void note_left(const Asking& asking);
   void ask_in_time();
+  void hear_standing(const Asking& asking);
   void answer_alone(const Asking& asking);
   WhenDown rule() const;
   void answer_later(const Asking& asking);
   void take_all_back(const Asking& asking);
   bool worked(const Outcome& outcome);
+  bool may_ask_redis() const;
+  bool hears_looks() const { return standing_ != Standing::down || (refused_ && may_ask_redis()); }
+  void refused();
   void complain(std::string_view why);
+  void compare_limits(flow::Time now);
 
   // Setting apart.
+  std::optional<std::pair<flow::LimitIndex, std::string_view>> to_set_apart(const Failure& why) const;
   bool set_apart(const Asking& asking, const Failure& why);
   void ask_without(Asks::Id id);
   void release(const Asking& asking);
@@ -124,14 +154,23 @@ class RedisBooker final : public flow::Booker {
 
   // Settling.
   void hand_in(Spelling::HandIn what);
-  void handed_in(const Reply& reply);
+  std::string lately();
+  struct Telling;
+  void part_handed_in(Telling& telling, const Outcome& outcome);
+  void handed_in(const Telling& telling);
   void look(flow::Time now);
+  void look_again();
   void looked(const Outcome& outcome, std::size_t semaphores, flow::Time sent);
   void looked_in_vain(const Failure& why);
   void generation_lost();
-  static constexpr std::string_view kLost = "lost";  // told to all processes
+  void memory_lost();
+  static constexpr std::string_view kLost = "lost";                          // told to all processes
+  static constexpr std::string_view kPaused = "paused";                      // likewise
+  static constexpr std::string_view kBack = "back", kGathered = "gathered";  // from the scripts, see away.lua
   void wait_until_open();
   void go_alone(Standing standing);
+  void divide_limits();
+  int sharers() const;
   void join();
   void wake_lanes();
 
@@ -139,15 +178,18 @@ class RedisBooker final : public flow::Booker {
   bool call(Script script, Call::Done done);
   bool call(Script script);
   void send_moves(std::string_view group, const LateDepartures::Moves& moves);
+  void move_in_redis(std::string_view group, flow::Departure& departure);
   void send_undo(std::string_view group, std::int64_t at, int weight, flow::Era era);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
+  void learn_pause(const Asking& asking);
+  void some_lane_pauses(flow::Time length);
   void renew(const Semaphores::Named& which, const std::string& told);
-  void permits_granted(std::string_view words);
+  void about_permits(std::string_view words);
+  void paused_elsewhere(std::string_view words);
   void reset(flow::LimitIndex counter, const std::string& group);
   void was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome);
 
   GroupKey key_of(std::string_view group) const { return {hash_, group}; }
-  bool in_use(flow::Time now) const;
 
   BookingOffice& office_;
   const std::string name_;
@@ -158,6 +200,7 @@ class RedisBooker final : public flow::Booker {
   bool own_limits_;                           // some are not shared
   bool own_semaphore_;                        // a semaphore is one of these
   bool shares_limit_of_all_;                  // one that holds lanes of every group
+  bool needs_messages_;                       // a semaphore or a counter is one
   bool looks_back_;                           // some that are shared count by the times of departures
   bool looks_back_on_groups_;                 // of each group
   std::vector<flow::Era> shared_since_;       // of each limit: earlier departures do not count in it in Redis
@@ -165,12 +208,22 @@ class RedisBooker final : public flow::Booker {
   const std::shared_ptr<RedisBooker*> life_;  // what it points to is null once this is gone
 
   Standing standing_;
-  std::string generation_;  // empty: not known
+  bool refused_ = false;        // it is down because Redis did not answer as it should, until a look succeeds
+  std::string generation_;      // empty: not known
+  std::string booked_in_;       // in which generation, until all is handed in to the next
+  std::int64_t latest_ = 0;     // script time that an answer told, which Redis keeps
+  bool has_met_ = true;         // the server that answers now heard of it
+  bool has_said_since_ = true;  // when this was away
   int alive_ = 1;
+  flow::Time counted_at_;  // when Redis last told how many
+  int parts_ = 1;          // into which limits are divided while this is alone
   ClockMap clock_;
-  flow::LocalBooker whole_;    // never used, for what is said of the limits themselves
-  flow::Time round_trip_ = 0;  // smoothed
+  flow::LocalBooker whole_;                     // the limits as Redis told last how they stand; nothing is booked in it
+  std::optional<flow::OtherProcesses> others_;  // that wait for them, likewise
+  flow::Time round_trip_ = 0;                   // smoothed
   Shadow shadow_;
+  Recent recent_;                                  // what has left, by when Redis came to know of it
+  std::int64_t alone_units_ = 0, told_units_ = 0;  // granted alone, and not told yet; being told
   Apart apart_;
   Asks asks_;
   LateDepartures late_;
@@ -181,9 +234,13 @@ class RedisBooker final : public flow::Booker {
   flow::Time last_asked_;
   flow::Time last_touch_;
   Told told_;
-  flow::Pauses pauses_;  // that Redis was not told of, by group
+  flow::Pauses untold_;   // pauses of which Redis knows nothing, by group
+  flow::Pauses learned_;  // all that this process has heard of: Redis may forget them
   SharedPauses anonymous_;
+  Agreement agreement_;
   flow::Time complained_;
+  bool has_complained_ = false;                     // and it was not said yet that this is over
+  flow::Time paused_until_ = 0;                     // in some lane, as others said: Redis is to be asked
   std::int64_t reserved_ = 0, reserved_units_ = 0;  // of asks under way
   bool permit_freed_ = false;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared semaphores of one upstream, its own and those of its groups: what this process holds of each, which lanes
-// wait for how many, when a lease is renewed, and which flights are cut because it could not be. For redis_booker.
+// wait for how many, what of that starts without a call, when a lease is renewed, and which flights are cut because it
+// could not be. For redis_booker.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +57,16 @@ class Semaphores {
   void hand_back();
 
   bool any() const;
+  /// All limits are such: who has a permit may leave.
+  bool permits_only() const { return permits_only_; }
+  /// What an answer tells of one.
+  struct Answer {
+    std::int64_t granted = 0;  ///< in total
+    std::int64_t lost = 0;     ///< of those that were told
+    std::int64_t sharers = 0;  ///< among so many processes the capacity is shared; 0: nobody else waits
+    std::int64_t look = 0;     ///< it is to look again after so long; 0: never, -1: some are kept for it now
+  };
+  static constexpr std::size_t kNumbers = 4;  ///< of each
   /// Whether an answer may tell so of as many semaphores as the ask did.
   static bool plausible(const std::vector<std::int64_t>& permits, std::size_t semaphores);
   /// What one ask has claimed of the spare permits, for each of its semaphores in order.
@@ -66,30 +78,51 @@ class Semaphores {
   void tell(std::vector<std::string>& told);
   /// The answer to that.
   void heard(const std::vector<std::int64_t>& permits, flow::Time sent);
-  /// Its answer: of each what was granted in total, and what was lost; departures; and whether the lane now waits for
-  /// `awaited` permits of the one named.
+  /// Its answer: of each the numbers; departures; and whether the lane now waits for `awaited` permits of the one
+  /// named.
   void answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits, flow::Time sent,
                 std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
   /// So many were granted by an ask of before the last change: semaphores that it did not tell of adopt them.
   void adopt_unclaimed(std::string_view group, const Claims& claims, std::size_t departures);
-  /// It failed, or came too late.
-  void failed(std::string_view group, const Claims& claims);
+  /// It failed, or came too late; or it met a value that is not ours.
+  void failed(std::string_view group, const Claims& claims, bool foreign = false);
 
-  /// Departures that were granted without Redis.
+  /// What the permits at hand allow: so many departures, and which semaphore allows no more.
+  struct AtHand {
+    std::size_t count = 0;
+    flow::LimitIndex by = flow::kNoLimit;  ///< its number, where there are fewer than were wanted
+  };
+  /// A lane wants so many, and no other limit is in its way. If permits at hand are enough, or if it stands in line for
+  /// the rest, they are used, and Redis need not be asked; otherwise nothing is done.
+  std::optional<AtHand> take_at_hand(std::string_view group, std::size_t wanted);
+  /// The same while Redis is gone, as if it had been asked: nobody else grants any.
+  AtHand at_hand_alone(std::string_view group, std::size_t wanted);
+  /// Of these so many were used; `wanted` says how many the lane still waits for.
+  void use_alone(std::string_view group, std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
+  /// Departures that were granted without Redis whatever is held.
   void began_alone(std::string_view group, std::size_t departures);
-  /// A flight ended, or a departure is not taken.
-  void ended(std::string_view group);
+  /// A flight ended, or a departure is not taken. True: its permits are at hand.
+  bool ended(std::string_view group);
   /// The lane waits for no permit any more.
   void gave_up(std::string_view group);
 
   /// A renewal was answered; `opens_in`: how long a young generation still grants nothing, 0: it does.
-  void renewed(const Named& which, flow::Time sent, std::int64_t granted, std::int64_t lost, flow::Time opens_in = 0);
-  /// Another process's script granted so many in total, says a message.
-  void granted(const Named& which, std::int64_t total);
+  void renewed(const Named& which, flow::Time sent, const Answer& answer, flow::Time opens_in = 0);
+  /// Or it met a value that is not ours: nobody is granted any.
+  void met_foreign(const Named& which);
+  /// Another process's script says in a message: permits are kept for this one, "take"; the capacity is shared among so
+  /// many, "share"; look again after so long, "look".
+  void message(const Named& which, std::string_view word, std::int64_t number);
+  /// Messages come from now on, or they do not.
+  void set_hears(bool hears);
+  /// Where Redis' clock stands when the loop's is at 0, and how far away it is.
+  void set_clock(std::int64_t at_zero, flow::Time round_trip) { clock_at_zero_ = at_zero, round_trip_ = round_trip; }
 
   /// How many flights may go on without a lease: what `whenDown` leaves this process of each semaphore.
   using Allowance = std::function<std::int64_t(flow::LimitIndex)>;
   void set_allowance(Allowance allowance) { allowance_ = std::move(allowance); }
+  /// Redis does not answer, or is not to be asked: what is held is all that there is.
+  void redis_gone();
   /// Redis is back: it hears of all that are held.
   void redis_back();
 
@@ -108,19 +141,30 @@ class Semaphores {
     const std::string group;
     Permits permits;
     std::map<std::string, std::size_t, std::less<>> awaited;  // by lane
-    bool news = false;                                        // to be told at the turn's end
+    bool listed = false;                                      // to be looked at at the turn's end
+    bool news = false;                                        // and told
     std::size_t asks = 0;                                     // under way
     bool told_meanwhile = false;                              // by something else than they
     flow::Time opens_at = 0;                                  // of a young generation; 0: it grants already
+    std::int64_t in_line = 0;                                 // for so many, as Redis knows
+    std::int64_t sharers = 0;                                 // as last told; 0: nobody else waits
+    flow::Time share_told = 0;                                // when a message did
+    flow::Time raised = 0;                                    // when it was last granted some
+    flow::Time look_at = 0;                                   // for others; 0: not
+    bool called = false;                                      // permits are kept for it
+    flow::Time seen_to = 0;                                   // when it last had news, or permits that nobody used
     std::int64_t tolerated = 0;                               // so many may fly in excess: they were adopted
     flow::Time adopted = 0;                                   // when
     bool registering = false;                                 // Redis has not said yet how many have none
+    flow::Time foreign_since = 0;                             // it has something else there; 0: it does not
     std::int64_t to_cut(std::int64_t excess) const { return excess - tolerated; }
     void told_answered(flow::Time sent);
     void adopt(std::size_t departures, flow::Time now);
-    void ended();
+    void ended(bool keep);
     std::int64_t waiting() const;
-    std::string tell(std::int64_t spare, std::int64_t waiting_besides);
+    bool awaits(std::string_view lane) const { return awaited.contains(lane); }
+    bool within_level(std::int64_t capacity, flow::Time now) const;
+    void learn(const Answer& answer, flow::Time sent, flow::Time now);
     void ask_ended(std::int64_t claim);
   };
 
@@ -128,18 +172,28 @@ class Semaphores {
   void each_of(std::string_view group, Use use);
   using Entry = std::pair<const Named, One>;
   Entry& entry(const Sort& sort, std::string_view group);
-  void refresh(Entry& entry, flow::Time sent, std::int64_t granted, std::int64_t lost);
+  static Answer answer_of(const std::vector<std::int64_t>& permits, std::size_t which);
+  void refresh(Entry& entry, flow::Time sent, const Answer& answer);
+  std::string tell(Entry& entry, std::int64_t spare, std::int64_t waiting_besides);
+  std::int64_t spare_alone(const Entry& entry) const;
+  bool has_part(const Entry& entry) const;
+  bool keeps(const Entry& entry) const;
+  bool has_lease(const Entry& entry) const { return loop_.now() < entry.second.permits.fence(); }
   const Sort& sort(flow::LimitIndex number) const { return *std::ranges::find(sorts_, number, &Sort::number); }
   bool is_gone(const Entry& entry) const { return sort(entry.first.limit).place == flow::kNoLimit; }
   flow::Booking::Scope scope(const Entry& entry) const;
-  void reckon_shortest();
+  void reckon_pace();
   void changed(Entry& entry);
   void tell_later(Entry& entry);
+  void hear_who_pauses(Entry& entry);
+  void see_to(Entry& entry);
   void tell_news();
+  void tell_news(Entry& entry);
   void offer_spare(Entry& entry);
   void call_waiting(Entry& entry);
   void cut(const Entry& entry, std::int64_t excess);
   void look_at_clock();
+  void wake_by(flow::Time at);
 
   loop::Loop& loop_;
   flow::BookerEvents& events_;
@@ -148,12 +202,30 @@ class Semaphores {
   Allowance allowance_ = [](flow::LimitIndex) { return 0; };
   std::vector<Sort> sorts_;       // in order; then those that are gone and not forgotten
   flow::LimitIndex next_number_;  // none has had it
-  flow::Time shortest_ = 0;       // lease
+  bool permits_only_;
+  flow::Time pace_ = 0;  // in which the clock is looked at
   std::map<Named, One> all_;
-  std::vector<Entry*> news_;  // whose `news` is set
+  std::vector<Entry*> news_;  // those that are listed
+  bool alone_ = false;
+  bool answered_ = false;  // Redis, ever
+  bool hears_ = true;
+  bool may_have_missed_ = false;    // a message that said that somebody pauses
+  flow::Time missed_since_ = 0;     // that is asked for since then; 0: it is known
+  flow::Time gone_ = 0, back_ = 0;  // Redis, when
+  std::int64_t clock_at_zero_ = 0;  // 0: not known
+  flow::Time round_trip_ = 0;
+  flow::Time wakes_ = 0;
   loop::TurnEnd turn_end_;
   loop::Timer timer_;
 };
+
+template <typename Use>
+void Semaphores::each_of(std::string_view group, Use use) {
+  for (const Sort& sort : sorts_) {
+    if (sort.place == flow::kNoLimit) break;
+    if (!sort.of_group() || !group.empty()) use(entry(sort, group), sort);
+  }
+}
 
 struct Semaphores::Claim {
   Entry* of;

@@ -12,16 +12,23 @@ using flow::Booking;
 using flow::Time;
 using Scope = Booking::Scope;
 
-/// Whether an ask has failed because of a limit that can be kept apart, and now is.
-bool RedisBooker::set_apart(const Asking& asking, const Failure& why) {
+/// The limit that can be kept apart, and its group's key, where that is why a script has failed.
+std::optional<std::pair<flow::LimitIndex, std::string_view>> RedisBooker::to_set_apart(const Failure& why) const {
   constexpr std::string_view kCorrupt = "CORRUPT ";
-  if (why.kind != FailureKind::corrupt) return false;
+  if (why.kind != FailureKind::corrupt) return std::nullopt;
   std::string_view key = why.text;
   key.remove_prefix(std::min(kCorrupt.size(), key.size()));
   const auto found = spelling_.limit_of(key.substr(0, key.find(' ')));
-  if (!found || std::ranges::find(asking.without, found->first) != asking.without.end()) return false;
+  if (!found) return std::nullopt;
   const LimitConfig& limit = limits_[static_cast<std::size_t>(found->first)];
-  if (std::holds_alternative<SemaphoreConfig>(limit.kind)) return false;  // what is held of it hangs on each ask
+  if (std::holds_alternative<SemaphoreConfig>(limit.kind)) return std::nullopt;  // what is held hangs on each ask
+  return found;
+}
+
+/// Whether an ask has failed because of a limit that can be kept apart, and now is.
+bool RedisBooker::set_apart(const Asking& asking, const Failure& why) {
+  const auto found = to_set_apart(why);
+  if (!found || std::ranges::find(asking.without, found->first) != asking.without.end()) return false;
   const Apart::One one{found->first, found->second.empty() ? "" : asking.group};
   if (apart_.add(one)) {
     office_.notice(LogLevel::error, named(one) + " goes on without Redis: " + why.text);
@@ -54,7 +61,7 @@ void RedisBooker::ask_without(Asks::Id id) {
 /// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go. It counts
 /// from now on, so that no other lane that asks meanwhile takes its place.
 bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
-  asking.base = now;
+  asking.base = shadow_.by_memory(now);
   asking.reserved = false;
   asking.without = apart_.of(asking.group);
   const WhenDown rule = office_.config().when_down;
@@ -76,7 +83,7 @@ bool RedisBooker::allowed_here(Time now, Asking& asking, Booking& booking) {
   if (booking.departures.empty()) return false;
   const flow::Departure first = booking.departures.front();
   booking.clear();
-  asking.base = first.at;
+  asking.base = shadow_.by_memory(first.at);
   if (first.at <= now + clock_.round_trip()) {
     asking.reserved = true;
     ++reserved_, reserved_units_ += asking.weight;
@@ -106,7 +113,7 @@ void RedisBooker::try_together(const Apart::One& one) {
 void RedisBooker::hand_in_apart(const Apart::One& one, std::string_view state, std::function<void()> taken) {
   if (generation_.empty()) return;
   call_.clear();
-  spelling_.begin_hand_in(call_, generation_, Spelling::HandIn::afterwards);
+  spelling_.begin_hand_in(call_, generation_, Spelling::HandIn::afterwards, {});
   spelling_.add_state(call_, one.limit, key_of(one.group), state);
   call(Script::hand_in, [life = life_, changes = changes_, taken = std::move(taken)](const Outcome& outcome, Time) {
     if (!*life || (*life)->changes_ != changes || !outcome) return;
@@ -126,7 +133,7 @@ void RedisBooker::no_longer_apart(const Apart::One& one) {
 }
 
 void RedisBooker::share_apart() {
-  if (office_.config().when_down == WhenDown::share) shadow_.set_apart(apart_.all(), alive_);
+  if (office_.config().when_down == WhenDown::share) shadow_.set_apart(office_.loop().now(), apart_.all(), alive_);
 }
 
 std::string RedisBooker::named(const Apart::One& one) const {

@@ -3,7 +3,10 @@
 // alone after `whenDown`, hands in what Redis has lost, and keeps limits that are not shared. Pure.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,46 +23,70 @@ class Shadow {
   /// `limits` must outlive it; whenever they have changed, change() is to be called.
   Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
 
-  void change(const std::vector<Apart::One>& apart);
+  void change(flow::Time now, const std::vector<Apart::One>& apart);
   void set_clock(flow::Instant at_zero);
+  /// The clock by which it remembers, which is Redis' as far as that is known, and the loop's.
+  std::int64_t by_memory(flow::Time time) const { return time + static_cast<std::int64_t>(at_zero_); }
+  flow::Time by_loop(std::int64_t time) const { return time - static_cast<std::int64_t>(at_zero_); }
   /// Granted by Redis.
-  void book(flow::Time at, std::string_view group, int weight, flow::Era era) { all_.book(at, group, weight, era); }
+  void book(std::string_view group, flow::Departure& departure);
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
-  /// It counts as booked for `booked`, or later.
-  void left(std::string_view group, const flow::Departure& departure, flow::Time booked, flow::Time at);
+  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at);
   /// All departures, and the limits as they are in force: undivided, or the share of one process.
   flow::LocalBooker& all() { return all_; }
   const flow::LocalBooker& all() const { return all_; }
 
-  /// From now on limits that are shared are divided by so many; from then on whole again.
-  void go_alone(int processes);
-  void come_back();
+  /// So much is left of a limit, as Redis told last.
+  void note_left(std::string_view group, flow::LimitIndex limit, const flow::Remaining& left);
+  /// So many units were booked of a limit, and it was not said how many are left.
+  void note_taken(std::string_view group, flow::LimitIndex limit, std::int64_t units);
+  /// From now on each limit that is shared is kept by its part for one of so many, and what was left of it is divided,
+  /// too; from then on it is whole again.
+  void go_alone(flow::Time now, int processes);
+  void come_back(flow::Time now);
   /// The same of these alone; of all others no more.
-  void set_apart(const std::vector<Apart::One>& limits, int processes);
+  void set_apart(flow::Time now, const std::vector<Apart::One>& limits, int processes);
   /// What is granted without Redis.
   void answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking);
 
-  /// Whether Redis knows of this departure.
-  bool granted_alone(flow::Time at) const { return at <= alone_until_; }
-  bool has_unknown() const { return all_unknown_ || unknown_; }
+  bool has_unknown() const { return all_unknown_ || (unknown_ && told_ == 0); }
+  bool has_untold() const { return all_unknown_ || unknown_ || later_; }
+  bool is_all_unknown() const { return all_unknown_; }
   /// Redis has lost everything.
   void all_is_unknown() { all_unknown_ = true; }
-  /// Tells what Redis does not know, which counts as known from now on.
-  void hand_in(const flow::LocalBooker::TellState& tell);
+  /// Tells what Redis does not know, which counts as known once handed_in() says that it was heard. Where Redis may
+  /// have lost everything: of each limit all, and of that what it never knew. Gives the telling its number.
+  using Tell = std::function<void(flow::LimitIndex limit, std::string_view group, const std::string& state,
+                                  const std::string& untold)>;
+  std::uint64_t hand_in(const Tell& tell);
+  /// What was not heard is to be told again. False: that telling does not count, for a later one has told the same.
+  bool handed_in(std::uint64_t telling, bool heard);
 
  private:
-  void granted(const flow::Ask& ask, const flow::Departure& departure);
-  void divide();
+  void granted(const flow::Ask& ask, const flow::Departure& departure, bool unlimited);
+  bool by_part(flow::LimitIndex limit) const;
+  void divide(flow::Time now);
+  template <typename Use>
+  void each_untold(const flow::Departure& departure, Use use);
+  void remember(flow::Departure& departure) const;
+  flow::Departure as_remembered(flow::Departure departure) const;
 
   const std::vector<LimitConfig>& limits_;
   flow::Instant at_zero_;
+  bool knows_clock_ = false;
   flow::LocalBooker all_;
-  std::unique_ptr<flow::LocalBooker> unknown_;  // granted alone since Redis was last told; none: nothing
+  std::unique_ptr<flow::LocalBooker> unknown_;  // granted alone, of which Redis has not heard; none: nothing
+  std::unique_ptr<flow::LocalBooker> later_;    // of that, what was granted since it is being told
+  std::uint64_t tellings_ = 0;                  // so far
+  std::uint64_t told_ = 0;                      // the last of them, until it is answered; 0: it was
+  bool told_all_ = false;                       // by that
   bool all_unknown_ = false;
   bool alone_ = false;
   std::vector<flow::LimitIndex> apart_;
+  std::vector<std::shared_ptr<LimitConfig>> parts_;  // the limits of one process, for those that refer to them
   int processes_ = 1;
-  flow::Time alone_until_;  // the latest departure granted alone
+  flow::Time alone_until_;     // the latest departure granted alone
+  flow::Time told_until_ = 0;  // the latest of those that are being told
 };
 
 }  // namespace penstock::redis

@@ -29,7 +29,8 @@ void divide(PacerConfig& pacer, int processes) {
 void divide(WindowConfig& window, int processes) { divide(window.reservoir, window.interval, processes); }
 void divide(SlidingWindowConfig& window, int processes) { divide(window.max, window.interval, processes); }
 void divide(CounterConfig& counter, int processes) { divide(counter.max, counter.period, processes); }
-void divide(SemaphoreConfig& semaphore, int processes) { semaphore.capacity /= processes; }
+/// What of it may be used is a matter of what is held: see at_hand_alone().
+void divide(SemaphoreConfig& semaphore, int) { semaphore.capacity = std::numeric_limits<int>::max(); }
 
 /// Fewer tokens come at once, and so much sooner or later that the rate is the same.
 void divide(TokenBucketConfig& bucket, int processes) {
@@ -42,6 +43,12 @@ void divide(TokenBucketConfig& bucket, int processes) {
 }
 
 }  // namespace
+
+int sharers(const Sharers& known) {
+  int seen = known.at_upstream > 0 ? known.at_upstream : known.of_prefix;
+  if (seen == 0 && known.configured == 0) seen = known.remembered;
+  return std::max({1, seen, known.configured});
+}
 
 std::vector<LimitConfig> shares_of(std::vector<LimitConfig> limits, int processes) {
   for (auto& limit : limits) {

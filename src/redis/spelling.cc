@@ -7,6 +7,8 @@
 #include <iterator>
 #include <variant>
 
+#include "redis/limits_text.h"
+
 namespace penstock::redis {
 
 namespace {
@@ -15,6 +17,16 @@ using Numbers = std::array<std::string, 3>;
 
 const std::string_view kSemaphore = limit_key(SemaphoreConfig{});
 constexpr std::string_view kLeftOut = "-";
+
+std::string_view spelt(Spelling::HandIn what) {
+  switch (what) {
+    case Spelling::HandIn::more_follows: return "0";
+    case Spelling::HandIn::last: return "1";
+    case Spelling::HandIn::more_follows_afterwards: return "+0";
+    case Spelling::HandIn::afterwards: break;
+  }
+  return "+";
+}
 
 std::string spelt(Duration time) { return std::to_string(time.count()); }
 
@@ -57,6 +69,8 @@ Spelling::Spelling(std::string_view prefix, std::string_view upstream, std::stri
 
 void Spelling::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
+  hash_ = hash_of(limits);
+  told_ = told_of(limits);
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const LimitConfig& limit = limits[i];
     if (!limit.shared) continue;
@@ -82,11 +96,12 @@ void Spelling::book(ScriptCall& call, const Asked& asked) const {
   words.add(asked.generation);
   words.add(asked.fresh_generation);
   words.number(asked.alive);
-  words.add(asked.touch ? "1" : "0");
+  words.add(asked.left ? asked.touch ? "1" : "0" : asked.touch ? "3" : "2");
   words.keep(asked.group);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);
   words.number(asked.more);
+  words.add(asked.touch ? told_ : hash_);
   add_limits(call, asked.group, asked.without, asked.permits);
 }
 
@@ -174,22 +189,26 @@ std::optional<std::pair<flow::LimitIndex, std::string_view>> Spelling::limit_of(
   return std::nullopt;
 }
 
-void Spelling::begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what) const {
+void Spelling::begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what,
+                             const HandedIn& handed_in) const {
   call.keys.add(head_);
   call.keys.add(alive_);
   call.arguments.add(who_);
   call.arguments.add(generation);
-  call.arguments.add(what == HandIn::more_follows ? "0" : what == HandIn::last ? "1" : "+");
+  call.arguments.add(spelt(what));
+  call.arguments.keep(handed_in.booked_in);
+  call.arguments.keep(handed_in.lately);
 }
 
-void Spelling::add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group,
-                         std::string_view state) const {
+void Spelling::add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
+                         std::string_view untold) const {
   const Limit* known = find(limit);
   if (!known) return;
   add_key(call.keys, *known, group);
   call.arguments.add(known->arguments[0]);
   for (std::size_t i = 3; i < 6; ++i) call.arguments.add(known->arguments[i]);
   call.arguments.keep(state);
+  call.arguments.keep(untold);
 }
 
 flow::LimitIndex Spelling::place_of(std::int64_t number) const {
@@ -217,13 +236,15 @@ void Spelling::add_key(Words& keys, const Limit& limit, std::string_view group) 
   }
 }
 
+/// A semaphore of which nothing is told is left out: it has no departures that could go back, or leave late.
 void Spelling::add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
                           std::span<const std::string> permits) const {
   for (const Limit& limit : limits_) {
     if (limit.of_group && group.empty()) continue;
     add_key(call.keys, limit, group);
-    const bool tells = !permits.empty() && limit.arguments[0] == kSemaphore;
-    const bool left_out = std::ranges::find(without, limit.place) != without.end();
+    const bool is_semaphore = limit.arguments[0] == kSemaphore;
+    const bool tells = is_semaphore && !permits.empty();
+    const bool left_out = is_semaphore != tells || std::ranges::find(without, limit.place) != without.end();
     call.arguments.add(left_out ? kLeftOut : limit.arguments[0]);
     for (std::size_t i = 1; i < limit.arguments.size() - (tells ? 1 : 0); ++i) call.arguments.add(limit.arguments[i]);
     if (!tells) continue;

@@ -36,7 +36,8 @@ class Spelling {
   struct Asked {
     std::string_view generation, fresh_generation;
     int alive = 0;
-    bool touch = false;
+    bool touch = false;      ///< with it the limits are told in full
+    bool left = true;        ///< what is left of each limit is to be told
     std::string_view group;  ///< its hash; empty: only the upstream's own limits count
     std::size_t count = 0;
     int weight = 1;
@@ -63,9 +64,15 @@ class Spelling {
   void reset(ScriptCall& call, std::string_view generation, std::string_view group, flow::LimitIndex limit) const;
 
   /// What is handed in comes in several calls if it is much.
-  enum class HandIn : std::uint8_t { more_follows, last, afterwards };
-  void begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what) const;
-  void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state) const;
+  enum class HandIn : std::uint8_t { more_follows, last, more_follows_afterwards, afterwards };
+  struct HandedIn {
+    std::string_view booked_in = {};  ///< the generation in which it was booked; empty: Redis was told of none of it
+    std::string_view lately = {};     ///< no more units than these came after what an old head knew; empty: any number
+  };
+  void begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what, const HandedIn& handed_in) const;
+  /// `untold`: what of the state Redis was told of in no generation.
+  void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
+                 std::string_view untold = {}) const;
 
   /// From a limit's number in a script to its place in the configuration; what is no limit stays as it is.
   flow::LimitIndex place_of(std::int64_t number) const;
@@ -73,6 +80,8 @@ class Spelling {
   std::vector<flow::LimitIndex> places() const;
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
+  /// What other processes are told of these limits.
+  const std::string& told() const { return told_; }
 
  private:
   struct Limit {
@@ -90,6 +99,7 @@ class Spelling {
 
   const std::string upstream_, who_, channel_, begin_;
   const std::string head_, alive_, hold_, line_;
+  std::string hash_, told_;  // of the limits that are shared, see limits_text.h
   std::vector<Limit> limits_;
 };
 

@@ -19,6 +19,7 @@ namespace penstock::transfer {
 
 namespace {
 constexpr long kBufferBytes = 16 * 1024;
+constexpr std::size_t kTakenAtOnce = 8 * 1024;  // by the kernel, for a connection that has nothing to send
 constexpr long kKeptSeconds = 300;
 constexpr long kAuthoritiesSeconds = std::chrono::seconds(tls::Authorities::kGoodFor).count();
 constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
@@ -53,12 +54,13 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
 }
 
 Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom,
-           std::chrono::seconds idle, Opened when_opened, Woken when_woken)
+           std::chrono::seconds idle, Opened when_opened, Woken when_woken, Writes when_writing)
     : handle(curl_easy_init()),
       judge(judge_of_addresses),
       trust(whom),
       opened(std::move(when_opened)),
-      woken(std::move(when_woken)) {
+      woken(std::move(when_woken)),
+      writes(std::move(when_writing)) {
   set_fixed_options();
   curl_easy_setopt(handle, CURLOPT_MAXAGE_CONN, static_cast<long>(idle.count()));
   set_tls(identity);
@@ -163,7 +165,8 @@ void Easy::prepare(Order&& order, TransferEvents& whose, Pins& all_pins) {
   events = &whose;
   sends = 0;
   sound = dials = false;
-  answered = ended = dialled = denied = no_descriptors = distrusted = download_paused = upload_paused = false;
+  head_on_its_way = answered = ended = dialled = denied = no_descriptors = distrusted = download_paused =
+      upload_paused = false;
   secure = order.origin.starts_with("https:");
   lines = std::move(order.lines);
   host = order.host;
@@ -184,6 +187,7 @@ void Easy::prepare(Order&& order, TransferEvents& whose, Pins& all_pins) {
 void Easy::make_room_for_head(const Order& order) {
   constexpr std::size_t kOfLibcurl = 256;  // the version, and lines of its own
   const std::size_t head = order.method.size() + order.resource.size() + lines.bytes_on_wire() + kOfLibcurl;
+  head_at_once = head <= kTakenAtOnce;
   const long wanted = std::max(kBufferBytes, static_cast<long>(head));
   if (wanted != upload_room) curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, wanted);
   upload_room = wanted;
@@ -209,8 +213,14 @@ void Easy::call_again() {
   curl_easy_pause(handle, CURLPAUSE_CONT);
 }
 
+/// Of a head that the kernel does not take at once it is known when libcurl turns to the body, or an answer comes.
+void Easy::head_sent() {
+  if (std::exchange(head_on_its_way, false)) events->on_head_sent();
+}
+
 std::size_t Easy::header(char* line, std::size_t, std::size_t size, void* self) {
   auto* easy = static_cast<Easy*>(self);
+  easy->head_sent();
   easy->answered = true;
   // libcurl would speak HTTP/1.0 on this connection from now on.
   if (std::string_view(line, size).starts_with("HTTP/1.0")) curl_easy_setopt(easy->handle, CURLOPT_FORBID_REUSE, 1L);
@@ -238,6 +248,7 @@ std::size_t Easy::write(char* bytes, std::size_t, std::size_t size, void* self) 
 
 std::size_t Easy::read(char* room, std::size_t, std::size_t space, void* self) {
   auto* easy = static_cast<Easy*>(self);
+  easy->head_sent();
   std::size_t size = 0;
   switch (easy->events->give_body(room, space, size)) {
     case TransferEvents::Given::bytes: return size;
@@ -270,6 +281,8 @@ int Easy::before_request(void* self, char* address, char*, int port, int local_p
   easy->distrusted = !easy->may_use(kept) || (kept && !easy->woken(*easy, address, port, local_port));
   if (easy->distrusted) return CURL_PREREQFUNC_ABORT;
   easy->events->on_connected();
+  easy->head_on_its_way = true;
+  if (easy->head_at_once) easy->writes(*easy);
   return CURL_PREREQFUNC_OK;
 }
 

@@ -27,8 +27,10 @@ struct Easy {
   using Opened = std::function<void(Easy&, curl_socket_t)>;
   /// A kept connection is to be used: whether it may be.
   using Woken = std::function<bool(Easy&, std::string_view address, int port, int local_port)>;
+  /// libcurl writes a head which the kernel takes at once, and is back when it has.
+  using Writes = std::function<void(Easy&)>;
   Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom, std::chrono::seconds idle,
-       Opened when_opened, Woken when_woken);
+       Opened when_opened, Woken when_woken, Writes when_writing);
   ~Easy();
   Easy(const Easy&) = delete;
   Easy& operator=(const Easy&) = delete;
@@ -42,6 +44,8 @@ struct Easy {
   void apply_pauses();
   /// Has libcurl look after this transfer soon, where nothing else would make it.
   void call_again();
+  /// The head has been sent: it is told once.
+  void head_sent();
   /// Whether libcurl can send any other request with this handle: after one chunked body it frames the next one
   /// wrongly.
   bool reusable() const { return !chunked; }
@@ -84,6 +88,7 @@ struct Easy {
   const Trust trust;
   const Opened opened;
   const Woken woken;
+  const Writes writes;
   HeaderLines lines;
   std::string_view host;
   std::vector<curl_slist> links;  // libcurl reads the list where it stands
@@ -91,12 +96,14 @@ struct Easy {
   long upload_room = 0;
   int sends = 0;
   bool asks_head = false;
-  bool chunked = false;    // the request's body
-  bool head_only = false;  // libcurl does not know that no body follows
-  bool answered = false;   // a line of an answer has come
-  bool ended = false;      // by us, for there is no more to come
-  bool dialled = false;    // an address was allowed
-  bool denied = false;     // another was not
+  bool chunked = false;          // the request's body
+  bool head_at_once = true;      // the kernel takes it in one piece
+  bool head_on_its_way = false;  // and has not been told of
+  bool head_only = false;        // libcurl does not know that no body follows
+  bool answered = false;         // a line of an answer has come
+  bool ended = false;            // by us, for there is no more to come
+  bool dialled = false;          // an address was allowed
+  bool denied = false;           // another was not
   bool no_descriptors = false;
   bool distrusted = false;                   // the kept connection is not fit for use
   std::array<char, CURL_ERROR_SIZE> said{};  // by libcurl, of a failure

@@ -54,6 +54,7 @@ struct Multi::Inside {
   void want_socket(CURL* whose, curl_socket_t fd, int what);
   void turned_away(CURL* whose, Socket& socket);
   void opened(Easy& easy, curl_socket_t fd);
+  void writes(Easy* easy);
   void help_diallers();
   bool is_known(curl_socket_t fd) const;
   void forget(curl_socket_t fd);
@@ -87,6 +88,7 @@ struct Multi::Inside {
   std::optional<Broom> broom;
   int rounds = 0;                                       // of this turn
   bool acting = false;                                  // inside libcurl
+  Easy* writing = nullptr;                              // whose head libcurl was about to write when it last called
   bool telling = false;                                 // of transfers that have ended
   std::vector<Socket*> sockets;                         // by descriptor
   std::unordered_multimap<int, Socket*> by_local_port;  // those that have rested
@@ -104,6 +106,7 @@ void Multi::Inside::act(curl_socket_t fd, int happened) {
   int running = 0;
   acting = true;
   curl_multi_socket_action(handle, fd, happened, &running);
+  writes(nullptr);
   acting = false;
   telling = true;
   collect();
@@ -266,9 +269,16 @@ void Multi::Inside::let_rest(Easy& easy) {
   note(*socket);
 }
 
+/// In one call libcurl serves many transfers, one after another. When it comes to the next, the one before has been
+/// written; when it is back, the last.
+void Multi::Inside::writes(Easy* easy) {
+  if (Easy* written = std::exchange(writing, easy)) written->head_sent();
+}
+
 /// A new socket, or none to be had. libcurl closes those that never connected without a word; the next may have the
 /// same number, and libcurl sees no change then, but the kernel does.
 void Multi::Inside::opened(Easy& easy, curl_socket_t fd) {
+  writes(nullptr);
   if (std::ranges::find(diallers, &easy) == diallers.end()) diallers.push_back(&easy);
   easy.dialling = fd;
   if (!is_known(fd)) return;
@@ -388,7 +398,8 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
   }
   auto easy = std::make_unique<Easy>(
       judge, tls, trust, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
-      [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); });
+      [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); },
+      [this](Easy& writer) { writes(&writer); });
   curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
   // Connections outlive the handle that opened them: what closes them must outlive it too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
@@ -471,25 +482,9 @@ std::size_t Multi::flying() const { return inside_->flying; }
 bool Multi::idle() const { return inside_->flying == 0 && !inside_->telling; }
 bool Multi::keeps_any() const { return !inside_->by_local_port.empty(); }
 
-Transfer::Transfer(Multi& multi, std::unique_ptr<Easy> easy) : multi_(multi), easy_(std::move(easy)) {}
-
-Transfer::~Transfer() {
-  assert(!multi_.inside_->acting);
-  multi_.inside_->give_back(std::move(easy_));
-}
-
-void Transfer::end_connection() { curl_easy_setopt(easy_->handle, CURLOPT_FORBID_REUSE, 1L); }
-
-void Transfer::resume_download() {
-  if (!easy_->download_paused || !easy_->running) return;
-  easy_->download_paused = false;
-  easy_->apply_pauses();
-}
-
-void Transfer::resume_upload() {
-  if (!easy_->upload_paused || !easy_->running) return;
-  easy_->upload_paused = false;
-  easy_->apply_pauses();
+void Multi::give_back(std::unique_ptr<Easy> easy) {
+  assert(!inside_->acting);
+  inside_->give_back(std::move(easy));
 }
 
 }  // namespace penstock::transfer

@@ -57,6 +57,7 @@ class Multi {
   friend class Transfer;
   friend struct Easy;
   static bool is_disturbed(const tls::Connection& connection);  // a kept connection
+  void give_back(std::unique_ptr<Easy> easy);
   struct Inside;
   std::unique_ptr<Inside> inside_;
 };

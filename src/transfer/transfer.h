@@ -49,6 +49,8 @@ class TransferEvents {
 
   /// A connection stands and the request is about to be sent.
   virtual void on_connected() = 0;
+  /// The kernel has the whole head by now. Once, after on_connected() and before the first line.
+  virtual void on_head_sent() = 0;
   /// A line of the head as it came, 1xx heads included. False: stop.
   virtual bool on_line(std::string_view line) = 0;
   /// Body bytes as they came, chunks with their sizes and trailers: at least once for each that are read.

@@ -133,6 +133,10 @@ class Process:
     def runs(self):
         return self._popen.poll() is None
 
+    def signal(self, number):
+        """Nothing where it has ended."""
+        self._popen.send_signal(number)
+
     def code(self):
         return self._popen.wait(PATIENCE)
 

@@ -3,18 +3,20 @@
 // of a head that comes in pieces.
 #include "bench/server.h"
 
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 
+#include "bench/answer.h"
+
 namespace penstock::bench {
 
-namespace {}  // namespace
+using namespace std::chrono_literals;
 
 void Server::run() {
   watch(epoll_, STDIN_FILENO, STDIN_FILENO);
@@ -26,9 +28,20 @@ void Server::run() {
 
 void Server::turn() {
   std::array<epoll_event, 256> events;
-  const int ready = epoll_wait(epoll_, events.data(), events.size(), -1);
-  if (ready < 0 && errno != EINTR) die_of_errno("epoll_wait");
+  const int ready = wait(events);
   for (int at = 0; at < ready; ++at) serve(static_cast<int>(events[at].data.u64));
+  if (const auto next = due_at(); next && *next <= std::chrono::steady_clock::now()) due();
+}
+
+int Server::wait(std::span<epoll_event> events) const {
+  using namespace std::chrono;
+  const auto next = due_at();
+  const auto left = next ? std::max(nanoseconds(0), nanoseconds(*next - steady_clock::now())) : nanoseconds(0);
+  const timespec time{.tv_sec = left / 1s, .tv_nsec = (left % 1s).count()};
+  const int ready =
+      epoll_pwait2(epoll_, events.data(), static_cast<int>(events.size()), next ? &time : nullptr, nullptr);
+  if (ready < 0 && errno != EINTR) die_of_errno("epoll_pwait2");
+  return ready;
 }
 
 void Server::serve(int fd) {

@@ -3,9 +3,12 @@
 // standard input ends, and leaves to the derived class what to do with them.
 #pragma once
 
+#include <sys/epoll.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,12 +33,16 @@ class Server {
   virtual void obey(std::string_view /*order*/) {}
   /// This connection is about to be closed: its client went.
   virtual void gone(int /*fd*/) {}
+  /// When due() wants to be called; nothing: never.
+  virtual std::optional<std::chrono::steady_clock::time_point> due_at() const { return std::nullopt; }
+  virtual void due() {}
 
   int listener() const { return listener_; }
   std::size_t connections() const { return connections_; }  ///< accepted so far
 
  private:
   void turn();
+  int wait(std::span<epoll_event> events) const;
   void serve(int fd);
   void accept_all();
   void listen_to_orders();

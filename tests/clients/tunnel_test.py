@@ -13,6 +13,7 @@ from stage import NAME, PATIENCE
 class Tunnel(EveryClient):
     keep = False
     elsewhere = "access: {{ connectPorts: [{port}] }}"
+    upstream = "    timeouts: {{ tunnelRest: 0s }}"  # a client that computes for half a second would give its slot to others
 
     def base(self):
         return f"https://{NAME}:{self.origin.port}"

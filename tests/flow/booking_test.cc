@@ -28,7 +28,9 @@ TEST(Booking, who_starts_is_told_which_departure_it_takes) {
   ASSERT_THAT(commands.start, IsEmpty());
   upstream.advance(9 * kMs, commands);
   ASSERT_THAT(commands.start, testing::SizeIs(1));
-  EXPECT_EQ(commands.start[0].departure, (Departure{.at = 5 * kMs, .weight = 2}));
+  EXPECT_EQ(commands.start[0].booked, 5 * kMs);
+  EXPECT_EQ(commands.start[0].departure, (Departure{.at = 9 * kMs, .weight = 2}))
+      << "it was missed by more than a millisecond";
 }
 
 TEST(Booking, who_starts_at_once_takes_the_departure_that_was_granted) {

@@ -50,6 +50,10 @@ class Asked {
     std::fprintf(stderr, "flow_cost: %zu of %zu granted\n", booking_.departures.size(), count);
     std::exit(1);
   }
+  /// So many flights end, and their permits are free.
+  void land(Time now, std::size_t count) {
+    for (; count > 0; --count) booker_.landed(now, {});
+  }
   std::size_t groups() const { return booker_.groups(); }
 
  private:
@@ -59,12 +63,17 @@ class Asked {
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
-/// A microsecond passes for each departure.
+/// A microsecond passes for each departure. What holds permits lands before the next ask.
 double cost(const std::vector<LimitConfig>& limits, std::size_t count) {
   Asked asked(limits);
   Time now = 0;
+  const bool lands = std::ranges::any_of(
+      limits, [](const LimitConfig& limit) { return std::holds_alternative<SemaphoreConfig>(limit.kind); });
   const auto round = [&] {
-    for (int i = 0; i < kAsks; ++i) asked.ask(now += static_cast<Time>(count), {}, count);
+    for (int i = 0; i < kAsks; ++i) {
+      asked.ask(now += static_cast<Time>(count), {}, count);
+      if (lands) asked.land(now, count);
+    }
   };
   for (int i = 0; i < 10; ++i) round();
   double least = 1e9;
@@ -85,6 +94,8 @@ void print_asks() {
   print("window", {wide});
   print("slidingWindow 10 000", {slow});
   print("tokenBucket", {full});
+  print("counter", {counter(1'000'000'000, sec(3'600))});
+  print("semaphore, and all landings", {permits_of(1'000)});
   print("pacer, window, tokenBucket, slidingWindow", {fast, wide, full, slow});
 }
 

@@ -36,7 +36,7 @@ LocalBooker local(std::vector<LimitConfig> limits) { return LocalBooker(std::mov
 TEST(LocalBooker, lets_all_limits_that_look_back_count_from_when_it_left) {
   LocalBooker booker = local({sliding(1, ms(100)), per_group(sliding(1, ms(200)))});
   leave(booker, 0, 1, "a");
-  booker.left("a", Departure{0}, ms(30));
+  EXPECT_EQ(booker.left("a", {.at = 0}, ms(30)).at, ms(30));
   EXPECT_EQ(ask(booker, ms(40), 1, "b").not_before, ms(132)) << "the upstream's";
   EXPECT_EQ(ask(booker, ms(40), 1, "a").not_before, ms(232)) << "the group's";
 }
@@ -286,6 +286,35 @@ TEST(LocalBooker, a_pause_stops_every_lane_and_that_of_a_group_only_its_own) {
   booker.pause(0, "", sec(1));
   EXPECT_EQ(ask(booker, 0, 1, "b").scope, Scope::upstream);
   EXPECT_EQ(ask(booker, 0, 1, "b").not_before, sec(1));
+}
+
+/// 4 of its own units wait: with two others that is 12, less 3 that these had more; a limit of this process counts 4.
+TEST(LocalBooker, expects_others_to_have_as_much_waiting_for_the_limits_that_are_shared) {
+  LimitConfig own = pacer(1);
+  own.shared = false;
+  const OtherProcesses others{.count = 2, .had_less = -3};
+  EXPECT_EQ(local({pacer(10)}).expected(0, "", 1, 3, 1, others), ms(900));
+  EXPECT_EQ(local({pacer(10), own}).expected(0, "", 1, 3, 1, others), sec(4));
+  EXPECT_EQ(local({pacer(10)}).expected(0, "", 5, 3, 1, others), ms(1'300)) << "the weight is its own";
+}
+
+TEST(LocalBooker, expects_by_how_limits_were_said_to_stand) {
+  const auto heard = [](LimitConfig limit, Time since, std::int64_t much) {
+    LocalBooker booker = local({limit});
+    booker.heard(0, kStart + static_cast<Instant>(since), much);
+    return booker.expected(0, "", 1, 5, 0, {});
+  };
+  EXPECT_EQ(heard(pacer(10, 4), ms(100), 2), ms(400)) << "2 of the 5 fit into the burst, and the rest is paced";
+  EXPECT_EQ(heard(counter(10, sec(1)), -ms(400), 6), ms(601)) << "after the next reset";
+  EXPECT_EQ(heard(bucket(10, 2, sec(1)), -ms(400), 8), ms(1'600)) << "4 are missing: two refills";
+}
+
+/// 40 leave in the window of now, and of the 30 behind them 20 at once with the burst.
+TEST(LocalBooker, expects_what_a_window_lets_go_at_once_to_be_paced) {
+  const LocalBooker booker = local({pacer(100, 20), window(40, sec(10))});
+  EXPECT_EQ(booker.expected(0, "", 1, 39, 0, {}), ms(190));
+  EXPECT_EQ(booker.expected(0, "", 1, 60, 0, {}), sec(10));
+  EXPECT_EQ(booker.expected(0, "", 1, 70, 0, {}), sec(10) + ms(100));
 }
 
 TEST(LocalBooker, estimates_by_the_latest_limit_with_the_others_before_those_of_the_upstream) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When to come again: by waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), an estimate in whole
 // seconds, or by the limits, to the microsecond. A week at most.
-#include "flow/late.h"
 #include "flow/local_booker.h"
 #include "flow/yard.h"
 
@@ -109,9 +108,10 @@ TEST(RetryAfter, of_a_heavy_request_is_when_all_its_units_are_allowed) {
     yard.now += kSecond;
   }
   yard.arrive({.id = 4, .weight = 3});
-  EXPECT_EQ(yard.refusals.at(4).retry_after, 57 * kSecond + kOnTime) << "when the first is a minute ago";
+  EXPECT_EQ(yard.refusals.at(4).retry_after, 57 * kSecond + 2 * static_cast<Time>(kGuard))
+      << "when the first is a minute ago";
   yard.arrive({.id = 5, .weight = 4});
-  EXPECT_EQ(yard.refusals.at(5).retry_after, 58 * kSecond + kOnTime) << "when the second is";
+  EXPECT_EQ(yard.refusals.at(5).retry_after, 58 * kSecond + 2 * static_cast<Time>(kGuard)) << "when the second is";
   EXPECT_EQ(yard.arrive({.id = 6, .weight = 2}), Ids{6});
 }
 
@@ -124,31 +124,6 @@ TEST(RetryAfter, does_not_count_the_refused_before_the_limits_either) {
   yard.advance_to(yard.now + kSecond + 1);
   EXPECT_EQ(yard.refusals.at(1).retry_after, 6 * kSecond) << "two wait";
   EXPECT_EQ(yard.refusals.at(3).retry_after, kSecond);
-}
-
-// ---- who has departed and has not left ------------------------------------------------------------------------------
-
-TEST(Late, expects_nothing_where_all_have_left) {
-  Late late;
-  EXPECT_EQ(late.to_expect(kSecond), 0);
-  Late::Leaving(late).left(kSecond, 5 * kMs);
-  EXPECT_EQ(late.to_expect(kSecond), 0);
-}
-
-TEST(Late, expects_a_second_of_those_who_leave_before_any_has) {
-  Late late;
-  const Late::Leaving leaving(late);
-  EXPECT_EQ(late.to_expect(kSecond), Late::kAssumed);
-}
-
-TEST(Late, expects_the_latest_of_the_last_minute) {
-  Late late;
-  const Late::Leaving leaving(late);
-  Late::Leaving(late).left(59 * kSecond, 5 * kMs);
-  Late::Leaving(late).left(61 * kSecond, 0);
-  EXPECT_EQ(late.to_expect(119 * kSecond), 5 * kMs);
-  EXPECT_EQ(late.to_expect(121 * kSecond), 0) << "on time is something to go by";
-  EXPECT_EQ(late.to_expect(181 * kSecond), Late::kAssumed);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(Shadow, says_what_it_remembers_as_redis_stores_it) {
   EXPECT_THAT(states_of(booker), IsEmpty());
   booker.book(1'200'000, "", 3);
   EXPECT_THAT(states_of(booker),
-              ElementsAre("0  1p 50400001200000.0000 1 2", "1  1w 50400001000000 3 1000000",
+              ElementsAre("0  2p 50400001200000.0000 1 2 3", "1  1w 50400001000000 3 1000000",
                           "2  1s 50400001200000 50400001200000 50400001200000", "3  1b 50400001200000.0000 3",
                           "4  1c 50400001199000.0000 3 50400001200000.0000 0 - 0"));
 }

@@ -54,6 +54,18 @@ TEST(SlidingWindow, a_crowd_uses_all_but_the_guard) {
   EXPECT_EQ(window.frontier(1) - kThisYear, 20 * 502 * kOneMs);
 }
 
+/// A third of 9 is 3: what comes 3 places later leaves an interval later.
+TEST(SlidingWindow, expects_to_go_on_with_its_part_of_the_times) {
+  const SlidingWindowConfig config{.max = 9, .interval = 98ms};
+  SlidingWindow window(config);
+  for (const int at : {0, 10, 50}) window.commit(kThisYear + at * kOneMs, 1);
+  const Instant now = kThisYear + 60 * kOneMs;
+  EXPECT_EQ(window.expected(now, 0, 1, {}), now) << "alone it has room";
+  const OtherProcesses others{.count = 2};
+  for (const auto& [units, at] : {std::pair{0, 100}, {1, 110}, {2, 150}, {3, 200}, {5, 250}})
+    EXPECT_EQ(window.expected(now, units, 1, others), kThisYear + at * kOneMs) << units;
+}
+
 TEST(SlidingWindow, a_departure_before_the_newest_counts_as_late_as_that) {
   const SlidingWindowConfig config{.max = 3, .interval = 100ms};
   SlidingWindow window(config);

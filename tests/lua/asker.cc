@@ -3,6 +3,10 @@
 #include "lua/asker.h"
 
 #include <cstdio>
+#include <utility>
+
+#include "flow/group_hash.h"
+
 namespace penstock::lua {
 
 namespace {
@@ -54,6 +58,16 @@ std::string Asker::key_of(std::size_t limit, std::string_view group) const {
   return key(limits_[limit].name, of_group(limits_[limit]) ? group : std::string_view());
 }
 
+/// Whatever differs in the limits makes another.
+std::string Asker::hash() const {
+  std::string text;
+  for (const LimitConfig& limit : limits_) {
+    for (const auto& word : words_of(limit.kind)) text += word + " ";
+  }
+  const auto digits = flow::GroupHash::digits_of(flow::sip_hash({}, text));
+  return {digits.data(), 8};
+}
+
 Texts Asker::keys_of_limits(std::string_view group) const {
   Texts keys;
   for (std::size_t i = 0; i < limits_.size(); ++i) keys.push_back(key_of(i, group));
@@ -75,24 +89,34 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
   for (auto& limit : keys_of_limits(ask.group)) keys.push_back(limit);
   Texts arguments{who_,
                   generation_,
-                  "by-" + who_ + "-at-" + text(now),
+                  "by-" + who_ + "-at-" + text(now) + std::exchange(returns_, {}),
                   text(alive_),
                   touch ? "1" : "0",
                   std::string(ask.group),
                   text(ask.count),
                   text(ask.weight),
-                  text(ask.more)};
+                  text(ask.more),
+                  touch ? hash() + " " + who_ + " " + hash() : hash()};
   add_limits(arguments);
   const auto reply = scripts_.call(Script::book, instant(now), keys, std::move(arguments));
-  if (reply.items.size() != 11) return {.status = reply.text};
+  if (reply.items.size() < 12 || reply.items.size() > 14) return {.status = reply.text};
   const auto& items = reply.items;
   const auto when = [&](const test::RedisReply& item) { return item.integer == 0 ? 0 : here(item.integer); };
   Answer answer{.status = items[1].text,
                 .now = here(items[2].integer),
                 .alive = static_cast<int>(items[3].integer),
-                .granted_all = items[4].text.empty()};
+                .granted_all = items[4].text.empty(),
+                .standing = {},
+                .left = {},
+                .others_limits = items.size() > 13 ? items[13].text : std::string()};
+  if (answer.status == "stale") former_ = generation_;
   generation_ = items[0].text;
   alive_ = answer.alive > 0 ? answer.alive : std::max(alive_, -answer.alive);
+  for (const auto& number : items[11].items) answer.standing.push_back(number.integer);
+  for (std::size_t i = 0; items.size() > 12 && i + 1 < items[12].items.size(); i += 2) {
+    const Time until = when(items[12].items[i]);
+    answer.left.push_back({.until = static_cast<flow::Instant>(until), .units = items[12].items[i + 1].integer});
+  }
   auto& booking = answer.booking;
   using Stop = flow::Booking::Stop;
   booking.stop = items[4].text == "permit" ? Stop::permit : items[4].text == "refused" ? Stop::refused : Stop::turn;
@@ -148,13 +172,14 @@ test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view grou
       {who_, generation_, words[1], words[2], "penstock:to:", upstream_, grouped ? std::string(group) : std::string()});
 }
 
-test::RedisReply Asker::hand_in(Time now, std::string_view group, const Texts& states) {
+test::RedisReply Asker::hand_in(Time now, std::string_view group, const Texts& states, std::string_view last) {
   Texts keys{key("head"), key("alive")};
-  Texts arguments{who_, generation_, "1"};
+  Texts arguments{who_, generation_, std::string(last), former_, ""};
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     keys.push_back(key_of(i, group));
     for (auto& word : words_of(limits_[i].kind)) arguments.push_back(word);
     arguments.push_back(states[i]);
+    arguments.push_back("");
   }
   return scripts_.call(Script::hand_in, instant(now), keys, std::move(arguments));
 }

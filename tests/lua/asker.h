@@ -3,11 +3,13 @@
 // no lanes; whoever uses it does as they would.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "flow/booker.h"
+#include "flow/limit.h"
 #include "lua/scripts.h"
 #include "penstock/limits.h"
 
@@ -19,8 +21,11 @@ struct Answer {
   std::string status;  ///< ok, stale, closed; or the error
   Time now = 0;        ///< as the scripts see it
   int alive = 0;
-  bool granted_all = false;  ///< nothing stopped it
-  flow::Booking booking;     ///< of Redis' times: `ask_again` is 0 where the asker is to choose
+  bool granted_all = false;            ///< nothing stopped it
+  std::vector<std::int64_t> standing;  ///< how many others wait, what they had less, and how the limits stand
+  std::vector<flow::Remaining> left;   ///< of each limit, on the asker's clock; nothing told: `until` is 0
+  std::string others_limits;           ///< with a touch: what another told that has others
+  flow::Booking booking;               ///< of Redis' times: `ask_again` is 0 where the asker is to choose
 };
 
 class Asker {
@@ -36,11 +41,18 @@ class Asker {
   test::RedisReply pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.
   test::RedisReply reset(Time now, std::size_t limit, std::string_view group);
-  /// A state for each limit, in order; '' for nothing.
-  test::RedisReply hand_in(Time now, std::string_view group, const Texts& states);
+  /// A state for each limit, in order; '' for nothing. `last`: 1, 0, or + as hand_in.lua has it.
+  test::RedisReply hand_in(Time now, std::string_view group, const Texts& states, std::string_view last = "1");
 
   void change(std::vector<LimitConfig> limits) { limits_ = std::move(limits); }
   void know(std::string generation, int alive) { generation_ = std::move(generation), alive_ = alive; }
+  /// With its next ask it says that it was away: Redis told it `last` as the latest time; and it hands in afterwards,
+  /// or has nothing to.
+  void was_away(Time last, bool hands_in = false) {
+    returns_ = "@run@" + std::to_string(instant(last)) + (hands_in ? "+" : "s");
+  }
+  /// What is handed in next Redis was told in that generation; empty: in none.
+  void booked_in(std::string generation) { former_ = std::move(generation); }
 
   const std::string& who() const { return who_; }
   const std::string& generation() const { return generation_; }
@@ -48,17 +60,20 @@ class Asker {
   std::string key(std::string_view name, std::string_view group = {}) const;
   std::string key_of(std::size_t limit, std::string_view group) const;
   Time here(std::int64_t instant) const { return instant - start_; }
+  std::int64_t instant(Time t) const { return start_ + t; }
 
  private:
+  std::string hash() const;
   Texts keys_of_limits(std::string_view group) const;
   void add_limits(Texts& arguments) const;
-  std::int64_t instant(Time t) const { return start_ + t; }
 
   Scripts& scripts_;
   const std::string upstream_, who_;
   std::vector<LimitConfig> limits_;
   const std::int64_t start_;
   std::string generation_;
+  std::string former_;   // that before
+  std::string returns_;  // what it says of its absence
   int alive_ = 0;
 };
 

@@ -3,10 +3,12 @@
 // four, for 1, 8 and 64 departures at once, all granted; what Redis' own commands are of that; and the bytes of a
 // limit's key. Not a test: prints tables.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
 #include "lua/asker.h"
+#include "redis/permits.h"
 #include "support/scenario.h"
 
 namespace penstock::lua {
@@ -50,14 +52,55 @@ void ask(Asker& asker, std::size_t count, std::string_view group = {}) {
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
-void print_ask(test::RedisServer& server, const char* name, const std::vector<LimitConfig>& limits) {
+void print_row(const char* name, auto cost_of_count) {
   std::printf("| %-41s |", name);
-  for (const std::size_t count : {1, 8, 64}) {
+  for (const std::size_t count : {1, 8, 64}) std::printf(" %6.1f |", cost_of_count(count));
+  std::printf("\n");
+}
+
+void print_ask(test::RedisServer& server, const char* name, const std::vector<LimitConfig>& limits) {
+  print_row(name, [&](std::size_t count) {
     Scripts scripts(server, Scripts::Clock::of_redis);
     Asker asker(scripts, "cost", "me", limits, 0);
-    std::printf(" %6.1f |", cost_of(server, [&] { ask(asker, count); }));
+    return cost_of(server, [&] { ask(asker, count); });
+  });
+}
+
+constexpr Time kLease = sec(1);
+
+/// One process that returns with each ask what it was granted by the one before. Whether it is granted so many.
+bool ask_for_permits(Scripts& scripts, redis::Permits& permits, std::string& generation, std::size_t count) {
+  const std::string of = "penstock:{cost}:";
+  const auto reply = scripts.call(Script::book, 0, {of + "head", of + "alive", of + "hold", of + "semaphore"},
+                                  {"me", generation, "first", "1", "0", "", std::to_string(count), "1", "0", "0",
+                                   "semaphore", "u", "d", "1000", std::to_string(kLease), permits.told({})});
+  if (reply.items.size() != 13) die("not an answer: " + reply.text);
+  generation = reply.items[0].text;
+  if (reply.items[10].items.size() != 2 * count) return false;
+  permits.granted(reply.items[9].items.at(0).integer);
+  permits.use(static_cast<std::int64_t>(count));
+  for (; count > 0; --count) permits.ended();
+  return true;
+}
+
+/// A Redis that knows nothing grants nothing for half a lease: nobody could tell whether it has forgotten.
+void await_permits(Scripts& scripts, redis::Permits& permits, std::string& generation) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!ask_for_permits(scripts, permits, generation, 1)) {
+    if (std::chrono::steady_clock::now() > end) die("no permits within ten seconds");
   }
-  std::printf("\n");
+}
+
+void print_permits(test::RedisServer& server) {
+  print_row("semaphore", [&](std::size_t count) {
+    Scripts scripts(server, Scripts::Clock::of_redis);
+    redis::Permits permits(kLease);
+    std::string generation;
+    await_permits(scripts, permits, generation);
+    return cost_of(server, [&] {
+      if (!ask_for_permits(scripts, permits, generation, count)) die("fewer permits than were asked for");
+    });
+  });
 }
 
 void print_asks(test::RedisServer& server) {
@@ -69,6 +112,8 @@ void print_asks(test::RedisServer& server) {
   print_ask(server, "window", {wide});
   print_ask(server, "slidingWindow 10 000", {slow});
   print_ask(server, "tokenBucket", {full});
+  print_ask(server, "counter", {counter(1'000'000'000, sec(3'600))});
+  print_permits(server);
   print_ask(server, "2 pacers", {fast, named("second", fast)});
   print_ask(server, "4 pacers", {fast, named("second", fast), named("third", fast), named("fourth", fast)});
   print_ask(server, "pacer, window, tokenBucket, slidingWindow", {fast, wide, full, slow});
@@ -87,10 +132,11 @@ void print_floor(test::RedisServer& server, const char* name, std::string_view s
 void print_floors(test::RedisServer& server) {
   std::printf("| %-41s |     µs |\n|%s|-------:|\n", "scripts of Redis' commands alone", std::string(43, '-').c_str());
   print_floor(server, "empty", "return 1");
-  print_floor(server, "GET, SET PX", "redis.call('GET', KEYS[3]) redis.call('SET', KEYS[3], '1p 1 1 0', 'PX', '1000')");
+  print_floor(server, "GET, SET PX",
+              "redis.call('GET', KEYS[3]) redis.call('SET', KEYS[3], '2p 1 1 0 1', 'PX', '1000')");
   print_floor(server, "TIME, 3 GET, 2 SET PX, as with one pacer",
               "redis.call('TIME') redis.call('GET', KEYS[1]) redis.call('GET', KEYS[2]) redis.call('GET', KEYS[3]) "
-              "redis.call('SET', KEYS[3], '1p 60000000000000.0000 1 0', 'PX', '1000') "
+              "redis.call('SET', KEYS[3], '2p 60000000000000.0000 1 0 100', 'PX', '1000') "
               "redis.call('SET', KEYS[1], '1 01234567 60000000000000 0 60000000000000 0 -', 'PX', '86400000')");
 }
 

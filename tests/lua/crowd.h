@@ -49,6 +49,8 @@ class Crowd {
 
   /// Nothing is heard of that process any more.
   void kill(std::size_t process) { processes_[process].dead = true; }
+  /// From now on it goes by other limits of the same kinds and names.
+  void change(std::size_t process, const std::vector<LimitConfig>& limits) { processes_[process].asker.change(limits); }
   /// What would reach it meanwhile reaches it at the end of that time.
   void freeze(std::size_t process, Time until) { processes_[process].frozen_until = until; }
 

@@ -54,6 +54,25 @@ TEST_F(Line, limits_and_pauses_are_nothing_to_who_goes_on_after_a_rest) {
   EXPECT_EQ(value(a.key_of(0, {})), counted) << "nothing is counted for it";
   EXPECT_EQ(b.ask(ms(4), {}, true).booking.not_before, ms(502)) << "whoever departs is held";
 }
+/// A pacer by its next free moment and its burst, a window by its begin and what left in it.
+TEST_F(Line, tells_how_many_others_wait_what_they_had_less_and_how_the_limits_stand) {
+  const std::vector<LimitConfig> limits{pacer(10, 2), window(100, sec(10))};
+  Asker a = process("a", limits), b = process("b", limits);
+  EXPECT_THAT(a.ask(0, {.count = 2}, true).standing, IsEmpty()) << "nobody waits";
+  const Answer alone = a.ask(ms(1), {.count = 9}, true);
+  EXPECT_THAT(times(alone), ElementsAre(ms(1)));
+  const auto at = [&](Time here) { return a.instant(here); };
+  const Time begin = at(0) / sec(10) * sec(10);
+  EXPECT_THAT(alone.standing, ElementsAre(0, 0, 0, at(ms(101)), 2, 1, begin, 3));
+  b.ask(ms(2), {.count = 9}, true);
+  EXPECT_THAT(a.ask(ms(60), {.count = 9}).standing, ElementsAre(1, 1, 0, at(ms(101)), 2, 1, begin, 3))
+      << "of what it had alone one counts";
+  const Answer granted = b.ask(ms(61), {.count = 9});
+  EXPECT_THAT(times(granted), ElementsAre(ms(101)));
+  EXPECT_THAT(granted.standing, ElementsAre(1, 0, 0, at(ms(201)), 2, 1, begin, 4));
+  EXPECT_EQ(b.ask(ms(500), {.count = 9}).standing.at(0), 1) << "one that is late";
+  EXPECT_EQ(b.ask(ms(1'500), {.count = 9}).standing.at(0), 0) << "is forgotten after a second";
+}
 TEST_F(Line, is_an_estimate_and_nobodys_booking) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
   a.ask(0, {}, true);
@@ -212,7 +231,7 @@ TEST_F(Line, that_is_not_ours_is_reported) {
   Asker a = process("a", {pacer(10)});
   a.ask(0, {});
   const std::string head = value(a.key("head"));
-  for (const char* garbage : {" who", " a/1/2", " a/1/2/3/4", " a/1/2/x", " //1/1/1"}) {
+  for (const char* garbage : {" who", " a/1/2", " a/1/2/3", " a/1/2/3/4/5", " a/1/2/3/x", " a/1/2/x/4", " //1/1/1"}) {
     server_.run({"SET", a.key("head"), head + garbage});
     EXPECT_THAT(a.ask(ms(1), {}).status, testing::StartsWith("CORRUPT " + a.key("head"))) << garbage;
   }

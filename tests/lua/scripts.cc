@@ -10,10 +10,12 @@
 namespace penstock::lua {
 
 namespace {
-constexpr std::array kOfRedis{redis::kBookScript,  redis::kUndoScript,  redis::kMovedScript,  redis::kLeaveScript,
-                              redis::kPauseScript, redis::kResetScript, redis::kHandInScript, redis::kPermitsScript};
-constexpr std::array kOfTests{timed::kBookScript,  timed::kUndoScript,  timed::kMovedScript,  timed::kLeaveScript,
-                              timed::kPauseScript, timed::kResetScript, timed::kHandInScript, timed::kPermitsScript};
+constexpr std::array kOfRedis{redis::kBookScript,  redis::kUndoScript,   redis::kMovedScript,  redis::kLeaveScript,
+                              redis::kPauseScript, redis::kResetScript,  redis::kHandInScript, redis::kPermitsScript,
+                              redis::kBornScript,  redis::kPresentScript};
+constexpr std::array kOfTests{timed::kBookScript,  timed::kUndoScript,   timed::kMovedScript,  timed::kLeaveScript,
+                              timed::kPauseScript, timed::kResetScript,  timed::kHandInScript, timed::kPermitsScript,
+                              timed::kBornScript,  timed::kPresentScript};
 }  // namespace
 
 Scripts::Scripts(test::RedisServer& server, Clock clock) : server_(server), clock_(clock) { load(); }

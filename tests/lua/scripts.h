@@ -14,7 +14,7 @@ namespace penstock::lua {
 
 using Texts = std::vector<std::string>;
 
-enum class Script : std::uint8_t { book, undo, moved, leave, pause, reset, hand_in, permits };
+enum class Script : std::uint8_t { book, undo, moved, leave, pause, reset, hand_in, permits, born, present };
 
 class Scripts {
  public:
@@ -31,7 +31,7 @@ class Scripts {
 
   test::RedisServer& server_;
   const Clock clock_;
-  std::array<std::string, 8> shas_;
+  std::array<std::string, 10> shas_;
 };
 
 }  // namespace penstock::lua

@@ -66,7 +66,7 @@ TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
     EXPECT_EQ(me.reset(now, 4, "").items.size(), 4U);
     EXPECT_EQ(me.reset(now, 5, group).items.size(), 4U);
     check("reset");
-    EXPECT_EQ(me.hand_in(now, group, {"1p 5 1 1", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 4U);
+    EXPECT_EQ(me.hand_in(now, group, {"2p 5 1 1 100", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 4U);
     check("hand-in");
     EXPECT_EQ(other.leave(now, group, i % 2 != 0).text, "ok");
     check("leave");
@@ -82,12 +82,12 @@ TEST_F(Stored, departures_that_left_late_are_moved_together) {
   late.insert(late.end(), 80, {.at = ms(5)});
   EXPECT_EQ(me.moved(ms(40), "", late, ms(30)).text, "ok");
   std::map<Time, int> stored;
-  for (const auto& time : server_.run({"LRANGE", me.key_of(0, ""), "0", "-1"}).items) {
+  for (const auto& time : server_.run({"LRANGE", me.key_of(0, ""), "1", "-1"}).items) {
     ++stored[me.here(std::stoll(time.text))];
   }
   EXPECT_THAT(stored, testing::ElementsAre(testing::Pair(0, 30), testing::Pair(ms(5), 20), testing::Pair(ms(30), 150)));
   EXPECT_TRUE(
-      std::ranges::is_sorted(server_.run({"LRANGE", me.key_of(0, ""), "0", "-1"}).items, {}, &test::RedisReply::text));
+      std::ranges::is_sorted(server_.run({"LRANGE", me.key_of(0, ""), "1", "-1"}).items, {}, &test::RedisReply::text));
 }
 
 TEST_F(Stored, another_generation_does_not_hear_of_late_departures) {
@@ -149,9 +149,11 @@ TEST_P(Foreign, values_are_reported_and_changed_by_nobody) {
 using Words = std::vector<std::string>;
 INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
                          testing::Values(Words{"SET", ""}, Words{"SET", "hello"}, Words{"SET", "2p 1 2"},
-                                         Words{"SET", "1x 1 2 3"}, Words{"SET", "1p nan 0 0"},
-                                         Words{"SET", "1p 1e300 0 0"}, Words{"SET", "1p -inf 0 0"},
-                                         Words{"SET", "1w 1 2"}, Words{"SET", "1b x 1"},
+                                         Words{"SET", "2 7 1x 1 2 3"}, Words{"SET", "2 7 2p nan 0 0 1"},
+                                         Words{"SET", "2 7 2p 1e300 0 0 1"}, Words{"SET", "2 7 2p -inf 0 0 1"},
+                                         Words{"SET", "2 7 1w 1 2"}, Words{"SET", "2 7 1b x 1"},
+                                         Words{"SET", "2 x 2p 1 1 0 1"}, Words{"SET", "2p 1 1 0 1"},
+                                         Words{"SET", "3 7 2p 1 1 0 1"}, Words{"RPUSH", "2s 7", "five"},
                                          Words{"SET", std::string("\0\xff\n", 3)}, Words{"RPUSH", "five"},
                                          Words{"HSET", "a", "1"}, Words{"SADD", "a"}, Words{"ZADD", "1", "a"}));
 
@@ -160,9 +162,9 @@ TEST_F(Stored, a_limit_that_is_left_out_is_neither_read_nor_written_and_the_othe
   server_.run({"SET", me.key("pacer"), "hello"});
   const auto reply = scripts_.call(Script::book, 1,
                                    {me.key("head"), me.key("alive"), me.key("hold"), me.key("pacer"), me.key("window")},
-                                   {"me", "",   "g", "1",   "0",      "",  "3", "1", "0",       "-", "u",
-                                    "d",  "10", "0", "0.5", "window", "u", "d", "2", "1000000", "0"});
-  ASSERT_EQ(reply.items.size(), 11U) << reply.text;
+                                   {"me", "",  "g",  "1", "0",   "",       "3", "1", "0", "a",       "-",
+                                    "u",  "d", "10", "0", "0.5", "window", "u", "d", "2", "1000000", "0"});
+  ASSERT_EQ(reply.items.size(), 13U) << reply.text;
   EXPECT_EQ(reply.items[10].items.size(), 2U * 2) << "two of three";
   EXPECT_EQ(reply.items[6].integer, 1) << "because of the window";
   EXPECT_EQ(server_.run({"GET", me.key("pacer")}).text, "hello");
@@ -184,7 +186,7 @@ TEST_F(Stored, a_hand_in_of_nothing_sees_to_it_that_the_value_is_ours) {
 TEST_F(Stored, a_kind_that_is_not_known_is_an_error_and_writes_nothing) {
   Asker me = asker({pacer(10)});
   const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("hold"), me.key("x")},
-                                   {"me", "", "g", "1", "0", "", "1", "1", "0", "magic", "u", "d", "1", "2", "3"});
+                                   {"me", "", "g", "1", "0", "", "1", "1", "0", "a", "magic", "u", "d", "1", "2", "3"});
   EXPECT_THAT(reply.text, HasSubstr("no limit of the kind magic"));
   EXPECT_TRUE(keys().empty());
 }

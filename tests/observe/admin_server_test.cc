@@ -347,15 +347,18 @@ TEST(StatusJson, shows_redis_without_user_and_password) {
   Config config;
   config.redis.emplace();
   config.redis->user = config.redis->password = "s3cret";
-  const Snapshot snapshot{.upstreams = {{.name = "a", .holds = 2}}, .redis = RedisSnapshot{.up = true}};
+  config.redis->processes = 7;
+  const Snapshot snapshot{.upstreams = {{.name = "a", .holds = 2}},
+                          .redis = RedisSnapshot{.up = true, .refused = {"+time"}, .limits_differ = {"a"}}};
   const auto text = status_json(snapshot, config);
   EXPECT_THAT(text, testing::Not(HasSubstr("s3cret")));
   const auto status = nlohmann::json::parse(text);
-  EXPECT_EQ(status["redis"], nlohmann::json::parse(R"({"up": true, "degraded": false})"));
+  EXPECT_EQ(status["redis"],
+            nlohmann::json::parse(R"({"up": true, "degraded": false, "refused": ["+time"], "limitsDiffer": ["a"]})"));
   EXPECT_EQ(status["upstreams"][0]["holds"], 2);
   EXPECT_EQ(status["configuration"]["redis"],
             nlohmann::json::parse(R"({"url": "redis://127.0.0.1:6379/0", "prefix": "penstock", "timeout": "50ms",
-                                      "whenDown": "share"})"));
+                                      "whenDown": "share", "processes": 7})"));
   const auto without = nlohmann::json::parse(status_json({}, {}));
   EXPECT_EQ(without["redis"], nullptr);
   EXPECT_EQ(without["configuration"]["redis"], nullptr);

@@ -242,7 +242,7 @@ TEST_F(CutTest, ends_the_youngest_flights) {
   EXPECT_EQ(told_[4].outcome, Outcome::upstream_error);
   EXPECT_EQ(told_[4].status, 503);
   EXPECT_EQ(told_[4].error, "destination_unavailable");
-  EXPECT_THAT(told_[4].detail, HasSubstr("api permit lost"));
+  EXPECT_THAT(told_[4].detail, HasSubstr("api lease_lost: its permit could not be renewed"));
   EXPECT_EQ(upstream("api").in_flight, 1u);
   leave(oldest);
   expect_at_rest();

@@ -39,8 +39,10 @@ class RecordingBooker final : public flow::Booker {
     for (auto& departure : booking.departures) record_.departures.push_back(departure.at -= record_.backdated);
     return answered;
   }
-  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override {
+  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override {
     record_.late.push_back({std::string(group), departure.at, at});
+    departure.at = at;
+    return departure;
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});

@@ -58,6 +58,46 @@ TEST(BookReply, of_a_turn_says_when_to_ask_again) {
   EXPECT_EQ(reply.not_before, 2'050'000);
 }
 
+TEST(BookReply, tells_how_limits_stand_where_somebody_waits) {
+  BookReply reply;
+  const auto head = [](std::string_view elements) {
+    return wire({elements, "'gen", "'ok", "1000000", "3", "'", "'u", "-1", "0", "0", "*0", "*0"});
+  };
+  ASSERT_TRUE(read(head("*14") + wire({"*5", "2", "-7", "1", "900000", "40", "*0", "'theirs"}), 2, reply));
+  EXPECT_EQ(reply.others, 2);
+  EXPECT_EQ(reply.had_less, -7);
+  ASSERT_EQ(reply.standing.size(), 1u);
+  EXPECT_EQ(reply.standing[0].limit, 1);
+  EXPECT_EQ(reply.standing[0].since, 900'000);
+  EXPECT_EQ(reply.standing[0].much, 40);
+  EXPECT_EQ(reply.others_limits.size(), 6u);
+  ASSERT_TRUE(read(head("*12") + wire({"*0"}), 2, reply));
+  EXPECT_LT(reply.others, 0);
+  EXPECT_TRUE(reply.standing.empty());
+  for (const auto& standing :
+       {wire({"*2", "-1", "0"}), wire({"*4", "1", "0", "0", "900000"}), wire({"*5", "1", "0", "0", "-1", "0"}),
+        wire({"*5", "1", "0", "0", "0", "-1"}), wire({"*5", "1", "0", "0", "9000000000000000000", "0"})}) {
+    EXPECT_FALSE(read(head("*12") + standing, 2, reply)) << standing;
+  }
+}
+
+TEST(BookReply, tells_what_is_left_of_each_limit) {
+  BookReply reply;
+  const auto with = [](std::string_view left) {
+    return wire({"*13", "'gen", "'ok", "1000000", "3", "'", "'u", "-1", "0", "0", "*0", "*0", "*0"}) +
+           std::string(left);
+  };
+  ASSERT_TRUE(read(with(wire({"*4", "1500000", "-3", "0", "0"})), 2, reply));
+  ASSERT_EQ(reply.left.size(), 2u);
+  EXPECT_EQ(reply.left[0].until, 1'500'000);
+  EXPECT_EQ(reply.left[0].units, -3);
+  EXPECT_EQ(reply.left[1].until, 0) << "it says nothing of this one";
+  for (const auto& left : {wire({"*1", "1500000"}), wire({"*2", "-1", "0"}), wire({"*2", "9000000000000000000", "0"}),
+                           wire({"*2", "1500000", "9000000000000000000"})}) {
+    EXPECT_FALSE(read(with(left), 2, reply)) << left;
+  }
+}
+
 TEST(BookReply, is_refused_where_it_is_not_what_was_asked_for) {
   BookReply reply;
   for (const auto& bytes : {

@@ -159,7 +159,7 @@ TEST_F(RedisChange, an_ask_that_comes_too_late_is_taken_back_from_the_limits_of_
   a->change({named("new", long_window(10)), long_window(10)});
   ASSERT_TRUE(run_.run_until([&] { return a->refused().size() == 1; })) << "answered in its time all the same";
   server_.resume();
-  ASSERT_TRUE(run_.run_until([&] { return a->up(); }));
+  ASSERT_TRUE(run_.run_until([&] { return a->up() && !a->degraded(); }));
   a->arrive(1);
   EXPECT_TRUE(took_off(*a, 2));
 }
@@ -195,7 +195,7 @@ TEST_F(RedisChange, what_was_booked_before_is_given_back_to_the_limits_that_coun
   a->change({named("new", long_window(10)), long_window(10)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 3));
-  a->booker().give_back(run_.loop.now(), {}, {.at = a->booked()[0]});
+  a->booker().give_back(run_.loop.now(), {}, a->granted()[0]);
   ASSERT_TRUE(run_.run_until([&] { return stored("window").find(" 2 ") != std::string::npos; })) << stored("window");
   EXPECT_THAT(stored("new"), HasSubstr(" 1 "));
 }

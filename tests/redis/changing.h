@@ -42,7 +42,7 @@ class RedisChange : public DeskTest {
   RedisChange() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   /// A young generation grants no permits for long.
   std::unique_ptr<Desk> grown_up(std::vector<LimitConfig> limits) {
-    server_.run({"SET", "penstock:{github}:head", "1 old 1 0 0 0 -", "NX"});
+    server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -", "NX"});
     auto made = desk(std::move(limits));
     made->fly_on();
     return made;

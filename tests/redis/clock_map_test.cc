@@ -32,18 +32,6 @@ TEST(ClockMap, takes_the_script_to_have_run_in_the_middle_of_the_round_trip) {
   EXPECT_EQ(map.round_trip(), 200);
 }
 
-TEST(ClockMap, knows_how_early_redis_may_have_what_was_granted_by_a_worse_map) {
-  ClockMap map;
-  learn(map, 0, 100, 20'000);  // seems 9'950 behind
-  const auto granted = map.to_loop(kAhead + 30'000);
-  learn(map, 40'000, 1'000, 100);  // seems 450 ahead
-  learn(map, 50'000, 100, 100);
-  EXPECT_EQ(map.to_script_at_the_earliest(granted), kAhead + 30'000);
-  EXPECT_EQ(map.to_script_at_the_earliest(60'000), kAhead + 60'000 - 9'950) << "it may have been granted before";
-  EXPECT_EQ(map.to_script_at_the_earliest(1'100'000), kAhead + 1'100'000);
-  EXPECT_EQ(map.to_script(granted), kAhead + 30'000 + 9'950);
-}
-
 TEST(ClockMap, keeps_to_the_quickest_round_trip) {
   ClockMap map;
   learn(map, 0, 100, 100);

@@ -18,6 +18,7 @@
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "redis/booking_office.h"
+#include "redis/redis_booker.h"
 #include "support/redis_server.h"
 #include "support/test_loop.h"
 
@@ -43,14 +44,18 @@ class Recorder final : public flow::Booker {
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
     return booker_->ahead(now, group, units, others);
   }
+  flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
+                      std::int64_t others) const override {
+    return booker_->expected(now, group, weight, units, others);
+  }
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
     booker_->give_back(now, group, departure);
   }
-  void left(std::string_view group, const flow::Departure& departure, flow::Time at) override {
-    booker_->left(group, departure, at);
+  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override {
+    return booker_->left(group, departure, at);
   }
   bool landed(flow::Time now, std::string_view group) override { return booker_->landed(now, group); }
-  int processes() const override { return booker_->processes(); }
+  int processes() const { return dynamic_cast<const RedisBooker&>(*booker_).processes(); }
   void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
     booker_->nobody_waits(now, scope, group);
   }
@@ -69,9 +74,13 @@ class Recorder final : public flow::Booker {
   }
 
   void note(const flow::Booking& booking) {
-    for (const auto& departure : booking.departures) booked.push_back(departure.at);
+    for (const auto& departure : booking.departures) {
+      booked.push_back(departure.at);
+      granted.push_back(departure);
+    }
   }
   std::vector<flow::Time> booked;
+  std::vector<flow::Departure> granted;
 
  private:
   std::unique_ptr<flow::Booker> booker_;
@@ -101,7 +110,7 @@ class Desk final : public flow::BookerEvents {
   static constexpr flow::Settings kSettings{.max_concurrent = 64, .max_pending = 100'000, .max_wait = 60'000'000};
 
   BookingOffice& office() { return *office_; }
-  flow::Booker& booker() { return *booker_; }
+  Recorder& booker() { return *booker_; }
   bool up() const { return office_->up(); }
   bool degraded() const { return degraded_; }
   const std::vector<std::string>& notices() const { return notices_; }
@@ -111,6 +120,7 @@ class Desk final : public flow::BookerEvents {
   /// What took off, in order; what was refused.
   const std::vector<TookOff>& took_off() const { return took_off_; }
   const std::vector<flow::Time>& booked() const { return booker_->booked; }
+  const std::vector<flow::Departure>& granted() const { return booker_->granted; }
   const std::vector<flow::Commands::Refuse>& refused() const { return refused_; }
   std::size_t pending() const { return heart_.pending(); }
   /// After what time each answer of Redis wanted to be asked again.
@@ -179,6 +189,7 @@ class Desk final : public flow::BookerEvents {
   void replace(std::unique_ptr<flow::Booker> booker) {
     auto next = std::make_unique<Recorder>(std::move(booker));
     next->booked = booker_->booked;
+    next->granted = booker_->granted;
     heart_.replace(*next);
     booker_ = std::move(next);
   }
@@ -239,7 +250,7 @@ class DeskTest : public testing::Test {
   /// One that is connected.
   std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
     auto made = make(std::move(limits));
-    EXPECT_TRUE(run_.run_until([&] { return made->up(); }));
+    EXPECT_TRUE(run_.run_until([&] { return made->up() && !made->degraded(); }));
     return made;
   }
   bool took_off(const Desk& desk, std::size_t count) {

@@ -8,12 +8,12 @@ namespace penstock::redis {
 namespace {
 
 TEST(Failure, of_a_redis_that_does_not_work_is_an_outage) {
-  for (const char* reply : {"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
-                            "BUSY Redis is busy running a script", "MISCONF Redis is configured to save RDB snapshots",
-                            "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good",
-                            "CLUSTERDOWN Hash slot not served", "TRYAGAIN Multiple keys request", "NOAUTH Auth",
-                            "WRONGPASS invalid username-password pair", "NOPERM this user has no permissions",
-                            "READONLY You can't write against a read only replica."}) {
+  for (const char* reply :
+       {"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
+        "BUSY Redis is busy running a script", "MISCONF Redis is configured to save RDB snapshots",
+        "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good",
+        "CLUSTERDOWN Hash slot not served", "TRYAGAIN Multiple keys request", "NOAUTH Auth",
+        "WRONGPASS invalid username-password pair", "READONLY You can't write against a read only replica."}) {
     const auto failure = failure_of(reply);
     EXPECT_TRUE(is_outage(failure.kind)) << reply;
     EXPECT_NE(failure.kind, FailureKind::error) << reply;
@@ -33,7 +33,9 @@ TEST(Failure, of_one_key_or_one_script_is_no_outage) {
   EXPECT_EQ(failure_of("CORRUPT penstock:{a}:head").kind, FailureKind::corrupt);
   EXPECT_EQ(failure_of("NOSCRIPT No matching script").kind, FailureKind::noscript);
   EXPECT_EQ(failure_of("ERR unknown command").kind, FailureKind::error);
-  for (const auto kind : {FailureKind::wrongtype, FailureKind::corrupt, FailureKind::noscript, FailureKind::error}) {
+  EXPECT_EQ(failure_of("NOPERM this user has no permissions").kind, FailureKind::noperm);
+  for (const auto kind :
+       {FailureKind::wrongtype, FailureKind::corrupt, FailureKind::noscript, FailureKind::noperm, FailureKind::error}) {
     EXPECT_FALSE(is_outage(kind)) << label(kind);
   }
 }

@@ -15,8 +15,8 @@ using Command = std::vector<std::string>;
 /// The next command; no words at the end of the connection.
 Command next_command(test::Socket& peer);
 
-/// Greets as Redis does, loads scripts and can be written to; whatever else is asked is answered by `otherwise`, in
-/// raw bytes. `number` counts connections from 1.
+/// Greets as Redis does, loads scripts, passes the self-test and can be written to; whatever else is asked is answered
+/// by `otherwise`, in raw bytes. `number` counts connections from 1.
 test::Origin::Script greeting(std::function<std::string(const Command& words, int number)> otherwise);
 
 }  // namespace penstock::redis

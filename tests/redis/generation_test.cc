@@ -53,6 +53,20 @@ TEST_F(GenerationTest, opens_after_a_second_where_one_has_died) {
   three_[2] = make({});
 }
 
+TEST_F(GenerationTest, in_another_format_is_said_once_and_whenDown_holds_until_it_is_gone) {
+  server_.run({"SET", "penstock:{github}:head", "3 of-a-later-version", "PX", "86400000"});
+  const auto a = desk({{.kind = PacerConfig{.qps = 100}, .name = "limit"}});
+  a->work_without_end(10);
+  ASSERT_TRUE(run_.run_until([&] { return a->degraded(); }));
+  run_.run_for(3 * kSecond);
+  EXPECT_TRUE(a->degraded());
+  EXPECT_GE(a->took_off().size(), 200u) << "whenDown: share";
+  EXPECT_EQ(std::ranges::count_if(a->notices(), [](auto& text) { return text.contains("format 3, not 2"); }), 1);
+  EXPECT_EQ(server_.run({"GET", "penstock:{github}:head"}).text, "3 of-a-later-version");
+  server_.run({"DEL", "penstock:{github}:head"});
+  EXPECT_TRUE(run_.run_until([&] { return !a->degraded(); }));
+}
+
 TEST_F(GenerationTest, is_learned_by_a_newcomer_who_remembers_nothing) {
   three_at_work({.kind = PacerConfig{.qps = 400}, .name = "limit"});
   const auto newcomer = desk({{.kind = PacerConfig{.qps = 400}, .name = "limit"}});

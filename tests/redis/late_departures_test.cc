@@ -49,6 +49,15 @@ TEST_F(LateDeparturesTest, of_each_group_are_told_for_themselves) {
   EXPECT_THAT(told_, UnorderedElementsAre(Pair("a", SizeIs(2)), Pair("b", SizeIs(1))));
 }
 
+TEST_F(LateDeparturesTest, whose_places_may_be_asked_for_are_told_first) {
+  late_.add("", {1, 40'000, 1});
+  late_.tell_overdue();
+  EXPECT_THAT(told_, IsEmpty());
+  late_.add("", {1, 2 + flow::kHorizon, 1});
+  late_.tell_overdue();
+  EXPECT_THAT(told_, ElementsAre(Pair("", SizeIs(2))));
+}
+
 TEST_F(LateDeparturesTest, are_told_once) {
   for (std::size_t burst = 1; burst <= 2; ++burst) {
     late_.add("", {static_cast<std::int64_t>(burst), 9'000, 1});

@@ -21,7 +21,7 @@ TEST(Permits, that_nobody_uses_are_spare) {
   const Permits permits = with(5, 2);
   EXPECT_EQ(permits.spare(), 3);
   EXPECT_EQ(permits.in_use(), 2);
-  EXPECT_EQ(permits.told(0, 4), "0:5:0:4");
+  EXPECT_EQ(permits.told({.besides = 4}), "0:5:0:4:0:0:0");
 }
 
 TEST(Permits, that_an_ask_has_claimed_are_not_offered_to_another) {
@@ -29,17 +29,50 @@ TEST(Permits, that_an_ask_has_claimed_are_not_offered_to_another) {
   EXPECT_EQ(permits.claim(), 3);
   EXPECT_EQ(permits.spare(), 0);
   EXPECT_EQ(permits.claim(), 0);
-  EXPECT_EQ(permits.told(3, 0), "0:5:3:0");
+  EXPECT_EQ(permits.told({.spare = 3}), "0:5:3:0:0:0:0");
+}
+
+TEST(Permits, are_told_with_how_far_redis_is_and_how_long_it_was_away) {
+  EXPECT_EQ(with(5, 2).told({.spare = 3, .besides = 1, .round_trip = 700, .alone = 2, .away = 90'000}),
+            "0:5:3:1:700:2:90000");
+}
+
+TEST(Permits, of_a_flight_that_ended_may_stay_at_hand) {
+  Permits permits = with(2, 2);
+  permits.ended(true);
+  EXPECT_EQ(permits.spare(), 1);
+  EXPECT_EQ(permits.held(), 2);
+  permits.use(1);
+  EXPECT_EQ(permits.told({}), "0:2:0:0:0:0:0");
+}
+
+TEST(Permits, that_nobody_uses_are_returned_down_to_so_many) {
+  Permits permits = with(5, 1);
+  EXPECT_EQ(permits.return_spare(3), 2);
+  EXPECT_EQ(permits.held(), 3);
+  EXPECT_EQ(permits.return_spare(), 2);
+  EXPECT_EQ(permits.return_spare(), 0);
+  EXPECT_EQ(permits.held(), 1) << "that is in use";
+}
+
+TEST(Permits, in_excess_leave_nothing_at_hand_when_their_flights_end) {
+  Permits permits = with(3, 3);
+  permits.renewed(1'000, 1'000, 2);
+  permits.ended(true);
+  permits.ended(true);
+  EXPECT_EQ(permits.spare(), 0);
+  permits.ended(true);
+  EXPECT_EQ(permits.spare(), 1);
 }
 
 TEST(Permits, that_are_claimed_are_not_returned) {
   Permits permits = with(5, 2);
   permits.claim();
   permits.return_spare();
-  EXPECT_EQ(permits.told(0, 0), "0:5:0:0");
+  EXPECT_EQ(permits.told({}), "0:5:0:0:0:0:0");
   permits.unclaim(3);
   permits.return_spare();
-  EXPECT_EQ(permits.told(0, 0), "3:2:0:0");
+  EXPECT_EQ(permits.told({}), "3:2:0:0:0:0:0");
 }
 
 TEST(Permits, of_a_flight_that_ended_are_returned_once) {
@@ -47,7 +80,7 @@ TEST(Permits, of_a_flight_that_ended_are_returned_once) {
   permits.ended();
   EXPECT_EQ(permits.in_use(), 1);
   EXPECT_EQ(permits.spare(), 0);
-  EXPECT_EQ(permits.told(0, 0), "1:1:0:0");
+  EXPECT_EQ(permits.told({}), "1:1:0:0:0:0:0");
 }
 
 TEST(Permits, that_are_told_of_late_or_twice_are_not_granted_twice) {
@@ -66,9 +99,9 @@ TEST(Permits, that_are_lost_leave_as_many_flights_to_cut_and_no_more) {
   permits.ended();
   permits.ended();
   EXPECT_EQ(permits.excess(), 0) << "these were the flights without a permit";
-  EXPECT_EQ(permits.told(0, 0), "0:1:0:0") << "the third still has its own";
+  EXPECT_EQ(permits.told({}), "0:1:0:0:0:0:0") << "the third still has its own";
   permits.ended();
-  EXPECT_EQ(permits.told(0, 0), "1:0:0:0");
+  EXPECT_EQ(permits.told({}), "1:0:0:0:0:0:0");
 }
 
 TEST(Permits, that_are_lost_come_out_of_the_spare_ones_first) {
@@ -110,7 +143,7 @@ TEST(Permits, of_flights_that_began_without_redis_are_told_as_if_it_had_granted_
   Permits permits = with(2, 1);
   permits.use_ungranted(3);
   EXPECT_EQ(permits.in_use(), 4);
-  EXPECT_EQ(permits.told(0, 0), "0:4:0:0");
+  EXPECT_EQ(permits.told({}), "0:4:0:0:0:0:0");
   EXPECT_EQ(permits.excess(), 0);
 }
 
@@ -139,7 +172,7 @@ TEST(Permits, are_all_returned_at_the_end_whatever_has_claimed_them) {
   Permits permits = with(5, 2);
   permits.claim();
   EXPECT_TRUE(permits.return_all());
-  EXPECT_EQ(permits.told(0, 0), "5:0:0:0");
+  EXPECT_EQ(permits.told({}), "5:0:0:0:0:0:0");
   EXPECT_FALSE(permits.return_all());
 }
 

@@ -154,16 +154,6 @@ TEST_F(RedisWithOptions, logs_in_with_a_password) {
   EXPECT_EQ(answer_to(kEcho, {"hello"}), "hello");
 }
 
-TEST_F(RedisTest, is_used_by_one_who_may_do_no_more_than_needed) {
-  server_.run({"ACL", "SETUSER", "penstock", "on", ">secret", "~penstock:*", "~n", "&penstock:*", "-@all", "+evalsha",
-               "+script|load", "+subscribe", "+set", "+incr"});
-  config_.user = "penstock";
-  config_.password = "secret";
-  open(server_.port());
-  ASSERT_TRUE(comes_up());
-  EXPECT_EQ(answer_to(kCount, {}, {"n"}), "1");
-}
-
 TEST_F(RedisWithOptions, says_that_the_password_is_wrong) {
   const test::RedisServer server({"--requirepass", "secret"});
   config_.password = "guess";

@@ -1,65 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared semaphores of one process, with the test in Redis' place: what is told and when, who is asked to come, and
 // which flights are cut.
-#include "redis/semaphores.h"
-
-#include <gmock/gmock.h>
-
 #include "in_time.h"
-#include "support/test_loop.h"
+#include "semaphores_desk.h"
 
 namespace penstock::redis {
 namespace {
 
-using flow::LimitIndex;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-using Scope = flow::Booking::Scope;
-
-constexpr flow::Time kLease = 1'000'000;
-constexpr LimitIndex kOfUpstream = 0, kOfGroup = 2;  // a pacer stands between them
-
-LimitConfig semaphore(std::string name, LimitConfig::Per per) {
-  return {.kind = SemaphoreConfig{.capacity = 4, .lease = Duration{kLease}}, .name = std::move(name), .per = per};
-}
-
-class SemaphoresTest : public testing::Test, public flow::BookerEvents {
- protected:
-  void answer(std::string_view, const flow::Booking&) override {}
-  void may_ask(Scope scope, std::string_view group) override {
-    called_.push_back((scope == Scope::group ? "group " : "upstream ") + std::string(group));
-  }
-  void cut(Scope, std::string_view group, std::size_t count) override {
-    cuts_.push_back(std::string(group) + std::to_string(count));
-  }
-
-  flow::Time now() const { return run_.loop.now(); }
-  /// An ask of a lane that is granted so much, and then waits for so many at `awaits`.
-  void ask(std::string_view group, std::vector<std::int64_t> permits, std::size_t departures,
-           LimitIndex awaits = flow::kNoLimit, std::size_t awaited = 0) {
-    std::vector<std::string> told;
-    const auto claims = semaphores_.claim(group, told);
-    semaphores_.answered(group, claims, permits, now(), departures, awaits, awaited);
-  }
-  /// Redis answers each renewal with what it granted before.
-  void keep_renewing(std::int64_t granted) {
-    on_renewal_ = [this, granted](const Semaphores::Named& which) { semaphores_.renewed(which, now(), granted, 0); };
-  }
-
-  test::TestLoop run_;
-  const std::vector<LimitConfig> limits_{semaphore("wide", LimitConfig::Per::upstream),
-                                         {.kind = PacerConfig{.qps = 1}, .name = "pacer"},
-                                         semaphore("narrow", LimitConfig::Per::group)};
-  std::vector<std::string> told_;  // of renewals: place, hash, words
-  std::vector<std::string> called_, cuts_;
-  std::function<void(const Semaphores::Named&)> on_renewal_ = [](const auto&) {};
-  Semaphores semaphores_{run_.loop, limits_, *this, [](std::string_view group) { return std::string(group); },
-                         [this](const Semaphores::Named& which, const std::string& words) {
-                           told_.push_back(std::to_string(which.limit) + which.group + " " + words);
-                           on_renewal_(which);
-                         }};
-};
 
 TEST_F(SemaphoresTest, are_those_that_are_shared) {
   EXPECT_TRUE(semaphores_.any());
@@ -72,108 +22,121 @@ TEST_F(SemaphoresTest, are_those_that_are_shared) {
 }
 
 TEST_F(SemaphoresTest, tell_in_an_ask_what_is_held_of_each) {
-  ask("reds", {3, 0, 2, 0}, 2);
+  ask("reds", {3, 0, 0, 0, 2, 0, 0, 0}, 2);
   std::vector<std::string> told;
   const auto claims = semaphores_.claim("reds", told);
-  EXPECT_THAT(told, ElementsAre("0:3:1:0", "0:2:0:0"));
+  EXPECT_THAT(told, ElementsAre("0:3:1:0:0:0:0", "0:2:0:0:0:0:0"));
   EXPECT_THAT(claims, ElementsAre(1, 0));
   told.clear();
   EXPECT_THAT(semaphores_.claim("blues", told), ElementsAre(0, 0)) << "what one has claimed another does not get";
-  EXPECT_THAT(told, ElementsAre("0:3:0:0", "0:0:0:0"));
+  EXPECT_THAT(told, ElementsAre("0:3:0:0:0:0:0", "0:0:0:0:0:0:0"));
 }
 
 TEST_F(SemaphoresTest, take_back_what_an_ask_that_failed_had_claimed) {
-  ask("", {2, 0}, 0);
+  ask("", {2, 0, 0, 0}, 0);
   std::vector<std::string> told;
   const auto claims = semaphores_.claim("", told);
   semaphores_.failed("", claims);
   run_.run_for(0);
   ASSERT_FALSE(told_.empty());
-  EXPECT_EQ(told_.back(), "0 2:0:0:0") << "and give it back";
+  EXPECT_EQ(told_.back(), "0 2:0:0:0:0:0:0") << "and give it back";
 }
 
 TEST_F(SemaphoresTest, return_a_permit_in_the_turn_in_which_its_flight_ended_once_for_all) {
-  ask("", {3, 0}, 3);
+  ask("", {3, 0, 0, 0}, 3);
   semaphores_.ended("");
   semaphores_.ended("");
   EXPECT_THAT(told_, IsEmpty());
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 2:1:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 2:1:0:0:0:0:0"));
 }
 
-TEST_F(SemaphoresTest, call_those_who_wait_when_a_permit_is_handed_over) {
-  ask("reds", {1, 0, 0, 0}, 0, kOfGroup, 2);
-  semaphores_.granted({kOfGroup, "reds"}, 1);
-  EXPECT_THAT(called_, ElementsAre("group reds"));
-  std::vector<std::string> told;
-  EXPECT_THAT(semaphores_.claim("reds", told), ElementsAre(1, 1)) << "and it finds it there";
-  EXPECT_EQ(told[1], "0:1:1:0") << "its own wish does not count besides";
-}
-
-TEST_F(SemaphoresTest, leave_to_an_ask_under_way_what_it_was_granted_before_a_message_that_overtakes_its_answer) {
-  std::vector<std::string> told;
-  const auto claims = semaphores_.claim("", told);  // granted one, and then handed over another
-  semaphores_.granted({kOfUpstream, ""}, 2);
+TEST_F(SemaphoresTest, call_those_who_wait_when_permits_are_kept_for_them) {
+  ask("reds", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfGroup, 2);
+  on_call_ = [&] { ask("reds", {1, 0, 0, 0, 1, 0, 0, 0}, 1, kOfGroup, 1); };
+  semaphores_.message({kOfGroup, "reds"}, "take", 0);
   run_.run_for(0);
-  semaphores_.answered("", claims, {1, 0}, now(), 1, kOfUpstream, 1);
-  EXPECT_THAT(cuts_, IsEmpty());
-  EXPECT_THAT(told_, ElementsAre("0 0:0:0:0")) << "it asks how many there are besides";
-  semaphores_.renewed({kOfUpstream, ""}, now(), 2, 0);
+  EXPECT_THAT(called_, ElementsAre("group reds"));
+  EXPECT_THAT(told_, IsEmpty()) << "its ask said all";
+}
+
+TEST_F(SemaphoresTest, leave_the_line_when_they_are_called_and_nobody_can_come) {
+  ask("reds", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfGroup, 2);
+  semaphores_.message({kOfGroup, "reds"}, "take", 0);
+  run_.run_for(0);
+  EXPECT_THAT(told_, ElementsAre("2reds 0:0:0:0:0:0:0")) << "whoever had no slot for it asks anew when it has one";
+}
+
+TEST_F(SemaphoresTest, call_after_the_answer_where_a_message_overtakes_it) {
+  std::vector<std::string> told;
+  const auto claims = semaphores_.claim("", told);  // granted one, and then another was kept
+  semaphores_.message({kOfUpstream, ""}, "take", 0);
+  run_.run_for(0);
+  EXPECT_THAT(called_, IsEmpty());
+  semaphores_.answered("", claims, {1, 0, 0, 0}, now(), 1, kOfUpstream, 1);
+  run_.run_for(0);
+  EXPECT_THAT(called_, ElementsAre("upstream "));
+}
+
+TEST_F(SemaphoresTest, call_those_who_wait_when_an_answer_says_that_some_are_kept) {
+  ask("", {0, 0, 0, -1}, 0, kOfUpstream, 1);
+  run_.run_for(0);
   EXPECT_THAT(called_, ElementsAre("upstream "));
 }
 
 TEST_F(SemaphoresTest, call_those_who_wait_when_an_answer_tells_of_a_permit_that_was_handed_over) {
-  ask("reds", {0, 0, 0, 0}, 0, kOfUpstream, 1);
-  ask("blues", {1, 0, 0, 0}, 0, kOfGroup, 1);
+  ask("reds", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfUpstream, 1);
+  ask("blues", {1, 0, 0, 0, 0, 0, 0, 0}, 0, kOfGroup, 1);
   on_renewal_ = [this](const auto&) { EXPECT_THAT(called_, ElementsAre("upstream ")) << "before it goes back"; };
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0"));
 }
 
 TEST_F(SemaphoresTest, tell_once_more_who_waits_when_they_told_besides_while_it_asked) {
-  ask("", {1, 0}, 1);
+  ask("", {1, 0, 0, 0}, 1);
   std::vector<std::string> told;
   const auto claims = semaphores_.claim("", told);
   semaphores_.ended("");
   run_.run_for(0);
-  ASSERT_THAT(told_, ElementsAre("0 1:0:0:0")) << "nobody waits as yet: Redis takes it out of the line again";
-  semaphores_.answered("", claims, {1, 0}, now(), 0, kOfUpstream, 1);
+  ASSERT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0")) << "nobody waits as yet: Redis takes it out of the line again";
+  semaphores_.answered("", claims, {1, 0, 0, 0}, now(), 0, kOfUpstream, 1);
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0", "0 1:0:0:1"));
-  ask("", {1, 0}, 0, kOfUpstream, 2);
+  EXPECT_THAT(told_, ElementsAre("0 1:0:0:0:0:0:0", "0 1:0:0:1:0:0:0"));
+  ask("", {1, 0, 0, 0}, 0, kOfUpstream, 2);
   run_.run_for(0);
   EXPECT_THAT(told_, SizeIs(2)) << "but not where its ask was the last word";
 }
 
 TEST_F(SemaphoresTest, give_back_what_is_handed_over_and_nobody_takes) {
-  ask("", {0, 0}, 0, kOfUpstream, 1);
-  semaphores_.granted({kOfUpstream, ""}, 1);
+  ask("", {0, 0, 0, 0}, 0, kOfUpstream, 1);
+  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 1});
   run_.run_for(0);
-  EXPECT_EQ(told_.back(), "0 1:0:0:0") << "whoever had no slot for it asks anew when it has one";
+  EXPECT_THAT(called_, ElementsAre("upstream "));
+  EXPECT_EQ(told_.back(), "0 1:0:0:0:0:0:0") << "whoever had no slot for it asks anew when it has one";
 }
 
 TEST_F(SemaphoresTest, say_that_nobody_waits_any_more) {
-  ask("", {0, 0}, 0, kOfUpstream, 2);
+  ask("", {0, 0, 0, 0}, 0, kOfUpstream, 2);
   semaphores_.gave_up("");
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 0:0:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 0:0:0:0:0:0:0"));
   semaphores_.gave_up("");
   run_.run_for(0);
   EXPECT_THAT(told_, SizeIs(1)) << "and only once";
 }
 
 TEST_F(SemaphoresTest, tell_of_the_other_lanes_that_wait) {
-  ask("reds", {0, 0, 0, 0}, 0, kOfUpstream, 2);
-  ask("blues", {0, 0, 0, 0}, 0, kOfUpstream, 3);
+  ask("reds", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfUpstream, 2);
+  ask("blues", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfUpstream, 3);
   std::vector<std::string> told;
   semaphores_.claim("reds", told);
-  EXPECT_EQ(told[0], "0:0:0:3");
+  EXPECT_EQ(told[0], "0:0:0:3:0:0:0");
 }
 
 TEST_F(SemaphoresTest, are_renewed_as_long_as_a_flight_lasts) {
   keep_renewing(1);
   const auto since = now();
-  ask("", {1, 0}, 1);
+  ask("", {1, 0, 0, 0}, 1);
   run_.run_for(kLease + kLease / 2);
   EXPECT_THAT(cuts_, IsEmpty()) << "beyond the fence of the first";
   EXPECT_GE(static_cast<double>(told_.size()) + missed_units(6e6 / kLease, since, now()), 8);
@@ -187,7 +150,7 @@ TEST_F(SemaphoresTest, are_renewed_as_long_as_a_flight_lasts) {
 
 TEST_F(SemaphoresTest, cut_the_flights_half_a_lease_after_the_last_renewal_that_was_answered) {
   const auto since = now();
-  ask("", {2, 0}, 2);
+  ask("", {2, 0, 0, 0}, 2);
   ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
   EXPECT_GE(now() - since, kLease / 2);
   EXPECT_TRUE(in_time(kLease / 2 + kLease / 12, since, now()));
@@ -198,14 +161,14 @@ TEST_F(SemaphoresTest, cut_the_flights_half_a_lease_after_the_last_renewal_that_
 
 TEST_F(SemaphoresTest, leave_flying_what_whenDown_allows) {
   semaphores_.set_allowance([](LimitIndex place) { return place == kOfUpstream ? 3 : 1; });
-  ask("reds", {2, 0, 2, 0}, 2);
+  ask("reds", {2, 0, 0, 0, 2, 0, 0, 0}, 2);
   ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
   EXPECT_THAT(cuts_, ElementsAre("reds1"));
 }
 
 TEST_F(SemaphoresTest, cut_what_redis_says_is_lost) {
-  ask("reds", {3, 0, 3, 0}, 3);
-  semaphores_.renewed({kOfGroup, "reds"}, now(), 3, 2);
+  ask("reds", {3, 0, 0, 0, 3, 0, 0, 0}, 3);
+  semaphores_.renewed({kOfGroup, "reds"}, now(), {.granted = 3, .lost = 2});
   EXPECT_THAT(cuts_, ElementsAre("reds2"));
 }
 
@@ -213,13 +176,22 @@ TEST_F(SemaphoresTest, that_came_to_be_without_redis_are_told_when_it_is_back) {
   semaphores_.began_alone("", 2);
   semaphores_.redis_back();
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0:0:0:0"));
   EXPECT_THAT(cuts_, IsEmpty());
 }
 
+TEST_F(SemaphoresTest, of_one_that_has_just_started_prolong_nobodys_lease) {
+  semaphores_.redis_gone();
+  run_.run_for(10'000);
+  semaphores_.redis_back();
+  std::vector<std::string> told;
+  semaphores_.claim("", told);
+  EXPECT_THAT(told, ElementsAre("0:0:0:0:0:0:0"));
+}
+
 TEST_F(SemaphoresTest, that_nobody_knows_of_are_nobodys_news) {
-  semaphores_.granted({kOfGroup, "forgotten"}, 5);
-  semaphores_.renewed({kOfGroup, "forgotten"}, now(), 5, 0);
+  semaphores_.message({kOfGroup, "forgotten"}, "take", 0);
+  semaphores_.renewed({kOfGroup, "forgotten"}, now(), {.granted = 5});
   run_.run_for(0);
   EXPECT_THAT(told_, IsEmpty());
   EXPECT_THAT(called_, IsEmpty());
@@ -228,7 +200,7 @@ TEST_F(SemaphoresTest, that_nobody_knows_of_are_nobodys_news) {
 // ---- other limits ---------------------------------------------------------------------------------------------------
 
 TEST_F(SemaphoresTest, are_the_same_under_another_place) {
-  ask("", {2, 0}, 2);
+  ask("", {2, 0, 0, 0}, 2);
   semaphores_.change({limits_[1], limits_[2], limits_[0]});
   EXPECT_EQ(semaphores_.place_of(kOfUpstream), 2);
   EXPECT_EQ(semaphores_.place_of(kOfGroup), 1);
@@ -236,32 +208,32 @@ TEST_F(SemaphoresTest, are_the_same_under_another_place) {
   EXPECT_EQ(semaphores_.at(0), flow::kNoLimit);
   std::vector<std::string> told;
   semaphores_.claim("reds", told);
-  EXPECT_THAT(told, ElementsAre("0:0:0:0", "0:2:0:0")) << "in the new order";
+  EXPECT_THAT(told, ElementsAre("0:0:0:0:0:0:0", "0:2:0:0:0:0:0")) << "in the new order";
   run_.run_for(0);
   EXPECT_THAT(told_, IsEmpty()) << "nothing has changed";
 }
 
 TEST_F(SemaphoresTest, tell_at_once_of_another_capacity) {
-  ask("", {2, 0}, 2);
+  ask("", {2, 0, 0, 0}, 2);
   auto limits = limits_;
   std::get<SemaphoreConfig>(limits[0].kind).capacity = 9;
   semaphores_.change(limits);
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0:0:0:0"));
 }
 
 TEST_F(SemaphoresTest, return_all_of_one_that_is_gone_and_cut_and_call_nobody) {
-  ask("", {3, 0}, 2, kOfUpstream, 1);
+  ask("", {3, 0, 0, 0}, 2, kOfUpstream, 1);
   semaphores_.change({limits_[1], limits_[2]});
   EXPECT_EQ(semaphores_.place_of(kOfUpstream), flow::kNoLimit);
   EXPECT_EQ(limit_name(semaphores_.config(kOfUpstream)), "wide");
   EXPECT_TRUE(semaphores_.any());
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 3:0:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 3:0:0:0:0:0:0"));
   semaphores_.ended("");
-  semaphores_.renewed({kOfUpstream, ""}, now(), 4, 0);
+  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 4, .lost = 0});
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 3:0:0:0", "0 4:0:0:0")) << "one more, that was on its way";
+  EXPECT_THAT(told_, ElementsAre("0 3:0:0:0:0:0:0", "0 4:0:0:0:0:0:0")) << "one more, that was on its way";
   EXPECT_THAT(called_, IsEmpty());
   EXPECT_THAT(cuts_, IsEmpty());
 }
@@ -271,22 +243,22 @@ TEST_F(SemaphoresTest, return_what_an_ask_was_granted_for_one_that_has_gone_mean
   const auto claims = semaphores_.claim("", told);
   semaphores_.change({});
   EXPECT_FALSE(semaphores_.any());
-  semaphores_.answered("", claims, {2, 0}, now(), 2, kOfUpstream, 1);
+  semaphores_.answered("", claims, {2, 0, 0, 0}, now(), 2, kOfUpstream, 1);
   run_.run_for(0);
   ASSERT_FALSE(told_.empty());
-  EXPECT_EQ(told_.back(), "0 2:0:0:0");
+  EXPECT_EQ(told_.back(), "0 2:0:0:0:0:0:0");
   EXPECT_THAT(cuts_, IsEmpty());
 }
 
 TEST_F(SemaphoresTest, go_on_counting_where_one_comes_back) {
-  ask("", {3, 0}, 3);
+  ask("", {3, 0, 0, 0}, 3);
   semaphores_.change({});
   run_.run_for(0);
   semaphores_.change({limits_[0]});
   semaphores_.adopt("", 2);
   EXPECT_EQ(semaphores_.place_of(kOfUpstream), 0);
   run_.run_for(0);
-  EXPECT_EQ(told_.back(), "0 3:2:0:0");
+  EXPECT_EQ(told_.back(), "0 3:2:0:0:0:0:0");
 }
 
 TEST_F(SemaphoresTest, give_one_that_is_new_a_number_that_none_had) {
@@ -297,19 +269,21 @@ TEST_F(SemaphoresTest, give_one_that_is_new_a_number_that_none_had) {
 }
 
 TEST_F(SemaphoresTest, adopt_flights_for_one_that_is_new_alone_and_cut_none_for_which_there_is_no_room) {
-  ask("", {1, 0}, 1);
+  ask("", {1, 0, 0, 0}, 1);
   semaphores_.change({limits_[0], semaphore("new", LimitConfig::Per::upstream)});
   semaphores_.adopt("", 5);
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("3 0:5:0:0"));
+  EXPECT_THAT(told_, ElementsAre("3 0:5:0:0:0:0:0"));
   run_.run_for(1'000);
-  semaphores_.renewed({3, ""}, now(), 2, 3);
+  semaphores_.renewed({3, ""}, now(), {.granted = 2, .lost = 3});
   EXPECT_THAT(cuts_, IsEmpty());
   for (int i = 0; i < 3; ++i) semaphores_.ended("");
   run_.run_for(0);
-  EXPECT_EQ(told_.back(), "3 0:2:0:0") << "these were the ones without";
+  std::vector<std::string> told;
+  semaphores_.tell(told);
+  EXPECT_THAT(told, ElementsAre("1:0:0:0:0:0:0", "0:2:0:0:0:0:0")) << "these were the ones without";
   run_.run_for(1'000);
-  semaphores_.renewed({3, ""}, now(), 2, 1);
+  semaphores_.renewed({3, ""}, now(), {.granted = 2, .lost = 1});
   EXPECT_THAT(cuts_, ElementsAre("1")) << "from now on as any other";
 }
 
@@ -317,7 +291,7 @@ TEST_F(SemaphoresTest, adopt_what_an_ask_was_granted_that_did_not_tell_of_them) 
   const Semaphores::Claims none;
   semaphores_.adopt_unclaimed("", none, 2);
   run_.run_for(0);
-  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 0:2:0:0:0:0:0"));
 }
 
 TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said_meanwhile) {
@@ -325,9 +299,9 @@ TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said
   std::get<SemaphoreConfig>(lasting.kind).lease = 60s;
   semaphores_.change({lasting, limits_[1], limits_[2]});
   run_.run_for(0);
-  ask("", {0, 0}, 0, kOfUpstream, 1);
-  semaphores_.renewed({kOfUpstream, ""}, now(), 0, 0, 300'000);
-  semaphores_.heard({0, 0}, now());
+  ask("", {0, 0, 0, 0}, 0, kOfUpstream, 1);
+  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 0, .lost = 0}, 300'000);
+  semaphores_.heard({0, 0, 0, 0}, now());
   told_.clear();
   const auto since = now();
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
@@ -336,9 +310,9 @@ TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said
 }
 
 TEST_F(SemaphoresTest, hand_everything_back_before_they_go) {
-  ask("reds", {2, 0, 1, 0}, 1);
+  ask("reds", {2, 0, 0, 0, 1, 0, 0, 0}, 1);
   semaphores_.hand_back();
-  EXPECT_THAT(told_, ElementsAre("0 2:0:0:0", "2reds 1:0:0:0"));
+  EXPECT_THAT(told_, ElementsAre("0 2:0:0:0:0:0:0", "2reds 1:0:0:0:0:0:0"));
 }
 
 }  // namespace

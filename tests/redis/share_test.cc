@@ -25,7 +25,7 @@ TEST(Share, of_a_count_is_rounded_down) {
   EXPECT_EQ(share_of(SlidingWindowConfig{.max = 3, .interval = 1s}, 3),
             (SlidingWindowConfig{.max = 1, .interval = 1s}));
   EXPECT_EQ(share_of(CounterConfig{.max = 7, .period = 1min}, 2), (CounterConfig{.max = 3, .period = 1min}));
-  EXPECT_EQ(share_of(SemaphoreConfig{.capacity = 5}, 3).capacity, 1);
+  EXPECT_GT(share_of(SemaphoreConfig{.capacity = 5}, 3).capacity, 1'000'000) << "those count that are held";
 }
 
 TEST(Share, of_a_count_that_is_too_small_is_one_in_a_longer_time) {
@@ -34,7 +34,6 @@ TEST(Share, of_a_count_that_is_too_small_is_one_in_a_longer_time) {
   EXPECT_EQ(share_of(SlidingWindowConfig{.max = 2, .interval = 1s}, 5),
             (SlidingWindowConfig{.max = 1, .interval = 3s}));
   EXPECT_EQ(share_of(CounterConfig{.max = 1, .period = 1h}, 16), (CounterConfig{.max = 1, .period = 16h}));
-  EXPECT_EQ(share_of(SemaphoreConfig{.capacity = 2}, 3).capacity, 0);
 }
 
 TEST(Share, of_a_bucket_is_refilled_at_the_exact_rate) {

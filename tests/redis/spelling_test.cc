@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "redis/limits_text.h"
+
 namespace penstock::redis {
 namespace {
 
@@ -34,7 +36,14 @@ const std::vector<LimitConfig> kLimits{
 class SpellingTest : public testing::Test {
  protected:
   Spelling spelling_{"p", "up", "me", kLimits};
+  /// The kinds that a call names, behind so many other arguments.
+  std::vector<std::string> kinds(std::size_t first) const {
+    std::vector<std::string> kinds;
+    for (const auto all = texts(call_.arguments); first < all.size(); first += 6) kinds.push_back(all[first]);
+    return kinds;
+  }
   ScriptCall call_;
+  const std::vector<std::string> permits_{"told"};
 };
 
 TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
@@ -45,31 +54,35 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                          .group = "0123",
                          .count = 4,
                          .weight = 2,
-                         .more = 30});
+                         .more = 30,
+                         .permits = permits_});
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:line:0123",
                           "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_THAT(texts(call_.arguments),
-              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "30",                                     //
-                          "pacer", "u", "d", "0.1", "2", "0.5",                                                   //
-                          "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "0",  //
+              ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "30", spelling_.told(),                      //
+                          "pacer", "u", "d", "0.1", "2", "0.5",                                                      //
+                          "counter", "g", "r", "7", "1000000", "0", "semaphore", "u", "d", "3", "30000000", "told",  //
                           "tokenBucket", "u", "d", "9", "2", "3000"));
+}
+
+TEST_F(SpellingTest, of_an_ask_without_a_touch_has_the_hash_of_the_limits_alone) {
+  spelling_.book(call_, {.fresh_generation = "g", .alive = 1});
+  EXPECT_EQ(texts(call_.arguments)[9], hash_of(kLimits));
+  EXPECT_THAT(spelling_.told(), testing::StartsWith(hash_of(kLimits) + " "));
 }
 
 TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   spelling_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
                                              "p:{up}:semaphore", "p:{up}:bucket"));
-  EXPECT_EQ(call_.arguments.size(), 9u + 3 * 6);
+  EXPECT_EQ(call_.arguments.size(), 10u + 3 * 6);
 }
 
 TEST_F(SpellingTest, of_an_ask_without_a_limit_keeps_the_places_of_the_others) {
   const std::vector<flow::LimitIndex> without{2};
-  spelling_.book(call_, {.fresh_generation = "g", .group = "0123", .without = without});
-  const auto arguments = texts(call_.arguments);
-  ASSERT_EQ(arguments.size(), 9u + 4 * 6);
-  EXPECT_THAT((std::vector{arguments[9], arguments[15], arguments[21], arguments[27]}),
-              ElementsAre("pacer", "-", "semaphore", "tokenBucket"));
+  spelling_.book(call_, {.fresh_generation = "g", .group = "0123", .permits = permits_, .without = without});
+  EXPECT_THAT(kinds(10), ElementsAre("pacer", "-", "semaphore", "tokenBucket"));
 }
 
 TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
@@ -98,7 +111,7 @@ TEST_F(SpellingTest, of_what_is_taken_back) {
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_EQ(texts(call_.arguments)[2], "5000000000");
-  EXPECT_EQ(call_.arguments.size(), 4u + 4 * 6);
+  EXPECT_THAT(kinds(4), ElementsAre("pacer", "counter", "-", "tokenBucket")) << "no permit goes back by it";
 }
 
 TEST_F(SpellingTest, of_departures_that_left_late) {
@@ -106,7 +119,7 @@ TEST_F(SpellingTest, of_departures_that_left_late) {
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   auto arguments = texts(call_.arguments);
-  EXPECT_EQ(arguments.size(), 8u + 4 * 6);
+  EXPECT_THAT(kinds(8), ElementsAre("pacer", "counter", "-", "tokenBucket"));
   arguments.resize(8);
   EXPECT_THAT(arguments, ElementsAre("g", "2", "5000000000", "5000020000", "2", "6", "7", "1"));
 }
@@ -136,13 +149,14 @@ TEST_F(SpellingTest, of_a_reset) {
 }
 
 TEST_F(SpellingTest, of_what_is_handed_in) {
-  spelling_.begin_hand_in(call_, "g", Spelling::HandIn::last);
-  spelling_.add_state(call_, 0, "", "1p 1 1 2");
+  spelling_.begin_hand_in(call_, "g", Spelling::HandIn::last, {.booked_in = "f", .lately = "7"});
+  spelling_.add_state(call_, 0, "", "2p 1 1 2 9", "2p 1 1 1 9");
   spelling_.add_state(call_, 1, "", "not shared");
   spelling_.add_state(call_, 2, "0123", "1c 1 2 3 0 - 0");
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pacer", "p:{up}:daily:0123"));
-  EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "1", "pacer", "0.1", "2", "0.5", "1p 1 1 2",  //
-                                                  "counter", "7", "1000000", "0", "1c 1 2 3 0 - 0"));
+  EXPECT_THAT(texts(call_.arguments),
+              ElementsAre("me", "g", "1", "f", "7", "pacer", "0.1", "2", "0.5", "2p 1 1 2 9", "2p 1 1 1 9",  //
+                          "counter", "7", "1000000", "0", "1c 1 2 3 0 - 0", ""));
 }
 
 TEST(Spelt, numbers_lose_nothing) {

@@ -56,6 +56,8 @@ class RedisStage : public testing::Test, public RedisEvents {
   void on_up() override { ++ups_; }
   void on_down() override { ++downs_; }
   void on_message(std::string_view payload) override { messages_.emplace_back(payload); }
+  void on_hears(bool) override {}
+  void on_messages(bool come) override { messages_come_.push_back(come); }
   void on_round_trip(std::int64_t microseconds) override { round_trips_.push_back(microseconds); }
   void on_failure(FailureKind) override { ++failures_; }
 
@@ -72,6 +74,7 @@ class RedisStage : public testing::Test, public RedisEvents {
   RedisConfig config_;
   int ups_ = 0, downs_ = 0, failures_ = 0;
   std::vector<std::string> messages_;
+  std::vector<bool> messages_come_;
   std::vector<Notice> notices_;
   std::vector<std::int64_t> round_trips_;
   std::unique_ptr<Redis> redis_;

@@ -104,9 +104,9 @@ inline std::vector<Scenario> bursts() {
        {Arrive{0, 1, 5}, Arrive{0}},
        {at(0), at(ms(200), 0)}},
       {"a_lowered_burst_is_no_debt",
-       {pacer(10, 5)},  // 3 in the bucket become 2; a millisecond leaks 0.005; one more pays 0.995 over the line
+       {pacer(10, 5)},  // 3 in the bucket, of which 2 fit; a millisecond leaks 0.005 of them; one more pays for itself
        {Arrive{0, 3}, Change{ms(0.5), {pacer(10, 2)}}, Arrive{ms(1), 2}},
-       times(3, at(0)) + std::vector{at(ms(1)), at(ms(100.5), 0)}},
+       times(3, at(0)) + std::vector{at(ms(1)), at(ms(101), 0)}},
       {"a_pacer_takes_back_the_newest_when_its_burst_is_used_up",
        {pacer(100, 2)},
        {Arrive{0, 5}, GiveBack{ms(5), 4}, Arrive{ms(12)}},

@@ -12,8 +12,8 @@ namespace penstock::trial {
 
 namespace {
 
-constexpr std::size_t kElements = 11;  // of an answer of `book`: generation, status, now, …, departures
-constexpr auto kClocksDiffer = 100ms;  // a daemon knows Redis' clock give or take half a round trip
+constexpr std::size_t kDepartures = 10;  // of an answer of `book`: generation, status, now, …, departures
+constexpr auto kClocksDiffer = 100ms;    // a daemon knows Redis' clock give or take half a round trip
 
 Arrivals::Time time_of(const redisReply& number) { return k2025 + std::chrono::microseconds(number.integer); }
 
@@ -31,8 +31,8 @@ Relay::Ear Bookings::new_ear() {
 }
 
 void Bookings::note(const redisReply& reply) {
-  if (reply.type != REDIS_REPLY_ARRAY || reply.elements != kElements) return;
-  const redisReply &generation = *reply.element[0], &departures = *reply.element[kElements - 1];
+  if (reply.type != REDIS_REPLY_ARRAY || reply.elements <= kDepartures) return;
+  const redisReply &generation = *reply.element[0], &departures = *reply.element[kDepartures];
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < departures.elements; i += 2) {
     granted_.push_back({generation.str, time_of(*departures.element[i])});

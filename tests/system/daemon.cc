@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,9 @@ namespace penstock::trial {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Of stderr, in bytes: the program drops what does not fit, and a reload can have hundreds of lines in a moment.
+constexpr int kPipe = 1024 * 1024;
 
 /// What a child is started with, laid out before the fork: between fork and exec nothing may allocate.
 struct Launch {
@@ -170,6 +174,7 @@ void Daemon::spawn() {
   write_file(text_with(given_.yaml));
   int err[2];
   if (pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+  fcntl(err[1], F_SETPIPE_SZ, kPipe);
   const Socket nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   Launch launch{{program(), "run", "--config", file_},
                 environment_of(given_.environment),
@@ -205,7 +210,10 @@ void Daemon::block_stderr() {
   is_deaf_ = true;
   EXPECT_EQ(::write(pipe.fd(), "\n", 1), 1);  // wakes the reader for the last time
   said_.wait(lock, [this] { return hears_nothing_; });
-  while (::write(pipe.fd(), "\n", 1) == 1) {
+  const std::string page(4096, '\n');
+  for (const auto size : {page.size(), 1UL}) {
+    while (::write(pipe.fd(), page.data(), size) == static_cast<ssize_t>(size)) {
+    }
   }
 }
 
@@ -236,22 +244,19 @@ std::optional<int> Daemon::exit_code(Clock::duration patience) {
 
 void Daemon::signal(int number) const { kill(pid_, number); }
 
-/// Whole lines, with stderr_ under the lock.
-std::size_t Daemon::words_of_reloads() const {
-  std::size_t count = 0;
-  for (const std::string& words : {"reloaded " + file_ + "\n", file_ + " not loaded: "}) {
-    for (auto at = stderr_.find(words); at != std::string::npos; at = stderr_.find(words, at + 1)) {
-      if (stderr_.find('\n', at) != std::string::npos) ++count;
-    }
-  }
-  return count;
+/// A whole line behind what was said `so_far`, with stderr_ under the lock.
+bool Daemon::speaks_of_reload(std::size_t so_far) const {
+  return std::ranges::any_of(std::array{"reloaded " + file_ + "\n", file_ + " not loaded: "}, [&](const auto& words) {
+    const auto at = stderr_.find(words, so_far);
+    return at != std::string::npos && stderr_.find('\n', at) != std::string::npos;
+  });
 }
 
 bool Daemon::reloads() const {
   std::unique_lock lock(mutex_);
-  const std::size_t before = words_of_reloads(), so_far = stderr_.size();
+  const std::size_t so_far = stderr_.size();
   signal(SIGHUP);
-  const bool said = said_.wait_for(lock, kPatience, [&] { return words_of_reloads() > before; });
+  const bool said = said_.wait_for(lock, kPatience, [&] { return speaks_of_reload(so_far); });
   EXPECT_TRUE(said) << "no word of a reload\n" << stderr_;
   return stderr_.find("reloaded " + file_, so_far) != std::string::npos;
 }

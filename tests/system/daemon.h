@@ -94,7 +94,7 @@ class Daemon {
 
  private:
   void spawn();
-  std::size_t words_of_reloads() const;
+  bool speaks_of_reload(std::size_t so_far) const;
   void listen_to_stderr(int fd);
   bool await_listening();
   bool reap(bool block);

@@ -23,15 +23,26 @@ struct ThreeAtWork : AtWork {
 
   /// A window has begun, and is spent.
   void await_spent(std::size_t most) { await_window(kInterval, most); }
-  /// "1 generation seen lead birth awaited handed …"
-  std::vector<std::string> head() {
+  /// "2 generation id seen lead rare …", and rare is "-" or "birth,ends,awaited,paused,away,handed…", see head.lua.
+  struct Head {
+    std::string generation;
+    bool is_open = false;
+    std::size_t handed_in = 0;
+  };
+  Head head() {
     std::istringstream words(value("head"));
-    return {std::istream_iterator<std::string>(words), {}};
+    std::string format, generation, id, seen, lead, rare;
+    words >> format >> generation >> id >> seen >> lead >> rare;
+    std::vector<std::string> fields;
+    for (std::istringstream rest(rare); std::getline(rest, fields.emplace_back(), ',');) {
+    }
+    fields.pop_back();
+    return {generation, fields.size() > 4 && fields[2] == "0", fields.size() - std::min<std::size_t>(fields.size(), 5)};
   }
   /// Redis loses everything, and begins anew when all have handed in what they remember. What a key held last,
   /// and the head.
   std::string forget(std::string_view kept = "head") {
-    const std::string before = head().at(1);
+    const std::string before = head().generation;
     constexpr auto kForget =
         "local last = redis.call('MGET', KEYS[1], KEYS[2]) redis.call('FLUSHALL') return table.concat(last, ' ')";
     const std::string last = redis.run({"EVAL", kForget, "2", key(kept), key("head")}).text;
@@ -40,10 +51,10 @@ struct ThreeAtWork : AtWork {
   }
   void await_open(const std::string& before) {
     const auto since = Clock::now();
-    std::vector<std::string> words;
-    ASSERT_TRUE(eventually([&] { return (words = head()).size() > 6 && words[1] != before && words[5] == "0"; }));
+    Head opened;
+    ASSERT_TRUE(eventually([&] { return (opened = head()).generation != before && opened.is_open; }));
     EXPECT_TRUE(within(kRecovered, since));
-    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(words[6], ',')) + 1, daemons.size()) << "all were heard";
+    EXPECT_EQ(opened.handed_in, daemons.size()) << "all were heard";
   }
 };
 
@@ -101,14 +112,14 @@ TEST_P(LostBucket, under_full_load_lets_a_handful_through_at_most) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 250));
     const std::string lost = stage.forget("tokenBucket");
-    std::istringstream last(lost);  // "1b refilled used", then the head
-    std::string version;
+    std::istringstream last(lost);  // "2 number 1b refilled used", then the head
+    std::string version, number, kind;
     double refilled = 0;
     int used = 0;
-    last >> version >> refilled >> used;
-    ASSERT_EQ(version, "1b");
+    last >> version >> number >> kind >> refilled >> used;
+    ASSERT_EQ(version + kind, "21b");
     ASSERT_TRUE(stage.bookings.await(stage.bookings.count() + 250));
-    const auto times = stage.bookings.times_of(stage.head().at(1));
+    const auto times = stage.bookings.times_of(stage.head().generation);
     for (std::size_t k = 0; k < times.size(); ++k) {
       const double since = Bookings::script_time(times[k]) - refilled;
       const auto refills = std::max(0., std::floor(since / static_cast<double>(frequency.count())));
@@ -128,7 +139,7 @@ TEST(LostMemory, by_a_restart_lets_nothing_through_twice) {
   // By `share` those who had left others a part of theirs would take it back while Redis is away.
   ThreeAtWork stage(patiently("window: { reservoir: 30, interval: 500ms }", "hold"));
   stage.await_spent(30);
-  const std::string before = stage.head().at(1);
+  const std::string before = stage.head().generation;
   stage.redis.restart_empty();
   const auto since = Clock::now();
   for (const auto& daemon : stage.daemons) expect_back(daemon, since);
@@ -211,18 +222,20 @@ INSTANTIATE_TEST_SUITE_P(
     Each, ForeignValue,
     testing::Values(
         Foreign{"pacer_text", "pacer: { qps: 1000 }", "pacer", {"SET", "hello"}},
-        Foreign{"pacer_of_tomorrow", "pacer: { qps: 1000 }", "pacer", {"SET", "2p 1.0 2.0"}},
-        Foreign{"pacer_never", "pacer: { qps: 1000 }", "pacer", {"SET", "1p 1e300 0 0"}},
+        Foreign{"pacer_of_tomorrow", "pacer: { qps: 1000 }", "pacer", {"SET", "2 7 3p 1.0 2.0 0.0 1.0 5"}},
+        Foreign{"pacer_never", "pacer: { qps: 1000 }", "pacer", {"SET", "2 7 2p 1e300 0 0 1"}},
         Foreign{"pacer_list", "pacer: { qps: 1000 }", "pacer", {"LPUSH", "1"}},
-        Foreign{
-            "window_of_another_kind", "window: { reservoir: 9, interval: 1s }", "window", {"SET", "1p 1.0 0.0 0.0"}},
+        Foreign{"window_of_another_kind",
+                "window: { reservoir: 9, interval: 1s }",
+                "window",
+                {"SET", "2 7 2p 1.0 0.0 0.0 1.0"}},
         Foreign{"sliding_window_text", "slidingWindow: { max: 9, interval: 1s }", "slidingWindow", {"SET", "x"}},
         Foreign{
             "sliding_window_words", "slidingWindow: { max: 9, interval: 1s }", "slidingWindow", {"RPUSH", "a", "b"}},
         Foreign{"token_bucket_nan",
                 "tokenBucket: { capacity: 9, refillAmount: 9, refillFrequency: 1s }",
                 "tokenBucket",
-                {"SET", "1b nan 0"}},
+                {"SET", "2 7 1b nan 0"}},
         Foreign{"counter_hash", "counter: { max: 9, period: 1s }", "counter", {"HSET", "a", "b"}},
         Foreign{"semaphore_text", "semaphore: { capacity: 9, lease: 1s }", "semaphore", {"SET", "1s|x|"}, false},
         Foreign{"head", "pacer: { qps: 1000 }", "head", {"SET", "0"}, false},

@@ -14,20 +14,21 @@ std::string semaphore(int capacity, std::string_view lease) {
   return "semaphore: { capacity: " + std::to_string(capacity) + ", lease: " + std::string(lease) + " }";
 }
 
-/// How many wait in Redis: the state ends with "|who:n who:n …".
+/// How many wait in Redis, whose state of it is "2s|who:granted:returned:until …|who:n:patience:kept:until …|who:at".
 std::size_t waiting(SharedStage& stage) {
   const std::string text = stage.value("semaphore");
-  std::istringstream waiters(text.substr(text.rfind('|') + 1));
+  const auto begin = text.find('|', text.find('|') + 1) + 1;
+  std::istringstream waiters(text.substr(begin, text.rfind('|') - begin));
   std::size_t sum = 0;
-  for (std::string word; waiters >> word;) sum += std::stoul(word.substr(word.rfind(':') + 1));
+  for (std::string word; waiters >> word;) sum += std::stoul(word.substr(word.find(':') + 1));
   return sum;
 }
 
-/// By Redis' clock, when what is held comes back unless it is renewed: the first of "1s|who:granted:returned:until …|".
+/// By Redis' clock, when what is held comes back unless it is renewed: the first of those.
 Arrivals::Time held_until(SharedStage& stage) {
   std::string text = stage.value("semaphore");
   std::ranges::replace(text, ':', ' ');
-  std::istringstream holders(text.substr(3, text.rfind('|') - 3));
+  std::istringstream holders(text.substr(3, text.find('|', 3) - 3));
   auto first = std::chrono::microseconds::max();
   long long granted = 0, returned = 0, until = 0;
   for (std::string who; holders >> who >> granted >> returned >> until;) {
@@ -38,12 +39,6 @@ Arrivals::Time held_until(SharedStage& stage) {
 /// When that is by the test's own clock.
 Moment by_our_clock(Arrivals::Time time) { return Clock::now() + (time - std::chrono::system_clock::now()); }
 Moment arrived(const SharedStage& stage, std::size_t nth) { return stage.origin.seen().at(nth).at; }
-
-/// The first use of a semaphore waits for half a lease.
-void open_the_generation(SharedStage& stage) {
-  stage.origin.on("/first", scripts::answers(200, "first"));
-  EXPECT_EQ(stage.fetch(stage.daemons.front(), "/first").body, "first");
-}
 
 TEST(SharedSemaphore, is_never_exceeded_and_hands_over_without_a_loss) {
   // A busy machine must not take Redis for dead, nor be late to renew: it would end requests.
@@ -68,20 +63,19 @@ TEST(SharedSemaphore, is_never_exceeded_and_hands_over_without_a_loss) {
 
 TEST(SharedSemaphore, hands_over_to_the_longest_waiter_whichever_daemon_it_waits_at) {
   SharedStage stage({.limits = semaphore(1, "3s"), .timeout = "8s"});
-  for (int i = 0; i < 3; ++i) stage.add();
-  open_the_generation(stage);
+  for (int i = 0; i < 4; ++i) stage.add();
   stage.origin.otherwise(scripts::held());
-  std::vector<std::string> expected{"/first", "/holds"};
+  std::vector<std::string> expected{"/holds"};
   std::deque<Client> clients;
   clients.emplace_back(stage.daemons[0].port()).send(get(stage.origin.url("/holds")));
-  ASSERT_TRUE(stage.origin.await(2));
-  for (const std::size_t daemon : {2, 0, 1}) {
+  ASSERT_TRUE(stage.origin.await(1));
+  for (const std::size_t daemon : {2, 3, 1}) {
     expected.push_back("/" + std::to_string(daemon));
     clients.emplace_back(stage.daemons[daemon].port()).send(get(stage.origin.url(expected.back())));
     ASSERT_TRUE(eventually([&] { return waiting(stage) == clients.size() - 1; })) << stage.value("semaphore");
   }
   for (std::size_t i = 0; i < clients.size(); ++i) {
-    ASSERT_TRUE(stage.origin.await(i + 2));
+    ASSERT_TRUE(stage.origin.await(i + 1));
     stage.origin.release();
     EXPECT_EQ(clients[i].reply().status, 200);
   }
@@ -95,20 +89,19 @@ TEST(SharedSemaphore, of_a_killed_daemon_comes_back_within_a_lease_and_not_befor
   SharedStage stage({.limits = semaphore(2, "2s"), .is_killed = true});
   Daemon& killed = stage.add();
   const Daemon& other = stage.add();
-  open_the_generation(stage);
   stage.origin.otherwise(scripts::held());
   std::deque<Client> clients;
   for (Daemon* daemon : {&killed, &killed}) clients.emplace_back(daemon->port()).send(get(stage.origin.url("/lost")));
-  ASSERT_TRUE(stage.origin.await(3));
+  ASSERT_TRUE(stage.origin.await(2));
   for (int i = 0; i < 2; ++i) clients.emplace_back(other.port()).send(get(stage.origin.url("/next")));
   ASSERT_TRUE(other.await_pending("api", 2));
   ASSERT_TRUE(eventually([&] { return waiting(stage) > 0; }));
   killed.signal(SIGKILL);
   ASSERT_EQ(killed.exit_code(), 128 + SIGKILL);
   const auto until = by_our_clock(held_until(stage));
-  ASSERT_TRUE(stage.origin.await(5)) << "both permits";
-  EXPECT_GE(arrived(stage, 3), until) << "a lease after its last renewal";
-  EXPECT_TRUE(within(2s / 6 + kRecovered, until, arrived(stage, 4))) << "and the renewal of those who wait";
+  ASSERT_TRUE(stage.origin.await(4)) << "both permits";
+  EXPECT_GE(arrived(stage, 2), until) << "a lease after its last renewal";
+  EXPECT_TRUE(within(2s / 6 + kRecovered, until, arrived(stage, 3))) << "and the renewal of those who wait";
   stage.origin.release_all();
   for (std::size_t i = 2; i < 4; ++i) EXPECT_EQ(clients[i].reply().status, 200);
 }
@@ -116,18 +109,17 @@ TEST(SharedSemaphore, of_a_killed_daemon_comes_back_within_a_lease_and_not_befor
 TEST(SharedSemaphore, survives_a_redis_that_forgets_everything) {
   SharedStage stage({.limits = semaphore(2, "6s"), .when_down = "hold"});
   const Daemon &a = stage.add(), &b = stage.add();
-  open_the_generation(stage);
   stage.origin.otherwise(scripts::held());
   Client first(a.port()), second(b.port()), third(b.port());
   first.send(get(stage.origin.url("/a"))), second.send(get(stage.origin.url("/b")));
-  ASSERT_TRUE(stage.origin.await(3));
+  ASSERT_TRUE(stage.origin.await(2));
   third.send(get(stage.origin.url("/c")));
   ASSERT_TRUE(eventually([&] { return waiting(stage) == 1; }));
   stage.redis.restart_empty();
-  EXPECT_TRUE(throughout(5s, [&] { return stage.origin.count() == 3; })) << "two fly: no room for a third, nor later";
+  EXPECT_TRUE(throughout(5s, [&] { return stage.origin.count() == 2; })) << "two fly: no room for a third, nor later";
   EXPECT_TRUE(is_up(a) && is_up(b));
   stage.origin.release();
-  ASSERT_TRUE(stage.origin.await(4)) << "but once one has landed";
+  ASSERT_TRUE(stage.origin.await(3)) << "but once one has landed";
   stage.origin.release_all();
   for (auto* client : {&first, &second, &third}) EXPECT_EQ(client->reply().status, 200) << "nobody was cut";
   EXPECT_LE(stage.origin.most_at_once(), 2u);
@@ -139,16 +131,15 @@ TEST(SharedSemaphore, with_two_capacities_cuts_nobody_and_the_larger_rules) {
   Shared lower = stage.shared;
   lower.limits = semaphore(1, "2s");
   const Daemon& small = stage.add(lower);
-  open_the_generation(stage);
   stage.origin.otherwise(scripts::held());
   std::deque<Client> clients;
   for (int i = 0; i < 3; ++i) clients.emplace_back(large.port()).send(get(stage.origin.url("/" + std::to_string(i))));
-  ASSERT_TRUE(stage.origin.await(4));
+  ASSERT_TRUE(stage.origin.await(3));
   clients.emplace_back(small.port()).send(get(stage.origin.url("/small")));
   ASSERT_TRUE(eventually([&] { return waiting(stage) == 1; }));
-  EXPECT_TRUE(throughout(1s, [&] { return stage.origin.count() == 4; })) << "renewed by both, cut by none";
+  EXPECT_TRUE(throughout(1s, [&] { return stage.origin.count() == 3; })) << "renewed by both, cut by none";
   stage.origin.release(3);
-  ASSERT_TRUE(stage.origin.await(5));
+  ASSERT_TRUE(stage.origin.await(4));
   stage.origin.release_all();
   for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
   EXPECT_EQ(stage.origin.most_at_once(), 3u);
@@ -157,7 +148,6 @@ TEST(SharedSemaphore, with_two_capacities_cuts_nobody_and_the_larger_rules) {
 TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
   SharedStage stage({.limits = semaphore(1, "4s"), .timeout = "1900ms"});
   const Daemon &a = stage.add(), &b = stage.add();
-  open_the_generation(stage);
   std::atomic<bool> streams = true;
   stage.origin.on("/stream", [&](Visit& visit) {
     visit.read_body();
@@ -167,9 +157,9 @@ TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
   });
   Client streaming(a.port()), waits(b.port());
   streaming.send(get(stage.origin.url("/stream")));
-  ASSERT_TRUE(stage.origin.await(2));
+  ASSERT_TRUE(stage.origin.await(1));
   waits.send(get(stage.origin.url("/next")));
-  EXPECT_TRUE(throughout(9s, [&] { return stage.origin.count() == 2; })) << "for more than two leases";
+  EXPECT_TRUE(throughout(9s, [&] { return stage.origin.count() == 1; })) << "for more than two leases";
   streams = false;
   const Reply reply = streaming.reply();
   EXPECT_TRUE(reply.whole) << "and was not cut" << a.diagnostics();
@@ -181,7 +171,6 @@ TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_
   Relay relay(stage.redis.port());
   const Daemon& cut_off = stage.add(relay);
   const Daemon& other = stage.add();
-  open_the_generation(stage);
   stage.origin.on("/silent", scripts::held());
   stage.origin.on("/streaming", [](Visit& visit) {
     visit.read_body();
@@ -191,7 +180,7 @@ TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_
   });
   Client silent(cut_off.port()), streaming(cut_off.port()), waits(other.port());
   silent.send(get(stage.origin.url("/silent"))), streaming.send(get(stage.origin.url("/streaming")));
-  ASSERT_TRUE(stage.origin.await(3));
+  ASSERT_TRUE(stage.origin.await(2));
   ASSERT_EQ(streaming.head().status, 200);
   waits.send(get(stage.origin.url("/waits")));
   ASSERT_TRUE(eventually([&] { return waiting(stage) == 1; }));
@@ -204,13 +193,15 @@ TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_
   EXPECT_TRUE(within(3s + kLate, since));
   EXPECT_LT(std::chrono::system_clock::now(), held_until(stage)) << "and before it may be another's";
   EXPECT_EQ(told.status, 503);
-  EXPECT_THAT(told.field("proxy-status"), HasSubstr("permit lost (redis)"));
+  EXPECT_THAT(told.field("proxy-status"), HasSubstr("lease_lost: its permit could not be renewed (redis)"));
   streaming.rest();
   EXPECT_TRUE(streaming.socket().ended()) << "a broken answer is seen to be broken";
-  EXPECT_EQ(stage.origin.count(), 3u) << "nobody had taken their place by then";
+  EXPECT_EQ(stage.origin.count(), 2u) << "nobody had taken their place by then";
   const auto ended = cut_off.await_events(2, "error");
   ASSERT_EQ(ended.size(), 2u);
-  for (const auto& event : ended) EXPECT_THAT(event.at("detail").get<std::string>(), HasSubstr("permit lost (redis)"));
+  for (const auto& event : ended)
+    EXPECT_THAT(event.at("detail").get<std::string>(),
+                HasSubstr("lease_lost: its permit could not be renewed (redis)"));
   stage.origin.release_all();
   EXPECT_EQ(waits.reply().status, 200) << "a lease after, somebody has";
 }

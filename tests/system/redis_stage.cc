@@ -113,7 +113,7 @@ Daemon& SharedStage::add(const Shared& changed, bool await_redis) {
     given.environment = {{"LD_PRELOAD", PENSTOCK_WRONG_CLOCK}, {"WRONG_CLOCK", std::to_string(changed.clock)}};
   Daemon& daemon = daemons.emplace_back(given);
   if (await_redis) {
-    EXPECT_TRUE(eventually([&] { return is_up(daemon); })) << daemon.diagnostics();
+    EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); })) << daemon.diagnostics();
   }
   return daemon;
 }

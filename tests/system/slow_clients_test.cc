@@ -197,7 +197,7 @@ TEST(Hosts, without_end_are_kept_within_bounds) {
   int refused = 0;
   for (auto& part : parts) refused += part.get();
   const Json status = Json::parse(stage.daemon.admin("/status").body);
-  EXPECT_LE(status.at("upstreams").size(), 10'000u);
+  EXPECT_LE(status.at("upstreams").size(), 10'000u + 1) << "and *:others, where all came within a second";
   EXPECT_LE(lines_of_metrics(stage.daemon), lines_before + 20) << "of refusals; none of a host, a method or a path";
   EXPECT_LT(refused, kParts * kEach - 10'000) << "room was made for more than are kept at once";
   EXPECT_LT(stage.daemon.resident_kib(), (is_sanitized() ? 1000u : 150u) * 1024);

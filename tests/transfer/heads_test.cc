@@ -33,6 +33,7 @@ class HeadsTest : public SendingTest {
         Recorder recorder;
         ASSERT_EQ(send(std::move(asks), recorder), Failure::none) << recorder.result.details;
         ASSERT_EQ(origin.notes().size(), ++asked);
+        EXPECT_EQ(recorder.heads_sent, 1);
         EXPECT_TRUE(origin.notes().back().contains("X-Big: " + value + "\r\n"));
       }
     }
@@ -53,6 +54,37 @@ TEST_F(HeadsTest, arrive_whole_over_tls) {
       TlsConfig{.ca = authority.file()});
   test::Origin origin(read_heads, tls.wrap());
   expect_whole(origin, "https");
+}
+
+void answer_when_released(test::Origin& origin, test::Socket& peer, int number) {
+  origin.wait_for_release();
+  read_heads(origin, peer, number);
+}
+
+TEST_F(HeadsTest, are_told_of_as_soon_as_the_kernel_has_them) {
+  test::Origin origin(answer_when_released);
+  for (const bool upload : {false, true}) {
+    Recorder recorder;
+    recorder.whole = !upload;
+    start(upload ? with_length(order("POST", origin.host()), 2) : order("GET", origin.host()), recorder);
+    EXPECT_TRUE(run_.run_until([&] { return recorder.heads_sent > 0; }));
+    EXPECT_EQ(recorder.heads_sent, 1);
+    recorder.transfer.reset();
+  }
+  origin.release();
+}
+
+TEST_F(HeadsTest, are_not_told_of_while_a_part_of_them_waits) {
+  test::Origin origin(answer_when_released);
+  Order asks = order("GET", origin.host());
+  asks.lines.add("X-Big", std::string(900 * 1024, 'x'));  // more than the kernel takes while nobody reads
+  Recorder recorder;
+  start(std::move(asks), recorder);
+  ASSERT_TRUE(run_.run_until([&] { return recorder.connected > 0; }));
+  EXPECT_EQ(recorder.heads_sent, 0);
+  origin.release();
+  ASSERT_TRUE(finish(recorder));
+  EXPECT_EQ(recorder.heads_sent, 1);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Recorder final : TransferEvents {
   std::string head;
   std::string body;
   int connected = 0;
+  int heads_sent = 0;  ///< 100 for one told at a wrong time
   int gives = 0;
   int done = 0;
   Result result{.failure = Failure::internal};
@@ -48,6 +49,7 @@ struct Recorder final : TransferEvents {
     ++connected;
     if (when_connected) when_connected();
   }
+  void on_head_sent() override { heads_sent += connected > 0 && head.empty() ? 1 : 100; }
   bool on_line(std::string_view line) override {
     head.append(line);
     if (when_line) when_line();

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Departures that leave later than booked count once, however well the process knows Redis' clock by then, or not at
+// all.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulation/one_office.h"
+
+namespace penstock::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kHalf = 2;
+constexpr Time kWindow = kSecond / 2, kLate = 60 * kMillisecond;
+const LimitConfig kOneWindow{.kind = WindowConfig{.reservoir = 2 * kHalf, .interval = 500ms}, .name = "window"};
+
+LimitConfig own(LimitConfig limit) {
+  limit.shared = false;
+  return limit;
+}
+
+/// Far from Redis, with round trips that differ much: at first it knows Redis' clock to 10 ms, later to less than one.
+class LeavingLate : public OneOffice, public testing::WithParamInterface<std::uint64_t> {
+ protected:
+  LeavingLate() : OneOffice({.round_trip = 20 * kMillisecond, .jitter = 0.9}, GetParam()) {}
+  static void TearDownTestSuite() { EXPECT_GT(misplaced_, 0) << "no clock was known better so that it mattered"; }
+
+  void work_on(const std::vector<LimitConfig>& limits) {
+    machine_.happen([&] { booker_ = office_->make_booker("api", limits, *this); });
+    run_for(kSecond);
+    ask();
+    run_for(20 * kWindow);
+  }
+
+  /// Half a window one by one, of which each answer tells of the clock, and the other half when that has left.
+  void ask() {
+    machine_.happen([&] {
+      flow::Booking booking;
+      if (booker_->ask(machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
+    });
+  }
+  void answer(std::string_view, const flow::Booking& booking) override {
+    for (const flow::Departure& departure : booking.departures) {
+      ++in_redis_[departure.in_redis / kWindow];
+      ++in_memory_[departure.in_memory / kWindow];
+      at(departure.at + kLate, [this, departure] { leave(departure); });
+    }
+    booked_ += booking.departures.size();
+    if (booked_ < kHalf) return at(std::max(booking.ask_again, machine_.now() + 1), [this] { ask(); });
+    booked_ = 0;
+    at(booking.departures.back().at + kLate + 2 * kMillisecond, [this] { ask(); });
+  }
+  void leave(const flow::Departure& departure) {
+    const flow::Departure left = booker_->left({}, departure, machine_.now());
+    const Time seems = departure.at + (left.in_redis - left.at);
+    if (left.in_redis != departure.in_redis) misplaced_ += seems / kWindow != departure.in_redis / kWindow;
+  }
+  void at(Time machines, std::function<void()> what) {
+    world_.at(machine_.in_world(machines), [this, what = std::move(what)] { machine_.happen(what); });
+  }
+
+  using Windows = std::map<Time, std::size_t>;
+  static void expect_full(Windows departures) {
+    ASSERT_GE(departures.size(), 20u);
+    departures.erase(departures.begin());
+    departures.erase(std::prev(departures.end()));
+    EXPECT_THAT(departures, testing::Each(testing::Pair(testing::_, 2 * kHalf)));
+  }
+
+  std::unique_ptr<flow::Booker> booker_;
+  std::size_t booked_ = 0;
+  Windows in_redis_, in_memory_;
+  static inline int misplaced_ = 0;  // how many seem booked for another window, by what was known of the clock later
+};
+
+/// Those booked for the first moment of a window seem booked for the one before, by what the process knows later.
+TEST_P(LeavingLate, of_the_first_moment_of_a_window_count_in_it_once) {
+  work_on({kOneWindow});
+  expect_full(in_redis_);
+}
+
+/// Redis is asked a round trip ahead, and has them earlier than this process does.
+TEST_P(LeavingLate, of_the_first_moment_of_a_window_of_this_process_alone_count_in_it_once) {
+  work_on({own(kOneWindow), {.kind = PacerConfig{.qps = 1000}, .name = "pacer"}});
+  expect_full(in_memory_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LeavingLate, testing::Range<std::uint64_t>(1, 21));
+
+/// Redis was never reached, so nothing is known of its clock.
+class LeavingLateAlone : public OneOffice {
+ protected:
+  std::vector<flow::Departure> ask() {
+    flow::Booking booking;
+    machine_.happen([&] { booker_->ask(machine_.now(), {.count = 2, .weight = 1}, booking); });
+    return booking.departures;
+  }
+  std::unique_ptr<flow::Booker> booker_;
+};
+
+TEST_F(LeavingLateAlone, count_once_however_often_they_are_moved) {
+  server_.stop();
+  const LimitConfig sliding{.kind = SlidingWindowConfig{.max = 2, .interval = 1s}, .name = "sliding"};
+  machine_.happen([&] { booker_ = office_->make_booker("api", {sliding}, *this); });
+  run_for(kSecond);
+  auto departures = ask();
+  ASSERT_EQ(departures.size(), 2u);
+  for (int times = 0; times < 3; ++times) {
+    run_for(100 * kMillisecond);
+    machine_.happen([&] {
+      for (auto& departure : departures) departure = booker_->left({}, departure, machine_.now());
+    });
+  }
+  run_for(kSecond - 50 * kMillisecond);
+  EXPECT_TRUE(ask().empty()) << "they left less than an interval ago";
+  run_for(51 * kMillisecond);
+  EXPECT_EQ(ask().size(), 2u);
+}
+
+}  // namespace
+}  // namespace penstock::simulation

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process before a Redis of its own, in virtual time: its office, and no heart. For tests of what it says to Redis.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "loop/resolver.h"
+#include "redis/booking_office.h"
+#include "simulation/machine.h"
+#include "simulation/network.h"
+#include "simulation/plan.h"
+#include "simulation/redis_server.h"
+
+namespace penstock::simulation {
+
+class OneOffice : public testing::Test, protected flow::BookerEvents {
+ protected:
+  static constexpr Time kToday = 1'748'736'000 * kSecond;
+
+  OneOffice() : OneOffice({.round_trip = 200}, 7) {}
+  /// `ahead`: by so much the machine's wall clock is.
+  OneOffice(Network::Delay delay, std::uint64_t seed, Time ahead = 0)
+      : world_(seed),
+        machine_(world_, kToday + ahead, 0, 0),
+        network_(world_, machine_, host_, delay, [this](bool is_presence) {
+          if (!is_presence) on_call_();
+        }) {}
+
+  void run_for(Time time) { world_.run_until(world_.now() + time); }
+
+  void answer(std::string_view, const flow::Booking&) override {}
+  void may_ask(flow::Booking::Scope, std::string_view) override {}
+  void cut(flow::Booking::Scope, std::string_view, std::size_t) override {}
+
+  World world_;
+  RedisServer server_{[this] { return kToday + world_.now(); }, "id"};
+  Host host_{server_};
+  Machine machine_;
+  std::function<void()> on_call_ = [] {};          ///< of a script, but for that which says that the process is there
+  std::function<void(bool)> on_up_ = [](bool) {};  ///< Redis is reached, or no more
+  Network network_;
+  loop::Loop unused_;
+  loop::Resolver resolver_{unused_, DnsConfig{}};
+  const RedisConfig config_{.path = "/simulated", .prefix = "p"};
+  std::unique_ptr<redis::BookingOffice> office_ = std::make_unique<redis::BookingOffice>(
+      machine_.loop(), resolver_, config_, redis::OfficeWatch{.on_up = [this](bool up) { on_up_(up); }},
+      [](const Notice&) {}, network_);
+};
+
+}  // namespace penstock::simulation

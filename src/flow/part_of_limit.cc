@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A part begins where the whole limit was.
+#include "flow/part_of_limit.h"
+
+#include <cmath>
+#include <type_traits>
+#include <variant>
+
+#include "flow/kinds.h"
+
+namespace penstock::flow {
+
+namespace {
+
+/// In a period that has begun since a process heard, the others may have taken all. It waits for the next one, unless
+/// that is far: then it takes its part.
+constexpr Instant kMostInVain = 10'000'000;
+
+Instant period_of(const WindowConfig& window) { return static_cast<Instant>(window.interval.count()); }
+Instant period_of(const SlidingWindowConfig& window) { return static_cast<Instant>(window.interval.count()); }
+Instant period_of(const CounterConfig& counter) { return static_cast<Instant>(counter.period.count()); }
+
+}  // namespace
+
+PartOfLimit::PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left,
+                         int processes, Instant now)
+    : whole_(std::move(whole)), part_(make_limit(part)), kind_(part), now_(now) {
+  if (const auto* bucket = std::get_if<TokenBucketConfig>(&part)) untouched_ = std::make_unique<TokenBucket>(*bucket);
+  if (left.until == kAlways) return;
+  const auto units = static_cast<std::int64_t>(std::floor(static_cast<double>(left.units) / processes));
+  std::visit([&](const auto& kind) { begin(kind, units, left.until); }, part);
+}
+
+void PartOfLimit::begin(const PacerConfig& part, std::int64_t units, Instant until) {
+  part_->commit(until, static_cast<int>(std::max<std::int64_t>(0, part.max_burst - units)));
+}
+
+void PartOfLimit::begin(const TokenBucketConfig& part, std::int64_t units, Instant until) {
+  untouched_->commit(until, static_cast<int>(std::max<std::int64_t>(0, part.capacity - units)));
+  part_ = std::make_unique<TokenBucket>(*untouched_);
+}
+
+void PartOfLimit::begin(const SemaphoreConfig&, std::int64_t, Instant) {}
+
+template <typename Count>
+void PartOfLimit::begin(const Count& part, std::int64_t units, Instant until) {
+  const Instant period = period_of(part);
+  const bool slides = std::is_same_v<Count, SlidingWindowConfig>;
+  const Instant guard = slides ? 0 : kGuard;
+  if (until > now_) {
+    until_ = until + guard, units_ = std::max<std::int64_t>(0, units);
+  } else if (period <= kMostInVain) {
+    until_ = slides ? now_ + period : until + (std::floor((now_ - until) / period) + 1) * period + guard;
+  }
+}
+
+Remaining PartOfLimit::left_alone(Instant now) const {
+  const bool flows = std::holds_alternative<PacerConfig>(kind_) || std::holds_alternative<TokenBucketConfig>(kind_);
+  return {.until = flows ? std::max(now, part_->frontier(1)) : std::max(until_, part_->forgettable_at()), .units = 0};
+}
+
+/// By the whole rate a pacer seems to be idle in between, and its next to be free at once.
+std::string PartOfLimit::state() const {
+  const bool paces = std::holds_alternative<PacerConfig>(kind_);
+  std::string paced = paces ? part_->state() : std::string();
+  return paced.empty() ? whole_->state() : paced;
+}
+
+/// Refilled as one bucket with what Redis has of it: two that are refilled each by itself would refill twice.
+std::string PartOfLimit::taken() const {
+  return untouched_ ? static_cast<const TokenBucket&>(*part_).state_less(*untouched_) : std::string();
+}
+
+void PartOfLimit::shift(Instant by) {
+  whole_->shift(by), part_->shift(by);
+  if (untouched_) untouched_->shift(by);
+  until_ += by;
+}
+
+void PartOfLimit::commit(Instant at, int weight) {
+  whole_->commit(at, weight);
+  part_->commit(at, weight);
+  if (at < until_) units_ -= weight;
+}
+
+void PartOfLimit::give_back(Instant at, int weight) {
+  whole_->give_back(at, weight);
+  part_->give_back(at, weight);
+  if (at < until_) units_ += weight;
+}
+
+}  // namespace penstock::flow

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A limit that one process keeps alone, by its part, while it cannot ask what the others do. What was left of the limit
+// when it last heard is divided, too. The whole limit goes on beside it, as a memory of the process' own departures.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "flow/limit.h"
+#include "flow/token_bucket.h"
+#include "penstock/limits.h"
+
+namespace penstock::flow {
+
+class PartOfLimit final : public Limit {
+ public:
+  /// `part` are the parameters of one of so many processes, and must outlive this, where they are; `left` is of the
+  /// whole. Nobody is known to have asked since before `now`.
+  PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left, int processes,
+              Instant now);
+  /// What is left of the whole as far as this process can tell that was alone until `now`: nothing, until a new period
+  /// begins.
+  Remaining left_alone(Instant now) const;
+  /// The limit as it is for all processes; this is of no use afterwards.
+  std::unique_ptr<Limit> release() { return std::move(whole_); }
+
+  bool admits(int weight) const override { return part_->admits(weight); }
+  void refresh(Instant now) override { whole_->refresh(now), part_->refresh(now); }
+  Instant frontier(int weight) const override { return std::max(part_->frontier(weight), opens_for(weight)); }
+  Instant reset_at() const override { return part_->reset_at(); }
+  Instant off_edges(Instant t) const override { return part_->off_edges(t); }
+  bool full(std::int64_t others) const override { return part_->full(others); }
+  void commit(Instant at, int weight) override;
+  void give_back(Instant at, int weight) override;
+  void moved(Instant from, Instant to, int weight) override {
+    whole_->moved(from, to, weight), part_->moved(from, to, weight);
+  }
+  void landed() override { whole_->landed(), part_->landed(); }
+  void adopt(std::int64_t departures) override { whole_->adopt(departures), part_->adopt(departures); }
+  Instant ahead(Instant now, std::int64_t units) const override {
+    return std::max(part_->ahead(now, units), opens_for(units + 1));
+  }
+  Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override {
+    return std::max(part_->expected(now, units, weight, others), opens_for(units + weight));
+  }
+  std::int64_t in_its_step(Instant now, std::int64_t units) const override { return part_->in_its_step(now, units); }
+  Instant takes(std::int64_t units) const override { return part_->takes(units); }
+  void shift(Instant by) override;
+  Instant forgettable_at() const override {
+    return std::max({whole_->forgettable_at(), part_->forgettable_at(), until_});
+  }
+  std::string state() const override;
+  std::string taken() const override;
+
+ private:
+  Instant opens_for(std::int64_t units) const { return units > units_ ? until_ : kAlways; }
+  void begin(const PacerConfig& part, std::int64_t units, Instant until);
+  void begin(const TokenBucketConfig& part, std::int64_t units, Instant until);
+  void begin(const SemaphoreConfig& part, std::int64_t units, Instant until);
+  template <typename Count>
+  void begin(const Count& part, std::int64_t units, Instant until);
+
+  std::unique_ptr<Limit> whole_, part_;
+  std::unique_ptr<TokenBucket> untouched_;  // the part, if nobody had departed
+  const LimitConfig::Kind& kind_;
+  Instant now_;
+  Instant until_ = kAlways;  // before it, no more than so many units
+  std::int64_t units_ = 0;
+};
+
+}  // namespace penstock::flow

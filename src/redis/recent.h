@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many units have left since a moment, for a Redis that has forgotten what came after it. Kept in little memory:
+// the longer ago, the coarser. Pure.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "flow/limit.h"
+
+namespace penstock::redis {
+
+class Recent {
+ public:
+  void add(flow::Time at, std::int64_t units) {
+    if (count_ > 0 && at < spans_[count_ - 1].from + kShortest) {
+      Span& last = spans_[count_ - 1];
+      last = {last.from, std::max(last.until, at), last.units + units};
+      return;
+    }
+    if (count_ == spans_.size()) merge(at);
+    spans_[count_++] = {at, at, units};
+  }
+
+  /// No fewer than have left since then; and no more than have in that time, a third of it and a second.
+  std::int64_t since(flow::Time moment) const {
+    std::int64_t units = 0;
+    for (std::size_t i = count_; i-- > 0 && spans_[i].until >= moment;) units += spans_[i].units;
+    return units;
+  }
+
+ private:
+  struct Span {
+    flow::Time from = 0, until = 0;
+    std::int64_t units = 0;
+    Span with(const Span& next) const { return {from, next.until, units + next.units}; }
+  };
+  static constexpr flow::Time kShortest = 1'000'000;
+  static constexpr flow::Time kPartOfAge = 4;  // a span is as long as that, at most
+
+  /// Neighbours become one where that is short enough for its age; whatever happens, there is room for one more.
+  void merge(flow::Time now) {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < count_; ++i) {
+      if ((spans_[i].until - spans_[kept].from) * kPartOfAge <= now - spans_[i].until) {
+        spans_[kept] = spans_[kept].with(spans_[i]);
+      } else {
+        spans_[++kept] = spans_[i];
+      }
+    }
+    count_ = kept + 1;
+    if (count_ < spans_.size()) return;
+    spans_[1] = spans_[0].with(spans_[1]);
+    std::ranges::move(spans_.begin() + 1, spans_.begin() + static_cast<std::ptrdiff_t>(count_--), spans_.begin());
+  }
+
+  std::array<Span, 160> spans_;  // enough for a year
+  std::size_t count_ = 0;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shared semaphores of one process, with the test in Redis' place.
+
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/semaphores.h"
+#include "support/test_loop.h"
+
+namespace penstock::redis {
+
+using flow::LimitIndex;
+using Scope = flow::Booking::Scope;
+
+inline constexpr flow::Time kLease = 1'000'000;
+inline constexpr LimitIndex kOfUpstream = 0, kOfGroup = 2;  // a pacer stands between them
+
+inline LimitConfig semaphore(std::string name, LimitConfig::Per per) {
+  return {.kind = SemaphoreConfig{.capacity = 4, .lease = Duration{kLease}}, .name = std::move(name), .per = per};
+}
+
+class SemaphoresTest : public testing::Test, public flow::BookerEvents {
+ protected:
+  void answer(std::string_view, const flow::Booking&) override {}
+  void may_ask(Scope scope, std::string_view group) override {
+    called_.push_back((scope == Scope::group ? "group " : "upstream ") + std::string(group));
+    on_call_();
+  }
+  void cut(Scope, std::string_view group, std::size_t count) override {
+    cuts_.push_back(std::string(group) + std::to_string(count));
+  }
+
+  flow::Time now() const { return run_.loop.now(); }
+  /// An ask of a lane that is granted so much, and then waits for so many at `awaits`.
+  void ask(std::string_view group, std::vector<std::int64_t> permits, std::size_t departures,
+           LimitIndex awaits = flow::kNoLimit, std::size_t awaited = 0) {
+    std::vector<std::string> told;
+    const auto claims = semaphores_.claim(group, told);
+    semaphores_.answered(group, claims, permits, now(), departures, awaits, awaited);
+  }
+  /// Redis answers each renewal with what it granted before.
+  void keep_renewing(std::int64_t granted) {
+    on_renewal_ = [this, granted](const auto& which) { semaphores_.renewed(which, now(), {.granted = granted}); };
+  }
+
+  test::TestLoop run_;
+  const std::vector<LimitConfig> limits_{semaphore("wide", LimitConfig::Per::upstream),
+                                         {.kind = PacerConfig{.qps = 1}, .name = "pacer"},
+                                         semaphore("narrow", LimitConfig::Per::group)};
+  std::vector<std::string> told_;  // of renewals: place, hash, words
+  std::vector<std::string> called_, cuts_;
+  std::function<void()> on_call_ = [] {};
+  std::function<void(const Semaphores::Named&)> on_renewal_ = [](const auto&) {};
+  Semaphores semaphores_{run_.loop, limits_, *this, [](std::string_view group) { return std::string(group); },
+                         [this](const Semaphores::Named& which, const std::string& words) {
+                           told_.push_back(std::to_string(which.limit) + which.group + " " + words);
+                           on_renewal_(which);
+                         }};
+};
+
+}  // namespace penstock::redis

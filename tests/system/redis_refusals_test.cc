@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Redis that answers and refuses some of what sharing needs: a user without TIME, without channels, a command with
+// another name. Nothing leaves but by `whenDown`, and the log, the metrics and /status say what is the matter.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "system/redis_stage.h"
+
+namespace penstock::trial {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kLogin = "penstock:secret@";
+
+/// Besides what it may do already.
+void let_user(SharedStage& stage, const std::string& rules) {
+  std::istringstream words("ACL SETUSER penstock on >secret " + rules);
+  std::vector<std::string> command;
+  for (std::string word; words >> word;) command.push_back(word);
+  ASSERT_FALSE(stage.redis.run({command.begin(), command.end()}).is_error()) << rules;
+}
+
+nlohmann::json redis_status(const Daemon& daemon) {
+  return nlohmann::json::parse(daemon.admin("/status").body).at("redis");
+}
+
+bool comes_to_lack(const Daemon& daemon, const nlohmann::json& words) {
+  return eventually([&] { return redis_status(daemon).at("refused") == words; });
+}
+
+TEST(RedisRefuses, time_and_nothing_is_shared_until_it_is_granted) {
+  SharedStage stage({.limits = "pacer: { qps: 200 }", .when_down = "refuse", .login = kLogin});
+  let_user(stage, "~* &* +@all -time");
+  Daemon& daemon = stage.add(false);
+  EXPECT_TRUE(
+      comes_to_say(daemon, "is down: its user penstock may not run TIME; to grant it: ACL SETUSER penstock +time"))
+      << daemon.diagnostics();
+  EXPECT_TRUE(comes_to_lack(daemon, {"+time"}));
+  EXPECT_EQ(redis_status(daemon).at("up"), false);
+  EXPECT_EQ(redis_status(daemon).at("degraded"), true);
+  EXPECT_FALSE(is_up(daemon));
+  EXPECT_TRUE(is_degraded(daemon));
+  EXPECT_GE(errors(daemon, "noperm"), 1);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(stage.fetch(daemon).status, 503);
+  EXPECT_EQ(stage.arrivals.count(), 0u);
+  EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
+  EXPECT_THAT(daemon.diagnostics(), Not(HasSubstr("secret")));
+  let_user(stage, "+time");
+  expect_back(daemon, Clock::now());
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(comes_to_lack(daemon, nlohmann::json::array()));
+}
+
+/// Three that know of each other go on by their parts.
+TEST(RedisRefuses, time_while_they_run_and_each_takes_its_part) {
+  SharedStage stage({.limits = "slidingWindow: { max: 60, interval: 500ms }", .timeout = "500ms", .login = kLogin});
+  let_user(stage, "~* &* +@all");
+  for (int i = 0; i < 3; ++i) stage.add();
+  Load load(stage.ports(), stage.origin.url());
+  stage.expect_acquainted();
+  let_user(stage, "-time");
+  const auto all_are = [&](bool degraded) {
+    return std::ranges::all_of(stage.daemons, [&](auto& daemon) { return is_degraded(daemon) == degraded; });
+  };
+  ASSERT_TRUE(eventually([&] { return all_are(true); }));
+  const auto since = std::chrono::system_clock::now() + 500ms;  // what the window had from before is over
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 240));
+  auto times = stage.arrivals.times();
+  std::erase_if(times, [&](auto at) { return at < since; });
+  EXPECT_TRUE(all_are(true));
+  EXPECT_LE(fullest_in_time(times, 498ms), 60u);
+  let_user(stage, "+time");
+  EXPECT_TRUE(eventually([&] { return all_are(false); }));
+  expect_only_successes(load.stop());
+}
+
+/// The default of a new user in Redis 7.
+TEST(RedisRefuses, channels_and_a_semaphore_goes_by_whenDown_but_a_pacer_is_shared) {
+  SharedStage stage({.limits = "semaphore: { capacity: 3, lease: 6s }", .when_down = "refuse", .login = kLogin});
+  let_user(stage, "~* +@all");
+  Daemon& daemon = stage.add(false);
+  Shared paced = stage.shared;
+  paced.limits = "pacer: { qps: 200 }";
+  Daemon& other = stage.add(paced);
+  for (const Daemon* one : {&daemon, &other}) {
+    EXPECT_TRUE(comes_to_say(*one,
+                             "its user penstock may not use channels penstock:to:*; to grant it: ACL SETUSER penstock "
+                             "&penstock:to:*"))
+        << one->diagnostics();
+    EXPECT_TRUE(comes_to_lack(*one, {"&penstock:to:*"}));
+    EXPECT_TRUE(eventually([&] { return is_up(*one); }));
+    EXPECT_EQ(lines_with(one->diagnostics(), "&penstock:to:*"), 1u) << one->diagnostics();
+  }
+  EXPECT_TRUE(is_degraded(daemon));
+  EXPECT_EQ(stage.fetch(daemon).status, 503);
+  EXPECT_FALSE(is_degraded(other));
+  EXPECT_EQ(stage.fetch(other).status, 200);
+  EXPECT_EQ(stage.arrivals.count(), 1u);
+  let_user(stage, "&penstock:to:*");
+  EXPECT_TRUE(eventually([&] { return !is_degraded(daemon); })) << daemon.diagnostics();
+  EXPECT_TRUE(eventually([&] { return stage.fetch(daemon).status == 200; }));
+}
+
+TEST(RedisRefuses, channels_while_a_semaphore_is_used_and_no_more_fly_than_it_allows) {
+  SharedStage stage({.limits = "semaphore: { capacity: 4, lease: 6s }", .timeout = "3s", .login = kLogin});
+  let_user(stage, "~* &* +@all");
+  for (int i = 0; i < 2; ++i) stage.add();
+  Load load(stage.ports(), stage.origin.url());
+  stage.expect_acquainted();
+  let_user(stage, "resetchannels");
+  for (const auto& daemon : stage.daemons) {
+    EXPECT_TRUE(eventually([&] { return is_degraded(daemon); })) << daemon.diagnostics();
+    EXPECT_TRUE(is_up(daemon));
+  }
+  let_user(stage, "&penstock:to:*");
+  for (const auto& daemon : stage.daemons) {
+    EXPECT_TRUE(eventually([&] { return !is_degraded(daemon); })) << daemon.diagnostics();
+  }
+  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 100));
+  EXPECT_LE(stage.origin.most_at_once(), 4u);
+  load.stop();
+}
+
+TEST(RedisRefuses, a_command_with_another_name_and_nothing_is_shared) {
+  SharedStage stage({.limits = "pacer: { qps: 200 }", .when_down = "refuse"}, {"--rename-command", "EVALSHA", "EVAL2"});
+  const Daemon& daemon = stage.add(false);
+  EXPECT_TRUE(comes_to_say(daemon, "is down: it has no command named EVALSHA")) << daemon.diagnostics();
+  EXPECT_TRUE(comes_to_lack(daemon, {"+evalsha"}));
+  EXPECT_TRUE(is_degraded(daemon));
+  EXPECT_FALSE(is_up(daemon));
+  EXPECT_EQ(stage.fetch(daemon).status, 503);
+  EXPECT_EQ(stage.arrivals.count(), 0u);
+}
+
+/// Keys of one upstream alone: that one goes by whenDown, though Redis is up, and is tried each second.
+TEST(RedisRefuses, the_keys_of_one_upstream_and_the_others_are_shared) {
+  SharedStage stage({.limits = "pacer: { qps: 200 }", .when_down = "refuse", .login = kLogin});
+  let_user(stage, "~penstock:{probe}:* ~penstock:probe ~penstock:born ~penstock:labels &* +@all");
+  const Daemon& daemon = stage.add(false);
+  EXPECT_TRUE(eventually([&] { return is_up(daemon); }));
+  EXPECT_TRUE(eventually([&] { return stage.fetch(daemon).status == 503; }));
+  EXPECT_TRUE(comes_to_say(daemon, "the limits of api are not shared as they should be: NOPERM"))
+      << daemon.diagnostics();
+  EXPECT_TRUE(throughout(1500ms, [&] { return is_degraded(daemon) && is_up(daemon); })) << "looks in vain";
+  EXPECT_EQ(stage.arrivals.count(), 0u);
+  let_user(stage, "~penstock:{api}:*");
+  EXPECT_TRUE(eventually([&] { return !is_degraded(daemon); }));
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(comes_to_say(daemon, "the limits of api are shared again"));
+}
+
+}  // namespace
+}  // namespace penstock::trial
