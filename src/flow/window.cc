@@ -14,6 +14,7 @@ void Window::refresh(Instant now) {
   if (start_ == kAlways || interval_ == interval()) return;
   start_ = window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
   interval_ = interval();
+  latest_ = std::max(latest_, start_);
 }
 
 Instant Window::frontier(int weight) const {
@@ -31,6 +32,7 @@ void Window::commit(Instant at, int weight) {
   const Instant start = window_of(at);
   if (start > start_) start_ = start, count_ = 0;
   interval_ = interval();
+  latest_ = std::max({latest_, start_, at});
   count_ += weight;
 }
 
@@ -59,9 +61,11 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
   return std::max(now, start + windows * interval() + place(before % config_.reservoir));
 }
 
-// Of two windows that its window now falls into, all count in the later one.
+// Its departures may be of two windows then: all count in that of the latest.
 void Window::shift(Instant by) {
-  if (start_ != kAlways) start_ = window_of(start_ + by + interval_ - 1);
+  if (start_ == kAlways) return;
+  latest_ += by;
+  start_ = window_of(latest_);
 }
 
 Instant Window::forgettable_at() const { return start_ + interval(); }

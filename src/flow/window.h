@@ -24,7 +24,9 @@ class Window final : public Limit {
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override;
   std::string state() const override;
-  void heard(Instant start, std::int64_t count) override { start_ = start, interval_ = interval(), count_ = count; }
+  void heard(Instant start, std::int64_t count) override {
+    start_ = latest_ = start, interval_ = interval(), count_ = count;
+  }
 
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
@@ -35,8 +37,9 @@ class Window final : public Limit {
   Instant place(std::int64_t count) const;
 
   const WindowConfig& config_;
-  Instant start_ = kAlways;  // of the window that `count_` is of; an index would go astray with the interval
-  Instant interval_ = 0;     // as it was then
+  Instant start_ = kAlways;   // of the window that `count_` is of; an index would go astray with the interval
+  Instant interval_ = 0;      // as it was then
+  Instant latest_ = kAlways;  // departure that counts in it
   std::int64_t count_ = 0;
 };
 

@@ -137,6 +137,20 @@ TEST(Window, who_left_in_a_window_that_is_over_is_forgotten) {
   EXPECT_LE(window.frontier(1), kThisYear + 2'100'000);
 }
 
+/// Its first departure may have been of the window before. What counts is when the next may leave.
+TEST(Window, stays_with_its_latest_departure_when_the_clock_is_corrected) {
+  const WindowConfig config{.reservoir = 2, .interval = 60s};
+  Window window(config);
+  window.commit(kThisYear + 30'000'000, 1);
+  window.commit(kThisYear + 50'000'000, 1);
+  for (const Instant by : {1.0, 4'000.0, -9'000.0, 9'000'000.0, -48'000'000.0}) {
+    window.shift(by);
+    EXPECT_EQ(window.frontier(1), kThisYear + 60'000'000) << by;
+  }
+  window.shift(70'000'000);
+  EXPECT_EQ(window.frontier(1), kThisYear + 120'000'000);
+}
+
 TEST(Window, may_be_forgotten_when_it_has_closed) {
   const WindowConfig config{.reservoir = 2, .interval = 1s};
   Window window(config);
