@@ -4,8 +4,12 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +17,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -116,6 +121,30 @@ class Begin : public testing::Environment {
 };
 [[maybe_unused]] const auto* const kBegin = testing::AddGlobalTestEnvironment(new Begin);
 
+double seconds_of_processor() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+/// Bytes through a socket, and a look at each of them.
+double seconds_of_work() {
+  constexpr int kRounds = 1'000, kLooks = 4;
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) != 0) std::abort();
+  std::array<char, 1024> bytes{};
+  const double began = seconds_of_processor();
+  for (int round = 0; round < kRounds; ++round) {
+    for (int look = 0; look < kLooks; ++look)
+      bytes[0] = static_cast<char>(std::hash<std::string_view>()({bytes.data(), bytes.size()}));
+    if (::write(ends[0], bytes.data(), bytes.size()) != std::ssize(bytes)) std::abort();
+    if (::read(ends[1], bytes.data(), bytes.size()) != std::ssize(bytes)) std::abort();
+  }
+  const double took = seconds_of_processor() - began;
+  for (const int end : ends) ::close(end);
+  return took;
+}
+
 std::string in_ms(Duration time) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";
 }
@@ -138,6 +167,11 @@ testing::AssertionResult within(Duration bound, Moment from, Moment to) {
   if (to - from <= bound + late) return testing::AssertionSuccess();
   return testing::AssertionFailure() << in_ms(to - from) << " passed, " << in_ms(bound) << " are allowed, and "
                                      << in_ms(late) << " by which this machine was late";
+}
+
+double machine_slowness() {
+  constexpr double kThere = 0.0013;
+  return std::max(1.0, seconds_of_work() / kThere);
 }
 
 bool not_judged(Moment from, Duration most, std::string_view what) {

@@ -30,6 +30,10 @@ MachineClock::duration machine_late(MachineClock::time_point from, MachineClock:
 testing::AssertionResult within(MachineClock::duration bound, MachineClock::time_point from,
                                 MachineClock::time_point to = MachineClock::now());
 
+/// How many times as much of a processor's time this machine takes just now for a fixed piece of work, half of it the
+/// kernel's, as the one on which the bounds of time were set; never less than 1.
+double machine_slowness();
+
 /// For an experiment which a stall spoils, where lateness cannot be subtracted. True if the machine was later than
 /// `most` since `from`; the test then returns without a judgement, and says why in a line "machine: N ms late, not
 /// judged: TEST: WHAT". script/test counts these lines: more than five fail it. Never for a crash, for an order or a
