@@ -81,6 +81,8 @@ class Stream {
   virtual std::size_t queued() const = 0;
   /// queued(), and what the kernel has taken and the peer has not: a system call.
   virtual std::size_t unread_by_peer() const = 0;
+  /// The peer has ended its side, and all that it sent was read; on_end() may be yet to come. A system call.
+  virtual bool is_read_out() const = 0;
 
   /// Closes once everything queued was sent and the peer has had a chance to read it: what it still sends is read and
   /// dropped for a bounded time, for a reset would destroy our last answer on its way.

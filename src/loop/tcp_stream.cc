@@ -196,6 +196,11 @@ std::size_t TcpStream::unread_by_peer() const {
   return queued() + static_cast<std::size_t>(in_kernel);
 }
 
+bool TcpStream::is_read_out() const {
+  char byte = 0;
+  return ::recv(socket_->descriptor(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 void TcpStream::touch() {
   if (out_.size() >= kSendAtOnce && !sending_) flush();
   turn_end_.ask();

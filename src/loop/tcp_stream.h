@@ -21,6 +21,7 @@ class TcpStream final : public Stream {
   void end_writing() override;
   std::size_t queued() const override;
   std::size_t unread_by_peer() const override;
+  bool is_read_out() const override;
   Endpoint peer() const override;
   DialFailure dial_failure() const override;
 

@@ -122,8 +122,8 @@ void Passage::ended(Side& side) {
 /// Once the upstream has said all, whoever resets has only closed; the rest of it is on its way to the client.
 /// Otherwise something was cut off, which the other side must see.
 void Passage::gone(Side& side) {
-  if (upstream_.has_ended) return end(false);
   const bool client = &side == &client_;
+  if (upstream_.has_ended || (client && upstream_.stream->is_read_out())) return end(false);
   const bool nothing_since = client_.has_ended && upstream_.bytes == heard_;
   const bool well = client ? client_.has_ended || state_ == State::resting : nothing_since;
   cut();

@@ -41,6 +41,7 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   void end_writing() override;
   std::size_t queued() const override { return out_.size() + inner_->queued(); }
   std::size_t unread_by_peer() const override { return out_.size() + inner_->unread_by_peer(); }
+  bool is_read_out() const override { return inner_->is_read_out(); }
   Endpoint peer() const override { return inner_->peer(); }
   loop::DialFailure dial_failure() const override;
   std::string failure_words() const override { return words_; }

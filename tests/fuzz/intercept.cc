@@ -60,6 +60,7 @@ class Wire final : public loop::Stream {
   void end_writing() override { below_->ended = true; }
   std::size_t queued() const override { return 0; }
   std::size_t unread_by_peer() const override { return 0; }
+  bool is_read_out() const override { return false; }
   Endpoint peer() const override { return {"127.0.0.1", 1}; }
   loop::DialFailure dial_failure() const override { return loop::DialFailure::none; }
 

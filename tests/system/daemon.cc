@@ -244,6 +244,15 @@ std::optional<int> Daemon::exit_code(Clock::duration patience) {
 
 void Daemon::signal(int number) const { kill(pid_, number); }
 
+bool Daemon::stands_still() const {
+  signal(SIGSTOP);
+  return eventually([this] {
+    std::ifstream file("/proc/" + std::to_string(pid_) + "/stat");
+    const std::string stat(std::istreambuf_iterator<char>(file), {});
+    return stat.substr(stat.rfind(')') + 2, 1) == "T";
+  });
+}
+
 /// A whole line behind what was said `so_far`, with stderr_ under the lock.
 bool Daemon::speaks_of_reload(std::size_t so_far) const {
   return std::ranges::any_of(std::array{"reloaded " + file_ + "\n", file_ + " not loaded: "}, [&](const auto& words) {

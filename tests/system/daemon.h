@@ -75,6 +75,8 @@ class Daemon {
   std::size_t descriptors() const;
 
   void signal(int number) const;
+  /// Sends SIGSTOP, and waits until that has stopped it. It goes on with SIGCONT.
+  bool stands_still() const;
 
   /// Its file.
   const std::string& file() const { return file_; }

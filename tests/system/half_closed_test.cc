@@ -117,7 +117,7 @@ TEST(HalfClosed, leaves_those_alone_whose_clients_have_not_closed) {
 // ---- which ends are no errors ---------------------------------------------------------------------------------------
 
 struct OneTunnel {
-  explicit OneTunnel(const std::string& settings = "") : stage("timeouts: { tunnelRest: 100ms" + settings + " }") {
+  explicit OneTunnel(const std::string& timeouts = "tunnelRest: 100ms") : stage("timeouts: { " + timeouts + " }") {
     pair = stage.open();
     pair.client->send("ask");
     EXPECT_EQ(pair.upstream->take(3), "ask");
@@ -166,6 +166,26 @@ TEST(TunnelEndsWell, when_the_client_has_closed_and_the_upstream_resets) {
   one.expect_complete();
 }
 
+/// Of the two, either may be heard of first.
+TEST(TunnelEndsWell, when_the_client_resets_and_the_upstream_has_closed_before_we_look) {
+  for (int i = 0; i < 8; ++i) {
+    OneTunnel one("tunnelRest: 0s");
+    ASSERT_TRUE(one.stage.daemon.stands_still());
+    one.pair.client->socket.reset();
+    one.pair.upstream->socket.close();
+    one.stage.daemon.signal(SIGCONT);
+    one.expect_complete();
+  }
+}
+
+TEST(TunnelEndsBadly, when_the_client_resets_and_the_upstream_may_have_more_to_say) {
+  OneTunnel one("tunnelRest: 0s");
+  one.pair.client->socket.reset();
+  const auto errors = one.stage.daemon.await_events(1, "error");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].at("detail"), "the client left");
+}
+
 TEST(TunnelEndsWell, when_the_client_closes_one_that_rests_in_whatever_way) {
   OneTunnel one;
   one.await_resting();
@@ -174,7 +194,7 @@ TEST(TunnelEndsWell, when_the_client_closes_one_that_rests_in_whatever_way) {
 }
 
 TEST(TunnelEndsWell, when_it_rests_until_tunnelIdle) {
-  OneTunnel one(", tunnelIdle: 400ms");
+  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 400ms");
   EXPECT_EQ(one.pair.client->rest(), "");
   one.expect_complete();
 }
@@ -214,7 +234,7 @@ TEST(TunnelEndsWell, when_the_command_of_exec_ends) {
 }
 
 TEST(TunnelEndsBadly, when_an_answer_is_awaited_until_tunnelIdle) {
-  OneTunnel one(", tunnelIdle: 400ms");
+  OneTunnel one("tunnelRest: 100ms, tunnelIdle: 400ms");
   one.pair.client->send("ask");
   EXPECT_EQ(one.pair.client->rest(), "");
   const auto errors = one.stage.daemon.await_events(1, "error");

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <deque>
-#include <fstream>
 #include <functional>
 #include <optional>
 
@@ -39,17 +38,9 @@ struct Busy : Stage {
   Client holder;
 };
 
-/// The program is stopped by SIGSTOP, which takes a moment.
-bool stands_still(const Daemon& daemon) {
-  std::ifstream file("/proc/" + std::to_string(daemon.pid()) + "/stat");
-  const std::string stat(std::istreambuf_iterator<char>(file), {});
-  return stat.substr(stat.rfind(')') + 2, 1) == "T";
-}
-
 TEST(ComingClient, that_resets_before_it_is_taken_is_not_refused_for_its_network) {
   Stage stage;
-  stage.daemon.signal(SIGSTOP);
-  ASSERT_TRUE(eventually([&] { return stands_still(stage.daemon); }));
+  ASSERT_TRUE(stage.daemon.stands_still());
   Client leaver(stage.daemon.port());
   leaver.send(get(stage.url("/leaver")));
   leaver.reset();
