@@ -266,7 +266,9 @@ class Trial {
     line.first().erase(first);
     one.state = State::flying;
     WatchedBooker::take(booker_.lanes[one.group], start.departure);
-    taken_[one.group].push_back(start.departure);
+    auto booked = start.departure;  // what limits promise is by when they had it leave
+    booked.at = start.booked;
+    taken_[one.group].push_back(booked);
   }
   /// Others may leave before it, and it need not leave: a pause of its kind has lasted at some time since it came.
   bool set_apart(std::size_t id) const {

@@ -140,6 +140,14 @@ class WatchedBooker final : public Booker {
     take(of(group), departure);
     local_.give_back(now, group, departure);
   }
+  Departure left(std::string_view group, Departure departure, Time at) override {
+    take(of(group), departure);
+    must(at > departure.at, "who leaves late leaves after its time");
+    departure = local_.left(group, departure, at);
+    must(departure.at == at, "its departure is from now on when it left");
+    of(group).outstanding.push_back(departure);
+    return departure;
+  }
   bool landed(Time now, std::string_view group) override { return local_.landed(now, group); }
   void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
     if (scope == Booking::Scope::group) of(group).told_until = now;
@@ -165,10 +173,12 @@ class WatchedBooker final : public Booker {
     local_.adopt(now, group, departures);
   }
   static void take(Lane& lane, const Departure& departure) {
-    const auto found = std::ranges::find_if(lane.outstanding, [&](Departure granted) {
-      if (granted.limited_by == kNoLimit) granted.limited_by = departure.limited_by;  // the heart may know what held it
-      return granted == departure;
-    });
+    auto found = std::ranges::find(lane.outstanding, departure);
+    if (found == lane.outstanding.end()) {  // the heart may know what held it
+      auto unnamed = departure;
+      unnamed.limited_by = kNoLimit;
+      found = std::ranges::find(lane.outstanding, unnamed);
+    }
     must(found != lane.outstanding.end(), "what is taken or given back was granted to that lane");
     lane.outstanding.erase(found);
   }
