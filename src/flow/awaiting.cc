@@ -8,9 +8,10 @@
 
 namespace penstock::flow {
 
-// A departure that one lane gave back may be another's, sooner than it was told; and so may the permit that it held.
+// A departure that one lane gave back may be another's, sooner than it was told; and so may the permit that it held,
+// which may be for one that goes on and stands in no line for it.
 void Upstream::wake_told_lanes(Time now, std::size_t count) {
-  if (count > 0) held_until_ = std::min(held_until_, now);
+  if (count > 0) held_until_ = std::min(held_until_, now), resume_at_ = std::min(resume_at_, now);
   for (std::size_t left = count; left > 0 && !told_.empty(); --left) rest(now, told_.front());
   for (std::size_t left = count; left > 0 && !awaiting_.empty(); --left) call_for_permit(now);
 }
