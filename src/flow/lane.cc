@@ -48,8 +48,12 @@ void Lane::rejoin(Requests& requests, Time slots_so_far) {
     }
     join(requests, index);
   };
+  // A tunnel that waited outside came into the lane behind what had come meanwhile.
   const auto goes_first = [&] {
-    return apart_.empty() || requests[waiting_.front()].arrived <= requests[apart_.front()].arrived;
+    if (apart_.empty()) return true;
+    const Request &waiting = requests[waiting_.front()], &apart = requests[apart_.front()];
+    const Time since = apart.arrived + (waiting.tunnel ? 0 : Time{apart.ms_outside} * 1'000);
+    return waiting.arrived <= since;
   };
   for (std::size_t left = waiting_.size(); left > 0 || !apart_.empty();) {
     const bool has_waited = left > 0 && goes_first();

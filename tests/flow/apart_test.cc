@@ -78,6 +78,25 @@ TEST_F(Apartness, keeps_the_order_of_those_that_came_before_the_pause_and_after_
   EXPECT_THAT(yard_->land(2), ElementsAre(3));
 }
 
+TEST_F(Apartness, puts_tunnels_that_waited_outside_behind_those_that_came_in_before_them) {
+  const auto tunnel = [](RequestId id, bool is_anonymous) {
+    return Newcomer{.id = id, .tunnel = true, .anonymous = is_anonymous};
+  };
+  begin({.max_concurrent = 1, .max_tunnels = 1});
+  yard_->arrive(tunnel(1, false));
+  yard_->arrive(tunnel(2, false));
+  yard_->arrive(tunnel(3, true));
+  yard_->now += kMs;
+  yard_->arrive_all({4, 5});
+  yard_->change({.max_concurrent = 1, .max_tunnels = 3});  // 2 and 3 come in behind them
+  pause(kSecond);
+  EXPECT_THAT(yard_->land(1), ElementsAre(4));  // and 3 is set apart
+  advance_to(kSecond);
+  EXPECT_THAT(yard_->land(4), ElementsAre(5));
+  EXPECT_THAT(yard_->land(5), ElementsAre(2));
+  EXPECT_THAT(yard_->land(2), ElementsAre(3));
+}
+
 TEST_F(Apartness, is_longer_where_another_refusal_comes_meanwhile_and_never_shorter) {
   begin({.max_concurrent = 4, .max_wait = 3 * kSecond});
   pause(kSecond);

@@ -246,6 +246,23 @@ TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_lands)
   EXPECT_EQ(booker.asks.back().weight, 0);
 }
 
+TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_is_given_back) {
+  SlowBooker booker;
+  booker.its_patience = kSecond;
+  Yard yard({.max_concurrent = 3}, booker);
+  yard.arrive(tunnel(1));
+  yard.answer({yard.now});
+  yard.to_rest(1);
+  yard.arrive(7);
+  yard.answer({yard.now + kMs});  // which has the permit until 7 leaves
+  yard.resume(1);
+  yard.answer(Booking{.stop = Booking::Stop::refused});
+  const std::size_t asked = booker.asks.size();
+  yard.leave(7);
+  ASSERT_EQ(booker.asks.size(), asked + 1);
+  EXPECT_EQ(booker.asks.back().weight, 0);
+}
+
 TEST(Rest, where_the_booker_cannot_be_asked_it_is_asked_again_soon) {
   SlowBooker booker;
   Yard yard({.max_concurrent = 1}, booker);
