@@ -6,15 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "base/text_map.h"
 
 namespace penstock::simulation {
 
@@ -87,15 +87,11 @@ class RedisKeys {
   std::vector<std::pair<std::string_view, const RedisValue*>> beginning(std::string_view prefix) const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
   bool gone(const RedisValue& value) const { return value.expires != RedisValue::kStays && value.expires < now_; }
   void sweep();
 
   std::int64_t now_ = 0;
-  std::unordered_map<std::string, RedisValue, Hash, std::equal_to<>> values_;
+  base::TextMap<RedisValue> values_;
   std::size_t sweep_at_ = 1024;  // so many keys: those that nobody looks for any more have to go
 };
 

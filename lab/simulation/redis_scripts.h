@@ -6,14 +6,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text_map.h"
 #include "simulation/resp.h"
 #include "simulation/script_memory.h"
 
@@ -52,13 +51,9 @@ class RedisScripts {
   struct Close {
     void operator()(lua_State* lua) const;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
 
-  using Functions = std::unordered_map<std::string, int, Hash, std::equal_to<>>;
-  using Digests = std::unordered_map<std::string, std::string, Hash, std::equal_to<>>;
+  using Functions = base::TextMap<int>;
+  using Digests = base::TextMap<std::string>;
   Functions::const_iterator find(std::string_view digest) const;
   static int call(lua_State* lua);
   static int pcall(lua_State* lua);

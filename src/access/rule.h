@@ -5,15 +5,14 @@
 
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "access/address.h"
+#include "base/text_map.h"
 
 namespace penstock::access {
 
@@ -46,12 +45,8 @@ class Rules {
   bool name(std::string_view host, std::uint16_t port) const;
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
   using Ports = std::vector<std::optional<std::uint16_t>>;
-  using Hosts = std::unordered_map<std::string, Ports, Hash, std::equal_to<>>;
+  using Hosts = base::TextMap<Ports>;
   static bool has(const Hosts& hosts, std::string_view host, std::uint16_t port);
 
   std::vector<std::pair<Network, std::optional<std::uint16_t>>> networks_;

@@ -44,7 +44,7 @@ RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
   return now;
 }
 
-flow::SipKey random_label_key() {
+base::SipKey random_label_key() {
   std::random_device random;
   const auto word = [&] { return static_cast<std::uint64_t>(random()) << 32 | random(); };
   return {word(), word()};
@@ -60,12 +60,6 @@ Error in_one(const std::vector<ConfigError>& errors) {
   return {.token = {}, .message = std::move(all)};
 }
 }  // namespace
-
-HandedOver::~HandedOver() {
-  for (const int fd : {proxy, admin}) {
-    if (fd >= 0) ::close(fd);
-  }
-}
 
 Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& observers, NoticeSink notices)
     : loop_(loop),
@@ -106,16 +100,16 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
   metrics_ = std::make_unique<observe::Metrics>(config_);
-  has_successor_ = sockets.proxy >= 0;
+  has_successor_ = static_cast<bool>(sockets.proxy);
   auto listener = loop::Listener::listen(
       loop_, config_.proxy.listen, [this](std::unique_ptr<loop::Stream> stream) { clients_->admit(std::move(stream)); },
-      kSpareDescriptors, std::exchange(sockets.proxy, -1));
+      kSpareDescriptors, sockets.proxy.release());
   if (!listener) return std::unexpected(listener.error());
   listener_ = std::move(*listener);
   bound_.push_back(listener_->bound());
   auto admin = observe::AdminServer::listen(
       loop_, as_bound(), *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); },
-      std::exchange(sockets.admin, -1));
+      sockets.admin.release());
   if (!admin) return std::unexpected(admin.error());
   admin_ = std::move(*admin);
   make_proxy();

@@ -13,12 +13,12 @@
 
 #include "access/verdict.h"
 #include "app/processes_file.h"
+#include "base/unique_fd.h"
 #include "loop/listener.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "observe/admin_server.h"
-#include "observe/descriptor.h"
 #include "observe/event_log.h"
 #include "observe/metrics.h"
 #include "penstock/config.h"
@@ -38,12 +38,7 @@ namespace penstock::app {
 
 /// Listening sockets that somebody else has bound, until they are taken; -1: none.
 struct HandedOver {
-  HandedOver() = default;
-  ~HandedOver();
-  HandedOver(const HandedOver&) = delete;
-  HandedOver& operator=(const HandedOver&) = delete;
-
-  int proxy = -1, admin = -1;
+  base::UniqueFd proxy, admin;
 };
 
 class Engine {
@@ -70,7 +65,7 @@ class Engine {
 
   Snapshot snapshot() const;
   void submit(Request request, proxy::LocalRequester::OnResponse on_response);
-  void reopen_log(observe::Descriptor file) { log_->reopen(std::move(file)); }
+  void reopen_log(base::UniqueFd file) { log_->reopen(std::move(file)); }
   /// The event log could not be opened anew.
   void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }
   /// A file that was read has something in it that may not do what it seems to.
@@ -121,7 +116,7 @@ class Engine {
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<loop::Resolver::Question> redis_question_;  // under way, or answered
   std::unique_ptr<proxy::Connections> connections_;
-  flow::SipKey labels_;  // under which the log has groups by header
+  base::SipKey labels_;  // under which the log has groups by header
   std::string state_folder_;
   std::unique_ptr<ProcessesFile> processes_file_;
   std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured

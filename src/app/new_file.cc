@@ -13,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/unique_fd.h"
+
 namespace penstock::app {
 
 namespace {
@@ -51,10 +53,8 @@ std::string folder_of(const std::string& path) { return std::filesystem::path(pa
 
 /// The name is on disk, too, and not only what it stands for. Where that cannot be had, the file is there nevertheless.
 void settle(const std::string& folder) {
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);
-  ::close(fd);
+  const base::UniqueFd opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened) ::fsync(opened.get());
 }
 
 }  // namespace

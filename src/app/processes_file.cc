@@ -37,7 +37,7 @@ ProcessesFile::ProcessesFile(loop::Loop& loop, std::string path, NoticeSink noti
       notices_(std::move(notices)),
       kept_(path_.empty() ? 0 : read_number(path_)) {}
 
-ProcessesFile::~ProcessesFile() { *life_ = nullptr; }
+ProcessesFile::~ProcessesFile() { self_.expire(); }
 
 void ProcessesFile::seen(std::int64_t now, int processes) {
   if (path_.empty() || processes <= 0) return;
@@ -58,8 +58,8 @@ void ProcessesFile::keep(int processes) {
         auto written = replace_file(path, std::to_string(processes) + "\n", S_IRUSR | S_IWUSR);
         if (!written) *wrong = std::move(written.error());
       },
-      [life = life_, wrong] {
-        if (*life && !wrong->empty()) (*life)->complain(*wrong);
+      [self = self_.ref(), wrong] {
+        if (self && !wrong->empty()) self->complain(*wrong);
       });
 }
 

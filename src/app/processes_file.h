@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/weak_self.h"
 #include "loop/loop.h"
 #include "penstock/event.h"
 
@@ -38,7 +39,7 @@ class ProcessesFile {
   int most_ = 0;            // since then
   std::int64_t since_ = 0;  // fewer than are kept were seen
   bool complained_ = false;
-  const std::shared_ptr<ProcessesFile*> life_ = std::make_shared<ProcessesFile*>(this);  // null once this is gone
+  base::WeakSelf<ProcessesFile> self_{this};  // last: no callback comes to what has gone
 };
 
 }  // namespace penstock::app

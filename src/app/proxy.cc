@@ -121,8 +121,8 @@ void Proxy::observe(EventSink sink) { inside_->observers.push_back(std::move(sin
 void Proxy::observe_notices(NoticeSink sink) { inside_->notices = std::move(sink); }
 
 void Proxy::listen_on(int proxy, int admin) {
-  inside_->sockets.proxy = proxy;
-  inside_->sockets.admin = admin;
+  inside_->sockets.proxy = base::UniqueFd(proxy);
+  inside_->sockets.admin = base::UniqueFd(admin);
 }
 
 void Proxy::keep_state_in(std::string folder) { inside_->state_folder = std::move(folder); }

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/text_map.h"
 
 namespace penstock::flow {
 
@@ -68,15 +68,12 @@ class Groups {
   }
 
  private:
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
-  using Shard = std::unordered_map<std::string, Kept, Hash, std::equal_to<>>;
+  using Shard = base::TextMap<Kept>;
   static constexpr std::size_t kShards = 64;  // one grows at a time: of a million groups, 16 000 are rehashed at once
   static constexpr std::size_t kBucketsASweep = 4;
   static constexpr std::size_t kEmptyEnough = 4;  // buckets for each: a round after a peak must not take as long
 
-  Shard& shard_of(std::string_view name) { return shards_[(Hash{}(name) >> 48) % kShards]; }
+  Shard& shard_of(std::string_view name) { return shards_[(base::TextHash()(name) >> 48) % kShards]; }
 
   template <typename MayForget>
   void sweep_bucket(MayForget may_forget) {

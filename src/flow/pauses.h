@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "base/text_map.h"
 #include "flow/limit.h"
 
 namespace penstock::flow {
@@ -50,16 +49,13 @@ class Pauses {
 
  private:
   static constexpr std::size_t kFew = 32;
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
 
   void sweep(Time now) {
     std::erase_if(ends_, [now](const auto& pause) { return pause.second <= now; });
     after_sweep_ = std::max(kFew, ends_.size());
   }
 
-  std::unordered_map<std::string, Time, Hash, std::equal_to<>> ends_;
+  base::TextMap<Time> ends_;
   std::size_t after_sweep_ = kFew;  // so many were left
 };
 

@@ -3,10 +3,10 @@
 #include "loop/family_order.h"
 
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include <optional>
 
+#include "base/unique_fd.h"
 #include "loop/socket_address.h"
 
 namespace penstock::loop {
@@ -22,13 +22,12 @@ bool is_of_site(const sockaddr_storage& address) {
 
 /// Nothing: there is no way.
 std::optional<sockaddr_storage> source_for(const sockaddr_storage& there) {
-  const int fd = ::socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return std::nullopt;
+  const base::UniqueFd socket(::socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return std::nullopt;
   sockaddr_storage here{};
   socklen_t size = sizeof here;
-  const bool known = ::connect(fd, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 &&
-                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) == 0;
-  ::close(fd);
+  const bool known = ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0 &&
+                     ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&here), &size) == 0;
   return known ? std::optional(here) : std::nullopt;
 }
 

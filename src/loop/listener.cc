@@ -132,8 +132,8 @@ void Listener::go_on() {
 }
 
 void Listener::accept_some() {
-  const std::weak_ptr alive = alive_;
-  for (int i = 0; i < kMostATurn && accept_one() && !alive.expired(); ++i) {
+  const auto self = self_.ref();
+  for (int i = 0; i < kMostATurn && accept_one() && self; ++i) {
   }
 }
 

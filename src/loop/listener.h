@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/weak_self.h"
 #include "loop/loop.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
@@ -59,7 +60,7 @@ class Listener {
   int ceiling_ = 0;  // the first descriptor that is not for clients
   Timer looking_;
   std::uint64_t pauses_ = 0;
-  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // whoever is called may drop us
+  base::WeakSelf<Listener> self_{this};  // whoever is called may drop us
 };
 
 }  // namespace penstock::loop

@@ -24,19 +24,15 @@ void Timer::stop() {
 
 TimerQueue::TimerQueue(uv_loop_s* uv)
     : fd_(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)), poll_(new uv_poll_t) {
-  uv_poll_init(uv, poll_, fd_);
+  uv_poll_init(uv, poll_, fd_.get());
   poll_->data = this;
   uv_poll_start(poll_, UV_READABLE, [](uv_poll_t* poll, int, int) {
     auto& queue = *static_cast<TimerQueue*>(poll->data);
     std::uint64_t expirations = 0;
-    if (::read(queue.fd_, &expirations, sizeof expirations) < 0) return;
+    if (::read(queue.fd_.get(), &expirations, sizeof expirations) < 0) return;
     queue.armed_ = kNever;
     queue.fire();
   });
-}
-
-TimerQueue::~TimerQueue() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 void TimerQueue::close() {
@@ -100,7 +96,7 @@ void TimerQueue::arm() {
   const std::int64_t at = std::max<std::int64_t>(armed_, 1);
   itimerspec when{};
   when.it_value = {.tv_sec = at / 1'000'000, .tv_nsec = at % 1'000'000 * 1'000};
-  timerfd_settime(fd_, TFD_TIMER_ABSTIME, &when, nullptr);
+  timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
 void TimerQueue::fire() {

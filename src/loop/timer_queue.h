@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/unique_fd.h"
 #include "loop/clock.h"
 
 struct uv_loop_s;
@@ -21,7 +22,6 @@ class TimerQueue {
   explicit TimerQueue(uv_loop_s* uv);
   /// Of a loop that has this clock: nothing wakes it, whoever moves the clock calls fire().
   explicit TimerQueue(const Clock& clock) : clock_(&clock) {}
-  ~TimerQueue();
 
   void start(Timer& timer, std::int64_t at);
   void stop(Timer& timer);
@@ -40,7 +40,7 @@ class TimerQueue {
   void sink(std::size_t at);
 
   const Clock* clock_ = nullptr;
-  int fd_ = -1;                // without a clock
+  base::UniqueFd fd_;          // without a clock
   uv_poll_s* poll_ = nullptr;  // likewise
   std::vector<Timer*> heap_;
   std::int64_t armed_ = kNever;

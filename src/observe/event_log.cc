@@ -124,12 +124,12 @@ void EventLog::flush() {
   if (inside_ && inside_->line_count > 0) inside_->post();
 }
 
-std::expected<Descriptor, Error> EventLog::open_anew(const std::string& target) {
-  if (target == "off") return Descriptor{};
+std::expected<base::UniqueFd, Error> EventLog::open_anew(const std::string& target) {
+  if (target == "off") return base::UniqueFd{};
   return EventOutput::open_anew(target);
 }
 
-void EventLog::reopen(Descriptor file) {
+void EventLog::reopen(base::UniqueFd file) {
   if (!inside_ || !file) return;
   flush();
   inside_->output->offer(std::move(file));

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "observe/descriptor.h"
+#include "base/unique_fd.h"
 #include "penstock/error.h"
 #include "penstock/event.h"
 
@@ -28,9 +28,9 @@ class EventLog {
   /// Hands the lines of this loop turn to the logger as one message. Call at the end of each turn.
   void flush();
   /// For rotation: the file of that name as it is by now, to go on in; nothing for stdout, stderr and off. Any thread.
-  static std::expected<Descriptor, Error> open_anew(const std::string& target);
+  static std::expected<base::UniqueFd, Error> open_anew(const std::string& target);
   /// Goes on there: what was recorded before goes to the old file. Never blocks.
-  void reopen(Descriptor file);
+  void reopen(base::UniqueFd file);
   /// Lines lost to a slow disk so far. Any thread.
   std::uint64_t dropped() const;
 

@@ -31,18 +31,19 @@ bool is_regular(int descriptor) {
   return ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-Descriptor open_file(const std::string& path) {
-  return Descriptor{::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, kFileMode)};
+base::UniqueFd open_file(const std::string& path) {
+  return base::UniqueFd{
+      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, kFileMode)};
 }
 
 // A regular file keeps the offset that it shares with whoever else writes to it.
-Descriptor share(int standard) {
+base::UniqueFd share(int standard) {
   if (!is_regular(standard)) {
     const std::string path = "/proc/self/fd/" + std::to_string(standard);
-    Descriptor anew{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    base::UniqueFd anew{::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
     if (anew) return anew;
   }
-  return Descriptor{::fcntl(standard, F_DUPFD_CLOEXEC, 0)};
+  return base::UniqueFd{::fcntl(standard, F_DUPFD_CLOEXEC, 0)};
 }
 
 bool is_standard(const std::string& target) { return target == "stdout" || target == "stderr"; }
@@ -58,36 +59,37 @@ std::uint64_t line_ends(std::string_view bytes) {
 }  // namespace
 
 std::expected<std::unique_ptr<EventOutput>, Error> EventOutput::open(const std::string& target) {
-  Descriptor sink = is_standard(target) ? share(target == "stdout" ? STDOUT_FILENO : STDERR_FILENO) : open_file(target);
+  base::UniqueFd sink =
+      is_standard(target) ? share(target == "stdout" ? STDOUT_FILENO : STDERR_FILENO) : open_file(target);
   if (!sink) return std::unexpected(cannot_open(target));
-  Descriptor wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  base::UniqueFd wake{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   if (!wake) return std::unexpected(cannot_open(target));
   return std::unique_ptr<EventOutput>{new EventOutput(std::move(sink), std::move(wake))};
 }
 
-std::expected<Descriptor, Error> EventOutput::open_anew(const std::string& target) {
-  if (is_standard(target)) return Descriptor{};
-  Descriptor next = open_file(target);
+std::expected<base::UniqueFd, Error> EventOutput::open_anew(const std::string& target) {
+  if (is_standard(target)) return base::UniqueFd{};
+  base::UniqueFd next = open_file(target);
   if (!next) return std::unexpected(cannot_open(target));
   return next;
 }
 
-EventOutput::EventOutput(Descriptor sink, Descriptor wake) : wake_(std::move(wake)) { adopt(std::move(sink)); }
+EventOutput::EventOutput(base::UniqueFd sink, base::UniqueFd wake) : wake_(std::move(wake)) { adopt(std::move(sink)); }
 
-void EventOutput::adopt(Descriptor sink) {
+void EventOutput::adopt(base::UniqueFd sink) {
   sink_ = std::move(sink);
-  blocking_ = !is_regular(sink_.number()) && (::fcntl(sink_.number(), F_GETFL) & O_NONBLOCK) == 0;
+  blocking_ = !is_regular(sink_.get()) && (::fcntl(sink_.get(), F_GETFL) & O_NONBLOCK) == 0;
   torn_ = false;
 }
 
-void EventOutput::offer(Descriptor next) {
+void EventOutput::offer(base::UniqueFd next) {
   const std::lock_guard lock(offering_);
   offered_ = std::move(next);
 }
 
 void EventOutput::reopen() {
   const std::lock_guard lock(offering_);
-  if (offered_) adopt(std::exchange(offered_, Descriptor{}));
+  if (offered_) adopt(std::exchange(offered_, base::UniqueFd{}));
 }
 
 void EventOutput::write(std::string_view lines) {
@@ -103,7 +105,7 @@ std::size_t EventOutput::write_some(std::string_view bytes) {
   while (done < bytes.size() && milliseconds_left() != 0) {
     if (blocking_ && !wait_until_writable()) break;
     const std::size_t size = blocking_ ? std::min<std::size_t>(bytes.size() - done, PIPE_BUF) : bytes.size() - done;
-    const ssize_t taken = ::write(sink_.number(), bytes.data() + done, size);
+    const ssize_t taken = ::write(sink_.get(), bytes.data() + done, size);
     if (taken > 0) {
       done += static_cast<std::size_t>(taken);
     } else if (taken < 0 && errno == EAGAIN) {
@@ -118,7 +120,7 @@ std::size_t EventOutput::write_some(std::string_view bytes) {
 // Errors of the descriptor count as writable: write() says which.
 bool EventOutput::wait_until_writable() {
   for (int left = milliseconds_left(); left != 0; left = milliseconds_left()) {
-    pollfd watched[] = {{sink_.number(), POLLOUT, 0}, {wake_.number(), POLLIN, 0}};
+    pollfd watched[] = {{sink_.get(), POLLOUT, 0}, {wake_.get(), POLLIN, 0}};
     const bool hurried = left > 0;
     const int silence = hurried ? std::min(left, silence_.load(std::memory_order_relaxed)) : left;
     const int heard = ::poll(watched, hurried ? 1 : 2, silence);
@@ -142,7 +144,7 @@ void EventOutput::hurry(std::chrono::nanoseconds patience, std::chrono::millisec
   deadline_.store(steady_now() + patience.count(), std::memory_order_release);
   const std::uint64_t one = 1;
   // Cannot fail in a way that matters: the counter of a fresh eventfd has room.
-  [[maybe_unused]] const ssize_t told = ::write(wake_.number(), &one, sizeof one);
+  [[maybe_unused]] const ssize_t told = ::write(wake_.get(), &one, sizeof one);
 }
 
 }  // namespace penstock::observe

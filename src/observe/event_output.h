@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "observe/descriptor.h"
+#include "base/unique_fd.h"
 #include "penstock/error.h"
 
 namespace penstock::observe {
@@ -23,12 +23,12 @@ class EventOutput {
   static std::expected<std::unique_ptr<EventOutput>, Error> open(const std::string& target);
 
   /// The same file once more, or what is there by now; nothing for stdout and stderr. Any thread.
-  static std::expected<Descriptor, Error> open_anew(const std::string& target);
+  static std::expected<base::UniqueFd, Error> open_anew(const std::string& target);
 
   /// Whole lines. Waits while a pipe is full. The writer's thread only.
   void write(std::string_view lines);
   /// What reopen() shall go on with. Any thread.
-  void offer(Descriptor next);
+  void offer(base::UniqueFd next);
   /// Goes on with what was offered. The writer's thread only.
   void reopen();
 
@@ -39,23 +39,23 @@ class EventOutput {
   std::uint64_t unwritten() const { return unwritten_.load(std::memory_order_relaxed); }
 
  private:
-  EventOutput(Descriptor sink, Descriptor wake);
-  void adopt(Descriptor sink);
+  EventOutput(base::UniqueFd sink, base::UniqueFd wake);
+  void adopt(base::UniqueFd sink);
   std::size_t write_some(std::string_view bytes);
   bool wait_until_writable();
   int milliseconds_left() const;
 
   static constexpr std::int64_t kForever = INT64_MAX;
 
-  Descriptor sink_;
-  Descriptor wake_;                               // an eventfd: interrupts the wait when the hurry begins
+  base::UniqueFd sink_;
+  base::UniqueFd wake_;                           // an eventfd: interrupts the wait when the hurry begins
   bool blocking_ = false;                         // a write could block: wait first, and write no more than surely fits
   bool torn_ = false;                             // the last line written lacks its end
   std::atomic<std::int64_t> deadline_{kForever};  // ns on the steady clock
   std::atomic<int> silence_{0};                   // ms, while there is a deadline
   std::atomic<std::uint64_t> unwritten_{0};
   std::mutex offering_;
-  Descriptor offered_;
+  base::UniqueFd offered_;
 };
 
 }  // namespace penstock::observe

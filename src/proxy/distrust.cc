@@ -7,7 +7,6 @@
 namespace penstock::proxy {
 
 namespace {
-constexpr std::size_t kMost = 4096;
 constexpr int kCertain = 4;
 constexpr int kBeforePause = 3;
 constexpr Distrust::Time kFirstPause = 100'000;
@@ -29,43 +28,27 @@ std::string name_of(const Distrust::Client& client, const std::string& host) {
 }
 }  // namespace
 
-Distrust::Known* Distrust::find(const Client& client, const std::string& host) const {
-  if (found_.empty()) return nullptr;
-  const auto known = found_.find(name_of(client, host));
-  return known == found_.end() ? nullptr : &*known->second;
+Distrust::Known* Distrust::find(const Client& client, const std::string& host) {
+  return known_.empty() ? nullptr : known_.find(name_of(client, host));
 }
 
-void Distrust::forget() {
-  all_.clear();
-  found_.clear();
+const Distrust::Known* Distrust::find(const Client& client, const std::string& host) const {
+  return known_.empty() ? nullptr : known_.find(name_of(client, host));
 }
+
+void Distrust::forget() { known_.clear(); }
 
 void Distrust::rejected(const Client& client, const std::string& host, Sign sign, Time now) {
-  auto who = name_of(client, host);
-  const auto known = found_.find(who);
-  if (known != found_.end()) {
-    all_.splice(all_.begin(), all_, known->second);
-  } else {
-    all_.push_front({.who = who});
-    found_.emplace(std::move(who), all_.begin());
-  }
-  auto& one = all_.front();
+  auto& one = known_.use(name_of(client, host));
   // What happened before a bypass that is over is long past.
   if (now - one.since > kBypassLasts) one.in_a_row = one.certainty = 0;
   ++one.in_a_row;
   one.certainty += certainty_of(sign);
   one.since = now;
-  if (all_.size() <= kMost) return;
-  found_.erase(all_.back().who);
-  all_.pop_back();
 }
 
 void Distrust::accepted(const Client& client, const std::string& host) {
-  if (found_.empty()) return;
-  const auto known = found_.find(name_of(client, host));
-  if (known == found_.end()) return;
-  all_.erase(known->second);
-  found_.erase(known);
+  if (!known_.empty()) known_.erase(name_of(client, host));
 }
 
 Distrust::Time Distrust::pause_ends(const Client& client, const std::string& host, Time now) const {

@@ -7,14 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "access/address.h"
+#include "base/lru_map.h"
 
 namespace penstock::proxy {
 
@@ -51,24 +50,24 @@ class Distrust {
   Time ask_turn(const Client& client, const std::string& host, const Place* place, Time now);
   /// Whether it is to have a tunnel.
   bool bypasses(const Client& client, const std::string& host, Time now) const;
-  std::size_t size() const { return found_.size(); }
+  std::size_t size() const { return known_.size(); }
 
  private:
+  static constexpr std::size_t kMost = 4096;
   using Queue = std::set<std::uint64_t>;  // of who waits, in order
   struct Known {
-    std::string who;
     int in_a_row = 0;
     int certainty = 0;   // of these, that they are what they look like
     Time since = 0;      // the last one
     Time next_turn = 0;  // of a handshake
     std::shared_ptr<Queue> queue = std::make_shared<Queue>();
   };
-  Known* find(const Client& client, const std::string& host) const;
+  Known* find(const Client& client, const std::string& host);
+  const Known* find(const Client& client, const std::string& host) const;
 
   bool bypass_ = false;
   std::uint64_t last_place_ = 0;
-  std::list<Known> all_;  // who rejected last first
-  std::unordered_map<std::string, std::list<Known>::iterator> found_;
+  base::LruMap<Known> known_{kMost};
 };
 
 class Distrust::Place {

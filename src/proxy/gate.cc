@@ -22,7 +22,7 @@ std::uint64_t random_word() {
   return static_cast<std::uint64_t>(random()) << 32 | random();
 }
 
-flow::SipKey random_key() { return {random_word(), random_word()}; }
+base::SipKey random_key() { return {random_word(), random_word()}; }
 
 http::Refusal missing() {
   return {
@@ -57,7 +57,7 @@ void Gate::set_users(std::optional<access::Users> users) {
 }
 
 Gate::Key Gate::key_of(std::string_view encoded) const {
-  return {flow::sip_hash(keys_[0], encoded), flow::sip_hash(keys_[1], encoded)};
+  return {base::sip_hash(keys_[0], encoded), base::sip_hash(keys_[1], encoded)};
 }
 
 std::optional<Gate::Verdict> Gate::ask(const http::Fields& request) {
@@ -148,11 +148,11 @@ void Gate::try_next() {
   under_way_for_ = generation_;
   const auto& [user, password] = under_way_->credentials;
   if (!worker_) worker_.emplace();
-  worker_->run([this, entry = users_->entry(user, flow::sip_hash(keys_[2], user)), password, &loop = loop_,
-                alive = std::weak_ptr(alive_)]() mutable {
+  worker_->run([this, entry = users_->entry(user, base::sip_hash(keys_[2], user)), password, &loop = loop_,
+                self = self_.ref()]() mutable {
     const bool right = access::is_password(password, entry.hash) && entry.known;
-    loop.post([this, right, alive = std::move(alive)] {
-      if (alive.lock()) tried(right);
+    loop.post([right, self = std::move(self)] {
+      if (self) self->tried(right);
     });
   });
 }

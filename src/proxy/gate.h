@@ -18,7 +18,8 @@
 
 #include "access/address.h"
 #include "access/users.h"
-#include "flow/group_hash.h"
+#include "base/sip_hash.h"
+#include "base/weak_self.h"
 #include "http/credentials.h"
 #include "http/refusal.h"
 #include "loop/loop.h"
@@ -85,7 +86,7 @@ class Gate {
   const std::string* remember(const Key& key, const std::string& user);
 
   loop::Loop& loop_;
-  const std::array<flow::SipKey, 3> keys_;  // of credentials, twice, and of names
+  const std::array<base::SipKey, 3> keys_;  // of credentials, twice, and of names
   std::optional<access::Users> users_;
   std::uint64_t generation_ = 0;  // of users_
 
@@ -98,7 +99,7 @@ class Gate {
   std::uint64_t turn_ = 0;
   bool ended_ = false;
   std::optional<loop::Worker> worker_;  // made when first needed
-  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+  base::WeakSelf<Gate> self_{this};
 };
 
 }  // namespace penstock::proxy

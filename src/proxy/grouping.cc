@@ -35,7 +35,7 @@ std::optional<std::string_view> Grouping::Segment::fit(std::string_view text) co
   return text.substr(before.size(), text.size() - fixed);
 }
 
-Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const flow::SipKey* labels)
+Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels)
     : by_(rule.by), header_(rule.by == GroupRule::By::header ? rule.pattern : ""), hash_(hash), labels_(labels) {
   std::string_view rest = by_ == GroupRule::By::path ? rule.pattern : std::string_view();
   while (!rest.empty()) segments_.emplace_back(cut_segment(rest));
@@ -79,7 +79,7 @@ std::string Grouping::label(std::string_view name) const {
   constexpr std::size_t kShown = 12;
   if (by_ != GroupRule::By::header || name == kNoGroup || name == kOtherGroups) return std::string(name);
   auto digits = hash_(name);
-  if (labels_) digits = flow::GroupHash::digits_of(flow::sip_hash(*labels_, text_of(digits)));
+  if (labels_) digits = flow::GroupHash::digits_of(base::sip_hash(*labels_, text_of(digits)));
   return std::string(text_of(digits).substr(0, kShown));
 }
 

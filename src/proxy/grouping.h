@@ -29,7 +29,7 @@ class Grouping {
  public:
   /// `rule` as parse_group() gives it. `labels` is the key under which people see names, and may change at any time;
   /// nothing: they see the digits of `hash`.
-  Grouping(const GroupRule& rule, flow::GroupHash hash, const flow::SipKey* labels = nullptr);
+  Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels = nullptr);
 
   /// The group's name, never empty: a view into `target` or `fields`, or into `room` where it had to be put together.
   std::string_view name(const http::Target& target, const http::Fields& fields, std::string& room) const;
@@ -60,7 +60,7 @@ class Grouping {
   std::vector<Segment> segments_;
   std::size_t named_ = 0;  // segments with a {name}
   const flow::GroupHash hash_;
-  const flow::SipKey* const labels_;
+  const base::SipKey* const labels_;
 };
 
 }  // namespace penstock::proxy

@@ -4,12 +4,11 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/text_map.h"
 #include "http/target.h"
 #include "penstock/config.h"
 
@@ -40,12 +39,8 @@ class Router {
     std::size_t entry;
     bool intercepted;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-  };
   /// The rules of one host or suffix, those that win first.
-  using Rules = std::unordered_map<std::string, std::vector<Rule>, Hash, std::equal_to<>>;
+  using Rules = base::TextMap<std::vector<Rule>>;
 
   /// Calls `each` with the rules that fit, the strongest first, until it returns false.
   template <typename Fits, typename Each>

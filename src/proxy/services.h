@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "access/verdict.h"
+#include "base/sip_hash.h"
 #include "flow/booker.h"
-#include "flow/group_hash.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "penstock/config.h"
@@ -39,7 +39,7 @@ struct Services {
   MakeBooker make_booker;
   FitsBooker fits_booker = {};           ///< nothing: any can
   Gate* gate = nullptr;                  ///< nothing: all clients are let in
-  const flow::SipKey* labels = nullptr;  ///< see Grouping; what it refers to may change
+  const base::SipKey* labels = nullptr;  ///< see Grouping; what it refers to may change
   NoticeSink notices = [](const Notice&) {};
   Interceptor* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
 };

@@ -32,7 +32,7 @@ std::string new_name(Network& network) {
   return {digits.data(), digits.size()};
 }
 
-std::string text_of(const flow::SipKey& key) {
+std::string text_of(const base::SipKey& key) {
   std::string text;
   for (const std::uint64_t half : {key.first, key.second}) {
     const auto digits = flow::GroupHash::digits_of(half);
@@ -41,9 +41,9 @@ std::string text_of(const flow::SipKey& key) {
   return text;
 }
 
-std::optional<flow::SipKey> label_key_in(std::string_view text) {
+std::optional<base::SipKey> label_key_in(std::string_view text) {
   constexpr std::size_t kHalf = std::tuple_size_v<flow::GroupHash::Digits>;
-  flow::SipKey key;
+  base::SipKey key;
   const auto read = [&](std::size_t at, std::uint64_t& into) {
     const char* const end = text.data() + at + kHalf;
     return std::from_chars(text.data() + at, end, into, 16).ptr == end;
@@ -120,7 +120,7 @@ int BookingOffice::sharers(int at_upstream) const {
                          .remembered = remembered_});
 }
 
-void BookingOffice::share_labels(flow::SipKey& key) {
+void BookingOffice::share_labels(base::SipKey& key) {
   if (std::exchange(labels_, &key) != &key) agree_on_labels();
 }
 

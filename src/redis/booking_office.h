@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/sip_hash.h"
 #include "flow/booker.h"
-#include "flow/group_hash.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
@@ -82,7 +82,7 @@ class BookingOffice final : RedisEvents {
   std::string_view fresh_generation(std::int64_t latest = 0, std::string_view since = {});
   /// The key under which people see groups: from now on that of all processes with this Redis. Whoever is the first to
   /// reach it gives its own, and until then each keeps its own. `key` outlives the office.
-  void share_labels(flow::SipKey& key);
+  void share_labels(base::SipKey& key);
   /// Redis may have another key than before, or none.
   void agree_on_labels();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
@@ -118,7 +118,7 @@ class BookingOffice final : RedisEvents {
   std::string fresh_;
   std::unordered_map<std::string, RedisBooker*> bookers_;
   std::unordered_map<std::string, PausingBooker*> pausing_;
-  flow::SipKey* labels_ = nullptr;  // nothing: they are not asked for
+  base::SipKey* labels_ = nullptr;  // nothing: they are not asked for
   std::int64_t turn_ = 0;           // of those that soon() told
   bool degraded_ = false;
   bool starting_ = true;

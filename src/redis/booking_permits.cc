@@ -85,10 +85,10 @@ void RedisBooker::renew(const Semaphores::Named& which, const std::string& told)
   call_.clear();
   (former ? *former : spelling_)
       .permits(call_, office_.fresh_generation(), alive_, which.group, former ? 0 : place, told);
-  call(Script::permits, [life = life_, which](const Outcome& outcome, Time sent) {
-    if (!*life) return;
-    if (!(*life)->worked(outcome)) {
-      if (!outcome && outcome.error().kind == FailureKind::corrupt) (*life)->semaphores_.met_foreign(which);
+  call(Script::permits, [self = self_.ref(), which](const Outcome& outcome, Time sent) {
+    if (!self) return;
+    if (!self->worked(outcome)) {
+      if (!outcome && outcome.error().kind == FailureKind::corrupt) self->semaphores_.met_foreign(which);
       return;
     }
     auto elements = outcome->elements();
@@ -98,8 +98,8 @@ void RedisBooker::renew(const Semaphores::Named& which, const std::string& told)
       *number = elements.next().integer();
     }
     const auto opens = elements.next().integer(), paused = elements.next().integer();
-    (*life)->some_lane_pauses(paused);
-    (*life)->semaphores_.renewed(which, sent, answer, std::max<Time>(0, opens - at));
+    self->some_lane_pauses(paused);
+    self->semaphores_.renewed(which, sent, answer, std::max<Time>(0, opens - at));
   });
 }
 

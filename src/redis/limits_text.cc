@@ -80,7 +80,7 @@ std::string text_of(const std::vector<LimitConfig>& limits) {
 }
 
 std::string hash_of(const std::vector<LimitConfig>& limits) {
-  const auto digits = flow::GroupHash::digits_of(flow::sip_hash({}, text_of(limits)));
+  const auto digits = flow::GroupHash::digits_of(base::sip_hash({}, text_of(limits)));
   return {digits.data(), kHashDigits};
 }
 

@@ -35,7 +35,6 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
       events_(events),
       hash_(office.config().prefix, name_, office.config().secret),
       spelling_(office.config().prefix, name_, office.who(), limits_),
-      life_(std::make_shared<RedisBooker*>(this)),
       standing_(Standing::down),
       counted_at_(kLongAgo),
       parts_(office.sharers(0)),
@@ -67,7 +66,7 @@ RedisBooker::RedisBooker(BookingOffice& office, std::string name, const std::vec
 
 RedisBooker::~RedisBooker() {
   if (!alone()) semaphores_.hand_back();
-  *life_ = nullptr;
+  self_.expire();
   office_.leave(name_, *this);
 }
 
@@ -98,8 +97,8 @@ bool RedisBooker::send(Time now, Asks::Id id) {
   asking.era = shadow_.all().era();
   permits_.clear();
   asking.claims = semaphores_.claim(asking.group, permits_);
-  auto done = [life = life_, id](const Outcome& outcome, Time sent) {
-    if (*life) (*life)->answered(id, outcome, sent);
+  auto done = [self = self_.ref(), id](const Outcome& outcome, Time sent) {
+    if (self) self->answered(id, outcome, sent);
   };
   if (send_ask(now, asking, now - last_touch_ >= kTouchAfter, permits_, std::move(done))) return true;
   semaphores_.failed(asking.group, asking.claims);
@@ -411,8 +410,8 @@ bool RedisBooker::call(Script script, Call::Done done) {
 }
 
 bool RedisBooker::call(Script script) {
-  return call(script, [life = life_](const Outcome& outcome, Time) {
-    if (*life) (*life)->worked(outcome);
+  return call(script, [self = self_.ref()](const Outcome& outcome, Time) {
+    if (self) self->worked(outcome);
   });
 }
 
@@ -433,9 +432,9 @@ void RedisBooker::send_pause(Time now, std::string_view group, Time until) {
   if (until <= now) return;
   call_.clear();
   spelling_.pause(call_, key_of(group), until - now);
-  call(Script::pause, [life = life_, name = std::string(group), until](const Outcome& outcome, Time) {
-    if (!*life || (*life)->worked(outcome)) return;
-    (*life)->untold_.extend((*life)->office_.loop().now(), name, until);
+  call(Script::pause, [self = self_.ref(), name = std::string(group), until](const Outcome& outcome, Time) {
+    if (!self || self->worked(outcome)) return;
+    self->untold_.extend(self->office_.loop().now(), name, until);
   });
   if (!semaphores_.any()) return;
   office_.redis().publish_to_all(name_ + " " + std::string(kPaused) + " " + std::to_string(until - now));
@@ -457,8 +456,8 @@ void RedisBooker::reset(flow::LimitIndex counter, const std::string& group) {
   if (group.empty()) resets_.want(counter, {}, office_.loop().now() + config.period.count());  // should no answer come
   call_.clear();
   spelling_.reset(call_, generation_, key_of(group), counter);
-  call(Script::reset, [life = life_, limit, group](const Outcome& outcome, Time) {
-    if (*life) (*life)->was_reset(limit, group, outcome);
+  call(Script::reset, [self = self_.ref(), limit, group](const Outcome& outcome, Time) {
+    if (self) self->was_reset(limit, group, outcome);
   });
 }
 

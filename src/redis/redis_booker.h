@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/weak_self.h"
 #include "flow/booker.h"
 #include "flow/group_hash.h"
 #include "flow/pauses.h"
@@ -197,15 +198,15 @@ class RedisBooker final : public flow::Booker {
   flow::BookerEvents& events_;
   const flow::GroupHash hash_;
   Spelling spelling_;
-  bool own_limits_;                           // some are not shared
-  bool own_semaphore_;                        // a semaphore is one of these
-  bool shares_limit_of_all_;                  // one that holds lanes of every group
-  bool needs_messages_;                       // a semaphore or a counter is one
-  bool looks_back_;                           // some that are shared count by the times of departures
-  bool looks_back_on_groups_;                 // of each group
-  std::vector<flow::Era> shared_since_;       // of each limit: earlier departures do not count in it in Redis
-  std::uint64_t changes_ = 0;                 // of the limits
-  const std::shared_ptr<RedisBooker*> life_;  // what it points to is null once this is gone
+  bool own_limits_;                      // some are not shared
+  bool own_semaphore_;                   // a semaphore is one of these
+  bool shares_limit_of_all_;             // one that holds lanes of every group
+  bool needs_messages_;                  // a semaphore or a counter is one
+  bool looks_back_;                      // some that are shared count by the times of departures
+  bool looks_back_on_groups_;            // of each group
+  std::vector<flow::Era> shared_since_;  // of each limit: earlier departures do not count in it in Redis
+  std::uint64_t changes_ = 0;            // of the limits
+  base::WeakSelf<RedisBooker> self_{this};
 
   Standing standing_;
   bool refused_ = false;        // it is down because Redis did not answer as it should, until a look succeeds

@@ -115,13 +115,14 @@ void RedisBooker::hand_in_apart(const Apart::One& one, std::string_view state, s
   call_.clear();
   spelling_.begin_hand_in(call_, generation_, Spelling::HandIn::afterwards, {});
   spelling_.add_state(call_, one.limit, key_of(one.group), state);
-  call(Script::hand_in, [life = life_, changes = changes_, taken = std::move(taken)](const Outcome& outcome, Time) {
-    if (!*life || (*life)->changes_ != changes || !outcome) return;
-    auto elements = outcome->elements();
-    const bool open = elements.next().text() == "open";
-    elements.next(), elements.next();  // now, and when to ask again
-    if (open && elements.next().integer() == 0) taken();
-  });
+  call(Script::hand_in,
+       [self = self_.ref(), changes = changes_, taken = std::move(taken)](const Outcome& outcome, Time) {
+         if (!self || self->changes_ != changes || !outcome) return;
+         auto elements = outcome->elements();
+         const bool open = elements.next().text() == "open";
+         elements.next(), elements.next();  // now, and when to ask again
+         if (open && elements.next().integer() == 0) taken();
+       });
 }
 
 void RedisBooker::no_longer_apart(const Apart::One& one) {

@@ -196,8 +196,8 @@ void RedisBooker::hand_in(Spelling::HandIn what) {
       spelling_.add_state(call_, limit, key_of(group), text, untold);
     }
     ++telling->unanswered;
-    const bool called = call(Script::hand_in, [life = life_, telling](const Outcome& outcome, Time) {
-      if (*life) (*life)->part_handed_in(*telling, outcome);
+    const bool called = call(Script::hand_in, [self = self_.ref(), telling](const Outcome& outcome, Time) {
+      if (self) self->part_handed_in(*telling, outcome);
     });
     if (!called) {
       telling->heard = false;
@@ -238,11 +238,10 @@ void RedisBooker::look(Time now) {
   semaphores_.tell(permits_);
   const std::size_t semaphores = permits_.size();
   send_ask(now, {.count = 0, .without = apart_.of({})}, true, permits_,
-           [life = life_, semaphores, changes = changes_](const Outcome& outcome, Time sent) {
-             if (!*life || !(*life)->hears_looks()) return;
-             const bool of_these_limits = (*life)->changes_ == changes;
-             of_these_limits ? (*life)->looked(outcome, semaphores, sent)
-                             : (*life)->look((*life)->office_.loop().now());
+           [self = self_.ref(), semaphores, changes = changes_](const Outcome& outcome, Time sent) {
+             if (!self || !self->hears_looks()) return;
+             const bool of_these_limits = self->changes_ == changes;
+             of_these_limits ? self->looked(outcome, semaphores, sent) : self->look(self->office_.loop().now());
            });
 }
 

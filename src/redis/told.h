@@ -4,13 +4,12 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/text_map.h"
 #include "flow/booker.h"
 
 namespace penstock::redis {
@@ -70,13 +69,10 @@ class Told {
     std::string group;
     flow::Time not_before;
   };
-  struct Hash : std::hash<std::string_view> {
-    using is_transparent = void;
-  };
 
   bool in_line_ = false;       // of the upstream
   flow::Time not_before_ = 0;  // as last told of the upstream; 0: nothing
-  std::unordered_map<std::string, One, Hash, std::equal_to<>> groups_;
+  base::TextMap<One> groups_;
 };
 
 }  // namespace penstock::redis

@@ -16,7 +16,6 @@ bool Leaves::set_authority(std::shared_ptr<const Authority> authority) {
   if (same) return false;
   authority_ = std::move(authority);
   kept_.clear();
-  places_.clear();
   return true;
 }
 
@@ -37,12 +36,8 @@ std::unique_ptr<Leaves::Question> Leaves::ask(const std::string& host, OnLeaf on
 }
 
 std::shared_ptr<const Leaf> Leaves::find(const std::string& host) {
-  const auto known = places_.find(host);
-  if (known == places_.end()) return nullptr;
-  const auto place = known->second;
-  if (!place->leaf->is_good_at(seconds_now())) return nullptr;
-  kept_.splice(kept_.begin(), kept_, place);
-  return place->leaf;
+  const auto* known = kept_.find(host);
+  return known && (*known)->is_good_at(seconds_now()) ? kept_.use(host) : nullptr;
 }
 
 void Leaves::make_next() {
@@ -58,8 +53,8 @@ void Leaves::make_next() {
   auto leaf = std::make_shared<std::shared_ptr<const Leaf>>();
   loop_.offload(
       [authority = authority_, host, leaf] { *leaf = authority ? authority->sign(host, seconds_now()) : nullptr; },
-      [this, authority = authority_, host, leaf, alive = std::weak_ptr(alive_)] {
-        if (alive.lock()) is_made(host, authority, std::move(*leaf));
+      [authority = authority_, host, leaf, self = self_.ref()] {
+        if (self) self->is_made(host, authority, std::move(*leaf));
       });
 }
 
@@ -70,26 +65,12 @@ void Leaves::is_made(const std::string& host, const std::shared_ptr<const Author
     waiting_.push_front(host);
     return make_next();
   }
-  if (leaf) keep(host, leaf);
+  if (leaf) kept_.use(host) = leaf, ++made_;
   const auto askers = asked_for_.extract(host);
   make_next();
   for (const auto& asker : askers.mapped()) {
     if (const auto on_leaf = asker.lock()) (*on_leaf)(leaf);
   }
-}
-
-void Leaves::keep(const std::string& host, std::shared_ptr<const Leaf> leaf) {
-  ++made_;
-  if (const auto old = places_.find(host); old != places_.end()) {
-    kept_.erase(old->second);
-    places_.erase(old);
-  }
-  while (kept_.size() >= kMost) {
-    places_.erase(kept_.back().host);
-    kept_.pop_back();
-  }
-  kept_.push_front({host, std::move(leaf)});
-  places_.emplace(host, kept_.begin());
 }
 
 }  // namespace penstock::tls

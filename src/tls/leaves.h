@@ -7,12 +7,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/lru_map.h"
+#include "base/weak_self.h"
 #include "loop/loop.h"
 #include "tls/authority.h"
 
@@ -43,26 +44,20 @@ class Leaves {
   std::uint64_t made() const { return made_; }
 
  private:
-  struct Kept {
-    std::string host;
-    std::shared_ptr<const Leaf> leaf;
-  };
   using Askers = std::vector<std::weak_ptr<OnLeaf>>;
 
   std::shared_ptr<const Leaf> find(const std::string& host);
   void make_next();
   void is_made(const std::string& host, const std::shared_ptr<const Authority>& by, std::shared_ptr<const Leaf> leaf);
-  void keep(const std::string& host, std::shared_ptr<const Leaf> leaf);
 
   loop::Loop& loop_;
   std::shared_ptr<const Authority> authority_;
-  std::list<Kept> kept_;  // the one asked for last first
-  std::unordered_map<std::string, std::list<Kept>::iterator> places_;
+  base::LruMap<std::shared_ptr<const Leaf>> kept_{kMost};  // by host
   std::unordered_map<std::string, Askers> asked_for_;
   std::deque<std::string> waiting_;  // of these, in order
   bool making_ = false;
   std::uint64_t made_ = 0;
-  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+  base::WeakSelf<Leaves> self_{this};
 };
 
 }  // namespace penstock::tls

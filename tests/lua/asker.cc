@@ -64,7 +64,7 @@ std::string Asker::hash() const {
   for (const LimitConfig& limit : limits_) {
     for (const auto& word : words_of(limit.kind)) text += word + " ";
   }
-  const auto digits = flow::GroupHash::digits_of(flow::sip_hash({}, text));
+  const auto digits = flow::GroupHash::digits_of(base::sip_hash({}, text));
   return {digits.data(), 8};
 }
 

@@ -108,7 +108,7 @@ TEST(Grouping, shows_of_a_headers_value_only_twelve_digits_of_its_key_in_redis) 
 }
 
 TEST(Grouping, shows_other_digits_where_there_is_a_key_for_labels_and_follows_it) {
-  flow::SipKey labels{1, 2};
+  base::SipKey labels{1, 2};
   const Grouping tenants(parse_group("header:X-Tenant").value(), {"penstock", "github"}, &labels);
   const auto before = tenants.label("secret");
   EXPECT_THAT(before, testing::MatchesRegex("[0-9a-f]+"));

@@ -17,6 +17,7 @@ struct Room {
 inline const std::vector<Room> kRooms{
     // clang-format off
     {"penstock", {}},
+    {"base",     {},                                                   {"unistd.h"}},
     {"flow",     {"penstock"}},
     {"http",     {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
     {"access",   {"penstock"},                                         {"arpa/inet.h", "netinet/in.h"}},
@@ -30,6 +31,9 @@ inline const std::vector<Room> kRooms{
     {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "tls", "transfer"}, {"*"}},
     // clang-format on
 };
+
+/// Every room may include it, but for the public door.
+inline constexpr std::string_view kGround = "base";
 
 struct Library {
   std::string_view name;
