@@ -12,12 +12,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 namespace penstock::test {
 
 namespace {
 constexpr timeval kPatience{.tv_sec = 60, .tv_usec = 0};
+
+std::mutex closing;  // of any: nobody ends the reads of a descriptor that has just become another's
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -124,7 +127,10 @@ void Socket::shut_down() {
   ::shutdown(fd_, SHUT_WR);
 }
 
-void Socket::end_reads() { ::shutdown(fd_, SHUT_RDWR); }
+void Socket::end_reads() {
+  const std::lock_guard lock(closing);
+  if (fd_ >= 0) ::shutdown(fd_, SHUT_RDWR);
+}
 
 void Socket::close() {
   if (layer_) layer_->say_goodbye();
@@ -133,6 +139,7 @@ void Socket::close() {
 
 void Socket::cut() {
   layer_.reset();
+  const std::lock_guard lock(closing);
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
