@@ -224,7 +224,7 @@ struct AccessConfig {
   std::string users;  ///< an htpasswd file (bcrypt, SHA-512): clients must be one of these; empty: whoever they are
   /// Networks whose `Penstock-Max-Wait` and `Penstock-Weight` count; of all others these fields are dropped. Nothing
   /// said: all of `clients`.
-  std::optional<std::vector<std::string>> steering;
+  std::optional<std::vector<std::string>> hints;
   /// Special addresses (loopback, private, link-local, …) that may be dialled. Nothing said: loopback, as long as
   /// every listener is on loopback; otherwise none.
   std::optional<std::vector<std::string>> allow;

@@ -78,7 +78,7 @@ struct Snapshot {
   std::vector<UpstreamSnapshot> upstreams;
   TunnelTotals tunnels;
   TurnedAway turned_away;
-  std::uint64_t steering_dropped = 0;  ///< requests whose `Penstock-*` fields did not count (access.steering)
+  std::uint64_t hints_dropped = 0;     ///< requests whose `Penstock-*` fields did not count (access.steering)
   std::uint64_t accept_pauses = 0;     ///< times that file descriptors ran short, and new connections had to wait
   std::optional<RedisSnapshot> redis;  ///< nothing: none is configured
   std::optional<std::int64_t> authority_end;  ///< of interception: until when it is good, in seconds since 1970

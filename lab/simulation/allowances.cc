@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 
 namespace penstock::simulation {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "flow/local_booker.h"
-#include "flow/upstream.h"
+#include "flow/local_limiter.h"
+#include "flow/scheduler.h"
 #include "simulation/reading.h"
 
 namespace penstock::simulation {
@@ -20,8 +20,8 @@ class Replay {
   explicit Replay(const Reading& reading)
       : requests_(reading.journal().requests),
         end_(reading.journal().ended),
-        booker_(reading.plan().limits, flow::instant_at_zero(reading.journal().wall_at_begin, 0)),
-        upstream_(reading.plan().members.front().settings, booker_),
+        limiter_(reading.plan().limits, flow::instant_at_zero(reading.journal().wall_at_begin, 0)),
+        upstream_(reading.plan().members.front().settings, limiter_),
         departed_(requests_.size(), kNotYet),
         tickets_(requests_.size()) {
     for (std::size_t id = 0; id < requests_.size(); ++id) {
@@ -66,7 +66,7 @@ class Replay {
     const Request& request = requests_[later.id];
     flow::Ticket& ticket = tickets_[later.id];
     if (later.what == What::lands) return upstream_.land(now, ticket, commands_);
-    if (later.what == What::gives_up) return upstream_.leave(now, ticket, commands_);
+    if (later.what == What::gives_up) return upstream_.cancel(now, ticket, commands_);
     const std::string group = request.group < 0 ? "" : std::to_string(request.group);
     ticket = upstream_.arrive(now, {.id = later.id, .weight = request.weight, .group = group}, commands_);
   }
@@ -83,8 +83,8 @@ class Replay {
 
   const std::vector<Request>& requests_;
   Time end_;
-  flow::LocalBooker booker_;
-  flow::Upstream upstream_;
+  flow::LocalLimiter limiter_;
+  flow::Scheduler upstream_;
   flow::Commands commands_;
   std::vector<Time> departed_;
   std::vector<flow::Ticket> tickets_;

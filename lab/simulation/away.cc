@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "simulation/reading.h"
 
 namespace penstock::simulation {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "simulation/reading.h"
 
 namespace penstock::simulation {

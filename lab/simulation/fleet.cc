@@ -56,7 +56,7 @@ class Fleet final : Outcomes {
   void prepare(int member) {
     loads_.push_back(std::make_unique<Load>(world_, plan_, member, journal_,
                                             Load::Wants{.arrive = [this](std::uint64_t id) { arrive(id); },
-                                                        .leave = [this](std::uint64_t id) { leave(id); }}));
+                                                        .leave = [this](std::uint64_t id) { cancel(id); }}));
     const Member& its = plan_.members[static_cast<std::size_t>(member)];
     world_.at(its.joins, [this, member] {
       begin(member);
@@ -78,10 +78,10 @@ class Fleet final : Outcomes {
     request.end = Request::End::killed;
     request.ended = world_.now();
   }
-  void leave(std::uint64_t id) {
+  void cancel(std::uint64_t id) {
     Process* process = process_of(id);
     if (!process) return;
-    process->leave(id);
+    process->cancel(id);
     if (journal_.requests[id].end == Request::End::left) over(id);
   }
   void departed(std::uint64_t id) override {

@@ -22,20 +22,20 @@ class HandingIn : public OneOffice {
 
   void make(LimitConfig::Per per) { make({window_a_day(per)}); }
   void make(const std::vector<LimitConfig>& limits) {
-    machine_.happen([&] { booker_ = office_->make_booker("api", limits, *this); });
+    machine_.happen([&] { limiter_ = hub_->make_limiter("api", limits, *this); });
     run_for(kSecond);
   }
   void depart(const std::string& group, std::size_t count) {
     machine_.happen([&] {
       flow::Booking booking;
-      if (booker_->ask(machine_.now(), {.group = group, .count = count, .weight = 1}, booking)) note(booking);
+      if (limiter_->ask(machine_.now(), {.group = group, .count = count, .weight = 1}, booking)) note(booking);
     });
     run_for(kMillisecond);
   }
   void stop_redis() {
     server_.stop();
     run_for(kSecond);
-    ASSERT_TRUE(office_->degraded());
+    ASSERT_TRUE(hub_->degraded());
   }
   void start_redis() { server_.start(RedisServer::Memory::kept, "id"); }
   void command(const std::vector<std::string>& words) {
@@ -62,7 +62,7 @@ class HandingIn : public OneOffice {
   void note(const flow::Booking& booking) { departed_ += static_cast<int>(booking.departures.size()); }
   void answer(std::string_view, const flow::Booking& booking) override { note(booking); }
 
-  std::unique_ptr<flow::Booker> booker_;
+  std::unique_ptr<flow::Limiter> limiter_;
   int departed_ = 0;
 };
 
@@ -126,7 +126,7 @@ TEST_F(HandingIn, that_meets_a_foreign_value_is_done_once_when_it_is_gone) {
     EXPECT_EQ(counts(), std::vector{departed_}) << key;
     EXPECT_GE(departed_, 8) << key;
     departed_ = 0;
-    booker_.reset();
+    limiter_.reset();
     server_.flush();
   }
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 #include "simulation/plan.h"
 
 namespace penstock::simulation {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <variant>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 
 namespace penstock::simulation {
 

@@ -32,7 +32,7 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
   static void TearDownTestSuite() { EXPECT_GT(misplaced_, 0) << "no clock was known better so that it mattered"; }
 
   void work_on(const std::vector<LimitConfig>& limits) {
-    machine_.happen([&] { booker_ = office_->make_booker("api", limits, *this); });
+    machine_.happen([&] { limiter_ = hub_->make_limiter("api", limits, *this); });
     run_for(kSecond);
     ask();
     run_for(20 * kWindow);
@@ -42,22 +42,22 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
   void ask() {
     machine_.happen([&] {
       flow::Booking booking;
-      if (booker_->ask(machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
+      if (limiter_->ask(machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
     });
   }
   void answer(std::string_view, const flow::Booking& booking) override {
     for (const flow::Departure& departure : booking.departures) {
       ++in_redis_[departure.in_redis / kWindow];
       ++in_memory_[departure.in_memory / kWindow];
-      at(departure.at + kLate, [this, departure] { leave(departure); });
+      at(departure.at + kLate, [this, departure] { cancel(departure); });
     }
     booked_ += booking.departures.size();
     if (booked_ < kHalf) return at(std::max(booking.ask_again, machine_.now() + 1), [this] { ask(); });
     booked_ = 0;
     at(booking.departures.back().at + kLate + 2 * kMillisecond, [this] { ask(); });
   }
-  void leave(const flow::Departure& departure) {
-    const flow::Departure left = booker_->left({}, departure, machine_.now());
+  void cancel(const flow::Departure& departure) {
+    const flow::Departure left = limiter_->left({}, departure, machine_.now());
     const Time seems = departure.at + (left.in_redis - left.at);
     if (left.in_redis != departure.in_redis) misplaced_ += seems / kWindow != departure.in_redis / kWindow;
   }
@@ -73,7 +73,7 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
     EXPECT_THAT(departures, testing::Each(testing::Pair(testing::_, 2 * kHalf)));
   }
 
-  std::unique_ptr<flow::Booker> booker_;
+  std::unique_ptr<flow::Limiter> limiter_;
   std::size_t booked_ = 0;
   Windows in_redis_, in_memory_;
   static inline int misplaced_ = 0;  // how many seem booked for another window, by what was known of the clock later
@@ -98,23 +98,23 @@ class LeavingLateAlone : public OneOffice {
  protected:
   std::vector<flow::Departure> ask() {
     flow::Booking booking;
-    machine_.happen([&] { booker_->ask(machine_.now(), {.count = 2, .weight = 1}, booking); });
+    machine_.happen([&] { limiter_->ask(machine_.now(), {.count = 2, .weight = 1}, booking); });
     return booking.departures;
   }
-  std::unique_ptr<flow::Booker> booker_;
+  std::unique_ptr<flow::Limiter> limiter_;
 };
 
 TEST_F(LeavingLateAlone, count_once_however_often_they_are_moved) {
   server_.stop();
   const LimitConfig sliding{.kind = SlidingWindowConfig{.max = 2, .interval = 1s}, .name = "sliding"};
-  machine_.happen([&] { booker_ = office_->make_booker("api", {sliding}, *this); });
+  machine_.happen([&] { limiter_ = hub_->make_limiter("api", {sliding}, *this); });
   run_for(kSecond);
   auto departures = ask();
   ASSERT_EQ(departures.size(), 2u);
   for (int times = 0; times < 3; ++times) {
     run_for(100 * kMillisecond);
     machine_.happen([&] {
-      for (auto& departure : departures) departure = booker_->left({}, departure, machine_.now());
+      for (auto& departure : departures) departure = limiter_->left({}, departure, machine_.now());
     });
   }
   run_for(kSecond - 50 * kMillisecond);

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "loop/resolver.h"
-#include "redis/booking_office.h"
+#include "redis/limiter_hub.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"
 #include "simulation/plan.h"
@@ -18,7 +18,7 @@
 
 namespace penstock::simulation {
 
-class OneOffice : public testing::Test, protected flow::BookerEvents {
+class OneOffice : public testing::Test, protected flow::LimiterEvents {
  protected:
   static constexpr Time kToday = 1'748'736'000 * kSecond;
 
@@ -34,7 +34,7 @@ class OneOffice : public testing::Test, protected flow::BookerEvents {
   void run_for(Time time) { world_.run_until(world_.now() + time); }
 
   void answer(std::string_view, const flow::Booking&) override {}
-  void may_ask(flow::Booking::Scope, std::string_view) override {}
+  void retry(flow::Booking::Scope, std::string_view) override {}
   void cut(flow::Booking::Scope, std::string_view, std::size_t) override {}
 
   World world_;
@@ -47,8 +47,8 @@ class OneOffice : public testing::Test, protected flow::BookerEvents {
   loop::Loop unused_;
   loop::Resolver resolver_{unused_, DnsConfig{}};
   const RedisConfig config_{.path = "/simulated", .prefix = "p"};
-  std::unique_ptr<redis::BookingOffice> office_ = std::make_unique<redis::BookingOffice>(
-      machine_.loop(), resolver_, config_, redis::OfficeWatch{.on_up = [this](bool up) { on_up_(up); }},
+  std::unique_ptr<redis::LimiterHub> hub_ = std::make_unique<redis::LimiterHub>(
+      machine_.loop(), resolver_, config_, redis::HubWatch{.on_up = [this](bool up) { on_up_(up); }},
       [](const Notice&) {}, network_);
 };
 

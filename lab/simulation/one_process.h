@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "flow/local_booker.h"
-#include "flow/upstream.h"
+#include "flow/local_limiter.h"
+#include "flow/scheduler.h"
 #include "simulation/hand_made.h"
 #include "simulation/random.h"
 
@@ -21,8 +21,8 @@ class OneProcess {
       : plan_(std::move(plan)),
         member_(plan_.members.front()),
         random_(plan_.seed),
-        booker_(plan_.limits, flow::instant_at_zero(kSunday, 0)),
-        upstream_(member_.settings, booker_) {}
+        limiter_(plan_.limits, flow::instant_at_zero(kSunday, 0)),
+        upstream_(member_.settings, limiter_) {}
 
   Journal run() {
     journal_.wall_at_begin = kSunday;
@@ -117,8 +117,8 @@ class OneProcess {
   Plan plan_;
   const Member& member_;
   Random random_;
-  flow::LocalBooker booker_;
-  flow::Upstream upstream_;
+  flow::LocalLimiter limiter_;
+  flow::Scheduler upstream_;
   flow::Commands commands_;
   Journal journal_;
   std::vector<flow::Ticket> tickets_;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "simulation/reading.h"
 
 namespace penstock::simulation {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 #include "penstock/config.h"
 #include "penstock/limits.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "flow/moved_limits.h"
+#include "flow/limit_remap.h"
 
 namespace penstock::simulation {
 
@@ -41,12 +41,12 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
                  (is_presence ? journal_.presences : journal_.calls).push_back({world_.now(), member_});
                }),
       config_(config_of(plan)),
-      office_(
+      hub_(
           machine_.loop(), resolver, config_, watch(),
           [this](const Notice& notice) { journal_.notices.push_back(notice.text); }, network_),
-      booker_(make_booker()),
-      heart_(of(plan, member).settings, *booker_),
-      wake_(machine_.loop(), [this] { move(&flow::Upstream::advance); }) {
+      limiter_(make_limiter()),
+      heart_(of(plan, member).settings, *limiter_),
+      wake_(machine_.loop(), [this] { move(&flow::Scheduler::advance); }) {
   machine_.happen([] {});
 }
 
@@ -55,33 +55,33 @@ Process::~Process() { network_.vanish(); }
 void Process::end() {
   machine_.happen([this] {
     wake_.stop();
-    booker_.reset();
+    limiter_.reset();
   });
 }
 
-std::unique_ptr<flow::Booker> Process::make_booker() {
+std::unique_ptr<flow::Limiter> Process::make_limiter() {
   const Member& its = of(plan_, member_);
   const auto& limits = its.reloads > world_.now() ? its.former : plan_.limits;
   const bool some_shared = std::ranges::any_of(limits, &LimitConfig::shared);
-  return some_shared ? office_.make_booker(kUpstream, limits, *this) : office_.make_pausing_booker(kUpstream, limits);
+  return some_shared ? hub_.make_limiter(kUpstream, limits, *this) : hub_.make_pausing_limiter(kUpstream, limits);
 }
 
 void Process::reload() {
   machine_.happen([this] {
     const Member& its = of(plan_, member_);
-    const auto moved = flow::moved_limits(its.former, plan_.limits);
-    booker_->change(machine_.now(), plan_.limits);
-    move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.change(now, its.settings, moved, into); });
+    const auto moved = flow::limit_remap(its.former, plan_.limits);
+    limiter_->change(machine_.now(), plan_.limits);
+    move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
+      scheduler.change(now, its.settings, moved, into);
+    });
   });
 }
 
-redis::OfficeWatch Process::watch() {
+redis::HubWatch Process::watch() {
   return {.on_up = [this](bool) { note_standing(); }, .on_degraded = [this](bool) { note_standing(); }};
 }
 
-void Process::note_standing() {
-  journal_.standings.push_back({world_.now(), member_, office_.up(), office_.degraded()});
-}
+void Process::note_standing() { journal_.standings.push_back({world_.now(), member_, hub_.up(), hub_.degraded()}); }
 
 std::string Process::group_of(std::uint64_t id) const {
   const int group = journal_.requests[id].group;
@@ -102,14 +102,15 @@ void Process::arrive(std::uint64_t id) {
     const std::string group = group_of(id);
     const Time now = machine_.now(), max_wait = of(plan_, member_).demand.max_wait;
     if (id % kAsksForWait == 0) request.told = heart_.retry_after(now, group, request.weight);
-    flow::Newcomer newcomer{.id = id, .weight = request.weight, .group = group};
-    if (max_wait > 0) newcomer.max_wait = max_wait;
-    move(
-        [&](flow::Upstream& heart, Time at, flow::Commands& into) { tickets_[id] = heart.arrive(at, newcomer, into); });
+    flow::Arrival arrival{.id = id, .weight = request.weight, .group = group};
+    if (max_wait > 0) arrival.max_wait = max_wait;
+    move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
+      tickets_[id] = scheduler.arrive(at, arrival, into);
+    });
   });
 }
 
-void Process::leave(std::uint64_t id) {
+void Process::cancel(std::uint64_t id) {
   machine_.happen([this, id] {
     Request& request = journal_.requests[id];
     const auto found = tickets_.find(id);
@@ -118,7 +119,7 @@ void Process::leave(std::uint64_t id) {
     request.ended = world_.now();
     const flow::Ticket ticket = found->second;
     tickets_.erase(found);
-    move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.leave(now, ticket, into); });
+    move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.cancel(now, ticket, into); });
   });
 }
 
@@ -132,22 +133,23 @@ void Process::landed(std::uint64_t id) {
   const flow::Ticket ticket = found->second;
   tickets_.erase(found);
   std::erase(flying_, id);
-  move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.land(now, ticket, into); });
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.land(now, ticket, into); });
 }
 
 void Process::pause(Time lasts) {
   machine_.happen([this, lasts] {
     journal_.pauses.push_back({.at = world_.now(), .member = member_, .until = world_.now() + lasts});
-    booker_->pause(machine_.now(), {}, machine_.now() + lasts);
+    limiter_->pause(machine_.now(), {}, machine_.now() + lasts);
   });
 }
 
 void Process::answer(std::string_view group, const flow::Booking& booking) {
-  move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.answer(now, group, booking, into); });
+  move(
+      [&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.answer(now, group, booking, into); });
 }
 
-void Process::may_ask(flow::Booking::Scope scope, std::string_view group) {
-  move([&](flow::Upstream& heart, Time now, flow::Commands& into) { heart.may_ask(now, scope, group, into); });
+void Process::retry(flow::Booking::Scope scope, std::string_view group) {
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.retry(now, scope, group, into); });
 }
 
 /// The youngest first, as the proxy does.
@@ -173,7 +175,7 @@ void Process::carry_out() {
       request.departed = world_.now();
       request.booked = machine_.in_world(start.booked);
       request.limited_by = start.limited_by;
-      request.without_redis = office_.degraded();
+      request.without_redis = hub_.degraded();
       journal_.departures.push_back(start.id);
       flying_.push_back(start.id);
       outcomes_.departed(start.id);

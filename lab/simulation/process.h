@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
-#include "redis/booking_office.h"
+#include "redis/limiter_hub.h"
 #include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"
@@ -33,7 +33,7 @@ class Outcomes {
   ~Outcomes() = default;
 };
 
-class Process final : flow::BookerEvents {
+class Process final : flow::LimiterEvents {
  public:
   /// `plan`, `journal` and all others must outlive it.
   Process(World& world, Host& host, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
@@ -48,7 +48,7 @@ class Process final : flow::BookerEvents {
   void reload();
   /// The request is in the journal.
   void arrive(std::uint64_t id);
-  void leave(std::uint64_t id);
+  void cancel(std::uint64_t id);
   void land(std::uint64_t id);
   /// The upstream asked for a pause, by the answer to some request.
   void pause(Time lasts);
@@ -62,7 +62,7 @@ class Process final : flow::BookerEvents {
 
  private:
   void answer(std::string_view group, const flow::Booking& booking) override;
-  void may_ask(flow::Booking::Scope scope, std::string_view group) override;
+  void retry(flow::Booking::Scope scope, std::string_view group) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
   void landed(std::uint64_t id);
@@ -70,8 +70,8 @@ class Process final : flow::BookerEvents {
   void move(Call call);
   void carry_out();
   void note_standing();
-  redis::OfficeWatch watch();
-  std::unique_ptr<flow::Booker> make_booker();
+  redis::HubWatch watch();
+  std::unique_ptr<flow::Limiter> make_limiter();
   std::string group_of(std::uint64_t id) const;
 
   World& world_;
@@ -82,9 +82,9 @@ class Process final : flow::BookerEvents {
   Machine machine_;
   Network network_;
   const RedisConfig config_;
-  redis::BookingOffice office_;
-  std::unique_ptr<flow::Booker> booker_;
-  flow::Upstream heart_;
+  redis::LimiterHub hub_;
+  std::unique_ptr<flow::Limiter> limiter_;
+  flow::Scheduler heart_;
   loop::Timer wake_;
   flow::Commands commands_, carrying_;
   bool busy_ = false;  // carrying out

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "simulation/reading.h"
 #include "simulation/use.h"
 
@@ -11,7 +11,7 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Dialling takes 0.4 s at most and a greeting half a second; a few trips besides.
+/// Dialer takes 0.4 s at most and a greeting half a second; a few trips besides.
 Time up_after(const Reading& reading, int member) { return kBackWithin + 4 * reading.round_trip(member); }
 
 bool runs(const Reading& reading, int member, Time from, Time until) {

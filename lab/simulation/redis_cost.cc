@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "redis/link.h"
+#include "redis/connection.h"
+#include "redis/script_args.h"
 #include "redis/scripts.h"
-#include "redis/spelling.h"
 #include "simulation/redis_server.h"
 
 namespace penstock::simulation {
@@ -31,9 +31,9 @@ void print(const char* name, const std::vector<LimitConfig>& limits, std::size_t
   const auto connection = server.connect(client);
   server.feed(connection, redis::command({"SCRIPT", "LOAD", redis::kBookScript}));
   const std::string digest = client.last.substr(5, 40);
-  const redis::Spelling spelling("penstock", "api", "me", limits);
+  const redis::ScriptArgs script_args("penstock", "api", "me", limits);
   redis::ScriptCall call;
-  spelling.book(call, {.fresh_generation = "fresh", .touch = touch, .count = count});
+  script_args.book(call, {.fresh_generation = "fresh", .touch = touch, .count = count});
   std::string bytes;
   redis::begin_command(bytes, 3 + call.keys.size() + call.arguments.size());
   redis::add_word(bytes, "EVALSHA");

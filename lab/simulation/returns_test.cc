@@ -21,7 +21,7 @@ class ManyUpstreams : public OneOffice {
   }
   void make(const std::vector<LimitConfig>& limits, int count = 1'000) {
     machine_.happen([&] {
-      for (int i = 0; i < count; ++i) bookers_.push_back(office_->make_booker(name_of(i), limits, *this));
+      for (int i = 0; i < count; ++i) limiters_.push_back(hub_->make_limiter(name_of(i), limits, *this));
     });
     world_.run_until(kSecond);
     use(0, count);
@@ -31,10 +31,10 @@ class ManyUpstreams : public OneOffice {
     for (int i = from; i < to; ++i) {
       machine_.happen([&, i] {
         flow::Booking booking;
-        bookers_[static_cast<std::size_t>(i)]->ask(machine_.now(), {.count = 1, .weight = 1}, booking);
+        limiters_[static_cast<std::size_t>(i)]->ask(machine_.now(), {.count = 1, .weight = 1}, booking);
       });
       run_for(kMillisecond);
-      machine_.happen([&, i] { bookers_[static_cast<std::size_t>(i)]->landed(machine_.now(), {}); });
+      machine_.happen([&, i] { limiters_[static_cast<std::size_t>(i)]->landed(machine_.now(), {}); });
     }
   }
   /// The connections are lost, and made again.
@@ -60,7 +60,7 @@ class ManyUpstreams : public OneOffice {
 
   std::vector<Time> calls_;
   Time back_ = 0;
-  std::vector<std::unique_ptr<flow::Booker>> bookers_;
+  std::vector<std::unique_ptr<flow::Limiter>> limiters_;
 };
 
 const LimitConfig kOnePacer{.kind = PacerConfig{.qps = 100}, .name = "pacer"};
@@ -76,14 +76,14 @@ TEST_F(ManyUpstreams, ask_redis_one_after_the_other_when_it_is_back) {
   EXPECT_GE(calls_within(0, 50 * kMillisecond), 100) << "those in use";
   EXPECT_LE(most_calls_in(50 * kMillisecond), 260);
   EXPECT_LE(calls_within(0, 1'100 * kMillisecond), 2'120) << "a look each, and what is held of its semaphore";
-  EXPECT_FALSE(office_->degraded());
+  EXPECT_FALSE(hub_->degraded());
 }
 
 TEST_F(ManyUpstreams, that_nobody_uses_and_that_have_nothing_to_tell_do_not_ask_at_all) {
   make({kOnePacer});
   run_for(20 * kSecond);
   lose_connections();
-  EXPECT_FALSE(office_->degraded());
+  EXPECT_FALSE(hub_->degraded());
   run_for(2 * kSecond);
   EXPECT_TRUE(calls_.empty());
 }
@@ -98,7 +98,7 @@ TEST_F(ManyUpstreams, return_as_soon_as_they_are_used) {
   use(last, last + 1);
   EXPECT_TRUE(is_present(last)) << "a millisecond later";
   run_for(kSecond);
-  EXPECT_FALSE(office_->degraded());
+  EXPECT_FALSE(hub_->degraded());
 }
 
 /// Every upstream has lost its memory, and one process in use says so of each.

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "redis/script_args.h"
 #include "redis/scripts.h"
-#include "redis/spelling.h"
 #include "simulation/redis_pair.h"
 
 namespace penstock::simulation {
@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::int64_t kOf2025 = 1'735'689'600'000'000;  // where the scripts' clock begins
 
+using redis::ScriptArgs;
 using redis::ScriptCall;
-using redis::Spelling;
 
 enum Script : std::size_t { book, undo, moved, leave, pause, reset, hand_in, permits };
 constexpr std::array kTexts{redis::kBookScript,  redis::kUndoScript,  redis::kMovedScript,  redis::kLeaveScript,
@@ -67,9 +67,9 @@ std::vector<LimitConfig> with_faster_pacers(std::vector<LimitConfig> limits) {
 /// One process, which has no lanes and no sense: it asks, gives back, hands in and returns what chance says.
 struct Process {
   explicit Process(std::string name, const std::vector<LimitConfig>& limits)
-      : who(std::move(name)), spelling("penstock", "api", who, limits) {}
+      : who(std::move(name)), script_args("penstock", "api", who, limits) {}
   std::string who;
-  Spelling spelling;
+  ScriptArgs script_args;
   std::string generation;
   std::vector<std::int64_t> departures;
   int asks = 0;
@@ -80,7 +80,7 @@ class Fleet {
   Fleet(RedisPair& pair, const std::vector<LimitConfig>& limits, unsigned seed)
       : pair_(pair), limits_(limits), random_(seed) {
     for (const char* name : {"one", "two", "three"}) processes_.emplace_back(name, limits);
-    if (seed % 2 == 0) processes_.back().spelling.set_limits(with_faster_pacers(limits));
+    if (seed % 2 == 0) processes_.back().script_args.set_limits(with_faster_pacers(limits));
     load();
     const auto ear = pair_.connect();
     pair_.run({"SUBSCRIBE", "penstock:to:one"}, ear);
@@ -170,14 +170,14 @@ void Fleet::spell_book(Process& process, ScriptCall& call) {
     const bool counts = config.per != LimitConfig::Per::group || !hash.empty();
     if (counts && std::holds_alternative<SemaphoreConfig>(config.kind)) permits.push_back(told());
   }
-  process.spelling.book(call, {.generation = generation(process),
-                               .fresh_generation = fresh,
-                               .alive = static_cast<int>(below(4)),
-                               .touch = below(3) == 0,
-                               .group = hash,
-                               .count = below(8),
-                               .weight = below(10) == 0 ? 0 : static_cast<int>(1 + below(3)),
-                               .permits = permits});
+  process.script_args.book(call, {.generation = generation(process),
+                                  .fresh_generation = fresh,
+                                  .alive = static_cast<int>(below(4)),
+                                  .touch = below(3) == 0,
+                                  .group = hash,
+                                  .count = below(8),
+                                  .weight = below(10) == 0 ? 0 : static_cast<int>(1 + below(3)),
+                                  .permits = permits});
 }
 
 std::string Fleet::state_of(const LimitConfig& config) {
@@ -195,11 +195,11 @@ std::string Fleet::state_of(const LimitConfig& config) {
 }
 
 void Fleet::spell_hand_in(const Process& process, ScriptCall& call) {
-  process.spelling.begin_hand_in(call, generation(process), static_cast<Spelling::HandIn>(below(3)),
-                                 {.booked_in = generation(process), .lately = below(2) == 0 ? "" : "1"});
+  process.script_args.begin_hand_in(call, generation(process), static_cast<ScriptArgs::HandIn>(below(3)),
+                                    {.booked_in = generation(process), .lately = below(2) == 0 ? "" : "1"});
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     if (std::holds_alternative<SemaphoreConfig>(limits_[i].kind)) continue;
-    process.spelling.add_state(call, static_cast<flow::LimitIndex>(i), "g0", state_of(limits_[i]));
+    process.script_args.add_state(call, static_cast<flow::LimitIndex>(i), "g0", state_of(limits_[i]));
   }
 }
 
@@ -210,19 +210,19 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const auto at = process.departures.empty() ? script_now() : process.departures.back();
   switch (which) {
     case book: spell_book(process, call); return true;
-    case undo: process.spelling.undo(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
+    case undo: process.script_args.undo(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
     case moved: {
-      const Spelling::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
-      process.spelling.moved(call, known, hash, std::span(moves).first(1 + below(2)));
+      const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
+      process.script_args.moved(call, known, hash, std::span(moves).first(1 + below(2)));
       return true;
     }
     case leave: {
       const bool of_group = !hash.empty() && below(2) == 0;
-      process.spelling.leave(call, known, hash,
-                             of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
+      process.script_args.cancel(call, known, hash,
+                                 of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
       return true;
     }
-    case pause: process.spelling.pause(call, hash, static_cast<std::int64_t>(below(300'000))); return true;
+    case pause: process.script_args.pause(call, hash, static_cast<std::int64_t>(below(300'000))); return true;
     case hand_in: spell_hand_in(process, call); return true;
     default: break;
   }
@@ -230,11 +230,11 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const auto& config = limits_[static_cast<std::size_t>(limit)];
   const auto its_group = config.per == LimitConfig::Per::group ? (hash.empty() ? "g1" : hash) : "";
   if (which == reset && std::holds_alternative<CounterConfig>(config.kind)) {
-    process.spelling.reset(call, known, its_group, limit);
+    process.script_args.reset(call, known, its_group, limit);
     return true;
   }
   if (which == permits && std::holds_alternative<SemaphoreConfig>(config.kind)) {
-    process.spelling.permits(call, known, static_cast<int>(below(3)), its_group, limit, told());
+    process.script_args.permits(call, known, static_cast<int>(below(3)), its_group, limit, told());
     return true;
   }
   return false;

@@ -20,10 +20,10 @@ class Starting : public OneOffice {
     run_for(5 * kSecond);
   }
 
-  struct Asker final : flow::BookerEvents {
+  struct Asker final : flow::LimiterEvents {
     Asker(Starting& stage, const std::string& name) : stage_(stage) {
       const LimitConfig pacer{.kind = PacerConfig{.qps = 100}, .name = "pacer"};
-      stage.machine_.happen([&] { booker = stage.office_->make_booker(name, {pacer}, *this); });
+      stage.machine_.happen([&] { limiter = stage.hub_->make_limiter(name, {pacer}, *this); });
       ask();
     }
     void ask() {
@@ -33,7 +33,7 @@ class Starting : public OneOffice {
       if (departure || asking_) return;
       flow::Booking booking;
       asking_ = true;
-      if (booker->ask(stage_.machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
+      if (limiter->ask(stage_.machine_.now(), {.count = 1, .weight = 1}, booking)) answer({}, booking);
     }
     void answer(std::string_view, const flow::Booking& booking) override {
       asking_ = false;
@@ -43,13 +43,13 @@ class Starting : public OneOffice {
         stage_.world_.at(stage_.machine_.in_world(booking.ask_again), [this] { ask(); });
       }
     }
-    void may_ask(flow::Booking::Scope, std::string_view) override {
+    void retry(flow::Booking::Scope, std::string_view) override {
       stage_.world_.at(stage_.world_.now(), [this] { ask(); });
     }
     void cut(flow::Booking::Scope, std::string_view, std::size_t) override {}
 
     Starting& stage_;
-    std::unique_ptr<flow::Booker> booker;
+    std::unique_ptr<flow::Limiter> limiter;
     std::optional<flow::Departure> departure;
     bool asking_ = false;
   };

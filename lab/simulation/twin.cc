@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 
 namespace penstock::simulation {
 
@@ -13,15 +13,15 @@ std::vector<Left> twin_sends(const Reading& reading, const std::vector<LimitConf
                              const std::vector<Left>& before, const std::vector<int>& weights, Span stretch) {
   std::vector<LimitConfig> wide = limits;
   for (LimitConfig& limit : wide) limit.per = LimitConfig::Per::upstream;
-  flow::LocalBooker booker(std::move(wide), flow::instant_at_zero(reading.wall(stretch.from) - stretch.from, 0));
-  for (const Left& one : before) booker.book(one.at, {}, one.units);
+  flow::LocalLimiter limiter(std::move(wide), flow::instant_at_zero(reading.wall(stretch.from) - stretch.from, 0));
+  for (const Left& one : before) limiter.book(one.at, {}, one.units);
   std::vector<Left> sent;
   flow::Booking booking;
   std::size_t next = 0;
   for (Time now = stretch.from; now <= stretch.until;) {
     const int weight = weights.empty() ? 1 : weights[next % weights.size()];
     booking.clear();
-    booker.ask(now, {.weight = weight}, booking);
+    limiter.ask(now, {.weight = weight}, booking);
     if (booking.departures.empty()) {
       now = std::max(now + 1, booking.ask_again);
       continue;

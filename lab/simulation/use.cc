@@ -10,7 +10,7 @@
 #include <map>
 #include <utility>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "simulation/twin.h"
 
 namespace penstock::simulation {

@@ -8,7 +8,7 @@
 #include <queue>
 #include <string>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "simulation/reading.h"
 
 namespace penstock::simulation {
@@ -49,7 +49,7 @@ class Play {
   explicit Play(const Reading& reading)
       : reading_(reading),
         limits_(reading.rate_limits(LimitConfig::Per::group)),
-        booker_(limits_, flow::instant_at_zero(reading.journal().wall_at_begin, 0)) {
+        limiter_(limits_, flow::instant_at_zero(reading.journal().wall_at_begin, 0)) {
     for (const auto& limit : reading.plan().limits) {
       if (!counts_flights(limit)) continue;
       auto& capacity = of_group(limit) ? group_capacity_ : capacity_;
@@ -146,9 +146,9 @@ class Play {
     const std::string name = std::to_string(request.group);
     Time held_until = 0;
     if (!limits_.empty()) {
-      booker_.book(now_, name, request.weight);
+      limiter_.book(now_, name, request.weight);
       looked_.clear();
-      booker_.look(now_, {.group = name, .weight = reading_.heaviest()}, looked_, {});
+      limiter_.look(now_, {.group = name, .weight = reading_.heaviest()}, looked_, {});
       held_until =
           looked_.departures.empty() ? std::max(looked_.not_before, looked_.ask_again) : looked_.departures.front().at;
     }
@@ -191,7 +191,7 @@ class Play {
 
   const Reading& reading_;
   std::vector<LimitConfig> limits_;
-  flow::LocalBooker booker_;
+  flow::LocalLimiter limiter_;
   flow::Booking looked_;
   std::size_t capacity_ = static_cast<std::size_t>(-1), group_capacity_ = capacity_;
   std::vector<Process> processes_;

@@ -49,7 +49,7 @@ Verdict::Verdict(const Config& config, const std::vector<Endpoint>& own, const s
   const std::vector<std::string> usual =
       all_loopback ? std::vector<std::string>{"loopback"} : std::vector<std::string>{};
   allow_ = Rules(config.access.allow.value_or(usual));
-  if (config.access.steering) steering_ = networks_of(*config.access.steering);
+  if (config.access.hints) hints_ = networks_of(*config.access.hints);
   close(closed);
   permit(config);
 }
@@ -93,8 +93,8 @@ bool Verdict::client(const Address& address) const {
   return std::any_of(clients_.begin(), clients_.end(), [&](const Network& n) { return n.contains(address); });
 }
 
-bool Verdict::steers(const Address& address) const {
-  return !steering_ || std::ranges::any_of(*steering_, [&](const Network& n) { return n.contains(address); });
+bool Verdict::gives_hints(const Address& address) const {
+  return !hints_ || std::ranges::any_of(*hints_, [&](const Network& n) { return n.contains(address); });
 }
 
 Destination Verdict::destination(const Address& address, std::uint16_t port, std::string_view host) const {

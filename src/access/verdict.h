@@ -28,7 +28,7 @@ class Verdict {
 
   bool client(const Address&) const;
   /// Whether this client's `Penstock-*` fields count.
-  bool steers(const Address&) const;
+  bool gives_hints(const Address&) const;
   /// `host`: what was asked for, as it stands in http::Target; empty: nobody knows.
   Destination destination(const Address&, std::uint16_t port, std::string_view host = {}) const;
   /// Whether the name alone is enough to say no.
@@ -44,7 +44,7 @@ class Verdict {
   bool permits(const Address&, std::uint16_t port, std::string_view host) const;
 
   std::vector<Network> clients_;
-  std::optional<std::vector<Network>> steering_;
+  std::optional<std::vector<Network>> hints_;
   Rules allow_, deny_;
   Rules permitted_;  // literal addresses of upstreams
   std::vector<Address> here_;

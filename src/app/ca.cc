@@ -8,9 +8,9 @@
 #include <iostream>
 #include <optional>
 
+#include "app/atomic_file.h"
 #include "app/authority_file.h"
 #include "app/commands.h"
-#include "app/new_file.h"
 #include "app/settings.h"
 #include "loop/loop.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/variables.h"
+#include "app/proxy_environment.h"
 
 namespace penstock::app {
 

@@ -33,7 +33,7 @@ int ca_path(const std::string& config_file);
 /// Tries with each program that is installed whether interception works with it.
 int doctor(const std::string& config_file);
 
-/// Asks the admin port of a running Penstock whether it is ready.
+/// PendingAsks the admin port of a running Penstock whether it is ready.
 int healthcheck(const std::string& config_file);
 
 /// "0.1.0", and "penstock 0.1.0 (commit 0123456789)".

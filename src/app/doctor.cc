@@ -13,15 +13,15 @@
 #include <iostream>
 #include <sstream>
 
+#include "app/atomic_file.h"
 #include "app/authority_file.h"
+#include "app/ca_environment.h"
 #include "app/child.h"
 #include "app/commands.h"
 #include "app/doctor_names.h"
 #include "app/doctor_origin.h"
-#include "app/new_file.h"
 #include "app/probes.h"
 #include "app/settings.h"
-#include "app/trust.h"
 #include "penstock/proxy.h"
 
 namespace penstock::app {

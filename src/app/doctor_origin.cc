@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "loop/stream.h"
-#include "tls/stream.h"
+#include "tls/tls_stream.h"
 
 namespace penstock::app {
 
@@ -30,7 +30,7 @@ std::string answer_with(std::string_view type, std::string_view body) {
 }
 
 /// One connection with one request, whatever it is.
-class Visit final : public loop::Resident, private loop::StreamEvents {
+class Visit final : public loop::SelfOwned, private loop::StreamEvents {
  public:
   Visit(loop::Loop& loop, const tls::Leaf& leaf, std::unique_ptr<loop::Stream> stream)
       : loop_(loop), stream_(tls::Stream::accept(loop, leaf, std::move(stream), {}, *this)) {
@@ -56,7 +56,7 @@ class Visit final : public loop::Resident, private loop::StreamEvents {
   void answer() {
     stream_->out() += answer_to_head();
     stream_->touch();
-    loop::Stream::close_gently(std::move(stream_));
+    loop::Stream::close_lingering(std::move(stream_));
     loop_.dismiss(this);
   }
 
@@ -71,7 +71,7 @@ std::expected<std::unique_ptr<DoctorOrigin>, std::string> DoctorOrigin::start(st
   std::unique_ptr<DoctorOrigin> origin(new DoctorOrigin);
   auto& loop = origin->loop_;
   const auto visited = [&loop, leaf = std::move(leaf)](std::unique_ptr<loop::Stream> stream) {
-    loop.adopt(std::make_unique<Visit>(loop, *leaf, std::move(stream)));
+    loop.count_existing(std::make_unique<Visit>(loop, *leaf, std::move(stream)));
   };
   auto listener = loop::Listener::listen(loop, {.address = "127.0.0.1", .port = 0}, visited);
   if (!listener) return std::unexpected(std::move(listener.error().message));

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "app/authority_file.h"
-#include "app/places.h"
 #include "app/reload.h"
+#include "app/reserved_endpoints.h"
 #include "app/system_authorities.h"
 #include "app/users_file.h"
-#include "loop/own_addresses.h"
+#include "loop/local_addresses.h"
 #include "observe/notices.h"
-#include "proxy/local_bookers.h"
+#include "proxy/local_limiters.h"
 
 namespace penstock::app {
 
@@ -32,14 +32,14 @@ constexpr std::int64_t kAtLast = 5'000'000;     // for those that have not
 using Limits = std::vector<LimitConfig>;
 bool shares(const Limits& limits) { return std::ranges::any_of(limits, &LimitConfig::shared); }
 
-RedisSnapshot redis_snapshot(const redis::BookingOffice& office) {
-  RedisSnapshot now{.up = office.up(),
-                    .degraded = office.degraded(),
-                    .refused = office.lacks(),
-                    .limits_differ = office.limits_differ(),
-                    .calls = office.counts().calls};
+RedisSnapshot redis_snapshot(const redis::LimiterHub& hub) {
+  RedisSnapshot now{.up = hub.up(),
+                    .degraded = hub.degraded(),
+                    .refused = hub.lacks(),
+                    .limits_differ = hub.limits_differ(),
+                    .calls = hub.counts().calls};
   for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i) {
-    now.errors.emplace_back(redis::kFailureLabels[i], office.counts().errors[i]);
+    now.errors.emplace_back(redis::kFailureLabels[i], hub.counts().errors[i]);
   }
   return now;
 }
@@ -70,16 +70,16 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       labels_(random_label_key()),
       lag_timer_(loop, [this] { measure_lag(); }),
       grace_timer_(loop, [this] { out_of_grace(); }),
-      hearing_timer_(loop, [this] { hear_out(); }),
+      hearing_timer_(loop, [this] { serve_accepted(); }),
       leave_timer_(loop, [this] { take_leave(); }),
-      gate_(loop),
+      authenticator_(loop),
       interceptor_(loop, [this](const Notice& notice) { notices_(notice); }) {}
 
 Engine::~Engine() {
   say_drained(false);
   dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
-  office_.reset();
-  redis_question_.reset();
+  hub_.reset();
+  redis_lookup_.reset();
   clients_.reset();
   connections_.reset();
 }
@@ -92,7 +92,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (auto missing = warning_of_authorities(config_); !missing.empty()) notice(LogLevel::error, std::move(missing));
   auto users = users_of(config_.access);
   if (!users) return std::unexpected(in_one(users.error()));
-  gate_.set_users(*std::move(users));
+  authenticator_.set_users(*std::move(users));
   auto authority = authority_of(config_);
   if (!authority) return std::unexpected(std::move(authority.error()));
   take_on(*std::move(authority));
@@ -113,7 +113,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (!admin) return std::unexpected(admin.error());
   admin_ = std::move(*admin);
   make_proxy();
-  loop_.at_end_of_turn([this] { log_->flush(); });
+  loop_.at_iteration_end([this] { log_->flush(); });
   measure_lag();
   return {};
 }
@@ -131,7 +131,7 @@ access::Verdict Engine::verdict() const { return {config_, bound_, closed_, here
 void Engine::change(Config config, std::optional<access::Users> users,
                     std::shared_ptr<const tls::Authority> authority) {
   config_ = std::move(config);
-  gate_.set_users(std::move(users));
+  authenticator_.set_users(std::move(users));
   take_on(std::move(authority));
   learn_addresses();
   *verdict_ = verdict();
@@ -139,7 +139,7 @@ void Engine::change(Config config, std::optional<access::Users> users,
   connections_->change(config_);
   share_labels();
   dispatcher_->change();
-  clients_->judge_again();
+  clients_->reevaluate_access();
   metrics_->change(config_, snapshot());
   metrics_->reloaded(true);
   admin_->change(as_bound());
@@ -154,14 +154,15 @@ void Engine::take_on(std::shared_ptr<const tls::Authority> authority) {
 
 void Engine::make_proxy() {
   bound_.push_back(admin_->bound());
-  closed_ = places_of(config_.redis);
+  closed_ = reserved_endpoints_of(config_.redis);
   verdict_ = std::make_unique<access::Verdict>(verdict());
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
   look_around();
-  connections_ = std::make_unique<proxy::Connections>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
-    const auto address = access::parse_address(text);
-    return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
-  });
+  connections_ =
+      std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
+        const auto address = access::parse_address(text);
+        return address && verdict_->upstream(*address, port, host) == access::Upstream::allowed;
+      });
   const bool has_secret = config_.redis && !config_.redis->secret.empty();
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
@@ -169,19 +170,19 @@ void Engine::make_proxy() {
                            .verdict = *verdict_,
                            .config = config_,
                            .events = [this](const Event& event) { tell(event); },
-                           .make_booker = proxy::local_bookers(loop_),
-                           .gate = &gate_,
+                           .make_limiter = proxy::local_limiters(loop_),
+                           .authenticator = &authenticator_,
                            .labels = has_secret ? nullptr : &labels_,
                            .notices = [this](const Notice& notice) { notices_(notice); },
                            .interceptor = &interceptor_};
-  make_bookers(services);
+  make_limiters(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
 }
 
 /// Whether they are others than before. Where nobody tells, those that are known stay.
 bool Engine::learn_addresses() {
-  auto addresses = loop::own_addresses();
+  auto addresses = loop::local_addresses();
   if (!addresses && here_.empty()) {
     notice(LogLevel::warn,
            "the addresses of this machine cannot be listed: of its own ports and Redis, Penstock knows "
@@ -202,8 +203,8 @@ void Engine::look_around() {
 /// there, and from time to time.
 void Engine::find_redis() {
   if (!config_.redis || !config_.redis->path.empty() || access::parse_address(config_.redis->host)) return;
-  redis_question_ = resolver_->ask(config_.redis->host,
-                                   [this](const loop::Lookup& found) { close(found.value_or(loop::Addresses{})); });
+  redis_lookup_ = resolver_->ask(config_.redis->host,
+                                 [this](const loop::LookupResult& found) { close(found.value_or(loop::Addresses{})); });
 }
 
 void Engine::close(const loop::Addresses& of_redis) {
@@ -215,29 +216,29 @@ void Engine::close(const loop::Addresses& of_redis) {
 }
 
 /// Upstreams with shared limits book through Redis, where there is one; the others need not wait for it.
-void Engine::make_bookers(proxy::Services& services) {
+void Engine::make_limiters(proxy::Services& services) {
   if (!config_.redis) return;
   processes_file_ = std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + "/processes",
                                                     [this](const Notice& notice) { notices_(notice); });
-  office_ = std::make_unique<redis::BookingOffice>(
+  hub_ = std::make_unique<redis::LimiterHub>(
       loop_, *resolver_, *config_.redis,
-      redis::OfficeWatch{.on_found = [this](const loop::Addresses& of_redis) { close(of_redis); },
-                         .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); },
-                         .on_processes = [this](int seen) { processes_file_->seen(loop_.now(), seen); }},
+      redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { close(of_redis); },
+                      .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); },
+                      .on_processes = [this](int seen) { processes_file_->seen(loop_.now(), seen); }},
       [this](const Notice& notice) { notices_(notice); });
-  office_->remember(processes_file_->kept(), processes_file_->path());
-  services.make_booker = [this](const std::string& name, const Limits& limits, flow::BookerEvents& events) {
-    return shares(limits) ? office_->make_booker(name, limits, events) : office_->make_pausing_booker(name, limits);
+  hub_->remember(processes_file_->kept(), processes_file_->path());
+  services.make_limiter = [this](const std::string& name, const Limits& limits, flow::LimiterEvents& events) {
+    return shares(limits) ? hub_->make_limiter(name, limits, events) : hub_->make_pausing_limiter(name, limits);
   };
   share_labels();
-  services.fits_booker = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
+  services.fits_limiter = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
 }
 
 /// The processes agree on a key for labels only where it is needed: groups are made by a header, and no secret is set.
 void Engine::share_labels() {
-  if (!office_ || !config_.redis->secret.empty()) return;
+  if (!hub_ || !config_.redis->secret.empty()) return;
   const bool any = std::ranges::any_of(config_.upstreams, groups_by_header, &UpstreamConfig::settings);
-  if (any || groups_by_header(config_.unmatched)) office_->share_labels(labels_);
+  if (any || groups_by_header(config_.unmatched)) hub_->share_labels(labels_);
 }
 
 void Engine::tell(const Event& event) {
@@ -290,13 +291,13 @@ Snapshot Engine::snapshot() const {
   now.connections = clients_->count() + now.tunnels.open;
   now.turned_away = clients_->turned_away();
   now.accept_pauses = listener_ ? listener_->pauses() : pauses_;
-  if (office_) now.redis = redis_snapshot(*office_);
+  if (hub_) now.redis = redis_snapshot(*hub_);
   if (authority_) now.authority_end = authority_->good_until();
   return now;
 }
 
-void Engine::submit(Request request, proxy::LocalRequester::OnResponse on_response) {
-  proxy::LocalRequester::submit(loop_, *dispatcher_, config_.proxy.via, std::move(request), std::move(on_response));
+void Engine::submit(Request request, proxy::LocalSink::OnResponse on_response) {
+  proxy::LocalSink::submit(loop_, *dispatcher_, config_.proxy.via, std::move(request), std::move(on_response));
 }
 
 void Engine::end_all() { dispatcher_->end_all(); }
@@ -311,13 +312,13 @@ void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done
   draining_since_ = loop_.now();
   leave_by_ = draining_since_ + grace.count();
   grace_timer_.start(leave_by_);
-  clients_->wind_down();
-  hear_out();
+  clients_->close_after_answers();
+  serve_accepted();
 }
 
 /// Who has asked is served, also who waits for a password to be checked.
-void Engine::hear_out() {
-  if (!in_time_ || (!may_ask_once_more() && !clients_->any_at_gate())) return come_to_rest();
+void Engine::serve_accepted() {
+  if (!in_time_ || (!may_ask_once_more() && !clients_->any_authenticating())) return come_to_rest();
   hearing_timer_.start(loop_.now() + kLeaveLookEvery);
 }
 
@@ -338,7 +339,7 @@ void Engine::out_of_grace() {
   in_time_ = false;
   leave_by_ = loop_.now() + kLastWords;
   notice(LogLevel::warn, "out of grace: what is still under way is ended");
-  gate_.end();
+  authenticator_.end();
   dispatcher_->end_all();
 }
 
@@ -349,8 +350,8 @@ void Engine::say_drained(bool in_time) {
 /// Answers are complete, but some are still on their way to slow readers. Who is at the gate has none yet.
 void Engine::take_leave() {
   clients_->close_idle();
-  if (loop_.now() >= leave_by_ && gate_.is_busy()) out_of_grace();
-  const bool all_gone = clients_->count() == 0 && loop_.residents() == 0;
+  if (loop_.now() >= leave_by_ && authenticator_.is_busy()) out_of_grace();
+  const bool all_gone = clients_->count() == 0 && loop_.self_owned() == 0;
   drained_ = all_gone || loop_.now() >= leave_by_;
   if (drained_) return say_drained(in_time_);
   leave_timer_.start(loop_.now() + kLeaveLookEvery);

@@ -26,13 +26,13 @@
 #include "penstock/event.h"
 #include "penstock/message.h"
 #include "penstock/snapshot.h"
+#include "proxy/authenticator.h"
 #include "proxy/clients.h"
-#include "proxy/connections.h"
 #include "proxy/dispatcher.h"
-#include "proxy/gate.h"
-#include "proxy/interceptor.h"
-#include "proxy/local_requester.h"
-#include "redis/booking_office.h"
+#include "proxy/interception_service.h"
+#include "proxy/local_sink.h"
+#include "proxy/upstream_pools.h"
+#include "redis/limiter_hub.h"
 
 namespace penstock::app {
 
@@ -64,7 +64,7 @@ class Engine {
   void not_changed() { metrics_->reloaded(false); }
 
   Snapshot snapshot() const;
-  void submit(Request request, proxy::LocalRequester::OnResponse on_response);
+  void submit(Request request, proxy::LocalSink::OnResponse on_response);
   void reopen_log(base::UniqueFd file) { log_->reopen(std::move(file)); }
   /// The event log could not be opened anew.
   void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }
@@ -81,7 +81,7 @@ class Engine {
   access::Verdict verdict() const;
   void take_on(std::shared_ptr<const tls::Authority> authority);
   void make_proxy();
-  void make_bookers(proxy::Services& services);
+  void make_limiters(proxy::Services& services);
   void share_labels();
   bool learn_addresses();
   void look_around();
@@ -93,7 +93,7 @@ class Engine {
   void watch_clients();
   void watch_authority();
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
-  void hear_out();
+  void serve_accepted();
   bool may_ask_once_more() const;
   void come_to_rest();
   void out_of_grace();
@@ -114,12 +114,12 @@ class Engine {
   std::unique_ptr<observe::AdminServer> admin_;
   std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
-  std::unique_ptr<loop::Resolver::Question> redis_question_;  // under way, or answered
-  std::unique_ptr<proxy::Connections> connections_;
+  std::unique_ptr<loop::Resolver::Lookup> redis_lookup_;  // under way, or answered
+  std::unique_ptr<proxy::UpstreamPools> connections_;
   base::SipKey labels_;  // under which the log has groups by header
   std::string state_folder_;
   std::unique_ptr<ProcessesFile> processes_file_;
-  std::unique_ptr<redis::BookingOffice> office_;  // where Redis is configured
+  std::unique_ptr<redis::LimiterHub> hub_;  // where Redis is configured
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;
   std::int64_t lag_due_ = 0;
@@ -130,8 +130,8 @@ class Engine {
   loop::Timer grace_timer_;
   loop::Timer hearing_timer_;
   loop::Timer leave_timer_;
-  proxy::Gate gate_;
-  proxy::Interceptor interceptor_;
+  proxy::Authenticator authenticator_;
+  proxy::InterceptionService interceptor_;
   std::shared_ptr<const tls::Authority> authority_;  // where something is intercepted
   std::string end_told_;                             // of it, when last said
   bool has_successor_ = false;                       // whoever has bound our socket hands it to the next process too

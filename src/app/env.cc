@@ -2,9 +2,9 @@
 // `penstock env`.
 #include <iostream>
 
+#include "app/ca_environment.h"
 #include "app/commands.h"
 #include "app/settings.h"
-#include "app/trust.h"
 
 namespace penstock::app {
 

@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstring>
 
+#include "app/ca_environment.h"
 #include "app/child.h"
 #include "app/commands.h"
-#include "app/service.h"
 #include "app/settings.h"
 #include "app/signals.h"
-#include "app/trust.h"
+#include "app/systemd.h"
 #include "penstock/proxy.h"
 
 namespace penstock::app {

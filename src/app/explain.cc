@@ -6,10 +6,10 @@
 
 #include "access/verdict.h"
 #include "app/commands.h"
-#include "app/governed.h"
-#include "app/journey.h"
-#include "app/places.h"
+#include "app/how_limited.h"
+#include "app/reserved_endpoints.h"
 #include "app/settings.h"
+#include "app/url_trace.h"
 #include "config/units.h"
 #include "http/target.h"
 #include "proxy/grouping.h"
@@ -39,20 +39,20 @@ void print_nowhere(const std::string& why) {
   line("why", why);
 }
 
-void print_route(const Config& config, const proxy::Router& router, const Journey& journey) {
-  const auto& route = journey.route;
-  if (journey.way == Journey::Way::gateway) {
+void print_route(const Config& config, const proxy::Router& router, const UrlTrace& trace) {
+  const auto& route = trace.route;
+  if (trace.way == UrlTrace::Way::gateway) {
     const auto& upstream = config.upstreams[route.entry - 1];
     line("upstream", upstream.name);
     return line("why", "/@" + upstream.name + " is its baseUrl " + to_string(*upstream.base_url));
   }
   if (!route.pattern) {
-    line("upstream", journey.dialled.authority());
+    line("upstream", trace.dialled.authority());
     return line("why", "no pattern fits: an upstream of its own after the entry \"*\"");
   }
   line("upstream", config.upstreams[route.entry - 1].name);
   line("why", "pattern " + to_string(*route.pattern) + ": " + proxy::why(*route.pattern));
-  const auto candidates = router.candidates(journey.asked);
+  const auto candidates = router.candidates(trace.asked);
   for (std::size_t i = 1; i < candidates.size(); ++i) {
     line("", "wins over " + pattern_of(config, candidates[i]) + ": " + proxy::why(*candidates[i].pattern));
   }
@@ -131,16 +131,16 @@ void print_limits(const UpstreamSettings& settings, const std::optional<RedisCon
 
 std::string verdict_on(const Config& config, const http::Target& target) {
   const access::Verdict verdict{
-      config, {config.proxy.listen, config.admin.listen}, places_of(config.redis), addresses_here()};
+      config, {config.proxy.listen, config.admin.listen}, reserved_endpoints_of(config.redis), addresses_here()};
   if (verdict.denies(target.host, target.port)) return "not looked up, as access.deny names the host: refused with 403";
   const auto literal = target.literal ? access::parse_address(target.host) : std::nullopt;
   if (!literal) return "resolved at take-off; each address is judged then, by access.allow and access.deny";
   const auto& address = *literal;
   const std::string special = access::is_special(address) ? "a special address" : "a plain address";
-  switch (verdict.destination(address, target.port, target.host)) {
-    case access::Destination::own: return "Penstock's own port: refused";
-    case access::Destination::denied: return special + ", which access does not allow: refused with 403";
-    case access::Destination::allowed: break;
+  switch (verdict.upstream(address, target.port, target.host)) {
+    case access::Upstream::own: return "Penstock's own port: refused";
+    case access::Upstream::denied: return special + ", which access does not allow: refused with 403";
+    case access::Upstream::allowed: break;
   }
   return special + ", allowed";
 }
@@ -156,19 +156,19 @@ void print_governed(const std::string& text) {
 }
 
 /// Some clients ask for a tunnel where others send a plain request.
-std::string inside_connect(const AccessConfig& access, const Journey& journey) {
-  const auto port = journey.asked.port;
+std::string inside_connect(const AccessConfig& access, const UrlTrace& trace) {
+  const auto port = trace.asked.port;
   const std::string text = "inside a CONNECT, as Node's undici sends it, ", named = "port " + std::to_string(port);
   if (!has(access.connect_ports, port)) return text + "refused: " + named + " is not in access.connectPorts";
-  if (journey.connect_opened) return text + "the same (https: intercept)";
+  if (trace.connect_opened) return text + "the same (https: intercept)";
   if (has(access.plain_ports, port)) return text + "the same (access.plainPorts)";
   return text + "it is a tunnel: " + named + " is not in access.plainPorts";
 }
 
 /// How the application would have to ask, to have each request governed.
-std::string instead_of_tunnel(const Config& config, const Journey& journey) {
-  const auto entry = journey.route.entry;
-  const auto& target = journey.dialled;
+std::string instead_of_tunnel(const Config& config, const UrlTrace& trace) {
+  const auto entry = trace.route.entry;
+  const auto& target = trace.dialled;
   if (const auto* upstream = entry != 0 ? &config.upstreams[entry - 1] : nullptr; upstream && upstream->base_url)
     return "for each on its own, let the application call " + url_of_proxy(config) + "/@" + upstream->name +
            " instead of " + to_string(*upstream->base_url);
@@ -180,18 +180,18 @@ std::string instead_of_tunnel(const Config& config, const Journey& journey) {
          "let the application call http://" + plain.host_field();
 }
 
-void print_tunnel(const Config& config, const Journey& journey) {
-  const auto& target = journey.dialled;
+void print_tunnel(const Config& config, const UrlTrace& trace) {
+  const auto& target = trace.dialled;
   const bool closed = !has(config.access.connect_ports, target.port);
   line("travels", closed ? "not at all: its port is not in access.connectPorts, refused with 403"
                          : "as a tunnel to " + target.authority() + ", which is governed as a whole: one departure,");
   if (!closed) line("", "and a slot while it is busy, however many requests it carries (https.md);");
-  line("", instead_of_tunnel(config, journey));
+  line("", instead_of_tunnel(config, trace));
 }
 
 /// Which path counts is not seen before the CONNECT is answered, and its port is.
-void print_opened(const Config& config, const Journey& journey) {
-  const auto& target = journey.dialled;
+void print_opened(const Config& config, const UrlTrace& trace) {
+  const auto& target = trace.dialled;
   if (!has(config.access.connect_ports, target.port))
     return line("travels", "not at all: its port is not in access.connectPorts, refused with 403");
   line("travels", "as https to " + target.authority() + ", each request on its own, out of a CONNECT that is");
@@ -203,19 +203,19 @@ void print_opened(const Config& config, const Journey& journey) {
     line("", "of a client that speaks HTTP/2 and not HTTP/1.1: as a tunnel (intercept.h2Only)");
 }
 
-void print_travel(const Config& config, const Journey& journey) {
-  const auto& target = journey.dialled;
+void print_travel(const Config& config, const UrlTrace& trace) {
+  const auto& target = trace.dialled;
   if (target.tunnel) {
-    print_tunnel(config, journey);
-  } else if (journey.way == Journey::Way::opened) {
-    print_opened(config, journey);
+    print_tunnel(config, trace);
+  } else if (trace.way == UrlTrace::Way::opened) {
+    print_opened(config, trace);
   } else {
     const auto as = target.secure() ? "as https to " : "plain http to ";
-    const auto wire = journey.way == Journey::Way::gateway ? ", for " + target.resource : "";
+    const auto wire = trace.way == UrlTrace::Way::gateway ? ", for " + target.resource : "";
     line("travels", as + target.authority() + wire + ", each request on its own");
   }
-  const bool by_url = journey.way == Journey::Way::plain || journey.way == Journey::Way::secured;
-  if (by_url) line("", inside_connect(config.access, journey));
+  const bool by_url = trace.way == UrlTrace::Way::plain || trace.way == UrlTrace::Way::secured;
+  if (by_url) line("", inside_connect(config.access, trace));
   line("address", verdict_on(config, target));
 }
 
@@ -225,20 +225,20 @@ int explain(const std::string& config_file, const std::string& url) {
   const auto config = settings(config_file);
   if (!config) return 1;
   const proxy::Router router{*config};
-  const auto journey = journey_of(*config, router, url);
-  const bool unknown = !journey && journey.error().why == http::Why::gateway_unknown;
-  if (!journey && !unknown) return complain(url + ": " + journey.error().details);
+  const auto trace = trace_of(*config, router, url);
+  const bool unknown = !trace && trace.error().why == http::Why::gateway_unknown;
+  if (!trace && !unknown) return complain(url + ": " + trace.error().details);
   std::cout << url << '\n';
-  if (unknown) return print_nowhere(journey.error().details + ": refused with 404"), 0;
-  if (journey->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
-  print_route(*config, router, *journey);
-  const auto& held_to = settings_of(*config, journey->route.entry);
-  const bool tunnel = journey->dialled.tunnel;
-  print_group(held_to, journey->dialled);
+  if (unknown) return print_nowhere(trace.error().details + ": refused with 404"), 0;
+  if (trace->route.denied) return print_nowhere("no pattern fits, and unmatched is deny: refused with 403"), 0;
+  print_route(*config, router, *trace);
+  const auto& held_to = settings_of(*config, trace->route.entry);
+  const bool tunnel = trace->dialled.tunnel;
+  print_group(held_to, trace->dialled);
   print_limits(held_to, config->redis, tunnel);
   print_timeouts(held_to.timeouts, tunnel);
-  print_governed(governed(*config, journey->route.entry, url_of_proxy(*config)));
-  print_travel(*config, *journey);
+  print_governed(how_limited(*config, trace->route.entry, url_of_proxy(*config)));
+  print_travel(*config, *trace);
   return 0;
 }
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-#include "app/new_file.h"
+#include "app/atomic_file.h"
 
 namespace penstock::app {
 

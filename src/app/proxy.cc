@@ -50,8 +50,8 @@ using Read = std::expected<Config, std::vector<ConfigError>>;
 ConfigError not_running() { return {.file = {}, .message = "the proxy is not running"}; }
 }  // namespace
 
-struct Proxy::Inside {
-  explicit Inside(Config its_config) : config(std::move(its_config)) {}
+struct Proxy::Impl {
+  explicit Impl(Config its_config) : config(std::move(its_config)) {}
 
   void live(std::promise<std::expected<void, Error>> started);
   /// Runs `task` on the loop's thread; false once that has ended.
@@ -79,7 +79,7 @@ struct Proxy::Inside {
   app::Engine* engine = nullptr;
 };
 
-void Proxy::Inside::live(std::promise<std::expected<void, Error>> started) {
+void Proxy::Impl::live(std::promise<std::expected<void, Error>> started) {
   block_sigpipe();
   loop::Loop own_loop;
   {
@@ -101,52 +101,52 @@ void Proxy::Inside::live(std::promise<std::expected<void, Error>> started) {
     }
     own_loop.run_posted();
     own_engine.end_all();
-    own_loop.run_turn_ends();
+    own_loop.run_iteration_ends();
   }
 }
 
-bool Proxy::Inside::post(std::move_only_function<void()> task) {
+bool Proxy::Impl::post(std::move_only_function<void()> task) {
   const std::lock_guard lock(mutex);
   if (!loop) return false;
   loop->post(std::move(task));
   return true;
 }
 
-Proxy::Proxy(Config config) : inside_(std::make_unique<Inside>(std::move(config))) {}
+Proxy::Proxy(Config config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 
 Proxy::~Proxy() { stop(); }
 
-void Proxy::observe(EventSink sink) { inside_->observers.push_back(std::move(sink)); }
+void Proxy::observe(EventSink sink) { impl_->observers.push_back(std::move(sink)); }
 
-void Proxy::observe_notices(NoticeSink sink) { inside_->notices = std::move(sink); }
+void Proxy::observe_notices(NoticeSink sink) { impl_->notices = std::move(sink); }
 
 void Proxy::listen_on(int proxy, int admin) {
-  inside_->sockets.proxy = base::UniqueFd(proxy);
-  inside_->sockets.admin = base::UniqueFd(admin);
+  impl_->sockets.proxy = base::UniqueFd(proxy);
+  impl_->sockets.admin = base::UniqueFd(admin);
 }
 
-void Proxy::keep_state_in(std::string folder) { inside_->state_folder = std::move(folder); }
+void Proxy::keep_state_in(std::string folder) { impl_->state_folder = std::move(folder); }
 
 std::expected<void, Error> Proxy::start() {
-  if (std::exchange(inside_->begun, true)) return std::unexpected(Error{{}, "a proxy starts only once"});
-  if (const auto errors = validate(inside_->config); !errors.empty()) {
+  if (std::exchange(impl_->begun, true)) return std::unexpected(Error{{}, "a proxy starts only once"});
+  if (const auto errors = validate(impl_->config); !errors.empty()) {
     return std::unexpected(Error{.token = {}, .message = joined(errors)});
   }
   std::promise<std::expected<void, Error>> promise;
   auto started = promise.get_future();
-  inside_->thread = std::thread(
-      [inside = inside_.get(), promise = std::move(promise)]() mutable { inside->live(std::move(promise)); });
+  impl_->thread =
+      std::thread([inside = impl_.get(), promise = std::move(promise)]() mutable { inside->live(std::move(promise)); });
   auto result = started.get();
-  if (!result) inside_->thread.join();
+  if (!result) impl_->thread.join();
   return result;
 }
 
-std::string Proxy::url() const { return inside_->url; }
-std::string Proxy::admin_url() const { return inside_->admin_url; }
+std::string Proxy::url() const { return impl_->url; }
+std::string Proxy::admin_url() const { return impl_->admin_url; }
 
 void Proxy::submit(Request request, ResponseSink on_response) {
   auto shared = std::make_shared<ResponseSink>(std::move(on_response));
-  const bool posted = inside_->post([inside = inside_.get(), request = std::move(request), shared]() mutable {
+  const bool posted = impl_->post([inside = impl_.get(), request = std::move(request), shared]() mutable {
     inside->engine->submit(std::move(request), std::move(*shared));
   });
   if (!posted) (*shared)(std::unexpected(Error{.token = {}, .message = "the proxy is not running"}));
@@ -155,7 +155,7 @@ void Proxy::submit(Request request, ResponseSink on_response) {
 Snapshot Proxy::snapshot() const {
   std::promise<Snapshot> promise;
   auto taken = promise.get_future();
-  const bool posted = inside_->post([inside = inside_.get(), promise = std::move(promise)]() mutable {
+  const bool posted = impl_->post([inside = impl_.get(), promise = std::move(promise)]() mutable {
     promise.set_value(inside->engine->snapshot());
   });
   return posted ? taken.get() : Snapshot{};
@@ -164,12 +164,12 @@ Snapshot Proxy::snapshot() const {
 bool Proxy::turns() const {
   std::promise<void> promise;
   auto turned = promise.get_future();
-  const bool posted = inside_->post([promise = std::move(promise)]() mutable { promise.set_value(); });
+  const bool posted = impl_->post([promise = std::move(promise)]() mutable { promise.set_value(); });
   if (posted) turned.get();
   return posted;
 }
 
-std::expected<void, std::vector<ConfigError>> Proxy::Inside::take_on(const Config& next) {
+std::expected<void, std::vector<ConfigError>> Proxy::Impl::take_on(const Config& next) {
   auto users = app::users_of(next.access);
   if (!users) return std::unexpected(std::move(users.error()));
   auto authority = app::authority_of(next);
@@ -187,47 +187,47 @@ std::expected<void, std::vector<ConfigError>> Proxy::Inside::take_on(const Confi
   return {};
 }
 
-std::expected<void, std::vector<ConfigError>> Proxy::Inside::reload(const Read& next) {
+std::expected<void, std::vector<ConfigError>> Proxy::Impl::reload(const Read& next) {
   auto done = next ? take_on(*next) : std::unexpected(next.error());
   if (!done) post([this] { engine->not_changed(); });
   return done;
 }
 
 std::expected<void, std::vector<ConfigError>> Proxy::reload(Config config) {
-  const std::lock_guard lock(inside_->reloading);
+  const std::lock_guard lock(impl_->reloading);
   auto errors = validate(config);
   if (errors.empty()) {
-    for (auto& issue : app::why_not_reload(inside_->config, config)) {
+    for (auto& issue : app::why_not_reload(impl_->config, config)) {
       errors.push_back({.file = {}, .message = std::move(issue.message)});
     }
   }
-  return inside_->reload(errors.empty() ? Read(std::move(config)) : std::unexpected(std::move(errors)));
+  return impl_->reload(errors.empty() ? Read(std::move(config)) : std::unexpected(std::move(errors)));
 }
 
 std::expected<void, std::vector<ConfigError>> Proxy::reload(const std::string& file, const Environment& environment) {
-  const std::lock_guard lock(inside_->reloading);
+  const std::lock_guard lock(impl_->reloading);
   std::vector<ConfigError> warnings;
   auto config = config::load_config(
-      file, environment, [this](const Config& read) { return app::why_not_reload(inside_->config, read); }, warnings);
+      file, environment, [this](const Config& read) { return app::why_not_reload(impl_->config, read); }, warnings);
   for (const auto& warning : warnings) {
-    inside_->post([inside = inside_.get(), text = to_string(warning)] { inside->engine->warn(text); });
+    impl_->post([inside = impl_.get(), text = to_string(warning)] { inside->engine->warn(text); });
   }
-  return inside_->reload(std::move(config));
+  return impl_->reload(std::move(config));
 }
 
 Config Proxy::config() const {
-  const std::lock_guard lock(inside_->reloading);
-  return inside_->config;
+  const std::lock_guard lock(impl_->reloading);
+  return impl_->config;
 }
 
 std::expected<void, Error> Proxy::reopen_log() {
-  auto file = observe::EventLog::open_anew(inside_->events);
+  auto file = observe::EventLog::open_anew(impl_->events);
   if (!file) {
-    inside_->post([inside = inside_.get(), why = file.error()] { inside->engine->not_reopened(why); });
+    impl_->post([inside = impl_.get(), why = file.error()] { inside->engine->not_reopened(why); });
     return std::unexpected(std::move(file.error()));
   }
-  inside_->post(
-      [inside = inside_.get(), next = *std::move(file)]() mutable { inside->engine->reopen_log(std::move(next)); });
+  impl_->post(
+      [inside = impl_.get(), next = *std::move(file)]() mutable { inside->engine->reopen_log(std::move(next)); });
   return {};
 }
 
@@ -235,7 +235,7 @@ bool Proxy::drain(Duration deadline) {
   deadline = std::clamp<Duration>(deadline, 0s, kLongestGrace);
   std::promise<bool> promise;
   auto drained = promise.get_future();
-  const bool posted = inside_->post([inside = inside_.get(), deadline, promise = std::move(promise)]() mutable {
+  const bool posted = impl_->post([inside = impl_.get(), deadline, promise = std::move(promise)]() mutable {
     inside->engine->drain(deadline,
                           [promise = std::move(promise)](bool in_time) mutable { promise.set_value(in_time); });
   });
@@ -246,11 +246,11 @@ bool Proxy::drain(Duration deadline) {
 
 void Proxy::stop() {
   {
-    const std::lock_guard lock(inside_->mutex);
-    if (inside_->loop) inside_->loop->stop();
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->loop) impl_->loop->stop();
   }
-  const std::lock_guard lock(inside_->joining);
-  if (inside_->thread.joinable()) inside_->thread.join();
+  const std::lock_guard lock(impl_->joining);
+  if (impl_->thread.joinable()) impl_->thread.join();
 }
 
 }  // namespace penstock

@@ -8,7 +8,7 @@
 
 #include "app/authority_file.h"
 #include "app/system_authorities.h"
-#include "tls/identity.h"
+#include "tls/check_identity.h"
 
 namespace penstock::app {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "app/commands.h"
-#include "app/governed.h"
-#include "app/resources.h"
-#include "app/service.h"
+#include "app/how_limited.h"
+#include "app/rlimits.h"
 #include "app/settings.h"
 #include "app/signals.h"
+#include "app/systemd.h"
 #include "observe/notices.h"
 #include "penstock/proxy.h"
 
@@ -32,7 +32,7 @@ std::string places(const Config& config, const Proxy& proxy) {
 void announce(const Config& config, const Proxy& proxy) {
   observe::say_plainly("penstock " + version() + " " + places(config, proxy));
   const auto say = observe::notices_to_stderr(config.log.level);
-  for (auto& text : all_governed(config, proxy.url())) say({.level = LogLevel::info, .text = std::move(text)});
+  for (auto& text : how_all_are_limited(config, proxy.url())) say({.level = LogLevel::info, .text = std::move(text)});
 }
 
 // A pipe takes so many at once, and nobody reads more: what follows them shall not be lost.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tls/identity.h"
+#include "tls/check_identity.h"
 #include "transfer/system_authorities.h"
 
 namespace penstock::app {

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "app/trust_files.h"
+#include "app/ca_bundles.h"
 
 namespace penstock::app {
 

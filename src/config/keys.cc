@@ -73,7 +73,7 @@ constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerByte
                                      value<&CapsConfig::connections_per_client>("connectionsPerClient")};
 constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"),
                                          value<&AccessConfig::users>("users"),
-                                         value<&AccessConfig::steering>("steering"),
+                                         value<&AccessConfig::hints>("steering"),
                                          value<&AccessConfig::allow>("allow"),
                                          value<&AccessConfig::deny>("deny"),
                                          value<&AccessConfig::connect_ports>("connectPorts"),

@@ -240,7 +240,7 @@ std::vector<Issue> find_issues(const Config& config) {
   check_timeout(issues, "defaults.timeouts.keepAlive", config.connection.keep_alive);
   check_caps(issues, config.caps);
   check_networks(issues, "access.clients", config.access.clients);
-  check_networks(issues, "access.steering", config.access.steering.value_or(std::vector<std::string>{}));
+  check_networks(issues, "access.steering", config.access.hints.value_or(std::vector<std::string>{}));
   check_rules(issues, "access.allow", config.access.allow.value_or(std::vector<std::string>{}));
   check_rules(issues, "access.deny", config.access.deny);
   check_ports(issues, "access.connectPorts", config.access.connect_ports);

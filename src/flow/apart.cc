@@ -4,57 +4,57 @@
 // when such a request arrives and when its lane asks: a departure that is booked already is taken.
 #include <algorithm>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 
 namespace penstock::flow {
 
-bool Upstream::must_wait_apart(Time now, const Newcomer& newcomer, const Lane& lane) const {
-  if (!newcomer.anonymous) return false;
-  return !lane.apart().empty() || booker_->anonymous_paused_until(newcomer.group) > now;
+bool Scheduler::must_wait_apart(Time now, const Arrival& arrival, const Lane& lane) const {
+  if (!arrival.anonymous) return false;
+  return !lane.apart().empty() || limiter_->anonymous_paused_until(arrival.group) > now;
 }
 
-Ticket Upstream::wait_apart(Time now, const Newcomer& newcomer, Lane& lane, Commands& commands) {
-  lane.apart_until = std::max(lane.apart_until, booker_->anonymous_paused_until(newcomer.group));
+Ticket Scheduler::wait_apart(Time now, const Arrival& arrival, Lane& lane, Commands& commands) {
+  lane.apart_until = std::max(lane.apart_until, limiter_->anonymous_paused_until(arrival.group));
   if (lane.has_anonymous()) {  // they came before it
     lane.set_apart(requests_);
-    refuse_hopeless_apart(now, lane, commands);
+    refuse_overdue_apart(now, lane, commands);
   }
-  const Time deadline = now + patience_of(newcomer);
+  const Time deadline = now + patience_of(arrival);
   const bool too_long = deadline <= now || lane.apart_until > deadline;
   Ticket ticket;
-  if (too_long || !has_place(newcomer, &lane)) {
-    turn_away(now, newcomer, too_long ? Refused::wait_over : Refused::queue_full, kHold, commands);
+  if (too_long || !has_place(arrival, &lane)) {
+    refuse_arrival(now, arrival, too_long ? Refused::wait_over : Refused::queue_full, kPause, commands);
   } else {
-    if (queue_full()) make_room(now, newcomer, commands);
-    ticket = keep_waiting(now, newcomer, lane, {.deadline = deadline, .apart = Apart::now});
+    if (queue_full()) make_room(now, arrival, commands);
+    ticket = keep_waiting(now, arrival, lane, {.deadline = deadline, .apart = Apart::now});
   }
   refresh(now, lane, commands);
-  settle(now, commands);
+  run_until_stable(now, commands);
   return ticket;
 }
 
 // False: there is no such pause. The lane may be gone afterwards.
-bool Upstream::set_apart(Time now, Lane& lane, Commands& commands) {
-  const Time until = booker_->anonymous_paused_until(lane.group());
+bool Scheduler::set_apart(Time now, Lane& lane, Commands& commands) {
+  const Time until = limiter_->anonymous_paused_until(lane.group());
   if (until <= now) return false;
   lane.set_apart(requests_);
   lane.apart_until = std::max(lane.apart_until, until);
-  refuse_hopeless_apart(now, lane, commands);
+  refuse_overdue_apart(now, lane, commands);
   refresh(now, lane, commands);
   return true;
 }
 
-void Upstream::rejoin(Time now, Lane& lane, Commands& commands) {
-  lane.apart_until = std::max(lane.apart_until, booker_->anonymous_paused_until(lane.group()));
-  if (lane.apart_until > now) return refuse_hopeless_apart(now, lane, commands);
+void Scheduler::rejoin(Time now, Lane& lane, Commands& commands) {
+  lane.apart_until = std::max(lane.apart_until, limiter_->anonymous_paused_until(lane.group()));
+  if (lane.apart_until > now) return refuse_overdue_apart(now, lane, commands);
   lane.rejoin(requests_, for_slots(now, lane));
 }
 
-void Upstream::refuse_hopeless_apart(Time now, Lane& lane, Commands& commands) {
+void Scheduler::refuse_overdue_apart(Time now, Lane& lane, Commands& commands) {
   std::uint32_t index = lane.apart().front();
   for (std::size_t left = lane.apart().size(); left > 0; --left) {
     const std::uint32_t next = requests_[index].next;
-    if (requests_[index].deadline < lane.apart_until) refuse(now, index, Refused::wait_over, kHold, commands);
+    if (requests_[index].deadline < lane.apart_until) refuse(now, index, Refused::wait_over, kPause, commands);
     index = next;
   }
 }

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 
 namespace penstock::flow {
 

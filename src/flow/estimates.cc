@@ -2,11 +2,11 @@
 // How long requests have waited, and how long another one would.
 #include <algorithm>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 
 namespace penstock::flow {
 
-Time Upstream::oldest_wait(Time now) const {
+Time Scheduler::oldest_wait(Time now) const {
   Time oldest = now;
   const auto look = [&](const Lane& lane) {
     if (!lane.waiting().empty()) oldest = std::min(oldest, requests_[lane.waiting().front()].arrived);
@@ -18,7 +18,7 @@ Time Upstream::oldest_wait(Time now) const {
   return now - oldest;
 }
 
-Time Upstream::retry_after(Time now, std::string_view group, int weight, Time not_before) const {
+Time Scheduler::retry_after(Time now, std::string_view group, int weight, Time not_before) const {
   constexpr Time kSecond = 1'000'000;
   const auto flying = static_cast<std::int64_t>(in_flight_);
   const auto ahead = static_cast<std::int64_t>(pending_ == 0 && free_slots() == 0 ? 1 : pending_);
@@ -27,7 +27,7 @@ Time Upstream::retry_after(Time now, std::string_view group, int weight, Time no
   const Lane* lane = find_lane(group);
   const std::int64_t units = lane ? lane->unbooked_units() : 0;
   const std::int64_t others = unbooked_units_ - (lane ? lane->counted_units : 0);
-  const Time free = booker_->expected(now, group, weight, units, others);
+  const Time free = limiter_->expected(now, group, weight, units, others);
   const Time by_limits = std::max(free, not_before) - now;
   // An estimate is no more exact than seconds: who came back every few milliseconds would only be refused again.
   const Time estimated = std::max((by_slots + kSecond - 1) / kSecond, Time{1}) * kSecond;

@@ -103,7 +103,7 @@ void Lane::renumber(std::span<const LimitIndex> moved) {
 }
 
 void Lane::disown_departures() {
-  departures_.each([](Departure& departure) { departure.era = kNoEra; });
+  departures_.each([](Departure& departure) { departure.epoch = kNoEpoch; });
 }
 
 std::optional<Time> Lane::nobody_leaves_before() const {

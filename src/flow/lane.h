@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "flow/booker.h"
 #include "flow/departures.h"
-#include "flow/moved_limits.h"
+#include "flow/limit_remap.h"
+#include "flow/limiter.h"
 #include "flow/requests.h"
 
 namespace penstock::flow {
@@ -127,7 +127,7 @@ class Lane {
   std::optional<Booking::Scope> line;
   /// It may ask again at once.
   void forget_told() { ask_again_.reset(), awaits_.reset(); }
-  bool told_to_wait() const { return ask_again_.has_value(); }
+  bool was_told_to_wait() const { return ask_again_.has_value(); }
   std::optional<Booking::Scope> awaits() const { return awaits_; }
   /// What waits in it for no permit and for no limit of its group's.
   Wants wants_for_limits() const {
@@ -158,7 +158,7 @@ class Lane {
   Wants counted_wants;             ///< wants_for_limits() likewise
   std::int64_t counted_units = 0;  ///< unbooked_units() likewise
   std::size_t called = 0;          ///< so many permits of the upstream's came free, and it is the one to ask for them
-  bool keeps_turn = false;         ///< it asked in vain: it comes first again
+  bool keeps_reservation = false;  ///< it asked in vain: it comes first again
   std::uint64_t last_served = 0;   ///< who was served longest ago goes first
 
  private:

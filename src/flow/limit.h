@@ -58,7 +58,7 @@ class Limit {
   /// Of a frontier that is kNever: when it will change by itself.
   virtual Instant reset_at() const { return kNever; }
   /// The first moment at or after `t` that is not too near to an edge.
-  virtual Instant off_edges(Instant t) const { return t; }
+  virtual Instant after_guard(Instant t) const { return t; }
   /// No permit is free, whatever the time; one will be when something lands.
   virtual bool full(std::int64_t /*others*/ = 0) const { return false; }
   /// A departure of this weight took place at `at`, which is no earlier than frontier(weight).
@@ -70,7 +70,7 @@ class Limit {
   /// What left has landed.
   virtual void landed() {}
   /// So many are in flight that were not committed.
-  virtual void adopt(std::int64_t /*departures*/) {}
+  virtual void count_existing(std::int64_t /*departures*/) {}
   /// An estimate made at `now`: the frontier of one more unit, once `units` others have left as soon as they may.
   virtual Instant ahead(Instant now, std::int64_t units) const = 0;
   /// Of one that is kept elsewhere: how it stands there, in the two numbers of book.lua. For ahead() alone.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people are told that a request waited for. One rule for all: a slot, where for half of its wait or more nothing
 // else was missing; or else the limit that held it last.
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 
 namespace penstock::flow {
 
-LimitIndex Upstream::limited_by(Time now, Ticket ticket) const {
+LimitIndex Scheduler::limited_by(Time now, Ticket ticket) const {
   return requests_.stage(ticket) == Stage::released ? kNoLimit : limited_by(now, requests_[ticket.index]);
 }
 
-LimitIndex Upstream::name_for(Time now, const Request& request, LimitIndex last) const {
-  if (request.apart == Apart::now) return kHold;
-  if (request.apart == Apart::before && last == kNoLimit) last = kHold;
+LimitIndex Scheduler::name_for(Time now, const Request& request, LimitIndex last) const {
+  if (request.apart == Apart::now) return kPause;
+  if (request.apart == Apart::before && last == kNoLimit) last = kPause;
   const Time outside = Time{1'000} * request.ms_outside;
   if (2 * outside >= now - request.arrived && outside > 0) return kTunnels;
   if (outside > 0 && last == kNoLimit) last = kTunnels;
@@ -22,33 +22,33 @@ LimitIndex Upstream::name_for(Time now, const Request& request, LimitIndex last)
 
 // What its lane was told, or else all lanes: since it came, or before, and it still stood then; or else the limit of
 // the departure that is booked for it, or for one before it.
-LimitIndex Upstream::last_limit(const Request& request) const {
+LimitIndex Scheduler::last_limit(const Request& request) const {
   const Lane& lane = *request.lane;
   // From a pause it came back as if it came now.
   const Time since = request.apart == Apart::before ? std::max(request.arrived, lane.apart_until) : request.arrived;
   if (lane.stopped() || lane.limited.at >= since) return lane.limited.by;
-  if (held_until_ > since || limited_.at >= since) return limited_.by;
+  if (stopped_until_ > since || limited_.at >= since) return limited_.by;
   return lane.departures().empty() ? kNoLimit : lane.departures().back().limited_by;
 }
 
 // A clock that goes while all slots are taken and no limit of the upstream's own holds the lanes anyhow. Which of the
 // two is so changes in calls only.
-Time Upstream::full_time(Time now) const {
-  return full() ? full_time_ + std::max<Time>(0, now - std::max(last_call_, held_until_)) : full_time_;
+Time Scheduler::full_time(Time now) const {
+  return full() ? full_time_ + std::max<Time>(0, now - std::max(last_call_, stopped_until_)) : full_time_;
 }
 
 // For how long nothing but slots was missing in that lane, since it came into being.
-Time Upstream::for_slots(Time now, const Lane& lane) const {
+Time Scheduler::for_slots(Time now, const Lane& lane) const {
   return lane.lacks_slot ? lane.for_slots + full_time(now) - lane.noted : lane.for_slots;
 }
 
-void Upstream::time_passed(Time now) {
+void Scheduler::time_passed(Time now) {
   full_time_ = full_time(now);
   last_call_ = now;
 }
 
 // What a newcomer would have to wait for: what the head of its lane has waited for, or else what is in the way now.
-LimitIndex Upstream::limiting(Time now, const Lane* lane, Asked asked) const {
+LimitIndex Scheduler::limiting(Time now, const Lane* lane, Asked asked) const {
   if (lane && asked == Asked::refused) return lane->limited.by;
   if (lane && !lane->waiting().empty()) {
     const LimitIndex by = limited_by(now, requests_[lane->waiting().front()]);

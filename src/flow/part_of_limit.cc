@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "flow/kinds.h"
+#include "flow/make_limit.h"
 
 namespace penstock::flow {
 

@@ -31,7 +31,7 @@ class PartOfLimit final : public Limit {
   void refresh(Instant now) override { whole_->refresh(now), part_->refresh(now); }
   Instant frontier(int weight) const override { return std::max(part_->frontier(weight), opens_for(weight)); }
   Instant reset_at() const override { return part_->reset_at(); }
-  Instant off_edges(Instant t) const override { return part_->off_edges(t); }
+  Instant after_guard(Instant t) const override { return part_->after_guard(t); }
   bool full(std::int64_t others) const override { return part_->full(others); }
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
@@ -39,7 +39,9 @@ class PartOfLimit final : public Limit {
     whole_->moved(from, to, weight), part_->moved(from, to, weight);
   }
   void landed() override { whole_->landed(), part_->landed(); }
-  void adopt(std::int64_t departures) override { whole_->adopt(departures), part_->adopt(departures); }
+  void count_existing(std::int64_t departures) override {
+    whole_->count_existing(departures), part_->count_existing(departures);
+  }
   Instant ahead(Instant now, std::int64_t units) const override {
     return std::max(part_->ahead(now, units), opens_for(units + 1));
   }

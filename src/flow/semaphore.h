@@ -17,7 +17,7 @@ class Semaphore final : public Limit {
   void commit(Instant, int) override { ++held_; }
   void give_back(Instant, int) override { landed(); }
   void landed() override { held_ -= held_ > 0 ? 1 : 0; }
-  void adopt(std::int64_t departures) override { held_ += departures; }
+  void count_existing(std::int64_t departures) override { held_ += departures; }
   Instant ahead(Instant now, std::int64_t) const override { return now; }
   Instant forgettable_at() const override { return held_ > 0 ? kNever : kAlways; }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 
 namespace penstock::flow {
 
@@ -21,7 +21,7 @@ Instant Window::frontier(int weight) const {
   return count_ + weight <= config_.reservoir ? start_ + place(count_) : start_ + interval();
 }
 
-Instant Window::off_edges(Instant t) const {
+Instant Window::after_guard(Instant t) const {
   const Instant guard = std::min(kGuard, std::floor(interval() / 10));
   const Instant start = window_of(t);
   if (t < start + guard) return start + guard;

@@ -15,7 +15,7 @@ class Window final : public Limit {
   bool admits(int weight) const override { return weight <= config_.reservoir; }
   void refresh(Instant now) override;
   Instant frontier(int weight) const override;
-  Instant off_edges(Instant t) const override;
+  Instant after_guard(Instant t) const override;
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   void moved(Instant from, Instant to, int weight) override;

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "http/credentials.h"
-#include "http/front.h"
+#include "http/gateway_rewrite.h"
 #include "http/grammar.h"
 
 namespace penstock::http {
@@ -173,23 +173,23 @@ std::string timing(Duration wait) {
 
 }  // namespace
 
-std::expected<Steering, Refusal> read_steering(const Fields& fields) {
-  Steering steering;
+std::expected<RequestHints, Refusal> read_hints(const Fields& fields) {
+  RequestHints hints;
   if (const auto text = fields.find(kMaxWait)) {
-    steering.max_wait = parse_duration(*text);
-    if (!steering.max_wait || fields.count(kMaxWait) > 1)
+    hints.max_wait = parse_duration(*text);
+    if (!hints.max_wait || fields.count(kMaxWait) > 1)
       return malformed("Penstock-Max-Wait is not one duration such as 2s or 500ms");
   }
   if (const auto text = fields.find(kWeight)) {
     const auto weight = parse_digits(*text);
     if (!weight || *weight < 1 || *weight > kHeaviest || fields.count(kWeight) > 1)
       return malformed("Penstock-Weight is not one whole number from 1 to 1000000");
-    steering.weight = static_cast<int>(*weight);
+    hints.weight = static_cast<int>(*weight);
   }
-  return steering;
+  return hints;
 }
 
-bool has_steering(const Fields& fields) { return fields.find(kMaxWait) || fields.find(kWeight); }
+bool has_hints(const Fields& fields) { return fields.find(kMaxWait) || fields.find(kWeight); }
 
 bool via_names(const Fields& fields, std::string_view name) {
   bool named = false;

@@ -18,13 +18,13 @@
 namespace penstock::http {
 
 /// What steers one request (`Penstock-Max-Wait`, `Penstock-Weight`); such fields are never forwarded.
-struct Steering {
+struct RequestHints {
   std::optional<Duration> max_wait;
   int weight = 1;  ///< units of every limit that it costs, 1 to 1 000 000
 };
-std::expected<Steering, Refusal> read_steering(const Fields& fields);
+std::expected<RequestHints, Refusal> read_hints(const Fields& fields);
 /// Whether there is any of them.
-bool has_steering(const Fields& fields);
+bool has_hints(const Fields& fields);
 
 /// Whether `Via` already names us: a loop.
 bool via_names(const Fields& fields, std::string_view name);

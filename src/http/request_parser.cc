@@ -42,12 +42,12 @@ const char* words_for(ChunkDecoder::Fault fault) {
 
 }  // namespace
 
-struct RequestParser::Inside {
+struct RequestParser::Impl {
   enum class Phase : std::uint8_t { line, fields, length_body, chunks, trailers, over, failed };
 
-  Inside(const CapsConfig& caps, RequestSink& sink) : caps_(caps), sink_(sink) {}
+  Impl(const CapsConfig& caps, RequestSink& sink) : caps_(caps), sink_(sink) {}
 
-  static Inside& of(llhttp_t* parser) { return *static_cast<Inside*>(parser->data); }
+  static Impl& of(llhttp_t* parser) { return *static_cast<Impl*>(parser->data); }
   static const llhttp_settings_t& settings();
   static const llhttp_t& parser_after_request_line();
 
@@ -87,7 +87,7 @@ struct RequestParser::Inside {
 };
 
 // What llhttp calls. It never sees a request line of a client: it knows a closed list of methods, and is lenient there.
-const llhttp_settings_t& RequestParser::Inside::settings() {
+const llhttp_settings_t& RequestParser::Impl::settings() {
   static const llhttp_settings_t kSettings = [] {
     llhttp_settings_t calls;
     llhttp_settings_init(&calls);
@@ -103,7 +103,7 @@ const llhttp_settings_t& RequestParser::Inside::settings() {
 }
 
 /// A parser for which fields come next. To copy it is all it takes to begin a request.
-const llhttp_t& RequestParser::Inside::parser_after_request_line() {
+const llhttp_t& RequestParser::Impl::parser_after_request_line() {
   static const llhttp_t kParser = [] {
     constexpr std::string_view kLine = "POST / HTTP/1.1\r\n";
     llhttp_t parser;
@@ -114,7 +114,7 @@ const llhttp_t& RequestParser::Inside::parser_after_request_line() {
   return kParser;
 }
 
-RequestParser::Progress RequestParser::Inside::consume(std::string_view bytes) {
+RequestParser::Progress RequestParser::Impl::consume(std::string_view bytes) {
   const std::size_t offered = bytes.size();
   stop_ = false;
   while (!bytes.empty() && !stop_ && phase_ != Phase::failed) bytes.remove_prefix(step(bytes));
@@ -122,7 +122,7 @@ RequestParser::Progress RequestParser::Inside::consume(std::string_view bytes) {
   return {offered - bytes.size(), state};
 }
 
-std::size_t RequestParser::Inside::step(std::string_view bytes) {
+std::size_t RequestParser::Impl::step(std::string_view bytes) {
   switch (phase_) {
     case Phase::line: return read_line(bytes);
     case Phase::fields:
@@ -137,7 +137,7 @@ std::size_t RequestParser::Inside::step(std::string_view bytes) {
   return bytes.size();
 }
 
-std::size_t RequestParser::Inside::read_line(std::string_view bytes) {
+std::size_t RequestParser::Impl::read_line(std::string_view bytes) {
   const std::string_view allowed = up_to(caps_.header_bytes, section_bytes_, bytes);
   if (allowed.empty()) {
     refuse(Why::head_too_large, "the request line is larger than caps.headerBytes");
@@ -154,13 +154,13 @@ std::size_t RequestParser::Inside::read_line(std::string_view bytes) {
   return taken;
 }
 
-void RequestParser::Inside::begin_fields(std::size_t promised) {
+void RequestParser::Impl::begin_fields(std::size_t promised) {
   if (promised > 0) head_.fields.reserve(std::min(promised, kUsualFieldText), kUsualFieldLines);
   begin_section(Phase::fields);
 }
 
 /// Of field lines, up to an empty one. What the head has announced says nothing to llhttp in the trailers.
-void RequestParser::Inside::begin_section(Phase phase) {
+void RequestParser::Impl::begin_section(Phase phase) {
   parser_ = parser_after_request_line();
   parser_.data = this;
   last_byte_ = '\n';
@@ -168,7 +168,7 @@ void RequestParser::Inside::begin_section(Phase phase) {
 }
 
 /// What llhttp would let pass is looked for before llhttp sees it.
-std::size_t RequestParser::Inside::read_fields(std::string_view bytes, std::size_t cap, const char* too_large) {
+std::size_t RequestParser::Impl::read_fields(std::string_view bytes, std::size_t cap, const char* too_large) {
   const std::string_view allowed = up_to(cap, section_bytes_, bytes);
   if (allowed.empty()) {
     refuse(Why::head_too_large, too_large);
@@ -190,7 +190,7 @@ std::size_t RequestParser::Inside::read_fields(std::string_view bytes, std::size
 
 /// Where a field line begins with a blank (llhttp joins it to the line before), or a line feed stands alone (llhttp
 /// takes it for the end of the section); npos where neither does. May look beyond the section: llhttp stops there.
-std::size_t RequestParser::Inside::find_line_fault(std::string_view bytes) const {
+std::size_t RequestParser::Impl::find_line_fault(std::string_view bytes) const {
   char before = last_byte_;
   for (std::size_t at = 0; at < bytes.size();) {
     if (before == '\n' && is_blank(bytes[at])) return at;
@@ -203,7 +203,7 @@ std::size_t RequestParser::Inside::find_line_fault(std::string_view bytes) const
   return std::string_view::npos;
 }
 
-std::size_t RequestParser::Inside::read_chunks(std::string_view bytes) {
+std::size_t RequestParser::Impl::read_chunks(std::string_view bytes) {
   const std::size_t offered = bytes.size();
   std::string_view piece;
   switch (chunks_.next(bytes, piece, caps_.chunk_line_bytes)) {
@@ -218,7 +218,7 @@ std::size_t RequestParser::Inside::read_chunks(std::string_view bytes) {
   return offered - bytes.size();
 }
 
-std::size_t RequestParser::Inside::read_length_body(std::string_view bytes) {
+std::size_t RequestParser::Impl::read_length_body(std::string_view bytes) {
   const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), body_left_));
   body_left_ -= size;
   sink_.on_body(bytes.substr(0, size));
@@ -227,7 +227,7 @@ std::size_t RequestParser::Inside::read_length_body(std::string_view bytes) {
 }
 
 /// Runs llhttp up to the next seam. Gives the number of bytes it took.
-std::size_t RequestParser::Inside::run(std::string_view bytes) {
+std::size_t RequestParser::Impl::run(std::string_view bytes) {
   llhttp_resume(&parser_);
   const llhttp_errno_t code = llhttp_execute(&parser_, bytes.data(), bytes.size());
   if (code == HPE_OK) return bytes.size();
@@ -237,19 +237,19 @@ std::size_t RequestParser::Inside::run(std::string_view bytes) {
   return static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
 }
 
-int RequestParser::Inside::field_piece(std::string_view piece) {
+int RequestParser::Impl::field_piece(std::string_view piece) {
   if (!std::exchange(in_field_, true)) head_.fields.begin();
   head_.fields.extend_name(piece);
   return HPE_OK;
 }
 
-int RequestParser::Inside::value_piece(std::string_view piece) {
+int RequestParser::Impl::value_piece(std::string_view piece) {
   if (!in_field_) return refuse(Why::malformed, "a field line has no name");
   head_.fields.extend_value(piece);
   return HPE_OK;
 }
 
-int RequestParser::Inside::end_field() {
+int RequestParser::Impl::end_field() {
   head_.fields.trim_value();
   in_field_ = false;
   if (head_.fields[head_.fields.size() - 1].name.empty()) return refuse(Why::malformed, "a field line has no name");
@@ -259,7 +259,7 @@ int RequestParser::Inside::end_field() {
   return HPE_OK;
 }
 
-int RequestParser::Inside::end_head() {
+int RequestParser::Impl::end_head() {
   if (auto wrong = judge_framing(head_)) return refuse(wrong->why, std::move(wrong->details));
   const BodyKind body = head_.body;
   if ((body == BodyKind::chunked) != ((parser_.flags & F_CHUNKED) != 0)) {
@@ -274,13 +274,13 @@ int RequestParser::Inside::end_head() {
 }
 
 /// Who sends a coding here has lost count of where the body ends.
-int RequestParser::Inside::end_trailers() {
+int RequestParser::Impl::end_trailers() {
   if (head_.fields.find("transfer-encoding"))
     return refuse(Why::malformed, "there is a Transfer-Encoding among trailers");
   return end_message();
 }
 
-int RequestParser::Inside::end_message() {
+int RequestParser::Impl::end_message() {
   line_ = RequestLine{};
   phase_ = keep_alive_ ? Phase::line : Phase::over;
   stop_ = true;
@@ -288,34 +288,33 @@ int RequestParser::Inside::end_message() {
   return HPE_PAUSED;
 }
 
-int RequestParser::Inside::refuse(Why why, std::string details) {
+int RequestParser::Impl::refuse(Why why, std::string details) {
   refusal_ = std::make_unique<Refusal>(Refusal{.why = why, .details = std::move(details)});
   phase_ = Phase::failed;
   return HPE_USER;
 }
 
-RequestParser::RequestParser(const CapsConfig& caps, RequestSink& sink)
-    : inside_(std::make_unique<Inside>(caps, sink)) {}
+RequestParser::RequestParser(const CapsConfig& caps, RequestSink& sink) : impl_(std::make_unique<Impl>(caps, sink)) {}
 RequestParser::~RequestParser() = default;
 
-RequestParser::Progress RequestParser::consume(std::string_view bytes) { return inside_->consume(bytes); }
+RequestParser::Progress RequestParser::consume(std::string_view bytes) { return impl_->consume(bytes); }
 
-void RequestParser::pause() { inside_->stop_ = true; }
+void RequestParser::pause() { impl_->stop_ = true; }
 
-void RequestParser::restart() { inside_ = std::make_unique<Inside>(inside_->caps_, inside_->sink_); }
+void RequestParser::restart() { impl_ = std::make_unique<Impl>(impl_->caps_, impl_->sink_); }
 
 bool RequestParser::in_message() const {
-  if (inside_->phase_ == Inside::Phase::line) return inside_->line_.begun();
-  return inside_->phase_ != Inside::Phase::over;
+  if (impl_->phase_ == Impl::Phase::line) return impl_->line_.begun();
+  return impl_->phase_ != Impl::Phase::over;
 }
 
 bool RequestParser::in_body() const {
-  const auto phase = inside_->phase_;
-  return phase >= Inside::Phase::length_body && phase <= Inside::Phase::trailers;
+  const auto phase = impl_->phase_;
+  return phase >= Impl::Phase::length_body && phase <= Impl::Phase::trailers;
 }
 
-const Refusal& RequestParser::refusal() const { return *inside_->refusal_; }
+const Refusal& RequestParser::refusal() const { return *impl_->refusal_; }
 
-bool RequestParser::failed_head_method() const { return inside_->head_.method == "HEAD"; }
+bool RequestParser::failed_head_method() const { return impl_->head_.method == "HEAD"; }
 
 }  // namespace penstock::http

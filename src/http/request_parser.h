@@ -85,8 +85,8 @@ class RequestParser {
   bool failed_head_method() const;
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::http

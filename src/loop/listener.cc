@@ -12,14 +12,14 @@
 #include <cerrno>
 #include <utility>
 
-#include "loop/open_files.h"
+#include "loop/fd_limit.h"
 #include "loop/socket_address.h"
 
 namespace penstock::loop {
 
 namespace {
 constexpr int kBacklog = 4096;
-constexpr int kMostATurn = 64;  // the others have their turn, too
+constexpr int kMostPerIteration = 64;  // the others have their turn, too
 constexpr std::int64_t kPause = 100'000;
 
 bool are_short(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
@@ -133,7 +133,7 @@ void Listener::go_on() {
 
 void Listener::accept_some() {
   const auto self = self_.ref();
-  for (int i = 0; i < kMostATurn && accept_one() && self; ++i) {
+  for (int i = 0; i < kMostPerIteration && accept_one() && self; ++i) {
   }
 }
 

@@ -24,8 +24,9 @@ class Listener {
  public:
   using OnConnection = std::function<void(std::unique_ptr<Stream>)>;
 
-  /// Leaves `spare` descriptors to others, or a quarter of all where there are few. Called back for every connection.
-  /// `handed_over` is a socket that listens there already, and ours from here on; -1: none, so one is bound.
+  /// CertificateCache `spare` descriptors to others, or a quarter of all where there are few. Called back for every
+  /// connection. `handed_over` is a socket that listens there already, and ours from here on; -1: none, so one is
+  /// bound.
   static std::expected<std::unique_ptr<Listener>, Error> listen(Loop& loop, const Endpoint& endpoint,
                                                                 OnConnection on_connection, std::size_t spare = 0,
                                                                 int handed_over = -1);

@@ -15,14 +15,14 @@ struct uv_loop_s;
 
 namespace penstock::loop {
 
-class Leavers;
+class HangupWatcher;
 class TimerQueue;
-class TurnEnd;
+class IterationEnd;
 
 /// Something that lives on the loop without an owner of its own, until it dismisses itself or the loop ends.
-class Resident {
+class SelfOwned {
  public:
-  virtual ~Resident() = default;
+  virtual ~SelfOwned() = default;
 };
 
 class Loop {
@@ -49,18 +49,18 @@ class Loop {
   void post(std::move_only_function<void()> task);
   /// Runs what was posted and has not run yet: after run(), for the last words.
   void run_posted();
-  void run_turn_ends();  ///< likewise, what asked for the turn's end
+  void run_iteration_ends();  ///< likewise, what asked for the turn's end
   /// Runs `work` on this loop's own worker thread, one at a time, and then `done` in the loop's thread.
   void offload(std::move_only_function<void()> work, std::move_only_function<void()> done);
 
   /// Runs `task` at the end of every turn, before the loop waits again and after what turn_end.h asked for, in order of
   /// registration; for as long as `owner` lives, where one is given.
-  void at_end_of_turn(std::function<void()> task);
-  void at_end_of_turn(std::function<void()> task, std::weak_ptr<const void> owner);
+  void at_iteration_end(std::function<void()> task);
+  void at_iteration_end(std::function<void()> task, std::weak_ptr<const void> owner);
 
-  void adopt(std::unique_ptr<Resident> resident);
-  void dismiss(Resident* resident);
-  std::size_t residents() const;
+  void adopt(std::unique_ptr<SelfOwned> resident);
+  void dismiss(SelfOwned* resident);
+  std::size_t self_owned() const;
 
   /// Microseconds, monotonic.
   std::int64_t now() const { return clock_ ? clock_->now() : system_now(); }
@@ -69,19 +69,19 @@ class Loop {
   /// Microseconds since 1970, UTC.
   std::int64_t wall() const { return clock_ ? clock_->wall() : system_wall(); }
 
-  uv_loop_s* uv();       ///< for this room, transfer/ and redis/
-  TimerQueue& timers();  ///< for timer.h
-  Leavers& leavers();    ///< for this room
-  char* read_buffer();   ///< shared by all streams: what is read is handed on before the next read
+  uv_loop_s* uv();                  ///< for this room, transfer/ and redis/
+  TimerQueue& timers();             ///< for timer.h
+  HangupWatcher& hangup_watcher();  ///< for this room
+  char* read_buffer();              ///< shared by all streams: what is read is handed on before the next read
   static constexpr std::size_t kReadBuffer = 64 * 1024;
 
  private:
-  friend class TurnEnd;
-  friend class DearWork;
-  struct Inside;
+  friend class IterationEnd;
+  friend class ExpensiveWork;
+  struct Impl;
   const Clock* const clock_;
-  std::unique_ptr<Inside> inside_;
-  std::int64_t dear_time_ = 0;  // of this turn
+  std::unique_ptr<Impl> impl_;
+  std::int64_t expensive_time_ = 0;  // of this turn
 };
 
 }  // namespace penstock::loop

@@ -13,10 +13,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "loop/family_order.h"
+#include "loop/iteration_end.h"
+#include "loop/rfc6724.h"
 #include "loop/socket_address.h"
 #include "loop/timer.h"
-#include "loop/turn_end.h"
 
 namespace penstock::loop {
 
@@ -78,17 +78,17 @@ std::int64_t ttl_of(const ares_addrinfo* found) {
 
 }  // namespace
 
-struct Resolver::Inside {
+struct Resolver::Impl {
   struct Remembered {
     Addresses addresses;
     std::int64_t until;
   };
   struct Asking {
-    Inside* resolver;
+    Impl* resolver;
     std::string host;
     Timer deadline;
     std::vector<std::weak_ptr<OnAnswer>> askers;
-    Asking(Inside* r, std::string h)
+    Asking(Impl* r, std::string h)
         : resolver(r), host(std::move(h)), deadline(r->loop, [this] { resolver->time_out(*this); }) {}
   };
   struct Poll {
@@ -96,19 +96,19 @@ struct Resolver::Inside {
   };
   struct Answered {
     std::vector<std::weak_ptr<OnAnswer>> askers;
-    Lookup lookup;
+    LookupResult lookup;
   };
 
-  Inside(Loop& l, const DnsConfig& config);
-  ~Inside();
+  Impl(Loop& l, const DnsConfig& config);
+  ~Impl();
   void open_channel(const DnsConfig& config, int flags);
   std::size_t count_servers() const;
-  std::unique_ptr<Question> ask(std::string_view host, OnAnswer on_answer);
+  std::unique_ptr<Lookup> ask(std::string_view host, OnAnswer on_answer);
   void want(ares_socket_t fd, int events);
   void process(ares_socket_t readable, ares_socket_t writable);
   void answered(Asking& asking, int status, ares_addrinfo* found);
   void time_out(Asking& asking);
-  void finish(const std::string& host, Lookup lookup);
+  void finish(const std::string& host, LookupResult lookup);
   void deliver();
   void remember(const std::string& host, Addresses addresses, std::int64_t ttl);
 
@@ -121,10 +121,10 @@ struct Resolver::Inside {
   std::vector<Answered> to_deliver;
   std::vector<std::unique_ptr<Asking>> abandoned;  // timed out, but c-ares still has them
   Timer tick;
-  TurnEnd delivery;
+  IterationEnd delivery;
 };
 
-Resolver::Inside::Inside(Loop& l, const DnsConfig& config)
+Resolver::Impl::Impl(Loop& l, const DnsConfig& config)
     : loop(l),
       timeout(config.timeout.count()),
       tick(l, [this] { process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); }),
@@ -140,7 +140,7 @@ Resolver::Inside::Inside(Loop& l, const DnsConfig& config)
   }
 }
 
-void Resolver::Inside::open_channel(const DnsConfig& config, int flags) {
+void Resolver::Impl::open_channel(const DnsConfig& config, int flags) {
   ares_options options{};
   char lookups[] = "fb";                        // /etc/hosts, then name servers, whatever nsswitch.conf says
   options.flags = flags | ARES_FLAG_NOALIASES;  // HOSTALIASES of the environment is not for us
@@ -149,7 +149,7 @@ void Resolver::Inside::open_channel(const DnsConfig& config, int flags) {
   options.tries = kTries;
   options.sock_state_cb_data = this;
   options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
-    static_cast<Inside*>(self)->want(fd, (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0));
+    static_cast<Impl*>(self)->want(fd, (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0));
   };
   ares_init_options(&channel, &options,
                     ARES_OPT_FLAGS | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
@@ -158,7 +158,7 @@ void Resolver::Inside::open_channel(const DnsConfig& config, int flags) {
   if (!servers.empty()) ares_set_servers_ports_csv(channel, servers.c_str());
 }
 
-std::size_t Resolver::Inside::count_servers() const {
+std::size_t Resolver::Impl::count_servers() const {
   ares_addr_port_node* servers = nullptr;
   ares_get_servers_ports(channel, &servers);
   std::size_t count = 0;
@@ -167,11 +167,11 @@ std::size_t Resolver::Inside::count_servers() const {
   return count;
 }
 
-Resolver::Inside::~Inside() {
+Resolver::Impl::~Impl() {
   ares_destroy(channel);  // answers every open question with ARES_EDESTRUCTION
 }
 
-void Resolver::Inside::want(ares_socket_t fd, int events) {
+void Resolver::Impl::want(ares_socket_t fd, int events) {
   auto& poll = polls[fd];
   if (events == 0) {
     const auto closed = [](uv_handle_t* uv) { delete reinterpret_cast<Poll*>(uv); };
@@ -189,12 +189,12 @@ void Resolver::Inside::want(ares_socket_t fd, int events) {
     uv_os_fd_t ready = -1;
     uv_fileno(reinterpret_cast<uv_handle_t*>(uv), &ready);
     const bool all = status < 0;
-    static_cast<Inside*>(uv->data)->process(all || (happened & UV_READABLE) ? ready : ARES_SOCKET_BAD,
-                                            all || (happened & UV_WRITABLE) ? ready : ARES_SOCKET_BAD);
+    static_cast<Impl*>(uv->data)->process(all || (happened & UV_READABLE) ? ready : ARES_SOCKET_BAD,
+                                          all || (happened & UV_WRITABLE) ? ready : ARES_SOCKET_BAD);
   });
 }
 
-void Resolver::Inside::process(ares_socket_t readable, ares_socket_t writable) {
+void Resolver::Impl::process(ares_socket_t readable, ares_socket_t writable) {
   ares_process_fd(channel, readable, writable);
   timeval longest{.tv_sec = 1, .tv_usec = 0}, next{};
   if (asking.empty() && abandoned.empty()) return;
@@ -202,8 +202,8 @@ void Resolver::Inside::process(ares_socket_t readable, ares_socket_t writable) {
   tick.start(loop.now() + next.tv_sec * kSecond + next.tv_usec + 1000);
 }
 
-std::unique_ptr<Resolver::Question> Resolver::Inside::ask(std::string_view host, OnAnswer on_answer) {
-  auto question = std::make_unique<Question>();
+std::unique_ptr<Resolver::Lookup> Resolver::Impl::ask(std::string_view host, OnAnswer on_answer) {
+  auto question = std::make_unique<Lookup>();
   question->on_answer_ = std::make_shared<OnAnswer>(std::move(on_answer));
   std::string name(host);
   auto& open = asking[name];
@@ -228,7 +228,7 @@ std::unique_ptr<Resolver::Question> Resolver::Inside::ask(std::string_view host,
   return question;
 }
 
-void Resolver::Inside::answered(Asking& asked, int status, ares_addrinfo* found) {
+void Resolver::Impl::answered(Asking& asked, int status, ares_addrinfo* found) {
   if (status == ARES_EDESTRUCTION) return;
   const auto late = std::ranges::find(abandoned, &asked, &std::unique_ptr<Asking>::get);
   if (late != abandoned.end()) {
@@ -236,7 +236,7 @@ void Resolver::Inside::answered(Asking& asked, int status, ares_addrinfo* found)
     if (found) ares_freeaddrinfo(found);
     return;
   }
-  Lookup lookup = std::unexpected(LookupFailure{.timed_out = status == ARES_ETIMEOUT, .rcode = rcode_of(status)});
+  LookupResult lookup = std::unexpected(LookupFailure{.timed_out = status == ARES_ETIMEOUT, .rcode = rcode_of(status)});
   if (status == ARES_SUCCESS && found) {
     if (Addresses addresses = addresses_in(found); !addresses.empty()) {
       remember(asked.host, addresses, ttl_of(found));
@@ -249,7 +249,7 @@ void Resolver::Inside::answered(Asking& asked, int status, ares_addrinfo* found)
   finish(std::string(asked.host), std::move(lookup));
 }
 
-void Resolver::Inside::time_out(Asking& asked) {
+void Resolver::Impl::time_out(Asking& asked) {
   // c-ares goes on until it gives up by itself; nobody waits for it any more.
   auto node = asking.extract(asked.host);
   to_deliver.push_back({std::move(asked.askers), std::unexpected(LookupFailure{.timed_out = true, .rcode = {}})});
@@ -257,13 +257,13 @@ void Resolver::Inside::time_out(Asking& asked) {
   delivery.ask();
 }
 
-void Resolver::Inside::finish(const std::string& host, Lookup lookup) {
+void Resolver::Impl::finish(const std::string& host, LookupResult lookup) {
   auto node = asking.extract(host);
   to_deliver.push_back({std::move(node.mapped()->askers), std::move(lookup)});
   delivery.ask();
 }
 
-void Resolver::Inside::deliver() {
+void Resolver::Impl::deliver() {
   const auto answers = std::exchange(to_deliver, {});
   for (const auto& answer : answers) {
     for (const auto& asker : answer.askers) {
@@ -272,7 +272,7 @@ void Resolver::Inside::deliver() {
   }
 }
 
-void Resolver::Inside::remember(const std::string& host, Addresses addresses, std::int64_t ttl) {
+void Resolver::Impl::remember(const std::string& host, Addresses addresses, std::int64_t ttl) {
   if (remembered.size() >= kMostRemembered) {
     std::erase_if(remembered, [now = loop.now()](const auto& entry) { return entry.second.until <= now; });
     if (remembered.size() >= kMostRemembered) remembered.erase(remembered.begin());
@@ -280,17 +280,17 @@ void Resolver::Inside::remember(const std::string& host, Addresses addresses, st
   remembered[host] = {std::move(addresses), loop.now() + ttl};
 }
 
-Resolver::Resolver(Loop& loop, const DnsConfig& config) : inside_(std::make_unique<Inside>(loop, config)) {}
+Resolver::Resolver(Loop& loop, const DnsConfig& config) : impl_(std::make_unique<Impl>(loop, config)) {}
 Resolver::~Resolver() = default;
-Resolver::Question::~Question() = default;
+Resolver::Lookup::~Lookup() = default;
 
-std::unique_ptr<Resolver::Question> Resolver::ask(std::string_view host, OnAnswer on_answer) {
-  return inside_->ask(host, std::move(on_answer));
+std::unique_ptr<Resolver::Lookup> Resolver::ask(std::string_view host, OnAnswer on_answer) {
+  return impl_->ask(host, std::move(on_answer));
 }
 
 const Addresses* Resolver::remembered(std::string_view host) const {
-  const auto found = inside_->remembered.find(host);
-  if (found == inside_->remembered.end() || found->second.until <= inside_->loop.now()) return nullptr;
+  const auto found = impl_->remembered.find(host);
+  if (found == impl_->remembered.end() || found->second.until <= impl_->loop.now()) return nullptr;
   return &found->second.addresses;
 }
 

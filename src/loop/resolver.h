@@ -24,19 +24,19 @@ struct LookupFailure {
   std::string rcode;  ///< `NXDOMAIN`, `SERVFAIL`, `NODATA`, …
 };
 
-using Lookup = std::expected<Addresses, LookupFailure>;
+using LookupResult = std::expected<Addresses, LookupFailure>;
 
 class Resolver {
  public:
-  using OnAnswer = std::move_only_function<void(const Lookup&)>;
+  using OnAnswer = std::move_only_function<void(const LookupResult&)>;
 
   Resolver(Loop& loop, const DnsConfig& config);
   ~Resolver();  ///< questions still open are never answered
 
   /// A question asked: dropping it withdraws it.
-  class Question {
+  class Lookup {
    public:
-    ~Question();
+    ~Lookup();
 
    private:
     friend class Resolver;
@@ -44,13 +44,13 @@ class Resolver {
   };
 
   /// Answers later, never from inside the call; `host` is a name, in lower case.
-  std::unique_ptr<Question> ask(std::string_view host, OnAnswer on_answer);
+  std::unique_ptr<Lookup> ask(std::string_view host, OnAnswer on_answer);
   /// The addresses remembered for it, if any: no need to ask then.
   const Addresses* remembered(std::string_view host) const;
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::loop

@@ -61,7 +61,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   /// Who is told. Set before read_on().
-  void listen_to(StreamEvents& events) { events_ = &events; }
+  void set_events(StreamEvents& events) { events_ = &events; }
   virtual void read_on() = 0;
   /// Stops reading; a peer that leaves is still noticed.
   virtual void read_off() = 0;
@@ -86,7 +86,7 @@ class Stream {
 
   /// Closes once everything queued was sent and the peer has had a chance to read it: what it still sends is read and
   /// dropped for a bounded time, for a reset would destroy our last answer on its way.
-  static void close_gently(std::unique_ptr<Stream> stream);
+  static void close_lingering(std::unique_ptr<Stream> stream);
   /// Closes with RST: the peer must see that the message is broken.
   static void close_with_reset(std::unique_ptr<Stream> stream);
 

@@ -11,18 +11,18 @@
 
 #include <utility>
 
-#include "loop/leavers.h"
-#include "loop/open_files.h"
+#include "loop/fd_limit.h"
+#include "loop/hangup_watcher.h"
+#include "loop/notsent_lowat.h"
 #include "loop/socket_address.h"
 #include "loop/timer.h"
-#include "loop/unsent.h"
 
 namespace penstock::loop {
 
-struct TcpStream::Socket final : Leavers::Watched {
+struct TcpStream::Socket final : HangupWatcher::Watched {
   uv_tcp_t tcp;
-  TcpStream* stream = nullptr;    // nothing once closing
-  Leavers* watched_by = nullptr;  // for the peer's leaving
+  TcpStream* stream = nullptr;          // nothing once closing
+  HangupWatcher* watched_by = nullptr;  // for the peer's leaving
   uv_connect_t connecting;
   uv_write_t writing;
   std::string rest;  // in the kernel's way
@@ -74,7 +74,7 @@ void TcpStream::Socket::close(bool reset) {
 }
 
 TcpStream::TcpStream(Loop& loop, Socket* socket)
-    : loop_(loop), socket_(socket), turn_end_(loop, [this] { end_turn(); }) {
+    : loop_(loop), socket_(socket), iteration_end_(loop, [this] { end_iteration(); }) {
   socket_->stream = this;
   uv_tcp_nodelay(&socket_->tcp, 1);
 }
@@ -95,7 +95,7 @@ std::unique_ptr<Stream> TcpStream::adopt(Loop& loop, int fd) {
     if (fd < 0) break;
   }
   if (error == 0) {
-    keep_unsent_little(fd);
+    limit_unsent(fd);
     return std::unique_ptr<Stream>(new TcpStream(loop, socket));
   }
   if (fd >= 0) ::close(fd);
@@ -108,13 +108,13 @@ std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, Strea
   int error = socket_address_of(there, address);
   auto* socket = Socket::make(loop, address.ss_family, error);
   std::unique_ptr<TcpStream> stream(new TcpStream(loop, socket));
-  stream->listen_to(events);
+  stream->set_events(events);
   stream->dial_error_ = error;
   const auto done = [](uv_connect_t* connecting, int status) {
     auto* dialled = static_cast<Socket*>(connecting->handle->data)->stream;
     if (!dialled) return;
     dialled->dial_error_ = status;
-    if (status == 0) keep_unsent_little(dialled->socket_->descriptor());
+    if (status == 0) limit_unsent(dialled->socket_->descriptor());
     status == 0 ? dialled->events_->on_connected() : dialled->gone();
   };
   if (stream->dial_error_ == 0) {
@@ -146,12 +146,13 @@ void TcpStream::read_off() {
   reading_ = false;
   uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
   if (socket_->watched_by) return;
-  turn_end_.ask();  // reading often goes on within the turn: only who is still off at its end is worth a system call
+  iteration_end_
+      .ask();  // reading often goes on within the turn: only who is still off at its end is worth a system call
 }
 
 /// Where there is no room for that: until the next try, a peer that leaves is noticed by what is written to it.
-void TcpStream::watch_for_leaving() {
-  if (loop_.leavers().watch(socket_->descriptor(), *socket_)) socket_->watched_by = &loop_.leavers();
+void TcpStream::watch_for_hangup() {
+  if (loop_.hangup_watcher().watch(socket_->descriptor(), *socket_)) socket_->watched_by = &loop_.hangup_watcher();
 }
 
 void TcpStream::left_unread(bool by_reset) {
@@ -185,7 +186,7 @@ void TcpStream::gone() {
 
 void TcpStream::fail() {
   failed_ = true;
-  turn_end_.ask();
+  iteration_end_.ask();
 }
 
 std::size_t TcpStream::queued() const { return out_.size() + socket_->tcp.write_queue_size; }
@@ -203,12 +204,12 @@ bool TcpStream::is_read_out() const {
 
 void TcpStream::touch() {
   if (out_.size() >= kSendAtOnce && !sending_) flush();
-  turn_end_.ask();
+  iteration_end_.ask();
 }
 
-void TcpStream::end_turn() {
+void TcpStream::end_iteration() {
   if (failed_) return gone();
-  if (!reading_ && !gone_ && !end_seen_ && !socket_->watched_by) watch_for_leaving();
+  if (!reading_ && !gone_ && !end_seen_ && !socket_->watched_by) watch_for_hangup();
   flush();
 }
 
@@ -281,14 +282,14 @@ void TcpStream::shut_down() { ::shutdown(socket_->descriptor(), SHUT_WR); }
 
 /// A stream whose last bytes are on their way: sends them for as long as the peer takes some, says that no more will
 /// come, and reads what the peer still sends until it has closed too, for as long as is polite.
-class TcpStream::Lingering final : public Resident, public StreamEvents {
+class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
  public:
   Lingering(std::unique_ptr<TcpStream> stream)
-      : loop_(stream->loop_), stream_(std::move(stream)), patience_(loop_, [this] { look(); }) {
-    stream_->listen_to(*this);
+      : loop_(stream->loop_), stream_(std::move(stream)), timeouts_(loop_, [this] { look(); }) {
+    stream_->set_events(*this);
     stream_->socket_->end_watch();  // the peer's end is to come behind its last bytes
     stream_->read_on();
-    patience_.start(loop_.now() + kPatienceWithReaders);
+    timeouts_.start(loop_.now() + kPatienceWithReaders);
     left_ = stream_->unread_by_peer();
     if (stream_->queued() == 0) shut_down();
   }
@@ -297,7 +298,7 @@ class TcpStream::Lingering final : public Resident, public StreamEvents {
     dropped_ += bytes.size();
     if (dropped_ > kMostDropped) return loop_.dismiss(this);
     // One that is still uploading will look at our answer when it is done.
-    if (left_ == 0 && loop_.now() < give_up_at_) patience_.start(loop_.now() + kPatience);
+    if (left_ == 0 && loop_.now() < give_up_at_) timeouts_.start(loop_.now() + kPatience);
   }
   void on_gone() override { loop_.dismiss(this); }
   void on_drained() override { shut_down(); }
@@ -314,7 +315,7 @@ class TcpStream::Lingering final : public Resident, public StreamEvents {
   void shut_down() {
     left_ = 0;
     give_up_at_ = loop_.now() + kPatienceWithTalkers;
-    patience_.start(loop_.now() + kPatience);
+    timeouts_.start(loop_.now() + kPatience);
     stream_->end_writing();
     if (stream_->peer_ended_) loop_.dismiss(this);
   }
@@ -323,7 +324,7 @@ class TcpStream::Lingering final : public Resident, public StreamEvents {
     const std::size_t before = left_;
     left_ = stream_->unread_by_peer();
     if (before == 0 || left_ >= before) return give_up();
-    patience_.start(loop_.now() + kPatienceWithReaders);
+    timeouts_.start(loop_.now() + kPatienceWithReaders);
   }
 
   /// To who has not got all of it a mere end would say that it was all.
@@ -334,7 +335,7 @@ class TcpStream::Lingering final : public Resident, public StreamEvents {
 
   Loop& loop_;
   std::unique_ptr<TcpStream> stream_;
-  Timer patience_;
+  Timer timeouts_;
   std::size_t left_ = 0;  // to be sent, when last looked at
   std::size_t dropped_ = 0;
   std::int64_t give_up_at_ = 0;
@@ -381,7 +382,7 @@ std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEv
   return TcpStream::dial(loop, there, events);
 }
 
-void Stream::close_gently(std::unique_ptr<Stream> stream) {
+void Stream::close_lingering(std::unique_ptr<Stream> stream) {
   Stream& ending = *stream;
   ending.end_gently(std::move(stream));
 }

@@ -2,8 +2,8 @@
 // A Stream over one TCP socket. Made by Stream::adopt and Stream::dial; nobody else needs this file.
 #pragma once
 
+#include "loop/iteration_end.h"
 #include "loop/stream.h"
-#include "loop/turn_end.h"
 
 namespace penstock::loop {
 
@@ -31,7 +31,7 @@ class TcpStream final : public Stream {
   TcpStream(Loop& loop, Socket* socket);
   void end_gently(std::unique_ptr<Stream> self) override;
   void end_with_reset() override;
-  void end_turn();
+  void end_iteration();
   void flush();
   std::size_t try_send(std::string_view bytes);
   void send_rest();
@@ -42,12 +42,12 @@ class TcpStream final : public Stream {
   void ended();
   void gone();
   void fail();
-  void watch_for_leaving();
+  void watch_for_hangup();
   void left_unread(bool by_reset);
 
   Loop& loop_;
   Socket* socket_;  // closed, then freed by libuv's close callback
-  TurnEnd turn_end_;
+  IterationEnd iteration_end_;
   bool sending_ = false;
   bool reading_ = false;
   bool failed_ = false;  // a write failed: said at the turn's end

@@ -31,7 +31,7 @@ AdminConnection::AdminConnection(std::uint64_t id, loop::Loop& loop, std::unique
     : id_(id), loop_(loop), stream_(std::move(stream)), pages_(pages), parser_(kCaps, *this), idle_(loop, [this] {
         pages_.ended(id_);
       }) {
-  stream_->listen_to(*this);
+  stream_->set_events(*this);
   stream_->read_on();
   await_head();
 }
@@ -119,7 +119,7 @@ void AdminConnection::rest() {
 }
 
 void AdminConnection::end() {
-  loop::Stream::close_gently(std::move(stream_));
+  loop::Stream::close_lingering(std::move(stream_));
   pages_.ended(id_);
 }
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "http/browser.h"
+#include "http/browser_guard.h"
 #include "loop/listener.h"
 #include "observe/admin_connection.h"
 
@@ -20,22 +20,22 @@ constexpr std::size_t kMostConnections = 64;
 constexpr std::string_view kPages = "/metrics /healthz /readyz /status";
 
 // Closed by the server's end, which waits for a text under way: the worker reads the server's metrics under the lock.
-struct Gate {
+struct Authenticator {
   std::mutex mutex;
   bool closed = false;
 };
 
 }  // namespace
 
-struct AdminServer::Inside final : AdminConnection::Pages {
-  Inside(loop::Loop& its_loop, const Config& its_config, Metrics& its_metrics, SnapshotSource source,
-         std::function<std::uint64_t()> dropped)
+struct AdminServer::Impl final : AdminConnection::Pages {
+  Impl(loop::Loop& its_loop, const Config& its_config, Metrics& its_metrics, SnapshotSource source,
+       std::function<std::uint64_t()> dropped)
       : loop(its_loop),
         config(std::make_shared<const Config>(its_config)),
         metrics(its_metrics),
         snapshot(std::move(source)),
         events_dropped(std::move(dropped)) {}
-  ~Inside();
+  ~Impl();
 
   void accept(std::unique_ptr<loop::Stream> stream);
   bool make_room();
@@ -54,25 +54,25 @@ struct AdminServer::Inside final : AdminConnection::Pages {
   Metrics& metrics;
   SnapshotSource snapshot;
   std::function<std::uint64_t()> events_dropped;
-  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
+  std::shared_ptr<Authenticator> authenticator = std::make_shared<Authenticator>();
   std::unique_ptr<loop::Listener> listener;
   std::unordered_map<std::uint64_t, std::unique_ptr<AdminConnection>> connections;
   std::uint64_t last_id = 0;
 };
 
-AdminServer::Inside::~Inside() {
-  const std::lock_guard lock{gate->mutex};
-  gate->closed = true;
+AdminServer::Impl::~Impl() {
+  const std::lock_guard lock{authenticator->mutex};
+  authenticator->closed = true;
 }
 
-void AdminServer::Inside::accept(std::unique_ptr<loop::Stream> stream) {
+void AdminServer::Impl::accept(std::unique_ptr<loop::Stream> stream) {
   if (connections.size() >= kMostConnections && !make_room()) return;
   const std::uint64_t id = ++last_id;
   connections.emplace(id, std::make_unique<AdminConnection>(id, loop, std::move(stream), *this));
 }
 
 /// Who says nothing shall keep nobody out: a probe that is not answered may cost this process its life.
-bool AdminServer::Inside::make_room() {
+bool AdminServer::Impl::make_room() {
   auto least = connections.end();
   const auto worth = [](const AdminConnection& one) { return std::pair(one.has_asked(), one.last_moved()); };
   for (auto place = connections.begin(); place != connections.end(); ++place) {
@@ -86,15 +86,15 @@ bool AdminServer::Inside::make_room() {
 
 /// Not for pages in browsers. On loopback a name that any page could have is one; elsewhere whoever scrapes may know us
 /// by such a name.
-bool AdminServer::Inside::is_for(const http::RequestHead& head) const {
+bool AdminServer::Impl::is_for(const http::RequestHead& head) const {
   const auto& address = config->admin.listen.address;
   const bool loopback = address == "::1" || address.starts_with("127.");
   return !http::comes_from_other_page(head.fields) &&
          (!loopback || http::is_our_host(head.fields, config->proxy.names));
 }
 
-std::optional<Answer> AdminServer::Inside::answer(std::uint64_t connection, const http::RequestHead& head,
-                                                  std::string_view path) {
+std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const http::RequestHead& head,
+                                                std::string_view path) {
   const std::string_view method = head.method;
   if (!is_for(head))
     return Answer{.status = 403, .body = "Not for pages in browsers, nor by a name that one could have.\n"};
@@ -109,35 +109,35 @@ std::optional<Answer> AdminServer::Inside::answer(std::uint64_t connection, cons
   return std::nullopt;
 }
 
-Answer AdminServer::Inside::readiness() const {
+Answer AdminServer::Impl::readiness() const {
   if (snapshot().draining) return {.status = 503, .body = "draining\n"};
   return {.body = "ready\n"};
 }
 
-void AdminServer::Inside::answer_with_metrics(std::uint64_t connection) {
+void AdminServer::Impl::answer_with_metrics(std::uint64_t connection) {
   metrics.set(snapshot(), events_dropped(), loop.now());
   write_elsewhere(connection, "text/plain; version=0.0.4; charset=utf-8", [this] { return metrics.text(); });
 }
 
-void AdminServer::Inside::answer_with_status(std::uint64_t connection) {
+void AdminServer::Impl::answer_with_status(std::uint64_t connection) {
   write_elsewhere(connection, "application/json",
                   [config = config, now = snapshot()] { return status_json(now, *config); });
 }
 
-void AdminServer::Inside::write_elsewhere(std::uint64_t connection, std::string type,
-                                          std::move_only_function<std::string()> text) {
+void AdminServer::Impl::write_elsewhere(std::uint64_t connection, std::string type,
+                                        std::move_only_function<std::string()> text) {
   auto answer = std::make_shared<Answer>(Answer{.type = std::move(type), .body = {}});
   loop.offload(
-      [guard = gate, answer, text = std::move(text)]() mutable {
+      [guard = authenticator, answer, text = std::move(text)]() mutable {
         const std::lock_guard lock{guard->mutex};
         if (!guard->closed) answer->body = text();
       },
-      [this, guard = gate, answer, connection] {
+      [this, guard = authenticator, answer, connection] {
         if (!guard->closed) deliver(connection, *answer);
       });
 }
 
-void AdminServer::Inside::deliver(std::uint64_t connection, const Answer& answer) {
+void AdminServer::Impl::deliver(std::uint64_t connection, const Answer& answer) {
   const auto found = connections.find(connection);
   if (found != connections.end()) found->second->answer_later(answer);
 }
@@ -146,7 +146,7 @@ std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loo
                                                                        Metrics& metrics, SnapshotSource snapshot,
                                                                        std::function<std::uint64_t()> events_dropped,
                                                                        int handed_over) {
-  auto inside = std::make_unique<Inside>(loop, config, metrics, std::move(snapshot), std::move(events_dropped));
+  auto inside = std::make_unique<Impl>(loop, config, metrics, std::move(snapshot), std::move(events_dropped));
   auto listener = loop::Listener::listen(
       loop, config.admin.listen, [server = inside.get()](auto stream) { server->accept(std::move(stream)); }, 0,
       handed_over);
@@ -160,13 +160,13 @@ std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loo
 void AdminServer::change(const Config& config) {
   auto shown = std::make_shared<Config>(config);
   shown->admin.listen = bound();
-  inside_->config = std::move(shown);
+  impl_->config = std::move(shown);
 }
 
-AdminServer::AdminServer(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+AdminServer::AdminServer(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
 
 AdminServer::~AdminServer() = default;
 
-Endpoint AdminServer::bound() const { return inside_->listener->bound(); }
+Endpoint AdminServer::bound() const { return impl_->listener->bound(); }
 
 }  // namespace penstock::observe

@@ -35,9 +35,9 @@ class AdminServer {
   Endpoint bound() const;  ///< with the port that was really bound
 
  private:
-  struct Inside;
-  explicit AdminServer(std::unique_ptr<Inside> inside);
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  explicit AdminServer(std::unique_ptr<Impl> inside);
+  std::unique_ptr<Impl> impl_;
 };
 
 /// /status: what it prints, from a snapshot.

@@ -56,13 +56,13 @@ void block_signals() {
 
 }  // namespace
 
-struct EventLog::Inside {
-  explicit Inside(std::unique_ptr<EventOutput> destination) : output(std::move(destination)) {
+struct EventLog::Impl {
+  explicit Impl(std::unique_ptr<EventOutput> destination) : output(std::move(destination)) {
     pool = std::make_shared<spdlog::details::thread_pool>(kQueuedMessages, 1, block_signals);
     logger = std::make_shared<spdlog::async_logger>("events", std::make_shared<Sink>(*output), pool,
                                                     spdlog::async_overflow_policy::overrun_oldest);
   }
-  ~Inside() {
+  ~Impl() {
     output->hurry(kPatienceAtTheEnd, kSilenceAtTheEnd);
     pool.reset();
   }
@@ -85,7 +85,7 @@ struct EventLog::Inside {
   std::atomic<std::uint64_t> overrun_lines{0};
 };
 
-void EventLog::Inside::post() {
+void EventLog::Impl::post() {
   logger->log(spdlog::source_loc{"", opened, ""}, spdlog::level::info, spdlog::string_view_t{lines});
   recent[posted++ % recent.size()] = line_count;
   lines.clear();
@@ -93,7 +93,7 @@ void EventLog::Inside::post() {
   count_overrun();
 }
 
-void EventLog::Inside::count_overrun() {
+void EventLog::Impl::count_overrun() {
   const std::size_t now = pool->overrun_counter();
   if (std::exchange(overruns, now) == now) return;
   const std::uint32_t lost = recent[posted % recent.size()];
@@ -104,24 +104,24 @@ std::expected<std::unique_ptr<EventLog>, Error> EventLog::open(const std::string
   if (target == "off") return std::unique_ptr<EventLog>{new EventLog(nullptr)};
   auto output = EventOutput::open(target);
   if (!output) return std::unexpected(std::move(output.error()));
-  return std::unique_ptr<EventLog>{new EventLog(std::make_unique<Inside>(std::move(*output)))};
+  return std::unique_ptr<EventLog>{new EventLog(std::make_unique<Impl>(std::move(*output)))};
 } catch (const std::system_error& failure) {
   return std::unexpected(Error{.token = "", .message = "cannot start the event log: " + std::string{failure.what()}});
 }
 
-EventLog::EventLog(std::unique_ptr<Inside> inside) : inside_(std::move(inside)) {}
+EventLog::EventLog(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
 
 EventLog::~EventLog() { flush(); }
 
 void EventLog::record(const Event& event) {
-  if (!inside_) return;
-  write_json(inside_->lines, event);
-  ++inside_->line_count;
-  if (inside_->lines.size() >= kMessageBytes) inside_->post();
+  if (!impl_) return;
+  write_json(impl_->lines, event);
+  ++impl_->line_count;
+  if (impl_->lines.size() >= kMessageBytes) impl_->post();
 }
 
 void EventLog::flush() {
-  if (inside_ && inside_->line_count > 0) inside_->post();
+  if (impl_ && impl_->line_count > 0) impl_->post();
 }
 
 std::expected<base::UniqueFd, Error> EventLog::open_anew(const std::string& target) {
@@ -130,16 +130,16 @@ std::expected<base::UniqueFd, Error> EventLog::open_anew(const std::string& targ
 }
 
 void EventLog::reopen(base::UniqueFd file) {
-  if (!inside_ || !file) return;
+  if (!impl_ || !file) return;
   flush();
-  inside_->output->offer(std::move(file));
-  ++inside_->opened;
-  inside_->post();
+  impl_->output->offer(std::move(file));
+  ++impl_->opened;
+  impl_->post();
 }
 
 std::uint64_t EventLog::dropped() const {
-  if (!inside_) return 0;
-  return inside_->overrun_lines.load(std::memory_order_relaxed) + inside_->output->unwritten();
+  if (!impl_) return 0;
+  return impl_->overrun_lines.load(std::memory_order_relaxed) + impl_->output->unwritten();
 }
 
 }  // namespace penstock::observe

@@ -35,9 +35,9 @@ class EventLog {
   std::uint64_t dropped() const;
 
  private:
-  struct Inside;
-  explicit EventLog(std::unique_ptr<Inside> inside);
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  explicit EventLog(std::unique_ptr<Impl> inside);
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::observe

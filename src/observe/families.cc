@@ -51,7 +51,7 @@ Families::Families(prometheus::Registry& r)
       connections(gauges(r, "connections", "Clients connected, those of tunnels included.")),
       turned_away(counters(r, "connections_refused_total", "Connections of clients beyond a cap, by the cap.")),
       accept_pauses(counters(r, "accept_pauses_total", "Times that file descriptors ran short, and clients waited.")),
-      steering_dropped(counters(r, "steering_dropped_total", "Requests whose Penstock-* fields did not count.")),
+      hints_dropped(counters(r, "steering_dropped_total", "Requests whose Penstock-* fields did not count.")),
       authority_end(gauges(r, "intercept_authority_end_timestamp_seconds",
                            "Until when the authority of interception is good, in seconds since 1970.")),
       tunnels(gauges(r, "tunnels", "Tunnels open.")),

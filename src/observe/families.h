@@ -49,7 +49,7 @@ struct Families {
   Gauges& connections;
   Counters& turned_away;
   Counters& accept_pauses;
-  Counters& steering_dropped;
+  Counters& hints_dropped;
   Gauges& authority_end;
   Gauges& tunnels;
   Counters& tunnel_bytes;

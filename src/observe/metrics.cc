@@ -20,8 +20,8 @@
 
 namespace penstock::observe {
 
-struct Metrics::Inside {
-  explicit Inside(const Config& config);
+struct Metrics::Impl {
+  explicit Impl(const Config& config);
   void set_tunnels(const TunnelTotals& now);
   void set_turned_away(const Snapshot& now);
   void set_authority_end(std::optional<std::int64_t> now);
@@ -40,7 +40,7 @@ struct Metrics::Inside {
   prometheus::Counter& refused_in_all = families.turned_away.Add({{"kind", "connections"}});
   prometheus::Counter& refused_of_client = families.turned_away.Add({{"kind", "connectionsPerClient"}});
   prometheus::Counter& accept_pauses = families.accept_pauses.Add({});
-  prometheus::Counter& steering_dropped = families.steering_dropped.Add({});
+  prometheus::Counter& hints_dropped = families.hints_dropped.Add({});
   prometheus::Gauge* authority_end = nullptr;  // where there is one
   prometheus::Gauge& tunnels = families.tunnels.Add({});
   prometheus::Counter& tunnel_bytes_in = families.tunnel_bytes.Add({{"direction", "in"}});
@@ -52,24 +52,24 @@ struct Metrics::Inside {
   std::uint64_t pauses_counted = 0, steering_counted = 0;
 };
 
-Metrics::Inside::Inside(const Config& config) {
+Metrics::Impl::Impl(const Config& config) {
   add(0, "*", config.unmatched);
   for (const UpstreamConfig& one : config.upstreams) add(upstreams.size(), one.name, one.settings);
   if (config.redis) redis.emplace(families);
   families.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
 }
 
-void Metrics::Inside::add(std::size_t entry, const std::string& label, const UpstreamSettings& settings) {
+void Metrics::Impl::add(std::size_t entry, const std::string& label, const UpstreamSettings& settings) {
   upstreams.resize(std::max(upstreams.size(), entry + 1));
   upstreams[entry] = std::make_unique<UpstreamMetrics>(families, label, settings);
 }
 
-Metrics::Metrics(const Config& config) : inside_(std::make_unique<Inside>(config)) {}
+Metrics::Metrics(const Config& config) : impl_(std::make_unique<Impl>(config)) {}
 
 Metrics::~Metrics() = default;
 
 void Metrics::change(const Config& config, const Snapshot& snapshot) {
-  auto& upstreams = inside_->upstreams;
+  auto& upstreams = impl_->upstreams;
   std::unordered_map<std::string_view, const UpstreamSettings*> settings;
   for (const UpstreamConfig& one : config.upstreams) settings[one.name] = &one.settings;
   std::unordered_map<std::string_view, std::unique_ptr<UpstreamMetrics>> known;
@@ -85,7 +85,7 @@ void Metrics::change(const Config& config, const Snapshot& snapshot) {
     const auto its_settings = settings.find(one.name);  // none: it is gone, and serves who is still there
     const auto before = known.find(one.name);
     if (before == known.end()) {
-      if (its_settings != settings.end()) inside_->add(one.entry, one.name, *its_settings->second);
+      if (its_settings != settings.end()) impl_->add(one.entry, one.name, *its_settings->second);
       continue;
     }
     upstreams.resize(std::max(upstreams.size(), one.entry + 1));
@@ -95,35 +95,35 @@ void Metrics::change(const Config& config, const Snapshot& snapshot) {
 }
 
 void Metrics::record(const Event& event) {
-  inside_->upstreams[inside_->place_of(event.upstream.empty() ? 0 : event.entry)]->record(event);
+  impl_->upstreams[impl_->place_of(event.upstream.empty() ? 0 : event.entry)]->record(event);
 }
 
-void Metrics::reloaded(bool success) { (success ? inside_->reloads_good : inside_->reloads_bad).Increment(); }
+void Metrics::reloaded(bool success) { (success ? impl_->reloads_good : impl_->reloads_bad).Increment(); }
 
-void Metrics::loop_lag(Duration late) { inside_->loop_lag.Observe(std::chrono::duration<double>(late).count()); }
+void Metrics::loop_lag(Duration late) { impl_->loop_lag.Observe(std::chrono::duration<double>(late).count()); }
 
 void Metrics::redis_round_trip(Duration took) {
-  if (inside_->redis) inside_->redis->round_trip(took);
+  if (impl_->redis) impl_->redis->round_trip(took);
 }
 
-void Metrics::Inside::set_tunnels(const TunnelTotals& now) {
+void Metrics::Impl::set_tunnels(const TunnelTotals& now) {
   const TunnelTotals before = std::exchange(tunnels_counted, now);
   tunnels.Set(static_cast<double>(now.open));
   tunnel_bytes_in.Increment(static_cast<double>(now.bytes_in - before.bytes_in));
   tunnel_bytes_out.Increment(static_cast<double>(now.bytes_out - before.bytes_out));
 }
 
-void Metrics::Inside::set_turned_away(const Snapshot& now) {
+void Metrics::Impl::set_turned_away(const Snapshot& now) {
   const TurnedAway before = std::exchange(turned_away_counted, now.turned_away);
   refused_in_all.Increment(static_cast<double>(now.turned_away.in_all - before.in_all));
   refused_of_client.Increment(static_cast<double>(now.turned_away.of_client - before.of_client));
   const std::uint64_t pauses_before = std::exchange(pauses_counted, now.accept_pauses);
   accept_pauses.Increment(static_cast<double>(now.accept_pauses - pauses_before));
-  const std::uint64_t steering_before = std::exchange(steering_counted, now.steering_dropped);
-  steering_dropped.Increment(static_cast<double>(now.steering_dropped - steering_before));
+  const std::uint64_t steering_before = std::exchange(steering_counted, now.hints_dropped);
+  hints_dropped.Increment(static_cast<double>(now.hints_dropped - steering_before));
 }
 
-void Metrics::Inside::set_authority_end(std::optional<std::int64_t> now) {
+void Metrics::Impl::set_authority_end(std::optional<std::int64_t> now) {
   if (!now && authority_end) families.authority_end.Remove(std::exchange(authority_end, nullptr));
   if (!now) return;
   if (!authority_end) authority_end = &families.authority_end.Add({});
@@ -131,9 +131,9 @@ void Metrics::Inside::set_authority_end(std::optional<std::int64_t> now) {
 }
 
 void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at) {
-  std::vector<Occupancy> occupancies(inside_->upstreams.size());
+  std::vector<Occupancy> occupancies(impl_->upstreams.size());
   for (const UpstreamSnapshot& one : snapshot.upstreams) {
-    Occupancy& sum = occupancies[inside_->place_of(one.entry)];
+    Occupancy& sum = occupancies[impl_->place_of(one.entry)];
     sum.pending += one.pending;
     sum.in_flight += one.in_flight;
     sum.resting_tunnels += one.resting_tunnels;
@@ -142,19 +142,19 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     if (one.entry != 0) sum.handshakes = one.handshakes;
   }
   for (std::size_t entry = 0; entry < occupancies.size(); ++entry) {
-    if (inside_->upstreams[entry]) inside_->upstreams[entry]->set(occupancies[entry], at);
+    if (impl_->upstreams[entry]) impl_->upstreams[entry]->set(occupancies[entry], at);
   }
-  if (inside_->redis && snapshot.redis) inside_->redis->set(*snapshot.redis);
-  inside_->connections.Set(static_cast<double>(snapshot.connections));
-  inside_->set_tunnels(snapshot.tunnels);
-  inside_->set_turned_away(snapshot);
-  inside_->set_authority_end(snapshot.authority_end);
-  const std::uint64_t before = std::exchange(inside_->dropped_counted, events_dropped);
-  inside_->events_dropped.Increment(static_cast<double>(events_dropped - before));
+  if (impl_->redis && snapshot.redis) impl_->redis->set(*snapshot.redis);
+  impl_->connections.Set(static_cast<double>(snapshot.connections));
+  impl_->set_tunnels(snapshot.tunnels);
+  impl_->set_turned_away(snapshot);
+  impl_->set_authority_end(snapshot.authority_end);
+  const std::uint64_t before = std::exchange(impl_->dropped_counted, events_dropped);
+  impl_->events_dropped.Increment(static_cast<double>(events_dropped - before));
 }
 
 std::string Metrics::text() const {
-  std::vector<prometheus::MetricFamily> families = inside_->registry.Collect();
+  std::vector<prometheus::MetricFamily> families = impl_->registry.Collect();
   std::ranges::move(process_metrics(), std::back_inserter(families));
   // prometheus-cpp keeps series in a hash map; people read them better in order.
   for (prometheus::MetricFamily& family : families) {

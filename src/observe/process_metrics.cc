@@ -80,7 +80,7 @@ void add_memory_and_start(std::vector<MetricFamily>& families) {
         family("process_virtual_memory_bytes", "Virtual memory size in bytes.", MetricType::Gauge, *bytes));
   }
   if (const auto pages = stat_field(stat, 24)) {
-    families.push_back(family("process_resident_memory_bytes", "Resident memory size in bytes.", MetricType::Gauge,
+    families.push_back(family("process_resident_memory_bytes", "SelfOwned memory size in bytes.", MetricType::Gauge,
                               *pages * static_cast<double>(::sysconf(_SC_PAGESIZE))));
   }
   const auto booted = booted_at();

@@ -7,15 +7,15 @@
 #include <string>
 #include <utility>
 
-#include "http/browser.h"
+#include "http/browser_guard.h"
 
 namespace penstock::proxy {
 
 namespace {
 http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
 
-std::expected<http::Steering, http::Refusal> steering_of(const http::RequestHead& head, bool counts) {
-  return counts ? http::read_steering(head.fields) : http::Steering{};
+std::expected<http::RequestHints, http::Refusal> steering_of(const http::RequestHead& head, bool counts) {
+  return counts ? http::read_hints(head.fields) : http::RequestHints{};
 }
 
 /// HTTP/1.0 may say nothing.
@@ -32,10 +32,10 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
   if (!route) return std::unexpected(route.error());
   if (auto wrong = judge_message(head)) return std::unexpected(*std::move(wrong));
   if (auto forbidden = judge_port(target)) return std::unexpected(*std::move(forbidden));
-  auto steering = steering_of(head, asker.steers);
-  if (!steering) return std::unexpected(std::move(steering.error()));
+  auto hints = steering_of(head, asker.gives_hints);
+  if (!hints) return std::unexpected(std::move(hints.error()));
   if (auto forbidden = judge_address(target)) return std::unexpected(*std::move(forbidden));
-  if (!route->denied) return Admitted{route->entry, *steering};
+  if (!route->denied) return Admitted{route->entry, *hints};
   return std::unexpected(refusal(http::Why::destination_unnamed, "no upstream is configured for " + target.host));
 }
 
@@ -91,7 +91,7 @@ bool Admission::asks_for_gateway(const http::Target& target, const http::Gateway
 bool Admission::leads_here(const http::Target& target) const {
   if (tables_->gateways.empty()) return false;
   const auto is_ours = [&](const access::Address& address) {
-    return services_.verdict.destination(address, target.port) == access::Destination::own;
+    return services_.verdict.upstream(address, target.port) == access::Upstream::own;
   };
   if (target.literal) {
     const auto address = access::parse_address(target.host);
@@ -114,15 +114,16 @@ void Admission::originate(http::Target& target, const Route& route) const {
   if (route.pattern) target.originated_below = route.pattern->path;
 }
 
-std::optional<Admission::Opening> Admission::opening(const http::RequestHead& head, bool steers) const {
+std::optional<Admission::Opening> Admission::opening(const http::RequestHead& head, bool gives_hints) const {
   auto outside = http::parse_target(head.method, head.target);
-  if (!outside || !outside->tunnel || judge_message(head) || !steering_of(head, steers)) return std::nullopt;
+  if (!outside || !outside->tunnel || judge_message(head) || !steering_of(head, gives_hints)) return std::nullopt;
   if (leads_here(*outside)) return Opening{.outside = *std::move(outside)};
   const bool intercepted = services_.interceptor && interceptor(*outside) != 0;
   const bool plain = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
   if (!intercepted && !plain) return std::nullopt;
   // Each request inside is judged by itself.
-  if (http::Target ignored; !judge(head, nullptr, ignored, {.steers = steers, .tunnels = Tunnels::of_interceptors}))
+  if (http::Target ignored;
+      !judge(head, nullptr, ignored, {.gives_hints = gives_hints, .tunnels = Tunnels::of_interceptors}))
     return std::nullopt;
   const bool silent = !intercepted && settings_of(tables_->router.route(*outside)).https != Https::originate;
   return Opening{.outside = *std::move(outside), .intercepted = intercepted, .may_be_silent = silent};
@@ -156,10 +157,10 @@ std::optional<http::Refusal> Admission::judge_address(const http::Target& target
   if (!target.literal) return judge_name(target);
   const auto address = access::parse_address(target.host);
   if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
-  switch (services_.verdict.destination(*address, target.port, target.host)) {
-    case access::Destination::allowed: return std::nullopt;
-    case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
-    case access::Destination::denied: break;
+  switch (services_.verdict.upstream(*address, target.port, target.host)) {
+    case access::Upstream::allowed: return std::nullopt;
+    case access::Upstream::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
+    case access::Upstream::denied: break;
   }
   return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
 }

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "http/forwarding.h"
-#include "http/front.h"
+#include "http/gateway_rewrite.h"
 #include "http/refusal.h"
 #include "proxy/gateways.h"
 #include "proxy/router.h"
@@ -37,13 +37,13 @@ class Admission {
 
   struct Admitted {
     std::size_t entry;  ///< as in Route
-    http::Steering steering;
+    http::RequestHints hints;
   };
   /// To whom a tunnel belongs whose host is named for some of its paths only: as ever, to "*" or to nobody; or to the
   /// entry that intercepts it, where we know that nothing else may be done with it.
   enum class Tunnels : std::uint8_t { as_ever, of_interceptors };
   struct Asker {
-    bool steers = true;  ///< its `Penstock-*` fields count
+    bool gives_hints = true;  ///< its `Penstock-*` fields count
     Tunnels tunnels = Tunnels::as_ever;
   };
   /// Fills `target` with what is to be dialled, as far as that is known. `outside`: where the CONNECT leads that the
@@ -60,7 +60,7 @@ class Admission {
     bool may_be_silent = false;
   };
   /// Nothing: it is to be treated as a tunnel, or refused.
-  std::optional<Opening> opening(const http::RequestHead& head, bool steers) const;
+  std::optional<Opening> opening(const http::RequestHead& head, bool gives_hints) const;
   /// As in Router.
   std::size_t interceptor(const http::Target& outside) const { return tables_->router.interceptor(outside); }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "proxy/address_check.h"
 #include "proxy/clients.h"
-#include "proxy/judging.h"
 
 namespace penstock::proxy {
 
@@ -21,7 +21,8 @@ bool may_be_passed(const http::RequestHead& head) {
 }  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                                   std::unique_ptr<loop::Stream> stream, const access::Address& from, Seats::Held held)
+                                   std::unique_ptr<loop::Stream> stream, const access::Address& from,
+                                   ConnectionQuota::Held held)
     : clients_(clients),
       dispatcher_(dispatcher),
       services_(services),
@@ -31,10 +32,10 @@ ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, con
       writer_({}),
       going_on_(services.loop, [this] { go_on(); }),
       breath_(services.loop, [this] { going_on_.ask(); }),
-      patience_(services.loop, [this] { out_of_patience(); }),
+      timeouts_(services.loop, [this] { on_timed_out(); }),
       from_(from),
-      welcome_(services.verdict.client(from)) {
-  stream_->listen_to(*this);
+      client_allowed_(services.verdict.client(from)) {
+  stream_->set_events(*this);
   reading_ = true;
   stream_->read_on();
   keep_time();
@@ -51,7 +52,7 @@ void ClientConnection::on_read(std::string_view bytes) {
 }
 
 void ClientConnection::on_gone() {
-  if (intercepted_at_ != 0) left_without_a_word();
+  if (intercepted_at_ != 0) on_silent_close();
   if (exchange_) dispatcher_.abandon(*std::exchange(exchange_, nullptr));
   stream_.reset();
   leave();
@@ -93,10 +94,10 @@ bool ClientConnection::may_parse() const {
 
 void ClientConnection::on_head(http::RequestHead&& head) {
   new_ = false;
-  if (intercepted_at_ != 0) trusts_us();
+  if (intercepted_at_ != 0) on_first_request_in_tls();
   if (!serving_ && ahead_.empty()) {
     begin(std::move(head));
-    if (at_gate_ && !body_whole_) parser_.pause();
+    if (authenticating_ && !body_whole_) parser_.pause();
     return;
   }
   ahead_bytes_ += head.fields.bytes() + head.target.size();
@@ -105,29 +106,29 @@ void ClientConnection::on_head(http::RequestHead&& head) {
 }
 
 void ClientConnection::begin(http::RequestHead&& head) {
-  patience_.wait_for_nothing();
+  timeouts_.wait_for_nothing();
   serving_ = true;
   body_whole_ = !head.has_body();
   connecting_ = head.method == "CONNECT";
   upgrading_ = !head.upgrade.empty();
   answering_ = {.head_method = head.method == "HEAD",
                 .minor_version = head.minor_version,
-                .keep_alive = head.keep_alive && !winding_down_};
+                .keep_alive = head.keep_alive && !closes_after_answers_};
   writer_ = http::ResponseWriter(answering_);
-  if (!welcome_) {
+  if (!client_allowed_) {
     answering_.keep_alive = false;
-    return turn_away({.why = http::Why::client_denied,
-                      .details = "clients from this network may not use this proxy (access.clients)"});
+    return refuse_arrival({.why = http::Why::client_denied,
+                           .details = "clients from this network may not use this proxy (access.clients)"});
   }
-  if (is_let_in(head)) go_in(std::move(head));
+  if (is_let_in(head)) admit(std::move(head));
 }
 
-void ClientConnection::go_in(http::RequestHead&& head) {
+void ClientConnection::admit(http::RequestHead&& head) {
   if (connecting_ && open_at_once(head)) return;
   exchange_ = dispatcher_.accept(*this, std::move(head), outside_ ? &outside_->target : nullptr);
 }
 
-void ClientConnection::turn_away(const http::Refusal& refusal) {
+void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
   dispatcher_.report_refused(refusal);
   answer_refusal(refusal);
 }
@@ -140,40 +141,40 @@ const http::Fields& ClientConnection::credentials_of(const http::RequestHead& he
 
 bool ClientConnection::is_let_in(http::RequestHead& head) {
   user_.clear();
-  if (!services_.gate || services_.gate->open()) return true;
-  const auto verdict = services_.gate->ask(credentials_of(head));
-  if (verdict) return judge_at_gate(*verdict);
-  wait_at_gate(head);
+  if (!services_.authenticator || services_.authenticator->open()) return true;
+  const auto verdict = services_.authenticator->ask(credentials_of(head));
+  if (verdict) return on_authenticated(*verdict);
+  await_authentication(head);
   return false;
 }
 
-bool ClientConnection::judge_at_gate(const Gate::Verdict& verdict) {
+bool ClientConnection::on_authenticated(const Authenticator::Verdict& verdict) {
   if (verdict) {
     user_ = *verdict;
   } else {
     // Its CONNECT spoke for it: another may speak better.
     if (outside_ && verdict.error().why == http::Why::credentials) answering_.keep_alive = false;
-    turn_away(verdict.error());
+    refuse_arrival(verdict.error());
   }
   return verdict.has_value();
 }
 
-void ClientConnection::wait_at_gate(http::RequestHead& head) {
-  auto check =
-      services_.gate->check(credentials_of(head), from_, [this](const Gate::Verdict& verdict) { leave_gate(verdict); });
-  if (!check) return turn_away(check.error());
-  at_gate_ = std::make_unique<AtGate>(std::move(head), std::move(*check));
+void ClientConnection::await_authentication(http::RequestHead& head) {
+  auto check = services_.authenticator->check(
+      credentials_of(head), from_, [this](const Authenticator::Verdict& verdict) { end_authentication(verdict); });
+  if (!check) return refuse_arrival(check.error());
+  authenticating_ = std::make_unique<Authenticating>(std::move(head), std::move(*check));
 }
 
-void ClientConnection::leave_gate(const Gate::Verdict& verdict) {
-  const auto at_gate = std::move(at_gate_);
-  if (judge_at_gate(verdict)) go_in(std::move(at_gate->head));
+void ClientConnection::end_authentication(const Authenticator::Verdict& verdict) {
+  const auto at_gate = std::move(authenticating_);
+  if (on_authenticated(verdict)) admit(std::move(at_gate->head));
   going_on_.ask();
 }
 
 void ClientConnection::on_body(std::string_view bytes) {
   if (!exchange_) return parser_.pause();
-  patience_.moved();
+  timeouts_.moved();
   exchange_->body.append(bytes);
   dispatcher_.body_came(*exchange_);
   if (++pieces_ == kPiecesATurn) breath_.start(services_.loop.now());
@@ -202,7 +203,7 @@ void ClientConnection::answer_interim(int status, std::string_view reason, const
 void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
                                    std::optional<std::uint64_t> length) {
   // An upload that the upstream has turned down will not be heard to its end.
-  if (winding_down_ || (!body_whole_ && status >= 400)) answering_.keep_alive = false;
+  if (closes_after_answers_ || (!body_whole_ && status >= 400)) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   writer_.head(out(), status, reason, fields, length);
   stream_->touch();
@@ -225,7 +226,7 @@ void ClientConnection::body_wanted() {
 }
 
 std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
-  if (!greeted_) out().append(kEstablished);
+  if (!connect_answered_) out().append(kEstablished);
   stream_->touch();
   return give_away(early);
 }
@@ -244,9 +245,9 @@ void ClientConnection::answer_end(const http::Fields& trailers) {
 }
 
 void ClientConnection::answer_refusal(const http::Refusal& refusal) {
-  if (greeted_) return answer_broken();
+  if (connect_answered_) return answer_broken();
   const bool bytes_for_a_tunnel = connecting_ && !unread_.empty();
-  const bool last = !body_whole_ || failed_ || winding_down_ || dispatcher_.draining() || bytes_for_a_tunnel;
+  const bool last = !body_whole_ || failed_ || closes_after_answers_ || dispatcher_.draining() || bytes_for_a_tunnel;
   if (last) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   http::write_refusal(out(), refusal, services_.config.proxy.via, answering_);
@@ -264,14 +265,14 @@ void ClientConnection::answer_broken() {
 void ClientConnection::answered() {
   exchange_ = nullptr;
   serving_ = upgrading_ = false;
-  if (!writer_.keeps_connection() || !body_whole_ || winding_down_) closing_ = true;
+  if (!writer_.keeps_connection() || !body_whole_ || closes_after_answers_) closing_ = true;
   going_on_.ask();
 }
 
 // At the end of a turn: the next request, more of a body, or good-bye.
 
 void ClientConnection::go_on() {
-  if (opened_) return look_inside();
+  if (opened_) return sniff();
   if (connecting_ && !serving_) {
     connecting_ = false;
     if (!unread_.empty()) closing_ = true;  // meant for the tunnel that was refused: never read as requests
@@ -280,7 +281,7 @@ void ClientConnection::go_on() {
   if (!serving_ && !closing_ && has_room()) serve_next();
   if (!closing_) parse(std::exchange(unread_, {}));
   if (!closing_ || serving_ || !stream_) return;
-  loop::Stream::close_gently(std::move(stream_));
+  loop::Stream::close_lingering(std::move(stream_));
   leave();
 }
 
@@ -303,39 +304,39 @@ void ClientConnection::refuse_unread(const http::Refusal& refusal) {
 
 void ClientConnection::close_if_idle() {
   if ((serving_ && !opened_) || closing_) return;
-  stream_ ? say_good_bye() : leave();  // without one it is being intercepted
+  stream_ ? close_politely() : leave();  // without one it is being intercepted
 }
 
-void ClientConnection::say_good_bye() {
+void ClientConnection::close_politely() {
   if (stream_->queued() > 0 && !opened_) {
     closing_ = true;
     return going_on_.ask();
   }
   // Neither side owes the other anything; but in TLS an end without a good-bye is none.
-  outside_ && outside_->target.secure() ? loop::Stream::close_gently(std::move(stream_)) : stream_.reset();
+  outside_ && outside_->target.secure() ? loop::Stream::close_lingering(std::move(stream_)) : stream_.reset();
   leave();
 }
 
-void ClientConnection::judge_again() {
-  welcome_ = services_.verdict.client(from_);
+void ClientConnection::reevaluate_access() {
+  client_allowed_ = services_.verdict.client(from_);
   keep_time();
 }
 
 // What a client may take its time for.
 
 void ClientConnection::keep_time() {
-  using For = ClientPatience::For;
+  using For = ClientTimeouts::For;
   const auto& of_connection = services_.config.connection;
   switch (awaited()) {
-    case For::nothing: return patience_.wait_for_nothing();
-    case For::request: return patience_.wait_for(For::request, of_connection.keep_alive);
-    case For::head: return patience_.wait_for(For::head, of_connection.header);
-    case For::body: return patience_.wait_for(For::body, exchange_->destination->settings.timeouts.body);
+    case For::nothing: return timeouts_.wait_for_nothing();
+    case For::request: return timeouts_.wait_for(For::request, of_connection.keep_alive);
+    case For::head: return timeouts_.wait_for(For::head, of_connection.header);
+    case For::body: return timeouts_.wait_for(For::body, exchange_->upstream->settings.timeouts.body);
   }
 }
 
-ClientPatience::For ClientConnection::awaited() const {
-  using For = ClientPatience::For;
+ClientTimeouts::For ClientConnection::awaited() const {
+  using For = ClientTimeouts::For;
   if (closing_ || failed_ || opened_) return For::nothing;
   if (!serving_) return ahead_.empty() && parser_.in_message() ? For::head : For::request;
   // Behind the beginning of an answer a client may well wait for more of it: then `timeouts.idle` decides.
@@ -343,33 +344,33 @@ ClientPatience::For ClientConnection::awaited() const {
   return exchange_->flight && exchange_->flight->answered() ? For::nothing : For::body;
 }
 
-void ClientConnection::out_of_patience() {
-  using For = ClientPatience::For;
+void ClientConnection::on_timed_out() {
+  using For = ClientTimeouts::For;
   const auto late = [&](http::Why why, const char* what, Duration limit, const char* key) {
     return http::Refusal{.why = why, .details = what + (" " + seconds(limit)) + " (" + key + ")"};
   };
-  if (awaited() != patience_.what()) return keep_time();  // an answer has begun meanwhile
-  if (patience_.what() == For::body) {
-    const auto limit = exchange_->destination->settings.timeouts.body;
+  if (awaited() != timeouts_.what()) return keep_time();  // an answer has begun meanwhile
+  if (timeouts_.what() == For::body) {
+    const auto limit = exchange_->upstream->settings.timeouts.body;
     const auto why = late(http::Why::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
     return dispatcher_.reject(*std::exchange(exchange_, nullptr), why);
   }
-  if (patience_.what() == For::head) {
+  if (timeouts_.what() == For::head) {
     const auto limit = services_.config.connection.header;
     const auto why = late(http::Why::head_timeout, "the request's head took longer than", limit, "timeouts.header");
     return refuse_unread(why);
   }
   // Who takes our last answers little by little, or has just done so, is not idle.
   const std::size_t before = std::exchange(untaken_, stream_->unread_by_peer());
-  if (untaken_ == before) return say_good_bye();
-  patience_.moved();
+  if (untaken_ == before) return close_politely();
+  timeouts_.moved();
   keep_time();
 }
 
 void ClientConnection::leave() {
   closing_ = true;
-  patience_.wait_for_nothing();
-  at_gate_.reset();
+  timeouts_.wait_for_nothing();
+  authenticating_.reset();
   opened_.reset();
   going_on_.cancel();
   breath_.stop();

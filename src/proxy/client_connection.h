@@ -12,14 +12,14 @@
 
 #include "http/request_parser.h"
 #include "http/response_writer.h"
+#include "loop/iteration_end.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
-#include "loop/turn_end.h"
-#include "proxy/client_patience.h"
+#include "proxy/authenticator.h"
+#include "proxy/client_timeouts.h"
 #include "proxy/dispatcher.h"
-#include "proxy/gate.h"
-#include "proxy/interception.h"
-#include "proxy/requester.h"
+#include "proxy/response_sink.h"
+#include "proxy/tls_takeover.h"
 
 namespace penstock::proxy {
 
@@ -29,25 +29,25 @@ inline constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection establ
 
 class ClientConnection final : private loop::StreamEvents,
                                private http::RequestSink,
-                               private Requester,
-                               private InterceptionEvents {
+                               private ResponseSink,
+                               private TlsTakeoverEvents {
  public:
   /// `from`: where the client is. If its network may not use the proxy, its first request is refused. `held`: by all of
   /// its requests.
   ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                   std::unique_ptr<loop::Stream> stream, const access::Address& from, Seats::Held held);
+                   std::unique_ptr<loop::Stream> stream, const access::Address& from, ConnectionQuota::Held held);
   ~ClientConnection();
 
   /// From now on each answer is the connection's last.
-  void wind_down() { winding_down_ = true; }
+  void close_after_answers() { closes_after_answers_ = true; }
   /// Closes if no request is under way. It may be gone from Clients when this returns.
   void close_if_idle();
   /// Whom to let in is another matter now, from the next request on; what it may take its time for, at once.
-  void judge_again();
+  void reevaluate_access();
   /// Whether its first request is still to come.
   bool is_new() const { return new_; }
   /// Whether it has a request that is no exchange yet, for its password is being checked.
-  bool is_at_gate() const { return at_gate_ != nullptr; }
+  bool is_authenticating() const { return authenticating_ != nullptr; }
 
  private:
   void on_read(std::string_view bytes) override;
@@ -65,10 +65,10 @@ class ClientConnection final : private loop::StreamEvents,
   std::size_t untaken() const override { return stream_->unread_by_peer(); }
   void answer_body(std::string_view bytes) override;
   void body_wanted() override;
-  OwnConnections* own_connections() override { return &own_connections_; }
+  PinnedPools* pinned_pools() override { return &pinned_pools_; }
   std::string_view user() const override { return user_; }
-  const Seats::Held& held() const override { return held_; }
-  bool steers() const override { return services_.verdict.steers(from_); }
+  const ConnectionQuota::Held& held() const override { return held_; }
+  bool gives_hints() const override { return services_.verdict.gives_hints(from_); }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
   std::unique_ptr<loop::Stream> give_away(std::string& early) override;
   void answer_end(const http::Fields& trailers) override;
@@ -84,7 +84,7 @@ class ClientConnection final : private loop::StreamEvents,
     Admission::Opening what;
     http::RequestHead head;
     loop::Timer patience;
-    std::unique_ptr<Interception> interception;                // nothing: TLS inside is not for us
+    std::unique_ptr<TlsTakeover> interception;                 // nothing: TLS inside is not for us
     Admission::Tunnels tunnels = Admission::Tunnels::as_ever;  // should it become one
   };
 
@@ -95,30 +95,31 @@ class ClientConnection final : private loop::StreamEvents,
   };
 
   /// A request whose password is being checked.
-  struct AtGate {
+  struct Authenticating {
     http::RequestHead head;
-    std::unique_ptr<Gate::Check> check;
+    std::unique_ptr<Authenticator::Check> check;
   };
 
   void begin(http::RequestHead&& head);
   const http::Fields& credentials_of(const http::RequestHead& head) const;
   bool is_let_in(http::RequestHead& head);
-  bool judge_at_gate(const Gate::Verdict& verdict);
-  void wait_at_gate(http::RequestHead& head);
-  void leave_gate(const Gate::Verdict& verdict);
-  void go_in(http::RequestHead&& head);
-  void turn_away(const http::Refusal& refusal);
+  bool on_authenticated(const Authenticator::Verdict& verdict);
+  void await_authentication(http::RequestHead& head);
+  void end_authentication(const Authenticator::Verdict& verdict);
+  void admit(http::RequestHead&& head);
+  void refuse_arrival(const http::Refusal& refusal);
   bool open_at_once(http::RequestHead& head);
   bool bypasses(const http::Target& outside);
-  void look_inside();
+  void sniff();
   void intercept();
   void serve_inside();
-  void trusts_us();
-  void left_without_a_word();
+  void on_first_request_in_tls();
+  void on_silent_close();
   void report_handshake(const http::Target& outside, Handshake result, std::string_view details = {});
-  void report_distrust(const http::Target& outside, Handshake result, Distrust::Sign sign, std::string details);
+  void report_rejection(const http::Target& outside, Handshake result, CertificateRejections::Sign sign,
+                        std::string details);
   void become_tunnel();
-  void heard_nothing();
+  void on_sniff_timeout();
   void parse(std::string_view bytes);
   bool may_parse() const;
   bool wants_bytes() const;
@@ -127,9 +128,9 @@ class ClientConnection final : private loop::StreamEvents,
   void refuse_unread(const http::Refusal& refusal);
   void answered();
   void keep_time();
-  ClientPatience::For awaited() const;
-  void out_of_patience();
-  void say_good_bye();
+  ClientTimeouts::For awaited() const;
+  void on_timed_out();
+  void close_politely();
   void leave();
   std::string& out() { return stream_->out(); }
 
@@ -137,15 +138,15 @@ class ClientConnection final : private loop::StreamEvents,
   Dispatcher& dispatcher_;
   const Services& services_;
   std::unique_ptr<loop::Stream> stream_;
-  const Seats::Held held_;
+  const ConnectionQuota::Held held_;
   http::RequestParser parser_;
   http::ResponseWriter writer_;
   http::AnswerTo answering_;
-  OwnConnections own_connections_;
-  loop::TurnEnd going_on_;
+  PinnedPools pinned_pools_;
+  loop::IterationEnd going_on_;
   loop::Timer breath_;      // of the loop, while there is more to parse than one turn should have
   std::size_t pieces_ = 0;  // of a body, since parsing began in this turn
-  ClientPatience patience_;
+  ClientTimeouts timeouts_;
   std::size_t untaken_ = 0;               // of our answers, when patience was over last
   std::string unread_;                    // bytes that the parser may not have yet
   std::vector<http::RequestHead> ahead_;  // requests whose turn has not come; only the last may have a body
@@ -154,20 +155,20 @@ class ClientConnection final : private loop::StreamEvents,
   bool serving_ = false;          // a request's turn has begun and its answer has not ended
   bool body_whole_ = true;        // of the request being served
   bool connecting_ = false;       // it is a CONNECT, or was until this turn: what comes behind it is not HTTP
-  std::unique_ptr<AtGate> at_gate_;
+  std::unique_ptr<Authenticating> authenticating_;
   std::string user_;  // that the last request has named, where users must
   std::unique_ptr<Opened> opened_;
   std::unique_ptr<Outside> outside_;
   std::int64_t intercepted_at_ = 0;  // when, as long as no request has come since
-  bool greeted_ = false;             // the 200 was said, and a tunnel is wanted
+  bool connect_answered_ = false;    // the 200 was said, and a tunnel is wanted
   bool upgrading_ = false;           // it may become a tunnel: what comes behind it may not be HTTP
   bool reading_ = false;
   bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
   bool closing_ = false;
-  bool winding_down_ = false;
+  bool closes_after_answers_ = false;
   bool new_ = true;  // no request has come yet
   const access::Address from_;
-  bool welcome_;
+  bool client_allowed_;
 };
 
 }  // namespace penstock::proxy

@@ -16,10 +16,10 @@ Clients::Clients(Dispatcher& dispatcher, const Services& services)
 void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   const auto address = access::parse_address(stream->peer().address);
   if (!address) return;  // it has reset already: nobody is there to be judged or answered
-  auto seat = seats_.take(*address, services_.config.caps);
-  if (!seat && makes_room(seat.error(), *address)) seat = seats_.take(*address, services_.config.caps);
-  if (!seat) return turn_away(std::move(stream), seat.error());
-  auto held = Seats::held_by(*seat);
+  auto seat = quota_.take(*address, services_.config.caps);
+  if (!seat && makes_room(seat.error(), *address)) seat = quota_.take(*address, services_.config.caps);
+  if (!seat) return refuse_arrival(std::move(stream), seat.error());
+  auto held = ConnectionQuota::held_by(*seat);
   stream->accompany(*std::move(seat));
   auto connection =
       std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address, std::move(held));
@@ -27,23 +27,23 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
 }
 
 /// Who has closed its side of a tunnel is the first to go where seats are wanted.
-bool Clients::makes_room(Seats::Full full, const access::Address& address) {
-  const bool in_all = full == Seats::Full::in_all;
+bool Clients::makes_room(ConnectionQuota::Full full, const access::Address& address) {
+  const bool in_all = full == ConnectionQuota::Full::in_all;
   return dispatcher_.make_room(in_all ? std::nullopt : std::optional(access::client_of(address)));
 }
 
 /// Told so, as long as that costs little; without a look at what it asks, nor a line in the log: there may be many.
-void Clients::turn_away(std::unique_ptr<loop::Stream> stream, Seats::Full full) {
-  const bool in_all = full == Seats::Full::in_all;
+void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full) {
+  const bool in_all = full == ConnectionQuota::Full::in_all;
   ++(in_all ? turned_away_.in_all : turned_away_.of_client);
-  auto seat = seats_.take_at_the_door();
+  auto seat = quota_.take_at_the_door();
   if (!seat) return;
   stream->accompany(std::move(seat));
   const auto refusal =
       http::refusal_until(http::Why::too_many_clients,
                           in_all ? "too many connections" : "too many connections of this client", Duration{1'000'000});
   http::write_refusal(stream->out(), refusal, services_.config.proxy.via, {.keep_alive = false});
-  loop::Stream::close_gently(std::move(stream));
+  loop::Stream::close_lingering(std::move(stream));
 }
 
 void Clients::remove(ClientConnection& connection) {
@@ -54,20 +54,20 @@ void Clients::remove(ClientConnection& connection) {
   farewell_.ask();
 }
 
-void Clients::judge_again() {
-  for (const auto& [place, connection] : connections_) connection->judge_again();
+void Clients::reevaluate_access() {
+  for (const auto& [place, connection] : connections_) connection->reevaluate_access();
 }
 
-void Clients::wind_down() {
-  for (const auto& [place, connection] : connections_) connection->wind_down();
+void Clients::close_after_answers() {
+  for (const auto& [place, connection] : connections_) connection->close_after_answers();
 }
 
 bool Clients::any_new() const {
   return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_new(); });
 }
 
-bool Clients::any_at_gate() const {
-  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_at_gate(); });
+bool Clients::any_authenticating() const {
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_authenticating(); });
 }
 
 void Clients::close_idle() {

@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "loop/iteration_end.h"
 #include "loop/stream.h"
-#include "loop/turn_end.h"
 #include "proxy/client_connection.h"
+#include "proxy/connection_quota.h"
 #include "proxy/dispatcher.h"
-#include "proxy/seats.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
@@ -25,27 +25,27 @@ class Clients {
   void remove(ClientConnection& connection);
 
   /// Lets each client have one more answer, and no further.
-  void wind_down();
+  void close_after_answers();
   void close_idle();
   /// Whether one of them has not asked anything yet.
   bool any_new() const;
-  bool any_at_gate() const;
+  bool any_authenticating() const;
   /// The configuration is another one, and the dispatcher has it.
-  void judge_again();
+  void reevaluate_access();
   std::size_t count() const { return connections_.size(); }
   const TurnedAway& turned_away() const { return turned_away_; }
 
  private:
-  bool makes_room(Seats::Full full, const access::Address& address);
-  void turn_away(std::unique_ptr<loop::Stream> stream, Seats::Full full);
+  bool makes_room(ConnectionQuota::Full full, const access::Address& address);
+  void refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full);
 
   Dispatcher& dispatcher_;
   Services services_;
-  Seats seats_;
+  ConnectionQuota quota_;
   TurnedAway turned_away_;
   std::unordered_map<ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
   std::vector<std::unique_ptr<ClientConnection>> leaving_;
-  loop::TurnEnd farewell_;
+  loop::IterationEnd farewell_;
 };
 
 }  // namespace penstock::proxy

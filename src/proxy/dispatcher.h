@@ -18,42 +18,42 @@
 #include "penstock/event.h"
 #include "penstock/snapshot.h"
 #include "proxy/admission.h"
-#include "proxy/destinations.h"
 #include "proxy/exchange.h"
 #include "proxy/exchange_table.h"
-#include "proxy/interceptor.h"
+#include "proxy/interception_service.h"
 #include "proxy/pending_memory.h"
-#include "proxy/requester.h"
+#include "proxy/response_sink.h"
 #include "proxy/services.h"
+#include "proxy/upstreams.h"
 #include "tls/client_identity.h"
 
 namespace penstock::proxy {
 
-class Passage;
+class Relay;
 
 /// `outside`: where the CONNECT leads; `details` are for people, where it came to nothing.
-struct Handshook {
+struct HandshakeReport {
   const http::Target& outside;
   Handshake result;
   std::string_view user;
   std::string_view details;
 };
 
-class Dispatcher final : DestinationOwner {
+class Dispatcher final : UpstreamOwner {
  public:
   explicit Dispatcher(Services services);
   ~Dispatcher();
 
   /// A request came. Nothing: it was refused, and the requester told so. Otherwise the exchange lives until the
   /// requester hears of its end or abandons it. `outside`: where the CONNECT leads that it came in, if it came in one.
-  Exchange* accept(Requester& requester, http::RequestHead&& head, const http::Target* outside = nullptr,
+  Exchange* accept(ResponseSink& sink, http::RequestHead&& head, const http::Target* outside = nullptr,
                    Admission::Tunnels tunnels = Admission::Tunnels::as_ever);
   /// A CONNECT that shall be answered at once, for what is inside is governed. Nothing: accept() it.
-  std::optional<Admission::Opening> opening(const http::RequestHead& head, bool steers) const;
+  std::optional<Admission::Opening> opening(const http::RequestHead& head, bool gives_hints) const;
   /// A request that was refused before it was read whole: only to be told of.
   void report_refused(const http::Refusal& refusal);
   /// TLS with a client in the place of an upstream has come to this: counted, and, if it came to nothing, told of.
-  void report_handshake(const Handshook& what);
+  void report_handshake(const HandshakeReport& what);
 
   /// The requester appended to `body`, or marked it whole.
   void body_came(Exchange& exchange);
@@ -74,17 +74,17 @@ class Dispatcher final : DestinationOwner {
   void completed(Exchange& exchange);
   void failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome = Outcome::upstream_error);
   /// The head of an answer came: it may ask for a pause.
-  void heed(const Exchange& exchange, const http::ResponseHead& head);
+  void observe_pause(const Exchange& exchange, const http::ResponseHead& head);
   void stalled(Exchange& exchange, std::string_view details);
   void again(Exchange& exchange);
   /// A tunnel has nothing to do for now, or still has not; it has something to do again, and hears of its slot by
-  /// Journey::go_on(), which may be at once.
-  void to_rest(Exchange& exchange);
+  /// Attempt::go_on(), which may be at once.
+  void park(Exchange& exchange);
   void wants_slot(Exchange& exchange);
   /// Its client will ask nothing more. It may be gone when this returns.
   void spare(Exchange& exchange);
   /// Tunnels whose clients have closed their side, the longest ago first.
-  std::list<Passage*>& half_closed() { return half_closed_; }
+  std::list<Relay*>& half_closed() { return half_closed_; }
 
   /// The first of those goes, so that its client's seat is free: of this client, or of any. False: there is none.
   bool make_room(const std::optional<access::Address>& client);
@@ -105,42 +105,42 @@ class Dispatcher final : DestinationOwner {
     std::string_view error, detail, refusal;
   };
 
-  Exchange* enter(Exchange& exchange, const http::Steering& steering);
+  Exchange* enter(Exchange& exchange, const http::RequestHints& hints);
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 
   template <typename Call>
-  void moved_by(Destination& destination, Call call);
-  void move(Destination& destination, const Change& change) override;
-  void cut(Destination& destination, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
+  void moved_by(Upstream& upstream, Call call);
+  void move(Upstream& upstream, const Change& change) override;
+  void cut(Upstream& upstream, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
   void take_slot(Exchange& exchange);
-  void carry_out(Destination& destination);
+  void carry_out(Upstream& upstream);
   void start(const flow::Commands::Start& command);
-  std::unique_ptr<Journey> journey_for(Exchange& exchange);
+  std::unique_ptr<Attempt> attempt_for(Exchange& exchange);
   void refuse_pending(const flow::Commands::Refuse& command);
   void go_on(ExchangeTable::Id number);
   void make_room(ExchangeTable::Id number);
-  void break_off(Exchange& exchange, const http::Refusal& why);
+  void abort(Exchange& exchange, const http::Refusal& why);
   void note_wait(Exchange& exchange) const;
   void end(Exchange& exchange, const Ending& ending);
 
   Event describe(const Exchange& exchange, EventKind kind) const;
   void emit(const Exchange& exchange, const Ending& ending);
   void count(Totals& totals, Outcome outcome);
-  void tell_of(const Handshook& what, Destination& destination);
+  void tell_of(const HandshakeReport& what, Upstream& upstream);
   void tell(Event event);
   void when_drained();
   std::array<char, 11> next_name();
 
   Services services_;
   Admission admission_;
-  Destinations destinations_;
+  Upstreams upstreams_;
   tls::ClientIdentities identities_;
-  std::list<Passage*> half_closed_;
+  std::list<Relay*> half_closed_;
   PendingMemory memory_;
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;
-  std::uint64_t steering_dropped_ = 0;
+  std::uint64_t hints_dropped_ = 0;
   std::uint64_t serial_;
   bool draining_ = false;
   std::move_only_function<void()> when_empty_;

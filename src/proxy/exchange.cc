@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "proxy/destination.h"
+#include "proxy/upstream.h"
 
 namespace penstock::proxy {
 
@@ -26,7 +26,7 @@ std::size_t BodyBuffer::take(char* room, std::size_t space) {
   return moved;
 }
 
-Exchange::Exchange(Requester& who, http::RequestHead&& what) : requester(who), head(std::move(what)) {}
+Exchange::Exchange(ResponseSink& who, http::RequestHead&& what) : sink(who), head(std::move(what)) {}
 
 Exchange::~Exchange() = default;
 
@@ -37,7 +37,7 @@ std::size_t Exchange::bytes() const {
 
 void Exchange::leaves(std::int64_t now) {
   if (!leaving) return;
-  if (now > departure.at + flow::kOnTime) departure = destination->booker->left(group, departure, now);
+  if (now > departure.at + flow::kOnTime) departure = upstream->limiter->left(group, departure, now);
   leaving->left(now);
   leaving.reset();
 }

@@ -11,16 +11,16 @@
 #include <string>
 #include <string_view>
 
-#include "flow/late.h"
-#include "flow/upstream.h"
+#include "flow/late_departures.h"
+#include "flow/scheduler.h"
 #include "http/request_parser.h"
 #include "http/target.h"
-#include "proxy/journey.h"
-#include "proxy/requester.h"
+#include "proxy/attempt.h"
+#include "proxy/response_sink.h"
 
 namespace penstock::proxy {
 
-class Destination;
+class Upstream;
 
 /// Body bytes on their way from the client to the upstream.
 class BodyBuffer {
@@ -45,10 +45,10 @@ struct Exchange {
   /// What QueueShares counts it as.
   enum class Share : std::uint8_t { none, place, slot };
 
-  Exchange(Requester& who, http::RequestHead&& what);
+  Exchange(ResponseSink& who, http::RequestHead&& what);
   ~Exchange();
 
-  Requester& requester;
+  ResponseSink& sink;
   http::RequestHead head;
   http::Target target;
   std::shared_ptr<const void> tables;  ///< to which the target refers, if they are no longer in force
@@ -56,16 +56,16 @@ struct Exchange {
 
   std::uint64_t number = 0;     ///< its id in the ExchangeTable
   std::array<char, 11> name{};  ///< its id in events
-  Destination* destination = nullptr;
+  Upstream* upstream = nullptr;
   std::string group;        ///< empty: the upstream has none
   std::string group_label;  ///< as people may see it
   std::string user;         ///< whom the requester has proved to be
   int weight = 1;           ///< units of each limit that it costs
   bool anonymous = false;   ///< brings no credentials, as far as is seen: a tunnel's are not
   flow::Ticket ticket;
-  flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made it wait
-  flow::Departure departure;                     ///< that it takes, or took last; as the booker knows of it
-  std::optional<flow::Late::Leaving> leaving;    ///< from its departure until its bytes leave
+  flow::LimitIndex limited_by = flow::kNoLimit;          ///< the limit that made it wait
+  flow::Departure departure;                             ///< that it takes, or took last; as the booker knows of it
+  std::optional<flow::LateDepartures::Leaving> leaving;  ///< from its departure until its bytes leave
   Stage stage = Stage::pending;
   bool sent_again = false;
   bool rests = false;  ///< a tunnel without a slot
@@ -73,12 +73,12 @@ struct Exchange {
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
   std::size_t charged = 0;                  ///< of caps.pendingMemory
-  Seats::Held held;                         ///< by its client, this included; nothing while it does not wait
+  ConnectionQuota::Held held;               ///< by its client, this included; nothing while it does not wait
   MemoryFull memory_full = MemoryFull::no;  ///< when it came; otherwise it may not wait
   Share share = Share::none;
-  Seats::Held sharer;                           ///< by whom it is counted in QueueShares
+  ConnectionQuota::Held sharer;                 ///< by whom it is counted in QueueShares
   Exchange *older = nullptr, *newer = nullptr;  ///< of the same client, in the queue
-  std::unique_ptr<Journey> flight;
+  std::unique_ptr<Attempt> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }
   /// The memory that it holds while pending.

@@ -15,7 +15,7 @@ class PendingMemory {
 
   using Full = Exchange::MemoryFull;
   /// Whether it may wait. One client may hold all but an eighth, which is kept for others.
-  Full full_for(const Exchange& newcomer) const;
+  Full full_for(const Exchange& arrival) const;
   /// The exchange holds so many bytes of it from now on.
   void charge(Exchange& exchange, std::size_t bytes);
   /// Half of the memory is for heads: bodies must not crowd out newcomers.

@@ -15,13 +15,13 @@ http::Refusal busy(http::Why why, std::string what, flow::Time wait = kShortly) 
 }
 }  // namespace
 
-http::Refusal refusal_of(const flow::Commands::Refuse& command, const Destination& destination, flow::Time now) {
-  const std::string& upstream = destination.name;
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now) {
+  const std::string& upstream = upstream.name;
   const bool by_slots = command.limited_by == flow::kSlots;
-  const std::string by(by_slots ? "slots" : destination.limit_name(command.limited_by));
-  const flow::Time wait = command.retry_after + destination.lateness(command.limited_by, now);
+  const std::string by(by_slots ? "slots" : upstream.limit_name(command.limited_by));
+  const flow::Time wait = command.retry_after + upstream.lateness(command.limited_by, now);
   std::string limited = by.empty() ? "" : "limited by " + by;
-  if (const std::string tunnels = destination.tunnels_in_words(); !tunnels.empty())
+  if (const std::string tunnels = upstream.tunnels_in_words(); !tunnels.empty())
     limited += (by.empty() ? "" : "; ") + tunnels;
   if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {

@@ -2,14 +2,14 @@
 // What a request is told that gets no place, or waited in vain. Only for this room.
 #pragma once
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 #include "http/refusal.h"
-#include "proxy/destination.h"
 #include "proxy/pending_memory.h"
+#include "proxy/upstream.h"
 
 namespace penstock::proxy {
 
-http::Refusal refusal_of(const flow::Commands::Refuse& command, const Destination& destination, flow::Time now);
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now);
 /// There is no memory for it to wait in; `wait`: when there may be.
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait);
 http::Refusal refusal_of_draining();

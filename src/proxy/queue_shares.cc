@@ -10,7 +10,7 @@ constexpr std::size_t kKept = 16;  // clients without anything, so that the next
 
 QueueShares::Share& QueueShares::count(Exchange& exchange, Exchange::Share as) {
   exchange.share = as;
-  exchange.sharer = exchange.requester.held();
+  exchange.sharer = exchange.sink.held();
   Share& share = by_client_[exchange.sharer.get()];
   ++share.size;
   return share;
@@ -38,8 +38,8 @@ void QueueShares::leave(Exchange& exchange) {
   if (--share.size == 0 && by_client_.size() > kKept) by_client_.erase(found);
 }
 
-const Exchange* QueueShares::in_place_of(const Exchange& newcomer) const {
-  const auto own = by_client_.find(newcomer.requester.held().get());
+const Exchange* QueueShares::in_place_of(const Exchange& arrival) const {
+  const auto own = by_client_.find(arrival.sink.held().get());
   std::size_t most = (own == by_client_.end() ? 0 : own->second.size) + 1;
   const Exchange* found = nullptr;
   for (const auto& [client, share] : by_client_) {

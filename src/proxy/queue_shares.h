@@ -23,7 +23,7 @@ class QueueShares {
   /// Whom a newcomer displaces from a full queue: the newest that waits of the client with most, if that one has more
   /// than the newcomer's client will have with it. Looks at each client, of which there are as many as connections at
   /// most.
-  const Exchange* in_place_of(const Exchange& newcomer) const;
+  const Exchange* in_place_of(const Exchange& arrival) const;
 
  private:
   struct Share {

@@ -45,31 +45,31 @@ void Dispatcher::report_refused(const http::Refusal& why_not) {
   tell(std::move(event));
 }
 
-void Dispatcher::report_handshake(const Handshook& what) {
+void Dispatcher::report_handshake(const HandshakeReport& what) {
   const auto entry = admission_.interceptor(what.outside);
-  Destination& destination = destinations_.find_or_make(what.outside, entry);
-  if (count_in(destination.handshakes, what.result)) tell_of(what, destination);
+  Upstream& upstream = upstreams_.find_or_make(what.outside, entry);
+  if (count_in(upstream.handshakes, what.result)) tell_of(what, upstream);
 }
 
 /// The CONNECT had no outcome yet: the client has gone without one, or we have closed on it.
-void Dispatcher::tell_of(const Handshook& what, Destination& destination) {
+void Dispatcher::tell_of(const HandshakeReport& what, Upstream& upstream) {
   const auto why = why_of(what.result);
   const auto wording = http::wording(why);
   const bool ours = why != http::Why::tls_protocol_error;
   Event event{.kind = ours ? EventKind::refused : EventKind::gone,
               .outcome = ours ? Outcome::refused : Outcome::client_gone_pending};
-  event.entry = destination.entry;
-  event.upstream = destination.name;
+  event.entry = upstream.entry;
+  event.upstream = upstream.name;
   event.user = what.user;
   event.method = "CONNECT";
   event.host = what.outside.host;
   event.tunnel = true;
-  event.pending = destination.heart.pending();
-  event.in_flight = destination.heart.in_flight();
+  event.pending = upstream.scheduler.pending();
+  event.in_flight = upstream.scheduler.in_flight();
   event.error = what.result == Handshake::rejected ? "tls_alert_received" : wording.token;
   event.detail = what.details;
   if (ours) event.refusal = wording.kind;
-  count(destination.totals, event.outcome);
+  count(upstream.totals, event.outcome);
   tell(std::move(event));
 }
 

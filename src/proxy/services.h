@@ -9,39 +9,39 @@
 
 #include "access/verdict.h"
 #include "base/sip_hash.h"
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "penstock/config.h"
 #include "penstock/event.h"
-#include "proxy/connections.h"
+#include "proxy/upstream_pools.h"
 
 namespace penstock::proxy {
 
 /// Makes what keeps the limits of one upstream, known by this name in every process. `limits` outlive it, or its next
 /// change; `events` does.
-using MakeBooker = std::function<std::unique_ptr<flow::Booker>(
-    const std::string& name, const std::vector<LimitConfig>& limits, flow::BookerEvents& events)>;
+using MakeLimiter = std::function<std::unique_ptr<flow::Limiter>(
+    const std::string& name, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)>;
 
 /// Whether the booker of the one can take on the other's limits; otherwise another booker takes its place.
-using FitsBooker = std::function<bool(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& after)>;
+using FitsLimiter = std::function<bool(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& after)>;
 
-class Gate;
-class Interceptor;
+class Authenticator;
+class InterceptionService;
 
 struct Services {
   loop::Loop& loop;
   loop::Resolver& resolver;
-  Connections& connections;
+  UpstreamPools& connections;
   const access::Verdict& verdict;
   const Config& config;  ///< in force; changes in its place
   EventSink events;
-  MakeBooker make_booker;
-  FitsBooker fits_booker = {};           ///< nothing: any can
-  Gate* gate = nullptr;                  ///< nothing: all clients are let in
-  const base::SipKey* labels = nullptr;  ///< see Grouping; what it refers to may change
+  MakeLimiter make_limiter;
+  FitsLimiter fits_limiter = {};           ///< nothing: any can
+  Authenticator* authenticator = nullptr;  ///< nothing: all clients are let in
+  const base::SipKey* labels = nullptr;    ///< see Grouping; what it refers to may change
   NoticeSink notices = [](const Notice&) {};
-  Interceptor* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
+  InterceptionService* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
 };
 
 }  // namespace penstock::proxy

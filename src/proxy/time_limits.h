@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "http/refusal.h"
-#include "proxy/destination.h"
+#include "proxy/address_check.h"
 #include "proxy/exchange.h"
-#include "proxy/judging.h"
+#include "proxy/upstream.h"
 
 namespace penstock::proxy {
 
@@ -16,12 +16,12 @@ inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 /// When an exchange that has taken off must have landed.
 inline std::int64_t total_deadline(const Exchange& exchange) {
-  const auto total = exchange.destination->settings.timeouts.total.count();
+  const auto total = exchange.upstream->settings.timeouts.total.count();
   return total > 0 ? exchange.took_off + total : kNever;
 }
 
 inline http::Refusal total_is_over(const Exchange& exchange) {
-  const auto total = exchange.destination->settings.timeouts.total;
+  const auto total = exchange.upstream->settings.timeouts.total;
   return {.why = http::Why::read_timeout, .details = "not done after " + seconds(total) + " (timeouts.total)"};
 }
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "proxy/address_check.h"
 #include "proxy/dispatcher.h"
-#include "proxy/judging.h"
 
 namespace penstock::proxy {
 
@@ -13,22 +13,22 @@ Tunnel::Tunnel(const Services& services, Dispatcher& dispatcher, Exchange& excha
     : services_(services),
       dispatcher_(dispatcher),
       exchange_(exchange),
-      dialling_(services, exchange, *this),
-      passage_(services, dispatcher, exchange, all, Passage::After::connect) {}
+      dialer_(services, exchange, *this),
+      relay_(services, dispatcher, exchange, all, Relay::After::connect) {}
 
 void Tunnel::on_dialled(std::unique_ptr<loop::Stream> upstream) {
   std::string early;
-  auto client = exchange_.requester.hand_over(early);
+  auto client = exchange_.sink.hand_over(early);
   exchange_.leaves(services_.loop.now());
-  passage_.open(std::move(client), std::move(upstream));
-  if (!early.empty()) passage_.pass_from_client(early);
+  relay_.open(std::move(client), std::move(upstream));
+  if (!early.empty()) relay_.pass_from_client(early);
 }
 
-void Tunnel::on_not_dialled(const http::Refusal& refusal) { break_off(of(exchange_.destination->name, refusal)); }
+void Tunnel::on_not_dialled(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
 
-void Tunnel::break_off(const http::Refusal& refusal) {
-  if (passage_.is_open()) return passage_.break_off(refusal);
-  exchange_.requester.answer_refusal(refusal);
+void Tunnel::abort(const http::Refusal& refusal) {
+  if (relay_.is_open()) return relay_.abort(refusal);
+  exchange_.sink.answer_refusal(refusal);
   dispatcher_.failed(exchange_, refusal.why, refusal.details);
 }
 

@@ -7,29 +7,29 @@
 
 #include "loop/stream.h"
 #include "penstock/snapshot.h"
-#include "proxy/dialling.h"
+#include "proxy/attempt.h"
+#include "proxy/dialer.h"
 #include "proxy/exchange.h"
-#include "proxy/journey.h"
-#include "proxy/passage.h"
+#include "proxy/relay.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
 
 class Dispatcher;
 
-class Tunnel final : public Journey, private DiallingEvents {
+class Tunnel final : public Attempt, private DialerEvents {
  public:
   /// Counts itself and its bytes in `all`.
   Tunnel(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all);
 
-  void take_off() override { dialling_.start(); }
-  void go_on() override { passage_.go_on(); }
-  void make_room() override { passage_.make_room(Passage::kRested); }
-  void keep_time() override { passage_.is_open() ? passage_.keep_time() : dialling_.keep_time(); }
-  void break_off(const http::Refusal& refusal) override;
-  bool answered() const override { return passage_.is_open(); }
+  void take_off() override { dialer_.start(); }
+  void go_on() override { relay_.go_on(); }
+  void make_room() override { relay_.make_room(Relay::kRested); }
+  void keep_time() override { relay_.is_open() ? relay_.keep_time() : dialer_.keep_time(); }
+  void abort(const http::Refusal& refusal) override;
+  bool answered() const override { return relay_.is_open(); }
   int status() const override { return answered() ? 200 : 0; }
-  void describe(Event& event) const override { passage_.describe(event); }
+  void describe(Event& event) const override { relay_.describe(event); }
 
  private:
   void on_dialled(std::unique_ptr<loop::Stream> upstream) override;
@@ -38,8 +38,8 @@ class Tunnel final : public Journey, private DiallingEvents {
   const Services& services_;
   Dispatcher& dispatcher_;
   Exchange& exchange_;
-  Dialling dialling_;
-  Passage passage_;
+  Dialer dialer_;
+  Relay relay_;
 };
 
 }  // namespace penstock::proxy

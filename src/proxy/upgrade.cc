@@ -7,8 +7,8 @@
 
 #include "http/forwarding.h"
 #include "http/upgrade.h"
+#include "proxy/address_check.h"
 #include "proxy/dispatcher.h"
-#include "proxy/judging.h"
 #include "proxy/time_limits.h"
 
 namespace penstock::proxy {
@@ -18,8 +18,8 @@ Upgrade::Upgrade(const Services& services, Dispatcher& dispatcher, Exchange& exc
     : services_(services),
       dispatcher_(dispatcher),
       exchange_(exchange),
-      dialling_(services, exchange, *this, &identities),
-      passage_(services, dispatcher, exchange, all, Passage::After::upgrade),
+      dialer_(services, exchange, *this, &identities),
+      relay_(services, dispatcher, exchange, all, Relay::After::upgrade),
       answer_(services, dispatcher, exchange),
       timer_(services.loop, [this] { on_time(); }),
       rest_(services.loop, [this] { upstream_->read_on(); }) {
@@ -30,7 +30,7 @@ Upgrade::Upgrade(const Services& services, Dispatcher& dispatcher, Exchange& exc
 
 void Upgrade::on_dialled(std::unique_ptr<loop::Stream> upstream) {
   upstream_ = std::move(upstream);
-  upstream_->listen_to(*this);
+  upstream_->set_events(*this);
   upstream_->keep_half_open();
   upstream_->read_on();
   sent_ = services_.loop.now();
@@ -66,7 +66,7 @@ void Upgrade::read_head(std::string_view bytes) {
       case Verdict::bad: return fail(answer_.reader().why(), answer_.reader().details());
     }
   }
-  if (lines_.kept() > Answering::kHeadBytes) {
+  if (lines_.kept() > ResponseRelay::kHeadBytes) {
     return fail(http::Why::response_head_too_large, "the upstream's header section is too large");
   }
   wait_for_room();
@@ -75,7 +75,7 @@ void Upgrade::read_head(std::string_view bytes) {
 /// What one read brought is passed on whole; whether there is room, and it is time, is asked before the next.
 void Upgrade::wait_for_room() {
   const auto now = services_.loop.now();
-  const bool has_room = exchange_.requester.has_room();
+  const bool has_room = exchange_.sink.has_room();
   if (has_room && now >= answer_.rests_until()) return;
   upstream_->read_off();
   if (has_room) return rest_.start(answer_.rests_until());
@@ -92,12 +92,12 @@ void Upgrade::switch_protocols(std::string_view behind) {
   timer_.stop();
   auto fields = http::response_fields(head, exchange_.target, services_.config.proxy.via, Duration{exchange_.waited});
   http::add_upgrade(fields, http::upgrades_passed(head.fields));
-  exchange_.requester.answer_interim(head.status, head.reason, fields);
+  exchange_.sink.answer_interim(head.status, head.reason, fields);
   std::string early;
-  auto client = exchange_.requester.give_away(early);
-  passage_.open(std::move(client), std::move(upstream_));
-  if (!behind.empty()) passage_.pass_from_upstream(behind);
-  if (!early.empty()) passage_.pass_from_client(early);
+  auto client = exchange_.sink.give_away(early);
+  relay_.open(std::move(client), std::move(upstream_));
+  if (!behind.empty()) relay_.pass_from_upstream(behind);
+  if (!early.empty()) relay_.pass_from_client(early);
 }
 
 void Upgrade::pass_head() {
@@ -134,17 +134,17 @@ void Upgrade::broken() {
   fail(http::Why::connection_terminated, "the connection was closed before an answer came");
 }
 
-void Upgrade::fail(const http::Refusal& refusal) { break_off(of(exchange_.destination->name, refusal)); }
+void Upgrade::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
 
-void Upgrade::break_off(const http::Refusal& refusal) {
-  if (!passage_.is_open()) return answer_.break_off(refusal);
-  passage_.break_off(refusal);
+void Upgrade::abort(const http::Refusal& refusal) {
+  if (!relay_.is_open()) return answer_.abort(refusal);
+  relay_.abort(refusal);
 }
 
 void Upgrade::describe(Event& event) const {
-  if (passage_.is_open()) {
+  if (relay_.is_open()) {
     event.tunnel = true;
-    return passage_.describe(event);
+    return relay_.describe(event);
   }
   answer_.describe(event);
 }
@@ -152,8 +152,8 @@ void Upgrade::describe(Event& event) const {
 // Its time, from the request's head to the end of an answer; the dialling and the passage have their own.
 
 void Upgrade::keep_time() {
-  if (passage_.is_open()) return passage_.keep_time();
-  upstream_ ? keep_own_time() : dialling_.keep_time();
+  if (relay_.is_open()) return relay_.keep_time();
+  upstream_ ? keep_own_time() : dialer_.keep_time();
 }
 
 void Upgrade::keep_own_time() {
@@ -162,7 +162,7 @@ void Upgrade::keep_own_time() {
 }
 
 std::int64_t Upgrade::deadline() const {
-  const auto& timeouts = exchange_.destination->settings.timeouts;
+  const auto& timeouts = exchange_.upstream->settings.timeouts;
   const bool moves = answered() || answer_.waits_for_client();
   const auto patience = (moves ? timeouts.idle : timeouts.first_byte).count();
   const auto since = moves ? moved_ : sent_;
@@ -175,12 +175,11 @@ void Upgrade::on_time() {
   if (now >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
   if (answered() || answer_.waits_for_client()) return client_or_upstream_is_idle();
   fail(http::Why::response_timeout,
-       "no answer within " + seconds(exchange_.destination->settings.timeouts.first_byte) + " (timeouts.firstByte)");
+       "no answer within " + seconds(exchange_.upstream->settings.timeouts.first_byte) + " (timeouts.firstByte)");
 }
 
 void Upgrade::client_or_upstream_is_idle() {
-  const std::string silence =
-      "no byte for " + seconds(exchange_.destination->settings.timeouts.idle) + " (timeouts.idle)";
+  const std::string silence = "no byte for " + seconds(exchange_.upstream->settings.timeouts.idle) + " (timeouts.idle)";
   if (!answer_.waits_for_client()) return fail(http::Why::read_timeout, "the upstream moved " + silence);
   if (!answer_.client_reads_on()) return dispatcher_.stalled(exchange_, "the client moved " + silence);
   moved_ = services_.loop.now();

@@ -16,29 +16,29 @@
 #include "loop/stream.h"
 #include "loop/timer.h"
 #include "penstock/snapshot.h"
-#include "proxy/answering.h"
-#include "proxy/dialling.h"
+#include "proxy/attempt.h"
+#include "proxy/dialer.h"
 #include "proxy/exchange.h"
-#include "proxy/journey.h"
-#include "proxy/passage.h"
+#include "proxy/relay.h"
+#include "proxy/response_relay.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
 
 class Dispatcher;
 
-class Upgrade final : public Journey, private DiallingEvents, private loop::StreamEvents {
+class Upgrade final : public Attempt, private DialerEvents, private loop::StreamEvents {
  public:
   /// Counts itself and its bytes in `all` once it is a tunnel.
   Upgrade(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all,
           tls::ClientIdentities& identities);
 
-  void take_off() override { dialling_.start(); }
+  void take_off() override { dialer_.start(); }
   void resume() override;
-  void go_on() override { passage_.go_on(); }
-  void make_room() override { passage_.make_room(Passage::kRested); }
+  void go_on() override { relay_.go_on(); }
+  void make_room() override { relay_.make_room(Relay::kRested); }
   void keep_time() override;
-  void break_off(const http::Refusal& refusal) override;
+  void abort(const http::Refusal& refusal) override;
   bool answered() const override { return answer_.answered(); }
   int status() const override { return answer_.status(); }
   void describe(Event& event) const override;
@@ -68,11 +68,11 @@ class Upgrade final : public Journey, private DiallingEvents, private loop::Stre
   const Services& services_;
   Dispatcher& dispatcher_;
   Exchange& exchange_;
-  Dialling dialling_;
-  Passage passage_;
+  Dialer dialer_;
+  Relay relay_;
   std::unique_ptr<loop::Stream> upstream_;  // until the passage has it
   http::LineBuffer lines_;
-  Answering answer_;
+  ResponseRelay answer_;
   std::optional<http::BodyDecoder> decoder_;
   loop::Timer timer_;
   loop::Timer rest_;  // of the upstream

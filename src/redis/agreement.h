@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 
 namespace penstock::redis {
 

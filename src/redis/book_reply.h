@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "redis/reply.h"
 
 namespace penstock::redis {

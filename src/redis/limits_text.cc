@@ -12,7 +12,7 @@
 #include <variant>
 
 #include "flow/group_hash.h"
-#include "redis/spelling.h"
+#include "redis/script_args.h"
 
 namespace penstock::redis {
 

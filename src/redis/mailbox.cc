@@ -19,37 +19,37 @@ Mailbox::Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, c
       on_found_(std::move(on_found)),
       on_hears_(std::move(on_hears)),
       on_refused_(std::move(on_refused)),
-      redial_(loop, network.draw(), [this] { open(); }) {}
+      backoff_(loop, network.draw(), [this] { open(); }) {}
 
 void Mailbox::open() {
   set_hears(false);
-  link_ = std::make_unique<Link>(loop_, resolver_, network_, config_, Link::For::messages, attempt_++,
-                                 static_cast<LinkEvents&>(*this));
+  connection_ = std::make_unique<Connection>(loop_, resolver_, network_, config_, Connection::For::messages, attempt_++,
+                                             static_cast<ConnectionEvents&>(*this));
 }
 
 void Mailbox::close() {
-  redial_.stop();
-  link_.reset();
+  backoff_.stop();
+  connection_.reset();
   set_hears(false);
 }
 
 /// One by one: each is answered on its own.
 void Mailbox::on_ready() {
   subscribed_ = 0;
-  for (const auto& channel : channels_) link_->send({.command = command({"SUBSCRIBE", channel})});
+  for (const auto& channel : channels_) connection_->send({.command = command({"SUBSCRIBE", channel})});
 }
 
 void Mailbox::on_reply(Call, const Outcome& outcome) {
   if (!outcome) {
-    link_->end(outcome.error());
+    connection_->end(outcome.error());
     return on_refused_(outcome.error());
   }
-  redial_.succeeded();
+  backoff_.succeeded();
   if (++subscribed_ == channels_.size()) set_hears(true);
 }
 
 void Mailbox::on_ended(const Failure&, std::deque<Call>) {
-  redial_.later();
+  backoff_.later();
   set_hears(false);
 }
 

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/link.h"
-#include "redis/redial.h"
+#include "redis/backoff.h"
+#include "redis/connection.h"
 
 namespace penstock::redis {
 
-class Mailbox final : LinkEvents {
+class Mailbox final : ConnectionEvents {
  public:
   Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
           std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
@@ -49,9 +49,9 @@ class Mailbox final : LinkEvents {
   const std::function<void(const Failure&)> on_refused_;
   std::size_t subscribed_ = 0;  // channels
   bool hears_ = false;
-  std::unique_ptr<Link> link_;  // stays, ended, until the next
+  std::unique_ptr<Connection> connection_;  // stays, ended, until the next
   std::size_t attempt_ = 0;
-  Redial redial_;
+  Backoff backoff_;
 };
 
 }  // namespace penstock::redis

@@ -41,7 +41,7 @@ Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, Network& network, const
           [this](std::string_view payload) { events_.on_message(payload); },
           [this](const loop::Addresses& addresses) { events_.on_found(addresses); },
           [this](bool hears) { heard(hears); }, [this](const Failure& why) { unheard(why); }),
-      redial_(loop, network.draw(), [this] { dial(); }) {
+      backoff_(loop, network.draw(), [this] { dial(); }) {
   suspected_at_ = loop.now() - kBetweenSuspicions;
   digests_.back() = kSelfTestDigest;
   dial();
@@ -52,8 +52,8 @@ Redis::~Redis() = default;
 // Coming up.
 
 void Redis::dial() {
-  link_ = std::make_unique<Link>(loop_, resolver_, network_, config_, Link::For::commands, attempt_++,
-                                 static_cast<LinkEvents&>(*this));
+  connection_ = std::make_unique<Connection>(loop_, resolver_, network_, config_, Connection::For::commands, attempt_++,
+                                             static_cast<ConnectionEvents&>(*this));
 }
 
 void Redis::on_ready() {
@@ -71,8 +71,9 @@ void Redis::load(std::size_t script) {
   auto loaded = [this, script](const Outcome& outcome, std::int64_t) {
     Refusals found;
     if (!outcome && found.note("script|load", outcome.error().text)) return give_up(found);
-    if (!outcome) return link_->end(outcome.error());
-    if (outcome->text().size() != kDigestSize) return link_->end({FailureKind::protocol, "it does not load scripts"});
+    if (!outcome) return connection_->end(outcome.error());
+    if (outcome->text().size() != kDigestSize)
+      return connection_->end({FailureKind::protocol, "it does not load scripts"});
     digests_[script] = outcome->text();
   };
   send({.command = command({"SCRIPT", "LOAD", text_of(script)}), .done = std::move(loaded)});
@@ -91,19 +92,19 @@ void Redis::test() {
 
 void Redis::tested(const Outcome& outcome) {
   testing_ = false;
-  if (link_->ended()) return;
+  if (connection_->ended()) return;
   Refusals found;
   if (!outcome) {
-    if (!found.note("evalsha", outcome.error().text)) return link_->end(outcome.error());
+    if (!found.note("evalsha", outcome.error().text)) return connection_->end(outcome.error());
   } else if (outcome->kind() != Reply::Kind::array) {
-    return link_->end({FailureKind::protocol, "it does not run scripts"});
+    return connection_->end({FailureKind::protocol, "it does not run scripts"});
   } else {
     for (auto words = outcome->elements(); words.left() > 0;) {
       const auto called = words.next().text(), why = words.next().text();
-      if (!found.note(called, why)) return link_->end(failure_of(why));
+      if (!found.note(called, why)) return connection_->end(failure_of(why));
     }
   }
-  if (!link_->no_info().empty()) found.note("info", link_->no_info());
+  if (!connection_->no_info().empty()) found.note("info", connection_->no_info());
   if (found.stop_scripts()) return give_up(found);
   refused_ = found;
   if (!up_) return come_up();
@@ -121,7 +122,7 @@ void Redis::suspect(const Call& call, FailureKind kind) {
 
 void Redis::give_up(const Refusals& found) {
   refused_ = found;
-  link_->end({FailureKind::noperm, found.text(config_)});
+  connection_->end({FailureKind::noperm, found.text(config_)});
 }
 
 void Redis::tick(bool in_use) {
@@ -131,7 +132,7 @@ void Redis::tick(bool in_use) {
 
 void Redis::come_up() {
   up_ = true;
-  redial_.succeeded();
+  backoff_.succeeded();
   told_that_they_come_ = messages_come();
   mailbox_.open();
   tell_up();
@@ -163,7 +164,7 @@ Refusals Redis::all_refused() const {
   return all;
 }
 
-/// Told once both connections are known.
+/// WaitList once both connections are known.
 void Redis::messages_changed() {
   if (!up_ || !subscribed_) return;
   const auto refused = all_refused();
@@ -215,7 +216,7 @@ void Redis::publish_to_all(std::string_view payload) {
 
 void Redis::send(Call call) {
   ++counts_.calls;
-  link_->send(std::move(call));
+  connection_->send(std::move(call));
 }
 
 void Redis::count(FailureKind kind) {
@@ -233,7 +234,7 @@ void Redis::on_reply(Call call, const Outcome& outcome) {
     }
     return call.done(outcome, call.sent);
   }
-  link_->end(outcome.error());
+  connection_->end(outcome.error());
   call.done(outcome, call.sent);
 }
 
@@ -252,7 +253,7 @@ void Redis::on_ended(const Failure& why, std::deque<Call> unanswered) {
   count(why.kind);
   if (!down_since_) down_since_ = loop_.now();
   tell_down(why);
-  redial_.later();
+  backoff_.later();
   mailbox_.close();
   if (std::exchange(up_, false)) events_.on_down();
   const Outcome none = std::unexpected(why);

@@ -20,9 +20,9 @@
 #include "loop/resolver.h"
 #include "penstock/config.h"
 #include "penstock/event.h"
-#include "redis/link.h"
+#include "redis/backoff.h"
+#include "redis/connection.h"
 #include "redis/mailbox.h"
-#include "redis/redial.h"
 #include "redis/self_test.h"
 
 namespace penstock::redis {
@@ -58,7 +58,7 @@ struct Counts {
   std::uint64_t of(FailureKind kind) const { return errors[static_cast<std::size_t>(kind)]; }
 };
 
-class Redis final : LinkEvents {
+class Redis final : ConnectionEvents {
  public:
   /// Connects from the loop's next turn on. `config`, `resolver`, `network`, the texts of `scripts` and `events` must
   /// outlive it.
@@ -79,7 +79,7 @@ class Redis final : LinkEvents {
   void publish_to_all(std::string_view payload);
   bool up() const { return up_; }
   /// Of the server, while it is up; empty: it does not say. Another id is another memory.
-  std::string_view server_id() const { return up_ ? link_->server_id() : std::string_view(); }
+  std::string_view server_id() const { return up_ ? connection_->server_id() : std::string_view(); }
   bool hears() const { return mailbox_.hears(); }
   /// Our user may tell others and hear them, as far as known: who may do the one may do the other, until SUBSCRIBE is
   /// refused.
@@ -125,8 +125,8 @@ class Redis final : LinkEvents {
   const NoticeSink notices_;
   const std::string place_;
 
-  std::vector<std::string> digests_;  // by which the scripts are called
-  std::unique_ptr<Link> link_;        // stays, ended, until the next
+  std::vector<std::string> digests_;        // by which the scripts are called
+  std::unique_ptr<Connection> connection_;  // stays, ended, until the next
   std::size_t attempt_ = 0;
   bool up_ = false;
   Counts counts_;
@@ -140,7 +140,7 @@ class Redis final : LinkEvents {
   bool told_that_they_come_ = false;  // messages
   Refusals told_refusals_;
   Mailbox mailbox_;
-  Redial redial_;
+  Backoff backoff_;
 };
 
 }  // namespace penstock::redis

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "flow/moved_limits.h"
+#include "flow/limit_remap.h"
 
 namespace penstock::redis {
 
@@ -25,7 +25,7 @@ bool is_shared_semaphore(const LimitConfig& limit) {
 }
 }  // namespace
 
-Semaphores::Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events,
+Semaphores::Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events,
                        KeyOf key_of, Renew renew)
     : loop_(loop),
       events_(events),
@@ -33,23 +33,23 @@ Semaphores::Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits,
       renew_(std::move(renew)),
       next_number_(static_cast<LimitIndex>(limits.size())),
       permits_only_(std::ranges::all_of(limits, is_shared_semaphore)),
-      turn_end_(loop, [this] { tell_news(); }),
+      iteration_end_(loop, [this] { flush_renewals(); }),
       timer_(loop, [this] { look_at_clock(); }) {
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (!is_shared_semaphore(limits[i])) continue;
-    sorts_.push_back({static_cast<LimitIndex>(i), static_cast<LimitIndex>(i), limits[i]});
+    definitions_.push_back({static_cast<LimitIndex>(i), static_cast<LimitIndex>(i), limits[i]});
   }
   reckon_pace();
 }
 
-std::int64_t Semaphores::One::waiting() const {
+std::int64_t Semaphores::State::waiting() const {
   std::int64_t sum = 0;
   for (const auto& [lane, count] : awaited) sum += static_cast<std::int64_t>(count);
   return sum;
 }
 
 /// A message that came after the call was sent may be newer than its answer: then nobody is forgotten who waits.
-void Semaphores::One::learn(const Answer& answer, Time sent, Time now) {
+void Semaphores::State::learn(const Answer& answer, Time sent, Time now) {
   const std::int64_t before = permits.held();
   permits.granted(answer.granted);
   const std::int64_t more = permits.held() - before;
@@ -61,37 +61,37 @@ void Semaphores::One::learn(const Answer& answer, Time sent, Time now) {
   look_at = answer.look > 0 ? now + answer.look : 0;
 }
 
-void Semaphores::One::ask_ended(std::int64_t claim) {
+void Semaphores::State::ask_ended(std::int64_t claim) {
   permits.unclaim(claim);
   if (--asks == 0) told_meanwhile = false;
 }
 
 /// An answer to what was told after they were adopted says of how many nothing is known.
-void Semaphores::One::told_answered(Time sent) {
+void Semaphores::State::told_answered(Time sent) {
   if (!registering || sent <= adopted) return;
   tolerated = std::min(tolerated, permits.excess());
   registering = false;
 }
 
-void Semaphores::One::ended(bool keep) {
+void Semaphores::State::ended(bool keep) {
   permits.ended(keep);
   tolerated = std::min(tolerated, registering ? permits.in_use() : permits.excess());
 }
 
-void Semaphores::One::adopt(std::size_t departures, Time now) {
+void Semaphores::State::count_existing(std::size_t departures, Time now) {
   permits.use_ungranted(static_cast<std::int64_t>(departures));
   tolerated += static_cast<std::int64_t>(departures);
   adopted = now;
   registering = true;
 }
 
-Semaphores::Entry& Semaphores::entry(const Sort& sort, std::string_view group) {
-  if (!sort.of_group()) group = {};
+Semaphores::Entry& Semaphores::entry(const Definition& definition, std::string_view group) {
+  if (!definition.of_group()) group = {};
   if (!timer_.running()) wake_by(loop_.now() + pace_);
-  return *all_.try_emplace({sort.number, key_of_(group)}, sort.lease(), loop_.now(), group).first;
+  return *all_.try_emplace({definition.number, key_of_(group)}, definition.lease(), loop_.now(), group).first;
 }
 
-bool Semaphores::any() const { return !sorts_.empty() && sorts_.front().place != flow::kNoLimit; }
+bool Semaphores::any() const { return !definitions_.empty() && definitions_.front().place != flow::kNoLimit; }
 
 bool Semaphores::plausible(const std::vector<std::int64_t>& permits, std::size_t semaphores) {
   if (permits.size() != kNumbers * semaphores) return false;
@@ -110,13 +110,13 @@ Semaphores::Answer Semaphores::answer_of(const std::vector<std::int64_t>& permit
 }
 
 Scope Semaphores::scope(const Entry& entry) const {
-  return sort(entry.first.limit).of_group() ? Scope::group : Scope::upstream;
+  return definition(entry.first.limit).of_group() ? Scope::group : Scope::upstream;
 }
 
 // ---- asks -----------------------------------------------------------------------------------------------------------
 
 std::string Semaphores::tell(Entry& entry, std::int64_t spare, std::int64_t waiting_besides) {
-  One& of = entry.second;
+  State& of = entry.second;
   of.told_meanwhile |= of.asks > 0;
   const Time now = loop_.now(), since = of.permits.renewed_at();
   Permits::Telling telling{.spare = spare, .besides = waiting_besides, .round_trip = round_trip_};
@@ -129,8 +129,8 @@ std::string Semaphores::tell(Entry& entry, std::int64_t spare, std::int64_t wait
 
 Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::string>& told) {
   Claims claims;
-  each_of(group, [&](Entry& entry, const Sort&) {
-    One& of = entry.second;
+  each_of(group, [&](Entry& entry, const Definition&) {
+    State& of = entry.second;
     const auto lane = of.awaited.find(group);
     const auto mine = lane == of.awaited.end() ? 0 : static_cast<std::int64_t>(lane->second);
     claims.push_back({&entry, of.permits.claim()});
@@ -147,7 +147,7 @@ void Semaphores::answered(std::string_view group, const Claims& claims, const st
   answered_ = true;
   std::size_t i = 0;
   for (const auto& [entry, claim] : claims) {
-    One& of = entry->second;
+    State& of = entry->second;
     const bool in_line = !of.told_meanwhile, gone = is_gone(*entry);
     of.ask_ended(claim);
     of.learn(answer_of(permits, i), sent, loop_.now());
@@ -167,7 +167,7 @@ void Semaphores::answered(std::string_view group, const Claims& claims, const st
 
 void Semaphores::failed(std::string_view group, const Claims& claims, bool foreign) {
   for (const auto& [entry, claim] : claims) {
-    One& of = entry->second;
+    State& of = entry->second;
     of.ask_ended(claim);
     of.awaited.erase(std::string(group));
     if (foreign) {  // and so would a renewal be
@@ -179,12 +179,12 @@ void Semaphores::failed(std::string_view group, const Claims& claims, bool forei
 }
 
 void Semaphores::tell(std::vector<std::string>& told) {
-  each_of({}, [&](Entry& entry, const Sort&) { told.push_back(tell(entry, 0, entry.second.waiting())); });
+  each_of({}, [&](Entry& entry, const Definition&) { told.push_back(tell(entry, 0, entry.second.waiting())); });
 }
 
 void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
   std::size_t i = 0;
-  each_of({}, [&](Entry& entry, const Sort&) {
+  each_of({}, [&](Entry& entry, const Definition&) {
     refresh(entry, sent, answer_of(permits, i));
     ++i;
   });
@@ -194,7 +194,7 @@ void Semaphores::heard(const std::vector<std::int64_t>& permits, Time sent) {
 
 void Semaphores::began_alone(std::string_view group, std::size_t departures) {
   if (departures == 0) return;
-  each_of(group, [&](Entry& entry, const Sort&) {
+  each_of(group, [&](Entry& entry, const Definition&) {
     entry.second.permits.use_ungranted(static_cast<std::int64_t>(departures));
   });
 }
@@ -202,7 +202,7 @@ void Semaphores::began_alone(std::string_view group, std::size_t departures) {
 /// What nobody takes in this turn of the loop goes back at its end.
 bool Semaphores::ended(std::string_view group) {
   bool at_hand = false;
-  each_of(group, [&](Entry& entry, const Sort&) {
+  each_of(group, [&](Entry& entry, const Definition&) {
     const bool keep = keeps(entry);
     entry.second.ended(keep);
     keep ? see_to(entry) : tell_later(entry);
@@ -212,7 +212,7 @@ bool Semaphores::ended(std::string_view group) {
 }
 
 void Semaphores::gave_up(std::string_view group) {
-  each_of(group, [&](Entry& entry, const Sort&) {
+  each_of(group, [&](Entry& entry, const Definition&) {
     if (entry.second.awaited.erase(std::string(group)) > 0) tell_later(entry);
   });
 }
@@ -223,7 +223,7 @@ void Semaphores::renewed(const Named& which, Time sent, const Answer& answer, Ti
   const auto found = all_.find(which);
   if (found == all_.end() || !plausible({answer.granted, answer.lost, answer.sharers, answer.look}, 1)) return;
   if (sent >= missed_since_) missed_since_ = 0;
-  found->second.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, sort(which.limit).lease()) : 0;
+  found->second.opens_at = opens_in > 0 ? loop_.now() + std::min(opens_in, definition(which.limit).lease()) : 0;
   refresh(*found, sent, answer);
 }
 
@@ -231,14 +231,14 @@ void Semaphores::renewed(const Named& which, Time sent, const Answer& answer, Ti
 void Semaphores::met_foreign(const Named& which) {
   const auto found = all_.find(which);
   if (found == all_.end()) return;
-  One& of = found->second;
+  State& of = found->second;
   if (of.foreign_since == 0) of.foreign_since = loop_.now();
   if (has_part(*found)) call_waiting(*found);
 }
 
 /// By what each answer says: whether the generation grants already is said by renewals alone.
 void Semaphores::refresh(Entry& entry, Time sent, const Answer& answer) {
-  One& of = entry.second;
+  State& of = entry.second;
   answered_ = true;
   of.learn(answer, sent, loop_.now());
   of.told_answered(sent);
@@ -252,7 +252,7 @@ void Semaphores::refresh(Entry& entry, Time sent, const Answer& answer) {
 void Semaphores::message(const Named& which, std::string_view word, std::int64_t number) {
   const auto found = all_.find(which);
   if (found == all_.end() || number < 0 || number > kMostPermits) return;
-  One& of = found->second;
+  State& of = found->second;
   if (word == "take") {
     of.called = true;
     see_to(*found);
@@ -270,7 +270,7 @@ void Semaphores::set_hears(bool hears) {
   if (std::exchange(hears_, hears) || !hears) return;
   may_have_missed_ = true;
   for (Entry& entry : all_) {
-    One& of = entry.second;
+    State& of = entry.second;
     of.called |= !of.awaited.empty();
     if (of.called) see_to(entry);
     if (!of.called && of.permits.in_use() > 0) tell_later(entry);
@@ -281,22 +281,22 @@ void Semaphores::set_hears(bool hears) {
 /// To the lanes that wait: those that have a slot ask at once, the others when they have one. Where nothing but a
 /// permit is needed they keep their place in line for the rest. What nobody claims goes back at the turn's end.
 void Semaphores::offer_spare(Entry& entry) {
-  One& of = entry.second;
+  State& of = entry.second;
   if (of.permits.spare() == 0) return;
   if (!permits_only_) {
     tell_later(entry);
     return call_waiting(entry);
   }
   see_to(entry);
-  if (!of.awaited.empty()) events_.may_ask(scope(entry), of.group);
+  if (!of.awaited.empty()) events_.retry(scope(entry), of.group);
 }
 
 /// They stand in line no longer.
 void Semaphores::call_waiting(Entry& entry) {
-  One& of = entry.second;
+  State& of = entry.second;
   if (of.awaited.empty()) return;
   of.awaited.clear();
-  events_.may_ask(scope(entry), of.group);
+  events_.retry(scope(entry), of.group);
 }
 
 void Semaphores::tell_later(Entry& entry) {
@@ -307,17 +307,17 @@ void Semaphores::tell_later(Entry& entry) {
 void Semaphores::see_to(Entry& entry) {
   if (!std::exchange(entry.second.listed, true)) news_.push_back(&entry);
   entry.second.seen_to = loop_.now();
-  turn_end_.ask();
+  iteration_end_.ask();
 }
 
-void Semaphores::tell_news() {
-  for (Entry* entry : std::exchange(news_, {})) tell_news(*entry);
+void Semaphores::flush_renewals() {
+  for (Entry* entry : std::exchange(news_, {})) flush_renewals(*entry);
 }
 
 /// Who is called while it asks is called again when that is answered. An ask says all that a renewal does. Where
 /// nothing but a permit is needed it is fetched by a renewal: a lane that asked could not use what lands meanwhile.
-void Semaphores::tell_news(Entry& entry) {
-  One& of = entry.second;
+void Semaphores::flush_renewals(Entry& entry) {
+  State& of = entry.second;
   of.listed = false;
   const bool called = of.called && of.asks == 0 && !alone_;
   if (called) of.called = false, of.news = true;
@@ -377,7 +377,7 @@ void Semaphores::look_at_clock() {
   }
   // One that counts from 0 again must be one that Redis has struck off, whatever leases an outage has prolonged.
   std::erase_if(all_, [this, now](const auto& entry) {
-    const One& of = entry.second;
+    const State& of = entry.second;
     const bool idle = !of.listed && of.asks == 0 && of.awaited.empty();
     return idle && !alone_ && of.permits.renewed_at() >= of.seen_to && of.permits.forgettable(now);
   });
@@ -396,83 +396,83 @@ void Semaphores::wake_by(Time at) {
 
 void Semaphores::change(const std::vector<LimitConfig>& limits) {
   permits_only_ = std::ranges::all_of(limits, is_shared_semaphore);
-  std::vector<Sort> before = std::exchange(sorts_, {});
+  std::vector<Definition> before = std::exchange(definitions_, {});
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (!is_shared_semaphore(limits[i])) continue;
-    const auto same = [&](const Sort& sort) { return flow::same_limit(sort.config, limits[i]); };
+    const auto same = [&](const Definition& definition) { return flow::same_limit(definition.config, limits[i]); };
     const auto known = std::ranges::find_if(before, same);
-    Sort sort{next_number_, static_cast<LimitIndex>(i), limits[i]};
+    Definition definition{next_number_, static_cast<LimitIndex>(i), limits[i]};
     if (known == before.end()) {
       ++next_number_;
     } else {
-      sort.number = known->number;
-      sort.is_new = known->place == flow::kNoLimit;
-      sort.changed = sort.is_new || known->config != limits[i];
+      definition.number = known->number;
+      definition.is_new = known->place == flow::kNoLimit;
+      definition.changed = definition.is_new || known->config != limits[i];
       before.erase(known);
     }
-    sorts_.push_back(std::move(sort));
+    definitions_.push_back(std::move(definition));
   }
-  for (Sort& gone : before) {
+  for (Definition& gone : before) {
     const auto is_its = [&](const Entry& entry) { return entry.first.limit == gone.number; };
     if (std::ranges::none_of(all_, is_its)) continue;
     gone.is_new = false;
     gone.changed = std::exchange(gone.place, flow::kNoLimit) != flow::kNoLimit;
-    sorts_.push_back(std::move(gone));
+    definitions_.push_back(std::move(gone));
   }
   reckon_pace();
   for (Entry& entry : all_) {
-    if (sort(entry.first.limit).changed) changed(entry);
+    if (definition(entry.first.limit).changed) changed(entry);
   }
   if (!all_.empty()) wake_by(loop_.now() + pace_);
 }
 
 /// It tells by the new parameters; of one that is gone, that nothing is held.
 void Semaphores::changed(Entry& entry) {
-  One& of = entry.second;
+  State& of = entry.second;
   if (is_gone(entry)) {
     of.awaited.clear();
     of.tolerated = 0;
     of.permits.retire();
   } else {
-    of.permits.change_lease(sort(entry.first.limit).lease(), loop_.now());
+    of.permits.change_lease(definition(entry.first.limit).lease(), loop_.now());
   }
   tell_later(entry);
 }
 
 void Semaphores::reckon_pace() {
-  const auto shortest = std::ranges::min_element(sorts_, {}, &Sort::lease);
-  pace_ = shortest == sorts_.end() ? 0 : std::min(shortest->lease() / kLooksInALease, kLooksAnyway);
+  const auto shortest = std::ranges::min_element(definitions_, {}, &Definition::lease);
+  pace_ = shortest == definitions_.end() ? 0 : std::min(shortest->lease() / kLooksInALease, kLooksAnyway);
 }
 
-LimitIndex Semaphores::place_of(LimitIndex number) const { return sort(number).place; }
+LimitIndex Semaphores::place_of(LimitIndex number) const { return definition(number).place; }
 
-const LimitConfig& Semaphores::config(LimitIndex number) const { return sort(number).config; }
+const LimitConfig& Semaphores::config(LimitIndex number) const { return definition(number).config; }
 
 LimitIndex Semaphores::at(LimitIndex place) const {
-  const auto found = std::ranges::find(sorts_, place, &Sort::place);
-  return place == flow::kNoLimit || found == sorts_.end() ? flow::kNoLimit : found->number;
+  const auto found = std::ranges::find(definitions_, place, &Definition::place);
+  return place == flow::kNoLimit || found == definitions_.end() ? flow::kNoLimit : found->number;
 }
 
-void Semaphores::adopt(std::string_view group, std::size_t departures) {
-  each_of(group, [&](Entry& entry, const Sort& sort) {
-    if (!sort.is_new) return;
-    entry.second.adopt(departures, loop_.now());
+void Semaphores::count_existing(std::string_view group, std::size_t departures) {
+  each_of(group, [&](Entry& entry, const Definition& definition) {
+    if (!definition.is_new) return;
+    entry.second.count_existing(departures, loop_.now());
     tell_later(entry);
   });
 }
 
 void Semaphores::adopt_unclaimed(std::string_view group, const Claims& claims, std::size_t departures) {
   if (departures == 0) return;
-  each_of(group, [&](Entry& entry, const Sort&) {
+  each_of(group, [&](Entry& entry, const Definition&) {
     if (std::ranges::find(claims, &entry, &Claim::of) != claims.end()) return;
-    entry.second.adopt(departures, loop_.now());
+    entry.second.count_existing(departures, loop_.now());
     tell_later(entry);
   });
 }
 
 void Semaphores::hand_back() {
   for (Entry& entry : all_) {
-    One& of = entry.second;
+    State& of = entry.second;
     const bool waited = !std::exchange(of.awaited, {}).empty();
     if (of.permits.return_all() || waited) renew_(entry.first, tell(entry, 0, 0));
   }

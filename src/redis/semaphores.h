@@ -17,10 +17,10 @@
 #include <variant>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
+#include "loop/iteration_end.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
-#include "loop/turn_end.h"
 #include "penstock/limits.h"
 #include "redis/permits.h"
 
@@ -39,7 +39,7 @@ class Semaphores {
   using Renew = std::function<void(const Named& which, const std::string& told)>;
   using KeyOf = std::function<std::string(std::string_view group)>;
 
-  Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::BookerEvents& events, KeyOf key_of,
+  Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events, KeyOf key_of,
              Renew renew);
 
   /// From now on those of these limits. One with the name and scope of one before is the same; one that is new has a
@@ -52,7 +52,7 @@ class Semaphores {
   flow::LimitIndex at(flow::LimitIndex place) const;
   /// So many departures of this group were granted before. Semaphores that are new have them registered as far as there
   /// is room; none is cut because there is not.
-  void adopt(std::string_view group, std::size_t departures);
+  void count_existing(std::string_view group, std::size_t departures);
   /// Everything is returned, and nothing renewed any more.
   void hand_back();
 
@@ -127,7 +127,7 @@ class Semaphores {
   void redis_back();
 
  private:
-  struct Sort {
+  struct Definition {
     flow::LimitIndex number;
     flow::LimitIndex place;  // kNoLimit: gone
     LimitConfig config;
@@ -136,8 +136,8 @@ class Semaphores {
     bool of_group() const { return config.per == LimitConfig::Per::group; }
     flow::Time lease() const { return std::get<SemaphoreConfig>(config.kind).lease.count(); }
   };
-  struct One {
-    One(flow::Time lease, flow::Time now, std::string_view its_group) : group(its_group), permits(lease, now) {}
+  struct State {
+    State(flow::Time lease, flow::Time now, std::string_view its_group) : group(its_group), permits(lease, now) {}
     const std::string group;
     Permits permits;
     std::map<std::string, std::size_t, std::less<>> awaited;  // by lane
@@ -159,7 +159,7 @@ class Semaphores {
     flow::Time foreign_since = 0;                             // it has something else there; 0: it does not
     std::int64_t to_cut(std::int64_t excess) const { return excess - tolerated; }
     void told_answered(flow::Time sent);
-    void adopt(std::size_t departures, flow::Time now);
+    void count_existing(std::size_t departures, flow::Time now);
     void ended(bool keep);
     std::int64_t waiting() const;
     bool awaits(std::string_view lane) const { return awaited.contains(lane); }
@@ -170,8 +170,8 @@ class Semaphores {
 
   template <typename Use>
   void each_of(std::string_view group, Use use);
-  using Entry = std::pair<const Named, One>;
-  Entry& entry(const Sort& sort, std::string_view group);
+  using Entry = std::pair<const Named, State>;
+  Entry& entry(const Definition& definition, std::string_view group);
   static Answer answer_of(const std::vector<std::int64_t>& permits, std::size_t which);
   void refresh(Entry& entry, flow::Time sent, const Answer& answer);
   std::string tell(Entry& entry, std::int64_t spare, std::int64_t waiting_besides);
@@ -179,16 +179,18 @@ class Semaphores {
   bool has_part(const Entry& entry) const;
   bool keeps(const Entry& entry) const;
   bool has_lease(const Entry& entry) const { return loop_.now() < entry.second.permits.fence(); }
-  const Sort& sort(flow::LimitIndex number) const { return *std::ranges::find(sorts_, number, &Sort::number); }
-  bool is_gone(const Entry& entry) const { return sort(entry.first.limit).place == flow::kNoLimit; }
+  const Definition& definition(flow::LimitIndex number) const {
+    return *std::ranges::find(definitions_, number, &Definition::number);
+  }
+  bool is_gone(const Entry& entry) const { return definition(entry.first.limit).place == flow::kNoLimit; }
   flow::Booking::Scope scope(const Entry& entry) const;
   void reckon_pace();
   void changed(Entry& entry);
   void tell_later(Entry& entry);
   void hear_who_pauses(Entry& entry);
   void see_to(Entry& entry);
-  void tell_news();
-  void tell_news(Entry& entry);
+  void flush_renewals();
+  void flush_renewals(Entry& entry);
   void offer_spare(Entry& entry);
   void call_waiting(Entry& entry);
   void cut(const Entry& entry, std::int64_t excess);
@@ -196,15 +198,15 @@ class Semaphores {
   void wake_by(flow::Time at);
 
   loop::Loop& loop_;
-  flow::BookerEvents& events_;
+  flow::LimiterEvents& events_;
   const KeyOf key_of_;
   const Renew renew_;
   Allowance allowance_ = [](flow::LimitIndex) { return 0; };
-  std::vector<Sort> sorts_;       // in order; then those that are gone and not forgotten
-  flow::LimitIndex next_number_;  // none has had it
+  std::vector<Definition> definitions_;  // in order; then those that are gone and not forgotten
+  flow::LimitIndex next_number_;         // none has had it
   bool permits_only_;
   flow::Time pace_ = 0;  // in which the clock is looked at
-  std::map<Named, One> all_;
+  std::map<Named, State> all_;
   std::vector<Entry*> news_;  // those that are listed
   bool alone_ = false;
   bool answered_ = false;  // Redis, ever
@@ -215,15 +217,15 @@ class Semaphores {
   std::int64_t clock_at_zero_ = 0;  // 0: not known
   flow::Time round_trip_ = 0;
   flow::Time wakes_ = 0;
-  loop::TurnEnd turn_end_;
+  loop::IterationEnd iteration_end_;
   loop::Timer timer_;
 };
 
 template <typename Use>
 void Semaphores::each_of(std::string_view group, Use use) {
-  for (const Sort& sort : sorts_) {
-    if (sort.place == flow::kNoLimit) break;
-    if (!sort.of_group() || !group.empty()) use(entry(sort, group), sort);
+  for (const Definition& definition : definitions_) {
+    if (definition.place == flow::kNoLimit) break;
+    if (!definition.of_group() || !group.empty()) use(entry(definition, group), definition);
   }
 }
 

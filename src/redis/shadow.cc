@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "flow/moved_limits.h"
+#include "flow/limit_remap.h"
 #include "flow/part_of_limit.h"
-#include "redis/share.h"
+#include "redis/divide_limits.h"
 
 namespace penstock::redis {
 
@@ -37,7 +37,7 @@ void Shadow::each_untold(const flow::Departure& departure, Use use) {
 }
 
 void Shadow::book(std::string_view group, flow::Departure& departure) {
-  all_.book(departure.at, group, departure.weight, departure.era);
+  all_.book(departure.at, group, departure.weight, departure.epoch);
   remember(departure);
 }
 
@@ -54,13 +54,13 @@ flow::Departure Shadow::as_remembered(flow::Departure departure) const {
 void Shadow::give_back(flow::Time now, std::string_view group, const flow::Departure& departure) {
   const flow::Departure booked = as_remembered(departure);
   all_.give_back(now, group, booked);
-  each_untold(departure, [&](flow::LocalBooker& untold) { untold.give_back(now, group, booked); });
+  each_untold(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, group, booked); });
 }
 
 flow::Departure Shadow::left(std::string_view group, flow::Departure departure, flow::Time at) {
   const flow::Departure booked = as_remembered(departure);
   all_.left(group, booked, at);
-  each_untold(departure, [&](flow::LocalBooker& untold) { untold.left(group, booked, at); });
+  each_untold(departure, [&](flow::LocalLimiter& untold) { untold.left(group, booked, at); });
   departure.at = at;
   remember(departure);
   return departure;
@@ -86,22 +86,22 @@ void Shadow::come_back(flow::Time now) {
   divide(now);
 }
 
-void Shadow::set_apart(flow::Time now, const std::vector<Apart::One>& limits, int processes) {
-  apart_.clear();
-  for (const auto& one : limits) apart_.push_back(one.limit);
+void Shadow::quarantine(flow::Time now, const std::vector<Quarantine::One>& limits, int processes) {
+  quarantine_.clear();
+  for (const auto& one : limits) quarantine_.push_back(one.limit);
   processes_ = processes;
   divide(now);
 }
 
-void Shadow::change(flow::Time now, const std::vector<Apart::One>& apart) {
+void Shadow::change(flow::Time now, const std::vector<Quarantine::One>& apart) {
   all_.set_limits(limits_);
   const auto known = std::exchange(parts_, {});
   for (const auto& limit : limits_) {
     const auto same = std::ranges::find_if(known, [&](const auto& part) { return flow::same_limit(*part, limit); });
     parts_.push_back(same != known.end() ? *same : std::make_shared<LimitConfig>(limit));
   }
-  apart_.clear();
-  for (const auto& one : apart) apart_.push_back(one.limit);
+  quarantine_.clear();
+  for (const auto& one : apart) quarantine_.push_back(one.limit);
   divide(now);
   for (auto* each : {unknown_.get(), later_.get()}) {
     if (each) each->set_limits(limits_);
@@ -109,7 +109,7 @@ void Shadow::change(flow::Time now, const std::vector<Apart::One>& apart) {
 }
 
 bool Shadow::by_part(flow::LimitIndex limit) const {
-  const bool apart = std::ranges::find(apart_, limit) != apart_.end();
+  const bool apart = std::ranges::find(quarantine_, limit) != quarantine_.end();
   return limits_[static_cast<std::size_t>(limit)].shared && (alone_ || apart);
 }
 
@@ -136,8 +136,8 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
     case WhenDown::share: all_.ask(now, ask, booking); break;
     case WhenDown::open:
       for (std::size_t i = 0; i < ask.count; ++i) {
-        booking.departures.push_back({.at = now, .weight = ask.weight, .era = all_.era()});
-        all_.book_unlimited(now, ask.group, ask.weight, all_.era());
+        booking.departures.push_back({.at = now, .weight = ask.weight, .epoch = all_.epoch()});
+        all_.book_unlimited(now, ask.group, ask.weight, all_.epoch());
       }
       break;
     case WhenDown::hold:
@@ -160,17 +160,17 @@ void Shadow::granted(const flow::Ask& ask, const flow::Departure& departure, boo
   alone_until_ = std::max(alone_until_, departure.at);
   for (auto* untold : {&unknown_, told_ != 0 ? &later_ : nullptr}) {
     if (!untold) continue;
-    if (!*untold) *untold = std::make_unique<flow::LocalBooker>(limits_, at_zero_, all_.era());
+    if (!*untold) *untold = std::make_unique<flow::LocalLimiter>(limits_, at_zero_, all_.epoch());
     if (unlimited) {
-      (*untold)->book_unlimited(departure.at, ask.group, departure.weight, departure.era);
+      (*untold)->book_unlimited(departure.at, ask.group, departure.weight, departure.epoch);
     } else {
-      (*untold)->book(departure.at, ask.group, departure.weight, departure.era);
+      (*untold)->book(departure.at, ask.group, departure.weight, departure.epoch);
     }
   }
 }
 
-std::uint64_t Shadow::hand_in(const Tell& tell) {
-  const flow::LocalBooker* told = all_unknown_ ? &all_ : unknown_.get();
+std::uint64_t Shadow::replay(const Tell& tell) {
+  const flow::LocalLimiter* told = all_unknown_ ? &all_ : unknown_.get();
   const auto taken_or = [this](flow::LimitIndex limit, std::string_view group, const std::string& known) {
     const std::string taken = all_.taken(limit, group);
     return taken.empty() ? known : taken;
@@ -191,7 +191,7 @@ std::uint64_t Shadow::hand_in(const Tell& tell) {
   return told_ = ++tellings_;
 }
 
-bool Shadow::handed_in(std::uint64_t telling, bool heard) {
+bool Shadow::replayed(std::uint64_t telling, bool heard) {
   if (telling != told_) return false;
   told_ = 0;
   if (heard) unknown_ = std::exchange(later_, nullptr);

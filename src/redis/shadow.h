@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/booker.h"
-#include "flow/local_booker.h"
+#include "flow/limiter.h"
+#include "flow/local_limiter.h"
 #include "penstock/config.h"
 #include "penstock/limits.h"
-#include "redis/apart.h"
+#include "redis/quarantine.h"
 
 namespace penstock::redis {
 
@@ -23,7 +23,7 @@ class Shadow {
   /// `limits` must outlive it; whenever they have changed, change() is to be called.
   Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
 
-  void change(flow::Time now, const std::vector<Apart::One>& apart);
+  void change(flow::Time now, const std::vector<Quarantine::One>& apart);
   void set_clock(flow::Instant at_zero);
   /// The clock by which it remembers, which is Redis' as far as that is known, and the loop's.
   std::int64_t by_memory(flow::Time time) const { return time + static_cast<std::int64_t>(at_zero_); }
@@ -33,8 +33,8 @@ class Shadow {
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
   flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at);
   /// All departures, and the limits as they are in force: undivided, or the share of one process.
-  flow::LocalBooker& all() { return all_; }
-  const flow::LocalBooker& all() const { return all_; }
+  flow::LocalLimiter& all() { return all_; }
+  const flow::LocalLimiter& all() const { return all_; }
 
   /// So much is left of a limit, as Redis told last.
   void note_left(std::string_view group, flow::LimitIndex limit, const flow::Remaining& left);
@@ -45,7 +45,7 @@ class Shadow {
   void go_alone(flow::Time now, int processes);
   void come_back(flow::Time now);
   /// The same of these alone; of all others no more.
-  void set_apart(flow::Time now, const std::vector<Apart::One>& limits, int processes);
+  void quarantine(flow::Time now, const std::vector<Quarantine::One>& limits, int processes);
   /// What is granted without Redis.
   void answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking);
 
@@ -58,9 +58,9 @@ class Shadow {
   /// have lost everything: of each limit all, and of that what it never knew. Gives the telling its number.
   using Tell = std::function<void(flow::LimitIndex limit, std::string_view group, const std::string& state,
                                   const std::string& untold)>;
-  std::uint64_t hand_in(const Tell& tell);
+  std::uint64_t replay(const Tell& tell);
   /// What was not heard is to be told again. False: that telling does not count, for a later one has told the same.
-  bool handed_in(std::uint64_t telling, bool heard);
+  bool replayed(std::uint64_t telling, bool heard);
 
  private:
   void granted(const flow::Ask& ask, const flow::Departure& departure, bool unlimited);
@@ -74,15 +74,15 @@ class Shadow {
   const std::vector<LimitConfig>& limits_;
   flow::Instant at_zero_;
   bool knows_clock_ = false;
-  flow::LocalBooker all_;
-  std::unique_ptr<flow::LocalBooker> unknown_;  // granted alone, of which Redis has not heard; none: nothing
-  std::unique_ptr<flow::LocalBooker> later_;    // of that, what was granted since it is being told
-  std::uint64_t tellings_ = 0;                  // so far
-  std::uint64_t told_ = 0;                      // the last of them, until it is answered; 0: it was
-  bool told_all_ = false;                       // by that
+  flow::LocalLimiter all_;
+  std::unique_ptr<flow::LocalLimiter> unknown_;  // granted alone, of which Redis has not heard; none: nothing
+  std::unique_ptr<flow::LocalLimiter> later_;    // of that, what was granted since it is being told
+  std::uint64_t tellings_ = 0;                   // so far
+  std::uint64_t told_ = 0;                       // the last of them, until it is answered; 0: it was
+  bool told_all_ = false;                        // by that
   bool all_unknown_ = false;
   bool alone_ = false;
-  std::vector<flow::LimitIndex> apart_;
+  std::vector<flow::LimitIndex> quarantine_;
   std::vector<std::shared_ptr<LimitConfig>> parts_;  // the limits of one process, for those that refer to them
   int processes_ = 1;
   flow::Time alone_until_;     // the latest departure granted alone

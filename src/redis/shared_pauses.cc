@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "redis/booking_office.h"
+#include "redis/limiter_hub.h"
 
 namespace penstock::redis {
 
@@ -18,17 +18,17 @@ constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
 
 }  // namespace
 
-SharedPauses::SharedPauses(BookingOffice& office, std::string_view upstream, std::string_view what)
-    : office_(office),
+SharedPauses::SharedPauses(LimiterHub& hub, std::string_view upstream, std::string_view what)
+    : hub_(hub),
       upstream_(upstream),
       what_(std::string(what) + " "),
-      hash_(office.config().prefix, upstream, office.config().secret) {}
+      hash_(hub.config().prefix, upstream, hub.config().secret) {}
 
 void SharedPauses::extend(Time now, std::string_view group, Time until) {
   const auto digits = hash_(group);
   const std::string_view whom = group.empty() ? kUpstream : std::string_view(digits.data(), digits.size());
   remember(now, whom, until);
-  office_.redis().publish_to_all(upstream_ + " " + what_ + std::string(whom) + " " + std::to_string(until - now));
+  hub_.redis().publish_to_all(upstream_ + " " + what_ + std::string(whom) + " " + std::to_string(until - now));
 }
 
 void SharedPauses::message(Time now, std::string_view words) {

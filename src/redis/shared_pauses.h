@@ -11,12 +11,12 @@
 
 namespace penstock::redis {
 
-class BookingOffice;
+class LimiterHub;
 
 class SharedPauses {
  public:
   /// `upstream` names it in every process; messages begin with `what`, a word, and a blank.
-  SharedPauses(BookingOffice& office, std::string_view upstream, std::string_view what);
+  SharedPauses(LimiterHub& hub, std::string_view upstream, std::string_view what);
 
   /// In force here at once, and told to all. Of an empty group: the whole upstream's.
   void extend(flow::Time now, std::string_view group, flow::Time until);
@@ -32,7 +32,7 @@ class SharedPauses {
  private:
   void remember(flow::Time now, std::string_view hash, flow::Time until);
 
-  BookingOffice& office_;
+  LimiterHub& hub_;
   const std::string upstream_;
   const std::string what_;
   const flow::GroupHash hash_;

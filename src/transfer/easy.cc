@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "loop/open_files.h"
-#include "loop/unsent.h"
+#include "loop/fd_limit.h"
+#include "loop/notsent_lowat.h"
 #include "tls/authorities.h"
-#include "tls/wording.h"
+#include "tls/error_text.h"
 
 namespace penstock::transfer {
 
@@ -133,19 +133,19 @@ void Easy::set_tls(const TlsConfig& identity) {
   set(CURLOPT_SSL_CTX_FUNCTION, static_cast<curl_ssl_ctx_callback>(on_ssl_ctx));
 }
 
-void Easy::set_method(const Order& order) {
-  const bool upload = order.body != BodyKind::none;
-  asks_head = order.method == "HEAD";
-  const curl_off_t size = order.body == BodyKind::length ? static_cast<curl_off_t>(order.length) : -1;
+void Easy::set_method(const Request& request) {
+  const bool upload = request.body != BodyKind::none;
+  asks_head = request.method == "HEAD";
+  const curl_off_t size = request.body == BodyKind::length ? static_cast<curl_off_t>(request.length) : -1;
   curl_easy_setopt(handle, CURLOPT_NOBODY, 0L);
   curl_easy_setopt(handle, CURLOPT_UPLOAD, upload ? 1L : 0L);
   if (!upload) curl_easy_setopt(handle, CURLOPT_HTTPGET, 1L);
   curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size);
-  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, order.method.c_str());
+  curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   // libcurl can send a body or expect none in return, not both.
   if (asks_head && !upload) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
   head_only = asks_head && upload;
-  chunked = order.body == BodyKind::chunked;
+  chunked = request.body == BodyKind::chunked;
 }
 
 void Easy::link_lines(bool expect_continue) {
@@ -161,32 +161,32 @@ void Easy::link_lines(bool expect_continue) {
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, links.data());
 }
 
-void Easy::prepare(Order&& order, TransferEvents& whose, Pins& all_pins) {
+void Easy::prepare(Request&& request, TransferEvents& whose, Pins& all_pins) {
   events = &whose;
   sends = 0;
   sound = dials = false;
   head_on_its_way = answered = ended = dialled = denied = no_descriptors = distrusted = download_paused =
       upload_paused = false;
-  secure = order.origin.starts_with("https:");
-  lines = std::move(order.lines);
-  host = order.host;
-  link_lines(order.expect_continue);
-  make_room_for_head(order);
-  set_method(order);
-  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, order.own_connection ? 1L : 0L);
-  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, order.fresh_connection || order.own_connection ? 1L : 0L);
-  curl_easy_setopt(handle, CURLOPT_URL, order.origin.c_str());
-  curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, order.resource.c_str());
-  const auto connect_ms = (order.connect_timeout.count() + 999) / 1000;
+  secure = request.origin.starts_with("https:");
+  lines = std::move(request.lines);
+  host = request.host;
+  link_lines(request.expect_continue);
+  make_room_for_head(request);
+  set_method(request);
+  curl_easy_setopt(handle, CURLOPT_FORBID_REUSE, request.own_connection ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, request.fresh_connection || request.own_connection ? 1L : 0L);
+  curl_easy_setopt(handle, CURLOPT_URL, request.origin.c_str());
+  curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, request.resource.c_str());
+  const auto connect_ms = (request.connect_timeout.count() + 999) / 1000;
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, connect_ms > 0 ? static_cast<long>(connect_ms) : kNoTimeoutMs);
-  pin(order.pin, all_pins);
+  pin(request.pin, all_pins);
 }
 
 /// libcurl 7.88 takes a request without a body for sent when one upload buffer of its head has been, behind what the
 /// kernel, or over TLS the first buffer, took at once: the buffer has to hold the whole head.
-void Easy::make_room_for_head(const Order& order) {
+void Easy::make_room_for_head(const Request& request) {
   constexpr std::size_t kOfLibcurl = 256;  // the version, and lines of its own
-  const std::size_t head = order.method.size() + order.resource.size() + lines.bytes_on_wire() + kOfLibcurl;
+  const std::size_t head = request.method.size() + request.resource.size() + lines.bytes_on_wire() + kOfLibcurl;
   head_at_once = head <= kTakenAtOnce;
   const long wanted = std::max(kBufferBytes, static_cast<long>(head));
   if (wanted != upload_room) curl_easy_setopt(handle, CURLOPT_UPLOAD_BUFFERSIZE, wanted);
@@ -328,7 +328,7 @@ curl_socket_t Easy::dial(const curl_sockaddr& to) {
   no_descriptors = fd < 0 ? errno == EMFILE || errno == ENFILE : fd >= loop::ceiling_of_dials();
   if (fd >= 0 && no_descriptors) ::close(fd);
   if (fd < 0 || no_descriptors) return CURL_SOCKET_BAD;
-  loop::keep_unsent_little(fd);
+  loop::limit_unsent(fd);
   return fd;
 }
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "penstock/config.h"
-#include "tls/connection.h"
+#include "tls/openssl_peek.h"
 #include "transfer/multi.h"
-#include "transfer/order.h"
 #include "transfer/pins.h"
+#include "transfer/request.h"
 #include "transfer/transfer.h"
 
 namespace penstock::transfer {
@@ -36,7 +36,7 @@ struct Easy {
   Easy& operator=(const Easy&) = delete;
 
   /// Makes the handle ready for one request.
-  void prepare(Order&& order, TransferEvents& whose, Pins& all_pins);
+  void prepare(Request&& request, TransferEvents& whose, Pins& all_pins);
   /// What libcurl's result means here.
   Result result(CURLcode code) const;
   bool answered_without_body() const;
@@ -60,15 +60,15 @@ struct Easy {
   bool secure = false;                       // https
   std::shared_ptr<tls::Connection> secured;  // once there is one, until the end is known
   Socket* carrier = nullptr;                 // the kept connection that it uses
-  curl_socket_t dialling = CURL_SOCKET_BAD;  // the socket for the last address
+  curl_socket_t dialer = CURL_SOCKET_BAD;    // the socket for the last address
   std::string pinned;                        // the name and port whose addresses are; empty: it is an address itself
 
  private:
   void set_fixed_options();
   void set_tls(const TlsConfig& identity);
-  void set_method(const Order& order);
+  void set_method(const Request& request);
   void link_lines(bool expect_continue);
-  void make_room_for_head(const Order& order);
+  void make_room_for_head(const Request& request);
   void pin(const std::string& addresses, Pins& all_pins);
   Failure failure(CURLcode code) const;
   Failure broken() const;

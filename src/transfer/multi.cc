@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "loop/dear_work.h"
+#include "loop/expensive_work.h"
+#include "loop/iteration_end.h"
 #include "loop/timer.h"
-#include "loop/turn_end.h"
-#include "transfer/broom.h"
 #include "transfer/easy.h"
+#include "transfer/idle_reaper.h"
 #include "transfer/socket.h"
 #include "transfer/system_authorities.h"
 
@@ -35,8 +35,8 @@ bool Multi::is_disturbed(const tls::Connection& connection) {
   return !socket || socket->speaks_unasked();
 }
 
-struct Multi::Inside {
-  Inside(Multi& m, loop::Loop& l, Judge j, TlsConfig t, std::chrono::seconds i, Trust a)
+struct Multi::Impl {
+  Impl(Multi& m, loop::Loop& l, Judge j, TlsConfig t, std::chrono::seconds i, Trust a)
       : self(m),
         loop(l),
         judge(std::move(j)),
@@ -55,7 +55,7 @@ struct Multi::Inside {
   void turned_away(CURL* whose, Socket& socket);
   void opened(Easy& easy, curl_socket_t fd);
   void writes(Easy* easy);
-  void help_diallers();
+  void kick_next_address();
   bool is_known(curl_socket_t fd) const;
   void forget(curl_socket_t fd);
   Socket* socket_of(curl_socket_t fd);
@@ -84,8 +84,8 @@ struct Multi::Inside {
   CURLM* handle = nullptr;
   CURLSH* sessions = nullptr;  // of TLS
   loop::Timer timer;
-  loop::TurnEnd kick;
-  std::optional<Broom> broom;
+  loop::IterationEnd kick;
+  std::optional<IdleReaper> idle_reaper;
   int rounds = 0;                                       // of this turn
   bool acting = false;                                  // inside libcurl
   Easy* writing = nullptr;                              // whose head libcurl was about to write when it last called
@@ -102,7 +102,7 @@ struct Multi::Inside {
   const std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);  // the loop may turn on without us
 };
 
-void Multi::Inside::act(curl_socket_t fd, int happened) {
+void Multi::Impl::act(curl_socket_t fd, int happened) {
   int running = 0;
   acting = true;
   curl_multi_socket_action(handle, fd, happened, &running);
@@ -111,10 +111,10 @@ void Multi::Inside::act(curl_socket_t fd, int happened) {
   telling = true;
   collect();
   telling = false;
-  help_diallers();
+  kick_next_address();
 }
 
-void Multi::Inside::collect() {
+void Multi::Impl::collect() {
   int left = 0, ended = 0;
   const std::size_t before = started;
   while (CURLMsg* message = curl_multi_info_read(handle, &left)) {
@@ -123,7 +123,7 @@ void Multi::Inside::collect() {
     Easy* easy = nullptr;
     curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &easy);
     if (!easy) {
-      broom->rest();
+      idle_reaper->rest();
       continue;
     }
     const Result result = easy->result(code);
@@ -143,7 +143,7 @@ void Multi::Inside::collect() {
 /// connections are kept, and so too many are. Those that are hung up here it still counts, and may close in place of
 /// others, until they are swept away. One more is its own way. Transfers that have begun meanwhile will take theirs
 /// from among those that are left.
-void Multi::Inside::let_too_many_go(std::size_t begun) {
+void Multi::Impl::let_too_many_go(std::size_t begun) {
   std::vector<Socket*> resting;
   for (const auto& [port, socket] : by_local_port) {
     if (socket->resting) resting.push_back(socket);
@@ -159,7 +159,7 @@ void Multi::Inside::let_too_many_go(std::size_t begun) {
 /// read there would be the next one's answer. So would what has come behind an answer in the same TLS record, which
 /// nobody sees on the socket. If the next one has the connection already, it has looked there itself, and what comes
 /// since is its own.
-void Multi::Inside::look_back(const Easy& easy) {
+void Multi::Impl::look_back(const Easy& easy) {
   const bool bodyless = easy.answered_without_body();
   if (!easy.secure && !bodyless) return;
   Socket* socket = socket_behind(easy);
@@ -170,7 +170,7 @@ void Multi::Inside::look_back(const Easy& easy) {
 
 /// That of a transfer that has ended, if it is kept. libcurl searches all its connections for it: of TLS that is done
 /// once for each.
-Socket* Multi::Inside::socket_behind(const Easy& easy) {
+Socket* Multi::Impl::socket_behind(const Easy& easy) {
   if (easy.secured && easy.secured->owner) return static_cast<Socket*>(easy.secured->owner);
   curl_socket_t fd = CURL_SOCKET_BAD;
   curl_easy_getinfo(easy.handle, CURLINFO_ACTIVESOCKET, &fd);
@@ -181,14 +181,14 @@ Socket* Multi::Inside::socket_behind(const Easy& easy) {
   return socket;
 }
 
-void Multi::Inside::want_timer(long ms) {
+void Multi::Impl::want_timer(long ms) {
   if (ms < 0) return timer.stop();
   // Zero means "as soon as you are out of here". A few rounds are played in this turn, then others are heard.
   if (ms == 0 && ++rounds <= kRoundsATurn) return kick.ask();
   timer.start(loop.now() + ms * 1000);
 }
 
-Socket* Multi::Inside::socket_of(curl_socket_t fd) {
+Socket* Multi::Impl::socket_of(curl_socket_t fd) {
   const auto place = static_cast<std::size_t>(fd);
   if (place >= sockets.size()) sockets.resize(place + 1);
   auto& socket = sockets[place];
@@ -199,7 +199,7 @@ Socket* Multi::Inside::socket_of(curl_socket_t fd) {
   return socket = made.release();
 }
 
-void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
+void Multi::Impl::want_socket(CURL* whose, curl_socket_t fd, int what) {
   Socket* socket = socket_of(fd);
   if (!socket) return;
   const bool turns_away = what == CURL_POLL_REMOVE;
@@ -213,7 +213,7 @@ void Multi::Inside::want_socket(CURL* whose, curl_socket_t fd, int what) {
 
 /// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept. Of a
 /// transfer that ends out of a pause it says nothing more, so whose connection it is must be noted at the pause.
-void Multi::Inside::turned_away(CURL* whose, Socket& socket) {
+void Multi::Impl::turned_away(CURL* whose, Socket& socket) {
   Easy* easy = nullptr;
   curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
   if (!easy || !easy->download_paused) return rest(socket);
@@ -222,23 +222,23 @@ void Multi::Inside::turned_away(CURL* whose, Socket& socket) {
 }
 
 /// Kept, and used by nobody: from now on it is heard by us alone, and found again by its port.
-void Multi::Inside::rest(Socket& socket) {
+void Multi::Impl::rest(Socket& socket) {
   socket.resting = true;
   socket.since = loop.now();
   socket.wanted = UV_READABLE;
   remember(socket);
 }
 
-void Multi::Inside::remember(Socket& socket) {
+void Multi::Impl::remember(Socket& socket) {
   if (socket.local_port != 0 || !socket.note_ends()) return;
   by_local_port.emplace(socket.local_port, &socket);
-  broom->is_wanted();
+  idle_reaper->is_wanted();
 }
 
 /// A kept connection is to be used: it rests no more. libcurl does not say so where a request is answered, or its
 /// answer is held up, within a single call: nothing that it wants of the socket has changed then. False: somebody has
 /// spoken there unasked.
-bool Multi::Inside::wake(Easy& easy, std::string_view address, int port, int local_port) {
+bool Multi::Impl::wake(Easy& easy, std::string_view address, int port, int local_port) {
   const auto [begin, end] = by_local_port.equal_range(local_port);
   const auto found = std::find_if(
       begin, end, [&](const auto& entry) { return entry.second->port == port && entry.second->address == address; });
@@ -253,14 +253,14 @@ bool Multi::Inside::wake(Easy& easy, std::string_view address, int port, int loc
 
 /// The one before may have ended in the same call of libcurl, which will be told afterwards: then the connection is no
 /// longer that one's to be given back.
-void Multi::Inside::use(Easy& easy, Socket& socket) {
+void Multi::Impl::use(Easy& easy, Socket& socket) {
   if (socket.user) socket.user->carrier = nullptr;
   socket.user = &easy;
   easy.carrier = &socket;
 }
 
 /// The transfer is over; if its connection is still there, it is kept.
-void Multi::Inside::let_rest(Easy& easy) {
+void Multi::Impl::let_rest(Easy& easy) {
   Socket* socket = std::exchange(easy.carrier, nullptr);
   if (!socket) return;
   socket->user = nullptr;
@@ -271,16 +271,16 @@ void Multi::Inside::let_rest(Easy& easy) {
 
 /// In one call libcurl serves many transfers, one after another. When it comes to the next, the one before has been
 /// written; when it is back, the last.
-void Multi::Inside::writes(Easy* easy) {
+void Multi::Impl::writes(Easy* easy) {
   if (Easy* written = std::exchange(writing, easy)) written->head_sent();
 }
 
 /// A new socket, or none to be had. libcurl closes those that never connected without a word; the next may have the
 /// same number, and libcurl sees no change then, but the kernel does.
-void Multi::Inside::opened(Easy& easy, curl_socket_t fd) {
+void Multi::Impl::opened(Easy& easy, curl_socket_t fd) {
   writes(nullptr);
   if (std::ranges::find(diallers, &easy) == diallers.end()) diallers.push_back(&easy);
-  easy.dialling = fd;
+  easy.dialer = fd;
   if (!is_known(fd)) return;
   const int wanted = sockets[static_cast<std::size_t>(fd)]->wanted;
   forget(fd);
@@ -291,21 +291,21 @@ void Multi::Inside::opened(Easy& easy, curl_socket_t fd) {
 }
 
 /// When an address fails, libcurl turns to the next only when it is called again, and asks for no such call.
-void Multi::Inside::help_diallers() {
+void Multi::Impl::kick_next_address() {
   std::erase_if(diallers, [this](Easy* easy) {
     const bool dials = easy->running && easy->dials;
-    if (dials && is_known(easy->dialling)) return false;
+    if (dials && is_known(easy->dialer)) return false;
     if (dials) easy->call_again();
     return true;
   });
 }
 
-bool Multi::Inside::is_known(curl_socket_t fd) const {
+bool Multi::Impl::is_known(curl_socket_t fd) const {
   const auto place = static_cast<std::size_t>(fd);
   return place < sockets.size() && sockets[place];
 }
 
-void Multi::Inside::forget(curl_socket_t fd) {
+void Multi::Impl::forget(curl_socket_t fd) {
   if (!is_known(fd)) return;
   Socket* socket = std::exchange(sockets[static_cast<std::size_t>(fd)], nullptr);
   if (socket->noted) std::erase(noted, socket);
@@ -318,7 +318,7 @@ void Multi::Inside::forget(curl_socket_t fd) {
            [](uv_handle_t* poll) { delete static_cast<Socket*>(poll->data); });
 }
 
-void Multi::Inside::ready(Socket& socket, int status, int events) {
+void Multi::Impl::ready(Socket& socket, int status, int events) {
   if (status < 0) {  // libuv has stopped the polling: what libcurl still wants after this is told anew
     socket.told = 0;
     note(socket);
@@ -337,38 +337,38 @@ void Multi::Inside::ready(Socket& socket, int status, int events) {
   const int happened = status < 0 ? socket.wanted : events;
   const int told = ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0);
   if (!shakes_hands(socket)) return act(socket.fd, told);
-  if (!loop::DearWork::may_begin(loop) && status >= 0) return;  // it is still ready in the next turn
-  const loop::DearWork work(loop);
+  if (!loop::ExpensiveWork::may_begin(loop) && status >= 0) return;  // it is still ready in the next turn
+  const loop::ExpensiveWork work(loop);
   act(socket.fd, told);
 }
 
-bool Multi::Inside::shakes_hands(Socket& socket) const {
+bool Multi::Impl::shakes_hands(Socket& socket) const {
   if (!socket.fresh) return false;
-  const auto dials_it = [&](const Easy* easy) { return easy->dialling == socket.fd && easy->dials && easy->secure; };
+  const auto dials_it = [&](const Easy* easy) { return easy->dialer == socket.fd && easy->dials && easy->secure; };
   return socket.fresh = std::ranges::any_of(diallers, dials_it);
 }
 
 /// The upstream has left a connection that nobody uses, or says what nobody asked for and nobody shall hear: libcurl
 /// would take it for the next answer.
-void Multi::Inside::end_rest(Socket& socket) {
+void Multi::Impl::end_rest(Socket& socket) {
   socket.hang_up(loop.read_buffer(), loop::Loop::kReadBuffer);
   socket.resting = false;
   socket.wanted = 0;
   uv_poll_stop(&socket.poll);
   socket.told = 0;
-  broom->is_wanted_soon();  // it holds a descriptor until then
+  idle_reaper->is_wanted_soon();  // it holds a descriptor until then
 }
 
-void Multi::Inside::note(Socket& socket) {
+void Multi::Impl::note(Socket& socket) {
   if (!socket.noted) noted.push_back(&socket);
   socket.noted = true;
 }
 
-void Multi::Inside::tell_kernel() {
+void Multi::Impl::tell_kernel() {
   rounds = 0;
   const auto on_event = [](uv_poll_t* poll, int status, int events) {
     auto* socket = static_cast<Socket*>(poll->data);
-    socket->multi->inside_->ready(*socket, status, events);
+    socket->multi->impl_->ready(*socket, status, events);
   };
   for (Socket* socket : noted) {
     socket->noted = false;
@@ -385,12 +385,12 @@ void Multi::Inside::tell_kernel() {
   noted.clear();
 }
 
-int Multi::Inside::close_socket(curl_socket_t fd) {
+int Multi::Impl::close_socket(curl_socket_t fd) {
   forget(fd);
   return ::close(fd);
 }
 
-std::unique_ptr<Easy> Multi::Inside::take_easy() {
+std::unique_ptr<Easy> Multi::Impl::take_easy() {
   if (!spare.empty()) {
     auto easy = std::move(spare.back());
     spare.pop_back();
@@ -405,18 +405,18 @@ std::unique_ptr<Easy> Multi::Inside::take_easy() {
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
   curl_easy_setopt(
       easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
-      +[](void* inside, curl_socket_t fd) { return static_cast<Inside*>(inside)->close_socket(fd); });
+      +[](void* inside, curl_socket_t fd) { return static_cast<Impl*>(inside)->close_socket(fd); });
   return easy;
 }
 
 /// libcurl's limit is on connections in all: as soon as so many transfers are under way it would keep none for the
 /// next, and search them all at the end of each.
-void Multi::Inside::count_flying(std::size_t now) {
+void Multi::Impl::count_flying(std::size_t now) {
   flying = now;
   curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, static_cast<long>(kept + flying));
 }
 
-void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
+void Multi::Impl::give_back(std::unique_ptr<Easy> easy) {
   count_flying(flying - 1);
   let_rest(*easy);
   if (easy->running) curl_multi_remove_handle(handle, easy->handle);
@@ -429,62 +429,62 @@ void Multi::Inside::give_back(std::unique_ptr<Easy> easy) {
 }
 
 Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls, std::chrono::seconds idle, Trust trust)
-    : inside_(std::make_unique<Inside>(*this, loop, std::move(judge), std::move(tls), idle, trust)) {
+    : impl_(std::make_unique<Impl>(*this, loop, std::move(judge), std::move(tls), idle, trust)) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
-  auto& in = *inside_;
+  auto& in = *impl_;
   if (in.tls.ca.empty()) in.tls.ca = system_authorities();
   in.sessions = curl_share_init();
   curl_share_setopt(in.sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   in.handle = curl_multi_init();
   curl_multi_setopt(in.handle, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
-  in.broom.emplace(loop, in.handle, idle, [&in] { return !in.by_local_port.empty(); });
+  in.idle_reaper.emplace(loop, in.handle, idle, [&in] { return !in.by_local_port.empty(); });
   in.count_flying(0);
   curl_multi_setopt(in.handle, CURLMOPT_TIMERDATA, &in);
   curl_multi_setopt(
       in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* inside) {
-        static_cast<Inside*>(inside)->want_timer(ms);
+        static_cast<Impl*>(inside)->want_timer(ms);
         return 0;
       });
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETDATA, &in);
   const auto on_socket = [](CURL* whose, curl_socket_t fd, int what, void* inside, void*) {
-    static_cast<Inside*>(inside)->want_socket(whose, fd, what);
+    static_cast<Impl*>(inside)->want_socket(whose, fd, what);
     return 0;
   };
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +on_socket);
-  loop.at_end_of_turn([&in] { in.tell_kernel(); }, in.alive);
+  loop.at_iteration_end([&in] { in.tell_kernel(); }, in.alive);
 }
 
 Multi::~Multi() {
-  inside_->spare.clear();
-  inside_->broom.reset();
-  curl_multi_cleanup(inside_->handle);
-  curl_share_cleanup(inside_->sessions);
+  impl_->spare.clear();
+  impl_->idle_reaper.reset();
+  curl_multi_cleanup(impl_->handle);
+  curl_share_cleanup(impl_->sessions);
 }
 
-std::unique_ptr<Transfer> Multi::start(Order&& order, TransferEvents& events) {
-  assert(!inside_->acting);
-  auto easy = inside_->take_easy();
-  easy->prepare(std::move(order), events, inside_->pins);
+std::unique_ptr<Transfer> Multi::start(Request&& request, TransferEvents& events) {
+  assert(!impl_->acting);
+  auto easy = impl_->take_easy();
+  easy->prepare(std::move(request), events, impl_->pins);
   easy->running = true;
-  inside_->count_flying(inside_->flying + 1);
-  ++inside_->started;
-  curl_multi_add_handle(inside_->handle, easy->handle);
+  impl_->count_flying(impl_->flying + 1);
+  ++impl_->started;
+  curl_multi_add_handle(impl_->handle, easy->handle);
   return std::unique_ptr<Transfer>(new Transfer(*this, std::move(easy)));
 }
 
 void Multi::keep_at_most(std::size_t count) {
-  inside_->kept = count;
-  inside_->count_flying(inside_->flying);
+  impl_->kept = count;
+  impl_->count_flying(impl_->flying);
 }
 
-std::size_t Multi::flying() const { return inside_->flying; }
-bool Multi::idle() const { return inside_->flying == 0 && !inside_->telling; }
-bool Multi::keeps_any() const { return !inside_->by_local_port.empty(); }
+std::size_t Multi::flying() const { return impl_->flying; }
+bool Multi::idle() const { return impl_->flying == 0 && !impl_->telling; }
+bool Multi::keeps_any() const { return !impl_->by_local_port.empty(); }
 
 void Multi::give_back(std::unique_ptr<Easy> easy) {
-  assert(!inside_->acting);
-  inside_->give_back(std::move(easy));
+  assert(!impl_->acting);
+  impl_->give_back(std::move(easy));
 }
 
 }  // namespace penstock::transfer

@@ -14,7 +14,7 @@
 #include "loop/loop.h"
 #include "penstock/config.h"
 #include "tls/authorities.h"
-#include "transfer/order.h"
+#include "transfer/request.h"
 #include "transfer/transfer.h"
 
 namespace penstock::tls {
@@ -47,7 +47,7 @@ class Multi {
   /// closed.
   void keep_at_most(std::size_t count);
   /// Not from inside TransferEvents, other than on_done().
-  std::unique_ptr<Transfer> start(Order&& order, TransferEvents& events);
+  std::unique_ptr<Transfer> start(Request&& request, TransferEvents& events);
   std::size_t flying() const;  ///< transfers that are there
   /// No transfer is there, and none is being told of its end; connections may be.
   bool idle() const;
@@ -58,8 +58,8 @@ class Multi {
   friend struct Easy;
   static bool is_disturbed(const tls::Connection& connection);  // a kept connection
   void give_back(std::unique_ptr<Easy> easy);
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::transfer

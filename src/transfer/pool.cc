@@ -20,14 +20,14 @@ Multi& Pool::add_handle() {
   return *multis_.back();
 }
 
-Multi& Pool::handle_for(const Order& order) {
-  if (order.origin.starts_with("https:") && !authorities_.can_lend()) return *multis_.front();
+Multi& Pool::handle_for(const Request& request) {
+  if (request.origin.starts_with("https:") && !authorities_.can_lend()) return *multis_.front();
   const auto room = std::ranges::find_if(multis_, [](const auto& multi) { return multi->flying() < kMostFlying; });
   return room != multis_.end() ? **room : add_handle();
 }
 
-std::unique_ptr<Transfer> Pool::start(Order&& order, TransferEvents& events) {
-  return handle_for(order).start(std::move(order), events);
+std::unique_ptr<Transfer> Pool::start(Request&& request, TransferEvents& events) {
+  return handle_for(request).start(std::move(request), events);
 }
 
 void Pool::keep_at_most(std::size_t count) {

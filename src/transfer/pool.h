@@ -14,7 +14,7 @@
 #include "penstock/config.h"
 #include "tls/authorities.h"
 #include "transfer/multi.h"
-#include "transfer/order.h"
+#include "transfer/request.h"
 #include "transfer/transfer.h"
 
 namespace penstock::transfer {
@@ -32,7 +32,7 @@ class Pool {
   void keep_at_most(std::size_t count);
   /// On the first handle that has room, so that few are in use; https on the very first, as long as that has read no
   /// authorities. Not from inside TransferEvents, other than on_done().
-  std::unique_ptr<Transfer> start(Order&& order, TransferEvents& events);
+  std::unique_ptr<Transfer> start(Request&& request, TransferEvents& events);
   /// No transfer is there, and none is being told of its end; connections may be.
   bool idle() const;
   /// Forgets handles that a crowd has left behind, once their connections are closed. Where start() may be called.
@@ -44,7 +44,7 @@ class Pool {
 
  private:
   Multi& add_handle();
-  Multi& handle_for(const Order& order);
+  Multi& handle_for(const Request& request);
   void share_what_is_kept();
 
   loop::Loop& loop_;

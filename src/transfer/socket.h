@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "tls/connection.h"
+#include "tls/openssl_peek.h"
 
 namespace penstock::transfer {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "transfer/order.h"
+#include "transfer/request.h"
 
 namespace penstock::transfer {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <future>
 
-#include "app/service.h"
+#include "app/systemd.h"
 
 namespace penstock::app {
 namespace {

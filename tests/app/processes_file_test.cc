@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "app/home.h"
-#include "app/service.h"
+#include "app/systemd.h"
 #include "support/test_loop.h"
 
 namespace penstock::app {

@@ -54,7 +54,7 @@ access: { clients: [private, 203.0.113.7], steering: [loopback], allow: [10.0.0.
   wanted.caps = {1024, 50, 512, 2048, 100, 4, 3072, 1572864, 30, 20};
   wanted.pass_unmatched = false;
   wanted.access.clients = {"private", "203.0.113.7"};
-  wanted.access.steering = std::vector<std::string>{"loopback"};
+  wanted.access.hints = std::vector<std::string>{"loopback"};
   wanted.access.allow = std::vector<std::string>{"10.0.0.0/8"};
   wanted.access.deny = {"::1", "192.0.2.0/24"};
   wanted.access.connect_ports = {443, 8443};

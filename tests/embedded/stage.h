@@ -35,7 +35,7 @@ std::optional<Answer> wait_for(FutureAnswer& answer);
 
 std::string field(const penstock::Response& response, std::string_view name);
 
-/// Asks until it holds; false once patience is over.
+/// PendingAsks until it holds; false once patience is over.
 bool eventually(const std::function<bool()>& condition);
 
 /// An event, kept.

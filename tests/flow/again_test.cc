@@ -8,7 +8,7 @@ namespace {
 TEST(Again, a_request_starts_again_at_once_without_limits) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
-  EXPECT_THAT(yard.again(1), ElementsAre(1));
+  EXPECT_THAT(yard.requeue(1), ElementsAre(1));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
   EXPECT_EQ(yard.upstream.pending(), 1u);
   EXPECT_THAT(yard.land(1), ElementsAre(2));
@@ -18,7 +18,7 @@ TEST(Again, it_takes_a_new_departure) {
   Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive(1);
-  EXPECT_THAT(yard.again(1), IsEmpty());
+  EXPECT_THAT(yard.requeue(1), IsEmpty());
   EXPECT_EQ(yard.upstream.wake_at(), start + 10 * kMs);
   EXPECT_THAT(yard.advance_to(start + 10 * kMs), ElementsAre(1));
 }
@@ -27,7 +27,7 @@ TEST(Again, it_goes_before_all_that_have_not_flown) {
   Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2, 3});  // 2 is booked for 10 ms
-  yard.again(1);
+  yard.requeue(1);
   EXPECT_THAT(yard.advance_to(start + 10 * kMs), ElementsAre(1));
   EXPECT_THAT(yard.advance_to(start + 20 * kMs), ElementsAre(2));
 }
@@ -37,15 +37,15 @@ TEST(Again, those_that_came_back_go_in_the_order_in_which_they_did) {
   yard.arrive_all({1, 2, 3});
   yard.advance_to(yard.now + 2 * kMs);
   ASSERT_EQ(yard.upstream.in_flight(), 3u);
-  yard.again(2);
-  yard.again(1);
+  yard.requeue(2);
+  yard.requeue(1);
   EXPECT_THAT(yard.advance_to(yard.now + 10 * kMs), ElementsAre(2, 1));
 }
 
 TEST(Again, it_keeps_its_slot_while_it_waits) {
   Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kSecond)));
   yard.arrive_all({1, 2});
-  yard.again(1);
+  yard.requeue(1);
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_EQ(yard.upstream.pending(), 1u) << "it is in flight, not pending";
@@ -55,7 +55,7 @@ TEST(Again, it_cannot_be_refused_for_waiting) {
   Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limits(Spacing(20 * kSecond)));
   const Time start = yard.now;
   yard.arrive(1);
-  yard.again(1);
+  yard.requeue(1);
   yard.advance_to(start + 5 * kSecond);
   EXPECT_THAT(yard.refused, IsEmpty());
   yard.advance_to(*yard.upstream.wake_at());
@@ -65,7 +65,7 @@ TEST(Again, it_cannot_be_refused_for_waiting) {
 TEST(Again, a_full_queue_does_not_keep_it_out) {
   Yard yard({.max_concurrent = 1, .max_pending = 1}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2});
-  yard.again(1);
+  yard.requeue(1);
   EXPECT_THAT(yard.refused, IsEmpty());
   EXPECT_THAT(yard.advance_to(yard.now + 10 * kMs), ElementsAre(1));
 }
@@ -74,8 +74,8 @@ TEST(Again, one_who_leaves_then_frees_its_slot_and_gives_its_departure_to_the_ne
   Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2});
-  yard.again(1);
-  EXPECT_THAT(yard.leave(1), IsEmpty());
+  yard.requeue(1);
+  EXPECT_THAT(yard.cancel(1), IsEmpty());
   EXPECT_EQ(yard.upstream.in_flight(), 0u);
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_THAT(yard.advance_to(start + 10 * kMs), ElementsAre(2));
@@ -84,48 +84,48 @@ TEST(Again, one_who_leaves_then_frees_its_slot_and_gives_its_departure_to_the_ne
 TEST(Again, one_who_leaves_alone_leaves_nothing_behind) {
   Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   yard.arrive(1);
-  yard.again(1);
-  yard.leave(1);
+  yard.requeue(1);
+  yard.cancel(1);
   EXPECT_TRUE(yard.upstream.idle());
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
 }
 
 TEST(Again, it_asks_even_while_no_slot_is_free) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive_all({1, 2});
   yard.answer({yard.now});
-  yard.again(1);
-  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"", 1}, SlowBooker::Asked{"", 1}));
+  yard.requeue(1);
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"", 1}, SlowLimiter::Asked{"", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
 }
 
 TEST(Again, it_takes_the_answer_that_is_under_way_for_its_lane) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2}, limiter);
   yard.arrive_all({1, 2});
   yard.answer({yard.now});
-  ASSERT_EQ(booker.asks.size(), 2u);  // for 2
-  yard.again(1);
+  ASSERT_EQ(limiter.asks.size(), 2u);  // for 2
+  yard.requeue(1);
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
-  EXPECT_EQ(booker.asks.size(), 3u) << "for 2, once more";
+  EXPECT_EQ(limiter.asks.size(), 3u) << "for 2, once more";
   EXPECT_EQ(yard.upstream.slots_held(), 2u);
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(2));
 }
 
 TEST(Again, the_slot_of_a_departure_that_it_takes_is_another_lanes_in_the_meantime) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2}, limiter);
   const Time start = yard.now;
   yard.arrive(1, "a");
   yard.answer({start}, {}, "a");
   yard.arrive(2, "a");
   yard.answer({start + 10 * kMs}, {}, "a");
   yard.arrive(3, "b");
-  ASSERT_EQ(booker.asks.size(), 2u) << "both slots are held";
-  yard.again(1);  // takes the departure of 2, with a slot of its own
-  EXPECT_THAT(booker.asks.back(), (SlowBooker::Asked{"b", 1}));
+  ASSERT_EQ(limiter.asks.size(), 2u) << "both slots are held";
+  yard.requeue(1);  // takes the departure of 2, with a slot of its own
+  EXPECT_THAT(limiter.asks.back(), (SlowLimiter::Asked{"b", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 2u);
 }
 
@@ -133,7 +133,7 @@ TEST(Again, a_flight_counts_from_its_first_take_off) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
   yard.now += 10 * kSecond;
-  yard.again(1);
+  yard.requeue(1);
   yard.now += 10 * kSecond;
   yard.land(1);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 20 * kSecond) << "one waits, for the mean of one flight of 20 s";

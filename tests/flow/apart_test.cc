@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pause of requests without credentials alone: they wait apart, nobody waits behind them, and afterwards they stand
 // where they would have stood.
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "flow/yard.h"
 #include "support/scenario.h"
 
@@ -16,15 +16,15 @@ class Apartness : public testing::Test {
     return yard_->arrive({.id = id, .group = group, .max_wait = max_wait, .anonymous = true});
   }
   /// Until so long after the beginning.
-  void pause(Time length, std::string_view group = {}) { booker_.pause_anonymous(yard_->now, group, start_ + length); }
+  void pause(Time length, std::string_view group = {}) { limiter_.pause_anonymous(yard_->now, group, start_ + length); }
   void begin(const Settings& settings, const std::vector<LimitConfig>& limits = {}) {
-    booker_.set_limits(limits);
-    yard_.emplace(settings, booker_);
+    limiter_.set_limits(limits);
+    yard_.emplace(settings, limiter_);
     start_ = yard_->now;
   }
   Ids advance_to(Time after_start) { return yard_->advance_to(start_ + after_start); }
 
-  LocalBooker booker_;
+  LocalLimiter limiter_;
   std::optional<Yard> yard_;
   Time start_ = 0;
 };
@@ -35,11 +35,11 @@ TEST_F(Apartness, holds_newcomers_without_credentials_until_the_end_of_the_pause
   EXPECT_THAT(anonymous(1), IsEmpty());
   EXPECT_THAT(yard_->arrive(2), ElementsAre(2));
   EXPECT_EQ(yard_->upstream.wake_at(), start_ + kSecond);
-  EXPECT_EQ(yard_->upstream.limited_by(yard_->now, yard_->ticket(1)), kHold);
+  EXPECT_EQ(yard_->upstream.limited_by(yard_->now, yard_->ticket(1)), kPause);
   EXPECT_THAT(advance_to(kSecond - 1), IsEmpty());
   EXPECT_EQ(yard_->upstream.oldest_wait(yard_->now), kSecond - 1);
   EXPECT_THAT(advance_to(kSecond), ElementsAre(1));
-  EXPECT_EQ(yard_->limited.at(1), kHold);
+  EXPECT_EQ(yard_->limited.at(1), kPause);
   EXPECT_THAT(anonymous(3), ElementsAre(3)) << "it is over";
 }
 
@@ -80,7 +80,7 @@ TEST_F(Apartness, keeps_the_order_of_those_that_came_before_the_pause_and_after_
 
 TEST_F(Apartness, puts_tunnels_that_waited_outside_behind_those_that_came_in_before_them) {
   const auto tunnel = [](RequestId id, bool is_anonymous) {
-    return Newcomer{.id = id, .tunnel = true, .anonymous = is_anonymous};
+    return Arrival{.id = id, .tunnel = true, .anonymous = is_anonymous};
   };
   begin({.max_concurrent = 1, .max_tunnels = 1});
   yard_->arrive(tunnel(1, false));
@@ -106,7 +106,7 @@ TEST_F(Apartness, is_longer_where_another_refusal_comes_meanwhile_and_never_shor
   pause(kSecond);
   EXPECT_THAT(advance_to(kSecond), IsEmpty());
   EXPECT_THAT(yard_->refused, ElementsAre(2)) << "its wait is sure to be over before";
-  EXPECT_EQ(yard_->refusals.at(2).limited_by, kHold);
+  EXPECT_EQ(yard_->refusals.at(2).limited_by, kPause);
   EXPECT_EQ(yard_->refusals.at(2).retry_after, kSecond);
   EXPECT_THAT(advance_to(2 * kSecond), ElementsAre(1));
 }
@@ -117,7 +117,7 @@ TEST_F(Apartness, refuses_at_once_whose_patience_is_shorter_and_says_when_to_com
   anonymous(1);
   EXPECT_THAT(yard_->refused, ElementsAre(1));
   EXPECT_EQ(yard_->refusals.at(1).why, Refused::wait_over);
-  EXPECT_EQ(yard_->refusals.at(1).limited_by, kHold);
+  EXPECT_EQ(yard_->refusals.at(1).limited_by, kPause);
   EXPECT_EQ(yard_->refusals.at(1).retry_after, 5 * kSecond);
   EXPECT_TRUE(yard_->upstream.idle());
 }
@@ -139,7 +139,7 @@ TEST_F(Apartness, takes_places_in_the_queue_and_gives_them_back) {
   anonymous(2);
   EXPECT_EQ(yard_->refusals.at(2).why, Refused::queue_full);
   EXPECT_THAT(yard_->arrive(3), ElementsAre(3)) << "it waits for nobody";
-  yard_->leave(1);
+  yard_->cancel(1);
   EXPECT_EQ(yard_->upstream.pending(), 0u);
   EXPECT_EQ(yard_->upstream.wake_at(), std::nullopt);
   anonymous(4);
@@ -173,7 +173,7 @@ TEST_F(Apartness, leaves_the_limits_to_those_who_may_leave) {
   EXPECT_THAT(advance_to(50 * kMs), IsEmpty()) << "the lane asks: 4 is booked";
   EXPECT_THAT(advance_to(100 * kMs), ElementsAre(4));
   EXPECT_THAT(advance_to(kSecond), ElementsAre(2));
-  EXPECT_EQ(yard_->limited.at(2), kHold);
+  EXPECT_EQ(yard_->limited.at(2), kPause);
   EXPECT_THAT(advance_to(1'050 * kMs), IsEmpty());
   EXPECT_THAT(advance_to(1'100 * kMs), ElementsAre(3));
   EXPECT_EQ(yard_->limited.at(3), 0);
@@ -183,7 +183,7 @@ TEST_F(Apartness, does_not_hold_one_that_is_sent_once_more) {
   begin({.max_concurrent = 2});
   EXPECT_THAT(anonymous(1), ElementsAre(1));
   pause(kSecond);
-  EXPECT_THAT(yard_->again(1), ElementsAre(1));
+  EXPECT_THAT(yard_->requeue(1), ElementsAre(1));
 }
 
 TEST_F(Apartness, lets_heavier_ones_stand_before_lighter_ones_again) {

@@ -5,7 +5,7 @@
 namespace penstock::flow {
 namespace {
 
-using Asked = SlowBooker::Asked;
+using Asked = SlowLimiter::Asked;
 
 TEST(Booking, departures_leave_at_their_times) {
   Yard yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
@@ -20,8 +20,8 @@ TEST(Booking, departures_leave_at_their_times) {
 }
 
 TEST(Booking, who_starts_is_told_which_departure_it_takes) {
-  SlowBooker slow;
-  Upstream upstream({.max_concurrent = 10}, slow);
+  SlowLimiter slow;
+  Scheduler upstream({.max_concurrent = 10}, slow);
   Commands commands;
   upstream.arrive(0, {.id = 1}, commands);
   upstream.answer(kMs, {}, {.departures = {{.at = 5 * kMs, .weight = 2}}}, commands);
@@ -34,8 +34,8 @@ TEST(Booking, who_starts_is_told_which_departure_it_takes) {
 }
 
 TEST(Booking, who_starts_at_once_takes_the_departure_that_was_granted) {
-  PlainBooker plain(limits(Spacing(10 * kMs)));
-  Upstream upstream({.max_concurrent = 10}, plain);
+  PlainLimiter plain(limits(Spacing(10 * kMs)));
+  Scheduler upstream({.max_concurrent = 10}, plain);
   Commands commands;
   upstream.arrive(kSecond, {.id = 1}, commands);
   ASSERT_THAT(commands.start, testing::SizeIs(1));
@@ -84,7 +84,7 @@ TEST(Booking, one_who_leaves_gives_its_departure_to_the_next) {
   Yard yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2, 3, 4});
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_THAT(yard.advance_to(start + 10 * kMs), ElementsAre(3));
   EXPECT_THAT(yard.advance_to(start + 20 * kMs), ElementsAre(4));
 }
@@ -92,7 +92,7 @@ TEST(Booking, one_who_leaves_gives_its_departure_to_the_next) {
 TEST(Booking, the_last_to_leave_gives_its_departure_and_its_slot_back) {
   Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2});
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
   const Time start = yard.now;
@@ -102,55 +102,55 @@ TEST(Booking, the_last_to_leave_gives_its_departure_and_its_slot_back) {
 }
 
 TEST(Booking, of_several_departures_too_many_the_latest_go_back) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 3}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 3}, limiter);
   const Time start = yard.now;
   yard.arrive(1);
   yard.answer({}, start + kMs);
   yard.arrive_all({2, 3});
   yard.advance_to(start + kMs);
   yard.answer({start + 10 * kMs, start + 20 * kMs, start + 30 * kMs});
-  yard.leave(1);
-  EXPECT_THAT(booker.given_back, ElementsAre(start + 30 * kMs));
+  yard.cancel(1);
+  EXPECT_THAT(limiter.given_back, ElementsAre(start + 30 * kMs));
   EXPECT_THAT(yard.advance_to(start + 20 * kMs), ElementsAre(2, 3));
 }
 
 TEST(Booking, a_lane_asks_for_as_many_as_it_has_slots_and_requests) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 3}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 3}, limiter);
   yard.arrive_all({1, 2, 3, 4, 5});
-  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1})) << "one ask at a time";
+  EXPECT_THAT(limiter.asks, ElementsAre(Asked{"", 1})) << "one ask at a time";
   yard.answer({yard.now});
-  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1}, Asked{"", 2})) << "two slots for four requests";
+  EXPECT_THAT(limiter.asks, ElementsAre(Asked{"", 1}, Asked{"", 2})) << "two slots for four requests";
   yard.answer({yard.now, yard.now});
-  EXPECT_EQ(booker.asks.size(), 2u) << "no slot is free";
+  EXPECT_EQ(limiter.asks.size(), 2u) << "no slot is free";
   yard.land(1);
-  EXPECT_THAT(booker.asks.back(), (Asked{"", 1}));
+  EXPECT_THAT(limiter.asks.back(), (Asked{"", 1}));
 }
 
 TEST(Booking, an_ask_holds_its_slots) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.arrive(2, "b");
-  EXPECT_THAT(booker.asks, ElementsAre(Asked{"a", 1}));
+  EXPECT_THAT(limiter.asks, ElementsAre(Asked{"a", 1}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   EXPECT_FALSE(yard.upstream.idle());
 }
 
 TEST(Booking, a_late_answer_starts_the_request_at_the_head) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2}, limiter);
   EXPECT_THAT(yard.arrive_all({1, 2}), IsEmpty());
-  yard.leave(1);
+  yard.cancel(1);
   yard.now += 3 * kMs;
   EXPECT_THAT(yard.answer({yard.now - kMs}), ElementsAre(2));
   EXPECT_EQ(yard.waited.at(2), 3 * kMs);
 }
 
 TEST(Booking, a_partial_answer_is_used_and_the_rest_asked_for_at_the_moment_named) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
   const Time again = yard.now + 7 * kMs;
@@ -158,37 +158,37 @@ TEST(Booking, a_partial_answer_is_used_and_the_rest_asked_for_at_the_moment_name
   EXPECT_EQ(yard.upstream.slots_held(), 2u);
   EXPECT_EQ(yard.upstream.wake_at(), again);
   yard.arrive(5);
-  EXPECT_EQ(booker.asks.size(), 2u) << "nobody asks before the moment named";
+  EXPECT_EQ(limiter.asks.size(), 2u) << "nobody asks before the moment named";
   yard.advance_to(again);
-  EXPECT_THAT(booker.asks.back(), (Asked{"", 2}));
+  EXPECT_THAT(limiter.asks.back(), (Asked{"", 2}));
 }
 
 TEST(Booking, an_empty_answer_is_asked_again_at_the_moment_named) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({}, yard.now + kSecond);
   EXPECT_EQ(yard.upstream.slots_held(), 0u);
   yard.advance_to(yard.now + kSecond);
-  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1}, Asked{"", 1}));
+  EXPECT_THAT(limiter.asks, ElementsAre(Asked{"", 1}, Asked{"", 1}));
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
 }
 
 TEST(Booking, what_an_emptied_lane_was_told_does_not_bind_its_newcomers) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer({}, yard.now + kSecond);
-  yard.leave(1);
+  yard.cancel(1);
   yard.arrive_all({2, 3});
-  EXPECT_EQ(booker.asks.size(), 2u);
+  EXPECT_EQ(limiter.asks.size(), 2u);
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(2));
-  EXPECT_EQ(booker.asks.size(), 3u) << "3 is asked for at once";
+  EXPECT_EQ(limiter.asks.size(), 3u) << "3 is asked for at once";
 }
 
 TEST(Booking, an_answer_that_names_no_moment_or_a_past_one_is_asked_again_later_and_not_for_ever_now) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({}, yard.now - kSecond);
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + 1);
@@ -198,46 +198,46 @@ TEST(Booking, an_answer_that_names_no_moment_or_a_past_one_is_asked_again_later_
 }
 
 TEST(Booking, an_answer_for_an_emptied_lane_is_given_back_and_frees_its_slot) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
-  yard.leave(1);
+  yard.cancel(1);
   EXPECT_EQ(yard.upstream.slots_held(), 1u) << "the answer is still to come";
   EXPECT_THAT(yard.answer({yard.now + kMs}, {}, "a"), IsEmpty());
-  EXPECT_THAT(booker.given_back, ElementsAre(yard.now + kMs));
+  EXPECT_THAT(limiter.given_back, ElementsAre(yard.now + kMs));
   EXPECT_TRUE(yard.upstream.idle());
 }
 
 TEST(Booking, an_answer_finds_the_newcomer_of_a_lane_that_had_emptied) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
-  yard.leave(1);
+  yard.cancel(1);
   yard.arrive(2, "a");
-  EXPECT_EQ(booker.asks.size(), 1u);
+  EXPECT_EQ(limiter.asks.size(), 1u);
   EXPECT_THAT(yard.answer({yard.now}, {}, "a"), ElementsAre(2));
 }
 
 TEST(Booking, an_answer_that_nobody_asked_for_is_given_back) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   EXPECT_THAT(yard.answer({yard.now}), IsEmpty());
   EXPECT_THAT(yard.answer({yard.now}, {}, "a"), IsEmpty());
-  EXPECT_EQ(booker.given_back.size(), 2u);
+  EXPECT_EQ(limiter.given_back.size(), 2u);
 }
 
 TEST(Booking, departures_beyond_those_asked_for_are_given_back) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.answer({yard.now, yard.now + 1, yard.now + 2}), ElementsAre(1));
-  EXPECT_THAT(booker.given_back, ElementsAre(yard.now + 1, yard.now + 2));
+  EXPECT_THAT(limiter.given_back, ElementsAre(yard.now + 1, yard.now + 2));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
 }
 
-TEST(Booking, an_arrival_that_the_booker_does_not_answer_at_once_cannot_start_now) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1, .max_pending = 0}, booker);
+TEST(Booking, an_arrival_that_the_limiter_does_not_answer_at_once_cannot_start_now) {
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1, .max_pending = 0}, limiter);
   EXPECT_THAT(yard.arrive(1), IsEmpty());
   EXPECT_THAT(yard.refused, ElementsAre(1));
   EXPECT_EQ(yard.refusals.at(1).why, Refused::queue_full);

@@ -6,7 +6,7 @@
 namespace penstock::flow {
 namespace {
 
-using Asked = SlowBooker::Asked;
+using Asked = SlowLimiter::Asked;
 using Scope = Booking::Scope;
 using Stop = Booking::Stop;
 
@@ -61,7 +61,7 @@ TEST(Change, who_returns_from_a_flight_keeps_its_slot_though_there_are_fewer) {
   Yard yard({.max_concurrent = 2});
   yard.arrive_all({1, 2, 3});
   yard.change({.max_concurrent = 1});
-  EXPECT_THAT(yard.again(2), ElementsAre(2));
+  EXPECT_THAT(yard.requeue(2), ElementsAre(2));
   EXPECT_THAT(yard.land(1), IsEmpty());
   EXPECT_THAT(yard.land(2), ElementsAre(3));
 }
@@ -88,8 +88,8 @@ TEST(Change, a_shorter_queue_throws_out_nobody_who_waits) {
 }
 
 TEST(Change, a_shorter_queue_throws_out_nobody_either_when_the_answer_comes_that_all_wait_for) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2, .max_pending = 5}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2, .max_pending = 5}, limiter);
   yard.arrive_all({1, 2, 3, 4});
   yard.change({.max_concurrent = 2, .max_pending = 1});
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
@@ -98,9 +98,9 @@ TEST(Change, a_shorter_queue_throws_out_nobody_either_when_the_answer_comes_that
 }
 
 TEST(Change, a_shorter_queue_throws_out_nobody_who_was_let_in_beyond_it_and_found_room) {
-  SlowBooker booker;
-  booker.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 3, .max_pending = 2}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 3, .max_pending = 2}, limiter);
   yard.arrive_all({1, 2, 3});
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
   EXPECT_EQ(yard.upstream.pending(), 2u) << "3 has room now";
@@ -133,65 +133,65 @@ TEST(Change, another_wait_holds_for_those_who_come_from_then_on) {
 // ---- what lanes were told -------------------------------------------------------------------------------------------
 
 TEST(Change, who_was_told_to_wait_by_all_lanes_limits_asks_again_at_once) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer(turn(Scope::upstream, yard.now + 20 * kSecond));
   yard.change({.max_concurrent = 4});
-  EXPECT_THAT(booker.asks, ElementsAre(Asked{"", 1}, Asked{"", 1}));
+  EXPECT_THAT(limiter.asks, ElementsAre(Asked{"", 1}, Asked{"", 1}));
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
 }
 
 TEST(Change, lanes_that_were_told_to_wait_on_their_own_ask_again_in_the_order_in_which_they_were_told) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   for (const auto group : {"a", "b", "c"}) {
-    yard.arrive(booker.asks.size(), group);
+    yard.arrive(limiter.asks.size(), group);
     yard.answer(turn(Scope::group, yard.now + 20 * kSecond), group);
   }
   yard.change({.max_concurrent = 4});
-  EXPECT_THAT(booker.asks,
+  EXPECT_THAT(limiter.asks,
               ElementsAre(Asked{"a", 1}, Asked{"b", 1}, Asked{"c", 1}, Asked{"a", 1}, Asked{"b", 1}, Asked{"c", 1}));
 }
 
 TEST(Change, who_waits_for_a_permit_asks_again_at_once) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer(stopped(Stop::permit, Scope::upstream), "a");
-  EXPECT_EQ(booker.asks.size(), 1u);
+  EXPECT_EQ(limiter.asks.size(), 1u);
   yard.change({.max_concurrent = 4});
-  EXPECT_THAT(booker.asks, ElementsAre(Asked{"a", 1}, Asked{"a", 1}));
+  EXPECT_THAT(limiter.asks, ElementsAre(Asked{"a", 1}, Asked{"a", 1}));
 }
 
 TEST(Change, who_waits_for_a_permit_without_a_slot_asks_when_it_has_one) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.arrive(2, "b");
   yard.change({.max_concurrent = 1});
-  EXPECT_EQ(booker.asks.size(), 1u);
+  EXPECT_EQ(limiter.asks.size(), 1u);
   yard.land(1);
-  EXPECT_THAT(booker.asks.back(), (Asked{"b", 1}));
+  EXPECT_THAT(limiter.asks.back(), (Asked{"b", 1}));
 }
 
 TEST(Change, a_limit_that_refused_is_asked_again) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer(stopped(Stop::refused, Scope::upstream, 0, yard.now + 3'600 * kSecond));
   yard.arrive(2);
   EXPECT_THAT(yard.refused, ElementsAre(1, 2));
   yard.change({.max_concurrent = 4}, std::vector<LimitIndex>{0});
   yard.arrive(3);
-  EXPECT_EQ(booker.asks.size(), 2u);
+  EXPECT_EQ(limiter.asks.size(), 2u);
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(3));
 }
 
 TEST(Change, a_limit_that_refused_a_group_is_asked_again) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.arrive(2, "a");
@@ -202,48 +202,48 @@ TEST(Change, a_limit_that_refused_a_group_is_asked_again) {
 }
 
 TEST(Change, a_lane_with_departures_ahead_keeps_them_and_asks_when_they_are_near) {
-  SlowBooker booker;
-  booker.its_lead = 5 * kMs;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  limiter.its_lead = 5 * kMs;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive_all({1, 2, 3});
   yard.answer({yard.now + 40 * kMs}, yard.now + 45 * kMs);
   yard.change({.max_concurrent = 4});
-  EXPECT_EQ(booker.asks.size(), 1u);
-  EXPECT_THAT(booker.given_back, IsEmpty());
+  EXPECT_EQ(limiter.asks.size(), 1u);
+  EXPECT_THAT(limiter.given_back, IsEmpty());
   yard.advance_to(yard.now + 35 * kMs);
-  EXPECT_EQ(booker.asks.size(), 2u);
+  EXPECT_EQ(limiter.asks.size(), 2u);
   EXPECT_THAT(yard.advance_to(yard.now + 5 * kMs), ElementsAre(1));
 }
 
 TEST(Change, an_ask_under_way_is_answered_as_ever) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.change({.max_concurrent = 1});
-  EXPECT_EQ(booker.asks.size(), 1u) << "one at a time";
+  EXPECT_EQ(limiter.asks.size(), 1u) << "one at a time";
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
 }
 
 TEST(Change, whoever_has_left_meanwhile_gives_up_the_turn_that_was_told_before) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.change({.max_concurrent = 2});
   yard.arrive(2, "b");
   yard.answer(turn(Scope::group, yard.now + kSecond), "b");
   yard.change({.max_concurrent = 1});
-  EXPECT_EQ(booker.asks.size(), 2u) << "no slot is free";
-  yard.leave(2);
-  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Scope::group, "b")));
+  EXPECT_EQ(limiter.asks.size(), 2u) << "no slot is free";
+  yard.cancel(2);
+  EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Scope::group, "b")));
 }
 
 // ---- which limit it was ---------------------------------------------------------------------------------------------
 
 TEST(Change, limits_are_named_by_their_new_numbers) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + 5 * kMs, 0), "a");
   yard.arrive(2, "b");
@@ -256,8 +256,8 @@ TEST(Change, limits_are_named_by_their_new_numbers) {
 }
 
 TEST(Change, a_limit_that_is_gone_made_nobody_wait) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer(turn(Scope::group, yard.now + 5 * kMs, 1));
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{1, kNoLimit});
@@ -265,17 +265,17 @@ TEST(Change, a_limit_that_is_gone_made_nobody_wait) {
 }
 
 TEST(Change, what_is_no_limit_keeps_its_name) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
-  yard.answer(turn(Scope::group, yard.now + 5 * kMs, kHold));
+  yard.answer(turn(Scope::group, yard.now + 5 * kMs, kPause));
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{kNoLimit});
-  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(1)), kHold);
+  EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(1)), kPause);
 }
 
 TEST(Change, a_departure_that_is_booked_names_its_limit_by_the_new_number) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({.departures = {{.at = yard.now + 5 * kMs, .limited_by = 1}}});
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{1, 0});
@@ -285,9 +285,9 @@ TEST(Change, a_departure_that_is_booked_names_its_limit_by_the_new_number) {
 
 // ---- what the booker is told ----------------------------------------------------------------------------------------
 
-TEST(Change, the_booker_learns_what_is_granted_of_each_group_and_has_not_ended) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 9}, booker);
+TEST(Change, the_limiter_learns_what_is_granted_of_each_group_and_has_not_ended) {
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 9}, limiter);
   yard.arrive_all({1, 2}, "a");
   yard.answer({yard.now}, {}, "a");
   yard.answer({yard.now + 5 * kMs}, {}, "a");
@@ -295,24 +295,24 @@ TEST(Change, the_booker_learns_what_is_granted_of_each_group_and_has_not_ended) 
   yard.arrive(4);
   yard.answer({yard.now});
   yard.change({.max_concurrent = 9});
-  EXPECT_THAT(booker.adopted, testing::UnorderedElementsAre(std::pair("a", 2u), std::pair("", 1u)))
+  EXPECT_THAT(limiter.adopted, testing::UnorderedElementsAre(std::pair("a", 2u), std::pair("", 1u)))
       << "that of b is only asked for";
 }
 
 TEST(Change, who_waits_to_be_sent_once_more_has_given_its_departure_up) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 9}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 9}, limiter);
   yard.arrive(1);
   yard.answer({yard.now});
-  yard.again(1);
+  yard.requeue(1);
   yard.change({.max_concurrent = 9});
-  EXPECT_THAT(booker.adopted, IsEmpty());
+  EXPECT_THAT(limiter.adopted, IsEmpty());
 }
 
 // ---- another booker -------------------------------------------------------------------------------------------------
 
-TEST(Change, another_booker_is_asked_anew_for_whom_the_one_before_was_asked) {
-  SlowBooker first, second;
+TEST(Change, another_limiter_is_asked_anew_for_whom_the_one_before_was_asked) {
+  SlowLimiter first, second;
   Yard yard({.max_concurrent = 4}, first);
   yard.arrive(1, "a");
   yard.upstream.replace(second);
@@ -323,7 +323,7 @@ TEST(Change, another_booker_is_asked_anew_for_whom_the_one_before_was_asked) {
 }
 
 TEST(Change, what_the_one_before_has_booked_stays_and_is_nothing_to_the_other) {
-  SlowBooker first, second;
+  SlowLimiter first, second;
   Yard yard({.max_concurrent = 4}, first);
   yard.arrive_all({1, 2});
   yard.answer({yard.now + 5 * kMs});
@@ -333,21 +333,21 @@ TEST(Change, what_the_one_before_has_booked_stays_and_is_nothing_to_the_other) {
   EXPECT_THAT(second.adopted, ElementsAre(std::pair("", 2u)));
   EXPECT_THAT(second.asks, IsEmpty());
   EXPECT_THAT(yard.advance_to(yard.now + 5 * kMs), ElementsAre(1));
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_THAT(second.given_back, ElementsAre(yard.now + kMs));
-  EXPECT_EQ(second.era_given_back, kNoEra);
+  EXPECT_EQ(second.era_given_back, kNoEpoch);
   EXPECT_THAT(first.given_back, IsEmpty());
 }
 
 TEST(Change, a_turn_of_the_one_before_is_not_given_up_with_the_other) {
-  SlowBooker first, second;
+  SlowLimiter first, second;
   Yard yard({.max_concurrent = 4}, first);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
   yard.upstream.replace(second);
   yard.change({.max_concurrent = 4});
   yard.answer({yard.now + 5 * kMs}, {}, "a");
-  yard.leave(1);
+  yard.cancel(1);
   EXPECT_THAT(second.gave_up, IsEmpty());
   EXPECT_TRUE(yard.upstream.idle());
 }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "flow/keeps.h"
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -63,7 +63,8 @@ struct Promise {
       return config.capacity + config.refill_amount * (std::floor((length + 1) / period) + 1);
     });
   }
-  // Resets are a period apart, and not to be seen from here: no stretch shorter than a period holds more than one.
+  // CounterResets are a period apart, and not to be seen from here: no stretch shorter than a period holds more than
+  // one.
   void operator()(const CounterConfig& config) const {
     const auto period = static_cast<double>(config.period.count());
     expect_at_most(left, [&](Instant length) { return config.max * (std::floor((length + 1) / period) + 2); });
@@ -93,11 +94,11 @@ class CompositionTrial {
  private:
   struct Life {
     LimitConfig config;
-    Era from, to = std::numeric_limits<Era>::max();
+    ConfigEpoch from, to = std::numeric_limits<ConfigEpoch>::max();
   };
   struct Gone {
     Left left;
-    Era era;
+    ConfigEpoch epoch;
   };
 
   void come() {
@@ -108,7 +109,7 @@ class CompositionTrial {
   void come_and_go() {
     if (!limits_.empty() && chance_.one_in(2)) {
       const auto gone = limits_.begin() + chance_.from_to(0, static_cast<int>(limits_.size()) - 1);
-      std::ranges::find(lives_, gone->name, [](const Life& life) { return life.config.name; })->to = booker_.era();
+      std::ranges::find(lives_, gone->name, [](const Life& life) { return life.config.name; })->to = limiter_.epoch();
       limits_.erase(gone);
     }
     if (limits_.size() < 5 && chance_.one_in(2)) come();
@@ -116,9 +117,9 @@ class CompositionTrial {
     change();
   }
   void change() {
-    booker_.change(now_, limits_);
+    limiter_.change(now_, limits_);
     for (Life& life : lives_) {
-      if (is_new_.contains(life.config.name)) life.from = booker_.era();
+      if (is_new_.contains(life.config.name)) life.from = limiter_.epoch();
     }
     is_new_.clear();
   }
@@ -126,7 +127,7 @@ class CompositionTrial {
   void ask(std::size_t group) {
     const auto count = static_cast<std::size_t>(chance_.from_to(1, 12));
     Booking booking;
-    booker_.ask(now_, {kGroups[group], count, chance_.from_to(1, kHeaviest)}, booking);
+    limiter_.ask(now_, {kGroups[group], count, chance_.from_to(1, kHeaviest)}, booking);
     ASSERT_LE(booking.departures.size(), count);
     Time last = now_;
     for (const Departure& departure : booking.departures) {
@@ -134,7 +135,7 @@ class CompositionTrial {
       ASSERT_LE(departure.at, now_ + kHorizon);
       ASSERT_EQ(departure.limited_by == kNoLimit, departure.at == now_);
       last = departure.at;
-      left_[group].push_back({{kStart + static_cast<Instant>(departure.at), departure.weight}, departure.era});
+      left_[group].push_back({{kStart + static_cast<Instant>(departure.at), departure.weight}, departure.epoch});
     }
     if (booking.departures.size() == count) return;
     ASSERT_GT(booking.ask_again, now_) << "time must pass in between";
@@ -142,17 +143,17 @@ class CompositionTrial {
     ASSERT_NE(booking.limited_by, kNoLimit);
   }
   void give_back(std::size_t group) {
-    const auto& [latest, era] = left_[group].back();
+    const auto& [latest, epoch] = left_[group].back();
     const Time at = static_cast<Time>(latest.at - kStart);
     if (at <= now_) return;
-    booker_.give_back(now_, kGroups[group], {at, latest.weight, kNoLimit, era});
+    limiter_.give_back(now_, kGroups[group], {at, latest.weight, kNoLimit, epoch});
     left_[group].pop_back();
   }
   void check(const Life& life) const {
     std::vector<std::vector<Left>> all(left_.size());
     for (std::size_t group = 0; group < left_.size(); ++group) {
-      for (const auto& [left, era] : left_[group]) {
-        if (era >= life.from && era <= life.to) all[group].push_back(left);
+      for (const auto& [left, epoch] : left_[group]) {
+        if (epoch >= life.from && epoch <= life.to) all[group].push_back(left);
       }
     }
     if (life.config.per == LimitConfig::Per::upstream) all = {joined(all)};
@@ -165,7 +166,7 @@ class CompositionTrial {
   std::vector<Life> lives_;
   std::set<std::string> is_new_;
   std::vector<LimitConfig> limits_;
-  LocalBooker booker_{{}, kStart};
+  LocalLimiter limiter_{{}, kStart};
   Time now_ = 0;
   std::array<std::vector<Gone>, kGroups.size()> left_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one decision costs in this process: microseconds of an ask of LocalBooker, with one limit and with four, for 1,
+// What one decision costs in this process: microseconds of an ask of LocalLimiter, with one limit and with four, for 1,
 // 8 and 64 departures at once, all granted; of a group that is known and of one that is new; the bytes of a group, and
 // what becomes of a million of them. Not a test: prints tables. Times are the least of several rounds, but for the
 // million: what else the machine does only adds to them.
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -40,24 +40,24 @@ double microseconds(auto work) {
 
 class Asked {
  public:
-  explicit Asked(std::vector<LimitConfig> limits) : booker_(std::move(limits), kStart) {}
+  explicit Asked(std::vector<LimitConfig> limits) : limiter_(std::move(limits), kStart) {}
 
   /// Ends the program where not all is granted: what is measured would be something else.
   void ask(Time now, std::string_view group, std::size_t count = 1) {
     booking_.clear();
-    booker_.ask(now, {.group = group, .count = count}, booking_);
+    limiter_.ask(now, {.group = group, .count = count}, booking_);
     if (booking_.departures.size() == count) return;
     std::fprintf(stderr, "flow_cost: %zu of %zu granted\n", booking_.departures.size(), count);
     std::exit(1);
   }
   /// So many flights end, and their permits are free.
   void land(Time now, std::size_t count) {
-    for (; count > 0; --count) booker_.landed(now, {});
+    for (; count > 0; --count) limiter_.landed(now, {});
   }
-  std::size_t groups() const { return booker_.groups(); }
+  std::size_t groups() const { return limiter_.groups(); }
 
  private:
-  LocalBooker booker_;
+  LocalLimiter limiter_;
   Booking booking_;
 };
 

@@ -10,9 +10,9 @@ namespace penstock::flow {
 namespace {
 
 /// The resets of a counter, as they are seen from outside.
-class Resets {
+class CounterResets {
  public:
-  Resets(const Counter& counter, const CounterConfig& config) : counter_(counter), config_(config) {}
+  CounterResets(const Counter& counter, const CounterConfig& config) : counter_(counter), config_(config) {}
   void watch() {
     const Instant reset = counter_.reset_at() - static_cast<Instant>(config_.period.count());
     if (counter_.reset_at() == kNever || (!at_.empty() && at_.back() == reset)) return;
@@ -44,7 +44,7 @@ TEST(Counter, lets_no_more_than_its_max_pass_between_two_resets) {
     Chance chance(seed);
     CounterConfig config{.max = 20, .period = Duration(chance.from_to(60'000, 900'000))};
     Counter counter(config);
-    Resets resets(counter, config);
+    CounterResets resets(counter, config);
     Drive how{.heaviest = 5, .change = [&] { config.max = chance.from_to(5, 20); }};
     how.watch = [&](Instant) { resets.watch(); };
     const std::vector<Left> all = joined(drive(counter, chance, how));

@@ -89,7 +89,7 @@ TEST(Deadline, nobody_takes_off_after_it_even_if_the_clock_is_looked_at_late) {
 TEST(Deadline, one_who_left_is_not_refused) {
   Yard yard({.max_concurrent = 1, .max_wait = kSecond});
   yard.arrive_all({1, 2});
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
   yard.advance_to(yard.now + 2 * kSecond);
   EXPECT_THAT(yard.refused, IsEmpty());
@@ -106,15 +106,15 @@ TEST(Deadline, a_request_in_flight_has_none) {
 }
 
 TEST(Deadline, who_becomes_the_head_with_a_departure_past_it_is_refused_then) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2, .max_wait = kSecond}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2, .max_wait = kSecond}, limiter);
   const Time start = yard.now;
   yard.arrive(1);
   yard.answer({}, start + kMs);
   yard.arrive(2, {}, 20 * kMs);
   yard.arrive(3);
   yard.advance_to(start + kMs);
-  ASSERT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"", 1}, SlowBooker::Asked{"", 2}));
+  ASSERT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"", 1}, SlowLimiter::Asked{"", 2}));
   yard.answer({start + 10 * kMs, start + 40 * kMs});
   EXPECT_THAT(yard.refused, IsEmpty()) << "if 1 leaves, 2 takes its departure";
   EXPECT_THAT(yard.advance_to(start + 10 * kMs), ElementsAre(1));
@@ -122,9 +122,9 @@ TEST(Deadline, who_becomes_the_head_with_a_departure_past_it_is_refused_then) {
   EXPECT_THAT(yard.advance_to(start + 40 * kMs), ElementsAre(3));
 }
 
-TEST(Deadline, passes_while_the_booker_is_asked_and_the_answer_goes_to_the_next) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, booker);
+TEST(Deadline, passes_while_the_limiter_is_asked_and_the_answer_goes_to_the_next) {
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   yard.arrive(1, {}, 20 * kMs);
   yard.arrive(2);
   yard.advance_to(yard.now + 20 * kMs);
@@ -134,8 +134,8 @@ TEST(Deadline, passes_while_the_booker_is_asked_and_the_answer_goes_to_the_next)
 }
 
 TEST(Deadline, a_newcomer_whose_deadline_is_before_the_next_departure_is_refused_on_arrival) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({yard.now + 10 * kMs});
   yard.arrive(2, {}, 5 * kMs);
@@ -143,14 +143,14 @@ TEST(Deadline, a_newcomer_whose_deadline_is_before_the_next_departure_is_refused
 }
 
 TEST(Deadline, one_booked_beyond_it_is_refused_at_once_and_the_next_takes_the_departure) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   const Time start = yard.now;
   yard.arrive(1, {}, 20 * kMs);
   yard.arrive(2);
   yard.answer({start + 30 * kMs});
   EXPECT_THAT(yard.refused, ElementsAre(1));
-  EXPECT_THAT(booker.given_back, IsEmpty());
+  EXPECT_THAT(limiter.given_back, IsEmpty());
   EXPECT_THAT(yard.advance_to(start + 30 * kMs), ElementsAre(2));
 }
 
@@ -188,9 +188,9 @@ TEST(Deadline, one_behind_others_in_a_lane_told_to_wait_longer_is_refused_on_arr
   EXPECT_THAT(yard.refused, ElementsAre(3));
 }
 
-TEST(Deadline, nothing_is_sure_while_the_booker_is_asked) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 3}, booker);
+TEST(Deadline, nothing_is_sure_while_the_limiter_is_asked) {
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 3}, limiter);
   const Time start = yard.now;
   yard.arrive(1);
   yard.answer({start + 40 * kMs});
@@ -203,16 +203,16 @@ TEST(Deadline, nothing_is_sure_while_the_booker_is_asked) {
 }
 
 TEST(Deadline, refusals_free_the_booked_slot_for_other_lanes) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   const Time start = yard.now;
   yard.arrive(1, "a", 5 * kMs);
   yard.arrive(2, "b");
-  ASSERT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"a", 1}));
+  ASSERT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"a", 1}));
   yard.answer({start + 10 * kMs}, {}, "a");
   EXPECT_THAT(yard.refused, ElementsAre(1));
-  EXPECT_THAT(booker.given_back, ElementsAre(start + 10 * kMs));
-  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"a", 1}, SlowBooker::Asked{"b", 1}));
+  EXPECT_THAT(limiter.given_back, ElementsAre(start + 10 * kMs));
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"a", 1}, SlowLimiter::Asked{"b", 1}));
 }
 
 }  // namespace

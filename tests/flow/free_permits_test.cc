@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "flow/yard.h"
 #include "support/scenario.h"
 
@@ -22,10 +22,10 @@ LimitConfig permits(int count) { return limit(SemaphoreConfig{.capacity = count}
 /// A yard whose limits are real.
 struct Place {
   Place(int slots, std::vector<LimitConfig> limits)
-      : booker(std::move(limits)), yard({.max_concurrent = slots}, booker) {
+      : limiter(std::move(limits)), yard({.max_concurrent = slots}, limiter) {
     yard.now += 300 * kMs;  // off the edges of windows
   }
-  LocalBooker booker;
+  LocalLimiter limiter;
   Yard yard;
 };
 
@@ -34,7 +34,7 @@ TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_is_paused) {
   EXPECT_THAT(place.yard.arrive(1, "x"), ElementsAre(1));
   place.yard.arrive(2, "a");
   place.yard.arrive(3, "b");
-  place.booker.pause(place.yard.now, "a", place.yard.now + kSecond);
+  place.limiter.pause(place.yard.now, "a", place.yard.now + kSecond);
   EXPECT_THAT(place.yard.land(1), ElementsAre(3));
 }
 
@@ -55,8 +55,8 @@ TEST(FreePermit, is_for_those_first_who_have_a_slot_already) {
   place.yard.arrive(3, "b");
   place.yard.arrive(4, "c");
   place.yard.arrive(5, "a");
-  EXPECT_THAT(place.yard.again(1), ElementsAre(1)) << "with a slot in its hands it would keep the others waiting";
-  EXPECT_THAT(place.yard.again(2), ElementsAre(2));
+  EXPECT_THAT(place.yard.requeue(1), ElementsAre(1)) << "with a slot in its hands it would keep the others waiting";
+  EXPECT_THAT(place.yard.requeue(2), ElementsAre(2));
   EXPECT_THAT(place.yard.land(1), ElementsAre(3));
 }
 
@@ -66,7 +66,7 @@ TEST(FreePermit, that_was_held_for_a_lighter_request_is_asked_for_anew) {
   place.yard.land(1);
   place.yard.arrive(2);
   place.yard.arrive({.id = 3, .weight = 3});
-  place.yard.leave(2);
+  place.yard.cancel(2);
   Ids started = place.yard.advance_to(place.yard.now + 40 * kMs);
   if (started.empty()) started = place.yard.advance_to(place.yard.now + kSecond);
   EXPECT_THAT(started, ElementsAre(3));
@@ -76,7 +76,7 @@ TEST(FreePermit, that_comes_while_its_lane_wants_no_more_is_there_for_who_joins_
   Place place(4, {permits(2), pacer(50)});
   EXPECT_THAT(place.yard.arrive(1, "b"), ElementsAre(1));
   place.yard.arrive_all({2, 3}, "a");
-  place.yard.leave(3);
+  place.yard.cancel(3);
   place.yard.land(1);
   place.yard.arrive(4, "a");
   EXPECT_EQ(place.yard.upstream.slots_held(), 2u);
@@ -87,25 +87,25 @@ TEST(FreePermit, that_is_given_back_is_for_those_who_await_one_though_others_may
   EXPECT_THAT(place.yard.arrive(1, "g"), ElementsAre(1));
   place.yard.land(1);
   place.yard.arrive(2, "g");
-  place.booker.pause(place.yard.now, "t", place.yard.now + kSecond);
+  place.limiter.pause(place.yard.now, "t", place.yard.now + kSecond);
   place.yard.arrive(3, "t");
   place.yard.arrive(4, "w");
-  place.yard.leave(2);
+  place.yard.cancel(2);
   EXPECT_THAT(place.yard.advance_to(place.yard.now + 40 * kMs), ElementsAre(4));
 }
 
 TEST(FreePermit, that_was_held_for_one_who_came_too_late_is_for_whoever_has_just_been_told_that_there_is_none) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 4}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a", 100 * kMs);
   yard.answer({yard.now + 50 * kMs}, {}, "a");
   yard.arrive(2, "b");
   yard.now += kSecond;  // nobody was awake
-  booker.asks.clear();
+  limiter.asks.clear();
   EXPECT_THAT(yard.answer(Booking{.stop = Booking::Stop::permit}, "b"), IsEmpty());
   EXPECT_THAT(yard.refused, ElementsAre(1));
-  EXPECT_THAT(booker.given_back, ElementsAre(yard.now - 950 * kMs));
-  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"b", 1}));
+  EXPECT_THAT(limiter.given_back, ElementsAre(yard.now - 950 * kMs));
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"b", 1}));
 }
 
 TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_has_none_of_its_group) {
@@ -126,14 +126,14 @@ TEST(FreePermits, of_several_lighter_requests_go_on_if_these_may_not_have_them_a
   EXPECT_THAT(place.yard.arrive(5, "b"), IsEmpty());
   EXPECT_THAT(place.yard.arrive(6, "c"), IsEmpty());
   EXPECT_THAT(place.yard.arrive(7, "d"), IsEmpty());
-  EXPECT_THAT(place.yard.again(1), ElementsAre(5));
+  EXPECT_THAT(place.yard.requeue(1), ElementsAre(5));
   EXPECT_THAT(place.yard.advance_to(place.yard.now + 3 * kMs), ElementsAre(1, 6, 7));
 }
 
 TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_if_the_answer_is_all_it_wants) {
-  SlowBooker booker;
-  booker.frees_permits = true;
-  Yard yard({.max_concurrent = 8}, booker);
+  SlowLimiter limiter;
+  limiter.frees_permits = true;
+  Yard yard({.max_concurrent = 8}, limiter);
   const Time begin = yard.now;
   const Booking no_permit{.stop = Booking::Stop::permit};
   yard.arrive(1, "x");
@@ -145,18 +145,18 @@ TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_i
   yard.arrive(5, "b");
   yard.answer(no_permit, "b");
   yard.land(1);
-  yard.leave(2);
-  yard.leave(3);
+  yard.cancel(2);
+  yard.cancel(3);
   yard.advance_to(begin + 20 * kMs);
-  EXPECT_THAT(booker.given_back, ElementsAre(begin + 20 * kMs));
-  booker.asks.clear();
+  EXPECT_THAT(limiter.given_back, ElementsAre(begin + 20 * kMs));
+  limiter.asks.clear();
   yard.answer({begin + 30 * kMs}, {}, "a");
-  EXPECT_THAT(booker.asks, ElementsAre(SlowBooker::Asked{"b", 1}));
+  EXPECT_THAT(limiter.asks, ElementsAre(SlowLimiter::Asked{"b", 1}));
 }
 
 TEST(Departures, that_are_due_are_taken_before_the_rest_is_refused) {
   Place place(4, {refusing(window(1, kSecond))});
-  place.booker.pause(place.yard.now, "", place.yard.now + 100 * kMs);
+  place.limiter.pause(place.yard.now, "", place.yard.now + 100 * kMs);
   EXPECT_THAT(place.yard.arrive_all({1, 2}), IsEmpty());
   EXPECT_THAT(place.yard.advance_to(place.yard.now + 100 * kMs), ElementsAre(1));
   EXPECT_THAT(place.yard.refused, ElementsAre(2));

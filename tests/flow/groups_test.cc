@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "support/machine.h"
 #include "support/scenario.h"
 
@@ -69,72 +69,72 @@ TEST(Groups, a_few_are_kept_whatever_may_be_forgotten) {
 }
 
 /// One departure of each of so many groups, `apart` µs after each other.
-void visit(LocalBooker& booker, int first, int count, Time apart) {
+void visit(LocalLimiter& limiter, int first, int count, Time apart) {
   Booking booking;
   for (int n = first; n < first + count; ++n) {
     booking.clear();
-    ASSERT_TRUE(booker.ask(n * apart, {.group = name(n)}, booking));
+    ASSERT_TRUE(limiter.ask(n * apart, {.group = name(n)}, booking));
     ASSERT_EQ(booking.departures.size(), 1u);
   }
 }
 
 TEST(ManyGroups, those_that_nobody_uses_are_never_more_than_those_in_use) {
-  LocalBooker booker({per_group(bucket(1, 1, sec(1)))}, kStart);
+  LocalLimiter limiter({per_group(bucket(1, 1, sec(1)))}, kStart);
   for (int part = 0; part < 8; ++part) {
-    visit(booker, part * 20'000, 20'000, 100);  // 10 000 are in use: those of the last second
-    ASSERT_LE(booker.groups(), 20'000u);
+    visit(limiter, part * 20'000, 20'000, 100);  // 10 000 are in use: those of the last second
+    ASSERT_LE(limiter.groups(), 20'000u);
   }
 }
 
 TEST(ManyGroups, are_forgotten_by_the_use_of_others) {
-  LocalBooker booker({per_group(bucket(1, 1, sec(1)))}, kStart);
-  visit(booker, 0, 50'000, 1);
-  ASSERT_EQ(booker.groups(), 50'000u);
+  LocalLimiter limiter({per_group(bucket(1, 1, sec(1)))}, kStart);
+  visit(limiter, 0, 50'000, 1);
+  ASSERT_EQ(limiter.groups(), 50'000u);
   Booking booking;
-  for (int i = 0; i < 100'000; ++i) booking.clear(), booker.ask(sec(10 + i), {.group = "one"}, booking);
-  EXPECT_LE(booker.groups(), Groups<int>::kFew);
+  for (int i = 0; i < 100'000; ++i) booking.clear(), limiter.ask(sec(10 + i), {.group = "one"}, booking);
+  EXPECT_LE(limiter.groups(), Groups<int>::kFew);
 }
 
 TEST(ManyGroups, that_are_held_back_or_flying_are_remembered) {
-  LocalBooker booker({per_group(limit(SemaphoreConfig{.capacity = 1}))}, kStart);
-  visit(booker, 0, 3'000, 1);
+  LocalLimiter limiter({per_group(limit(SemaphoreConfig{.capacity = 1}))}, kStart);
+  visit(limiter, 0, 3'000, 1);
   Booking booking;
-  for (int i = 0; i < 3'000; ++i) booking.clear(), booker.ask(sec(3'600), {.group = name(i)}, booking);
-  EXPECT_EQ(booker.groups(), 3'000u);
-  for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(booker.landed(sec(3'600), name(i)));
+  for (int i = 0; i < 3'000; ++i) booking.clear(), limiter.ask(sec(3'600), {.group = name(i)}, booking);
+  EXPECT_EQ(limiter.groups(), 3'000u);
+  for (int i = 0; i < 3'000; ++i) EXPECT_TRUE(limiter.landed(sec(3'600), name(i)));
 }
 
 TEST(ManyGroups, are_so_many_at_most_until_some_are_forgotten) {
   constexpr int kMost = static_cast<int>(kMostGroups);
-  LocalBooker booker({per_group(bucket(1, 1, sec(1)))}, kStart);
-  visit(booker, 0, kMost - 1, 1);
-  EXPECT_TRUE(booker.has_room_for(name(kMost - 1)));
-  visit(booker, kMost - 1, 1, 1);
-  EXPECT_FALSE(booker.has_room_for(name(kMost)));
-  EXPECT_TRUE(booker.has_room_for(name(0))) << "it is known";
-  EXPECT_TRUE(booker.has_room_for(name(kMost - 1)));
+  LocalLimiter limiter({per_group(bucket(1, 1, sec(1)))}, kStart);
+  visit(limiter, 0, kMost - 1, 1);
+  EXPECT_TRUE(limiter.has_room_for(name(kMost - 1)));
+  visit(limiter, kMost - 1, 1, 1);
+  EXPECT_FALSE(limiter.has_room_for(name(kMost)));
+  EXPECT_TRUE(limiter.has_room_for(name(0))) << "it is known";
+  EXPECT_TRUE(limiter.has_room_for(name(kMost - 1)));
   Booking booking;
-  booker.ask(sec(2), {.group = "*:others"}, booking);
-  booker.ask(sec(3), {.group = "*:others"}, booking);
-  EXPECT_TRUE(booker.has_room_for(name(kMost))) << "use of others has made room";
+  limiter.ask(sec(2), {.group = "*:others"}, booking);
+  limiter.ask(sec(3), {.group = "*:others"}, booking);
+  EXPECT_TRUE(limiter.has_room_for(name(kMost))) << "use of others has made room";
 }
 
 TEST(ManyGroups, that_are_paused_count_too) {
-  LocalBooker booker({}, kStart);
+  LocalLimiter limiter({}, kStart);
   for (int n = 0; n < static_cast<int>(kMostGroups); ++n) {
-    if (n % 2) booker.pause(0, name(n), sec(10));
-    if (n % 2 == 0) booker.pause_anonymous(0, name(n), sec(10));
+    if (n % 2) limiter.pause(0, name(n), sec(10));
+    if (n % 2 == 0) limiter.pause_anonymous(0, name(n), sec(10));
   }
-  EXPECT_TRUE(booker.has_room_for(name(0)) && booker.has_room_for(name(1)));
-  EXPECT_FALSE(booker.has_room_for(name(kMostGroups)));
+  EXPECT_TRUE(limiter.has_room_for(name(0)) && limiter.has_room_for(name(1)));
+  EXPECT_FALSE(limiter.has_room_for(name(kMostGroups)));
 }
 
 TEST(ManyGroups, take_up_little_memory) {
   if (test::kSanitized) GTEST_SKIP() << "counts the memory of malloc";
-  LocalBooker booker({per_group(window(10, sec(3'600))), pacer(1e9)}, kStart);
+  LocalLimiter limiter({per_group(window(10, sec(3'600))), pacer(1e9)}, kStart);
   const auto before = mallinfo2().uordblks;
-  visit(booker, 0, 200'000, 1);
-  ASSERT_EQ(booker.groups(), 200'000u);
+  visit(limiter, 0, 200'000, 1);
+  ASSERT_EQ(limiter.groups(), 200'000u);
   const auto bytes = (mallinfo2().uordblks - before) / 200'000;
   RecordProperty("bytes_per_group", static_cast<int>(bytes));
   EXPECT_LE(bytes, 250u);

@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
-#include "flow/booker.h"
 #include "flow/limit.h"
+#include "flow/limiter.h"
 
 namespace penstock::flow {
 
@@ -65,7 +65,7 @@ inline std::vector<std::vector<Left>> drive(Limit& limit, Chance& chance, const 
     }
     const int weight = chance.from_to(1, how.heaviest);
     if (!limit.admits(weight)) continue;
-    const Instant at = limit.off_edges(std::max(now, limit.frontier(weight)));
+    const Instant at = limit.after_guard(std::max(now, limit.frontier(weight)));
     if (at > now + static_cast<Instant>(kHorizon)) {  // told to wait: some ask again when they were told
       const Instant again = at == kNever ? limit.reset_at() : at - chance.from_to(0, static_cast<int>(kHorizon));
       if (chance.one_in(2)) now = std::max(now, std::ceil(again));
@@ -100,11 +100,11 @@ void expect_at_most(const std::vector<Left>& left, Bound bound) {
   }
 }
 
-/// Leaves as soon as it may, from `now` on, however far that is. Time passes where only a reset helps.
+/// CertificateCache as soon as it may, from `now` on, however far that is. Time passes where only a reset helps.
 inline Instant leave_as_soon_as_may_be(Limit& limit, Instant& now, int weight = 1) {
   limit.refresh(now);
   for (int resets = 0; limit.frontier(weight) == kNever && resets < 10; ++resets) limit.refresh(now = limit.reset_at());
-  const Instant at = limit.off_edges(std::max(now, limit.frontier(weight)));
+  const Instant at = limit.after_guard(std::max(now, limit.frontier(weight)));
   limit.commit(at, weight);
   return at;
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "flow/yard.h"
 
 namespace penstock::flow {
@@ -88,7 +88,7 @@ TEST(Lanes, a_departure_given_back_by_one_is_anothers_sooner_than_it_was_told) {
   yard.advance_to(edge - 40 * kMs);
   yard.arrive(2, "a");  // booked at the edge
   yard.arrive(3, "b");  // told to wait for the one after it
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_THAT(yard.advance_to(edge), ElementsAre(3));
 }
 
@@ -101,7 +101,7 @@ TEST(Lanes, come_and_go_with_their_requests) {
   EXPECT_TRUE(yard.upstream.idle());
   yard.arrive(1000, "a");
   yard.arrive(1001, "b");
-  yard.leave(1001);
+  yard.cancel(1001);
   EXPECT_THAT(yard.land(1000), IsEmpty());
   EXPECT_THAT(yard.arrive(1002, "b"), ElementsAre(1002));
 }
@@ -109,7 +109,7 @@ TEST(Lanes, come_and_go_with_their_requests) {
 TEST(Lanes, one_whose_requests_all_fly_still_takes_one_of_them_back) {
   Yard yard({.max_concurrent = 1});
   yard.arrive(1, "a");
-  EXPECT_THAT(yard.again(1), ElementsAre(1));
+  EXPECT_THAT(yard.requeue(1), ElementsAre(1));
   EXPECT_THAT(yard.land(1), IsEmpty());
   EXPECT_TRUE(yard.upstream.idle());
 }
@@ -162,21 +162,21 @@ TEST(FullQueue, loses_nobody_for_a_newcomer_that_cannot_wait_anyhow) {
 }
 
 TEST(FullQueue, takes_back_what_was_booked_for_the_one_that_makes_room) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 8, .max_pending = 2}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 8, .max_pending = 2}, limiter);
   yard.arrive_all({1, 2}, "busy");
   yard.answer({yard.now + 5 * kMs}, {}, "busy");
   yard.answer({yard.now + 6 * kMs}, {}, "busy");
   yard.arrive(3, "quiet");
   EXPECT_THAT(yard.refused, ElementsAre(2));
-  EXPECT_THAT(booker.given_back, ElementsAre(yard.now + 6 * kMs));
+  EXPECT_THAT(limiter.given_back, ElementsAre(yard.now + 6 * kMs));
 }
 
 // An answer of a shared booker takes its time: who was let in to hear it, and must wait, gets a place likewise.
 TEST(FullQueue, makes_room_for_one_that_has_heard_the_answer) {
-  SlowBooker booker;
-  booker.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 8, .max_pending = 3}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 8, .max_pending = 3}, limiter);
   yard.arrive_all({1, 2, 3}, "busy");
   yard.answer(turn(Booking::Scope::group, yard.now + kSecond), "busy");
   yard.arrive(4, "quiet");
@@ -202,9 +202,9 @@ TEST(FullQueue, takes_a_newcomer_in_the_place_of_one_that_its_owner_names) {
 }
 
 TEST(FullQueue, of_no_places_has_none_to_give) {
-  SlowBooker booker;
-  booker.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 2, .max_pending = 0}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 2, .max_pending = 0}, limiter);
   yard.arrive_all({1, 2});  // let in to hear the answer
   yard.arrive({.id = 3, .in_place_of = yard.ticket(2)});
   EXPECT_THAT(yard.refused, ElementsAre(3));
@@ -212,9 +212,9 @@ TEST(FullQueue, of_no_places_has_none_to_give) {
 
 // One that was let in to hear the answer holds no place either, and a newcomer that is let in likewise needs none.
 TEST(FullQueue, of_those_that_wait_to_hear_the_answer_loses_nobody_before_it) {
-  SlowBooker booker;
-  booker.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 8, .max_pending = 1}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = 50 * kMs;
+  Yard yard({.max_concurrent = 8, .max_pending = 1}, limiter);
   yard.arrive_all({1, 2});
   yard.arrive({.id = 3, .in_place_of = yard.ticket(2)});
   yard.arrive({.id = 4, .in_place_of = yard.ticket(1)});
@@ -224,14 +224,14 @@ TEST(FullQueue, of_those_that_wait_to_hear_the_answer_loses_nobody_before_it) {
 }
 
 TEST(FullQueue, counts_those_that_wait_apart) {
-  LocalBooker booker;
-  Yard yard({.max_concurrent = 1, .max_pending = 3}, booker);
-  booker.pause_anonymous(yard.now, "busy", yard.now + kSecond);
+  LocalLimiter limiter;
+  Yard yard({.max_concurrent = 1, .max_pending = 3}, limiter);
+  limiter.pause_anonymous(yard.now, "busy", yard.now + kSecond);
   yard.arrive(1, "quiet");
   for (const RequestId id : {2, 3, 4}) yard.arrive({.id = id, .group = "busy", .anonymous = true});
   yard.arrive(5, "quiet");
   EXPECT_THAT(yard.refused, ElementsAre(4));
-  EXPECT_EQ(yard.refusals.at(4).limited_by, kHold);
+  EXPECT_EQ(yard.refusals.at(4).limited_by, kPause);
 }
 
 // With 100 000 lanes in a full queue each newcomer finds the longest at once: it is not looked for.

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 
 namespace penstock::flow {
 
@@ -54,9 +54,9 @@ class FixedWindow final : public Limit {
 };
 
 /// Answers at once; what is beyond the horizon makes every lane wait.
-class PlainBooker final : public Booker {
+class PlainLimiter final : public Limiter {
  public:
-  explicit PlainBooker(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {}
+  explicit PlainLimiter(std::vector<std::unique_ptr<Limit>> limits) : limits_(std::move(limits)) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
     if (ask.weight == 0) booking.departures.push_back({.at = now, .weight = 0});  // who rested departs no more
@@ -84,7 +84,7 @@ class PlainBooker final : public Booker {
     for (const auto& limit : limits_) limit->give_back(static_cast<Instant>(departure.at), departure.weight);
   }
   bool landed(Time, std::string_view) override { return false; }
-  void nobody_waits(Time, Booking::Scope, std::string_view) override {}
+  void cancel_wait(Time, Booking::Scope, std::string_view) override {}
   void pause(Time, std::string_view, Time) override {}
   void pause_anonymous(Time, std::string_view, Time) override {}
   Time anonymous_paused_until(std::string_view) const override { return 0; }

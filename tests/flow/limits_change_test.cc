@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "flow/keeps.h"
-#include "flow/local_booker.h"
-#include "flow/moved_limits.h"
-#include "flow/upstream.h"
+#include "flow/limit_remap.h"
+#include "flow/local_limiter.h"
+#include "flow/scheduler.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -29,29 +29,29 @@ class Changing : public testing::Test {
  protected:
   Booking ask(Time now, std::size_t count = 1, std::string_view group = {}) {
     Booking booking;
-    EXPECT_TRUE(booker_.ask(now, {.group = group, .count = count}, booking));
+    EXPECT_TRUE(limiter_.ask(now, {.group = group, .count = count}, booking));
     return booking;
   }
-  std::vector<Departure> leave(Time now, std::size_t count = 1, std::string_view group = {}) {
+  std::vector<Departure> cancel(Time now, std::size_t count = 1, std::string_view group = {}) {
     return ask(now, count, group).departures;
   }
-  void start_with(std::vector<LimitConfig> limits) { booker_.set_limits(std::move(limits)); }
-  void change(Time now, const std::vector<LimitConfig>& limits) { booker_.change(now, limits); }
+  void start_with(std::vector<LimitConfig> limits) { limiter_.set_limits(std::move(limits)); }
+  void change(Time now, const std::vector<LimitConfig>& limits) { limiter_.change(now, limits); }
 
-  LocalBooker booker_{{}, kStart};
+  LocalLimiter limiter_{{}, kStart};
 };
 
 // ---- which is which -------------------------------------------------------------------------------------------------
 
 TEST(MovedLimits, are_those_of_the_same_name_kind_and_scope) {
   const std::vector<LimitConfig> before{pacer(1), named("x", window(1, sec(1))), per_group(counter(1, sec(1)))};
-  EXPECT_THAT(moved_limits(before, before), ElementsAre(0, 1, 2));
-  EXPECT_THAT(moved_limits(before, {before[2], named("x", window(9, sec(9))), refusing(pacer(7))}),
+  EXPECT_THAT(limit_remap(before, before), ElementsAre(0, 1, 2));
+  EXPECT_THAT(limit_remap(before, {before[2], named("x", window(9, sec(9))), refusing(pacer(7))}),
               ElementsAre(2, 1, 0));
-  EXPECT_THAT(moved_limits(before, {named("other", pacer(1)), named("x", sliding(1, sec(1))),
-                                    named("counter-of-group", counter(1, sec(1)))}),
+  EXPECT_THAT(limit_remap(before, {named("other", pacer(1)), named("x", sliding(1, sec(1))),
+                                   named("counter-of-group", counter(1, sec(1)))}),
               ElementsAre(kNoLimit, kNoLimit, kNoLimit));
-  EXPECT_THAT(moved_limits({limit(PacerConfig{.qps = 1})}, {{.kind = PacerConfig{.qps = 2}}}), ElementsAre(0))
+  EXPECT_THAT(limit_remap({limit(PacerConfig{.qps = 1})}, {{.kind = PacerConfig{.qps = 2}}}), ElementsAre(0))
       << "a limit without a name is called by its kind";
 }
 
@@ -59,7 +59,7 @@ TEST(MovedLimits, are_those_of_the_same_name_kind_and_scope) {
 
 TEST_F(Changing, a_limit_stays_though_another_comes_before_it) {
   start_with({bucket(1, 1, sec(10))});
-  leave(0);
+  cancel(0);
   change(1, {pacer(1'000), bucket(1, 1, sec(10))});
   const Booking booking = ask(2);
   EXPECT_EQ(booking.not_before, sec(10));
@@ -68,67 +68,67 @@ TEST_F(Changing, a_limit_stays_though_another_comes_before_it) {
 
 TEST_F(Changing, a_limit_stays_though_another_goes) {
   start_with({pacer(1'000), bucket(1, 1, sec(10)), window(5, sec(1))});
-  leave(0);
+  cancel(0);
   change(1, {bucket(1, 1, sec(10))});
   EXPECT_EQ(ask(2).not_before, ms(10'001)) << "the first kept off the edge of a window";
 }
 
 TEST_F(Changing, limits_stay_in_another_order_with_other_parameters) {
   start_with({bucket(1, 1, sec(10)), counter(5, sec(3))});
-  leave(0);
+  cancel(0);
   change(1, {counter(1, sec(3)), bucket(4, 1, sec(10))});
   EXPECT_EQ(ask(2).limited_by, 0) << "the counter remembers one";
-  EXPECT_THAT(leave(sec(3) + ms(1)), SizeIs(1));
+  EXPECT_THAT(cancel(sec(3) + ms(1)), SizeIs(1));
   change(sec(4), {bucket(4, 1, sec(10))});
-  EXPECT_THAT(leave(sec(4), 9), SizeIs(2)) << "the bucket remembers two";
+  EXPECT_THAT(cancel(sec(4), 9), SizeIs(2)) << "the bucket remembers two";
 }
 
 TEST_F(Changing, a_raised_limit_lets_more_leave_at_once) {
   start_with({window(1, sec(3'600))});
-  leave(ms(5));
-  EXPECT_THAT(leave(ms(5)), IsEmpty());
+  cancel(ms(5));
+  EXPECT_THAT(cancel(ms(5)), IsEmpty());
   change(ms(5), {window(3, sec(3'600))});
-  EXPECT_THAT(leave(ms(5), 9), SizeIs(2));
+  EXPECT_THAT(cancel(ms(5), 9), SizeIs(2));
 }
 
 TEST_F(Changing, a_lowered_limit_counts_what_has_left) {
   start_with({window(5, sec(1))});
-  leave(ms(5), 3);
+  cancel(ms(5), 3);
   change(ms(5), {window(3, sec(1))});
   EXPECT_EQ(ask(ms(5)).not_before, ms(1'001));
 }
 
 TEST_F(Changing, groups_remember_what_stays_in_another_order) {
   start_with({per_group(bucket(1, 1, sec(10))), pacer(1'000), per_group(window(5, sec(1)))});
-  leave(ms(5), 1, "a");
+  cancel(ms(5), 1, "a");
   change(ms(6), {per_group(window(1, sec(1))), per_group(counter(9, sec(5))), per_group(bucket(2, 1, sec(10)))});
   EXPECT_EQ(ask(ms(7), 1, "a").limited_by, 0);
   EXPECT_EQ(ask(ms(7), 1, "a").not_before, ms(1'001));
-  leave(ms(1'001), 1, "a");
+  cancel(ms(1'001), 1, "a");
   EXPECT_EQ(ask(ms(2'001), 1, "a").limited_by, 2) << "two tokens are gone";
-  EXPECT_THAT(leave(ms(7), 1, "b"), SizeIs(1));
+  EXPECT_THAT(cancel(ms(7), 1, "b"), SizeIs(1));
 }
 
 TEST_F(Changing, a_limit_that_was_gone_starts_anew) {
   start_with({bucket(1, 1, sec(10)), per_group(bucket(1, 1, sec(10)))});
-  leave(0, 1, "a");
+  cancel(0, 1, "a");
   change(1, {});
-  EXPECT_THAT(leave(1, 50, "a"), SizeIs(50));
+  EXPECT_THAT(cancel(1, 50, "a"), SizeIs(50));
   change(2, {bucket(1, 1, sec(10)), per_group(bucket(1, 1, sec(10)))});
-  EXPECT_THAT(leave(3, 1, "a"), SizeIs(1));
+  EXPECT_THAT(cancel(3, 1, "a"), SizeIs(1));
 }
 
 TEST_F(Changing, another_scope_is_another_limit) {
   start_with({named("x", bucket(1, 1, sec(10)))});
-  leave(0, 1, "a");
+  cancel(0, 1, "a");
   change(1, {named("x", per_group(bucket(1, 1, sec(10))))});
-  EXPECT_THAT(leave(2, 1, "a"), SizeIs(1));
+  EXPECT_THAT(cancel(2, 1, "a"), SizeIs(1));
 }
 
 TEST_F(Changing, pauses_stay_whatever_the_limits) {
   start_with({per_group(pacer(1'000))});
-  booker_.pause(0, "a", sec(5));
-  booker_.pause(0, {}, sec(2));
+  limiter_.pause(0, "a", sec(5));
+  limiter_.pause(0, {}, sec(2));
   change(1, {bucket(1, 1, sec(10))});
   EXPECT_EQ(ask(2, 1, "b").not_before, sec(2));
   EXPECT_EQ(ask(2, 1, "a").not_before, sec(5));
@@ -140,101 +140,101 @@ TEST_F(Changing, pauses_stay_whatever_the_limits) {
 
 TEST_F(Changing, what_was_booked_before_is_given_back_to_those_that_it_counted_in_alone) {
   start_with({counter(2, sec(10))});
-  const auto before = leave(0);
+  const auto before = cancel(0);
   change(1, {counter(2, sec(10)), named("new", counter(1, sec(10)))});
-  EXPECT_THAT(leave(ms(1)), SizeIs(1)) << "the new one has counted nothing";
-  booker_.give_back(ms(2), {}, before.front());
+  EXPECT_THAT(cancel(ms(1)), SizeIs(1)) << "the new one has counted nothing";
+  limiter_.give_back(ms(2), {}, before.front());
   EXPECT_EQ(ask(ms(3)).limited_by, 1) << "nor does it take back what it has not counted";
   change(ms(3), {counter(2, sec(10))});
-  EXPECT_THAT(leave(ms(3)), SizeIs(1)) << "the old one has";
-  EXPECT_THAT(leave(ms(3)), IsEmpty());
+  EXPECT_THAT(cancel(ms(3)), SizeIs(1)) << "the old one has";
+  EXPECT_THAT(cancel(ms(3)), IsEmpty());
 }
 
-TEST_F(Changing, what_another_booker_has_booked_is_given_back_to_none_of_these) {
+TEST_F(Changing, what_another_limiter_has_booked_is_given_back_to_none_of_these) {
   start_with({counter(1, sec(10))});
-  leave(0);
-  booker_.give_back(1, {}, {.at = 0, .era = kNoEra});
-  EXPECT_THAT(leave(2), IsEmpty());
+  cancel(0);
+  limiter_.give_back(1, {}, {.at = 0, .epoch = kNoEpoch});
+  EXPECT_THAT(cancel(2), IsEmpty());
 }
 
 TEST_F(Changing, in_groups_too) {
   start_with({per_group(counter(5, sec(10)))});
-  const auto before = leave(0, 1, "a");
+  const auto before = cancel(0, 1, "a");
   change(1, {per_group(counter(5, sec(10))), per_group(named("new", counter(1, sec(10))))});
-  leave(ms(1), 1, "a");
-  booker_.give_back(ms(2), "a", before.front());
-  EXPECT_THAT(leave(ms(3), 1, "a"), IsEmpty());
+  cancel(ms(1), 1, "a");
+  limiter_.give_back(ms(2), "a", before.front());
+  EXPECT_THAT(cancel(ms(3), 1, "a"), IsEmpty());
 }
 
 // ---- permits --------------------------------------------------------------------------------------------------------
 
 TEST_F(Changing, a_permit_stays_held_whatever_else_changes) {
   start_with({permits_of(2), pacer(1'000)});
-  leave(0, 2);
+  cancel(0, 2);
   change(ms(1), {window(9, sec(1)), permits_of(2)});
   EXPECT_EQ(ask(ms(2)).stop, Stop::permit);
-  EXPECT_TRUE(booker_.landed(ms(3), {}));
-  EXPECT_THAT(leave(ms(4), 5), SizeIs(1));
+  EXPECT_TRUE(limiter_.landed(ms(3), {}));
+  EXPECT_THAT(cancel(ms(4), 5), SizeIs(1));
 }
 
 TEST_F(Changing, a_new_semaphore_counts_those_in_flight_as_its_holders) {
-  leave(0, 3);
+  cancel(0, 3);
   change(1, {permits_of(2)});
-  booker_.adopt(1, {}, 3);
+  limiter_.count_existing(1, {}, 3);
   EXPECT_EQ(ask(2).stop, Stop::permit);
-  EXPECT_FALSE(booker_.landed(3, {}));
+  EXPECT_FALSE(limiter_.landed(3, {}));
   EXPECT_EQ(ask(4).stop, Stop::permit);
-  EXPECT_TRUE(booker_.landed(5, {}));
-  EXPECT_THAT(leave(6, 5), SizeIs(1));
+  EXPECT_TRUE(limiter_.landed(5, {}));
+  EXPECT_THAT(cancel(6, 5), SizeIs(1));
 }
 
 TEST_F(Changing, a_semaphore_that_stays_counts_nobody_twice) {
   start_with({permits_of(3)});
-  leave(0, 2);
+  cancel(0, 2);
   change(1, {permits_of(3), named("new", permits_of(3))});
-  booker_.adopt(1, {}, 2);
-  EXPECT_THAT(leave(2, 5), SizeIs(1));
+  limiter_.count_existing(1, {}, 2);
+  EXPECT_THAT(cancel(2, 5), SizeIs(1));
   change(3, {permits_of(3), named("new", permits_of(3))});
-  booker_.adopt(3, {}, 3);
-  booker_.landed(4, {});
-  EXPECT_THAT(leave(5, 5), SizeIs(1)) << "both have it back";
+  limiter_.count_existing(3, {}, 3);
+  limiter_.landed(4, {});
+  EXPECT_THAT(cancel(5, 5), SizeIs(1)) << "both have it back";
 }
 
 TEST_F(Changing, a_new_semaphore_of_groups_counts_those_in_flight_of_each) {
-  leave(0, 2, "a");
-  leave(0, 1, "b");
+  cancel(0, 2, "a");
+  cancel(0, 1, "b");
   change(1, {per_group(permits_of(2)), permits_of(5)});
-  booker_.adopt(1, "a", 2);
-  booker_.adopt(1, "b", 1);
+  limiter_.count_existing(1, "a", 2);
+  limiter_.count_existing(1, "b", 1);
   EXPECT_EQ(ask(2, 1, "a").limited_by, 0);
-  EXPECT_THAT(leave(2, 5, "b"), SizeIs(1));
-  EXPECT_THAT(leave(2, 5, "c"), SizeIs(1)) << "five are in flight";
-  EXPECT_TRUE(booker_.landed(3, "a"));
-  EXPECT_THAT(leave(3, 5, "a"), SizeIs(1));
+  EXPECT_THAT(cancel(2, 5, "b"), SizeIs(1));
+  EXPECT_THAT(cancel(2, 5, "c"), SizeIs(1)) << "five are in flight";
+  EXPECT_TRUE(limiter_.landed(3, "a"));
+  EXPECT_THAT(cancel(3, 5, "a"), SizeIs(1));
 }
 
 TEST_F(Changing, what_is_booked_before_a_semaphore_came_holds_a_permit_until_it_is_given_back) {
-  const auto before = leave(0, 2);
+  const auto before = cancel(0, 2);
   change(0, {permits_of(2)});
-  booker_.adopt(0, {}, 2);
+  limiter_.count_existing(0, {}, 2);
   EXPECT_EQ(ask(1).stop, Stop::permit);
-  booker_.give_back(2, {}, before.back());
-  EXPECT_THAT(leave(3, 5), SizeIs(1));
+  limiter_.give_back(2, {}, before.back());
+  EXPECT_THAT(cancel(3, 5), SizeIs(1));
 }
 
 TEST_F(Changing, a_semaphore_that_goes_and_comes_back_loses_and_invents_no_permit) {
   start_with({permits_of(2)});
-  leave(0, 2);
+  cancel(0, 2);
   change(1, {});
-  leave(2, 2);
-  booker_.landed(3, {});
+  cancel(2, 2);
+  limiter_.landed(3, {});
   change(4, {permits_of(2)});
-  booker_.adopt(4, {}, 3);
-  for (int flying = 3; flying > 2; --flying) booker_.landed(5, {});
+  limiter_.count_existing(4, {}, 3);
+  for (int flying = 3; flying > 2; --flying) limiter_.landed(5, {});
   EXPECT_EQ(ask(6).stop, Stop::permit);
-  booker_.landed(7, {});
-  booker_.landed(7, {});
-  EXPECT_THAT(leave(8, 5), SizeIs(2));
+  limiter_.landed(7, {});
+  limiter_.landed(7, {});
+  EXPECT_THAT(cancel(8, 5), SizeIs(2));
 }
 
 // ---- an upstream under semaphores that come and go ------------------------------------------------------------------
@@ -243,7 +243,7 @@ TEST_F(Changing, a_semaphore_that_goes_and_comes_back_loses_and_invents_no_permi
 /// but for what flew when it came or was lowered; and when all have landed, it has all its permits.
 class Flights {
  public:
-  explicit Flights(std::uint64_t seed) : chance_(seed), heart_({.max_concurrent = 1'000}, booker_) {}
+  explicit Flights(std::uint64_t seed) : chance_(seed), heart_({.max_concurrent = 1'000}, limiter_) {}
 
   void run() {
     for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step, ++now_) {
@@ -293,13 +293,13 @@ class Flights {
     if (limits.size() > 1 && chance_.one_in(2)) std::swap(limits.front(), limits.back());
     std::vector<LimitConfig> before;
     for (const Known& one : known_) before.push_back(one.limit);
-    booker_.change(now_, limits);
+    limiter_.change(now_, limits);
     known_.clear();
     for (const LimitConfig& limit : limits) {
       Known& one = known_.emplace_back(limit);
       for (const std::string name : kNames) one.most[name] = count(one, name);
     }
-    heart_.change(now_, {.max_concurrent = 1'000}, moved_limits(before, limits), commands_);
+    heart_.change(now_, {.max_concurrent = 1'000}, limit_remap(before, limits), commands_);
     look();
   }
 
@@ -332,8 +332,8 @@ class Flights {
   static constexpr std::array<const char*, 3> kNames{"", "a", "b"};
 
   Chance chance_;
-  LocalBooker booker_{{}, kStart};
-  Upstream heart_;
+  LocalLimiter limiter_{{}, kStart};
+  Scheduler heart_;
   Commands commands_;
   Time now_ = 0;
   std::vector<std::string> groups_;

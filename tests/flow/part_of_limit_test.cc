@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "flow/kinds.h"
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
+#include "flow/make_limit.h"
 
 namespace penstock::flow {
 namespace {
@@ -42,11 +42,11 @@ const Halved kBucket{TokenBucketConfig{.capacity = 10, .refill_amount = 2, .refi
 Instant next(Limit& limit, Instant now, int weight = 1) {
   limit.refresh(now);
   while (limit.frontier(weight) == kNever) limit.refresh(now = limit.reset_at());
-  return limit.off_edges(std::max(now, limit.frontier(weight)));
+  return limit.after_guard(std::max(now, limit.frontier(weight)));
 }
 
 /// So many ask at `now`, one behind the other; when they leave, counted from then on.
-std::vector<Instant> leave(Limit& limit, std::size_t count, Instant now = kNow) {
+std::vector<Instant> cancel(Limit& limit, std::size_t count, Instant now = kNow) {
   std::vector<Instant> times;
   for (Instant at = now; times.size() < count; times.push_back(at - now)) limit.commit(at = next(limit, at), 1);
   return times;
@@ -62,26 +62,26 @@ std::vector<Instant> times(std::size_t count, Instant at) { return std::vector<I
 
 TEST(PartOfLimit, of_a_window_is_that_of_what_was_left_until_it_ends_and_then_of_the_whole) {
   auto part = kWindow.alone({.until = kEdge, .units = 7});
-  EXPECT_THAT(leave(part, 9), ElementsAreArray(times(3, 0) + times(5, 601'000) + times(1, 1'601'000)));
+  EXPECT_THAT(cancel(part, 9), ElementsAreArray(times(3, 0) + times(5, 601'000) + times(1, 1'601'000)));
 }
 
 TEST(PartOfLimit, of_a_sliding_window_is_that_of_what_was_left_until_all_is_free_and_then_of_the_whole) {
   auto part = kSliding.alone({.until = kNow + 600'000, .units = 7});
-  EXPECT_THAT(leave(part, 8), ElementsAreArray(times(3, 0) + times(2, 600'000) + times(3, 1'002'000)));
+  EXPECT_THAT(cancel(part, 8), ElementsAreArray(times(3, 0) + times(2, 600'000) + times(3, 1'002'000)));
 }
 
 TEST(PartOfLimit, of_a_counter_is_that_of_what_was_left_until_it_is_reset_and_then_of_the_whole) {
   auto part = kCounter.alone({.until = kNow + 2'000'000, .units = 7});
-  EXPECT_THAT(leave(part, 3), ElementsAreArray(times(3, 0)));
+  EXPECT_THAT(cancel(part, 3), ElementsAreArray(times(3, 0)));
   EXPECT_GE(next(part, kNow), kNow + 2'000'000);
-  EXPECT_THAT(leave(part, 6, kNow + 2'500'000), ElementsAreArray(times(5, 0) + times(1, 500'000)))
+  EXPECT_THAT(cancel(part, 6, kNow + 2'500'000), ElementsAreArray(times(5, 0) + times(1, 500'000)))
       << "its resets keep the phase of its first departure";
 }
 
 TEST(PartOfLimit, of_a_count_is_its_whole_part_where_nothing_was_heard) {
   for (const auto* kind : {&kWindow, &kSliding, &kCounter}) {
     auto part = kind->alone({});
-    const auto left = leave(part, 6);
+    const auto left = cancel(part, 6);
     EXPECT_THAT(std::vector(left.begin(), left.end() - 1), Each(0)) << kind->part.index();
     EXPECT_GE(left.back(), 600'000) << kind->part.index();
   }
@@ -130,7 +130,7 @@ TEST(PartOfLimit, of_a_count_stays_off_the_edge_of_the_whole) {
 TEST(PartOfLimit, of_a_count_is_as_it_was_where_one_did_not_leave) {
   for (const auto* kind : {&kWindow, &kSliding, &kCounter}) {
     auto part = kind->alone({.until = kEdge, .units = 2});
-    leave(part, 1);
+    cancel(part, 1);
     ASSERT_GE(next(part, kNow), kEdge) << kind->part.index();
     part.give_back(kNow, 1);
     EXPECT_EQ(next(part, kNow), kNow) << kind->part.index();
@@ -152,7 +152,7 @@ TEST(PartOfLimit, of_a_period_that_nobody_has_told_of_begins_with_the_next) {
       const Instant first = next(part, kNow);
       EXPECT_GE(first, kEdge) << kind->part.index();
       EXPECT_LE(first, kEdge + kGuard) << kind->part.index();
-      EXPECT_THAT(leave(part, 5, kEdge + kGuard), Each(0)) << kind->part.index();
+      EXPECT_THAT(cancel(part, 5, kEdge + kGuard), Each(0)) << kind->part.index();
     }
   }
 }
@@ -160,7 +160,7 @@ TEST(PartOfLimit, of_a_period_that_nobody_has_told_of_begins_with_the_next) {
 TEST(PartOfLimit, of_a_sliding_window_that_nobody_has_told_of_begins_when_all_of_it_is_over) {
   auto part = kSliding.alone({.until = kHour, .units = 10});
   EXPECT_EQ(next(part, kNow), kNow + 1'000'000);
-  EXPECT_THAT(leave(part, 5, kNow + 1'000'000), Each(0));
+  EXPECT_THAT(cancel(part, 5, kNow + 1'000'000), Each(0));
 }
 
 TEST(PartOfLimit, of_a_long_period_that_nobody_has_told_of_begins_at_once) {
@@ -184,35 +184,35 @@ TEST(PartOfLimit, of_a_long_period_that_nobody_has_told_of_begins_at_once) {
 
 TEST(PartOfLimit, of_a_pacer_goes_on_at_its_rate_from_where_the_whole_was) {
   auto part = kPacer.alone({.until = kNow + 70'000, .units = 1});
-  EXPECT_THAT(leave(part, 3), ElementsAre(70'000, 270'000, 470'000));
+  EXPECT_THAT(cancel(part, 3), ElementsAre(70'000, 270'000, 470'000));
 }
 
 TEST(PartOfLimit, of_a_pacer_has_its_part_of_the_burst_that_was_left) {
   auto some = kPacer.alone({.until = kNow + 70'000, .units = 5});
-  EXPECT_THAT(leave(some, 5), ElementsAre(70'000, 70'000, 70'000, 270'000, 470'000));
+  EXPECT_THAT(cancel(some, 5), ElementsAre(70'000, 70'000, 70'000, 270'000, 470'000));
   auto all = kPacer.alone({.until = kNow, .units = 8});
-  EXPECT_THAT(leave(all, 6), ElementsAreArray(times(5, 0) + times(1, 200'000)));
+  EXPECT_THAT(cancel(all, 6), ElementsAreArray(times(5, 0) + times(1, 200'000)));
   auto unheard = kPacer.alone({});
-  EXPECT_THAT(leave(unheard, 6), ElementsAreArray(times(5, 0) + times(1, 200'000)));
+  EXPECT_THAT(cancel(unheard, 6), ElementsAreArray(times(5, 0) + times(1, 200'000)));
 }
 
 TEST(PartOfLimit, of_a_bucket_is_that_of_the_tokens_that_were_left_and_of_those_that_come) {
   auto part = kBucket.alone({.until = kNow - 300'000, .units = 5});
-  EXPECT_THAT(leave(part, 5), ElementsAre(0, 0, 700'000, 1'700'000, 2'700'000));
+  EXPECT_THAT(cancel(part, 5), ElementsAre(0, 0, 700'000, 1'700'000, 2'700'000));
 }
 
 TEST(PartOfLimit, of_a_bucket_is_empty_where_no_token_was_left_and_full_where_nothing_was_heard) {
   auto empty = kBucket.alone({.until = kNow, .units = 1});
-  EXPECT_THAT(leave(empty, 1), ElementsAre(1'000'000));
+  EXPECT_THAT(cancel(empty, 1), ElementsAre(1'000'000));
   auto unheard = kBucket.alone({});
-  EXPECT_THAT(leave(unheard, 6), ElementsAreArray(times(5, 0) + times(1, 1'000'000)));
+  EXPECT_THAT(cancel(unheard, 6), ElementsAreArray(times(5, 0) + times(1, 1'000'000)));
 }
 
 /// Redis refills what it has of the bucket meanwhile, and what is told is added to that.
 TEST(PartOfLimit, of_a_bucket_tells_what_its_departures_took_but_not_what_was_missing_before) {
   auto empty = kBucket.alone({.until = kNow, .units = 0});
   EXPECT_EQ(empty.taken(), "1b " + std::to_string(static_cast<long long>(kNow)) + ".0000 0");
-  const auto left = leave(empty, 10);
+  const auto left = cancel(empty, 10);
   EXPECT_EQ(left.back(), 10'000'000);
   EXPECT_EQ(empty.taken(), "1b " + std::to_string(static_cast<long long>(kNow + left.back())) + ".0000 5")
       << "five have been refilled and five are missing, as at first";
@@ -221,11 +221,11 @@ TEST(PartOfLimit, of_a_bucket_tells_what_its_departures_took_but_not_what_was_mi
 TEST(PartOfLimit, of_a_semaphore_is_no_matter_of_time) {
   const Halved permits{SemaphoreConfig{.capacity = 1}, SemaphoreConfig{.capacity = 2}};
   auto part = permits.alone({.until = kEdge, .units = 0});
-  EXPECT_THAT(leave(part, 2), ElementsAre(0, 0));
+  EXPECT_THAT(cancel(part, 2), ElementsAre(0, 0));
   EXPECT_TRUE(part.full(0));
   part.landed();
   EXPECT_FALSE(part.full(0));
-  part.adopt(1);
+  part.count_existing(1);
   EXPECT_TRUE(part.full(0));
   part.landed(), part.landed();
   EXPECT_FALSE(part.release()->full(0)) << "all three have landed";
@@ -248,7 +248,7 @@ TEST(PartOfLimit, gives_the_whole_back_with_all_that_left_before_and_alone) {
     known->commit(kNow, 1);
     const bool flows = kind == &kPacer || kind == &kBucket;
     PartOfLimit part(std::move(known), kind->part, {.until = flows ? kNow : kEdge, .units = 9}, 2, kNow);
-    const auto alone = leave(part, 4);
+    const auto alone = cancel(part, 4);
     ASSERT_THAT(alone, Each(0));
     const auto whole = part.release();
     EXPECT_EQ(whole->state(), that_had(*kind, times(1, 0) + alone)->state());
@@ -259,7 +259,7 @@ TEST(PartOfLimit, gives_the_whole_back_with_all_that_left_before_and_alone) {
 TEST(PartOfLimit, takes_back_what_did_not_leave_from_the_whole_too) {
   for (const auto* kind : kAllRates) {
     auto part = kind->alone({});
-    const auto alone = leave(part, 2, kNow);
+    const auto alone = cancel(part, 2, kNow);
     part.give_back(kNow + alone.back(), 1);
     auto expected = that_had(*kind, alone);
     expected->give_back(kNow + alone.back(), 1);
@@ -269,7 +269,7 @@ TEST(PartOfLimit, takes_back_what_did_not_leave_from_the_whole_too) {
 
 TEST(PartOfLimit, has_what_left_late_counted_then) {
   auto part = kSliding.alone({});
-  leave(part, 5, kNow);
+  cancel(part, 5, kNow);
   for (int i = 0; i < 5; ++i) part.moved(kNow, kNow + 30'000, 1);
   EXPECT_EQ(next(part, kNow), kNow + 30'000 + 1'002'000) << "by the part";
   EXPECT_EQ(next(*part.release(), kNow, 6), kNow + 30'000 + 1'002'000) << "by the whole";
@@ -277,7 +277,7 @@ TEST(PartOfLimit, has_what_left_late_counted_then) {
 
 TEST(PartOfLimit, of_a_pacer_tells_by_its_own_rate_when_the_last_left) {
   auto part = kPacer.alone({.until = kNow, .units = 0});
-  leave(part, 2);
+  cancel(part, 2);
   const auto paced = make_limit(kPacer.part);
   paced->commit(kNow, 4), paced->commit(kNow, 1), paced->commit(kNow + 200'000, 1);
   EXPECT_EQ(part.state(), paced->state());
@@ -288,7 +288,7 @@ TEST(PartOfLimit, of_others_tells_what_the_whole_remembers) {
     auto part = kind->alone({.until = kEdge, .units = 4});
     EXPECT_EQ(part.state(), "");
     EXPECT_EQ(part.state(), that_had(*kind, {})->state());
-    const auto alone = leave(part, 3);
+    const auto alone = cancel(part, 3);
     EXPECT_EQ(part.state(), that_had(*kind, alone)->state());
   }
 }
@@ -299,7 +299,7 @@ TEST(PartOfLimit, of_a_count_is_not_taken_twice_in_one_period) {
   for (const auto* kind : {&kWindow, &kSliding, &kCounter}) {
     for (const std::size_t taken : {0U, 2U, 4U}) {
       auto first = kind->alone({.until = kEdge, .units = 8});
-      ASSERT_THAT(leave(first, taken), Each(0));
+      ASSERT_THAT(cancel(first, taken), Each(0));
       auto second = kind->alone(first.left_alone(kNow + 1'000), kNow + 1'000);
       EXPECT_GE(next(second, kNow + 1'000), kEdge) << kind->part.index() << " after " << taken;
     }
@@ -310,7 +310,7 @@ TEST(PartOfLimit, of_a_count_is_not_taken_twice_in_a_later_period) {
   for (const auto* kind : {&kWindow, &kSliding, &kCounter}) {
     auto first = kind->alone({.until = kHour - 1'000'000, .units = 8});
     const Instant later = kNow + 1'100'000;
-    ASSERT_THAT(leave(first, 5, later), Each(0)) << kind->part.index();
+    ASSERT_THAT(cancel(first, 5, later), Each(0)) << kind->part.index();
     auto second = kind->alone(first.left_alone(later + 1), later + 1);
     const Instant end = kind == &kWindow ? kHour + 2'000'000 : later + 1'000'000;
     EXPECT_GE(next(second, later + 1), end - kGuard) << kind->part.index();
@@ -321,11 +321,11 @@ TEST(PartOfLimit, of_a_count_is_not_taken_twice_in_a_later_period) {
 TEST(PartOfLimit, that_flows_is_not_taken_twice) {
   for (const auto* kind : {&kPacer, &kBucket}) {
     auto first = kind->alone({.until = kNow, .units = 6});
-    leave(first, 4);
+    cancel(first, 4);
     const Instant free = next(first, kNow);
     ASSERT_GT(free, kNow + 1'000);
     auto second = kind->alone(first.left_alone(kNow + 1'000), kNow + 1'000);
-    const auto left = leave(second, 2, kNow + 1'000);
+    const auto left = cancel(second, 2, kNow + 1'000);
     EXPECT_GE(left.front() + kNow + 1'000, free) << kind->part.index();
     EXPECT_GE(left.back() - left.front(), kind == &kPacer ? 200'000 : 1'000'000) << "the burst is gone";
   }
@@ -333,21 +333,21 @@ TEST(PartOfLimit, that_flows_is_not_taken_twice) {
 
 // ---- in a booker ----------------------------------------------------------------------------------------------------
 
-class PartsInABooker : public testing::Test {
+class PartsInALimiter : public testing::Test {
  protected:
   std::size_t granted(std::string_view group, std::size_t count = 10) {
     Booking booking;
-    booker_.ask(400'000, {.group = group, .count = count}, booking);
+    limiter_.ask(400'000, {.group = group, .count = count}, booking);
     return booking.departures.size();
   }
   void go_alone() {
-    booker_.exchange([this](LimitIndex limit, std::unique_ptr<Limit> known, Remaining& left) {
+    limiter_.exchange([this](LimitIndex limit, std::unique_ptr<Limit> known, Remaining& left) {
       heard_.push_back({limit, left.units});
       return std::make_unique<PartOfLimit>(std::move(known), kWindow.part, left, 2, kNow);
     });
   }
   void come_back() {
-    booker_.exchange([](LimitIndex, std::unique_ptr<Limit> known, Remaining& left) {
+    limiter_.exchange([](LimitIndex, std::unique_ptr<Limit> known, Remaining& left) {
       auto& part = dynamic_cast<PartOfLimit&>(*known);
       left = part.left_alone(kNow);
       return part.release();
@@ -365,52 +365,52 @@ class PartsInABooker : public testing::Test {
     std::int64_t units;
     bool operator==(const Heard&) const = default;
   };
-  LocalBooker booker_{of_the_upstream(), kHour};
+  LocalLimiter limiter_{of_the_upstream(), kHour};
   std::vector<Heard> heard_;
 };
 
-TEST_F(PartsInABooker, have_what_was_noted_of_the_upstream) {
-  EXPECT_EQ(booker_.left_of(0, "")->until, kAlways);
-  booker_.note_left(0, "", {.until = kEdge, .units = 9});
-  booker_.left_of(0, "")->units -= 2;
+TEST_F(PartsInALimiter, have_what_was_noted_of_the_upstream) {
+  EXPECT_EQ(limiter_.left_of(0, "")->until, kAlways);
+  limiter_.note_left(0, "", {.until = kEdge, .units = 9});
+  limiter_.left_of(0, "")->units -= 2;
   go_alone();
   EXPECT_THAT(heard_, ElementsAre(Heard{0, 7}));
   EXPECT_EQ(granted(""), 3U);
 }
 
-TEST_F(PartsInABooker, have_what_was_noted_of_each_group) {
-  booker_.set_limits({{.kind = kWindow.whole, .name = "each", .per = LimitConfig::Per::group}});
-  EXPECT_EQ(booker_.left_of(0, "a"), nullptr);
-  booker_.note_left(0, "a", {.until = kEdge, .units = 4});
-  booker_.note_left(0, "b", {.until = kEdge, .units = 8});
-  EXPECT_EQ(booker_.groups(), 2U);
+TEST_F(PartsInALimiter, have_what_was_noted_of_each_group) {
+  limiter_.set_limits({{.kind = kWindow.whole, .name = "each", .per = LimitConfig::Per::group}});
+  EXPECT_EQ(limiter_.left_of(0, "a"), nullptr);
+  limiter_.note_left(0, "a", {.until = kEdge, .units = 4});
+  limiter_.note_left(0, "b", {.until = kEdge, .units = 8});
+  EXPECT_EQ(limiter_.groups(), 2U);
   go_alone();
   EXPECT_EQ(granted("a"), 2U);
   EXPECT_EQ(granted("b"), 4U);
 }
 
-TEST_F(PartsInABooker, are_found_by_their_place_among_limits_of_groups_and_others) {
-  booker_.set_limits(of_both());
-  booker_.note_left(2, "a", {.until = kEdge, .units = 4});
-  EXPECT_EQ(booker_.left_of(2, "a")->units, 4);
-  EXPECT_EQ(booker_.left_of(0, "a")->until, kAlways) << "of the other nothing was noted";
-  EXPECT_EQ(booker_.left_of(1, "a")->until, kAlways) << "nor of the upstream's";
-  EXPECT_EQ(booker_.left_of(2, "b"), nullptr);
+TEST_F(PartsInALimiter, are_found_by_their_place_among_limits_of_groups_and_others) {
+  limiter_.set_limits(of_both());
+  limiter_.note_left(2, "a", {.until = kEdge, .units = 4});
+  EXPECT_EQ(limiter_.left_of(2, "a")->units, 4);
+  EXPECT_EQ(limiter_.left_of(0, "a")->until, kAlways) << "of the other nothing was noted";
+  EXPECT_EQ(limiter_.left_of(1, "a")->until, kAlways) << "nor of the upstream's";
+  EXPECT_EQ(limiter_.left_of(2, "b"), nullptr);
 }
 
-TEST_F(PartsInABooker, are_those_of_groups_that_are_remembered_later) {
-  booker_.set_limits({{.kind = kWindow.whole, .name = "each", .per = LimitConfig::Per::group}});
+TEST_F(PartsInALimiter, are_those_of_groups_that_are_remembered_later) {
+  limiter_.set_limits({{.kind = kWindow.whole, .name = "each", .per = LimitConfig::Per::group}});
   go_alone();
   EXPECT_EQ(granted("new"), 5U) << "its part";
   come_back();
   EXPECT_EQ(granted("new"), 5U) << "the rest of the whole";
   EXPECT_EQ(granted("new"), 0U);
-  EXPECT_EQ(booker_.left_of(0, "new"), nullptr) << "nothing was noted";
+  EXPECT_EQ(limiter_.left_of(0, "new"), nullptr) << "nothing was noted";
 }
 
-TEST_F(PartsInABooker, are_not_taken_twice_by_a_group_that_is_lost_twice) {
-  booker_.set_limits({{.kind = kWindow.whole, .name = "each", .per = LimitConfig::Per::group}});
-  booker_.note_left(0, "a", {.until = kEdge, .units = 4});
+TEST_F(PartsInALimiter, are_not_taken_twice_by_a_group_that_is_lost_twice) {
+  limiter_.set_limits({{.kind = kWindow.whole, .name = "each", .per = LimitConfig::Per::group}});
+  limiter_.note_left(0, "a", {.until = kEdge, .units = 4});
   go_alone();
   EXPECT_EQ(granted("a"), 2U);
   come_back();
@@ -418,14 +418,14 @@ TEST_F(PartsInABooker, are_not_taken_twice_by_a_group_that_is_lost_twice) {
   EXPECT_EQ(granted("a"), 0U);
 }
 
-TEST_F(PartsInABooker, of_a_group_are_forgotten_where_the_limits_of_groups_change) {
-  booker_.set_limits(of_both());
-  booker_.note_left(2, "a", {.until = kEdge, .units = 4});
+TEST_F(PartsInALimiter, of_a_group_are_forgotten_where_the_limits_of_groups_change) {
+  limiter_.set_limits(of_both());
+  limiter_.note_left(2, "a", {.until = kEdge, .units = 4});
   auto limits = of_both();
   limits.push_back({.kind = kBucket.whole, .name = "too", .per = LimitConfig::Per::group});
-  booker_.set_limits(limits);
-  EXPECT_EQ(booker_.left_of(2, "a"), nullptr);
-  EXPECT_EQ(booker_.left_of(3, "a"), nullptr);
+  limiter_.set_limits(limits);
+  EXPECT_EQ(limiter_.left_of(2, "a"), nullptr);
+  EXPECT_EQ(limiter_.left_of(3, "a"), nullptr);
 }
 
 }  // namespace

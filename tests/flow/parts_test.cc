@@ -8,7 +8,7 @@
 #include "flow/deadlines.h"
 #include "flow/departures.h"
 #include "flow/lane.h"
-#include "flow/mean_flight.h"
+#include "flow/mean_latency.h"
 #include "flow/requests.h"
 #include "flow/yard.h"
 
@@ -145,18 +145,18 @@ TEST(DueLanes, come_up_by_their_moments_and_of_equal_ones_the_longest_unserved_f
   EXPECT_EQ(due.first_time(), std::nullopt);
 }
 
-TEST(MeanFlight, is_a_second_before_anything_has_landed) { EXPECT_EQ(MeanFlight{}.mean(5 * kSecond), kSecond); }
+TEST(MeanLatency, is_a_second_before_anything_has_landed) { EXPECT_EQ(MeanLatency{}.mean(5 * kSecond), kSecond); }
 
-TEST(MeanFlight, is_the_mean_of_what_landed) {
-  MeanFlight flights;
+TEST(MeanLatency, is_the_mean_of_what_landed) {
+  MeanLatency flights;
   flights.landed(100 * kSecond, 10 * kMs);
   flights.landed(101 * kSecond, 20 * kMs);
   flights.landed(130 * kSecond, 60 * kMs);
   EXPECT_EQ(flights.mean(130 * kSecond), 30 * kMs);
 }
 
-TEST(MeanFlight, counts_those_in_flight_for_a_minute_each_at_most) {
-  MeanFlight flights;
+TEST(MeanLatency, counts_those_in_flight_for_a_minute_each_at_most) {
+  MeanLatency flights;
   EXPECT_EQ(flights.mean(kSecond, 2, 40 * kSecond), 20 * kSecond) << "nothing has landed";
   flights.landed(kSecond, 2 * kSecond);
   flights.landed(kSecond, 2 * kSecond);
@@ -164,8 +164,8 @@ TEST(MeanFlight, counts_those_in_flight_for_a_minute_each_at_most) {
   EXPECT_EQ(flights.mean(kSecond, 1, 3'600 * kSecond), 32 * kSecond);
 }
 
-TEST(MeanFlight, forgets_after_a_minute) {
-  MeanFlight flights;
+TEST(MeanLatency, forgets_after_a_minute) {
+  MeanLatency flights;
   flights.landed(100 * kSecond, 10 * kMs);
   flights.landed(140 * kSecond, 50 * kMs);
   EXPECT_EQ(flights.mean(154 * kSecond), 30 * kMs);

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 #include "flow/watched_booker.h"
 
 namespace penstock::flow {
@@ -36,7 +36,7 @@ struct Known {
 
 struct Kind {
   bool limited = false;
-  bool slow_booker = false;
+  bool slow_limiter = false;
 };
 
 /// One sequence: the upstream, the model beside it, and the checks.
@@ -47,8 +47,8 @@ class Trial {
     auto limits = any_limits(dice_.below(4));
     const int heaviest = limits_.back().reservoir > 0 ? limits_.back().reservoir : 3;
     heaviest_ = heaviest;
-    booker_ = std::make_unique<WatchedBooker>(std::move(limits), dice_, kind.slow_booker, heaviest);
-    upstream_ = std::make_unique<Upstream>(settings_, *booker_);
+    limiter_ = std::make_unique<WatchedLimiter>(std::move(limits), dice_, kind.slow_limiter, heaviest);
+    upstream_ = std::make_unique<Scheduler>(settings_, *limiter_);
   }
 
   void run() {
@@ -109,21 +109,21 @@ class Trial {
       case 2:
       case 3:
       case 4: return on_one_of(State::resting, &Trial::resume);
-      default: return on_one_of(State::flying, &Trial::to_rest);
+      default: return on_one_of(State::flying, &Trial::park);
     }
   }
 
-  void to_rest(std::size_t id) {
+  void park(std::size_t id) {
     if (!known_[id].tunnel) return;
     known_[id].state = State::resting;
     known_[id].rests_since = now_;
-    upstream_->to_rest(now_, known_[id].ticket, commands_);
+    upstream_->park(now_, known_[id].ticket, commands_);
     check();
   }
 
-  void spare(std::size_t id) {
+  void mark_spare(std::size_t id) {
     known_[id].spare = known_[id].tunnel;
-    upstream_->spare(now_, known_[id].ticket, commands_);
+    upstream_->mark_spare(now_, known_[id].ticket, commands_);
     check();
   }
 
@@ -143,9 +143,8 @@ class Trial {
     const bool tunnel = dice_.one_in(2);
     known_.push_back({State::waiting, group, weight, now_, now_ + patience, {}, tunnel});
     lines_[group].waiting.push_back(id);
-    const Newcomer newcomer{
-        .id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
-    const Ticket ticket = upstream_->arrive(now_, newcomer, commands_);
+    const Arrival arrival{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
+    const Ticket ticket = upstream_->arrive(now_, arrival, commands_);
     known_[id].ticket = ticket;
     check(id);
   }
@@ -156,17 +155,17 @@ class Trial {
     check();
   }
 
-  void again(std::size_t id) {
+  void requeue(std::size_t id) {
     known_[id].state = State::returned;
     lines_[known_[id].group].returned.push_back(id);
-    upstream_->again(now_, known_[id].ticket, commands_);
+    upstream_->requeue(now_, known_[id].ticket, commands_);
     check();
   }
 
-  void leave(std::size_t id) {
+  void cancel(std::size_t id) {
     if (known_[id].state == State::waiting || known_[id].state == State::returned) forget(id);
     known_[id].state = State::left;
-    upstream_->leave(now_, known_[id].ticket, commands_);
+    upstream_->cancel(now_, known_[id].ticket, commands_);
     check();
   }
 
@@ -178,7 +177,7 @@ class Trial {
     settings_ = any_settings();
     std::vector<LimitIndex> moved{0, 1};
     if (dice_.one_in(2)) {
-      booker_->replace_limits(now_, any_limits(dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_)));
+      limiter_->replace_limits(now_, any_limits(dice_.one_in(2) ? 0 : static_cast<std::uint64_t>(heaviest_)));
       moved = {kNoLimit, kNoLimit};
     }
     const std::size_t before = upstream_->slots_held();
@@ -191,10 +190,10 @@ class Trial {
   void disturb() {
     if (known_.empty()) return;
     const auto& any = known_[dice_.below(known_.size())];
-    if (any.state >= State::landed) upstream_->leave(now_, any.ticket, commands_);
+    if (any.state >= State::landed) upstream_->cancel(now_, any.ticket, commands_);
     if (any.state >= State::landed) upstream_->land(now_, any.ticket, commands_);
-    if (any.state != State::flying) upstream_->again(now_, any.ticket, commands_);
-    if (any.state != State::flying || !any.tunnel) upstream_->to_rest(now_, any.ticket, commands_);
+    if (any.state != State::flying) upstream_->requeue(now_, any.ticket, commands_);
+    if (any.state != State::flying || !any.tunnel) upstream_->park(now_, any.ticket, commands_);
     if (any.state != State::resting) upstream_->resume(now_, any.ticket, commands_);
     EXPECT_TRUE(commands_.empty()) << "a dead ticket moved something";
     check();
@@ -215,7 +214,7 @@ class Trial {
 
   std::optional<Time> next_event() const {
     const auto wake = upstream_->wake_at();
-    const auto answer = booker_->next_answer();
+    const auto answer = limiter_->next_answer();
     return wake && answer ? std::min(wake, answer) : wake ? wake : answer;
   }
 
@@ -233,11 +232,11 @@ class Trial {
 
   bool answer_one() {
     for (std::size_t i = 0; i < kGroups.size(); ++i) {
-      auto& group = booker_->groups[i];
+      auto& group = limiter_->groups[i];
       if (!group.asking || group.answer_at > now_) continue;
       group.asking = false;
       const Booking answer = group.answer;
-      booker_->note(now_, group, answer);
+      limiter_->note(now_, group, answer);
       upstream_->answer(now_, kGroups[i], answer, commands_);
       check();
       return true;
@@ -255,7 +254,7 @@ class Trial {
 
   bool finished() const {
     const auto over = [](const Known& one) { return one.state >= State::landed; };
-    return std::all_of(known_.begin(), known_.end(), over) && !booker_->next_answer();
+    return std::all_of(known_.begin(), known_.end(), over) && !limiter_->next_answer();
   }
 
   void finish_one() {
@@ -272,8 +271,8 @@ class Trial {
     std::vector<std::size_t>& first() { return returned.empty() ? waiting : returned; }
   };
 
-  void check(std::size_t newcomer = std::numeric_limits<std::size_t>::max()) {
-    for (const auto& refusal : commands_.refuse) check_refusal(refusal, newcomer);
+  void check(std::size_t arrival = std::numeric_limits<std::size_t>::max()) {
+    for (const auto& refusal : commands_.refuse) check_refusal(refusal, arrival);
     for (const auto& start : commands_.start) check_start(start);
     for (const auto id : commands_.resume) {
       EXPECT_EQ(known_[id].state, State::resuming) << id << " did not want to go on";
@@ -286,11 +285,11 @@ class Trial {
     }
     commands_.clear();
     check_counts();
-    for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(lines_[i], booker_->groups[i]);
+    for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(lines_[i], limiter_->groups[i]);
     check_wake();
   }
 
-  void check_refusal(const Commands::Refuse& refusal, std::size_t newcomer) {
+  void check_refusal(const Commands::Refuse& refusal, std::size_t arrival) {
     Known& one = known_[refusal.id];
     ASSERT_EQ(one.state, State::waiting) << "refused " << refusal.id << ", which does not wait";
     forget(refusal.id);
@@ -300,25 +299,25 @@ class Trial {
     if (refusal.why == Refused::queue_full) {
       const std::size_t left_since = commands_.start.size() + commands_.refuse.size() - 1;
       EXPECT_GE(upstream_->pending() + left_since, settings_.max_pending);
-      check_fair(refusal.id, newcomer);
+      check_fair(refusal.id, arrival);
     } else if (refusal.why == Refused::too_heavy) {
       EXPECT_GT(one.weight, heaviest_);
     } else {
-      const bool sure = booker_->groups[one.group].latest > one.deadline;
+      const bool sure = limiter_->groups[one.group].latest > one.deadline;
       EXPECT_TRUE(now_ >= one.deadline || sure) << "refused " << refusal.id << " too early";
     }
   }
 
   /// A full queue is kept by no group: a newcomer is refused if no lane is longer than its own with it, or else the
   /// newest of the longest lane. The refused one has been forgotten.
-  void check_fair(std::size_t refused, std::size_t newcomer) {
-    ASSERT_LT(newcomer, known_.size()) << "refused because of a newcomer";
+  void check_fair(std::size_t refused, std::size_t arrival) {
+    ASSERT_LT(arrival, known_.size()) << "refused because of a newcomer";
     if (!commands_.start.empty() || commands_.refuse.size() > 1) return;  // lanes were longer when it was decided
     const auto length = [&](std::size_t group) { return lines_[group].waiting.size(); };
     std::size_t longest = 0;
     for (std::size_t i = 0; i < kGroups.size(); ++i) longest = std::max(longest, length(i));
-    const std::size_t own = length(known_[newcomer].group);
-    if (refused == newcomer) {
+    const std::size_t own = length(known_[arrival].group);
+    if (refused == arrival) {
       EXPECT_TRUE(longest <= own + 1 || settings_.max_pending == 0) << "a longer lane had to make room";
       return;
     }
@@ -339,7 +338,7 @@ class Trial {
     EXPECT_EQ(start.waited, now_ - one.arrived);
     line.first().erase(std::ranges::find(line.first(), start.id));
     one.state = State::flying;
-    auto& outstanding = booker_->groups[one.group].outstanding;
+    auto& outstanding = limiter_->groups[one.group].outstanding;
     ASSERT_FALSE(outstanding.empty()) << "started without a departure";
     EXPECT_LE(outstanding.front().at, now_) << "started before its departure";
     EXPECT_GE(outstanding.front().weight, one.weight) << "started with less than it costs";
@@ -367,9 +366,9 @@ class Trial {
     most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
     EXPECT_LE(open, most_open_) << "more tunnels than may be";
     const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
-    EXPECT_TRUE(resuming == 0 || !slot_free || booker_->somebody_asks()) << "rested, and waits for nothing";
+    EXPECT_TRUE(resuming == 0 || !slot_free || limiter_->somebody_asks()) << "rested, and waits for nothing";
     for (std::size_t i = 0; i < kGroups.size(); ++i) {
-      const std::size_t departures = booker_->groups[i].outstanding.size();
+      const std::size_t departures = limiter_->groups[i].outstanding.size();
       booked += departures - std::min(departures, lines_[i].returned.size());
     }
     EXPECT_EQ(upstream_->pending(), pending);
@@ -384,10 +383,10 @@ class Trial {
 
   /// Work conserving: who waits, waits for something; after a wait for the upstream's limits, for the ask of another
   /// lane.
-  void check_lane(const Line& line, const WatchedBooker::PerGroup& booked) {
+  void check_lane(const Line& line, const WatchedLimiter::PerGroup& booked) {
     const bool no_slot_free = upstream_->slots_held() >= static_cast<std::size_t>(settings_.max_concurrent);
     const bool is_served =
-        !booked.outstanding.empty() || booker_->somebody_asks() || booker_->told_until(booked) > now_;
+        !booked.outstanding.empty() || limiter_->somebody_asks() || limiter_->told_until(booked) > now_;
     const bool for_a_tunnel = few_tunnels_ && line.returned.empty() &&
                               std::ranges::all_of(line.waiting, [&](std::size_t id) { return known_[id].tunnel; });
     EXPECT_TRUE(line.empty() || no_slot_free || is_served || for_a_tunnel) << "waits for nothing";
@@ -406,11 +405,11 @@ class Trial {
     }
     const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);
     for (std::size_t i = 0; i < kGroups.size(); ++i) {
-      const auto& booked = booker_->groups[i];
+      const auto& booked = limiter_->groups[i];
       if (!booked.outstanding.empty()) {
         due = std::min(due, booked.outstanding.front().at);
-      } else if (!lines_[i].empty() && !booker_->somebody_asks() && slot_free && !few_tunnels_) {
-        due = std::min(due, booker_->told_until(booked));
+      } else if (!lines_[i].empty() && !limiter_->somebody_asks() && slot_free && !few_tunnels_) {
+        due = std::min(due, limiter_->told_until(booked));
       }
     }
     EXPECT_LE(wake, due);
@@ -420,13 +419,13 @@ class Trial {
   void check_limits() {
     const auto earlier = [](const Departure& a, const Departure& b) { return a.at < b.at; };
     std::sort(taken_.begin(), taken_.end(), earlier);
-    for (std::size_t era = 0; era < limits_.size(); ++era) check_limits_of(static_cast<Era>(era));
+    for (std::size_t epoch = 0; epoch < limits_.size(); ++epoch) check_limits_of(static_cast<ConfigEpoch>(epoch));
   }
 
-  void check_limits_of(Era era) {
-    const InForce& limits = limits_[static_cast<std::size_t>(era)];
+  void check_limits_of(ConfigEpoch epoch) {
+    const InForce& limits = limits_[static_cast<std::size_t>(epoch)];
     std::vector<Departure> taken;
-    std::ranges::copy_if(taken_, std::back_inserter(taken), [era](const auto& one) { return one.era == era; });
+    std::ranges::copy_if(taken_, std::back_inserter(taken), [epoch](const auto& one) { return one.epoch == epoch; });
     for (std::size_t i = 1; limits.gap > 0 && i < taken.size(); ++i) {
       EXPECT_GE(taken[i].at - taken[i - 1].at, limits.gap);
     }
@@ -456,8 +455,8 @@ class Trial {
   int heaviest_ = 3;
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
   std::size_t most_open_ = 0;                      // tunnels, likewise, with those in their lanes that may still open
-  std::unique_ptr<WatchedBooker> booker_;
-  std::unique_ptr<Upstream> upstream_;
+  std::unique_ptr<WatchedLimiter> limiter_;
+  std::unique_ptr<Scheduler> upstream_;
   Commands commands_;
   Time now_ = 1'000'000'000;
   std::vector<Known> known_;
@@ -476,11 +475,11 @@ void try_sequences(std::uint64_t first, std::uint64_t count, Kind kind) {
 
 TEST(Sequences, keep_every_promise_without_limits) { try_sequences(0, 25'000, {}); }
 TEST(Sequences, keep_every_promise_under_limits) { try_sequences(100'000, 25'000, {.limited = true}); }
-TEST(Sequences, keep_every_promise_when_the_booker_takes_its_time) {
-  try_sequences(200'000, 25'000, {.slow_booker = true});
+TEST(Sequences, keep_every_promise_when_the_limiter_takes_its_time) {
+  try_sequences(200'000, 25'000, {.slow_limiter = true});
 }
-TEST(Sequences, keep_every_promise_under_limits_when_the_booker_takes_its_time) {
-  try_sequences(300'000, 25'000, {.limited = true, .slow_booker = true});
+TEST(Sequences, keep_every_promise_under_limits_when_the_limiter_takes_its_time) {
+  try_sequences(300'000, 25'000, {.limited = true, .slow_limiter = true});
 }
 
 }  // namespace

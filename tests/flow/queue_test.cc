@@ -57,7 +57,7 @@ TEST(Queue, a_full_queue_refuses_the_next) {
 TEST(Queue, a_full_queue_has_room_again_when_one_leaves_or_takes_off) {
   Yard yard({.max_concurrent = 1, .max_pending = 1});
   yard.arrive_all({1, 2});
-  yard.leave(2);
+  yard.cancel(2);
   yard.arrive(3);
   yard.land(1);
   yard.arrive(4);
@@ -86,8 +86,8 @@ TEST(Queue, without_pending_places_it_still_starts_whoever_finds_a_slot) {
 TEST(Queue, a_request_that_leaves_while_pending_costs_the_others_nothing) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3, 4});
-  EXPECT_THAT(yard.leave(3), IsEmpty());
-  EXPECT_THAT(yard.leave(2), IsEmpty());
+  EXPECT_THAT(yard.cancel(3), IsEmpty());
+  EXPECT_THAT(yard.cancel(2), IsEmpty());
   EXPECT_EQ(yard.upstream.pending(), 1u);
   EXPECT_THAT(yard.land(1), ElementsAre(4));
 }
@@ -95,7 +95,7 @@ TEST(Queue, a_request_that_leaves_while_pending_costs_the_others_nothing) {
 TEST(Queue, the_last_in_line_may_leave_and_others_come_after_it) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
-  yard.leave(3);
+  yard.cancel(3);
   yard.arrive(4);
   EXPECT_THAT(yard.land(1), ElementsAre(2));
   EXPECT_THAT(yard.land(2), ElementsAre(4));
@@ -104,10 +104,10 @@ TEST(Queue, the_last_in_line_may_leave_and_others_come_after_it) {
 TEST(Queue, a_dead_ticket_changes_nothing) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
-  yard.leave(2);
-  EXPECT_THAT(yard.leave(2), IsEmpty());
+  yard.cancel(2);
+  EXPECT_THAT(yard.cancel(2), IsEmpty());
   EXPECT_THAT(yard.land(2), IsEmpty());
-  EXPECT_THAT(yard.again(2), IsEmpty());
+  EXPECT_THAT(yard.requeue(2), IsEmpty());
   EXPECT_THAT(yard.land(1), ElementsAre(3));
   EXPECT_THAT(yard.land(1), IsEmpty());
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
@@ -117,10 +117,10 @@ TEST(Queue, a_dead_ticket_changes_nothing) {
 TEST(Queue, a_dead_ticket_does_not_reach_the_request_that_took_its_place) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
-  yard.leave(2);
+  yard.cancel(2);
   yard.arrive(3);
   ASSERT_EQ(yard.ticket(3).index, yard.ticket(2).index);
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_EQ(yard.upstream.pending(), 1u);
   EXPECT_THAT(yard.land(1), ElementsAre(3));
 }
@@ -136,7 +136,7 @@ TEST(Queue, the_ticket_of_a_refused_request_is_dead) {
 TEST(Queue, one_who_leaves_before_its_start_is_carried_out_frees_its_slot) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
-  EXPECT_THAT(yard.leave(1), ElementsAre(2));
+  EXPECT_THAT(yard.cancel(1), ElementsAre(2));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
 }
 
@@ -151,7 +151,7 @@ TEST(Queue, a_landing_ends_a_request_that_waits_too) {
 TEST(Queue, a_pending_request_cannot_be_sent_once_more) {
   Yard yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
-  EXPECT_THAT(yard.again(2), IsEmpty());
+  EXPECT_THAT(yard.requeue(2), IsEmpty());
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
   EXPECT_EQ(yard.upstream.pending(), 1u);
 }
@@ -178,7 +178,7 @@ TEST(Queue, knows_the_oldest_wait_over_all_lanes) {
   yard.arrive(3);
   yard.arrive(4, "a");
   EXPECT_EQ(yard.upstream.oldest_wait(yard.now), yard.now - first);
-  yard.leave(2);
+  yard.cancel(2);
   EXPECT_EQ(yard.upstream.oldest_wait(yard.now + kMs), kMs);
 }
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunnels that rest: their slots and permits are others', and when they go on they come first, and pay no limit anew.
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "flow/yard.h"
 
 namespace penstock::flow {
 namespace {
 
-Newcomer tunnel(RequestId id, std::string_view group = {}) { return {.id = id, .group = group, .tunnel = true}; }
+Arrival tunnel(RequestId id, std::string_view group = {}) { return {.id = id, .group = group, .tunnel = true}; }
 
 /// Tunnels that started and rest, in this order.
 void let_rest(Yard& yard, std::initializer_list<RequestId> ids, std::string_view group = {}) {
   for (const RequestId id : ids) {
     ASSERT_THAT(yard.arrive(tunnel(id, group)), ElementsAre(id));
-    yard.to_rest(id);
+    yard.park(id);
   }
 }
 
@@ -20,7 +20,7 @@ void let_rest(Yard& yard, std::initializer_list<RequestId> ids, std::string_view
 void resume_one(Yard& yard) {
   yard.arrive(tunnel(1));
   yard.answer({yard.now});
-  yard.to_rest(1);
+  yard.park(1);
   yard.resume(1);
 }
 
@@ -32,7 +32,7 @@ TEST(Rest, gives_the_slot_to_whoever_waits) {
   Yard yard({.max_concurrent = 1});
   yard.arrive(tunnel(1));
   EXPECT_THAT(yard.arrive(2), IsEmpty());
-  EXPECT_THAT(yard.to_rest(1), ElementsAre(2));
+  EXPECT_THAT(yard.park(1), ElementsAre(2));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
   EXPECT_EQ(yard.upstream.resting(), 1u);
 }
@@ -52,7 +52,7 @@ TEST(Rest, costs_nothing_where_nobody_waits) {
 TEST(Rest, is_for_tunnels_alone) {
   Yard yard({.max_concurrent = 1});
   yard.arrive(1);
-  yard.to_rest(1);
+  yard.park(1);
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
 }
 
@@ -107,7 +107,7 @@ TEST(Rest, lanes_take_turns_with_those_that_go_on) {
 TEST(Rest, who_goes_on_pays_no_limit_anew_and_waits_for_none) {
   Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kSecond)));
   yard.arrive(tunnel(1));
-  yard.to_rest(1);
+  yard.park(1);
   yard.arrive(2);
   yard.resume(1);
   EXPECT_THAT(yard.resumed, ElementsAre(1)) << "though 2 waits for the limit, and all lanes with it";
@@ -115,18 +115,18 @@ TEST(Rest, who_goes_on_pays_no_limit_anew_and_waits_for_none) {
 }
 
 TEST(Rest, a_pause_holds_departures_and_not_those_that_have_departed) {
-  LocalBooker booker;
-  Yard yard({.max_concurrent = 2}, booker);
+  LocalLimiter limiter;
+  Yard yard({.max_concurrent = 2}, limiter);
   let_rest(yard, {1});
-  booker.pause(yard.now, {}, yard.now + 300 * kSecond);
+  limiter.pause(yard.now, {}, yard.now + 300 * kSecond);
   EXPECT_THAT(yard.arrive(2), IsEmpty());
   yard.resume(1);
   EXPECT_THAT(yard.resumed, ElementsAre(1));
 }
 
 TEST(Rest, gives_its_permit_back_and_takes_one_to_go_on) {
-  LocalBooker booker({two_permits()});
-  Yard yard({.max_concurrent = 64}, booker);
+  LocalLimiter limiter({two_permits()});
+  Yard yard({.max_concurrent = 64}, limiter);
   let_rest(yard, {1});
   yard.arrive_all({2, 3});
   EXPECT_EQ(yard.upstream.in_flight(), 2u);
@@ -140,8 +140,8 @@ TEST(Rest, gives_its_permit_back_and_takes_one_to_go_on) {
 }
 
 TEST(Rest, a_group_without_permits_does_not_hold_up_those_of_others) {
-  LocalBooker booker({two_permits(LimitConfig::Per::group)});
-  Yard yard({.max_concurrent = 64}, booker);
+  LocalLimiter limiter({two_permits(LimitConfig::Per::group)});
+  Yard yard({.max_concurrent = 64}, limiter);
   let_rest(yard, {1}, "a");
   let_rest(yard, {2}, "b");
   yard.arrive_all({3, 4}, "a");
@@ -152,39 +152,39 @@ TEST(Rest, a_group_without_permits_does_not_hold_up_those_of_others) {
   EXPECT_THAT(yard.resumed, ElementsAre(2, 1));
 }
 
-TEST(Rest, an_asynchronous_booker_is_asked_for_permits_alone_with_a_slot_in_hand) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+TEST(Rest, an_asynchronous_limiter_is_asked_for_permits_alone_with_a_slot_in_hand) {
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
-  EXPECT_EQ(booker.asks.back(), (SlowBooker::Asked{"", 1, 0}));
+  EXPECT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"", 1, 0}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
   yard.answer(Booking{.stop = Booking::Stop::permit});
   EXPECT_THAT(yard.resumed, IsEmpty());
-  EXPECT_EQ(booker.asks.size(), 2u);
-  yard.may_ask(Booking::Scope::upstream);
-  EXPECT_EQ(booker.asks.back(), (SlowBooker::Asked{"", 1, 0}));
+  EXPECT_EQ(limiter.asks.size(), 2u);
+  yard.retry(Booking::Scope::upstream);
+  EXPECT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"", 1, 0}));
   EXPECT_THAT(yard.arrive(2), IsEmpty()) << "the slot is held meanwhile";
   yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
   EXPECT_THAT(yard.resumed, ElementsAre(1));
 }
 
 TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
-  yard.leave(1);
+  yard.cancel(1);
   yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
   EXPECT_THAT(yard.resumed, IsEmpty());
   EXPECT_TRUE(yard.upstream.idle());
 }
 
 TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::permit});
-  yard.leave(1);
-  EXPECT_THAT(booker.gave_up, ElementsAre(std::pair(Booking::Scope::upstream, std::string())));
+  yard.cancel(1);
+  EXPECT_THAT(limiter.gave_up, ElementsAre(std::pair(Booking::Scope::upstream, std::string())));
 }
 
 /// Two tunnels rest and ask to go on, one of lane `a` and one of `second_group`; the first is told to wait for a
@@ -194,83 +194,83 @@ void have_one_stand_in_line(Yard& yard, const char* second_group) {
   yard.answer({yard.now}, {}, "a");
   yard.arrive(tunnel(2, second_group));
   yard.answer({yard.now}, {}, second_group);
-  for (const RequestId id : {1, 2}) yard.to_rest(id);
+  for (const RequestId id : {1, 2}) yard.park(id);
   yard.resume(1);
   yard.answer(Booking{.stop = Booking::Stop::permit}, "a");
   yard.resume(2);
 }
 
 TEST(Rest, who_stands_in_line_for_all_and_leaves_has_another_lane_ask) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2}, limiter);
   have_one_stand_in_line(yard, "b");
-  const std::size_t asked = booker.asks.size();
-  yard.leave(1);
-  ASSERT_EQ(booker.asks.size(), asked + 1) << "nobody stands in line any more";
+  const std::size_t asked = limiter.asks.size();
+  yard.cancel(1);
+  ASSERT_EQ(limiter.asks.size(), asked + 1) << "nobody stands in line any more";
   yard.answer({yard.now}, {}, "b");
   EXPECT_THAT(yard.resumed, ElementsAre(2));
 }
 
 TEST(Rest, asks_anew_where_a_request_of_its_lane_took_its_place_in_line) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 2}, booker);
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 2}, limiter);
   have_one_stand_in_line(yard, "a");
   yard.arrive({.id = 3, .group = "a"});
-  const std::size_t asked = booker.asks.size();
+  const std::size_t asked = limiter.asks.size();
   yard.answer(turn(Booking::Scope::group, yard.now + kSecond), "a");
-  EXPECT_EQ(booker.asks.size(), asked + 1) << "a turn is no place in the line for permits";
-  EXPECT_EQ(booker.asks.back().weight, 0);
+  EXPECT_EQ(limiter.asks.size(), asked + 1) << "a turn is no place in the line for permits";
+  EXPECT_EQ(limiter.asks.back().weight, 0);
 }
 
 TEST(Rest, where_a_shared_limit_refuses_permits_it_asks_again_soon) {
-  SlowBooker booker;
-  booker.its_patience = kSecond;
-  Yard yard({.max_concurrent = 2}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = kSecond;
+  Yard yard({.max_concurrent = 2}, limiter);
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::refused});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon) << "such a limit has no line to wait in";
 }
 
 TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_lands) {
-  SlowBooker booker;
-  booker.its_patience = kSecond;
-  booker.frees_permits = true;
-  Yard yard({.max_concurrent = 3}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = kSecond;
+  limiter.frees_permits = true;
+  Yard yard({.max_concurrent = 3}, limiter);
   yard.arrive(7);
   yard.answer({yard.now});
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::refused});
-  const std::size_t asked = booker.asks.size();
+  const std::size_t asked = limiter.asks.size();
   yard.land(7);
-  ASSERT_EQ(booker.asks.size(), asked + 1);
-  EXPECT_EQ(booker.asks.back().weight, 0);
+  ASSERT_EQ(limiter.asks.size(), asked + 1);
+  EXPECT_EQ(limiter.asks.back().weight, 0);
 }
 
 TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_is_given_back) {
-  SlowBooker booker;
-  booker.its_patience = kSecond;
-  Yard yard({.max_concurrent = 3}, booker);
+  SlowLimiter limiter;
+  limiter.its_patience = kSecond;
+  Yard yard({.max_concurrent = 3}, limiter);
   yard.arrive(tunnel(1));
   yard.answer({yard.now});
-  yard.to_rest(1);
+  yard.park(1);
   yard.arrive(7);
   yard.answer({yard.now + kMs});  // which has the permit until 7 leaves
   yard.resume(1);
   yard.answer(Booking{.stop = Booking::Stop::refused});
-  const std::size_t asked = booker.asks.size();
-  yard.leave(7);
-  ASSERT_EQ(booker.asks.size(), asked + 1);
-  EXPECT_EQ(booker.asks.back().weight, 0);
+  const std::size_t asked = limiter.asks.size();
+  yard.cancel(7);
+  ASSERT_EQ(limiter.asks.size(), asked + 1);
+  EXPECT_EQ(limiter.asks.back().weight, 0);
 }
 
-TEST(Rest, where_the_booker_cannot_be_asked_it_is_asked_again_soon) {
-  SlowBooker booker;
-  Yard yard({.max_concurrent = 1}, booker);
+TEST(Rest, where_the_limiter_cannot_be_asked_it_is_asked_again_soon) {
+  SlowLimiter limiter;
+  Yard yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::unavailable});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon);
   yard.advance_to(yard.now + kHorizon);
-  EXPECT_EQ(booker.asks.size(), 3u);
+  EXPECT_EQ(limiter.asks.size(), 3u);
   EXPECT_THAT(yard.refused, IsEmpty());
 }
 
@@ -280,7 +280,7 @@ TEST(Rest, may_end_while_resting_or_waiting_to_go_on) {
   yard.arrive(3);
   yard.resume(2);
   yard.land(1);
-  yard.leave(2);
+  yard.cancel(2);
   yard.land(3);
   EXPECT_TRUE(yard.upstream.idle());
   EXPECT_THAT(yard.resumed, IsEmpty());
@@ -302,7 +302,7 @@ TEST(Rest, counts_in_the_mean_flight_as_if_it_had_landed) {
   Yard yard({.max_concurrent = 1});
   yard.arrive(tunnel(1));
   yard.now += 8 * kSecond;
-  yard.to_rest(1);
+  yard.park(1);
   yard.now += 30 * kSecond;
   yard.arrive_all({2, 3, 4});
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 16 * kSecond) << "two wait, and a slot was held for 8 s";
@@ -350,12 +350,12 @@ TEST(MaxTunnels, closes_those_first_and_at_once_of_which_nobody_will_ask_anythin
   Yard yard({.max_concurrent = 2, .max_tunnels = 3});
   let_rest(yard, {1, 2});
   yard.arrive(tunnel(3));
-  yard.spare(2);
-  yard.spare(3);
+  yard.mark_spare(2);
+  yard.mark_spare(3);
   EXPECT_THAT(yard.arrive(tunnel(4)), ElementsAre(4));
   EXPECT_THAT(yard.closed, ElementsAre(2));
   EXPECT_THAT(yard.arrive(tunnel(5)), IsEmpty()) << "3 does not rest yet";
-  EXPECT_THAT(yard.to_rest(3), ElementsAre(5));
+  EXPECT_THAT(yard.park(3), ElementsAre(5));
   EXPECT_THAT(yard.closed, ElementsAre(2, 3));
 }
 
@@ -366,13 +366,13 @@ TEST(MaxTunnels, closes_nobody_for_one_that_has_no_slot_either) {
   yard.arrive(tunnel(3));
   yard.advance_to(yard.now + 40 * kSecond);
   EXPECT_THAT(yard.closed, IsEmpty());
-  EXPECT_THAT(yard.to_rest(2), ElementsAre(3));
+  EXPECT_THAT(yard.park(2), ElementsAre(3));
   EXPECT_THAT(yard.closed, ElementsAre(1));
 }
 
 TEST(MaxTunnels, closes_nobody_for_one_that_a_limit_holds) {
-  LocalBooker booker({{.kind = PacerConfig{.qps = 0.02}}}, 0);  // one each 50 s
-  Yard yard({.max_concurrent = 4, .max_wait = 100 * kSecond, .max_tunnels = 1}, booker);
+  LocalLimiter limiter({{.kind = PacerConfig{.qps = 0.02}}}, 0);  // one each 50 s
+  Yard yard({.max_concurrent = 4, .max_wait = 100 * kSecond, .max_tunnels = 1}, limiter);
   let_rest(yard, {1});
   yard.arrive(2);  // waits for the pacer
   yard.now += 40 * kSecond;

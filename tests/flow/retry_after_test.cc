@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When to come again: by waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), an estimate in whole
 // seconds, or by the limits, to the microsecond. A week at most.
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "flow/yard.h"
 
 namespace penstock::flow {
@@ -47,7 +47,7 @@ TEST(RetryAfter, reckons_with_the_mean_flight) {
   fly(yard, 1, 900 * kMs);  // the mean is 500 ms
   fill(yard, 2 + 9);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 3 * kSecond);  // 9 × 0.5 ÷ 2 = 2.25
-  yard.leave(11);
+  yard.cancel(11);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 2 * kSecond);  // 8 × 0.5 ÷ 2 = 2
 }
 
@@ -68,9 +68,9 @@ TEST(RetryAfter, is_the_truth_where_it_is_long) {
 }
 
 TEST(RetryAfter, is_a_week_at_most) {
-  SlowBooker booker;
-  booker.pace = 8 * 86'400 * kSecond;
-  Yard yard({.max_wait = kLongestRetry * 2}, booker);
+  SlowLimiter limiter;
+  limiter.pace = 8 * 86'400 * kSecond;
+  Yard yard({.max_wait = kLongestRetry * 2}, limiter);
   yard.arrive(1);
   yard.answer(turn(Booking::Scope::upstream, yard.now + kSecond));
   EXPECT_EQ(yard.upstream.retry_after(yard.now), kLongestRetry);
@@ -88,8 +88,8 @@ TEST(RetryAfter, stands_in_a_refusal_and_does_not_count_the_refused) {
 }
 
 TEST(RetryAfter, of_a_limit_is_exact) {
-  LocalBooker booker({{.kind = CounterConfig{.max = 1, .period = 90min}, .mode = LimitConfig::Mode::refuse}}, 0);
-  Yard yard({}, booker);
+  LocalLimiter limiter({{.kind = CounterConfig{.max = 1, .period = 90min}, .mode = LimitConfig::Mode::refuse}}, 0);
+  Yard yard({}, limiter);
   EXPECT_EQ(yard.arrive(1), Ids{1});
   yard.now += 1'500 * kMs;
   yard.arrive(2);
@@ -101,8 +101,9 @@ TEST(RetryAfter, of_a_limit_is_exact) {
 }
 
 TEST(RetryAfter, of_a_heavy_request_is_when_all_its_units_are_allowed) {
-  LocalBooker booker({{.kind = SlidingWindowConfig{.max = 5, .interval = 60s}, .mode = LimitConfig::Mode::refuse}}, 0);
-  Yard yard({}, booker);
+  LocalLimiter limiter({{.kind = SlidingWindowConfig{.max = 5, .interval = 60s}, .mode = LimitConfig::Mode::refuse}},
+                       0);
+  Yard yard({}, limiter);
   for (RequestId id = 1; id <= 3; ++id) {
     yard.arrive(id);
     yard.now += kSecond;
@@ -116,9 +117,9 @@ TEST(RetryAfter, of_a_heavy_request_is_when_all_its_units_are_allowed) {
 }
 
 TEST(RetryAfter, does_not_count_the_refused_before_the_limits_either) {
-  SlowBooker booker;
-  booker.pace = 3 * kSecond;
-  Yard yard({.max_wait = kSecond}, booker);
+  SlowLimiter limiter;
+  limiter.pace = 3 * kSecond;
+  Yard yard({.max_wait = kSecond}, limiter);
   yard.arrive_all({1, 2, 3});
   yard.answer(turn(Booking::Scope::upstream, yard.now + 500 * kMs));
   yard.advance_to(yard.now + kSecond + 1);

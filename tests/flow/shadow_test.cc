@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 
 namespace penstock::flow {
 namespace {
@@ -17,16 +17,16 @@ using testing::IsEmpty;
 
 constexpr Instant kStart = 50'400'000'000'000;  // a whole hour
 
-std::vector<std::string> states_of(const LocalBooker& booker) {
+std::vector<std::string> states_of(const LocalLimiter& limiter) {
   std::vector<std::string> states;
-  booker.states([&](LimitIndex limit, std::string_view group, const std::string& state) {
+  limiter.states([&](LimitIndex limit, std::string_view group, const std::string& state) {
     states.push_back(std::to_string(limit) + " " + std::string(group) + " " + state);
   });
   return states;
 }
 
 TEST(Shadow, says_what_it_remembers_as_redis_stores_it) {
-  LocalBooker booker(
+  LocalLimiter limiter(
       {{.kind = PacerConfig{.qps = 3, .max_burst = 2}, .name = "p"},
        {.kind = WindowConfig{.reservoir = 10, .interval = 1s}, .name = "w"},
        {.kind = SlidingWindowConfig{.max = 5, .interval = 1s}, .name = "s"},
@@ -34,57 +34,57 @@ TEST(Shadow, says_what_it_remembers_as_redis_stores_it) {
        {.kind = CounterConfig{.max = 5, .period = 1s}, .name = "c"},
        {.kind = SemaphoreConfig{.capacity = 5}, .name = "x"}},
       kStart);
-  EXPECT_THAT(states_of(booker), IsEmpty());
-  booker.book(1'200'000, "", 3);
-  EXPECT_THAT(states_of(booker),
+  EXPECT_THAT(states_of(limiter), IsEmpty());
+  limiter.book(1'200'000, "", 3);
+  EXPECT_THAT(states_of(limiter),
               ElementsAre("0  2p 50400001200000.0000 1 2 3", "1  1w 50400001000000 3 1000000",
                           "2  1s 50400001200000 50400001200000 50400001200000", "3  1b 50400001200000.0000 3",
                           "4  1c 50400001199000.0000 3 50400001200000.0000 0 - 0"));
 }
 
 TEST(Shadow, says_of_each_group_what_it_remembers_of_it) {
-  LocalBooker booker(
+  LocalLimiter limiter(
       {{.kind = WindowConfig{.reservoir = 10, .interval = 1s}, .name = "all"},
        {.kind = WindowConfig{.reservoir = 5, .interval = 1s}, .name = "each", .per = LimitConfig::Per::group}},
       kStart);
-  booker.book(1, "a", 1);
-  booker.book(2, "b", 2);
-  EXPECT_THAT(states_of(booker),
+  limiter.book(1, "a", 1);
+  limiter.book(2, "b", 2);
+  EXPECT_THAT(states_of(limiter),
               testing::UnorderedElementsAre("0  1w 50400000000000 3 1000000", "1 a 1w 50400000000000 1 1000000",
                                             "1 b 1w 50400000000000 2 1000000"));
-  EXPECT_EQ(booker.state(0, ""), "1w 50400000000000 3 1000000");
-  EXPECT_EQ(booker.state(1, "b"), "1w 50400000000000 2 1000000");
-  EXPECT_EQ(booker.state(1, "c"), "");
+  EXPECT_EQ(limiter.state(0, ""), "1w 50400000000000 3 1000000");
+  EXPECT_EQ(limiter.state(1, "b"), "1w 50400000000000 2 1000000");
+  EXPECT_EQ(limiter.state(1, "c"), "");
 }
 
 TEST(Shadow, looks_without_granting) {
-  LocalBooker booker({{.kind = PacerConfig{.qps = 100}, .name = "p"}});
+  LocalLimiter limiter({{.kind = PacerConfig{.qps = 100}, .name = "p"}});
   for (int i = 0; i < 3; ++i) {
     Booking booking;
-    booker.look(7, {.count = 5}, booking, {});
+    limiter.look(7, {.count = 5}, booking, {});
     EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 7}));
   }
-  booker.book(7, "", 1);
+  limiter.book(7, "", 1);
   Booking booking;
-  booker.look(8, {.count = 5}, booking, {});
+  limiter.look(8, {.count = 5}, booking, {});
   EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 10'007, .limited_by = 0}));
 }
 
 TEST(Shadow, looks_at_permits_too) {
-  LocalBooker booker({{.kind = SemaphoreConfig{.capacity = 1}, .name = "s"}});
-  booker.book(0, "", 1);
+  LocalLimiter limiter({{.kind = SemaphoreConfig{.capacity = 1}, .name = "s"}});
+  limiter.book(0, "", 1);
   Booking booking;
-  booker.look(1, {}, booking, {});
+  limiter.look(1, {}, booking, {});
   EXPECT_THAT(booking.departures, IsEmpty());
   EXPECT_EQ(booking.stop, Booking::Stop::permit);
 }
 
 TEST(Shadow, keeps_the_edges_of_windows_where_the_other_clock_has_them) {
-  LocalBooker booker({{.kind = WindowConfig{.reservoir = 1, .interval = 1s}, .name = "w"}}, kStart);
-  booker.set_clock(kStart + 980'000);  // now an edge comes at 20 ms
-  booker.book(5'000, "", 1);
+  LocalLimiter limiter({{.kind = WindowConfig{.reservoir = 1, .interval = 1s}, .name = "w"}}, kStart);
+  limiter.set_clock(kStart + 980'000);  // now an edge comes at 20 ms
+  limiter.book(5'000, "", 1);
   Booking booking;
-  booker.look(6'000, {}, booking, {});
+  limiter.look(6'000, {}, booking, {});
   EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 21'000, .limited_by = 0}));
 }
 

@@ -36,7 +36,7 @@ class Dice {
 };
 
 /// A PlainBooker that is watched, that stops now one lane and now all, and whose answers take their time if so wished.
-class WatchedBooker final : public Booker {
+class WatchedLimiter final : public Limiter {
  public:
   struct PerGroup {
     std::vector<Departure> outstanding;  // granted, neither taken nor given back; ascending
@@ -47,7 +47,7 @@ class WatchedBooker final : public Booker {
     Time answer_at = 0;
   };
 
-  WatchedBooker(std::vector<std::unique_ptr<Limit>> limits, Dice& dice, bool slow, int heaviest)
+  WatchedLimiter(std::vector<std::unique_ptr<Limit>> limits, Dice& dice, bool slow, int heaviest)
       : plain_(std::move(limits)), dice_(dice), slow_(slow), heaviest_(heaviest) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
@@ -74,24 +74,24 @@ class WatchedBooker final : public Booker {
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
-  void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
+  void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override {
     Time& told = scope == Booking::Scope::group ? groups[number_of(group)].told_until : all_told_until;
     told = std::min(told, now);
   }
   void give_back(Time now, std::string_view group, const Departure& departure) override {
     auto& outstanding = groups[number_of(group)].outstanding;
     const auto same = [&](const Departure& one) {  // its limit may have another number by now
-      return one.at == departure.at && one.weight == departure.weight && one.era == departure.era;
+      return one.at == departure.at && one.weight == departure.weight && one.epoch == departure.epoch;
     };
     const auto found = std::ranges::find_if(outstanding, same);
     ASSERT_NE(found, outstanding.end()) << "given back, but never granted";
-    if (departure.era == era_) plain_.give_back(now, group, *found);
+    if (departure.epoch == epoch_) plain_.give_back(now, group, *found);
     outstanding.erase(found);
   }
   /// What was told is void, that in answers under way too; what was granted stays.
   void replace_limits(Time now, std::vector<std::unique_ptr<Limit>> limits) {
-    plain_ = PlainBooker(std::move(limits));
-    ++era_;
+    plain_ = PlainLimiter(std::move(limits));
+    ++epoch_;
     all_told_until = now;
     for (auto& group : groups) {
       group.told_until = now;
@@ -131,15 +131,15 @@ class WatchedBooker final : public Booker {
  private:
   void answer(Time now, const Ask& ask, Booking& booking) {
     plain_.ask(now, ask, booking);
-    for (Departure& departure : booking.departures) departure.era = era_;
+    for (Departure& departure : booking.departures) departure.epoch = epoch_;
     if (dice_.one_in(2)) booking.scope = Booking::Scope::group;
   }
 
-  PlainBooker plain_;
+  PlainLimiter plain_;
   Dice& dice_;
   bool slow_;
   int heaviest_;
-  Era era_ = 0;
+  ConfigEpoch epoch_ = 0;
 };
 
 }  // namespace penstock::flow

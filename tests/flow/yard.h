@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "flow/limits.h"
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 
 namespace penstock::flow {
 
@@ -22,7 +22,7 @@ inline constexpr Time kSecond = 1'000'000;
 using Ids = std::vector<RequestId>;
 
 /// Answers nothing by itself; keeps what it was asked and what came back.
-class SlowBooker final : public Booker {
+class SlowLimiter final : public Limiter {
  public:
   struct Asked {
     std::string group;
@@ -47,23 +47,25 @@ class SlowBooker final : public Booker {
   }
   void give_back(Time, std::string_view, const Departure& departure) override {
     given_back.push_back(departure.at);
-    era_given_back = departure.era;
+    era_given_back = departure.epoch;
   }
   bool landed(Time, std::string_view) override { return frees_permits; }
-  void nobody_waits(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
+  void cancel_wait(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
   void pause(Time, std::string_view, Time) override {}
   void pause_anonymous(Time, std::string_view, Time) override {}
   Time anonymous_paused_until(std::string_view) const override { return 0; }
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}
-  void adopt(Time, std::string_view group, std::size_t departures) override { adopted.emplace_back(group, departures); }
+  void count_existing(Time, std::string_view group, std::size_t departures) override {
+    adopted.emplace_back(group, departures);
+  }
 
   std::vector<Asked> asks;
   std::vector<Beyond> beyond;
   std::vector<std::pair<std::string, std::size_t>> adopted;
   std::vector<Time> given_back;
-  Era era_given_back = 0;
+  ConfigEpoch era_given_back = 0;
   std::vector<std::pair<Booking::Scope, std::string>> gave_up;
   Time its_patience = 0;
   Time its_lead = kHorizon;
@@ -83,10 +85,10 @@ class Yard {
  public:
   explicit Yard(Settings settings, std::vector<std::unique_ptr<Limit>> limits = {})
       : plain_(std::move(limits)), upstream(settings, plain_) {}
-  Yard(Settings settings, Booker& booker) : plain_({}), upstream(settings, booker) {}
+  Yard(Settings settings, Limiter& limiter) : plain_({}), upstream(settings, limiter) {}
 
-  Ids arrive(const Newcomer& newcomer) {
-    tickets_[newcomer.id] = upstream.arrive(now, newcomer, commands_);
+  Ids arrive(const Arrival& arrival) {
+    tickets_[arrival.id] = upstream.arrive(now, arrival, commands_);
     return started();
   }
   Ids arrive(RequestId id, std::string_view group = {}, std::optional<Time> max_wait = {}) {
@@ -100,12 +102,12 @@ class Yard {
     }
     return all;
   }
-  Ids leave(RequestId id) { return upstream.leave(now, tickets_.at(id), commands_), started(); }
+  Ids cancel(RequestId id) { return upstream.cancel(now, tickets_.at(id), commands_), started(); }
   Ids land(RequestId id) { return upstream.land(now, tickets_.at(id), commands_), started(); }
-  Ids to_rest(RequestId id) { return upstream.to_rest(now, tickets_.at(id), commands_), started(); }
-  Ids spare(RequestId id) { return upstream.spare(now, tickets_.at(id), commands_), started(); }
+  Ids park(RequestId id) { return upstream.park(now, tickets_.at(id), commands_), started(); }
+  Ids mark_spare(RequestId id) { return upstream.mark_spare(now, tickets_.at(id), commands_), started(); }
   Ids resume(RequestId id) { return upstream.resume(now, tickets_.at(id), commands_), started(); }
-  Ids again(RequestId id) { return upstream.again(now, tickets_.at(id), commands_), started(); }
+  Ids requeue(RequestId id) { return upstream.requeue(now, tickets_.at(id), commands_), started(); }
   Ids answer(const Booking& booking, std::string_view group = {}) {
     upstream.answer(now, group, booking, commands_);
     return started();
@@ -117,8 +119,8 @@ class Yard {
     booking.ask_again = booking.not_before = ask_again.value_or(0);
     return answer(booking, group);
   }
-  Ids may_ask(Booking::Scope scope, std::string_view group = {}) {
-    upstream.may_ask(now, scope, group, commands_);
+  Ids retry(Booking::Scope scope, std::string_view group = {}) {
+    upstream.retry(now, scope, group, commands_);
     return started();
   }
   Ids change(const Settings& settings, std::span<const LimitIndex> moved = {}) {
@@ -144,13 +146,13 @@ class Yard {
     return ids;
   }
 
-  PlainBooker plain_;
+  PlainLimiter plain_;
   Commands commands_;
   std::map<RequestId, Ticket> tickets_;
 
  public:
   Time now = 1'000 * kSecond;
-  Upstream upstream;
+  Scheduler upstream;
   Ids refused, resumed, closed;
   std::map<RequestId, Commands::Refuse> refusals;
   std::map<RequestId, Time> waited;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "flow/upstream.h"
+#include "flow/scheduler.h"
 #include "fuzz/watched_booker.h"
 
 namespace penstock::flow {
@@ -35,8 +35,8 @@ class Trial {
       : choices_(choices),
         settings_(any_settings()),
         limits_(any_limits()),
-        booker_(limits_, choices.one_in(2)),
-        upstream_(settings_, booker_) {}
+        limiter_(limits_, choices.one_in(2)),
+        upstream_(settings_, limiter_) {}
 
   void run() {
     for (int steps = 0; steps < 400 && choices_.any(); ++steps) step();
@@ -76,7 +76,7 @@ class Trial {
       case 8: return pause();
       case 9: return answer_all(), advance();
       case 10: return change();
-      case 11: return on_one_of(State::flying, &Trial::to_rest);
+      case 11: return on_one_of(State::flying, &Trial::park);
       case 12: return on_one_of(State::resting, &Trial::resume);
       case 13: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::spare);
       default: return pass_time();
@@ -92,16 +92,16 @@ class Trial {
     const int weight = how % 4 == 0 ? static_cast<int>(1 + how / 18 % 3) : 1;
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
     const bool tunnel = how / 54 % 2 == 0, anonymous = how / 64 % 2 == 1;
-    const Time deadline = now_ + std::max(patience, booker_.patience());
+    const Time deadline = now_ + std::max(patience, limiter_.patience());
     known_.push_back({State::waiting, group, weight, anonymous, now_, deadline, {}, tunnel});
     lines_[group].waiting.push_back(id);
-    const Newcomer newcomer{.id = id,
-                            .weight = weight,
-                            .group = kGroups[group],
-                            .max_wait = max_wait,
-                            .tunnel = tunnel,
-                            .anonymous = anonymous};
-    const Ticket ticket = upstream_.arrive(now_, newcomer, commands_);
+    const Arrival arrival{.id = id,
+                          .weight = weight,
+                          .group = kGroups[group],
+                          .max_wait = max_wait,
+                          .tunnel = tunnel,
+                          .anonymous = anonymous};
+    const Ticket ticket = upstream_.arrive(now_, arrival, commands_);
     known_[id].ticket = ticket;
     check();
   }
@@ -110,33 +110,33 @@ class Trial {
     upstream_.land(now_, known_[id].ticket, commands_);
     check();
   }
-  void leave(std::size_t id) {
+  void cancel(std::size_t id) {
     if (known_[id].state == State::waiting || known_[id].state == State::returned) forget(id);
     known_[id].state = State::over;
-    upstream_.leave(now_, known_[id].ticket, commands_);
+    upstream_.cancel(now_, known_[id].ticket, commands_);
     check();
-    upstream_.leave(now_, known_[id].ticket, commands_);  // a dead ticket
-    upstream_.to_rest(now_, known_[id].ticket, commands_);
+    upstream_.cancel(now_, known_[id].ticket, commands_);  // a dead ticket
+    upstream_.park(now_, known_[id].ticket, commands_);
     upstream_.resume(now_, known_[id].ticket, commands_);
     must(commands_.empty(), "a dead ticket moves nothing");
     check();
   }
-  void again(std::size_t id) {
+  void requeue(std::size_t id) {
     known_[id].state = State::returned;
     lines_[known_[id].group].returned.push_back(id);
-    upstream_.again(now_, known_[id].ticket, commands_);
+    upstream_.requeue(now_, known_[id].ticket, commands_);
     check();
   }
-  void to_rest(std::size_t id) {
+  void park(std::size_t id) {
     if (!known_[id].tunnel) return;
     known_[id].state = State::resting;
     known_[id].rests_since = now_;
-    upstream_.to_rest(now_, known_[id].ticket, commands_);
+    upstream_.park(now_, known_[id].ticket, commands_);
     check();
   }
-  void spare(std::size_t id) {
+  void mark_spare(std::size_t id) {
     known_[id].spare = known_[id].tunnel;
-    upstream_.spare(now_, known_[id].ticket, commands_);
+    upstream_.mark_spare(now_, known_[id].ticket, commands_);
     check();
   }
   void resume(std::size_t id) {
@@ -147,8 +147,8 @@ class Trial {
   void pause() {
     const unsigned how = choices_.byte();
     const Time until = now_ + 1'000 * (how / 3);
-    if (how % 2 == 0) return booker_.pause(now_, kGroups[how % 3], until);
-    booker_.pause_anonymous(now_, kGroups[how % 3], until);
+    if (how % 2 == 0) return limiter_.pause(now_, kGroups[how % 3], until);
+    limiter_.pause_anonymous(now_, kGroups[how % 3], until);
   }
 
   /// Of the settings alone: the limits begin anew with what they have counted.
@@ -158,7 +158,7 @@ class Trial {
     most_open_ = std::max(most_open_, settings_.max_tunnels);
     most_pending_ = std::max({most_pending_, settings_.max_pending, upstream_.pending()});
     settings_ = any_settings();
-    booker_.change(now_, limits_);
+    limiter_.change(now_, limits_);
     upstream_.change(now_, settings_, std::span(kSame).first(limits_.size()), commands_);
     for (const auto& refusal : commands_.refuse)
       must(refusal.why != Refused::queue_full, "nobody is thrown out for it");
@@ -193,18 +193,18 @@ class Trial {
     check(true);
   }
   void answer_all() {
-    for (auto& lane : booker_.lanes) {
+    for (auto& lane : limiter_.lanes) {
       if (lane.asking.count == 0) continue;
       const Ask ask = std::exchange(lane.asking, Ask{.count = 0});
       Booking answer;
-      booker_.answer(now_, ask, answer);
+      limiter_.answer(now_, ask, answer);
       upstream_.answer(now_, ask.group, answer, commands_);
       check();
     }
   }
 
   bool finished() const {
-    return !booker_.somebody_asks() && std::ranges::all_of(known_, [](auto& one) { return one.state == State::over; });
+    return !limiter_.somebody_asks() && std::ranges::all_of(known_, [](auto& one) { return one.state == State::over; });
   }
   void finish_one() {
     answer_all();
@@ -246,7 +246,7 @@ class Trial {
   /// was let in to hear an answer goes first.
   void check_newest(std::size_t id) const {
     const auto& line = lines_[known_[id].group].waiting;
-    if (booker_.patience() > 0 || known_[id].tunnel) return;
+    if (limiter_.patience() > 0 || known_[id].tunnel) return;
     const auto behind = std::ranges::find(line, id) + 1;
     const auto may_stay = [&](auto other) {
       return known_[other].tunnel || set_apart(other) || known_[other].arrived == known_[id].arrived;
@@ -265,7 +265,7 @@ class Trial {
     must(start.departure.at <= now_ && start.departure.weight >= one.weight, "nor before its departure, nor with less");
     line.first().erase(first);
     one.state = State::flying;
-    WatchedBooker::take(booker_.lanes[one.group], start.departure);
+    WatchedLimiter::take(limiter_.lanes[one.group], start.departure);
     auto booked = start.departure;  // what limits promise is by when they had it leave
     booked.at = start.booked;
     taken_[one.group].push_back(booked);
@@ -274,10 +274,10 @@ class Trial {
   bool set_apart(std::size_t id) const {
     const Known& one = known_[id];
     return one.state == State::waiting && one.anonymous &&
-           booker_.anonymous_paused_until(kGroups[one.group]) > one.arrived;
+           limiter_.anonymous_paused_until(kGroups[one.group]) > one.arrived;
   }
   bool stays_apart(std::size_t id) const {
-    return set_apart(id) && booker_.anonymous_paused_until(kGroups[known_[id].group]) > now_;
+    return set_apart(id) && limiter_.anonymous_paused_until(kGroups[known_[id].group]) > now_;
   }
   void check_counts() {
     std::size_t pending = 0, in_flight = 0, resting = 0, open = 0, may_open = 0;
@@ -293,7 +293,7 @@ class Trial {
     must(open <= most_open_, "no more tunnels are open than may be");
     must(upstream_.pending() == pending && upstream_.in_flight() == in_flight, "it counts who waits and who flies");
     most_pending_ = std::max(std::min(most_pending_, pending), settings_.max_pending);
-    must(pending <= most_pending_ || booker_.somebody_asks(), "no more wait than may");
+    must(pending <= most_pending_ || limiter_.somebody_asks(), "no more wait than may");
     must(pending <= most_pending_ + kMostSlots * kMostSlots, "but for those who hear at once whether they start");
     const std::size_t held = upstream_.slots_held();
     most_slots_ = std::max(std::min(most_slots_, held), slots());
@@ -313,23 +313,23 @@ class Trial {
     const auto counts = [&](std::size_t group) { return group == lane || per == LimitConfig::Per::upstream; };
     std::size_t holders = 0;
     for (const Known& one : known_) holders += one.state == State::flying && counts(one.group);
-    for (std::size_t i = 0; i < kGroups.size(); ++i) holders += counts(i) ? booker_.lanes[i].outstanding.size() : 0;
+    for (std::size_t i = 0; i < kGroups.size(); ++i) holders += counts(i) ? limiter_.lanes[i].outstanding.size() : 0;
     return static_cast<int>(holders);
   }
   void check_lane(std::size_t i) const {
     const Line& line = lines_[i];
-    const auto& lane = booker_.lanes[i];
+    const auto& lane = limiter_.lanes[i];
     const int permits = permits_left(i);
     must(permits >= 0, "no more hold permits than there are");
     must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
-    const bool served = !lane.outstanding.empty() || booker_.somebody_asks() || booker_.made_wait(now_, lane);
+    const bool served = !lane.outstanding.empty() || limiter_.somebody_asks() || limiter_.made_wait(now_, lane);
     const bool can_go = upstream_.slots_held() < slots() && permits > 0;
     const auto may_stay = [&](std::size_t id) { return known_[id].tunnel || stays_apart(id); };
     const bool nobody = line.returned.empty() && std::ranges::all_of(line.waiting, may_stay);
     must(nobody || served || !can_go, "who waits, waits for something");
     const bool rested =
         std::ranges::any_of(known_, [&](const Known& one) { return one.state == State::resuming && one.group == i; });
-    must(!rested || booker_.somebody_asks() || !can_go, "who has rested waits for a slot or a permit");
+    must(!rested || limiter_.somebody_asks() || !can_go, "who has rested waits for a slot or a permit");
   }
   void check_kept(const LimitConfig& limit) const {
     std::vector<std::vector<Departure>> all(taken_.begin(), taken_.end());
@@ -350,10 +350,10 @@ class Trial {
   fuzz::Choices& choices_;
   Settings settings_;
   const std::vector<LimitConfig> limits_;
-  WatchedBooker booker_;
+  WatchedLimiter limiter_;
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
   std::size_t most_open_ = 0;                      // tunnels, likewise, with those in their lanes that may still open
-  Upstream upstream_;
+  Scheduler upstream_;
   Commands commands_;
   Time now_ = 1'000'000'000;
   std::vector<Known> known_;

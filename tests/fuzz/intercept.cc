@@ -12,7 +12,7 @@
 #include "fuzz/fuzz.h"
 #include "loop/loop.h"
 #include "tls/authority.h"
-#include "tls/stream.h"
+#include "tls/tls_stream.h"
 
 namespace penstock::fuzz {
 namespace {
@@ -102,7 +102,7 @@ class Server final : loop::StreamEvents {
   /// take real ones, for its timers, too.
   void turn() {
     constexpr int kMostTurns = 1000;
-    for (int pass = 0; pass < 4; ++pass) scene().loop.run_turn_ends();
+    for (int pass = 0; pass < 4; ++pass) scene().loop.run_iteration_ends();
     for (int turns = 0; stream_ && !gone && !below_->reads && turns < kMostTurns; ++turns) {
       scene().loop.stop();
       scene().loop.run();

@@ -7,11 +7,11 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/second_reader.h"
-#include "http/first_bytes.h"
 #include "http/forwarding.h"
+#include "http/protocol_sniff.h"
 #include "http/upgrade.h"
 #include "proxy/admission.h"
-#include "transfer/order.h"
+#include "transfer/request.h"
 
 namespace penstock::fuzz {
 namespace {
@@ -128,7 +128,7 @@ class Client final : http::RequestSink {
 
   bool feed(std::string_view piece) {
     unread_.append(piece);
-    while (!unread_.empty() && !over_ && look_inside()) {
+    while (!unread_.empty() && !over_ && sniff()) {
       const auto [consumed, state] = parser_.consume(unread_);
       over_ = over_ || state == http::RequestParser::State::failed;
       must(over_ || consumed > 0 || state == http::RequestParser::State::paused, "bytes are taken, or refused");
@@ -145,11 +145,11 @@ class Client final : http::RequestSink {
 
  private:
   /// Behind a CONNECT whose bytes are looked at first. False: not enough of them, or a tunnel.
-  bool look_inside() {
+  bool sniff() {
     if (!opened_) return true;
-    const auto judged = http::judge_first_bytes(unread_);
-    if (judged == http::FirstBytes::undecided) return false;
-    if (judged == http::FirstBytes::other) return over_ = true, false;
+    const auto judged = http::sniff_protocol(unread_);
+    if (judged == http::Protocol::undecided) return false;
+    if (judged == http::Protocol::other) return over_ = true, false;
     outside_ = std::exchange(opened_, std::nullopt);
     parser_.restart();
     taken_.clear();
@@ -179,7 +179,7 @@ class Client final : http::RequestSink {
     http::Target target;
     const auto admitted = admission.judge(head_, outside_ ? &*outside_ : nullptr, target, {});
     if (!admitted) return note_refusal("admission", admitted.error());
-    const auto max_wait = admitted->steering.max_wait.value_or(Duration{-1}).count();
+    const auto max_wait = admitted->hints.max_wait.value_or(Duration{-1}).count();
     transcript_ += "to " + target.scheme + " " + target.authority() + target.resource + " of " +
                    std::to_string(admitted->entry) + " " + std::to_string(max_wait) + "\n";
     must(target.port != 0 && !target.host.empty(), "who is admitted, leads somewhere", transcript_);

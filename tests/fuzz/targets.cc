@@ -8,7 +8,7 @@
 
 #include "access/verdict.h"
 #include "fuzz/fuzz.h"
-#include "http/front.h"
+#include "http/gateway_rewrite.h"
 #include "http/target.h"
 #include "penstock/config.h"
 

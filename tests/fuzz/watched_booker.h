@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the fuzzer of the heart: limits that the input chooses, what each of them promises, and a LocalBooker that is
+// For the fuzzer of the heart: limits that the input chooses, what each of them promises, and a LocalLimiter that is
 // watched, and whose answers take their time if so wished.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "fuzz/fuzz.h"
 
 namespace penstock::flow {
@@ -83,7 +83,7 @@ struct Promise {
   void operator()(const SemaphoreConfig&) const {}  // of those in flight, looked at all the time
 };
 
-class WatchedBooker final : public Booker {
+class WatchedLimiter final : public Limiter {
  public:
   struct Lane {
     std::vector<Departure> outstanding;  // granted, neither taken nor given back
@@ -92,7 +92,7 @@ class WatchedBooker final : public Booker {
     Time told_until = 0;  // when it was last told to ask again
   };
 
-  WatchedBooker(std::vector<LimitConfig> limits, bool slow) : local_(std::move(limits), kStart), slow_(slow) {}
+  WatchedLimiter(std::vector<LimitConfig> limits, bool slow) : local_(std::move(limits), kStart), slow_(slow) {}
 
   bool ask(Time now, const Ask& ask, Booking& booking) override {
     Lane& lane = of(ask.group);
@@ -115,7 +115,7 @@ class WatchedBooker final : public Booker {
         must(departure.at == now && departure.weight == 0, "who rested goes on at once, pause or not");
         continue;
       }
-      must(departure.at >= std::max(held_until_, lane.held_until), "nobody is booked within a pause");
+      must(departure.at >= std::max(stopped_until_, lane.held_until), "nobody is booked within a pause");
       must(departure.at >= now && departure.at <= now + kHorizon, "departures are near");
       lane.outstanding.push_back(departure);
     }
@@ -149,12 +149,12 @@ class WatchedBooker final : public Booker {
     return departure;
   }
   bool landed(Time now, std::string_view group) override { return local_.landed(now, group); }
-  void nobody_waits(Time now, Booking::Scope scope, std::string_view group) override {
+  void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override {
     if (scope == Booking::Scope::group) of(group).told_until = now;
-    local_.nobody_waits(now, scope, group);
+    local_.cancel_wait(now, scope, group);
   }
   void pause(Time now, std::string_view group, Time until) override {
-    Time& held = group.empty() ? held_until_ : of(group).held_until;
+    Time& held = group.empty() ? stopped_until_ : of(group).held_until;
     held = std::max(held, until);
     local_.pause(now, group, until);
   }
@@ -169,8 +169,8 @@ class WatchedBooker final : public Booker {
     all_told_until_ = refused_until_ = now;
     for (Lane& lane : lanes) lane.told_until = now;
   }
-  void adopt(Time now, std::string_view group, std::size_t departures) override {
-    local_.adopt(now, group, departures);
+  void count_existing(Time now, std::string_view group, std::size_t departures) override {
+    local_.count_existing(now, group, departures);
   }
   static void take(Lane& lane, const Departure& departure) {
     auto found = std::ranges::find(lane.outstanding, departure);
@@ -193,9 +193,9 @@ class WatchedBooker final : public Booker {
   std::array<Lane, kGroups.size()> lanes;
 
  private:
-  LocalBooker local_;
+  LocalLimiter local_;
   bool slow_;
-  Time held_until_ = 0, all_told_until_ = 0, refused_until_ = 0;
+  Time stopped_until_ = 0, all_told_until_ = 0, refused_until_ = 0;
 };
 
 }  // namespace penstock::flow

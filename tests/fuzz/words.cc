@@ -11,9 +11,9 @@
 #include "fuzz/fuzz.h"
 #include "http/credentials.h"
 #include "http/date.h"
-#include "http/first_bytes.h"
 #include "http/forwarding.h"
 #include "http/grammar.h"
+#include "http/protocol_sniff.h"
 #include "http/retry_after.h"
 #include "http/upgrade.h"
 #include "penstock/duration.h"
@@ -65,10 +65,10 @@ void check_units(std::string_view text) {
 
 /// What the first bytes have told, more of them do not change.
 void check_first_bytes(std::string_view text) {
-  auto told = http::FirstBytes::undecided;
+  auto told = http::Protocol::undecided;
   for (std::size_t size = 0; size <= std::min<std::size_t>(text.size(), 64); ++size) {
-    const auto now = http::judge_first_bytes(text.substr(0, size));
-    must(told == http::FirstBytes::undecided || now == told, "a verdict on first bytes stands", text);
+    const auto now = http::sniff_protocol(text.substr(0, size));
+    must(told == http::Protocol::undecided || now == told, "a verdict on first bytes stands", text);
     told = now;
   }
 }
@@ -80,8 +80,8 @@ void check_fields(std::string_view text) {
     const std::string_view name = http::cut(value, ':');
     fields.add(name, value);
   }
-  const auto steering = http::read_steering(fields);
-  must(!steering || (steering->weight >= 1 && steering->weight <= 1'000'000), "a weight has bounds", text);
+  const auto hints = http::read_hints(fields);
+  must(!hints || (hints->weight >= 1 && hints->weight <= 1'000'000), "a weight has bounds", text);
   const std::string upgrades = http::upgrades_passed(fields);
   must(http::is_field_value(text) == false || http::is_field_value(upgrades), "what is passed is a field", text);
   for (const auto* never : {"h2c", "HTTP/2", "tls/1.0"}) {

@@ -235,41 +235,41 @@ TEST(Expectation, of_a_continue_is_the_only_one_known) {
   EXPECT_TRUE(check_expectation(request_with({{"Expect", "100-continue"}, {"expect", "x"}})).has_value());
 }
 
-TEST(Steering, reads_the_longest_wait) {
-  EXPECT_EQ(read_steering(fields_of({{"penstock-max-wait", "2s"}}))->max_wait, Duration(2'000'000));
-  EXPECT_EQ(read_steering(fields_of({{"Penstock-Max-Wait", "250ms"}}))->max_wait, Duration(250'000));
-  EXPECT_EQ(read_steering(fields_of({{"Penstock-Max-Wait", "0s"}}))->max_wait, Duration(0));
-  EXPECT_EQ(read_steering(fields_of({}))->max_wait, std::nullopt);
+TEST(RequestHints, reads_the_longest_wait) {
+  EXPECT_EQ(read_hints(fields_of({{"penstock-max-wait", "2s"}}))->max_wait, Duration(2'000'000));
+  EXPECT_EQ(read_hints(fields_of({{"Penstock-Max-Wait", "250ms"}}))->max_wait, Duration(250'000));
+  EXPECT_EQ(read_hints(fields_of({{"Penstock-Max-Wait", "0s"}}))->max_wait, Duration(0));
+  EXPECT_EQ(read_hints(fields_of({}))->max_wait, std::nullopt);
 }
 
-TEST(Steering, refuses_a_wait_that_is_none) {
+TEST(RequestHints, refuses_a_wait_that_is_none) {
   for (const char* value : {"", "2", "-2s", "2 s", "soon", "2s, 3s", "1e3s"}) {
-    const auto steering = read_steering(fields_of({{"Penstock-Max-Wait", value}}));
-    ASSERT_FALSE(steering.has_value()) << value;
-    EXPECT_EQ(steering.error().why, Why::malformed);
+    const auto hints = read_hints(fields_of({{"Penstock-Max-Wait", value}}));
+    ASSERT_FALSE(hints.has_value()) << value;
+    EXPECT_EQ(hints.error().why, Why::malformed);
   }
-  EXPECT_FALSE(read_steering(fields_of({{"Penstock-Max-Wait", "1s"}, {"Penstock-Max-Wait", "1s"}})).has_value());
+  EXPECT_FALSE(read_hints(fields_of({{"Penstock-Max-Wait", "1s"}, {"Penstock-Max-Wait", "1s"}})).has_value());
 }
 
-TEST(Steering, reads_the_weight) {
-  EXPECT_EQ(read_steering(fields_of({}))->weight, 1);
-  EXPECT_EQ(read_steering(fields_of({{"penstock-weight", "3"}}))->weight, 3);
-  EXPECT_EQ(read_steering(fields_of({{"Penstock-Weight", "1000000"}}))->weight, 1'000'000);
-  const auto both = read_steering(fields_of({{"Penstock-Weight", "2"}, {"Penstock-Max-Wait", "1s"}}));
+TEST(RequestHints, reads_the_weight) {
+  EXPECT_EQ(read_hints(fields_of({}))->weight, 1);
+  EXPECT_EQ(read_hints(fields_of({{"penstock-weight", "3"}}))->weight, 3);
+  EXPECT_EQ(read_hints(fields_of({{"Penstock-Weight", "1000000"}}))->weight, 1'000'000);
+  const auto both = read_hints(fields_of({{"Penstock-Weight", "2"}, {"Penstock-Max-Wait", "1s"}}));
   EXPECT_EQ(both->weight, 2);
   EXPECT_EQ(both->max_wait, Duration(1'000'000));
 }
 
-TEST(Steering, refuses_a_weight_that_is_none) {
+TEST(RequestHints, refuses_a_weight_that_is_none) {
   for (const char* value : {"", "0", "-1", "1.5", "2x", "1, 2", "1000001", "99999999999999999999", "+1", "0x10"}) {
-    const auto steering = read_steering(fields_of({{"Penstock-Weight", value}}));
-    ASSERT_FALSE(steering.has_value()) << value;
-    EXPECT_EQ(steering.error().why, Why::malformed);
+    const auto hints = read_hints(fields_of({{"Penstock-Weight", value}}));
+    ASSERT_FALSE(hints.has_value()) << value;
+    EXPECT_EQ(hints.error().why, Why::malformed);
   }
-  EXPECT_FALSE(read_steering(fields_of({{"Penstock-Weight", "1"}, {"Penstock-Weight", "1"}})).has_value());
+  EXPECT_FALSE(read_hints(fields_of({{"Penstock-Weight", "1"}, {"Penstock-Weight", "1"}})).has_value());
 }
 
-TEST(Steering, is_not_forwarded) {
+TEST(RequestHints, is_not_forwarded) {
   EXPECT_EQ(forwarded({{"Penstock-Weight", "3"}, {"Penstock-Max-Wait", "1s"}}), forwarded({}));
 }
 

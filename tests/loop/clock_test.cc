@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "loop/iteration_end.h"
 #include "loop/loop.h"
 #include "loop/timer.h"
-#include "loop/turn_end.h"
 
 namespace penstock::loop {
 namespace {
@@ -63,7 +63,7 @@ TEST(LoopClock, lets_a_step_run_what_was_posted_then_timers_then_the_ends_of_the
   HandClock clock;
   Loop loop(&clock);
   std::vector<int> order;
-  TurnEnd end(loop, [&] { order.push_back(3); });
+  IterationEnd end(loop, [&] { order.push_back(3); });
   Timer timer(loop, [&] {
     order.push_back(2);
     end.ask();

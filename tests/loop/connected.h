@@ -20,7 +20,7 @@ class ConnectedTest : public testing::Test, protected StreamEvents {
   ConnectedTest() {
     auto listening = Listener::listen(run_.loop, {"127.0.0.1", 0}, [this](std::unique_ptr<Stream> stream) {
       stream_ = std::move(stream);
-      stream_->listen_to(*this);
+      stream_->set_events(*this);
     });
     EXPECT_TRUE(listening);
     listener_ = std::move(*listening);

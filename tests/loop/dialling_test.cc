@@ -158,12 +158,12 @@ TEST_F(HalfOpenTest, closes_gently_behind_its_last_bytes_once_the_peer_has_ended
   ASSERT_TRUE(run_.run_until([this] { return ends_ == 1; }));
   EXPECT_FALSE(stream_->send(much));
   stream_->end_writing();
-  Stream::close_gently(std::move(stream_));
-  EXPECT_EQ(run_.loop.residents(), 1u);
+  Stream::close_lingering(std::move(stream_));
+  EXPECT_EQ(run_.loop.self_owned(), 1u);
   auto heard = std::async(std::launch::async, [&] { return peer_.read_to_end(); });
   EXPECT_TRUE(run_.run_until([&] { return heard.wait_for(0s) == std::future_status::ready; }));
   EXPECT_EQ(heard.get().size(), much.size());
-  EXPECT_TRUE(run_.run_until([this] { return run_.loop.residents() == 0; }));
+  EXPECT_TRUE(run_.run_until([this] { return run_.loop.self_owned() == 0; }));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 /// One of the crowd, unread.
 struct WatchedGuest final : StreamEvents {
   explicit WatchedGuest(std::unique_ptr<Stream> its) : stream(std::move(its)) {
-    stream->listen_to(*this);
+    stream->set_events(*this);
     stream->read_on();
     stream->read_off();
   }

@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "loop/own_addresses.h"
+#include "loop/local_addresses.h"
 #include "support/machine.h"
 #include "support/name_server.h"
 #include "support/sockets.h"
@@ -39,9 +39,9 @@ class ResolverTest : public testing::Test {
     resolver_.emplace(run_.loop, DnsConfig{.servers = {server_->address()}, .timeout = timeout});
   }
 
-  std::optional<Lookup> look_up(std::string_view host) {
-    std::optional<Lookup> answer;
-    const auto question = resolver_->ask(host, [&](const Lookup& lookup) { answer = lookup; });
+  std::optional<LookupResult> look_up(std::string_view host) {
+    std::optional<LookupResult> answer;
+    const auto question = resolver_->ask(host, [&](const LookupResult& lookup) { answer = lookup; });
     EXPECT_FALSE(answer) << "answered from inside the call";
     EXPECT_TRUE(run_.run_until([&] { return answer.has_value(); })) << host;
     return answer;
@@ -110,7 +110,7 @@ TEST_F(ResolverTest, puts_the_family_first_to_which_there_is_a_way) {
 }
 
 TEST_F(ResolverTest, puts_version_6_first_where_there_is_a_way_to_both) {
-  const auto here = own_addresses();
+  const auto here = local_addresses();
   ASSERT_TRUE(here);
   start(told({"127.0.0.1"}, {"::1"}));
   const bool has_v6 = std::ranges::count(*here, "::1") > 0;
@@ -190,7 +190,7 @@ TEST_F(ResolverTest, the_loop_goes_on_turning_while_a_server_is_silent) {
   });
   beat.start(run_.loop.now());
   look_up("slow.test.");
-  const auto dropped = resolver_->ask("another.test.", [](const Lookup&) {});
+  const auto dropped = resolver_->ask("another.test.", [](const LookupResult&) {});
   run_.run_for(50'000);
   resolver_.reset();
   run_.run_for(10'000);
@@ -214,7 +214,7 @@ TEST_F(ResolverTest, an_answer_lost_on_the_way_is_asked_for_again_in_time) {
 TEST_F(ResolverTest, two_questions_for_one_name_are_asked_once) {
   start(both);
   int answers = 0;
-  const auto count = [&](const Lookup& lookup) { answers += lookup.has_value(); };
+  const auto count = [&](const LookupResult& lookup) { answers += lookup.has_value(); };
   const auto one = resolver_->ask("api.test.", count);
   const auto two = resolver_->ask("api.test.", count);
   const auto three = resolver_->ask("api.test.", count);
@@ -226,10 +226,10 @@ TEST_F(ResolverTest, two_questions_for_one_name_are_asked_once) {
 TEST_F(ResolverTest, different_names_are_asked_for_side_by_side) {
   start(both);
   int answers = 0;
-  std::vector<std::unique_ptr<Resolver::Question>> questions;
+  std::vector<std::unique_ptr<Resolver::Lookup>> questions;
   for (int i = 0; i < 50; ++i) {
     questions.push_back(resolver_->ask("n" + std::to_string(i) + ".test.",
-                                       [&](const Lookup& lookup) { answers += lookup.has_value(); }));
+                                       [&](const LookupResult& lookup) { answers += lookup.has_value(); }));
   }
   EXPECT_TRUE(run_.run_until([&] { return answers == 50; }));
 }
@@ -254,8 +254,8 @@ TEST_F(ResolverTest, remembers_an_answer_for_its_time_to_live) {
 TEST_F(ResolverTest, a_dropped_question_is_never_answered_but_its_neighbours_are) {
   start(both);
   bool dropped_heard = false, kept_heard = false;
-  auto dropped = resolver_->ask("api.test.", [&](const Lookup&) { dropped_heard = true; });
-  const auto kept = resolver_->ask("api.test.", [&](const Lookup&) { kept_heard = true; });
+  auto dropped = resolver_->ask("api.test.", [&](const LookupResult&) { dropped_heard = true; });
+  const auto kept = resolver_->ask("api.test.", [&](const LookupResult&) { kept_heard = true; });
   dropped.reset();
   ASSERT_TRUE(run_.run_until([&] { return kept_heard; }));
   run_.run_for(20'000);
@@ -265,13 +265,13 @@ TEST_F(ResolverTest, a_dropped_question_is_never_answered_but_its_neighbours_are
 TEST_F(ResolverTest, a_question_may_be_dropped_by_its_own_answer_and_by_anothers) {
   start(both);
   int heard = 0;
-  std::unique_ptr<Resolver::Question> first, second;
-  first = resolver_->ask("api.test.", [&](const Lookup&) {
+  std::unique_ptr<Resolver::Lookup> first, second;
+  first = resolver_->ask("api.test.", [&](const LookupResult&) {
     ++heard;
     first.reset();
     second.reset();
   });
-  second = resolver_->ask("api.test.", [&](const Lookup&) { heard += 10; });
+  second = resolver_->ask("api.test.", [&](const LookupResult&) { heard += 10; });
   ASSERT_TRUE(run_.run_until([&] { return heard > 0; }));
   run_.run_for(20'000);
   EXPECT_EQ(heard, 1);
@@ -280,9 +280,9 @@ TEST_F(ResolverTest, a_question_may_be_dropped_by_its_own_answer_and_by_anothers
 TEST_F(ResolverTest, an_answer_may_ask_again) {
   start(both);
   bool done = false;
-  std::unique_ptr<Resolver::Question> first, second;
-  first = resolver_->ask("one.test.", [&](const Lookup&) {
-    second = resolver_->ask("two.test.", [&](const Lookup& lookup) { done = lookup.has_value(); });
+  std::unique_ptr<Resolver::Lookup> first, second;
+  first = resolver_->ask("one.test.", [&](const LookupResult&) {
+    second = resolver_->ask("two.test.", [&](const LookupResult& lookup) { done = lookup.has_value(); });
   });
   EXPECT_TRUE(run_.run_until([&] { return done; }));
 }
@@ -292,9 +292,10 @@ TEST_F(ResolverTest, questions_open_at_its_end_are_never_answered_and_leave_noth
   {
     start(silence);
     bool heard = false;
-    std::vector<std::unique_ptr<Resolver::Question>> questions;
+    std::vector<std::unique_ptr<Resolver::Lookup>> questions;
     for (int i = 0; i < 5; ++i) {
-      questions.push_back(resolver_->ask("n" + std::to_string(i) + ".test.", [&](const Lookup&) { heard = true; }));
+      questions.push_back(
+          resolver_->ask("n" + std::to_string(i) + ".test.", [&](const LookupResult&) { heard = true; }));
     }
     ASSERT_TRUE(run_.run_until([&] { return server_->asked_in_all() >= 5; }));
     resolver_.reset();

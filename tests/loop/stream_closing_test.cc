@@ -13,7 +13,7 @@ using ClosingTest = ConnectedTest;
 TEST_F(ClosingTest, gently_delivers_what_was_written_and_then_a_fin) {
   in_a_turn([&] {
     write("the answer");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   EXPECT_EQ(peer_.read_to_end(), "the answer");
   EXPECT_FALSE(peer_.was_reset());
@@ -23,7 +23,7 @@ TEST_F(ClosingTest, gently_reads_away_what_the_peer_had_sent_for_a_reset_would_d
   peer_.send(pattern(200'000));
   in_a_turn([&] {
     write("413 too much");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   ASSERT_TRUE(run_.run_until([&] { return peer_.peek().size() == 12; }));
   run_.run_for(20'000);
@@ -34,7 +34,7 @@ TEST_F(ClosingTest, gently_reads_away_what_the_peer_had_sent_for_a_reset_would_d
 TEST_F(ClosingTest, gently_waits_for_a_peer_that_goes_on_sending_for_a_while) {
   in_a_turn([&] {
     write("413 too much");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(peer_.send(pattern(20'000)));
@@ -43,7 +43,7 @@ TEST_F(ClosingTest, gently_waits_for_a_peer_that_goes_on_sending_for_a_while) {
   EXPECT_EQ(peer_.read_to_end(), "413 too much");
   EXPECT_FALSE(peer_.was_reset());
   peer_.close();
-  EXPECT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  EXPECT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
 }
 
 TEST_F(ClosingTest, gently_after_unread_bytes_and_the_peers_fin_still_gives_no_reset) {
@@ -54,10 +54,10 @@ TEST_F(ClosingTest, gently_after_unread_bytes_and_the_peers_fin_still_gives_no_r
   peer_.send(pattern(150'000));
   in_a_turn([&] {
     write("the answer");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
     peer_.shut_down();
   });
-  ASSERT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  ASSERT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
   EXPECT_EQ(peer_.read_to_end(), "the answer");
   EXPECT_FALSE(peer_.was_reset());
 }
@@ -66,7 +66,7 @@ TEST_F(ClosingTest, gently_delivers_a_long_answer_to_a_peer_that_reads_late) {
   const std::string answer = pattern(16 * 1024 * 1024);
   in_a_turn([&] {
     write(answer);
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   run_.run_for(3'000'000);  // longer than any politeness towards one who has everything
   auto received = std::async(std::launch::async, [&] { return peer_.read_to_end(); });
@@ -78,26 +78,26 @@ TEST_F(ClosingTest, gently_delivers_a_long_answer_to_a_peer_that_reads_late) {
 TEST_F(ClosingTest, gently_is_over_when_the_peer_closes_too) {
   in_a_turn([&] {
     write("the answer");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
-  EXPECT_EQ(run_.loop.residents(), 1u);
+  EXPECT_EQ(run_.loop.self_owned(), 1u);
   peer_.close();
-  EXPECT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  EXPECT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
 }
 
 TEST_F(ClosingTest, gently_does_not_wait_for_ever_for_a_peer_that_stays) {
   in_a_turn([&] {
     write("the answer");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   EXPECT_EQ(peer_.read_to_end(), "the answer");
-  EXPECT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  EXPECT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
 }
 
 TEST_F(ClosingTest, gently_does_not_read_without_end) {
   in_a_turn([&] {
     write("the answer");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   auto flood = std::async(std::launch::async, [&] {
     const std::string much(64 * 1024, 'f');
@@ -105,13 +105,13 @@ TEST_F(ClosingTest, gently_does_not_read_without_end) {
     while (peer_.send(much)) ++sent;
     return sent;
   });
-  ASSERT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  ASSERT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
   run_.run_for(1'000);
   EXPECT_GE(flood.get(), 16) << "a mebibyte at least is read";
 }
 
 TEST_F(ClosingTest, gently_with_nothing_written_is_a_fin) {
-  in_a_turn([&] { Stream::close_gently(std::move(stream_)); });
+  in_a_turn([&] { Stream::close_lingering(std::move(stream_)); });
   EXPECT_EQ(peer_.read_to_end(), "");
   EXPECT_FALSE(peer_.was_reset());
 }
@@ -120,19 +120,19 @@ TEST_F(ClosingTest, gently_after_the_peer_has_gone_is_over_at_once) {
   stream_->read_on();
   peer_.close();
   ASSERT_TRUE(run_.run_until([&] { return gone_ == 1; }));
-  Stream::close_gently(std::move(stream_));
-  EXPECT_EQ(run_.loop.residents(), 0u);
+  Stream::close_lingering(std::move(stream_));
+  EXPECT_EQ(run_.loop.self_owned(), 0u);
 }
 
 TEST_F(ClosingTest, gently_tells_the_former_listener_nothing_more) {
   stream_->read_on();
   in_a_turn([&] {
     write("the answer");
-    Stream::close_gently(std::move(stream_));
+    Stream::close_lingering(std::move(stream_));
   });
   peer_.send("more");
   peer_.close();
-  ASSERT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  ASSERT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
   EXPECT_EQ(read_, "");
   EXPECT_EQ(gone_, 0);
 }
@@ -181,9 +181,9 @@ TEST_F(ClosingTest, every_way_gives_its_descriptors_back) {
 
   peer_ = test::connect_to(listener_->bound().port);
   ASSERT_TRUE(run_.run_until([&] { return stream_ != nullptr; }));
-  in_a_turn([&] { Stream::close_gently(std::move(stream_)); });
+  in_a_turn([&] { Stream::close_lingering(std::move(stream_)); });
   peer_.close();
-  ASSERT_TRUE(run_.run_until([&] { return run_.loop.residents() == 0; }));
+  ASSERT_TRUE(run_.run_until([&] { return run_.loop.self_owned() == 0; }));
   run_.run_for(1'000);
   EXPECT_EQ(test::open_descriptors(), before - 2);
 }

@@ -68,13 +68,13 @@ TEST(Offloading, works_in_another_thread_and_is_done_in_the_loops) {
 
 TEST(Offloading, leaves_the_loop_turning_while_the_work_blocks) {
   test::TestLoop run;
-  std::promise<void> gate;
+  std::promise<void> authenticator;
   bool done = false, turned = false;
-  run.loop.offload([opened = gate.get_future()]() mutable { opened.wait(); }, [&] { done = true; });
+  run.loop.offload([opened = authenticator.get_future()]() mutable { opened.wait(); }, [&] { done = true; });
   run.loop.post([&] { turned = true; });
   ASSERT_TRUE(run.run_until([&] { return turned; }));
   EXPECT_FALSE(done);
-  gate.set_value();
+  authenticator.set_value();
   EXPECT_TRUE(run.run_until([&] { return done; }));
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "loop/turn_end.h"
+#include "loop/iteration_end.h"
 #include "support/test_loop.h"
 
 namespace penstock::loop {
@@ -37,7 +37,7 @@ class TurnTest : public testing::Test {
 };
 
 TEST_F(TurnTest, what_is_asked_for_runs_once_at_the_end_however_often_it_was_asked) {
-  TurnEnd one(run_.loop, say("one"));
+  IterationEnd one(run_.loop, say("one"));
   in_one_turn([&] {
     one.ask();
     one.ask();
@@ -48,13 +48,13 @@ TEST_F(TurnTest, what_is_asked_for_runs_once_at_the_end_however_often_it_was_ask
 }
 
 TEST_F(TurnTest, ends_run_in_the_order_in_which_they_were_asked_for) {
-  TurnEnd a(run_.loop, say("a")), b(run_.loop, say("b")), c(run_.loop, say("c"));
+  IterationEnd a(run_.loop, say("a")), b(run_.loop, say("b")), c(run_.loop, say("c"));
   in_one_turn([&] { b.ask(), c.ask(), a.ask(), b.ask(); });
   EXPECT_EQ(said_, (Said{"turn", "b", "c", "a"}));
 }
 
 TEST_F(TurnTest, a_cancelled_one_does_not_run_and_may_be_asked_again) {
-  TurnEnd a(run_.loop, say("a")), b(run_.loop, say("b"));
+  IterationEnd a(run_.loop, say("a")), b(run_.loop, say("b"));
   in_one_turn([&] {
     a.ask(), b.ask();
     a.cancel();
@@ -66,7 +66,7 @@ TEST_F(TurnTest, a_cancelled_one_does_not_run_and_may_be_asked_again) {
 }
 
 TEST_F(TurnTest, a_destroyed_one_does_not_run) {
-  auto mortal = std::make_optional<TurnEnd>(run_.loop, say("mortal"));
+  auto mortal = std::make_optional<IterationEnd>(run_.loop, say("mortal"));
   in_one_turn([&] {
     mortal->ask();
     mortal.reset();
@@ -75,21 +75,21 @@ TEST_F(TurnTest, a_destroyed_one_does_not_run) {
 }
 
 TEST_F(TurnTest, one_may_destroy_itself_and_those_that_come_after_it) {
-  std::optional<TurnEnd> itself, next;
+  std::optional<IterationEnd> itself, next;
   itself.emplace(run_.loop, [&] {
     said_.push_back("itself");
     next.reset();
     itself.reset();
   });
   next.emplace(run_.loop, say("next"));
-  TurnEnd last(run_.loop, say("last"));
+  IterationEnd last(run_.loop, say("last"));
   in_one_turn([&] { itself->ask(), next->ask(), last.ask(); });
   EXPECT_EQ(said_, (Said{"turn", "itself", "last"}));
 }
 
 TEST_F(TurnTest, what_an_end_asks_for_comes_in_the_same_turn) {
-  TurnEnd second(run_.loop, say("second"));
-  TurnEnd first(run_.loop, [&] {
+  IterationEnd second(run_.loop, say("second"));
+  IterationEnd first(run_.loop, [&] {
     said_.push_back("first");
     second.ask();
   });
@@ -102,14 +102,14 @@ TEST_F(TurnTest, what_an_end_asks_for_comes_in_the_same_turn) {
 
 TEST_F(TurnTest, tasks_of_every_turn_come_after_the_ends_in_the_order_of_registration) {
   bool record = false;
-  run_.loop.at_end_of_turn([&] {
+  run_.loop.at_iteration_end([&] {
     if (record) said_.push_back("every 1");
   });
-  run_.loop.at_end_of_turn([&] {
+  run_.loop.at_iteration_end([&] {
     if (record) said_.push_back("every 2");
     record = false;
   });
-  TurnEnd one(run_.loop, say("one"));
+  IterationEnd one(run_.loop, say("one"));
   in_one_turn([&] {
     record = true;
     one.ask();
@@ -120,17 +120,17 @@ TEST_F(TurnTest, tasks_of_every_turn_come_after_the_ends_in_the_order_of_registr
 TEST_F(TurnTest, a_task_of_every_turn_may_end_the_owner_of_another_and_add_more) {
   auto owner = std::make_shared<const bool>(true);
   bool act = false, record = false;
-  run_.loop.at_end_of_turn([&, text = std::string(100, 'x')] {
+  run_.loop.at_iteration_end([&, text = std::string(100, 'x')] {
     if (!std::exchange(act, false)) return;
     owner.reset();
     for (int i = 0; i < 100; ++i) {
-      run_.loop.at_end_of_turn([&, i] {
+      run_.loop.at_iteration_end([&, i] {
         if (i == 99 && std::exchange(record, false)) said_.push_back("the last");
       });
     }
     EXPECT_EQ(text.size(), 100u) << "it stays where it is";
   });
-  run_.loop.at_end_of_turn(
+  run_.loop.at_iteration_end(
       [&] {
         if (record) said_.push_back("without its owner");
       },
@@ -140,9 +140,9 @@ TEST_F(TurnTest, a_task_of_every_turn_may_end_the_owner_of_another_and_add_more)
 }
 
 TEST_F(TurnTest, an_end_that_a_task_of_every_turn_asks_for_does_not_wait_for_the_next_event) {
-  TurnEnd late(run_.loop, say("late"));
+  IterationEnd late(run_.loop, say("late"));
   bool ask = false;
-  run_.loop.at_end_of_turn([&] {
+  run_.loop.at_iteration_end([&] {
     if (std::exchange(ask, false)) late.ask();
   });
   in_one_turn([&] {
@@ -153,7 +153,7 @@ TEST_F(TurnTest, an_end_that_a_task_of_every_turn_asks_for_does_not_wait_for_the
 }
 
 TEST_F(TurnTest, last_words_after_the_loop_has_stopped) {
-  TurnEnd end(run_.loop, say("end"));
+  IterationEnd end(run_.loop, say("end"));
   run_.loop.post([&] { run_.loop.stop(); });
   run_.loop.run();
   run_.loop.post([&] {
@@ -163,7 +163,7 @@ TEST_F(TurnTest, last_words_after_the_loop_has_stopped) {
   EXPECT_EQ(said_, Said{});
   run_.loop.run_posted();
   EXPECT_EQ(said_, Said{"posted"});
-  run_.loop.run_turn_ends();
+  run_.loop.run_iteration_ends();
   EXPECT_EQ(said_, (Said{"posted", "end"}));
 }
 
@@ -178,7 +178,7 @@ TEST_F(TurnTest, a_loop_that_was_stopped_runs_again) {
   EXPECT_EQ(turns, 3);
 }
 
-class CountedGuest final : public Resident {
+class CountedGuest final : public SelfOwned {
  public:
   explicit CountedGuest(int& alive) : alive_(alive) { ++alive_; }
   ~CountedGuest() override { --alive_; }
@@ -190,19 +190,19 @@ class CountedGuest final : public Resident {
 TEST_F(TurnTest, residents_live_until_they_are_dismissed) {
   int alive = 0;
   Loop loop;
-  std::vector<Resident*> guests;
+  std::vector<SelfOwned*> guests;
   for (int i = 0; i < 3; ++i) {
     auto guest = std::make_unique<CountedGuest>(alive);
     guests.push_back(guest.get());
     loop.adopt(std::move(guest));
   }
-  EXPECT_EQ(loop.residents(), 3u);
+  EXPECT_EQ(loop.self_owned(), 3u);
   loop.dismiss(guests[0]);
   EXPECT_EQ(alive, 2);
   loop.dismiss(guests[0]);  // no longer there: nothing happens
   loop.dismiss(guests[2]);
   EXPECT_EQ(alive, 1);
-  EXPECT_EQ(loop.residents(), 1u);
+  EXPECT_EQ(loop.self_owned(), 1u);
 }
 
 TEST_F(TurnTest, a_resident_that_stays_ends_with_the_loop) {

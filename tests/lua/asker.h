@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/booker.h"
 #include "flow/limit.h"
+#include "flow/limiter.h"
 #include "lua/scripts.h"
 #include "penstock/limits.h"
 

@@ -17,7 +17,7 @@ Crowd::Crowd(Scripts& scripts, Plan plan, unsigned seed)
   for (std::size_t i = 0; i < plan_.round_trips.size(); ++i) {
     const std::string who = "p" + std::to_string(i);
     processes_.push_back({.asker = Asker(scripts, "api", who, plan_.limits, scenarios::kStart),
-                          .shadow = std::make_unique<flow::LocalBooker>(plan_.limits, scenarios::kStart),
+                          .shadow = std::make_unique<flow::LocalLimiter>(plan_.limits, scenarios::kStart),
                           .round_trip = plan_.round_trips[i]});
     for (const auto& group : plan_.groups) processes_.back().lanes.push_back({.group = group});
     post_.subscribe(who);
@@ -81,10 +81,10 @@ void Crowd::give_up(Process& process, Lane& lane, Time patience) {
   const auto found = std::ranges::find(lane.waiting, patience);
   if (found == lane.waiting.end()) return;
   lane.waiting.erase(found);
-  if (lane.waiting.empty()) nobody_waits(process, lane);
+  if (lane.waiting.empty()) cancel_wait(process, lane);
 }
 
-void Crowd::nobody_waits(Process& process, Lane& lane) {
+void Crowd::cancel_wait(Process& process, Lane& lane) {
   if (lane.in_line) leave(process, lane, true);
   const bool idle = std::ranges::all_of(process.lanes, [](const Lane& one) { return one.waiting.empty(); });
   if (idle && process.in_line) leave(process, lane, false);
@@ -105,13 +105,13 @@ void Crowd::ask_where_due(Process& process) {
   for (std::size_t i = 0; i < lanes; ++i) {
     if (process.asks >= process.most_asks) return;
     Lane& lane = process.lanes[(first + i) % lanes];
-    if (!may_ask(process, lane)) continue;
+    if (!retry(process, lane)) continue;
     ask(process, lane);
     if (process.most_asks < kAnyNumber) process.next_lane = (first + i + 1) % lanes;
   }
 }
 
-bool Crowd::may_ask(const Process& process, const Lane& lane) const {
+bool Crowd::retry(const Process& process, const Lane& lane) const {
   const bool soon = lane.booked == 0 || lane.last_departure - now_ < 2 * process.round_trip + 1'000;
   return !process.dead && now_ >= process.frozen_until && wants(lane) > 0 && soon && !lane.asking &&
          now_ >= lane.told_until && now_ >= process.told_until;
@@ -174,7 +174,7 @@ void Crowd::tell(Process& process, Lane& lane, const flow::Booking& booking) {
   if (!of_group) process.most_asks = 1;
   (of_group ? lane.in_line : process.in_line) = !granted || booking.ask_again != 0;
   plan_event_of(process, std::max(again, now_ + 1), [this, &process] { ask_where_due(process); });
-  if (!granted && lane.waiting.empty()) nobody_waits(process, lane);
+  if (!granted && lane.waiting.empty()) cancel_wait(process, lane);
 }
 
 /// Redis has lost its memory. This does not know of groups.

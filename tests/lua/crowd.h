@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "lua/asker.h"
 #include "lua/post.h"
 
@@ -76,7 +76,7 @@ class Crowd {
   };
   struct Process {
     Asker asker;
-    std::unique_ptr<flow::LocalBooker> shadow;  // its own departures
+    std::unique_ptr<flow::LocalLimiter> shadow;  // its own departures
     Time round_trip;
     std::vector<Lane> lanes;
     std::size_t next_lane = 0;
@@ -99,10 +99,10 @@ class Crowd {
   void next_arrival();
   void arrive(Process& process, Lane& lane);
   void give_up(Process& process, Lane& lane, Time patience);
-  void nobody_waits(Process& process, Lane& lane);
+  void cancel_wait(Process& process, Lane& lane);
   void leave(Process& process, Lane& lane, bool of_group);
   void ask_where_due(Process& process);
-  bool may_ask(const Process& process, const Lane& lane) const;
+  bool retry(const Process& process, const Lane& lane) const;
   static std::size_t wants(const Lane& lane) {
     return lane.waiting.size() - std::min(lane.waiting.size(), lane.booked);
   }

@@ -170,7 +170,7 @@ TEST_F(Line, a_pause_that_one_process_learns_holds_all_of_them) {
   a.ask(0, {});
   a.pause(ms(5), "", sec(2));
   const Answer told = b.ask(ms(6), {});
-  EXPECT_EQ(told.booking.limited_by, kHold);
+  EXPECT_EQ(told.booking.limited_by, kPause);
   EXPECT_EQ(told.booking.not_before, sec(2) + ms(5));
   EXPECT_THAT(times(b.ask(sec(2), {.count = 2})), ElementsAre(sec(2) + ms(5), sec(2) + ms(15)));
 }

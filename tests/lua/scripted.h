@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "flow/moved_limits.h"
+#include "flow/limit_remap.h"
 #include "lua/asker.h"
 #include "support/scenario_run.h"
 
@@ -39,7 +39,7 @@ class Scripted final : public scenarios::Asked {
   }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
     reset_until(now);
-    const auto moved = flow::moved_limits(asker_.limits(), limits);
+    const auto moved = flow::limit_remap(asker_.limits(), limits);
     asker_.change(limits);
     std::map<Counter, Time> resets;  // a period may be shorter
     for (const auto& [key, due] : resets_) {

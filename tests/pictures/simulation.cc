@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 
 namespace penstock::pictures {
 namespace {
@@ -14,7 +14,7 @@ using flow::Time;
 class Simulation {
  public:
   Simulation(const LimitConfig& limit, std::vector<Request> requests)
-      : booker_({limit}), requests_(std::move(requests)) {
+      : limiter_({limit}), requests_(std::move(requests)) {
     for (const Request& request : requests_) events_.insert(request.arrives);
   }
 
@@ -22,7 +22,7 @@ class Simulation {
     while (!events_.empty()) {
       const Time now = *events_.begin();
       events_.erase(events_.begin());
-      for (; landings_.contains(now); landings_.erase(landings_.find(now))) booker_.landed(now, {});
+      for (; landings_.contains(now); landings_.erase(landings_.find(now))) limiter_.landed(now, {});
       while (arrived_ < requests_.size() && requests_[arrived_].arrives <= now) ++arrived_;
       if (left_ < arrived_) ask(now);
     }
@@ -32,7 +32,7 @@ class Simulation {
  private:
   void ask(Time now) {
     booking_.clear();
-    booker_.ask(now, {.group = {}, .count = arrived_ - left_}, booking_);
+    limiter_.ask(now, {.group = {}, .count = arrived_ - left_}, booking_);
     for (const flow::Departure& departure : booking_.departures) leave(departure.at);
     const bool told = left_ < arrived_ && booking_.stop == flow::Booking::Stop::turn;
     if (told && booking_.ask_again > now) events_.insert(booking_.ask_again);
@@ -45,7 +45,7 @@ class Simulation {
     events_.insert(at + request.flies);
   }
 
-  flow::LocalBooker booker_;
+  flow::LocalLimiter limiter_;
   flow::Booking booking_;
   std::vector<Request> requests_;
   std::set<Time> events_;

@@ -40,18 +40,18 @@ class ChangingTest : public DispatcherTest {
   test::Origin origin_;
 };
 
-TEST_F(ChangingTest, another_kind_of_booker_takes_the_place_of_one_that_is_in_use) {
+TEST_F(ChangingTest, another_kind_of_limiter_takes_the_place_of_one_that_is_in_use) {
   Record before, after;
-  make_booker_ = recording_bookers(run_.loop, before);
+  make_limiter_ = recording_limiters(run_.loop, before);
   settings().max_concurrent = 2;
   settings().limits = {{.kind = CounterConfig{.max = 2, .period = 24h}}};
   settings().queue.max_wait = 24h;
-  fits_booker_ = [](const auto&, const auto&) { return false; };
+  fits_limiter_ = [](const auto&, const auto&) { return false; };
   Asker flying, another, waiting, late;
   get(flying, "/silent");
   get(another, "/silent");
   get(waiting);
-  make_booker_ = recording_bookers(run_.loop, after);
+  make_limiter_ = recording_limiters(run_.loop, after);
   settings().limits = {{.kind = SemaphoreConfig{.capacity = 3}}, {.kind = PacerConfig{.qps = 1000, .max_burst = 5}}};
   settings().max_concurrent = 8;
   change();
@@ -82,13 +82,13 @@ TEST_F(ChangingTest, names_of_limits_stay_true_of_those_in_flight) {
 
 TEST_F(ChangingTest, an_upstream_that_is_gone_is_forgotten_when_nobody_is_left) {
   settings().max_concurrent = 1;
-  Asker flying, waiting, newcomer;
+  Asker flying, waiting, arrival;
   get(flying, "/silent");
   get(waiting);
   config_.upstreams.clear();
   change();
-  get(newcomer);
-  ASSERT_TRUE(finish(newcomer));
+  get(arrival);
+  ASSERT_TRUE(finish(arrival));
   EXPECT_EQ(told_.back().entry, 0u);
   EXPECT_EQ(upstream("api").pending, 1u);
   change();
@@ -135,9 +135,9 @@ TEST(ChangedPools, stay_as_long_as_their_identity_is_the_same) {
   Config config;
   auto& tls = config.unmatched.tls;
   tls.ca = file;
-  Connections connections(run.loop, config, [](std::string_view, std::uint16_t, std::string_view) { return true; });
+  UpstreamPools connections(run.loop, config, [](std::string_view, std::uint16_t, std::string_view) { return true; });
   const std::weak_ptr<transfer::Pool> first = connections.of(tls);
-  OwnConnections own;  // of one client: they change with the others
+  PinnedPools own;  // of one client: they change with the others
   own.claim("a");
   const auto* its_first = own.to("a", tls, connections.of(tls), connections);
   connections.change(config);

@@ -96,7 +96,7 @@ TEST_F(ClientsTest, a_client_from_a_network_that_is_not_welcome_is_told_so) {
 TEST_F(ClientsTest, who_is_idle_is_closed_when_all_winds_down) {
   test::Socket client = connect();
   ASSERT_TRUE(run_.run_until([&] { return clients_->count() == 1; }));
-  clients_->wind_down();
+  clients_->close_after_answers();
   clients_->close_idle();
   ASSERT_TRUE(run_.run_until([&] { return clients_->count() == 0; }));
   EXPECT_EQ(client.read_to_end(), "");

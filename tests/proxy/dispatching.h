@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "proxy/dispatcher.h"
-#include "proxy/local_bookers.h"
+#include "proxy/local_limiters.h"
 #include "support/origin.h"
 #include "support/test_loop.h"
 
@@ -64,13 +64,13 @@ inline const char* name_of(EventKind kind) {
   return "?";
 }
 
-class Asker final : public Requester {
+class Asker final : public ResponseSink {
  public:
   bool room = true;
   std::size_t left = 0;  ///< of the answer, not taken yet
   Exchange* exchange = nullptr;
-  OwnConnections* own = nullptr;  ///< that outlive it
-  Seats::Held client;             ///< whose it is; nothing: the program's own
+  PinnedPools* own = nullptr;    ///< that outlive it
+  ConnectionQuota::Held client;  ///< whose it is; nothing: the program's own
 
   std::vector<int> interims;
   int status = 0;
@@ -101,8 +101,8 @@ class Asker final : public Requester {
   std::size_t untaken() const override { return left; }
   void answer_body(std::string_view bytes) override { body.append(bytes); }
   void body_wanted() override { ++wanted; }
-  OwnConnections* own_connections() override { return own; }
-  const Seats::Held& held() const override { return client; }
+  PinnedPools* pinned_pools() override { return own; }
+  const ConnectionQuota::Held& held() const override { return client; }
   std::unique_ptr<loop::Stream> hand_over(std::string&) override {
     ADD_FAILURE() << "an asker has no connection to give away";
     return nullptr;
@@ -134,7 +134,7 @@ class DispatcherTest : public testing::Test {
     resolver_.emplace(run_.loop, config_.dns);
     connections_.emplace(run_.loop, config_, [this](auto text, std::uint16_t port, auto host) {
       const auto address = access::parse_address(text);
-      return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
+      return address && verdict_->upstream(*address, port, host) == access::Upstream::allowed;
     });
     dispatcher_.emplace(Services{.loop = run_.loop,
                                  .resolver = *resolver_,
@@ -143,8 +143,8 @@ class DispatcherTest : public testing::Test {
                                  .config = config_,
                                  .events = [this](const Event& event) { told_.emplace_back(event); },
                                  // whatever these are by then
-                                 .make_booker = [this](auto&... what) { return make_booker_(what...); },
-                                 .fits_booker = fits_booker_,
+                                 .make_limiter = [this](auto&... what) { return make_limiter_(what...); },
+                                 .fits_limiter = fits_limiter_,
                                  .notices = [this](const Notice& notice) { notices_.push_back(notice.text); }});
     return *dispatcher_;
   }
@@ -213,14 +213,14 @@ class DispatcherTest : public testing::Test {
 
   test::TestLoop run_;
   Config config_;
-  MakeBooker make_booker_ = local_bookers(run_.loop);
-  FitsBooker fits_booker_;
+  MakeLimiter make_limiter_ = local_limiters(run_.loop);
+  FitsLimiter fits_limiter_;
   std::vector<Endpoint> own_;
   std::vector<Told> told_;
   std::vector<std::string> notices_;
   std::optional<access::Verdict> verdict_;
   std::optional<loop::Resolver> resolver_;
-  std::optional<Connections> connections_;
+  std::optional<UpstreamPools> connections_;
   std::optional<Dispatcher> dispatcher_;
 };
 

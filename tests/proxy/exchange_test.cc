@@ -12,7 +12,7 @@
 #include <random>
 
 #include "dispatching.h"
-#include "proxy/flight.h"
+#include "proxy/http_flight.h"
 
 namespace penstock::proxy {
 namespace {

@@ -37,7 +37,7 @@ test::Origin::Script as_the_path_says() {
 class LimitsTest : public DispatcherTest {
  protected:
   LimitsTest() : origin_(as_the_path_says()) {
-    make_booker_ = recording_bookers(run_.loop, record_);
+    make_limiter_ = recording_limiters(run_.loop, record_);
     config_.upstreams.push_back({.name = "api", .match = {{.host = "127.0.0.1"}}});
   }
 
@@ -79,11 +79,11 @@ TEST_F(LimitsTest, without_a_name_are_called_by_their_kind) {
 
 TEST_F(LimitsTest, are_named_by_whoever_leaves_while_they_wait) {
   limit(PacerConfig{.qps = 1}, "slow");
-  Asker first, leavers[3];
+  Asker first, hangup_watcher[3];
   get(first);
-  for (auto& leaver : leavers) get(leaver);
+  for (auto& leaver : hangup_watcher) get(leaver);
   run_.run_for(2'000);
-  for (auto& leaver : leavers) leave(leaver);
+  for (auto& leaver : hangup_watcher) leave(leaver);
   EXPECT_THAT(limited_by(EventKind::gone), ElementsAre("slow", "slow", "slow"));
 }
 
@@ -264,7 +264,7 @@ TEST_F(CutTest, of_a_group_ends_flights_of_this_group_alone) {
 TEST_F(CutTest, of_one_upstream_leaves_the_others_alone) {
   Asker other, mine;
   DispatcherTest::get(other, "localhost:" + std::to_string(origin_.port()), "/silent/other");
-  flow::BookerEvents* const unmatched = record_.events;
+  flow::LimiterEvents* const unmatched = record_.events;
   ASSERT_TRUE(run_.run_until([&] { return origin_.notes().size() == 1; }));
   fly(mine, "/silent/mine");
   unmatched->cut(Booking::Scope::upstream, "", 9);

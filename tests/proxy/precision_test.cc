@@ -21,7 +21,7 @@ test::MachineClock::time_point on_the_clock(std::int64_t at) {
 class PrecisionTest : public DispatcherTest {
  protected:
   PrecisionTest() : origin_(test::always(kOk)) {
-    make_booker_ = recording_bookers(run_.loop, record_);
+    make_limiter_ = recording_limiters(run_.loop, record_);
     config_.unmatched.queue.max_pending = kRequests;
     config_.unmatched.limits = {{PacerConfig{.qps = 500}}};
   }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "proxy/local_bookers.h"
+#include "proxy/local_limiters.h"
 
 namespace penstock::proxy {
 
@@ -27,12 +27,13 @@ struct Record {
   std::vector<Late> late;
   bool room = true;          ///< for more groups
   flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
-  flow::BookerEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
+  flow::LimiterEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
 };
 
-class RecordingBooker final : public flow::Booker {
+class RecordingLimiter final : public flow::Limiter {
  public:
-  RecordingBooker(std::unique_ptr<flow::Booker> limits, Record& record) : limits_(std::move(limits)), record_(record) {}
+  RecordingLimiter(std::unique_ptr<flow::Limiter> limits, Record& record)
+      : limits_(std::move(limits)), record_(record) {}
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
     const bool answered = limits_->ask(now, ask, booking);
@@ -67,24 +68,24 @@ class RecordingBooker final : public flow::Booker {
     limits_->give_back(now, group, granted);
   }
   bool landed(flow::Time now, std::string_view group) override { return limits_->landed(now, group); }
-  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
-    limits_->nobody_waits(now, scope, group);
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    limits_->cancel_wait(now, scope, group);
   }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limits_->change(now, limits); }
-  void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
-    limits_->adopt(now, group, departures);
+  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
+    limits_->count_existing(now, group, departures);
   }
 
  private:
-  const std::unique_ptr<flow::Booker> limits_;
+  const std::unique_ptr<flow::Limiter> limits_;
   Record& record_;
 };
 
-inline MakeBooker recording_bookers(const loop::Loop& loop, Record& record) {
-  return [make = local_bookers(loop), &record](const std::string& name, const std::vector<LimitConfig>& limits,
-                                               flow::BookerEvents& events) {
+inline MakeLimiter recording_limiters(const loop::Loop& loop, Record& record) {
+  return [make = local_limiters(loop), &record](const std::string& name, const std::vector<LimitConfig>& limits,
+                                                flow::LimiterEvents& events) {
     record.events = &events;
-    return std::make_unique<RecordingBooker>(make(name, limits, events), record);
+    return std::make_unique<RecordingLimiter>(make(name, limits, events), record);
   };
 }
 

@@ -71,7 +71,7 @@ TEST_F(ResendingTest, it_may_go_by_another_pool_than_the_one_that_tells_of_the_e
       peer.send(kOk);
     }
   });
-  OwnConnections own;
+  PinnedPools own;
   const auto log_in = [&](Asker& asker, const std::string& path) {
     asker.own = &own;
     auto request = head("GET", "http://" + origin.host() + path);

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "allocations.h"
-#include "proxy/local_requester.h"
+#include "proxy/local_sink.h"
 #include "support/bind.h"
 #include "support/name_server.h"
 #include "visiting.h"
@@ -164,9 +164,9 @@ TEST_F(TunnelTest, ends_when_everything_is_ended) {
 
 TEST_F(TunnelTest, is_not_for_callers_without_a_connection) {
   std::optional<int> status;
-  LocalRequester::submit(run_.loop, dispatcher(), "penstock",
-                         {.method = "CONNECT", .url = "127.0.0.1:" + std::to_string(far_.port())},
-                         [&](auto answer) { status = answer ? answer->status : 0; });
+  LocalSink::submit(run_.loop, dispatcher(), "penstock",
+                    {.method = "CONNECT", .url = "127.0.0.1:" + std::to_string(far_.port())},
+                    [&](auto answer) { status = answer ? answer->status : 0; });
   EXPECT_TRUE(run_.run_until([&] { return status.has_value(); }));
   EXPECT_EQ(status, 400);
   EXPECT_EQ(far_.connections(), 0);

@@ -29,7 +29,7 @@ class ClientsTest : public DispatcherTest {
                                                                   .verdict = *verdict_,
                                                                   .config = config_,
                                                                   .events = [](const Event&) {},
-                                                                  .make_booker = {}});
+                                                                  .make_limiter = {}});
       listener_ =
           std::move(*loop::Listener::listen(run_.loop, {"127.0.0.1", 0}, [this](std::unique_ptr<loop::Stream> stream) {
             clients_->admit(std::move(stream));

@@ -14,9 +14,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class BookerTest : public DeskTest {
+class LimiterTest : public DeskTest {
  protected:
-  BookerTest() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
+  LimiterTest() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   bool has_key(std::string_view key) {
     return run_.run_until([&] { return server_.run({"EXISTS", key}).integer == 1; });
   }
@@ -45,7 +45,7 @@ LimitConfig own(LimitConfig limit) {
   return limit;
 }
 
-TEST_F(BookerTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
+TEST_F(LimiterTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
   const auto a = desk({pacer(100)});
   a->arrive(20);
   ASSERT_TRUE(took_off(*a, 20));
@@ -56,7 +56,7 @@ TEST_F(BookerTest, lets_go_at_the_rate_and_says_what_made_requests_wait) {
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
 
-TEST_F(BookerTest, gives_each_group_its_own_limit) {
+TEST_F(LimiterTest, gives_each_group_its_own_limit) {
   const auto a = desk({of_group(pacer(10))}), b = desk({of_group(pacer(10))});
   const auto since = now();
   a->arrive(5, "one");
@@ -73,14 +73,14 @@ TEST_F(BookerTest, gives_each_group_its_own_limit) {
   EXPECT_TRUE(in_time(4 * 100'000 + 50'000, twos.front(), twos.back()));
 }
 
-TEST_F(BookerTest, keeps_groups_out_of_sight) {
+TEST_F(LimiterTest, keeps_groups_out_of_sight) {
   const auto a = desk({of_group(pacer(10)), pacer(1000)});
   a->arrive(3, "a secret token");
   ASSERT_TRUE(took_off(*a, 3));
   for (const auto& key : server_.run({"KEYS", "*"}).items) EXPECT_THAT(key.text, testing::Not(HasSubstr("secret")));
 }
 
-TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
+TEST_F(LimiterTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   const auto a = desk({own(pacer(50)), window(1000, 1s)});
   a->arrive(15);
   ASSERT_TRUE(took_off(*a, 15));
@@ -90,7 +90,7 @@ TEST_F(BookerTest, keeps_to_limits_of_its_own_besides_the_shared_ones) {
   EXPECT_EQ(a->took_off().back().limited_by, 0);
 }
 
-TEST_F(BookerTest, keeps_to_limits_of_its_own_where_many_lanes_ask_at_once) {
+TEST_F(LimiterTest, keeps_to_limits_of_its_own_where_many_lanes_ask_at_once) {
   for (const LimitConfig::Kind& kind : {LimitConfig::Kind(SlidingWindowConfig{.max = 3, .interval = 20s}),
                                         LimitConfig::Kind(SemaphoreConfig{.capacity = 3})}) {
     const auto a = desk({own({.kind = kind, .name = "own"}), window(1000, 1s)});
@@ -102,7 +102,7 @@ TEST_F(BookerTest, keeps_to_limits_of_its_own_where_many_lanes_ask_at_once) {
   }
 }
 
-TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
+TEST_F(LimiterTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
   const auto a = desk({own(pacer(500)), pacer(50)}), b = desk({own(pacer(500)), pacer(50)});
   a->arrive(8), b->arrive(8);
   ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 16; }));
@@ -110,7 +110,7 @@ TEST_F(BookerTest, keeps_to_the_stricter_of_a_shared_limit_and_its_own) {
   EXPECT_GE(times.back() - times.front(), 15 * 20'000 - clock_error(*a, *b));
 }
 
-TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
+TEST_F(LimiterTest, lets_no_more_fly_than_its_own_semaphore_has) {
   const auto a = desk({own({.kind = SemaphoreConfig{.capacity = 2}, .name = "permits"}), pacer(1000)});
   a->fly_on();
   a->arrive(4);
@@ -123,7 +123,7 @@ TEST_F(BookerTest, lets_no_more_fly_than_its_own_semaphore_has) {
   EXPECT_THAT(a->took_off(), SizeIs(3));
 }
 
-TEST_F(BookerTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_asks) {
+TEST_F(LimiterTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_asks) {
   server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -"});  // a young generation would not grant any for long
   const auto a = desk({{.kind = SemaphoreConfig{.capacity = 1, .lease = 60s}, .name = "permits"}});
   a->fly_on();
@@ -138,7 +138,7 @@ TEST_F(BookerTest, waits_in_line_for_a_permit_although_a_flight_ends_while_it_as
   EXPECT_TRUE(in_time(kSecond, since, now())) << "none waited until all is told anew, a second later";
 }
 
-TEST_F(BookerTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_answer_to_wait) {
+TEST_F(LimiterTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_answer_to_wait) {
   const auto a = desk({pacer(0.05)}), b = desk({of_group(pacer(0.05))});
   const auto digits = flow::GroupHash(config_.prefix, "github")("guild");
   const std::string for_all = "github line", for_group = for_all + " " + std::string(digits.data(), digits.size());
@@ -157,7 +157,7 @@ TEST_F(BookerTest, asks_again_at_once_where_the_message_to_do_so_overtakes_the_a
   }
 }
 
-TEST_F(BookerTest, refuses_what_a_refusing_limit_does_not_allow_now) {
+TEST_F(LimiterTest, refuses_what_a_refusing_limit_does_not_allow_now) {
   LimitConfig limit = window(2, 8760h);
   limit.mode = LimitConfig::Mode::refuse;
   const auto a = desk({limit});
@@ -168,14 +168,14 @@ TEST_F(BookerTest, refuses_what_a_refusing_limit_does_not_allow_now) {
   EXPECT_EQ(a->refused()[0].limited_by, 0);
 }
 
-TEST_F(BookerTest, names_the_limit_that_is_to_blame_by_its_place_in_the_file) {
+TEST_F(LimiterTest, names_the_limit_that_is_to_blame_by_its_place_in_the_file) {
   const auto a = desk({own(pacer(1e6)), pacer(1e5), sliding(3, 1s)});
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 4));
   EXPECT_EQ(a->took_off().back().limited_by, 2);
 }
 
-TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
+TEST_F(LimiterTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
   const LimitConfig counter = of_group({.kind = CounterConfig{.max = 3, .period = 200ms}, .name = "counter"});
   const auto a = desk({counter});
   a->arrive(9, "one");
@@ -186,11 +186,11 @@ TEST_F(BookerTest, resets_the_counters_of_groups_as_long_as_lanes_wait) {
   EXPECT_TRUE(in_time(500'000, times.front(), times.back()));
 }
 
-TEST_F(BookerTest, says_what_left_late_and_it_counts_from_then_in_every_process) {
+TEST_F(LimiterTest, says_what_left_late_and_it_counts_from_then_in_every_process) {
   const auto a = desk({sliding(20, 10s)}), b = desk({sliding(20, 10s)});
   a->arrive(20);
   ASSERT_TRUE(took_off(*a, 20));
-  for (const auto& departure : a->granted()) a->booker().left({}, departure, departure.at + 3 * kSecond);
+  for (const auto& departure : a->granted()) a->limiter().left({}, departure, departure.at + 3 * kSecond);
   const std::string key = "penstock:{github}:sliding";
   const auto stored = [&](const char* place) { return std::stoll(server_.run({"LINDEX", key, place}).text); };
   const auto first = stored("1");
@@ -198,26 +198,26 @@ TEST_F(BookerTest, says_what_left_late_and_it_counts_from_then_in_every_process)
   EXPECT_EQ(server_.run({"LLEN", key}).integer, 1 + 20);
   b->arrive(1);
   const auto expected = a->booked()[0] + 13 * kSecond;
-  ASSERT_TRUE(run_.run_until([&] { return b->booker().ahead(now(), {}, 0, 0) > expected - clock_error(*a, *b); }));
-  EXPECT_GE(a->booker().ahead(now(), {}, 0, 0), expected - clock_error(*a)) << "its own memory";
+  ASSERT_TRUE(run_.run_until([&] { return b->limiter().ahead(now(), {}, 0, 0) > expected - clock_error(*a, *b); }));
+  EXPECT_GE(a->limiter().ahead(now(), {}, 0, 0), expected - clock_error(*a)) << "its own memory";
 }
 
-TEST_F(BookerTest, obeys_a_pause_that_another_process_was_asked_for) {
+TEST_F(LimiterTest, obeys_a_pause_that_another_process_was_asked_for) {
   const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
   const auto until = run_.loop.now() + kSecond;
-  a->booker().pause(run_.loop.now(), {}, until);
+  a->limiter().pause(run_.loop.now(), {}, until);
   ASSERT_TRUE(has_key("penstock:{github}:hold"));
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
   EXPECT_GE(b->took_off()[0].at, until - clock_error(*a, *b));
   EXPECT_TRUE(in_time(50'000, until, b->took_off()[0].at));
-  EXPECT_EQ(b->took_off()[0].limited_by, flow::kHold);
+  EXPECT_EQ(b->took_off()[0].limited_by, flow::kPause);
 }
 
-TEST_F(BookerTest, pauses_a_group_alone) {
+TEST_F(LimiterTest, pauses_a_group_alone) {
   const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
   const auto until = run_.loop.now() + kSecond;
-  a->booker().pause(run_.loop.now(), "held", until);
+  a->limiter().pause(run_.loop.now(), "held", until);
   ASSERT_TRUE(run_.run_until([&] { return !server_.run({"KEYS", "penstock:{github}:hold:*"}).items.empty(); }));
   b->arrive(1, "held");
   b->arrive(1, "free");
@@ -226,14 +226,14 @@ TEST_F(BookerTest, pauses_a_group_alone) {
   EXPECT_GE(b->took_off()[1].at, until - clock_error(*a, *b));
 }
 
-TEST_F(BookerTest, pauses_requests_without_credentials_in_every_process_and_nobody_else) {
+TEST_F(LimiterTest, pauses_requests_without_credentials_in_every_process_and_nobody_else) {
   const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
   ASSERT_TRUE(both_listen());
   const auto until = run_.loop.now() + kSecond;
-  a->booker().pause_anonymous(run_.loop.now(), "held", until);
-  ASSERT_TRUE(run_.run_until([&] { return b->booker().anonymous_paused_until("held") > 0; }));
-  EXPECT_GE(a->booker().anonymous_paused_until("held"), until);
-  EXPECT_EQ(b->booker().anonymous_paused_until("free"), 0);
+  a->limiter().pause_anonymous(run_.loop.now(), "held", until);
+  ASSERT_TRUE(run_.run_until([&] { return b->limiter().anonymous_paused_until("held") > 0; }));
+  EXPECT_GE(a->limiter().anonymous_paused_until("held"), until);
+  EXPECT_EQ(b->limiter().anonymous_paused_until("free"), 0);
   b->arrive(1, "held", 1, true);
   b->arrive(1, "held");
   b->arrive(1, "free", 1, true);
@@ -242,35 +242,35 @@ TEST_F(BookerTest, pauses_requests_without_credentials_in_every_process_and_nobo
   ASSERT_TRUE(took_off(*b, 3));
   EXPECT_GE(b->took_off()[2].at, until);
   EXPECT_TRUE(in_time(50'000, until, b->took_off()[2].at));
-  EXPECT_EQ(b->took_off()[2].limited_by, flow::kHold);
+  EXPECT_EQ(b->took_off()[2].limited_by, flow::kPause);
 }
 
-TEST_F(BookerTest, pauses_requests_without_credentials_where_no_limit_is_shared_too) {
+TEST_F(LimiterTest, pauses_requests_without_credentials_where_no_limit_is_shared_too) {
   const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
   a->change_to_own({}), b->change_to_own({});
   ASSERT_TRUE(both_listen());
   const auto until = run_.loop.now() + kSecond;
-  a->booker().pause_anonymous(run_.loop.now(), {}, until);
-  ASSERT_TRUE(run_.run_until([&] { return b->booker().anonymous_paused_until({}) > 0; }));
+  a->limiter().pause_anonymous(run_.loop.now(), {}, until);
+  ASSERT_TRUE(run_.run_until([&] { return b->limiter().anonymous_paused_until({}) > 0; }));
   b->arrive(1, {}, 1, true);
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 2));
   EXPECT_GE(b->took_off()[1].at, until);
-  EXPECT_EQ(b->took_off()[1].limited_by, flow::kHold);
+  EXPECT_EQ(b->took_off()[1].limited_by, flow::kPause);
 }
 
-TEST_F(BookerTest, gives_unused_departures_back_to_the_others) {
+TEST_F(LimiterTest, gives_unused_departures_back_to_the_others) {
   const auto a = desk({window(4, 10s)}), b = desk({window(4, 10s)});
   a->arrive(4);
   ASSERT_TRUE(took_off(*a, 4));
-  for (const auto& departure : a->granted()) a->booker().give_back(run_.loop.now(), {}, departure);
+  for (const auto& departure : a->granted()) a->limiter().give_back(run_.loop.now(), {}, departure);
   run_.run_for(20'000);
   b->arrive(4);
   EXPECT_TRUE(took_off(*b, 4));
   EXPECT_TRUE(in_time(100'000, a->took_off()[0].at, b->took_off()[3].at));
 }
 
-TEST_F(BookerTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) {
+TEST_F(LimiterTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) {
   const auto a = desk({pacer(0.5)}), b = desk({pacer(0.5)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 1));
@@ -285,20 +285,20 @@ TEST_F(BookerTest, gives_up_its_turn_when_nobody_waits_and_the_others_move_up) {
   EXPECT_TRUE(in_time(2 * kSecond + 50'000, first, b->took_off()[0].at)) << "not behind who has left";
 }
 
-TEST_F(BookerTest, knows_how_long_a_wait_will_be_once_it_was_told) {
+TEST_F(LimiterTest, knows_how_long_a_wait_will_be_once_it_was_told) {
   const auto a = desk({pacer(0.5)}), b = desk({pacer(0.5)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 1));
   b->arrive(1);
   run_.run_for(100'000);
-  const auto ahead = b->booker().ahead(run_.loop.now(), {}, 0, 0);
+  const auto ahead = b->limiter().ahead(run_.loop.now(), {}, 0, 0);
   EXPECT_NEAR(static_cast<double>(ahead - a->booked()[0]), 2e6, static_cast<double>(clock_error(*a, *b)));
 }
 
-TEST_F(BookerTest, leaves_nothing_behind_that_would_stay_for_ever) {
+TEST_F(LimiterTest, leaves_nothing_behind_that_would_stay_for_ever) {
   const auto a = desk({of_group(window(5, 1s)), pacer(100)});
   a->arrive(8, "one");
-  a->booker().pause(run_.loop.now(), "one", run_.loop.now() + kSecond);
+  a->limiter().pause(run_.loop.now(), "one", run_.loop.now() + kSecond);
   ASSERT_TRUE(took_off(*a, 5));
   const auto keys = server_.run({"KEYS", "penstock:*"}).items;
   EXPECT_GE(keys.size(), 4u);
@@ -307,7 +307,7 @@ TEST_F(BookerTest, leaves_nothing_behind_that_would_stay_for_ever) {
   }
 }
 
-TEST_F(BookerTest, notes_since_when_redis_has_forgotten_nothing) {
+TEST_F(LimiterTest, notes_since_when_redis_has_forgotten_nothing) {
   const std::string info = server_.run({"INFO", "server"}).text;
   const std::string id = info.substr(info.find("run_id:") + 7, 16);
   const auto born = [&] { return server_.run({"GET", "penstock:born"}).text; };
@@ -323,36 +323,36 @@ TEST_F(BookerTest, notes_since_when_redis_has_forgotten_nothing) {
   EXPECT_THAT(born(), testing::MatchesRegex("1m " + id + " [0-9]{10,}")) << "somebody else is there, and may know more";
 }
 
-TEST_F(BookerTest, does_not_wait_for_a_value_that_it_does_not_know) {
+TEST_F(LimiterTest, does_not_wait_for_a_value_that_it_does_not_know) {
   const auto a = desk({pacer(100)});
   server_.run({"SET", "penstock:{github}:pacer", "something else"});
   a->arrive(3);
   ASSERT_TRUE(took_off(*a, 3));
-  EXPECT_GE(a->office().counts().of(FailureKind::corrupt), 1u);
+  EXPECT_GE(a->hub().counts().of(FailureKind::corrupt), 1u);
   ASSERT_THAT(a->notices(), SizeIs(1));
   EXPECT_THAT(a->notices()[0], HasSubstr("CORRUPT penstock:{github}:pacer"));
 }
 
-TEST_F(BookerTest, may_go_while_asks_are_under_way) {
+TEST_F(LimiterTest, may_go_while_asks_are_under_way) {
   auto a = desk({pacer(100)});
   a->arrive(3);
   a.reset();
   run_.run_for(50'000);
 }
 
-TEST_F(BookerTest, is_counted_as_alive_while_it_works) {
+TEST_F(LimiterTest, is_counted_as_alive_while_it_works) {
   const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
   a->arrive(1), b->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return server_.run({"ZCARD", "penstock:{github}:alive"}).integer == 2; }));
 }
 
-TEST_F(BookerTest, knows_how_many_there_are_though_an_ask_was_sent_before_it_knew) {
+TEST_F(LimiterTest, knows_how_many_there_are_though_an_ask_was_sent_before_it_knew) {
   const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
   a->arrive(1, "one");
   ASSERT_TRUE(took_off(*a, 1));
   b->arrive(1, "one"), b->arrive(1, "two");  // the first ask counts, the second is sent before it is answered
   ASSERT_TRUE(took_off(*b, 2));
-  EXPECT_EQ(b->booker().processes(), 2);
+  EXPECT_EQ(b->limiter().processes(), 2);
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST_F(RedisChange, to_limits_of_this_process_alone_and_back_loses_nobody) {
   ASSERT_TRUE(took_off(*a, 7));
 }
 
-TEST_F(RedisChange, to_another_booker_hands_the_permits_back_and_takes_as_many_again) {
+TEST_F(RedisChange, to_another_limiter_hands_the_permits_back_and_takes_as_many_again) {
   const auto a = grown_up({permits_of(2)}), b = grown_up({permits_of(2)});
   for (int round = 0; round < 4; ++round) {
     const std::size_t before = a->took_off().size(), others = b->took_off().size();
@@ -200,14 +200,14 @@ TEST_F(RedisChange, to_another_booker_hands_the_permits_back_and_takes_as_many_a
   }
 }
 
-TEST_F(RedisChange, to_another_booker_is_heard_of_by_the_office) {
+TEST_F(RedisChange, to_another_limiter_is_heard_of_by_the_office) {
   const auto a = desk({pacer(1'000)});
   a->change_to_own({own(pacer(1'000))});
   const auto b = desk({own(pacer(1'000))});
   b->change_to_own({own(pacer(1'000))});
   run_.run_for(kSecond / 10);
   const auto until = run_.loop.now() + kSecond / 2;
-  a->booker().pause(run_.loop.now(), {}, until);
+  a->limiter().pause(run_.loop.now(), {}, until);
   run_.run_for(kSecond / 10);
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));

@@ -78,9 +78,9 @@ TEST_F(RedisChange, an_estimate_made_by_old_limits_refuses_nobody) {
   a->arrive(2);
   ASSERT_TRUE(took_off(*a, 1));
   settled(*a);
-  EXPECT_GT(a->booker().ahead(run_.loop.now(), {}, 0, 0), run_.loop.now() + 10 * kSecond);
+  EXPECT_GT(a->limiter().ahead(run_.loop.now(), {}, 0, 0), run_.loop.now() + 10 * kSecond);
   a->change({long_window(1'000)});
-  EXPECT_LT(a->booker().ahead(run_.loop.now(), {}, 0, 0), run_.loop.now() + kSecond);
+  EXPECT_LT(a->limiter().ahead(run_.loop.now(), {}, 0, 0), run_.loop.now() + kSecond);
 }
 
 TEST_F(RedisChange, who_waits_for_a_reset_leaves_when_a_shorter_period_says) {
@@ -195,7 +195,7 @@ TEST_F(RedisChange, what_was_booked_before_is_given_back_to_the_limits_that_coun
   a->change({named("new", long_window(10)), long_window(10)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 3));
-  a->booker().give_back(run_.loop.now(), {}, a->granted()[0]);
+  a->limiter().give_back(run_.loop.now(), {}, a->granted()[0]);
   ASSERT_TRUE(run_.run_until([&] { return stored("window").find(" 2 ") != std::string::npos; })) << stored("window");
   EXPECT_THAT(stored("new"), HasSubstr(" 1 "));
 }

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "flow/moved_limits.h"
-#include "flow/upstream.h"
+#include "flow/limit_remap.h"
+#include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
-#include "redis/booking_office.h"
-#include "redis/redis_booker.h"
+#include "redis/limiter_hub.h"
+#include "redis/shared_limiter.h"
 #include "support/redis_server.h"
 #include "support/test_loop.h"
 
@@ -29,48 +29,48 @@ inline LimitConfig pacer(double qps, int max_burst = 0) {
 }
 
 /// Notes down every departure that is granted: requests take off a little later, by as much as the machine is busy.
-class Recorder final : public flow::Booker {
+class Recorder final : public flow::Limiter {
  public:
-  explicit Recorder(std::unique_ptr<flow::Booker> booker) : booker_(std::move(booker)) {}
+  explicit Recorder(std::unique_ptr<flow::Limiter> limiter) : limiter_(std::move(limiter)) {}
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override {
-    const bool at_once = booker_->ask(now, ask, booking);
+    const bool at_once = limiter_->ask(now, ask, booking);
     if (at_once) note(booking);
     return at_once;
   }
-  flow::Time patience() const override { return booker_->patience(); }
-  flow::Time lead() const override { return booker_->lead(); }
-  flow::LimitIndex forbids(int weight) const override { return booker_->forbids(weight); }
+  flow::Time patience() const override { return limiter_->patience(); }
+  flow::Time lead() const override { return limiter_->lead(); }
+  flow::LimitIndex forbids(int weight) const override { return limiter_->forbids(weight); }
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override {
-    return booker_->ahead(now, group, units, others);
+    return limiter_->ahead(now, group, units, others);
   }
   flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
                       std::int64_t others) const override {
-    return booker_->expected(now, group, weight, units, others);
+    return limiter_->expected(now, group, weight, units, others);
   }
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
-    booker_->give_back(now, group, departure);
+    limiter_->give_back(now, group, departure);
   }
   flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override {
-    return booker_->left(group, departure, at);
+    return limiter_->left(group, departure, at);
   }
-  bool landed(flow::Time now, std::string_view group) override { return booker_->landed(now, group); }
-  int processes() const { return dynamic_cast<const RedisBooker&>(*booker_).processes(); }
-  void nobody_waits(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
-    booker_->nobody_waits(now, scope, group);
+  bool landed(flow::Time now, std::string_view group) override { return limiter_->landed(now, group); }
+  int processes() const { return dynamic_cast<const SharedLimiter&>(*limiter_).processes(); }
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    limiter_->cancel_wait(now, scope, group);
   }
-  void pause(flow::Time now, std::string_view group, flow::Time until) override { booker_->pause(now, group, until); }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override { limiter_->pause(now, group, until); }
   void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
-    booker_->pause_anonymous(now, group, until);
+    limiter_->pause_anonymous(now, group, until);
   }
   flow::Time anonymous_paused_until(std::string_view group) const override {
-    return booker_->anonymous_paused_until(group);
+    return limiter_->anonymous_paused_until(group);
   }
-  bool has_room_for(std::string_view group) const override { return booker_->has_room_for(group); }
-  bool forgettable(flow::Time now) const override { return booker_->forgettable(now); }
-  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { booker_->change(now, limits); }
-  void adopt(flow::Time now, std::string_view group, std::size_t departures) override {
-    booker_->adopt(now, group, departures);
+  bool has_room_for(std::string_view group) const override { return limiter_->has_room_for(group); }
+  bool forgettable(flow::Time now) const override { return limiter_->forgettable(now); }
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limiter_->change(now, limits); }
+  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
+    limiter_->count_existing(now, group, departures);
   }
 
   void note(const flow::Booking& booking) {
@@ -83,7 +83,7 @@ class Recorder final : public flow::Booker {
   std::vector<flow::Departure> granted;
 
  private:
-  std::unique_ptr<flow::Booker> booker_;
+  std::unique_ptr<flow::Limiter> limiter_;
 };
 
 struct TookOff {
@@ -92,26 +92,25 @@ struct TookOff {
   std::string group;
 };
 
-class Desk final : public flow::BookerEvents {
+class Desk final : public flow::LimiterEvents {
  public:
   Desk(test::TestLoop& run, loop::Resolver& resolver, const RedisConfig& config, std::vector<LimitConfig> limits)
       : loop_(run.loop),
         limits_(std::move(limits)),
-        office_(std::make_unique<BookingOffice>(
+        hub_(std::make_unique<LimiterHub>(
             run.loop, resolver, config,
-            OfficeWatch{
-                .on_degraded = [this](bool degraded) { degraded_ = degraded; },
-                .on_round_trip = [this](Duration took) { slowest_call_ = std::max(slowest_call_, took.count()); }},
+            HubWatch{.on_degraded = [this](bool degraded) { degraded_ = degraded; },
+                     .on_round_trip = [this](Duration took) { slowest_call_ = std::max(slowest_call_, took.count()); }},
             [this](const Notice& notice) { notices_.push_back(notice.text); })),
-        booker_(std::make_unique<Recorder>(office_->make_booker("github", limits_, *this))),
-        heart_(kSettings, *booker_),
+        limiter_(std::make_unique<Recorder>(hub_->make_limiter("github", limits_, *this))),
+        heart_(kSettings, *limiter_),
         timer_(run.loop, [this] { advance(); }) {}
 
   static constexpr flow::Settings kSettings{.max_concurrent = 64, .max_pending = 100'000, .max_wait = 60'000'000};
 
-  BookingOffice& office() { return *office_; }
-  Recorder& booker() { return *booker_; }
-  bool up() const { return office_->up(); }
+  LimiterHub& hub() { return *hub_; }
+  Recorder& limiter() { return *limiter_; }
+  bool up() const { return hub_->up(); }
   bool degraded() const { return degraded_; }
   const std::vector<std::string>& notices() const { return notices_; }
   /// From the slowest call to its answer.
@@ -119,8 +118,8 @@ class Desk final : public flow::BookerEvents {
 
   /// What took off, in order; what was refused.
   const std::vector<TookOff>& took_off() const { return took_off_; }
-  const std::vector<flow::Time>& booked() const { return booker_->booked; }
-  const std::vector<flow::Departure>& granted() const { return booker_->granted; }
+  const std::vector<flow::Time>& booked() const { return limiter_->booked; }
+  const std::vector<flow::Departure>& granted() const { return limiter_->granted; }
   const std::vector<flow::Commands::Refuse>& refused() const { return refused_; }
   std::size_t pending() const { return heart_.pending(); }
   /// After what time each answer of Redis wanted to be asked again.
@@ -150,16 +149,16 @@ class Desk final : public flow::BookerEvents {
   void stop_working() { endless_ = false; }
   /// As a new configuration does.
   void change(std::vector<LimitConfig> limits, const flow::Settings& settings = kSettings) {
-    booker_->change(loop_.now(), limits);
+    limiter_->change(loop_.now(), limits);
     limits_have_changed(std::move(limits), settings);
   }
   /// To limits of which none is shared, and back.
   void change_to_own(std::vector<LimitConfig> limits) {
-    replace(office_->make_pausing_booker("github", limits));
+    replace(hub_->make_pausing_limiter("github", limits));
     limits_have_changed(std::move(limits), kSettings);
   }
   void change_to_shared(std::vector<LimitConfig> limits) {
-    replace(office_->make_booker("github", limits, *this));
+    replace(hub_->make_limiter("github", limits, *this));
     limits_have_changed(std::move(limits), kSettings);
   }
   /// From now on those that take off land when the test says so.
@@ -171,13 +170,13 @@ class Desk final : public flow::BookerEvents {
 
  private:
   void answer(std::string_view group, const flow::Booking& booking) override {
-    booker_->note(booking);
+    limiter_->note(booking);
     told_to_ask_after_.push_back(booking.ask_again - loop_.now());
     heart_.answer(loop_.now(), group, booking, commands_);
     carry_out();
   }
-  void may_ask(flow::Booking::Scope scope, std::string_view group) override {
-    heart_.may_ask(loop_.now(), scope, group, commands_);
+  void retry(flow::Booking::Scope scope, std::string_view group) override {
+    heart_.retry(loop_.now(), scope, group, commands_);
     carry_out();
   }
   void cut(flow::Booking::Scope, std::string_view, std::size_t count) override { cut_ += count; }
@@ -186,15 +185,15 @@ class Desk final : public flow::BookerEvents {
     carry_out();
   }
 
-  void replace(std::unique_ptr<flow::Booker> booker) {
-    auto next = std::make_unique<Recorder>(std::move(booker));
-    next->booked = booker_->booked;
-    next->granted = booker_->granted;
+  void replace(std::unique_ptr<flow::Limiter> limiter) {
+    auto next = std::make_unique<Recorder>(std::move(limiter));
+    next->booked = limiter_->booked;
+    next->granted = limiter_->granted;
     heart_.replace(*next);
-    booker_ = std::move(next);
+    limiter_ = std::move(next);
   }
   void limits_have_changed(std::vector<LimitConfig> limits, const flow::Settings& settings) {
-    const auto moved = flow::moved_limits(limits_, limits);
+    const auto moved = flow::limit_remap(limits_, limits);
     limits_ = std::move(limits);
     heart_.change(loop_.now(), settings, moved, commands_);
     carry_out();
@@ -224,9 +223,9 @@ class Desk final : public flow::BookerEvents {
   bool degraded_ = false;
   flow::Time slowest_call_ = 0;
   std::vector<std::string> notices_;
-  std::unique_ptr<BookingOffice> office_;
-  std::unique_ptr<Recorder> booker_;
-  flow::Upstream heart_;
+  std::unique_ptr<LimiterHub> hub_;
+  std::unique_ptr<Recorder> limiter_;
+  flow::Scheduler heart_;
   flow::Commands commands_;
   loop::Timer timer_;
   std::vector<flow::Ticket> tickets_;

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Failure, of_a_redis_that_does_not_work_is_an_outage) {
   for (const char* reply :
-       {"LOADING Redis is loading the dataset in memory", "MASTERDOWN Link with MASTER is down",
+       {"LOADING Redis is loading the dataset in memory", "MASTERDOWN Connection with MASTER is down",
         "BUSY Redis is busy running a script", "MISCONF Redis is configured to save RDB snapshots",
         "OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good",
         "CLUSTERDOWN Hash slot not served", "TRYAGAIN Multiple keys request", "NOAUTH Auth",

@@ -21,7 +21,7 @@ class GenerationTest : public DeskTest {
   /// A process counts the others once a second, with an ask. One which has not counted another yet opens a generation
   /// without it: what is tried here is what those hand in that are known.
   void learn_that_there_are_two() {
-    for (int i = 0; three_[0]->booker().processes() < 2; ++i) {
+    for (int i = 0; three_[0]->limiter().processes() < 2; ++i) {
       ASSERT_LT(i, 100);
       three_[0]->arrive(1, "other group " + std::to_string(i));
       run_.run_for(50'000);
@@ -69,9 +69,9 @@ TEST_F(GenerationTest, in_another_format_is_said_once_and_whenDown_holds_until_i
 
 TEST_F(GenerationTest, is_learned_by_a_newcomer_who_remembers_nothing) {
   three_at_work({.kind = PacerConfig{.qps = 400}, .name = "limit"});
-  const auto newcomer = desk({{.kind = PacerConfig{.qps = 400}, .name = "limit"}});
-  newcomer->arrive(3);
-  EXPECT_TRUE(took_off(*newcomer, 3));
+  const auto arrival = desk({{.kind = PacerConfig{.qps = 400}, .name = "limit"}});
+  arrival->arrive(3);
+  EXPECT_TRUE(took_off(*arrival, 3));
 }
 
 TEST_F(GenerationTest, of_groups_is_handed_in_too) {

@@ -22,7 +22,7 @@ struct Round {
 /// A worker asks as soon as it has departed: who takes off now has waited since the one so many before took off.
 Round play(test::TestLoop& run, Desk& desk) {
   const auto first = desk.took_off().size();
-  const auto calls = desk.office().counts().calls;
+  const auto calls = desk.hub().counts().calls;
   EXPECT_TRUE(run.run_until([&] { return desk.took_off().size() >= first + kRound; }));
   std::vector<flow::Time> waits;
   for (std::size_t k = first + kWorkers; k < first + kRound; ++k) {
@@ -33,7 +33,7 @@ Round play(test::TestLoop& run, Desk& desk) {
   std::ranges::nth_element(waits, last);
   return {.took = desk.took_off()[first + kRound - 1].at - desk.took_off()[first].at,
           .decided_within = *last,
-          .calls = desk.office().counts().calls - calls};
+          .calls = desk.hub().counts().calls - calls};
 }
 
 TEST(HotKey, is_decided_on_for_many_at_a_time_within_milliseconds) {

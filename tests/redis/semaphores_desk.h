@@ -26,10 +26,10 @@ inline LimitConfig semaphore(std::string name, LimitConfig::Per per) {
   return {.kind = SemaphoreConfig{.capacity = 4, .lease = Duration{kLease}}, .name = std::move(name), .per = per};
 }
 
-class SemaphoresTest : public testing::Test, public flow::BookerEvents {
+class SemaphoresTest : public testing::Test, public flow::LimiterEvents {
  protected:
   void answer(std::string_view, const flow::Booking&) override {}
-  void may_ask(Scope scope, std::string_view group) override {
+  void retry(Scope scope, std::string_view group) override {
     called_.push_back((scope == Scope::group ? "group " : "upstream ") + std::string(group));
     on_call_();
   }

@@ -255,7 +255,7 @@ TEST_F(SemaphoresTest, go_on_counting_where_one_comes_back) {
   semaphores_.change({});
   run_.run_for(0);
   semaphores_.change({limits_[0]});
-  semaphores_.adopt("", 2);
+  semaphores_.count_existing("", 2);
   EXPECT_EQ(semaphores_.place_of(kOfUpstream), 0);
   run_.run_for(0);
   EXPECT_EQ(told_.back(), "0 3:2:0:0:0:0:0");
@@ -271,7 +271,7 @@ TEST_F(SemaphoresTest, give_one_that_is_new_a_number_that_none_had) {
 TEST_F(SemaphoresTest, adopt_flights_for_one_that_is_new_alone_and_cut_none_for_which_there_is_no_room) {
   ask("", {1, 0, 0, 0}, 1);
   semaphores_.change({limits_[0], semaphore("new", LimitConfig::Per::upstream)});
-  semaphores_.adopt("", 5);
+  semaphores_.count_existing("", 5);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("3 0:5:0:0:0:0:0"));
   run_.run_for(1'000);

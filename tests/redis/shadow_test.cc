@@ -22,14 +22,14 @@ class ShadowTest : public testing::Test {
     return booking.departures.at(0);
   }
   /// In Redis.
-  void book(flow::Time at, int weight, flow::Era era) {
-    flow::Departure departure{.at = at, .weight = weight, .era = era, .in_redis = 1};
+  void book(flow::Time at, int weight, flow::ConfigEpoch epoch) {
+    flow::Departure departure{.at = at, .weight = weight, .epoch = epoch, .in_redis = 1};
     shadow_.book({}, departure);
   }
   /// Of a sliding window, the times of departures.
   std::uint64_t tell() {
     told_.clear();
-    return shadow_.hand_in([this](auto, auto, const std::string& state, const std::string& untold) {
+    return shadow_.replay([this](auto, auto, const std::string& state, const std::string& untold) {
       told_.push_back(untold.empty() ? state : state + " of which " + untold);
     });
   }
@@ -42,10 +42,10 @@ class ShadowTest : public testing::Test {
 
 TEST_F(ShadowTest, tells_what_was_granted_alone_until_it_was_heard) {
   alone(10);
-  EXPECT_FALSE(shadow_.handed_in(tell() + 1, true)) << "another telling";
-  EXPECT_TRUE(shadow_.handed_in(tell(), false));
+  EXPECT_FALSE(shadow_.replayed(tell() + 1, true)) << "another telling";
+  EXPECT_TRUE(shadow_.replayed(tell(), false));
   EXPECT_TRUE(shadow_.has_unknown());
-  EXPECT_TRUE(shadow_.handed_in(tell(), true));
+  EXPECT_TRUE(shadow_.replayed(tell(), true));
   EXPECT_THAT(told_, ElementsAre("1s 10"));
   EXPECT_FALSE(shadow_.has_unknown());
   tell();
@@ -56,7 +56,7 @@ TEST_F(ShadowTest, tells_what_was_granted_meanwhile_once_more_only_if_it_was_not
   alone(10);
   const auto heard = tell();
   alone(20);
-  shadow_.handed_in(heard, true);
+  shadow_.replayed(heard, true);
   tell();
   EXPECT_THAT(told_, ElementsAre("1s 20"));
 }
@@ -65,11 +65,11 @@ TEST_F(ShadowTest, forgets_nothing_that_was_granted_while_it_told_in_vain) {
   alone(10);
   const auto first = tell();
   alone(20);
-  shadow_.handed_in(first, false);
+  shadow_.replayed(first, false);
   alone(30);
   const auto second = tell();
   EXPECT_THAT(told_, ElementsAre("1s 10 20 30"));
-  shadow_.handed_in(second, true);
+  shadow_.replayed(second, true);
   EXPECT_FALSE(shadow_.has_unknown()) << "nothing is left over of the first";
 }
 
@@ -77,7 +77,7 @@ TEST_F(ShadowTest, takes_back_what_it_has_not_told_yet) {
   alone(10);
   const auto first = tell();
   const auto departure = alone(20);
-  shadow_.handed_in(first, false);
+  shadow_.replayed(first, false);
   shadow_.give_back(25, {}, departure);
   tell();
   EXPECT_THAT(told_, ElementsAre("1s 10"));
@@ -91,9 +91,9 @@ TEST_F(ShadowTest, goes_by_the_last_telling_where_redis_is_lost_again_before_the
   shadow_.all_is_unknown();
   const auto second = tell();
   EXPECT_THAT(told_, ElementsAre("1s 10 20 of which 1s 10 20"));
-  EXPECT_FALSE(shadow_.handed_in(first, true));
+  EXPECT_FALSE(shadow_.replayed(first, true));
   alone(30);
-  EXPECT_TRUE(shadow_.handed_in(second, true));
+  EXPECT_TRUE(shadow_.replayed(second, true));
   tell();
   EXPECT_THAT(told_, ElementsAre("1s 30"));
 }
@@ -101,7 +101,7 @@ TEST_F(ShadowTest, goes_by_the_last_telling_where_redis_is_lost_again_before_the
 TEST_F(ShadowTest, tells_all_again_where_that_was_not_heard) {
   book(5, 1, 0);
   shadow_.all_is_unknown();
-  EXPECT_TRUE(shadow_.handed_in(tell(), false));
+  EXPECT_TRUE(shadow_.replayed(tell(), false));
   EXPECT_TRUE(shadow_.is_all_unknown());
   tell();
   EXPECT_THAT(told_, ElementsAre("1s 5"));
@@ -121,8 +121,8 @@ class ShadowAlone : public testing::Test {
     return times;
   }
   /// In Redis.
-  void book(flow::Time at, int weight, flow::Era era) {
-    flow::Departure departure{.at = at, .weight = weight, .era = era, .in_redis = 1};
+  void book(flow::Time at, int weight, flow::ConfigEpoch epoch) {
+    flow::Departure departure{.at = at, .weight = weight, .epoch = epoch, .in_redis = 1};
     shadow_.book({}, departure);
   }
   /// So much was left of the n-th limit, and that period ends, or the next is free, at `until`.
@@ -131,7 +131,7 @@ class ShadowAlone : public testing::Test {
   }
   std::vector<std::string> told() {
     std::vector<std::string> states;
-    shadow_.hand_in([&](auto, auto, const std::string& state, const std::string&) { states.push_back(state); });
+    shadow_.replay([&](auto, auto, const std::string& state, const std::string&) { states.push_back(state); });
     return states;
   }
   void limit_by(std::vector<LimitConfig> limits) {
@@ -161,7 +161,7 @@ TEST_F(ShadowAlone, hands_in_of_a_pacer_the_last_departure_whoever_granted_it) {
   shadow_.go_alone(0, 2);
   EXPECT_THAT(alone(0, 1), ElementsAre(1'000));
   shadow_.come_back(2'000);
-  book(40'000, 1, shadow_.all().era());
+  book(40'000, 1, shadow_.all().epoch());
   EXPECT_THAT(told(), ElementsAre("2p 50400000040000.0000 1 0 100"));
 }
 
@@ -176,7 +176,7 @@ TEST_F(ShadowAlone, hands_in_of_a_bucket_what_is_missing_by_what_was_granted_alo
 
 TEST_F(ShadowAlone, hands_in_of_a_window_what_was_granted_alone) {
   limit_by({quarter_of_an_hour()});
-  book(0, 7, shadow_.all().era());
+  book(0, 7, shadow_.all().epoch());
   left(0, 900'000'000, 20);
   shadow_.go_alone(1'000, 2);
   EXPECT_EQ(alone(1'000, 100).size(), 10U);
@@ -228,9 +228,9 @@ TEST_F(ShadowAlone, keeps_a_limit_that_is_set_apart_by_its_part_and_the_others_w
   other.name = "other", other.per = LimitConfig::Per::group;
   limit_by({quarter_of_an_hour(), other});
   left(0, 900'000'000, 60);
-  shadow_.set_apart(1'000, {{.limit = 0}}, 2);
+  shadow_.quarantine(1'000, {{.limit = 0}}, 2);
   EXPECT_EQ(alone(1'000, 200, "a").size(), 30U);
-  shadow_.set_apart(2'000, {{.limit = 1}}, 2);
+  shadow_.quarantine(2'000, {{.limit = 1}}, 2);
   EXPECT_EQ(alone(2'000, 200, "b").size(), 50U) << "the group's part";
   EXPECT_EQ(alone(2'000, 200, "c").size(), 20U) << "what is left of the whole";
 }

@@ -27,8 +27,9 @@ class WhenDownTest : public DeskTest {
     for (auto& each : three_) each = make(limits);
     ASSERT_TRUE(all_up(three_[0], three_[1], three_[2]));
     for (auto& each : three_) each->work_without_end(50);
-    ASSERT_TRUE(run_.run_until(
-        [&] { return std::ranges::all_of(three_, [](const auto& each) { return each->booker().processes() == 3; }); }));
+    ASSERT_TRUE(run_.run_until([&] {
+      return std::ranges::all_of(three_, [](const auto& each) { return each->limiter().processes() == 3; });
+    }));
     run_.run_for(kSecond / 2);
   }
   std::vector<flow::Time> times_after(flow::Time since) const {
@@ -145,7 +146,7 @@ TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
   a->arrive(1);
   ASSERT_TRUE(all_down(a));
   const auto until = run_.loop.now() + 1'500'000;
-  a->booker().pause(run_.loop.now(), {}, until);
+  a->limiter().pause(run_.loop.now(), {}, until);
   const auto before = a->took_off().size();
   a->arrive(1);
   run_.run_for(100'000);

@@ -38,7 +38,7 @@ TEST(House, was_read_whole) {
     return std::ranges::any_of(house(), [&](const File& file) { return file.path == path && !file.text.empty(); });
   };
   EXPECT_TRUE(named("include/penstock/proxy.h"));
-  EXPECT_TRUE(named("src/flow/upstream.cc"));
+  EXPECT_TRUE(named("src/flow/scheduler.cc"));
   EXPECT_TRUE(named("src/flow/CMakeLists.txt"));
 }
 

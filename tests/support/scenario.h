@@ -8,13 +8,13 @@
 #include <variant>
 #include <vector>
 
-#include "flow/booker.h"
+#include "flow/limiter.h"
 #include "penstock/limits.h"
 
 namespace penstock::scenarios {
 
-using flow::kHold;
 using flow::kNoLimit;
+using flow::kPause;
 using flow::LimitIndex;
 using flow::Time;
 

@@ -7,30 +7,30 @@
 #include <string_view>
 #include <vector>
 
-#include "flow/local_booker.h"
+#include "flow/local_limiter.h"
 #include "support/scenario_run.h"
 
 namespace penstock::scenarios {
 
 class AskedHere final : public Asked {
  public:
-  explicit AskedHere(const std::vector<LimitConfig>& limits) : booker_(limits, kStart) {}
+  explicit AskedHere(const std::vector<LimitConfig>& limits) : limiter_(limits, kStart) {}
   flow::Booking ask(Time now, const flow::Ask& ask) override {
     flow::Booking booking;
-    EXPECT_TRUE(booker_.ask(now, ask, booking));
+    EXPECT_TRUE(limiter_.ask(now, ask, booking));
     return booking;
   }
   void give_back(Time now, std::string_view group, const flow::Departure& departure) override {
-    booker_.give_back(now, group, departure);
+    limiter_.give_back(now, group, departure);
   }
   void left(Time now, std::string_view group, const flow::Departure& departure) override {
-    booker_.left(group, departure, now);
+    limiter_.left(group, departure, now);
   }
-  void pause(Time now, std::string_view group, Time until) override { booker_.pause(now, group, until); }
-  void change(Time, const std::vector<LimitConfig>& limits) override { booker_.set_limits(limits); }
+  void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
+  void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }
 
  private:
-  flow::LocalBooker booker_;
+  flow::LocalLimiter limiter_;
 };
 
 }  // namespace penstock::scenarios

@@ -70,12 +70,12 @@ class Course {
   void happen(const Arrive& arrival) {
     const std::string group(arrival.group);
     Lane& lane = lanes_[group];
-    const bool told_to_wait = !lane.waiting.empty();
+    const bool was_told_to_wait = !lane.waiting.empty();
     for (int i = 0; i < arrival.count; ++i) {
       lane.waiting.push_back(requests_.size());
       requests_.push_back({arrival.at, arrival.weight, group});
     }
-    if (!told_to_wait) ask(arrival.at, group, lane);
+    if (!was_told_to_wait) ask(arrival.at, group, lane);
   }
   /// Whoever waits asks again, and what it was told is void.
   void happen(const Change& change) {

@@ -21,7 +21,7 @@ class TestLoop {
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-    loop.at_end_of_turn([this] {
+    loop.at_iteration_end([this] {
       ++turns_;
       if (done_ && done_()) finish();
     });

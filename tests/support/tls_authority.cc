@@ -94,7 +94,7 @@ std::string own_name() {
 }
 }  // namespace
 
-struct Authority::Inside {
+struct Authority::Impl {
   std::string folder = new_tls_folder();
   std::string file = folder + "/ca.pem", key_file = folder + "/ca-key.pem";
   Key key = new_key();
@@ -102,36 +102,36 @@ struct Authority::Inside {
   int issued = 0;
 };
 
-Authority::Authority() : inside_(std::make_unique<Inside>()) {
-  X509* own = inside_->certificate.get();
-  sign(own, {nullptr, inside_->key.get()});  // for the issuer's name, which the extensions look at
+Authority::Authority() : impl_(std::make_unique<Impl>()) {
+  X509* own = impl_->certificate.get();
+  sign(own, {nullptr, impl_->key.get()});  // for the issuer's name, which the extensions look at
   extend(own, own, NID_basic_constraints, "critical,CA:TRUE");
   extend(own, own, NID_key_usage, "critical,keyCertSign,cRLSign");
   extend(own, own, NID_subject_key_identifier, "hash");
-  sign(own, {nullptr, inside_->key.get()});
-  write_pem(inside_->file, [&](BIO* to) { return PEM_write_bio_X509(to, own); });
-  write_key(inside_->key_file, inside_->key.get());
-  std::filesystem::permissions(inside_->key_file, std::filesystem::perms::owner_read);
+  sign(own, {nullptr, impl_->key.get()});
+  write_pem(impl_->file, [&](BIO* to) { return PEM_write_bio_X509(to, own); });
+  write_key(impl_->key_file, impl_->key.get());
+  std::filesystem::permissions(impl_->key_file, std::filesystem::perms::owner_read);
 }
 
-Authority::~Authority() { std::filesystem::remove_all(inside_->folder); }
+Authority::~Authority() { std::filesystem::remove_all(impl_->folder); }
 
-const std::string& Authority::file() const { return inside_->file; }
-const std::string& Authority::key_file() const { return inside_->key_file; }
-const std::string& Authority::folder() const { return inside_->folder; }
+const std::string& Authority::file() const { return impl_->file; }
+const std::string& Authority::key_file() const { return impl_->key_file; }
+const std::string& Authority::folder() const { return impl_->folder; }
 
 Issued Authority::issue(const Wanted& wanted) {
   const Key key = new_key(wanted.key);
   const long from = wanted.not_yet ? kDay : -30 * kDay, to = wanted.expired ? -kDay : 30 * kDay;
   const Certificate made = blank(key.get(), wanted.common_name, from, to);
   const Signer signer =
-      wanted.self_signed ? Signer{nullptr, key.get()} : Signer{inside_->certificate.get(), inside_->key.get()};
+      wanted.self_signed ? Signer{nullptr, key.get()} : Signer{impl_->certificate.get(), impl_->key.get()};
   X509* issuer = signer.certificate ? signer.certificate : made.get();
   extend(made.get(), issuer, NID_basic_constraints, "critical,CA:FALSE");
   extend(made.get(), issuer, NID_ext_key_usage, "serverAuth,clientAuth");
   if (const auto all = alternatives(wanted); !all.empty()) extend(made.get(), issuer, NID_subject_alt_name, all);
   sign(made.get(), signer);
-  const std::string stem = inside_->folder + "/" + std::to_string(++inside_->issued);
+  const std::string stem = impl_->folder + "/" + std::to_string(++impl_->issued);
   const Issued files{.certificate = stem + "-cert.pem", .key = stem + "-key.pem"};
   write_pem(files.certificate, [&](BIO* into) { return PEM_write_bio_X509(into, made.get()); });
   write_key(files.key, key.get());

@@ -41,8 +41,8 @@ class Authority {
   Issued issue(const Wanted& wanted = {});
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::test

@@ -120,9 +120,9 @@ int tls_version(int number) {
   return kVersions[number - 10];
 }
 
-struct TlsServer::Inside {
-  explicit Inside(TlsOptions how) : options(std::move(how)), ssl(SSL_CTX_new(TLS_server_method())) {}
-  ~Inside() { SSL_CTX_free(ssl); }
+struct TlsServer::Impl {
+  explicit Impl(TlsOptions how) : options(std::move(how)), ssl(SSL_CTX_new(TLS_server_method())) {}
+  ~Impl() { SSL_CTX_free(ssl); }
 
   const TlsOptions options;
   SSL_CTX* ssl;
@@ -130,9 +130,9 @@ struct TlsServer::Inside {
   std::vector<Handshake> handshakes;
 };
 
-TlsServer::TlsServer(const Issued& shown, TlsOptions options) : inside_(std::make_unique<Inside>(std::move(options))) {
-  SSL_CTX* ssl = inside_->ssl;
-  const auto& how = inside_->options;
+TlsServer::TlsServer(const Issued& shown, TlsOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  SSL_CTX* ssl = impl_->ssl;
+  const auto& how = impl_->options;
   if (how.most < 12) SSL_CTX_set_security_level(ssl, 0);  // OpenSSL 3 speaks the old ones below all security only
   SSL_CTX_set_min_proto_version(ssl, tls_version(how.least));
   if (!how.ciphers.empty()) {
@@ -158,7 +158,7 @@ TlsServer::TlsServer(const Issued& shown, TlsOptions options) : inside_(std::mak
 TlsServer::~TlsServer() = default;
 
 Wrap TlsServer::wrap() {
-  return [in = inside_.get()](int fd) -> std::unique_ptr<Layer> {
+  return [in = impl_.get()](int fd) -> std::unique_ptr<Layer> {
     block_sigpipe();
     auto layer = std::make_unique<TlsLayer>(in->ssl, fd);
     const Handshake seen = layer->shake();
@@ -172,8 +172,8 @@ Wrap TlsServer::wrap() {
 }
 
 std::vector<Handshake> TlsServer::handshakes() const {
-  const std::lock_guard lock(inside_->mutex);
-  return inside_->handshakes;
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->handshakes;
 }
 
 }  // namespace penstock::test

@@ -48,8 +48,8 @@ class TlsServer {
   std::vector<Handshake> handshakes() const;
 
  private:
-  struct Inside;
-  std::unique_ptr<Inside> inside_;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace penstock::test

@@ -133,17 +133,17 @@ TEST(AllowedAddress, is_allowed_on_its_port_alone) {
 }
 
 TEST(UpstreamAddress, is_allowed_because_it_is_written_there) {
-  Origin gate;
-  Named stage("allow: []", "upstreams: { here: { match: '127.0.0.1:" + std::to_string(gate.port()) +
-                               "' }, api: { baseUrl: 'http://" + gate.host() + "', match: [] } }\n");
-  const std::string port = ":" + std::to_string(gate.port());
-  EXPECT_EQ(stage.ask(get(gate.url())).body, "hello");
+  Origin authenticator;
+  Named stage("allow: []", "upstreams: { here: { match: '127.0.0.1:" + std::to_string(authenticator.port()) +
+                               "' }, api: { baseUrl: 'http://" + authenticator.host() + "', match: [] } }\n");
+  const std::string port = ":" + std::to_string(authenticator.port());
+  EXPECT_EQ(stage.ask(get(authenticator.url())).body, "hello");
   EXPECT_EQ(stage.ask("GET /@api/x HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "hello");
   expect_denied(stage.fetch("127.0.0.1"), "(access.allow)");
-  const auto before = gate.connections();
+  const auto before = authenticator.connections();
   expect_denied(stage.ask(get("http://any.test" + port + "/")), "(access.allow)");
   expect_denied(stage.ask(get("http://127.0.0.2" + port + "/")), "(access.allow)");
-  EXPECT_EQ(gate.connections(), before) << "a name that leads there is somebody else's idea";
+  EXPECT_EQ(authenticator.connections(), before) << "a name that leads there is somebody else's idea";
   EXPECT_EQ(stage.origin.connections(), 0u);
 }
 

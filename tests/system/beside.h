@@ -26,11 +26,11 @@ class Beside {
   /// Before they come.
   explicit Beside(const Daemon& daemon);
 
-  /// Asks one request after the other, which is answered at once, until `done`. Beside a few `peers` none takes 50 ms
-  /// more than this machine was late, or let client, program and origin wait for a processor, and the loop keeps its
-  /// turns below that; on a machine that is slower just now than the one of the bounds, it is as many times as long.
-  /// Many are threads of this test which keep the machine busy in ways that nobody tells of: beside them it is 100 ms,
-  /// and no stall. The program does not grow by more than a MiB for each, and it is healthy.
+  /// PendingAsks one request after the other, which is answered at once, until `done`. Beside a few `peers` none takes
+  /// 50 ms more than this machine was late, or let client, program and origin wait for a processor, and the loop keeps
+  /// its turns below that; on a machine that is slower just now than the one of the bounds, it is as many times as
+  /// long. Many are threads of this test which keep the machine busy in ways that nobody tells of: beside them it is
+  /// 100 ms, and no stall. The program does not grow by more than a MiB for each, and it is healthy.
   void ask_until(int peers, const std::function<bool()>& done);
 
  private:

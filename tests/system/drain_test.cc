@@ -137,7 +137,7 @@ TEST(SecondSignal, ends_at_once) {
   }
 }
 
-/// Asks the admin port again and again until the program has ended.
+/// PendingAsks the admin port again and again until the program has ended.
 class AdminWatch {
  public:
   explicit AdminWatch(const Daemon& daemon) : thread_([this, &daemon] { ask(daemon); }) {}

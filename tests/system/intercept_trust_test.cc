@@ -43,7 +43,7 @@ struct Distrusted : Intercepted {
   }
 };
 
-TEST(Distrust, is_an_event_with_its_reason_and_counted) {
+TEST(CertificateRejections, is_an_event_with_its_reason_and_counted) {
   Distrusted stage;
   std::size_t so_far = 0;
   for (const int version : {12, 13}) {
@@ -72,7 +72,7 @@ TEST(Distrust, is_an_event_with_its_reason_and_counted) {
   EXPECT_EQ(stage.origin.count(), 4U);
 }
 
-TEST(Distrust, may_be_silent_behind_the_handshake) {
+TEST(CertificateRejections, may_be_silent_behind_the_handshake) {
   Distrusted stage;
   const std::vector<std::function<void(TlsCaller&)>> ways{[](TlsCaller& client) { client.close(); },
                                                           [](TlsCaller& client) { client.cut(); },
@@ -95,7 +95,7 @@ TEST(Distrust, may_be_silent_behind_the_handshake) {
   EXPECT_EQ(stage.count("done"), 3U);
 }
 
-TEST(Distrust, is_not_of_a_client_that_has_asked_something) {
+TEST(CertificateRejections, is_not_of_a_client_that_has_asked_something) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   for (int i = 0; i < 4; ++i) EXPECT_EQ(stage.fetch("/").status, 200);  // each leaves then
   EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
@@ -103,7 +103,7 @@ TEST(Distrust, is_not_of_a_client_that_has_asked_something) {
   EXPECT_FALSE(stage.is_tunnelled());
 }
 
-TEST(Distrust, twice_in_a_row_gets_that_client_a_tunnel_to_that_host) {
+TEST(CertificateRejections, twice_in_a_row_gets_that_client_a_tunnel_to_that_host) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   stage.reject();
   ASSERT_TRUE(stage.await_count("rejected", 1));
@@ -122,7 +122,7 @@ TEST(Distrust, twice_in_a_row_gets_that_client_a_tunnel_to_that_host) {
   EXPECT_EQ(stage.count("bypassed"), 2U);
 }
 
-TEST(Distrust, is_of_one_user_where_users_must_name_themselves) {
+TEST(CertificateRejections, is_of_one_user_where_users_must_name_themselves) {
   constexpr const char* kHash = ":$2y$04$abcdefghijklmnopqrstuu/LVz6MZlItEy42I2juLihZ66HnQx/cy\n";  // open sesame
   const std::string ann = "Proxy-Authorization: Basic YW5uOm9wZW4gc2VzYW1l\r\n";
   const std::string bea = "Proxy-Authorization: Basic YmVhOm9wZW4gc2VzYW1l\r\n";
@@ -143,7 +143,7 @@ TEST(Distrust, is_of_one_user_where_users_must_name_themselves) {
   EXPECT_THAT(met_by(bea), Not(HasSubstr("other.test"))) << "though from the same address";
 }
 
-TEST(Distrust, that_says_nothing_gets_a_tunnel_after_four_in_a_row) {
+TEST(CertificateRejections, that_says_nothing_gets_a_tunnel_after_four_in_a_row) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   const auto leave = [&](std::size_t nth) {
     const auto client = stage.connect({.looks_later = true});
@@ -161,7 +161,7 @@ TEST(Distrust, that_says_nothing_gets_a_tunnel_after_four_in_a_row) {
               EndsWith("; it gets tunnels for an hour (intercept.bypassOnPin)"));
 }
 
-TEST(Distrust, that_breaks_off_the_handshake_gets_no_tunnel) {
+TEST(CertificateRejections, that_breaks_off_the_handshake_gets_no_tunnel) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   for (std::size_t i = 1; i <= 5; ++i) {
     test::TlsClient half(distrusting());
@@ -175,7 +175,7 @@ TEST(Distrust, that_breaks_off_the_handshake_gets_no_tunnel) {
   EXPECT_FALSE(stage.is_tunnelled());
 }
 
-TEST(Distrust, of_many_who_leave_while_they_wait_keeps_nobody_else_waiting) {
+TEST(CertificateRejections, of_many_who_leave_while_they_wait_keeps_nobody_else_waiting) {
   Distrusted stage;
   for (std::size_t i = 1; i <= 3; ++i) {
     stage.reject();
@@ -191,7 +191,7 @@ TEST(Distrust, of_many_who_leave_while_they_wait_keeps_nobody_else_waiting) {
   EXPECT_TRUE(within(2s, start)) << "turns for all of them would take 30 s";
 }
 
-TEST(Distrust, of_a_program_that_tries_on_and_on_does_not_shut_out_who_trusts_us) {
+TEST(CertificateRejections, of_a_program_that_tries_on_and_on_does_not_shut_out_who_trusts_us) {
   Distrusted stage;
   for (std::size_t i = 1; i <= 5; ++i) {
     stage.reject();
@@ -210,7 +210,7 @@ TEST(Distrust, of_a_program_that_tries_on_and_on_does_not_shut_out_who_trusts_us
 }
 
 /// An entry with a path marks its whole host, and a tunnel shows no path.
-TEST(Distrust, in_a_host_that_is_named_for_a_path_gets_a_tunnel_of_that_entry) {
+TEST(CertificateRejections, in_a_host_that_is_named_for_a_path_gets_a_tunnel_of_that_entry) {
   for (const std::string more : {"", "unmatched: deny\n"}) {
     SCOPED_TRACE(more);
     Distrusted stage({.match = "good.test/v1", .intercept = "bypassOnPin: true", .yaml = more});
@@ -230,7 +230,7 @@ TEST(Distrust, in_a_host_that_is_named_for_a_path_gets_a_tunnel_of_that_entry) {
   }
 }
 
-TEST(Distrust, is_forgotten_with_an_accepted_request) {
+TEST(CertificateRejections, is_forgotten_with_an_accepted_request) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   for (std::size_t i = 1; i <= 3; ++i) {
     stage.reject();
@@ -240,7 +240,7 @@ TEST(Distrust, is_forgotten_with_an_accepted_request) {
   EXPECT_EQ(stage.count("bypassed"), 0U);
 }
 
-TEST(Distrust, gets_no_tunnel_where_none_is_wanted_and_waits_longer_each_time) {
+TEST(CertificateRejections, gets_no_tunnel_where_none_is_wanted_and_waits_longer_each_time) {
   Distrusted stage;
   const auto start = Clock::now();
   for (std::size_t i = 1; i <= 8; ++i) {
@@ -255,7 +255,7 @@ TEST(Distrust, gets_no_tunnel_where_none_is_wanted_and_waits_longer_each_time) {
   EXPECT_EQ(stage.origin.connections(), 0U);
 }
 
-TEST(Distrust, that_is_over_is_heard_of_in_time) {
+TEST(CertificateRejections, that_is_over_is_heard_of_in_time) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   for (std::size_t i = 1; i <= 2; ++i) {
     stage.reject();

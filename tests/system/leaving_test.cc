@@ -124,10 +124,10 @@ TEST(PendingClient, that_leaves_in_the_middle_of_the_queue_disturbs_nobody) {
 TEST(PendingClients, may_leave_by_the_thousand) {
   Busy stage;
   {
-    std::deque<Client> leavers;
-    for (int i = 0; i < 900; ++i) leavers.emplace_back(stage.daemon.port()).send(get(stage.url("/leaver")));
+    std::deque<Client> hangup_watcher;
+    for (int i = 0; i < 900; ++i) hangup_watcher.emplace_back(stage.daemon.port()).send(get(stage.url("/leaver")));
     ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 900));
-    for (auto& leaver : leavers) leaver.reset();
+    for (auto& leaver : hangup_watcher) leaver.reset();
   }
   ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 0));
   EXPECT_EQ(stage.daemon.await_events(900, "gone").size(), 900u);

@@ -22,7 +22,7 @@ Shared by_header(const std::string& redis = {}) {
           .redis = redis};
 }
 
-/// Asks one daemon for the same group again and again.
+/// PendingAsks one daemon for the same group again and again.
 struct Asker {
   int status() { return ++asked, stage.fetch(daemon, "/", kLine).status; }
   /// What its log calls the group now.

@@ -153,7 +153,7 @@ TEST(ReloadedConcurrency, converges_under_load) {
   expect_at(stage, 0, 0);
 }
 
-/// Asks over so many connections at once, again and again; how many answers were no successes.
+/// PendingAsks over so many connections at once, again and again; how many answers were no successes.
 int ask_at_once(const Stage& stage, int connections, int rounds) {
   std::deque<Client> clients;
   for (int i = 0; i < connections; ++i) clients.emplace_back(stage.daemon.port());

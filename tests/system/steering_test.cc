@@ -56,7 +56,7 @@ TEST(Weight, may_be_raised_by_a_reload) {
   EXPECT_EQ(stage.ask("Penstock-Weight: 3\r\n").status, 200);
 }
 
-TEST(Steering, counts_for_the_networks_that_are_named_and_is_dropped_of_others) {
+TEST(RequestHints, counts_for_the_networks_that_are_named_and_is_dropped_of_others) {
   Steered stage("maxWeight: 5", "access: { steering: [127.0.0.2] }\n");
   EXPECT_EQ(stage.ask("Penstock-Weight: 6\r\n").status, 200);
   EXPECT_EQ(stage.ask("Penstock-Max-Wait: nonsense\r\n").status, 200);
@@ -67,7 +67,7 @@ TEST(Steering, counts_for_the_networks_that_are_named_and_is_dropped_of_others) 
   for (const auto& seen : stage.origin.seen()) EXPECT_FALSE(seen.fields.has("penstock-weight"));
 }
 
-TEST(Steering, of_a_tunnel_and_inside_it_is_judged_the_same_way) {
+TEST(RequestHints, of_a_tunnel_and_inside_it_is_judged_the_same_way) {
   Steered stage("maxWeight: 5", "access: { steering: [127.0.0.2], connectPorts: [80] }\n");
   const std::string port = std::to_string(stage.origin.port());
   ASSERT_TRUE(stage.daemon.reloads("upstreams: { api: { match: '" + stage.origin.host() +

@@ -173,9 +173,9 @@ class Chatterer {
 };
 
 /// By a request that any connection may serve, or by one that asks for another protocol.
-enum class Asks { plainly, to_upgrade };
+enum class PendingAsks { plainly, to_upgrade };
 
-class ChatteringUpstream : public testing::TestWithParam<std::tuple<Asks, Chatter>> {};
+class ChatteringUpstream : public testing::TestWithParam<std::tuple<PendingAsks, Chatter>> {};
 
 TEST_P(ChatteringUpstream, delays_nobody_and_is_cut_off) {
   const auto& [asks, chatter] = GetParam();
@@ -186,8 +186,9 @@ TEST_P(ChatteringUpstream, delays_nobody_and_is_cut_off) {
   Daemon daemon(given);
   Beside beside(daemon);
 
-  const std::string request = get("https://127.0.0.1:" + std::to_string(upstream.port()) + "/",
-                                  asks == Asks::to_upgrade ? "Connection: upgrade\r\nUpgrade: websocket\r\n" : "");
+  const std::string request =
+      get("https://127.0.0.1:" + std::to_string(upstream.port()) + "/",
+          asks == PendingAsks::to_upgrade ? "Connection: upgrade\r\nUpgrade: websocket\r\n" : "");
   for (const int crowd : {kFew, kMany}) {
     std::list<Client> clients;
     while (upstream.cut_off() + static_cast<int>(clients.size()) < crowd) {
@@ -204,21 +205,22 @@ TEST_P(ChatteringUpstream, delays_nobody_and_is_cut_off) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<std::tuple<Asks, Chatter>>& info) {
+std::string name_of(const testing::TestParamInfo<std::tuple<PendingAsks, Chatter>>& info) {
   return std::get<Chatter>(info.param).name;
 }
 
 using testing::Combine, testing::Values, testing::ValuesIn;
-INSTANTIATE_TEST_SUITE_P(AtTheHello, ChatteringUpstream, Combine(Values(Asks::plainly), ValuesIn(at_the_hello())),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(AtTheHello, ChatteringUpstream,
+                         Combine(Values(PendingAsks::plainly), ValuesIn(at_the_hello())), name_of);
 INSTANTIATE_TEST_SUITE_P(BehindTheHandshake, ChatteringUpstream,
-                         Combine(Values(Asks::plainly),
+                         Combine(Values(PendingAsks::plainly),
                                  ValuesIn(behind_the_handshake({Point::asked, Point::answered}))),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(AtTheHelloOfAnUpgrade, ChatteringUpstream,
-                         Combine(Values(Asks::to_upgrade), ValuesIn(at_the_hello())), name_of);
+                         Combine(Values(PendingAsks::to_upgrade), ValuesIn(at_the_hello())), name_of);
 INSTANTIATE_TEST_SUITE_P(OfAnUpgrade, ChatteringUpstream,
-                         Combine(Values(Asks::to_upgrade), ValuesIn(behind_the_handshake({Point::asked}))), name_of);
+                         Combine(Values(PendingAsks::to_upgrade), ValuesIn(behind_the_handshake({Point::asked}))),
+                         name_of);
 
 /// What a client says inside a CONNECT that we answer in the upstream's place.
 class ChatteringClient : public testing::TestWithParam<Chatter> {};

@@ -23,7 +23,7 @@ using Moment = Clock::time_point;
 /// Long enough for a sanitized build on a busy machine; a test that meets it has failed.
 inline constexpr std::chrono::seconds kPatience{20};
 
-/// Asks until `condition` holds; false once patience is over.
+/// PendingAsks until `condition` holds; false once patience is over.
 bool eventually(const std::function<bool()>& condition, Clock::duration patience = kPatience);
 
 bool same_name(std::string_view a, std::string_view b);

@@ -12,8 +12,8 @@
 #include "support/sockets.h"
 #include "support/test_loop.h"
 #include "support/tls_authority.h"
-#include "tls/leaves.h"
-#include "tls/stream.h"
+#include "tls/certificate_cache.h"
+#include "tls/tls_stream.h"
 
 namespace penstock::tls {
 namespace {
@@ -68,7 +68,7 @@ TEST_F(AcceptedTest, carries_bytes_both_ways_and_ends_by_a_goodbye) {
   client_.stream->send(std::string(100'000, 'q'));
   server_.stream->send(std::string(200'000, 'a'));
   ASSERT_TRUE(until([&] { return server_.read.size() == 100'000 && client_.read.size() == 200'000; }));
-  loop::Stream::close_gently(std::move(server_.stream));
+  loop::Stream::close_lingering(std::move(server_.stream));
   ASSERT_TRUE(until([&] { return client_.gone; }));
   EXPECT_EQ(client_.stream->dial_failure(), loop::DialFailure::none) << "that was an end";
 }
@@ -86,7 +86,7 @@ TEST_F(AcceptedTest, says_who_has_asked_for_another_host_and_tells_it_so) {
   ASSERT_TRUE(until([&] { return server_.gone; }));
   EXPECT_EQ(server_.stream->dial_failure(), loop::DialFailure::handshake);
   EXPECT_THAT(server_.stream->failure_words(), HasSubstr("another host"));
-  loop::Stream::close_gently(std::move(server_.stream));
+  loop::Stream::close_lingering(std::move(server_.stream));
   ASSERT_TRUE(until([&] { return client_.gone; }));
   EXPECT_THAT(client_.stream->failure_words(), HasSubstr("unrecognized name"));
 }

@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tls/error_text.h"
 #include "tls/in_memory.h"
-#include "tls/wording.h"
 
 namespace penstock::tls {
 namespace {

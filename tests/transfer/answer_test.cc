@@ -21,7 +21,7 @@ class AnswerTest : public SendingTest {
  protected:
   Recorder& get_from(test::Origin::Script script, const std::string& method = "GET") {
     test::Origin origin(std::move(script));
-    EXPECT_EQ(send(order(method, origin.host()), recorder_), Failure::none) << recorder_.result.details;
+    EXPECT_EQ(send(request(method, origin.host()), recorder_), Failure::none) << recorder_.result.details;
     EXPECT_EQ(recorder_.connected, 1);
     EXPECT_EQ(recorder_.done, 1);
     EXPECT_EQ(recorder_.result.details, "");
@@ -86,7 +86,7 @@ TEST_F(AnswerTest, head_with_a_body_of_its_own_is_sent_whole) {
     self.note(peer.read_to_end());
   });
   recorder_.to_give = "abc";
-  EXPECT_EQ(send(with_length(order("HEAD", origin.host()), 3), recorder_), Failure::none) << recorder_.result.details;
+  EXPECT_EQ(send(with_length(request("HEAD", origin.host()), 3), recorder_), Failure::none) << recorder_.result.details;
   multi_.reset();
   ASSERT_TRUE(run_.run_until([&] { return origin.notes().size() == 3; }));
   EXPECT_TRUE(origin.notes()[0].starts_with("HEAD / HTTP/1.1\r\nHost: origin.test\r\n")) << origin.notes()[0];
@@ -99,7 +99,7 @@ TEST_F(AnswerTest, no_content_and_not_modified_have_no_body) {
   for (const std::string status : {"204 No Content", "304 Not Modified"}) {
     Recorder recorder;
     test::Origin origin(answer({"HTTP/1.1 " + status + "\r\nX: y\r\n\r\n"}));
-    EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::none);
+    EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::none);
     EXPECT_EQ(recorder.body, "");
   }
 }
@@ -109,7 +109,7 @@ TEST_F(AnswerTest, redirects_and_challenges_are_answers_like_others) {
        {"302 Found\r\nLocation: http://169.254.169.254/", "401 No\r\nWWW-Authenticate: NTLM"}) {
     Recorder recorder;
     test::Origin origin(test::always("HTTP/1.1 " + status + "\r\nContent-Length: 0\r\n\r\n"));
-    EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::none);
+    EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::none);
     run_.run_for(20'000);
     EXPECT_EQ(origin.notes().size(), 1u);
   }
@@ -129,7 +129,7 @@ TEST_F(AnswerTest, an_early_refusal_stops_the_upload) {
     peer.read_to_end();
   });
   recorder_.to_give = std::string(20 << 20, 'u');
-  EXPECT_EQ(send(with_length(order("POST", origin.host()), 20 << 20), recorder_), Failure::none);
+  EXPECT_EQ(send(with_length(request("POST", origin.host()), 20 << 20), recorder_), Failure::none);
   EXPECT_EQ(recorder_.head, "HTTP/1.1 413 Too Much\r\nContent-Length: 0\r\n\r\n");
   EXPECT_FALSE(recorder_.to_give.empty());
 }
@@ -145,7 +145,7 @@ TEST_F(AnswerTest, an_early_answer_with_a_reset_on_its_heels_is_heard) {
     Recorder recorder;
     recorder.to_give = std::string(64 * 1024, 'u');
     recorder.whole = false;
-    start(with_length(order("POST", origin.host()), 1 << 20), recorder);
+    start(with_length(request("POST", origin.host()), 1 << 20), recorder);
     ASSERT_TRUE(run_.run_until([&] { return recorder.done > 0 || recorder.head.ends_with("\r\n\r\n"); }));
     EXPECT_EQ(recorder.head, "HTTP/1.1 413 Too Much\r\nContent-Length: 0\r\n\r\n") << recorder.result.details;
   }
@@ -156,7 +156,7 @@ TEST_F(AnswerTest, a_hundred_at_once_all_come_back) {
   std::vector<std::unique_ptr<Recorder>> all;
   for (int i = 0; i < 100; ++i) {
     all.push_back(std::make_unique<Recorder>());
-    start(order("GET", origin.host(), "/" + std::to_string(i)), *all.back());
+    start(request("GET", origin.host(), "/" + std::to_string(i)), *all.back());
   }
   ASSERT_TRUE(run_.run_until(
       [&] { return std::all_of(all.begin(), all.end(), [](const auto& one) { return one->done > 0; }); }));
@@ -175,7 +175,7 @@ TEST_F(AnswerTest, the_end_of_one_may_start_the_next) {
     if (all.size() == 20) return;
     all.push_back(std::make_unique<Recorder>());
     all.back()->when_done = next;
-    start(order("GET", origin.host()), *all.back());
+    start(request("GET", origin.host()), *all.back());
   };
   next();
   ASSERT_TRUE(run_.run_until([&] { return all.size() == 20 && all.back()->done > 0; }));

@@ -38,14 +38,14 @@ class FailureTest : public SendingTest {
  protected:
   Failure failure_of(test::Origin::Script script) {
     test::Origin origin(std::move(script));
-    const Failure failure = send(order("GET", origin.host()), recorder_);
+    const Failure failure = send(request("GET", origin.host()), recorder_);
     EXPECT_NE(recorder_.result.details, "");
     EXPECT_EQ(recorder_.done, 1);
     return failure;
   }
   Failure failure_of_reset_after(const std::string& bytes, std::size_t body) {
     test::Origin origin(say_and_reset(bytes));
-    start(order("GET", origin.host()), recorder_);
+    start(request("GET", origin.host()), recorder_);
     EXPECT_TRUE(run_.run_until([&] { return recorder_.body.size() == body && !recorder_.head.empty(); }));
     origin.note("now");
     finish(recorder_);
@@ -94,7 +94,7 @@ TEST_F(FailureTest, nobody_listening_is_refused) {
 
 TEST_F(FailureTest, nobody_answering_the_dial_is_a_connect_timeout_in_time) {
   const SilentAddress full(0);
-  Order slow = order("GET", full.host());
+  Request slow = request("GET", full.host());
   slow.connect_timeout = 300ms;
   const auto began = test::MachineClock::now();
   EXPECT_EQ(send(std::move(slow), recorder_), Failure::connect_timeout);
@@ -105,7 +105,7 @@ TEST_F(FailureTest, nobody_answering_the_dial_is_a_connect_timeout_in_time) {
 
 TEST_F(FailureTest, a_connect_timeout_below_a_millisecond_is_one_too) {
   const SilentAddress full(0);
-  Order slow = order("GET", full.host());
+  Request slow = request("GET", full.host());
   slow.connect_timeout = 200us;
   EXPECT_EQ(send(std::move(slow), recorder_), Failure::connect_timeout);
 }
@@ -113,7 +113,7 @@ TEST_F(FailureTest, a_connect_timeout_below_a_millisecond_is_one_too) {
 // libcurl gives a first address half of the time, and closes its socket unsaid; the second gets the same number.
 TEST_F(FailureTest, an_address_that_keeps_silent_leaves_time_for_the_next) {
   test::Origin origin(test::always(kOk));
-  Order both = order("GET", "name.test:" + std::to_string(origin.port()));
+  Request both = request("GET", "name.test:" + std::to_string(origin.port()));
   both.pin = "name.test:" + std::to_string(origin.port()) + ":127.9.0.2,127.0.0.1";
   both.connect_timeout = 4s;
   const SilentAddress silent(origin.port());
@@ -123,7 +123,7 @@ TEST_F(FailureTest, an_address_that_keeps_silent_leaves_time_for_the_next) {
 TEST_F(FailureTest, an_address_that_is_refused_late_leaves_time_for_the_next) {
   test::Origin origin(test::always(kOk));
   auto silent = std::make_optional<SilentAddress>(origin.port());
-  Order both = order("GET", "name.test:" + std::to_string(origin.port()));
+  Request both = request("GET", "name.test:" + std::to_string(origin.port()));
   both.pin = "name.test:" + std::to_string(origin.port()) + ":127.9.0.2,127.0.0.1";
   both.connect_timeout = 8s;
   start(std::move(both), recorder_);
@@ -139,7 +139,7 @@ TEST_F(FailureTest, a_number_that_was_dialled_in_vain_serves_others_again) {
   const SilentAddress full(0);
   for (int i = 0; i < 3; ++i) {
     Recorder late;
-    Order slow = order("GET", full.host());
+    Request slow = request("GET", full.host());
     slow.connect_timeout = 50ms;
     EXPECT_EQ(send(std::move(slow), late), Failure::connect_timeout);
     test::Origin origin(test::always(kOk));
@@ -254,7 +254,7 @@ TEST_F(FailureTest, a_body_that_is_not_wanted_stops_it) {
 TEST_F(FailureTest, an_upload_may_be_stopped) {
   test::Origin origin(test::always(kOk));
   recorder_.stop_giving = true;
-  EXPECT_EQ(send(with_length(order("POST", origin.host()), 10), recorder_), Failure::stopped);
+  EXPECT_EQ(send(with_length(request("POST", origin.host()), 10), recorder_), Failure::stopped);
 }
 
 }  // namespace

@@ -81,12 +81,12 @@ TEST_F(HandoverTest, a_pause_in_the_call_in_which_the_connection_was_taken_loses
     one.held = two.held = true;
     one.when_connected = [&] { origin.answer_now(Framing::length, "ok"); };
     two.when_connected = [&] { origin.answer_now(framing, body); };
-    start(order("GET", origin.host()), one);
+    start(request("GET", origin.host()), one);
     ASSERT_TRUE(run_.run_until([&] { return one.head.ends_with("\r\n\r\n"); }));
     one.take_on();  // libcurl will see in its next call that this was all
     EXPECT_EQ(one.body, "ok");
     EXPECT_EQ(one.done, 0);
-    start(order("GET", origin.host()), two);
+    start(request("GET", origin.host()), two);
     ASSERT_TRUE(run_.run_until([&] { return two.head.ends_with("\r\n\r\n"); }));
     run_.run_for(5'000);
     two.take_on();
@@ -102,12 +102,12 @@ TEST_F(HandoverTest, what_comes_behind_an_answer_without_a_body_may_be_the_next_
   PromptOrigin origin;
   Recorder first, one, two;
   first.when_connected = [&] { origin.answer_now(Framing::length, "ok"); };
-  EXPECT_EQ(send(order("GET", origin.host()), first), Failure::none);
+  EXPECT_EQ(send(request("GET", origin.host()), first), Failure::none);
   one.when_connected = [&] { origin.answer_now(Framing::none, ""); };
   two.when_connected = [&] { origin.answer_now(Framing::length, std::string(60'000, 'b')); };
   two.held = true;
-  start(order("GET", origin.host()), one);  // answered in the call in which it is sent, and so is the other
-  start(order("GET", origin.host()), two);
+  start(request("GET", origin.host()), one);  // answered in the call in which it is sent, and so is the other
+  start(request("GET", origin.host()), two);
   ASSERT_TRUE(run_.run_until([&] { return two.head.ends_with("\r\n\r\n"); }));
   two.take_on();
   finish(two);
@@ -197,7 +197,7 @@ TEST_P(AnyHandover, whatever_is_paused_whenever_each_gets_its_own_answer_whole) 
   std::mt19937 random(GetParam());
   std::list<Chain> chains;
   const auto begin = [this](const std::string& host, bool fresh, Recorder& recorder) {
-    Order asked = order("GET", host);
+    Request asked = request("GET", host);
     asked.fresh_connection = fresh;
     start(std::move(asked), recorder);
   };

@@ -26,7 +26,7 @@ class HeadsTest : public SendingTest {
       for (const std::string method : {"GET", "POST"}) {
         SCOPED_TRACE(scheme + " " + method + " " + std::to_string(size) + " KiB");
         const std::string value(size * 1024, 'x');
-        Order asks = order(method, origin.host());
+        Request asks = request(method, origin.host());
         asks.origin = scheme + "://" + origin.host() + "/";
         if (method == "POST") asks = with_length(std::move(asks), 0);
         asks.lines.add("X-Big", value);
@@ -66,7 +66,7 @@ TEST_F(HeadsTest, are_told_of_as_soon_as_the_kernel_has_them) {
   for (const bool upload : {false, true}) {
     Recorder recorder;
     recorder.whole = !upload;
-    start(upload ? with_length(order("POST", origin.host()), 2) : order("GET", origin.host()), recorder);
+    start(upload ? with_length(request("POST", origin.host()), 2) : request("GET", origin.host()), recorder);
     EXPECT_TRUE(run_.run_until([&] { return recorder.heads_sent > 0; }));
     EXPECT_EQ(recorder.heads_sent, 1);
     recorder.transfer.reset();
@@ -76,7 +76,7 @@ TEST_F(HeadsTest, are_told_of_as_soon_as_the_kernel_has_them) {
 
 TEST_F(HeadsTest, are_not_told_of_while_a_part_of_them_waits) {
   test::Origin origin(answer_when_released);
-  Order asks = order("GET", origin.host());
+  Request asks = request("GET", origin.host());
   asks.lines.add("X-Big", std::string(900 * 1024, 'x'));  // more than the kernel takes while nobody reads
   Recorder recorder;
   start(std::move(asks), recorder);

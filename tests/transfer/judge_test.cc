@@ -20,7 +20,7 @@ TEST_F(JudgeTest, is_asked_about_the_address_that_is_dialled_and_the_host_that_i
     return true;
   };
   for (int i = 0; i < 2; ++i) {
-    Order named = order("GET", "name.test:" + std::to_string(origin.port()));
+    Request named = request("GET", "name.test:" + std::to_string(origin.port()));
     named.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.1";
     named.host = "name.test";
     Recorder recorder;
@@ -35,7 +35,7 @@ TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
   test::Origin origin(test::always(kOk));
   judge_ = [](std::string_view, std::uint16_t, std::string_view) { return false; };
   Recorder recorder;
-  EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::denied);
+  EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::denied);
   EXPECT_EQ(recorder.connected, 0);
   run_.run_for(20'000);
   EXPECT_EQ(origin.connections(), 0);
@@ -45,7 +45,7 @@ TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) 
   test::Origin origin(test::always(kOk));
   const std::string host = "name.test:" + std::to_string(origin.port());
   judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
-  Order two = order("GET", host);
+  Request two = request("GET", host);
   two.pin = host + ":127.0.0.2,127.0.0.1";
   two.fresh_connection = true;
   Recorder recorder;
@@ -62,7 +62,7 @@ TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {
   }
   judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   for (const std::string addresses : {"127.0.0.1,127.0.0.2", "127.0.0.2,127.0.0.1"}) {
-    Order two = order("GET", "name.test:" + std::to_string(nobody));
+    Request two = request("GET", "name.test:" + std::to_string(nobody));
     two.pin = "name.test:" + std::to_string(nobody) + ":" + addresses;
     Recorder recorder;
     EXPECT_EQ(send(std::move(two), recorder), Failure::refused) << addresses;
@@ -83,7 +83,7 @@ TEST_F(JudgeTest, is_asked_again_when_a_connection_is_used_again) {
 TEST_F(JudgeTest, a_later_failure_is_not_called_a_denial) {
   test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_until("\r\n\r\n"); });
   judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
-  Order two = order("GET", "name.test:" + std::to_string(origin.port()));
+  Request two = request("GET", "name.test:" + std::to_string(origin.port()));
   two.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
   Recorder recorder;
   EXPECT_EQ(send(std::move(two), recorder), Failure::terminated);

@@ -44,7 +44,7 @@ TEST_F(PauseTest, a_body_taken_in_gulps_is_the_same_body) {
     });
     Recorder recorder;
     recorder.hold_every = 50'000;
-    start(order("GET", origin.host()), recorder);
+    start(request("GET", origin.host()), recorder);
     loop::Timer going_on(run_.loop, [&] {
       if (recorder.held) recorder.take_on();
       going_on.start(run_.loop.now() + 300);
@@ -66,7 +66,7 @@ TEST_F(PauseTest, a_body_that_nobody_takes_holds_the_upstream_back) {
     while (sent < (std::size_t{256} << 20) && peer.send(piece)) sent += piece.size();
   });
   recorder_.held = true;
-  start(order("GET", origin.host()), recorder_);
+  start(request("GET", origin.host()), recorder_);
   std::size_t last = 1;
   loop::Timer looking(run_.loop, [&] {});
   ASSERT_TRUE(until([&] { return !recorder_.head.empty(); }));
@@ -97,7 +97,7 @@ TEST_F(PauseTest, a_body_given_in_drops_arrives_whole) {
     });
     Recorder recorder;
     recorder.whole = false;
-    const Order upload = order("POST", origin.host());
+    const Request upload = request("POST", origin.host());
     start(chunked ? in_chunks(upload) : with_length(upload, sent.size()), recorder);
     std::size_t given = 0;
     loop::Timer dripping(run_.loop, [&] {
@@ -131,7 +131,7 @@ TEST_F(PauseTest, both_ways_at_once_with_pauses_of_their_own) {
   std::size_t given = 0;
   recorder_.whole = false;
   recorder_.hold_every = 70'000;
-  start(with_length(order("POST", origin.host()), kMany), recorder_);
+  start(with_length(request("POST", origin.host()), kMany), recorder_);
   loop::Timer taking(run_.loop, [&] {
     if (recorder_.held) recorder_.take_on();
     taking.start(run_.loop.now() + 100 + random() % 400);
@@ -158,7 +158,7 @@ TEST_F(PauseTest, a_paused_download_costs_no_turns) {
     peer.read_to_end();
   });
   recorder_.held = true;
-  start(order("GET", origin.host()), recorder_);
+  start(request("GET", origin.host()), recorder_);
   ASSERT_TRUE(until([&] { return recorder_.head.ends_with("\r\n\r\n"); }));
   EXPECT_LT(turns_while_idle(), 10);
 }
@@ -169,7 +169,7 @@ TEST_F(PauseTest, a_paused_download_whose_upstream_has_left_costs_no_turns_and_i
     peer.send("HTTP/1.1 200 OK\r\n\r\n" + std::string(100'000, 'x'));
   });
   recorder_.held = true;
-  start(order("GET", origin.host()), recorder_);
+  start(request("GET", origin.host()), recorder_);
   ASSERT_TRUE(until([&] { return recorder_.head.ends_with("\r\n\r\n"); }));
   EXPECT_LT(turns_while_idle(), 10);
   recorder_.take_on();
@@ -186,7 +186,7 @@ TEST_F(PauseTest, a_paused_download_whose_upstream_has_reset_costs_no_turns) {
     peer.reset();
   });
   recorder_.held = true;
-  start(order("GET", origin.host()), recorder_);
+  start(request("GET", origin.host()), recorder_);
   ASSERT_TRUE(until([&] { return recorder_.head.ends_with("\r\n\r\n"); }));
   origin.note("now");
   EXPECT_LT(turns_while_idle(), 10);
@@ -198,7 +198,7 @@ TEST_F(PauseTest, a_paused_download_whose_upstream_has_reset_costs_no_turns) {
 TEST_F(PauseTest, a_paused_upload_costs_no_turns) {
   test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_to_end(); });
   recorder_.whole = false;
-  start(with_length(order("POST", origin.host()), 10), recorder_);
+  start(with_length(request("POST", origin.host()), 10), recorder_);
   ASSERT_TRUE(until([&] { return recorder_.gives > 0; }));
   EXPECT_LT(turns_while_idle(), 10);
 }
@@ -208,7 +208,7 @@ TEST_F(PauseTest, an_upload_that_the_upstream_does_not_read_costs_no_turns) {
     while (self.notes().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   });
   recorder_.to_give = std::string(32 << 20, 'u');
-  start(with_length(order("POST", origin.host()), 32 << 20), recorder_);
+  start(with_length(request("POST", origin.host()), 32 << 20), recorder_);
   ASSERT_TRUE(until([&] { return recorder_.gives > 0; }));
   // The kernel takes some of it first; on a slow machine that takes a while.
   for (auto before = recorder_.gives - 1; before != recorder_.gives; run_.run_for(300'000)) before = recorder_.gives;
@@ -218,7 +218,7 @@ TEST_F(PauseTest, an_upload_that_the_upstream_does_not_read_costs_no_turns) {
 
 TEST_F(PauseTest, a_request_that_waits_for_its_answer_costs_no_turns) {
   test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_to_end(); });
-  start(order("GET", origin.host()), recorder_);
+  start(request("GET", origin.host()), recorder_);
   ASSERT_TRUE(until([&] { return recorder_.connected > 0; }));
   EXPECT_LT(turns_while_idle(), 10);
 }
@@ -232,16 +232,16 @@ TEST_F(PauseTest, kept_connections_cost_no_turns_even_where_the_upstream_leaves_
     peer.read_to_end();
   });
   Recorder one, two, three;
-  start(order("GET", origin.host()), one);
-  start(order("GET", origin.host()), two);
-  start(order("GET", origin.host()), three);
+  start(request("GET", origin.host()), one);
+  start(request("GET", origin.host()), two);
+  start(request("GET", origin.host()), three);
   finish(one), finish(two), finish(three);
   EXPECT_LT(turns_while_idle(), 10);
 }
 
 TEST_F(PauseTest, resuming_what_is_not_paused_changes_nothing) {
   test::Origin origin(test::always(kOk));
-  start(order("GET", origin.host()), recorder_);
+  start(request("GET", origin.host()), recorder_);
   recorder_.transfer->resume_download();
   recorder_.transfer->resume_upload();
   ASSERT_TRUE(until([&] { return recorder_.done > 0; }));

@@ -42,7 +42,7 @@ class PoolTest : public SendingTest {
   }
   Recorder& add(const test::Origin& origin) {
     auto& one = *crowd_.emplace_back(std::make_unique<Recorder>());
-    one.transfer = pool_->start(order("GET", origin.host()), one);
+    one.transfer = pool_->start(request("GET", origin.host()), one);
     one.when_done = [&one] { one.transfer.reset(); };
     ++asked_;
     return one;
@@ -57,8 +57,8 @@ class PoolTest : public SendingTest {
     for (const auto& one : crowd_) EXPECT_EQ(one->result.failure, Failure::none);
     crowd_.clear();
   }
-  static Order over_tls(const test::Origin& origin) {
-    Order made = order("GET", origin.host());
+  static Request over_tls(const test::Origin& origin) {
+    Request made = request("GET", origin.host());
     made.origin = "https://" + origin.host() + "/";
     return made;
   }

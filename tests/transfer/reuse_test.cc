@@ -40,8 +40,8 @@ TEST_F(ReuseTest, two_requests_use_one_connection) {
 TEST_F(ReuseTest, two_at_once_use_two) {
   test::Origin origin(test::always(kOk));
   Recorder one, two;
-  start(order("GET", origin.host()), one);
-  start(order("GET", origin.host()), two);
+  start(request("GET", origin.host()), one);
+  start(request("GET", origin.host()), two);
   finish(one), finish(two);
   EXPECT_EQ(origin.connections(), 2);
 }
@@ -57,7 +57,7 @@ TEST_F(ReuseTest, a_fresh_connection_is_fresh) {
   test::Origin origin(test::always(kOk));
   EXPECT_EQ(get(origin.host()), Failure::none);
   Recorder recorder;
-  Order fresh = order("GET", origin.host());
+  Request fresh = request("GET", origin.host());
   fresh.fresh_connection = true;
   EXPECT_EQ(send(std::move(fresh), recorder), Failure::none);
   EXPECT_EQ(origin.connections(), 2);
@@ -112,7 +112,7 @@ TEST_F(ReuseTest, bytes_that_nobody_asked_for_end_the_connection) {
   wait_for_notes(origin, 2);
   run_.run_for(2'000);
   Recorder recorder;
-  EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::none);
+  EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::none);
   EXPECT_EQ(recorder.body, "ok");
   EXPECT_EQ(origin.connections(), 2);
 }
@@ -130,11 +130,11 @@ TEST_F(ReuseTest, the_same_after_an_upload) {
   });
   Recorder upload, recorder;
   upload.to_give = "abc";
-  EXPECT_EQ(send(with_length(order("POST", origin.host()), 3), upload), Failure::none);
+  EXPECT_EQ(send(with_length(request("POST", origin.host()), 3), upload), Failure::none);
   origin.note("now");
   wait_for_notes(origin, 2);
   run_.run_for(2'000);
-  EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::none);
+  EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::none);
   EXPECT_EQ(recorder.body, "ok");
 }
 
@@ -142,7 +142,7 @@ TEST_F(ReuseTest, more_than_an_answer_said_is_dropped_with_the_connection) {
   test::Origin origin(test::always(kOk + "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"));
   for (int i = 0; i < 3; ++i) {
     Recorder recorder;
-    EXPECT_EQ(send(order("GET", origin.host()), recorder), Failure::none);
+    EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::none);
     EXPECT_EQ(recorder.body, "ok");
   }
   EXPECT_EQ(origin.connections(), 3);
@@ -160,8 +160,8 @@ TEST_F(ReuseTest, nor_does_what_comes_right_behind_an_answer_become_the_next_one
     }
   });
   Recorder first, next;
-  first.when_done = [&] { start(order("GET", origin.host()), next); };
-  start(order("GET", origin.host()), first);
+  first.when_done = [&] { start(request("GET", origin.host()), next); };
+  start(request("GET", origin.host()), first);
   wait_for_notes(origin, 1);
   origin.note("now");  // with the loop at rest
   while (origin.notes().size() < 3) std::this_thread::yield();
@@ -179,7 +179,7 @@ TEST_F(ReuseTest, nor_does_what_came_after_the_loop_last_looked_at_the_connectio
   origin.note("now");
   while (origin.notes().size() < 2) std::this_thread::yield();
   Recorder recorder;
-  EXPECT_EQ(send(with_length(order("POST", origin.host()), 0), recorder), Failure::not_sent);
+  EXPECT_EQ(send(with_length(request("POST", origin.host()), 0), recorder), Failure::not_sent);
   EXPECT_EQ(recorder.connected, 0);
   wait_for_notes(origin, 3);
   EXPECT_EQ(origin.notes().back(), "") << "nothing was sent on it";
@@ -201,7 +201,7 @@ TEST_F(ReuseTest, stale_is_said_at_once_however_many_addresses_there_are) {
   test::Origin origin(only_once());
   const std::string host = "name.test:" + std::to_string(origin.port());
   for (const Failure expected : {Failure::none, Failure::stale_connection}) {
-    Order several = order("GET", host);
+    Request several = request("GET", host);
     several.pin = host + ":127.0.0.1,127.0.0.2,[::1],127.0.0.3";
     Recorder recorder;
     const auto began = test::MachineClock::now();
@@ -215,7 +215,7 @@ TEST_F(ReuseTest, a_post_is_never_on_the_wire_twice) {
     test::Origin origin(only_once(with_reset));
     EXPECT_EQ(get(origin.host()), Failure::none);
     Recorder recorder;
-    EXPECT_EQ(send(order("POST", origin.host()), recorder), Failure::stale_connection);
+    EXPECT_EQ(send(request("POST", origin.host()), recorder), Failure::stale_connection);
     EXPECT_EQ(recorder.connected, 1);
     run_.run_for(20'000);
     EXPECT_EQ(origin.notes(), (std::vector<std::string>{"1: GET ", "1: POST"}));
@@ -229,7 +229,7 @@ TEST_F(ReuseTest, nor_is_a_post_with_a_body) {
     EXPECT_EQ(get(origin.host()), Failure::none);
     Recorder recorder;
     recorder.to_give = "abc";
-    const Order upload = order("POST", origin.host());
+    const Request upload = request("POST", origin.host());
     const Failure failure = send(chunked ? in_chunks(upload) : with_length(upload, 3), recorder);
     EXPECT_TRUE(failure == Failure::stale_connection || failure == Failure::terminated) << failure;
     run_.run_for(20'000);
@@ -255,7 +255,7 @@ TEST_F(ReuseTest, a_stale_request_sent_again_on_a_fresh_connection_succeeds) {
   EXPECT_EQ(get(origin.host()), Failure::none);
   EXPECT_EQ(get(origin.host()), Failure::stale_connection);
   Recorder recorder;
-  Order fresh = order("GET", origin.host());
+  Request fresh = request("GET", origin.host());
   fresh.fresh_connection = true;
   EXPECT_EQ(send(std::move(fresh), recorder), Failure::none);
   EXPECT_EQ(origin.connections(), 2);
@@ -271,7 +271,7 @@ TEST_F(ReuseTest, a_stale_connection_to_an_upstream_that_is_gone_is_still_stale)
   });
   EXPECT_EQ(get(origin->host()), Failure::none);
   Recorder recorder;
-  start(order("POST", origin->host()), recorder);
+  start(request("POST", origin->host()), recorder);
   wait_for_notes(*origin, 1);
   origin.reset();
   finish(recorder);
@@ -324,7 +324,7 @@ TEST_F(IdleTest, a_connection_is_closed_while_another_is_in_use) {
     peer.send(kOk);
   });
   Recorder recorder;
-  start(order("GET", slow.host()), recorder);
+  start(request("GET", slow.host()), recorder);
   EXPECT_EQ(get(origin.host()), Failure::none);
   wait_for_notes(origin, 1);
   EXPECT_EQ(recorder.done, 0);

@@ -93,25 +93,25 @@ class SendingTest : public testing::Test {
                                          return !judge_ || judge_(address, port, host);
                                        })) {}
 
-  static Order order(const std::string& method, const std::string& host, const std::string& resource = "/") {
-    Order order;
-    order.method = method;
-    order.origin = "http://" + host + "/";
-    order.resource = resource;
-    order.lines.add("Host", "origin.test");
-    return order;
+  static Request request(const std::string& method, const std::string& host, const std::string& resource = "/") {
+    Request request;
+    request.method = method;
+    request.origin = "http://" + host + "/";
+    request.resource = resource;
+    request.lines.add("Host", "origin.test");
+    return request;
   }
-  static Order with_length(Order order, std::size_t length) {
-    order.body = BodyKind::length;
-    order.length = length;
-    return order;
+  static Request with_length(Request request, std::size_t length) {
+    request.body = BodyKind::length;
+    request.length = length;
+    return request;
   }
-  static Order in_chunks(Order order) {
-    order.body = BodyKind::chunked;
-    return order;
+  static Request in_chunks(Request request) {
+    request.body = BodyKind::chunked;
+    return request;
   }
 
-  void start(Order order, Recorder& recorder) { recorder.transfer = multi_->start(std::move(order), recorder); }
+  void start(Request request, Recorder& recorder) { recorder.transfer = multi_->start(std::move(request), recorder); }
   bool finish(Recorder& recorder) {
     const bool ended = run_.run_until([&] { return recorder.done > 0; });
     EXPECT_TRUE(ended) << "after " << recorder.head;
@@ -119,8 +119,8 @@ class SendingTest : public testing::Test {
     return ended;
   }
   /// From beginning to end.
-  Failure send(Order order, Recorder& recorder) {
-    start(std::move(order), recorder);
+  Failure send(Request request, Recorder& recorder) {
+    start(std::move(request), recorder);
     finish(recorder);
     return recorder.result.failure;
   }
@@ -130,7 +130,7 @@ class SendingTest : public testing::Test {
   }
   Failure get(const std::string& host) {
     Recorder recorder;
-    return send(order("GET", host), recorder);
+    return send(request("GET", host), recorder);
   }
 
   test::TestLoop run_;

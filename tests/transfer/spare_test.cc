@@ -55,8 +55,8 @@ std::vector<std::string> lines_of(const Kind& kind) {
 
 class SpareTest : public SendingTest {
  protected:
-  Order order_of(const Kind& kind, const std::string& host) {
-    Order made = order(kind.method, host);
+  Request order_of(const Kind& kind, const std::string& host) {
+    Request made = request(kind.method, host);
     made.body = kind.body;
     made.length = 3;
     made.expect_continue = kind.expect;
@@ -120,7 +120,7 @@ TEST_F(SpareTest, an_answer_in_http_1_0_leaves_the_next_request_in_http_1_1) {
   EXPECT_EQ(get(old.host()), Failure::none);
   Recorder recorder;
   recorder.to_give = "abc";
-  EXPECT_EQ(send(in_chunks(order("PUT", origin.host())), recorder), Failure::none) << recorder.result.details;
+  EXPECT_EQ(send(in_chunks(request("PUT", origin.host())), recorder), Failure::none) << recorder.result.details;
   ASSERT_FALSE(origin.notes().empty());
   EXPECT_EQ(origin.notes()[0], "PUT / HTTP/1.1");
 }
@@ -141,21 +141,21 @@ TEST_F(SpareTest, a_chunked_upload_to_an_upstream_of_http_1_0_that_would_keep_it
   EXPECT_EQ(get(old.host()), Failure::none);
   Recorder recorder;
   recorder.to_give = "abc";
-  EXPECT_EQ(send(in_chunks(order("PUT", old.host())), recorder), Failure::none) << recorder.result.details;
+  EXPECT_EQ(send(in_chunks(request("PUT", old.host())), recorder), Failure::none) << recorder.result.details;
   EXPECT_THAT(old.notes(), testing::ElementsAre("", "3\r\nabc\r\n0\r\n\r\n"));
 }
 
 TEST_F(SpareTest, a_pin_is_for_its_own_request) {
   test::Origin one(test::always(kOk)), two(test::always(kOk));
   const auto pinned = [&](std::uint16_t port, const std::string& address) {
-    Order made = order("GET", "name.test:" + std::to_string(port));
+    Request made = request("GET", "name.test:" + std::to_string(port));
     made.pin = "name.test:" + std::to_string(port) + ":" + address;
     made.fresh_connection = true;
     return made;
   };
   Recorder a, b, c, d;
   EXPECT_EQ(send(pinned(one.port(), "127.0.0.1"), a), Failure::none);
-  EXPECT_EQ(send(order("GET", two.host()), b), Failure::none);
+  EXPECT_EQ(send(request("GET", two.host()), b), Failure::none);
   EXPECT_EQ(send(pinned(one.port(), "127.0.0.77"), c), Failure::refused) << "the newer pin counts";
   EXPECT_EQ(send(pinned(one.port(), "127.0.0.1"), d), Failure::none);
   EXPECT_EQ(one.connections(), 2);
@@ -169,11 +169,11 @@ TEST_F(SpareTest, one_that_was_dropped_in_the_middle_leaves_nothing_to_the_next)
     dropped.to_give = "a";
     dropped.whole = false;
     dropped.trailers = {{"Bad", "1"}};
-    start(in_chunks(order("PUT", origin.host())), dropped);
+    start(in_chunks(request("PUT", origin.host())), dropped);
     ASSERT_TRUE(run_.run_until([&] { return dropped.gives >= 2; }));
     dropped.transfer.reset();
     recorder.to_give = "abc";
-    EXPECT_EQ(send(in_chunks(order("PUT", origin.host())), recorder), Failure::none) << recorder.result.details;
+    EXPECT_EQ(send(in_chunks(request("PUT", origin.host())), recorder), Failure::none) << recorder.result.details;
     EXPECT_EQ(origin.notes().back(), "3\r\nabc\r\n0\r\n\r\n");
   }
 }

@@ -30,14 +30,14 @@ class TlsTest : public SendingTest {
         run_.loop, [](std::string_view, std::uint16_t, std::string_view) { return true; }, tls, idle);
   }
 
-  static Order secure(const std::string& method, const Origin& origin) {
-    Order made = order(method, origin.host());
+  static Request secure(const std::string& method, const Origin& origin) {
+    Request made = request(method, origin.host());
     made.origin = "https://" + origin.host() + "/";
     return made;
   }
   /// Under a name, at the same place.
-  static Order named(const std::string& name, const Origin& origin) {
-    Order made = order("GET", origin.host());
+  static Request named(const std::string& name, const Origin& origin) {
+    Request made = request("GET", origin.host());
     const std::string host = name + ":" + std::to_string(origin.port());
     made.origin = "https://" + host + "/";
     made.pin = host + ":127.0.0.1";
@@ -446,7 +446,7 @@ TEST_F(TlsTest, old_versions_are_not_spoken) {
 TEST_F(TlsTest, a_handshake_that_stalls_meets_the_connect_timeout) {
   Origin origin([](Origin&, test::Socket& peer, int) { peer.read_to_end(); });
   Recorder recorder;
-  Order stalled = secure("GET", origin);
+  Request stalled = secure("GET", origin);
   stalled.connect_timeout = Duration{50'000};
   EXPECT_EQ(send(std::move(stalled), recorder), Failure::connect_timeout);
   EXPECT_EQ(recorder.connected, 0);
@@ -457,7 +457,7 @@ TEST_F(TlsTest, a_connection_of_its_own_is_shared_with_nobody) {
   Origin origin(test::always(kOk), tls.wrap());
   for (const bool own : {false, true, true, false}) {
     Recorder recorder;
-    Order one = secure("GET", origin);
+    Request one = secure("GET", origin);
     one.own_connection = own;
     EXPECT_EQ(send(std::move(one), recorder), Failure::none);
   }

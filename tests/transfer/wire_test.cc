@@ -34,10 +34,10 @@ std::string without_line(std::string head, const std::string& line) {
 class WireTest : public SendingTest {
  protected:
   /// What the origin saw of one request whose body has so many bytes on the wire: head, body, and what came after.
-  std::vector<std::string> seen_of(Order order, Recorder& recorder, std::size_t body = 0) {
+  std::vector<std::string> seen_of(Request request, Recorder& recorder, std::size_t body = 0) {
     test::Origin origin(take(body));
-    order.origin = "http://" + origin.host() + "/";
-    EXPECT_EQ(send(std::move(order), recorder), Failure::none) << recorder.result.details;
+    request.origin = "http://" + origin.host() + "/";
+    EXPECT_EQ(send(std::move(request), recorder), Failure::none) << recorder.result.details;
     EXPECT_EQ(recorder.body, "ok");
     multi_.reset();
     EXPECT_TRUE(run_.run_until([&] { return origin.notes().size() == 3; }));
@@ -47,38 +47,38 @@ class WireTest : public SendingTest {
 };
 
 TEST_F(WireTest, a_get_says_what_it_was_given_and_no_more) {
-  Order order = WireTest::order("GET", "", "/a/../b/./%2e%2E//c?x=%41&&y=../z");
-  order.lines.add("X-First", "1");
-  order.lines.add("X-Empty", "");
-  order.lines.add("x-other", "a: b; c");
-  order.lines.add("X-First", "2");
-  order.lines.add("Via", "1.1 penstock");
+  Request request = WireTest::request("GET", "", "/a/../b/./%2e%2E//c?x=%41&&y=../z");
+  request.lines.add("X-First", "1");
+  request.lines.add("X-Empty", "");
+  request.lines.add("x-other", "a: b; c");
+  request.lines.add("X-First", "2");
+  request.lines.add("Via", "1.1 penstock");
   Recorder recorder;
-  EXPECT_THAT(seen_of(std::move(order), recorder), ElementsAre("GET /a/../b/./%2e%2E//c?x=%41&&y=../z HTTP/1.1\r\n"
-                                                               "Host: origin.test\r\n"
-                                                               "X-First: 1\r\n"
-                                                               "X-Empty:\r\n"
-                                                               "x-other: a: b; c\r\n"
-                                                               "X-First: 2\r\n"
-                                                               "Via: 1.1 penstock\r\n"
-                                                               "\r\n",
-                                                               "", ""));
+  EXPECT_THAT(seen_of(std::move(request), recorder), ElementsAre("GET /a/../b/./%2e%2E//c?x=%41&&y=../z HTTP/1.1\r\n"
+                                                                 "Host: origin.test\r\n"
+                                                                 "X-First: 1\r\n"
+                                                                 "X-Empty:\r\n"
+                                                                 "x-other: a: b; c\r\n"
+                                                                 "X-First: 2\r\n"
+                                                                 "Via: 1.1 penstock\r\n"
+                                                                 "\r\n",
+                                                                 "", ""));
   EXPECT_EQ(recorder.gives, 0);
 }
 
 TEST_F(WireTest, fields_that_libcurl_would_set_itself_are_the_clients_own) {
-  Order order = WireTest::order("POST", "", "/");
-  order.lines.add("Accept", "text/html");
-  order.lines.add("User-Agent", "test/1");
-  order.lines.add("Accept-Encoding", "br");
-  order.lines.add("Content-Type", "x/y");
-  order.lines.add("Authorization", "Basic eDp5");
-  order.lines.add("Cookie", "a=b");
-  order.lines.add("Referer", "http://r.test/");
-  order.lines.add("Range", "bytes=0-1");
+  Request request = WireTest::request("POST", "", "/");
+  request.lines.add("Accept", "text/html");
+  request.lines.add("User-Agent", "test/1");
+  request.lines.add("Accept-Encoding", "br");
+  request.lines.add("Content-Type", "x/y");
+  request.lines.add("Authorization", "Basic eDp5");
+  request.lines.add("Cookie", "a=b");
+  request.lines.add("Referer", "http://r.test/");
+  request.lines.add("Range", "bytes=0-1");
   Recorder recorder;
   recorder.to_give = "abc";
-  const auto seen = seen_of(with_length(std::move(order), 3), recorder, 3);
+  const auto seen = seen_of(with_length(std::move(request), 3), recorder, 3);
   EXPECT_EQ(without_line(seen[0], "Content-Length: 3"),
             "POST / HTTP/1.1\r\n"
             "Host: origin.test\r\n"
@@ -94,17 +94,17 @@ TEST_F(WireTest, fields_that_libcurl_would_set_itself_are_the_clients_own) {
 }
 
 TEST_F(WireTest, an_empty_accept_stays_empty) {
-  Order order = WireTest::order("GET", "");
-  order.lines.add("Accept", "");
+  Request request = WireTest::request("GET", "");
+  request.lines.add("Accept", "");
   Recorder recorder;
-  EXPECT_EQ(seen_of(std::move(order), recorder)[0], "GET / HTTP/1.1\r\nHost: origin.test\r\nAccept:\r\n\r\n");
+  EXPECT_EQ(seen_of(std::move(request), recorder)[0], "GET / HTTP/1.1\r\nHost: origin.test\r\nAccept:\r\n\r\n");
 }
 
 TEST_F(WireTest, a_body_of_known_length_goes_out_as_it_is) {
   Recorder recorder;
   recorder.to_give = "hello";
   recorder.give_at_once = 2;
-  const auto seen = seen_of(with_length(order("POST", "", "/p"), 5), recorder, 5);
+  const auto seen = seen_of(with_length(request("POST", "", "/p"), 5), recorder, 5);
   EXPECT_EQ(without_line(seen[0], "Content-Length: 5"), "POST /p HTTP/1.1\r\nHost: origin.test\r\n\r\n");
   EXPECT_EQ(seen[1], "hello");
   EXPECT_EQ(seen[2], "");
@@ -112,14 +112,14 @@ TEST_F(WireTest, a_body_of_known_length_goes_out_as_it_is) {
 
 TEST_F(WireTest, a_body_of_no_bytes_is_announced) {
   Recorder recorder;
-  const auto seen = seen_of(with_length(order("POST", ""), 0), recorder);
+  const auto seen = seen_of(with_length(request("POST", ""), 0), recorder);
   EXPECT_EQ(without_line(seen[0], "Content-Length: 0"), "POST / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
   EXPECT_EQ(seen[2], "");
 }
 
 TEST_F(WireTest, a_post_without_a_body_announces_none) {
   Recorder recorder;
-  EXPECT_EQ(seen_of(order("POST", ""), recorder)[0], "POST / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
+  EXPECT_EQ(seen_of(request("POST", ""), recorder)[0], "POST / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
 }
 
 TEST_F(WireTest, a_body_of_unknown_length_goes_out_in_chunks) {
@@ -127,7 +127,7 @@ TEST_F(WireTest, a_body_of_unknown_length_goes_out_in_chunks) {
   recorder.to_give = "hello, you";
   recorder.give_at_once = 5;
   const std::string wire = "5\r\nhello\r\n5\r\n, you\r\n0\r\n\r\n";
-  const auto seen = seen_of(in_chunks(order("PUT", "", "/p")), recorder, wire.size());
+  const auto seen = seen_of(in_chunks(request("PUT", "", "/p")), recorder, wire.size());
   EXPECT_EQ(without_line(seen[0], "Transfer-Encoding: chunked"), "PUT /p HTTP/1.1\r\nHost: origin.test\r\n\r\n");
   EXPECT_EQ(seen[1], wire);
   EXPECT_EQ(seen[2], "");
@@ -138,18 +138,18 @@ TEST_F(WireTest, trailers_follow_the_last_chunk_empty_ones_too) {
   recorder.to_give = "hello";
   recorder.trailers = {{"X-Sum", "7"}, {"X-Empty", ""}, {"X-Sum", "8;"}};
   const std::string wire = "5\r\nhello\r\n0\r\nX-Sum: 7\r\nX-Empty: \r\nX-Sum: 8;\r\n\r\n";
-  EXPECT_EQ(seen_of(in_chunks(order("POST", "")), recorder, wire.size())[1], wire);
+  EXPECT_EQ(seen_of(in_chunks(request("POST", "")), recorder, wire.size())[1], wire);
 }
 
 TEST_F(WireTest, an_empty_body_of_unknown_length_is_one_last_chunk) {
   Recorder recorder;
-  EXPECT_EQ(seen_of(in_chunks(order("POST", "")), recorder, 5)[1], "0\r\n\r\n");
+  EXPECT_EQ(seen_of(in_chunks(request("POST", "")), recorder, 5)[1], "0\r\n\r\n");
 }
 
 TEST_F(WireTest, a_mebibyte_arrives_whole_and_invents_no_expectation) {
   Recorder recorder;
   recorder.to_give = std::string(3 << 20, 'm');
-  const auto seen = seen_of(with_length(order("POST", ""), 3 << 20), recorder, 3 << 20);
+  const auto seen = seen_of(with_length(request("POST", ""), 3 << 20), recorder, 3 << 20);
   EXPECT_EQ(without_line(seen[0], "Content-Length: 3145728"), "POST / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
   EXPECT_TRUE(seen[1] == std::string(3 << 20, 'm'));
 }
@@ -159,7 +159,7 @@ class AnyMethodTest : public WireTest, public testing::WithParamInterface<const 
 TEST_P(AnyMethodTest, may_have_a_body) {
   Recorder recorder;
   recorder.to_give = "abc";
-  const auto seen = seen_of(with_length(order(GetParam(), ""), 3), recorder, 3);
+  const auto seen = seen_of(with_length(request(GetParam(), ""), 3), recorder, 3);
   EXPECT_EQ(without_line(seen[0], "Content-Length: 3"),
             std::string(GetParam()) + " / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
   EXPECT_EQ(seen[1], "abc");
@@ -167,7 +167,7 @@ TEST_P(AnyMethodTest, may_have_a_body) {
 
 TEST_P(AnyMethodTest, may_have_none) {
   Recorder recorder;
-  EXPECT_EQ(seen_of(order(GetParam(), ""), recorder)[0],
+  EXPECT_EQ(seen_of(request(GetParam(), ""), recorder)[0],
             std::string(GetParam()) + " / HTTP/1.1\r\nHost: origin.test\r\n\r\n");
 }
 
@@ -176,15 +176,15 @@ INSTANTIATE_TEST_SUITE_P(All, AnyMethodTest, testing::Values("GET", "DELETE", "O
 
 TEST_F(WireTest, the_asterisk_is_a_target) {
   Recorder recorder;
-  EXPECT_EQ(seen_of(order("OPTIONS", "", "*"), recorder)[0], "OPTIONS * HTTP/1.1\r\nHost: origin.test\r\n\r\n");
+  EXPECT_EQ(seen_of(request("OPTIONS", "", "*"), recorder)[0], "OPTIONS * HTTP/1.1\r\nHost: origin.test\r\n\r\n");
 }
 
 TEST_F(WireTest, a_pinned_name_is_dialled_where_the_pin_says) {
   test::Origin origin(test::always(kOk));
-  Order order = WireTest::order("GET", "name.test:" + std::to_string(origin.port()));
-  order.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.1";
+  Request request = WireTest::request("GET", "name.test:" + std::to_string(origin.port()));
+  request.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.1";
   Recorder recorder;
-  EXPECT_EQ(send(std::move(order), recorder), Failure::none) << recorder.result.details;
+  EXPECT_EQ(send(std::move(request), recorder), Failure::none) << recorder.result.details;
   EXPECT_THAT(origin.notes(), ElementsAre("GET / HTTP/1.1\r\nHost: origin.test\r\n\r\n"));
 }
 
@@ -192,12 +192,12 @@ TEST_F(WireTest, dead_addresses_of_a_name_are_passed_over_at_once) {
   test::Origin origin(test::always(kOk));
   const std::string host = "name.test:" + std::to_string(origin.port());
   for (const std::string dead : {"127.0.0.77", "[::1]", "127.0.0.77,127.0.0.78,[::1]"}) {
-    Order order = WireTest::order("GET", host);
-    order.pin = host + ":" + dead + ",127.0.0.1";
-    order.fresh_connection = true;
+    Request request = WireTest::request("GET", host);
+    request.pin = host + ":" + dead + ",127.0.0.1";
+    request.fresh_connection = true;
     Recorder recorder;
     const auto began = test::MachineClock::now();
-    EXPECT_EQ(send(std::move(order), recorder), Failure::none) << recorder.result.details;
+    EXPECT_EQ(send(std::move(request), recorder), Failure::none) << recorder.result.details;
     EXPECT_TRUE(at_once(began)) << dead;
   }
 }
@@ -222,9 +222,9 @@ TEST_F(WireTest, an_expectation_is_said_once_and_the_body_waits_for_the_callers_
   });
   Recorder recorder;
   recorder.whole = false;
-  Order order = with_length(WireTest::order("POST", origin.host()), 3);
-  order.expect_continue = true;
-  start(std::move(order), recorder);
+  Request request = with_length(WireTest::request("POST", origin.host()), 3);
+  request.expect_continue = true;
+  start(std::move(request), recorder);
   ASSERT_TRUE(run_.run_until([&] { return recorder.head == "HTTP/1.1 100 Continue\r\n\r\n"; }));
   recorder.to_give = "abc";
   recorder.whole = true;
@@ -243,9 +243,9 @@ TEST_F(WireTest, an_expectation_not_met_is_not_tried_again_without_it) {
   test::Origin origin(test::always("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 0\r\n\r\n"));
   Recorder recorder;
   recorder.whole = false;
-  Order order = with_length(WireTest::order("POST", origin.host()), 3);
-  order.expect_continue = true;
-  start(std::move(order), recorder);
+  Request request = with_length(WireTest::request("POST", origin.host()), 3);
+  request.expect_continue = true;
+  start(std::move(request), recorder);
   ASSERT_TRUE(run_.run_until([&] { return recorder.head.ends_with("\r\n\r\n"); }));
   recorder.transfer->resume_upload();
   finish(recorder);

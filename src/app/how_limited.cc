@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// See governed.h.
+#include "app/how_limited.h"
+
+#include <algorithm>
+
+namespace penstock::app {
+
+namespace {
+
+/// A tunnel shows no path; one that is opened does, and its requests are held against it.
+bool open_to_connect(const AccessConfig& access, const Match& match, Https https) {
+  if (!match.path.empty() && https != Https::intercept) return false;
+  return match.port ? std::ranges::count(access.connect_ports, *match.port) > 0 : !access.connect_ports.empty();
+}
+
+/// Of the entry "*", which has no patterns, everything that no entry names.
+bool takes_connect(const Config& config, std::size_t entry, Https https) {
+  if (entry == 0) return !config.access.connect_ports.empty();
+  const auto& match = config.upstreams[entry - 1].match;
+  return std::ranges::any_of(match, [&](const Match& one) { return open_to_connect(config.access, one, https); });
+}
+
+std::string of_http(Https https) {
+  return https == Https::originate ? "for http://, which leaves as https (https: originate)" : "for http://";
+}
+
+std::string of_https(const Config& config, std::size_t entry, Https https) {
+  const bool comes = takes_connect(config, entry, https);
+  switch (https) {
+    case Https::intercept:
+      return comes ? "; per request for https:// too, which is opened with a certificate of our own authority (https: "
+                     "intercept)"
+                   : "; no https:// comes here: none has a port in access.connectPorts";
+    case Https::originate:
+      if (comes) return "; per tunnel for https:// (CONNECT), which nobody on the way can read";
+      break;
+    case Https::tunnel:
+      if (comes) return "; per tunnel for https:// (CONNECT), which passes as it is (https: tunnel)";
+      break;
+  }
+  return "; no tunnel comes here: none has a path, nor a port outside of access.connectPorts";
+}
+
+}  // namespace
+
+std::string how_limited(const Config& config, std::size_t entry, const std::string& proxy) {
+  if (entry == 0) return "per request " + of_http(config.unmatched.https) + of_https(config, 0, config.unmatched.https);
+  const auto& upstream = config.upstreams[entry - 1];
+  const auto https = upstream.settings.https;
+  std::string gateway;
+  if (upstream.base_url) gateway = "at " + proxy + "/@" + upstream.name + " (" + to_string(*upstream.base_url) + ")";
+  if (upstream.match.empty()) return "per request " + gateway + ", the only way here";
+  return "per request " + gateway + (gateway.empty() ? "" : " and ") + of_http(https) + of_https(config, entry, https);
+}
+
+std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
+    lines.push_back("upstream " + config.upstreams[i].name + ": " + how_limited(config, i + 1, proxy));
+  }
+  if (config.pass_unmatched) lines.push_back("upstream *: " + how_limited(config, 0, proxy));
+  return lines;
+}
+
+}  // namespace penstock::app

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long requests have been flying, on average, over the last minute: twelve sums of five seconds each.
+// It serves the estimate in `Retry-After`; metrics keep books of their own. Only for this room.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "flow/limit.h"
+
+namespace penstock::flow {
+
+class MeanLatency {
+ public:
+  /// What is assumed of an upstream from which nothing has landed for a minute, and to which nothing flies.
+  static constexpr Time kAssumed = 1'000'000;
+
+  void landed(Time now, Time flight) {
+    const std::int64_t number = now / kSlice;
+    Slice& slice = slices_[static_cast<std::size_t>(number) % slices_.size()];
+    if (slice.number != number) slice = {.number = number};
+    slice.sum += flight;
+    ++slice.count;
+  }
+
+  /// Those still flying have had `flown` together. Their time counts too, or a few short flights would speak for slots
+  /// that long ones hold; none counts for more than the minute that is looked at.
+  Time mean(Time now, std::int64_t flying = 0, Time flown = 0) const {
+    const std::int64_t oldest = now / kSlice - static_cast<std::int64_t>(slices_.size()) + 1;
+    Time sum = 0;
+    std::int64_t count = 0;
+    for (const Slice& slice : slices_) {
+      if (slice.number < oldest) continue;
+      sum += slice.sum;
+      count += slice.count;
+    }
+    if (count == 0) return flying == 0 ? kAssumed : std::max(kAssumed, flown / flying);
+    return (sum + std::min(flown, flying * kMinute)) / count;
+  }
+
+ private:
+  static constexpr Time kSlice = 5'000'000;
+  static constexpr Time kMinute = 12 * kSlice;
+  struct Slice {
+    std::int64_t number = 0;  // counted from the clock's zero
+    Time sum = 0;
+    std::int64_t count = 0;
+  };
+  std::array<Slice, 12> slices_{};
+};
+
+}  // namespace penstock::flow

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit that is learned, not configured: an upstream or a group of it has asked for a pause. Only for this room.
+#pragma once
+
+#include <algorithm>
+
+#include "flow/limit.h"
+
+namespace penstock::flow {
+
+class PauseLimit final : public Limit {
+ public:
+  void extend(Instant until) { until_ = std::max(until_, until); }
+  Instant frontier(int) const override { return until_; }
+  void commit(Instant, int) override {}
+  void give_back(Instant, int) override {}
+  Instant ahead(Instant now, std::int64_t) const override { return std::max(now, until_); }
+  void shift(Instant by) override { until_ += by; }
+  Instant forgettable_at() const override { return until_; }
+
+ private:
+  Instant until_ = kAlways;
+};
+
+}  // namespace penstock::flow
