@@ -57,7 +57,7 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
     at(booking.departures.back().at + kLate + 2 * kMillisecond, [this] { ask(); });
   }
   void cancel(const flow::Departure& departure) {
-    const flow::Departure left = limiter_->left({}, departure, machine_.now());
+    const flow::Departure left = limiter_->report_late({}, departure, machine_.now());
     const Time seems = departure.at + (left.in_redis - left.at);
     if (left.in_redis != departure.in_redis) misplaced_ += seems / kWindow != departure.in_redis / kWindow;
   }
@@ -114,7 +114,7 @@ TEST_F(LeavingLateAlone, count_once_however_often_they_are_moved) {
   for (int times = 0; times < 3; ++times) {
     run_for(100 * kMillisecond);
     machine_.happen([&] {
-      for (auto& departure : departures) departure = limiter_->left({}, departure, machine_.now());
+      for (auto& departure : departures) departure = limiter_->report_late({}, departure, machine_.now());
     });
   }
   run_for(kSecond - 50 * kMillisecond);

@@ -55,7 +55,7 @@ void Load::ask() {
   wants_.arrive(id);
   if (demand_.leaves > 0 && random_.happens(demand_.leaves)) {
     const auto patience = static_cast<Time>(random_.exponential(static_cast<double>(demand_.leaves_after)));
-    world_.at(world_.now() + patience, [this, id] { wants_.cancel(id); });
+    world_.at(world_.now() + patience, [this, id] { wants_.leave(id); });
   }
 }
 

@@ -218,8 +218,8 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
     }
     case leave: {
       const bool of_group = !hash.empty() && below(2) == 0;
-      process.script_args.cancel(call, known, hash,
-                                 of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
+      process.script_args.leave(call, known, hash,
+                                of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
       return true;
     }
     case pause: process.script_args.pause(call, hash, static_cast<std::int64_t>(below(300'000))); return true;

@@ -71,7 +71,7 @@ std::expected<std::unique_ptr<DoctorOrigin>, std::string> DoctorOrigin::start(st
   std::unique_ptr<DoctorOrigin> origin(new DoctorOrigin);
   auto& loop = origin->loop_;
   const auto visited = [&loop, leaf = std::move(leaf)](std::unique_ptr<loop::Stream> stream) {
-    loop.count_existing(std::make_unique<Visit>(loop, *leaf, std::move(stream)));
+    loop.adopt(std::make_unique<Visit>(loop, *leaf, std::move(stream)));
   };
   auto listener = loop::Listener::listen(loop, {.address = "127.0.0.1", .port = 0}, visited);
   if (!listener) return std::unexpected(std::move(listener.error().message));

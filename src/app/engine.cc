@@ -161,7 +161,7 @@ void Engine::make_proxy() {
   connections_ =
       std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
         const auto address = access::parse_address(text);
-        return address && verdict_->upstream(*address, port, host) == access::Upstream::allowed;
+        return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
       });
   const bool has_secret = config_.redis && !config_.redis->secret.empty();
   proxy::Services services{.loop = loop_,

@@ -137,10 +137,10 @@ std::string verdict_on(const Config& config, const http::Target& target) {
   if (!literal) return "resolved at take-off; each address is judged then, by access.allow and access.deny";
   const auto& address = *literal;
   const std::string special = access::is_special(address) ? "a special address" : "a plain address";
-  switch (verdict.upstream(address, target.port, target.host)) {
-    case access::Upstream::own: return "Penstock's own port: refused";
-    case access::Upstream::denied: return special + ", which access does not allow: refused with 403";
-    case access::Upstream::allowed: break;
+  switch (verdict.destination(address, target.port, target.host)) {
+    case access::Destination::own: return "Penstock's own port: refused";
+    case access::Destination::denied: return special + ", which access does not allow: refused with 403";
+    case access::Destination::allowed: break;
   }
   return special + ", allowed";
 }

@@ -27,7 +27,7 @@ bool is_proxy(const Config& config, const proxy::Router& router, const http::Tar
   const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
   if (address) {
     const access::Verdict verdict{config, {config.proxy.listen}, {}, addresses_here()};
-    return verdict.upstream(*address, target.port) == access::Upstream::own;
+    return verdict.destination(*address, target.port) == access::Destination::own;
   }
   return target.host == "localhost" || (known && !router.route(target).pattern);
 }

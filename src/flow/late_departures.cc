@@ -47,7 +47,7 @@ std::optional<Time> LateDepartures::count_anew(Time now, Time interval, Limiter&
   std::optional<Time> next;
   for (Leaving* one = first_; one; one = one->behind_) {
     if (one->due(safe) <= now) {
-      one->departure_ = limiter.left(one->group_, one->departure_, from);
+      one->departure_ = limiter.report_late(one->group_, one->departure_, from);
       one->patience_over_ = 0;
     }
     next = std::min(next.value_or(one->due(safe)), one->due(safe));

@@ -322,7 +322,7 @@ void Scheduler::start_head(Time now, Lane& lane, Commands& commands) {
   const Time waited = now - request.arrived;
   const LimitIndex by = waited > 0 ? name_for(now, request, departure.limited_by) : kNoLimit;
   // Where the process stood still. The booker hears of it before anybody asks for the place.
-  if (now > booked + kOnTime) departure = limiter_->left(lane.group(), departure, now);
+  if (now > booked + kOnTime) departure = limiter_->report_late(lane.group(), departure, now);
   commands.start.push_back({request.id, waited, by, departure, booked});
 }
 

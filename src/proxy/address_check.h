@@ -23,9 +23,9 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
   for (const auto& text : addresses) {
     const auto address = access::parse_address(text);
     if (!address) continue;
-    const auto verdict = services.verdict.upstream(*address, target.port, target.host);
-    own = own || verdict == access::Upstream::own;
-    if (verdict != access::Upstream::allowed) continue;
+    const auto verdict = services.verdict.destination(*address, target.port, target.host);
+    own = own || verdict == access::Destination::own;
+    if (verdict != access::Destination::allowed) continue;
     any = true;
     each(text);
   }
@@ -38,7 +38,7 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
 /// One of those, some time later.
 inline bool is_still_allowed(const Services& services, const http::Target& target, const std::string& text) {
   const auto address = access::parse_address(text);
-  return address && services.verdict.upstream(*address, target.port, target.host) == access::Upstream::allowed;
+  return address && services.verdict.destination(*address, target.port, target.host) == access::Destination::allowed;
 }
 
 inline http::Refusal unresolved(const std::string& host, const loop::LookupFailure& failure) {

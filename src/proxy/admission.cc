@@ -91,7 +91,7 @@ bool Admission::asks_for_gateway(const http::Target& target, const http::Gateway
 bool Admission::leads_here(const http::Target& target) const {
   if (tables_->gateways.empty()) return false;
   const auto is_ours = [&](const access::Address& address) {
-    return services_.verdict.upstream(address, target.port) == access::Upstream::own;
+    return services_.verdict.destination(address, target.port) == access::Destination::own;
   };
   if (target.literal) {
     const auto address = access::parse_address(target.host);
@@ -157,10 +157,10 @@ std::optional<http::Refusal> Admission::judge_address(const http::Target& target
   if (!target.literal) return judge_name(target);
   const auto address = access::parse_address(target.host);
   if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
-  switch (services_.verdict.upstream(*address, target.port, target.host)) {
-    case access::Upstream::allowed: return std::nullopt;
-    case access::Upstream::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
-    case access::Upstream::denied: break;
+  switch (services_.verdict.destination(*address, target.port, target.host)) {
+    case access::Destination::allowed: return std::nullopt;
+    case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
+    case access::Destination::denied: break;
   }
   return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
 }

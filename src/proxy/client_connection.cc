@@ -21,8 +21,7 @@ bool may_be_passed(const http::RequestHead& head) {
 }  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                                   std::unique_ptr<loop::Stream> stream, const access::Address& from,
-                                   ConnectionQuota::Held held)
+                                   std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held)
     : clients_(clients),
       dispatcher_(dispatcher),
       services_(services),

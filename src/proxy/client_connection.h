@@ -35,7 +35,7 @@ class ClientConnection final : private loop::StreamEvents,
   /// `from`: where the client is. If its network may not use the proxy, its first request is refused. `held`: by all of
   /// its requests.
   ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
-                   std::unique_ptr<loop::Stream> stream, const access::Address& from, ConnectionQuota::Held held);
+                   std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held);
   ~ClientConnection();
 
   /// From now on each answer is the connection's last.
@@ -67,7 +67,7 @@ class ClientConnection final : private loop::StreamEvents,
   void body_wanted() override;
   PinnedPools* pinned_pools() override { return &pinned_pools_; }
   std::string_view user() const override { return user_; }
-  const ConnectionQuota::Held& held() const override { return held_; }
+  const HeldBytes& held() const override { return held_; }
   bool gives_hints() const override { return services_.verdict.gives_hints(from_); }
   std::unique_ptr<loop::Stream> hand_over(std::string& early) override;
   std::unique_ptr<loop::Stream> give_away(std::string& early) override;
@@ -138,7 +138,7 @@ class ClientConnection final : private loop::StreamEvents,
   Dispatcher& dispatcher_;
   const Services& services_;
   std::unique_ptr<loop::Stream> stream_;
-  const ConnectionQuota::Held held_;
+  const HeldBytes held_;
   http::RequestParser parser_;
   http::ResponseWriter writer_;
   http::AnswerTo answering_;

@@ -64,7 +64,7 @@ std::expected<ConnectionQuota::Seat, ConnectionQuota::Full> ConnectionQuota::tak
   return std::make_shared<const Impl>(taken_, client);
 }
 
-ConnectionQuota::Held ConnectionQuota::held_by(const Seat& seat) {
+HeldBytes ConnectionQuota::held_by(const Seat& seat) {
   return {seat, &static_cast<const Impl*>(seat.get())->client.held};
 }
 

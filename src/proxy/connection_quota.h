@@ -10,21 +10,20 @@
 
 #include "access/verdict.h"
 #include "penstock/config.h"
+#include "proxy/held_bytes.h"
 
 namespace penstock::proxy {
 
 class ConnectionQuota {
  public:
   using Seat = std::shared_ptr<const void>;
-  /// What all requests of one client hold of caps.pendingMemory, in bytes.
-  using Held = std::shared_ptr<std::size_t>;
   enum class Full : std::uint8_t { in_all, for_this_client };
 
   ConnectionQuota();
 
   std::expected<Seat, Full> take(const access::Address& client, const CapsConfig& caps);
   /// That of the client which has this seat, not one at the door. Whoever keeps it keeps the seat.
-  static Held held_by(const Seat& seat);
+  static HeldBytes held_by(const Seat& seat);
   /// For one that is told that there is none: there are few of these. Nothing: not even that.
   Seat take_at_the_door();
 

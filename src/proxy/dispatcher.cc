@@ -190,10 +190,11 @@ void Dispatcher::take_slot(Exchange& exchange) {
 }
 
 std::unique_ptr<Attempt> Dispatcher::attempt_for(Exchange& exchange) {
-  if (exchange.target.tunnel) return std::make_unique<Tunnel>(services_, *this, exchange, tunnels_);
+  AttemptEvents& events = *this;
+  if (exchange.target.tunnel) return std::make_unique<Tunnel>(services_, events, exchange, tunnels_);
   if (!exchange.head.upgrade.empty())
-    return std::make_unique<Upgrade>(services_, *this, exchange, tunnels_, identities_);
-  return std::make_unique<HttpFlight>(services_, *this, exchange);
+    return std::make_unique<Upgrade>(services_, events, exchange, tunnels_, identities_);
+  return std::make_unique<HttpFlight>(services_, events, exchange);
 }
 
 void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
@@ -303,13 +304,14 @@ void Dispatcher::note_wait(Exchange& exchange) const {
   exchange.limited_by = exchange.upstream->scheduler.limited_by(exchange.arrived + exchange.waited, exchange.ticket);
 }
 
-void Dispatcher::again(Exchange& exchange) {
+void Dispatcher::requeue(Exchange& exchange) {
   Upstream& upstream = *exchange.upstream;
   exchange.sent_again = true;
   exchange.leaving.reset();
   exchange.flight.reset();
-  moved_by(upstream,
-           [&](flow::Time now, flow::Commands& commands) { upstream.scheduler.again(now, exchange.ticket, commands); });
+  moved_by(upstream, [&](flow::Time now, flow::Commands& commands) {
+    upstream.scheduler.requeue(now, exchange.ticket, commands);
+  });
 }
 
 /// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
@@ -326,7 +328,7 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
     moved_by(*upstream, [&](flow::Time now, flow::Commands& commands) {
       // The heart knows nothing of one that it has refused itself, or has never seen: such a ticket is dead.
       if (landing) return upstream->scheduler.land(now, ticket, commands);
-      upstream->scheduler.leave(now, ticket, commands);
+      upstream->scheduler.cancel(now, ticket, commands);
     });
   }
   if (draining_) when_drained();
@@ -464,7 +466,7 @@ void Dispatcher::end_all() {
 void Dispatcher::abort(Exchange& exchange, const http::Refusal& why) {
   if (exchange.flight) return exchange.flight->abort(why);
   exchange.sink.answer_refusal(why);  // it waits to be sent again
-  failed(exchange, why.why, why.details);
+  failed(exchange, why.why, why.details, Outcome::upstream_error);
 }
 
 }  // namespace penstock::proxy

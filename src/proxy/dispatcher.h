@@ -18,6 +18,7 @@
 #include "penstock/event.h"
 #include "penstock/snapshot.h"
 #include "proxy/admission.h"
+#include "proxy/attempt_events.h"
 #include "proxy/exchange.h"
 #include "proxy/exchange_table.h"
 #include "proxy/interception_service.h"
@@ -29,8 +30,6 @@
 
 namespace penstock::proxy {
 
-class Relay;
-
 /// `outside`: where the CONNECT leads; `details` are for people, where it came to nothing.
 struct HandshakeReport {
   const http::Target& outside;
@@ -39,7 +38,7 @@ struct HandshakeReport {
   std::string_view details;
 };
 
-class Dispatcher final : UpstreamOwner {
+class Dispatcher final : UpstreamOwner, AttemptEvents {
  public:
   explicit Dispatcher(Services services);
   ~Dispatcher();
@@ -70,23 +69,8 @@ class Dispatcher final : UpstreamOwner {
   /// is under way as far as it does not undo what was decided.
   void change();
 
-  // From flights. The exchange is gone when these return.
-  void completed(Exchange& exchange);
-  void failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome = Outcome::upstream_error);
-  /// The head of an answer came: it may ask for a pause.
-  void observe_pause(const Exchange& exchange, const http::ResponseHead& head);
-  void stalled(Exchange& exchange, std::string_view details);
-  void again(Exchange& exchange);
-  /// A tunnel has nothing to do for now, or still has not; it has something to do again, and hears of its slot by
-  /// Attempt::go_on(), which may be at once.
-  void park(Exchange& exchange);
-  void wants_slot(Exchange& exchange);
-  /// Its client will ask nothing more. It may be gone when this returns.
-  void spare(Exchange& exchange);
-  /// Tunnels whose clients have closed their side, the longest ago first.
-  std::list<Relay*>& half_closed() { return half_closed_; }
-
-  /// The first of those goes, so that its client's seat is free: of this client, or of any. False: there is none.
+  /// Closes the tunnel whose client, this one or any, closed its side first, so that a seat is free. False: there is
+  /// none.
   bool make_room(const std::optional<access::Address>& client);
 
   /// From now on newcomers are refused; `when_empty` is called once nothing is under way.
@@ -98,6 +82,16 @@ class Dispatcher final : UpstreamOwner {
   void snapshot(Snapshot& into) const;
 
  private:
+  void completed(Exchange& exchange) override;
+  void failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome) override;
+  void stalled(Exchange& exchange, std::string_view details) override;
+  void requeue(Exchange& exchange) override;
+  void observe_pause(const Exchange& exchange, const http::ResponseHead& head) override;
+  void park(Exchange& exchange) override;
+  void wants_slot(Exchange& exchange) override;
+  void mark_spare(Exchange& exchange) override;
+  std::list<HalfClosedTunnel*>& half_closed() override { return half_closed_; }
+
   struct Ending {
     EventKind kind;
     Outcome outcome;
@@ -136,7 +130,7 @@ class Dispatcher final : UpstreamOwner {
   Admission admission_;
   Upstreams upstreams_;
   tls::ClientIdentities identities_;
-  std::list<Relay*> half_closed_;
+  std::list<HalfClosedTunnel*> half_closed_;
   PendingMemory memory_;
   TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
   ExchangeTable exchanges_;

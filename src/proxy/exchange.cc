@@ -37,7 +37,7 @@ std::size_t Exchange::bytes() const {
 
 void Exchange::leaves(std::int64_t now) {
   if (!leaving) return;
-  if (now > departure.at + flow::kOnTime) departure = upstream->limiter->left(group, departure, now);
+  if (now > departure.at + flow::kOnTime) departure = upstream->limiter->report_late(group, departure, now);
   leaving->left(now);
   leaving.reset();
 }

@@ -73,10 +73,10 @@ struct Exchange {
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
   std::size_t charged = 0;                  ///< of caps.pendingMemory
-  ConnectionQuota::Held held;               ///< by its client, this included; nothing while it does not wait
+  HeldBytes held;                           ///< by its client, this included; nothing while it does not wait
   MemoryFull memory_full = MemoryFull::no;  ///< when it came; otherwise it may not wait
   Share share = Share::none;
-  ConnectionQuota::Held sharer;                 ///< by whom it is counted in QueueShares
+  HeldBytes sharer;                             ///< by whom it is counted in QueueShares
   Exchange *older = nullptr, *newer = nullptr;  ///< of the same client, in the queue
   std::unique_ptr<Attempt> flight;
 

@@ -7,7 +7,6 @@
 
 #include "http/forwarding.h"
 #include "proxy/address_check.h"
-#include "proxy/dispatcher.h"
 #include "proxy/time_limits.h"
 #include "proxy/transfer_refusal.h"
 #include "proxy/upstream.h"
@@ -40,11 +39,11 @@ std::string in_brackets(const std::string& address) {
 }
 }  // namespace
 
-HttpFlight::HttpFlight(const Services& services, Dispatcher& dispatcher, Exchange& exchange)
+HttpFlight::HttpFlight(const Services& services, AttemptEvents& events, Exchange& exchange)
     : services_(services),
-      dispatcher_(dispatcher),
+      events_(events),
       exchange_(exchange),
-      answer_(services, dispatcher, exchange),
+      answer_(services, events, exchange),
       timer_(services.loop, [this] { on_time(); }),
       breath_(services.loop, [this] { breathe(); }),
       iteration_end_(services.loop, [this] { end_iteration(); }) {}
@@ -253,7 +252,7 @@ void HttpFlight::on_done(const transfer::Result& result) {
   if (answered() && sound) return answer_.complete();
   const bool stale = result.failure == transfer::Failure::stale_connection && exchange_.repeatable();
   const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sent_again;
-  if (stale || unsent) return dispatcher_.again(exchange_);
+  if (stale || unsent) return events_.requeue(exchange_);
   failed(result);
 }
 
@@ -313,7 +312,7 @@ void HttpFlight::on_time() {
   if (now >= idle_deadline() && answer_.client_reads_on()) moved_ = now;
   if (now < idle_deadline()) return keep_time();
   const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";
-  if (client_stalls()) return dispatcher_.stalled(exchange_, "the client moved no byte" + silence);
+  if (client_stalls()) return events_.stalled(exchange_, "the client moved no byte" + silence);
   fail(http::Why::read_timeout, "no byte moved" + silence);
 }
 

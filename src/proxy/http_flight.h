@@ -14,6 +14,7 @@
 #include "loop/resolver.h"
 #include "loop/timer.h"
 #include "proxy/attempt.h"
+#include "proxy/attempt_events.h"
 #include "proxy/exchange.h"
 #include "proxy/response_relay.h"
 #include "proxy/services.h"
@@ -21,11 +22,9 @@
 
 namespace penstock::proxy {
 
-class Dispatcher;
-
 class HttpFlight final : public Attempt, public transfer::TransferEvents {
  public:
-  HttpFlight(const Services& services, Dispatcher& dispatcher, Exchange& exchange);
+  HttpFlight(const Services& services, AttemptEvents& events, Exchange& exchange);
   ~HttpFlight() override;
 
   void take_off() override;
@@ -68,7 +67,7 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   void failed(const transfer::Result& result);
 
   const Services& services_;
-  Dispatcher& dispatcher_;
+  AttemptEvents& events_;
   Exchange& exchange_;
   ResponseRelay answer_;
   loop::Timer timer_;

@@ -43,7 +43,7 @@ void LocalSink::submit(loop::Loop& loop, Dispatcher& dispatcher, const std::stri
                        OnResponse on_response) {
   std::unique_ptr<LocalSink> made(new LocalSink(loop, via, std::move(on_response)));
   auto& sink = *made;
-  loop.count_existing(std::move(made));
+  loop.adopt(std::move(made));
   if (!acceptable(request)) {
     const http::Refusal refusal{.why = http::Why::malformed,
                                 .details = "the method (CONNECT has none here) or a field is not valid HTTP"};

@@ -16,7 +16,6 @@ http::Refusal busy(http::Why why, std::string what, flow::Time wait = kShortly) 
 }  // namespace
 
 http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now) {
-  const std::string& upstream = upstream.name;
   const bool by_slots = command.limited_by == flow::kSlots;
   const std::string by(by_slots ? "slots" : upstream.limit_name(command.limited_by));
   const flow::Time wait = command.retry_after + upstream.lateness(command.limited_by, now);
@@ -25,15 +24,16 @@ http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& 
     limited += (by.empty() ? "" : "; ") + tunnels;
   if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {
-    case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream + " queue full" + limited, wait);
-    case flow::Refused::wait_over: return busy(http::Why::wait_over, upstream + " queue wait over" + limited, wait);
-    case flow::Refused::limited: return busy(http::Why::limit_refused, upstream + " limited by " + by, wait);
+    case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream.name + " queue full" + limited, wait);
+    case flow::Refused::wait_over:
+      return busy(http::Why::wait_over, upstream.name + " queue wait over" + limited, wait);
+    case flow::Refused::limited: return busy(http::Why::limit_refused, upstream.name + " limited by " + by, wait);
     case flow::Refused::unavailable:
-      return busy(http::Why::limiter_down, upstream + " limits cannot be asked (" + by + ")");
+      return busy(http::Why::limiter_down, upstream.name + " limits cannot be asked (" + by + ")");
     case flow::Refused::too_heavy: break;
   }
   return {.why = http::Why::limit_too_heavy,
-          .details = upstream + " limit " + by + " never allows this Penstock-Weight"};
+          .details = upstream.name + " limit " + by + " never allows this Penstock-Weight"};
 }
 
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait) {

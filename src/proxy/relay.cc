@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "proxy/dispatcher.h"
 #include "proxy/time_limits.h"
 
 namespace penstock::proxy {
@@ -24,9 +23,9 @@ constexpr std::int64_t kRestsAnew = 10'000'000;
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
-Relay::Relay(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all, After after)
+Relay::Relay(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all, After after)
     : services_(services),
-      dispatcher_(dispatcher),
+      events_(events),
       exchange_(exchange),
       all_(all),
       timer_(services.loop, [this] { on_time(); }),
@@ -38,7 +37,7 @@ Relay::Relay(const Services& services, Dispatcher& dispatcher, Exchange& exchang
 
 Relay::~Relay() {
   if (open_) --all_.open;
-  if (half_closed_) dispatcher_.half_closed().erase(*half_closed_);
+  if (half_closed_) events_.half_closed().erase(*half_closed_);
 }
 
 void Relay::open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream) {
@@ -72,13 +71,13 @@ bool Relay::may_pass(const Side& from, std::string_view bytes) {
   if (&from == &upstream_) {
     if (state_ == State::resting && moved_ - rested_ >= kRestsAnew) {
       rested_ = moved_;
-      dispatcher_.park(exchange_);
+      events_.park(exchange_);
     }
     return true;
   }
   if (state_ == State::resting) {
     state_ = State::wants_slot;
-    dispatcher_.wants_slot(exchange_);
+    events_.wants_slot(exchange_);
   }
   if (state_ == State::busy) return true;
   held_.append(bytes);
@@ -107,7 +106,7 @@ void Relay::ended(Side& side) {
     heard_ = upstream_.bytes;
     if (const auto address = access::parse_address(client_.stream->peer().address))
       address_ = access::client_of(*address);
-    auto& all = dispatcher_.half_closed();
+    auto& all = events_.half_closed();
     half_closed_ = all.insert(all.end(), this);
   }
   other(side).stream->end_writing();
@@ -116,7 +115,7 @@ void Relay::ended(Side& side) {
   keep_time();
   if (&side != &client_) return;
   if (!awaits_ && rest_deadline() != kNever) rest();
-  dispatcher_.spare(exchange_);
+  events_.mark_spare(exchange_);
 }
 
 /// Once the upstream has said all, whoever resets has only closed; the rest of it is on its way to the client.
@@ -134,8 +133,8 @@ void Relay::gone(Side& side) {
 
 /// `well`: nothing was under way any more. Without a byte from the upstream that cannot be.
 void Relay::finish(bool well, http::Why why, std::string_view details, Outcome outcome) {
-  if (well && spoke()) return dispatcher_.completed(exchange_);
-  dispatcher_.failed(exchange_, why, details, outcome);
+  if (well && spoke()) return events_.completed(exchange_);
+  events_.failed(exchange_, why, details, outcome);
 }
 
 void Relay::make_room(std::string_view why) {
@@ -219,7 +218,7 @@ void Relay::on_time() {
   if (now >= total_deadline(exchange_)) {
     const auto over = total_is_over(exchange_);
     cut();
-    return dispatcher_.failed(exchange_, over.why, exchange_.upstream->name + ": " + over.details);
+    return events_.failed(exchange_, over.why, exchange_.upstream->name + ": " + over.details);
   }
   if (upstream_.has_ended && upstream_.stream->unread_by_peer() == 0) return end(false);
   if (!stalls()) {
@@ -242,7 +241,7 @@ void Relay::rest() {
   state_ = State::resting;
   rested_ = now;
   keep_time();
-  dispatcher_.park(exchange_);
+  events_.park(exchange_);
 }
 
 /// Nothing has moved for so long that nothing will: it ends well if nothing was awaited.

@@ -18,22 +18,21 @@
 #include "loop/timer.h"
 #include "penstock/event.h"
 #include "penstock/snapshot.h"
+#include "proxy/attempt_events.h"
 #include "proxy/exchange.h"
 #include "proxy/services.h"
 #include "tls/client_hello.h"
 
 namespace penstock::proxy {
 
-class Dispatcher;
-
-class Relay {
+class Relay final : HalfClosedTunnel {
  public:
   /// What opened it. Behind a CONNECT the client's TLS hello is read along, and an upstream that never says a byte has
   /// failed; behind a 101 it has spoken already.
   enum class After : std::uint8_t { connect, upgrade };
 
   /// Counts itself and its bytes in `all` once it is open.
-  Relay(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all, After after);
+  Relay(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all, After after);
   ~Relay();
 
   /// From now on it ends the exchange by itself.
@@ -45,14 +44,14 @@ class Relay {
   /// It has a slot again.
   void go_on();
   /// It goes so that others find room; `why` is for people.
-  void make_room(std::string_view why);
+  void make_room(std::string_view why) override;
   static constexpr std::string_view kRested = "closed to let others in: it had rested longest (maxTunnels)";
   /// For another's sake or for none: from outside.
   void abort(const http::Refusal& refusal);
   /// Of one whose client has closed its side: whether it may go so that others find room.
-  bool may_make_room() const;
+  bool may_make_room() const override;
   /// Likewise: whether this client is at its near end; nothing: any is.
-  bool is_of(const std::optional<access::Address>& client) const;
+  bool is_of(const std::optional<access::Address>& client) const override;
   /// Also when its time-outs may be others.
   void keep_time();
 
@@ -94,7 +93,7 @@ class Relay {
   std::int64_t rest_deadline() const;
 
   const Services& services_;
-  Dispatcher& dispatcher_;
+  AttemptEvents& events_;
   Exchange& exchange_;
   TunnelTotals& all_;
   loop::Timer timer_;
@@ -106,7 +105,7 @@ class Relay {
   std::string held_;                        // of the client, until there is a slot
   std::uint64_t heard_ = 0;                 // bytes of the upstream when the client ended
   std::optional<access::Address> address_;  // of the client, from then on
-  std::optional<std::list<Relay*>::iterator> half_closed_;
+  std::optional<std::list<HalfClosedTunnel*>::iterator> half_closed_;
   bool open_ = false;
   bool upstream_spoke_;  // before it was open
   tls::ClientHello hello_;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "http/forwarding.h"
-#include "proxy/dispatcher.h"
 
 namespace penstock::proxy {
 
@@ -17,8 +16,8 @@ constexpr std::size_t kCrumb = 16;       // bytes of a chunk with its size and l
 constexpr std::int64_t kRest = 20'000;   // microseconds
 }  // namespace
 
-ResponseRelay::ResponseRelay(const Services& services, Dispatcher& dispatcher, Exchange& exchange)
-    : services_(services), dispatcher_(dispatcher), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
+ResponseRelay::ResponseRelay(const Services& services, AttemptEvents& events, Exchange& exchange)
+    : services_(services), events_(events), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
 
 http::ResponseHeadReader::Verdict ResponseRelay::on_line(std::string_view line) {
   begun_ = true;
@@ -33,7 +32,7 @@ void ResponseRelay::pass_interim() {
 
 void ResponseRelay::pass_head() {
   answered_ = true;
-  dispatcher_.observe_pause(exchange_, head());
+  events_.observe_pause(exchange_, head());
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
   exchange_.sink.answer_head(
@@ -73,7 +72,7 @@ http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder,
 
 void ResponseRelay::complete() {
   exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
-  dispatcher_.completed(exchange_);
+  events_.completed(exchange_);
 }
 
 void ResponseRelay::abort(const http::Refusal& refusal) {
@@ -82,7 +81,7 @@ void ResponseRelay::abort(const http::Refusal& refusal) {
   } else {
     exchange_.sink.answer_refusal(refusal);
   }
-  dispatcher_.failed(exchange_, refusal.why, refusal.details);
+  events_.failed(exchange_, refusal.why, refusal.details);
 }
 
 void ResponseRelay::describe(Event& event) const {

@@ -12,19 +12,18 @@
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "penstock/event.h"
+#include "proxy/attempt_events.h"
 #include "proxy/exchange.h"
 #include "proxy/services.h"
 
 namespace penstock::proxy {
-
-class Dispatcher;
 
 class ResponseRelay {
  public:
   /// Of a head, beyond which there is no answer.
   static constexpr std::size_t kHeadBytes = 256 * 1024;
 
-  ResponseRelay(const Services& services, Dispatcher& dispatcher, Exchange& exchange);
+  ResponseRelay(const Services& services, AttemptEvents& events, Exchange& exchange);
 
   http::ResponseHeadReader& reader() { return reader_; }
   const http::ResponseHead& head() const { return reader_.head(); }
@@ -60,7 +59,7 @@ class ResponseRelay {
 
  private:
   const Services& services_;
-  Dispatcher& dispatcher_;
+  AttemptEvents& events_;
   Exchange& exchange_;
   http::ResponseHeadReader reader_;
   std::optional<std::int64_t> first_byte_;  // from take-off, in microseconds

@@ -13,7 +13,7 @@
 #include "http/fields.h"
 #include "http/refusal.h"
 #include "loop/stream.h"
-#include "proxy/connection_quota.h"
+#include "proxy/held_bytes.h"
 #include "proxy/upstream_pools.h"
 
 namespace penstock::proxy {
@@ -42,8 +42,8 @@ class ResponseSink {
   virtual std::string_view user() const { return {}; }
 
   /// Where what its client holds of caps.pendingMemory is counted. Nothing: it counts for all together only.
-  virtual const ConnectionQuota::Held& held() const {
-    static const ConnectionQuota::Held none;
+  virtual const HeldBytes& held() const {
+    static const HeldBytes none;
     return none;
   }
 

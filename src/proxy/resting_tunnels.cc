@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "proxy/dispatcher.h"
-#include "proxy/relay.h"
 
 namespace penstock::proxy {
 
@@ -21,15 +20,15 @@ void Dispatcher::wants_slot(Exchange& exchange) {
   });
 }
 
-void Dispatcher::spare(Exchange& exchange) {
+void Dispatcher::mark_spare(Exchange& exchange) {
   move(*exchange.upstream, [&exchange](flow::Time now, flow::Commands& commands) {
-    exchange.upstream->scheduler.spare(now, exchange.ticket, commands);
+    exchange.upstream->scheduler.mark_spare(now, exchange.ticket, commands);
   });
 }
 
 bool Dispatcher::make_room(const std::optional<access::Address>& client) {
-  const auto first =
-      std::ranges::find_if(half_closed_, [&](const Relay* one) { return one->may_make_room() && one->is_of(client); });
+  const auto first = std::ranges::find_if(
+      half_closed_, [&](const HalfClosedTunnel* one) { return one->may_make_room() && one->is_of(client); });
   if (first == half_closed_.end()) return false;
   (*first)->make_room("closed to let others in: its client had closed its side");
   return true;

@@ -67,7 +67,7 @@ class TlsTakeover final : private loop::StreamEvents {
   const CertificateRejections::Client client_;
   TlsTakeoverEvents& events_;
   std::shared_ptr<const tls::Leaf> leaf_;
-  std::unique_ptr<tls::CertificateCache::Lookup> lookup_;
+  std::unique_ptr<tls::CertificateCache::Question> lookup_;
   std::unique_ptr<CertificateRejections::Place> place_;
   std::unique_ptr<InterceptionService::Turn> turn_;
   tls::ClientHello hello_;

@@ -5,16 +5,15 @@
 #include <utility>
 
 #include "proxy/address_check.h"
-#include "proxy/dispatcher.h"
 
 namespace penstock::proxy {
 
-Tunnel::Tunnel(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all)
+Tunnel::Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all)
     : services_(services),
-      dispatcher_(dispatcher),
+      events_(events),
       exchange_(exchange),
       dialer_(services, exchange, *this),
-      relay_(services, dispatcher, exchange, all, Relay::After::connect) {}
+      relay_(services, events, exchange, all, Relay::After::connect) {}
 
 void Tunnel::on_dialled(std::unique_ptr<loop::Stream> upstream) {
   std::string early;
@@ -29,7 +28,7 @@ void Tunnel::on_not_dialled(const http::Refusal& refusal) { abort(of(exchange_.u
 void Tunnel::abort(const http::Refusal& refusal) {
   if (relay_.is_open()) return relay_.abort(refusal);
   exchange_.sink.answer_refusal(refusal);
-  dispatcher_.failed(exchange_, refusal.why, refusal.details);
+  events_.failed(exchange_, refusal.why, refusal.details);
 }
 
 }  // namespace penstock::proxy

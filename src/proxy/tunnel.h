@@ -8,6 +8,7 @@
 #include "loop/stream.h"
 #include "penstock/snapshot.h"
 #include "proxy/attempt.h"
+#include "proxy/attempt_events.h"
 #include "proxy/dialer.h"
 #include "proxy/exchange.h"
 #include "proxy/relay.h"
@@ -15,12 +16,10 @@
 
 namespace penstock::proxy {
 
-class Dispatcher;
-
 class Tunnel final : public Attempt, private DialerEvents {
  public:
   /// Counts itself and its bytes in `all`.
-  Tunnel(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all);
+  Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all);
 
   void take_off() override { dialer_.start(); }
   void go_on() override { relay_.go_on(); }
@@ -36,7 +35,7 @@ class Tunnel final : public Attempt, private DialerEvents {
   void on_not_dialled(const http::Refusal& refusal) override;
 
   const Services& services_;
-  Dispatcher& dispatcher_;
+  AttemptEvents& events_;
   Exchange& exchange_;
   Dialer dialer_;
   Relay relay_;

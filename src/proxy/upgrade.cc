@@ -8,19 +8,18 @@
 #include "http/forwarding.h"
 #include "http/upgrade.h"
 #include "proxy/address_check.h"
-#include "proxy/dispatcher.h"
 #include "proxy/time_limits.h"
 
 namespace penstock::proxy {
 
-Upgrade::Upgrade(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all,
+Upgrade::Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all,
                  tls::ClientIdentities& identities)
     : services_(services),
-      dispatcher_(dispatcher),
+      events_(events),
       exchange_(exchange),
       dialer_(services, exchange, *this, &identities),
-      relay_(services, dispatcher, exchange, all, Relay::After::upgrade),
-      answer_(services, dispatcher, exchange),
+      relay_(services, events, exchange, all, Relay::After::upgrade),
+      answer_(services, events, exchange),
       timer_(services.loop, [this] { on_time(); }),
       rest_(services.loop, [this] { upstream_->read_on(); }) {
   answer_.reader().let_switch();
@@ -181,7 +180,7 @@ void Upgrade::on_time() {
 void Upgrade::client_or_upstream_is_idle() {
   const std::string silence = "no byte for " + seconds(exchange_.upstream->settings.timeouts.idle) + " (timeouts.idle)";
   if (!answer_.waits_for_client()) return fail(http::Why::read_timeout, "the upstream moved " + silence);
-  if (!answer_.client_reads_on()) return dispatcher_.stalled(exchange_, "the client moved " + silence);
+  if (!answer_.client_reads_on()) return events_.stalled(exchange_, "the client moved " + silence);
   moved_ = services_.loop.now();
   keep_own_time();
 }

@@ -17,6 +17,7 @@
 #include "loop/timer.h"
 #include "penstock/snapshot.h"
 #include "proxy/attempt.h"
+#include "proxy/attempt_events.h"
 #include "proxy/dialer.h"
 #include "proxy/exchange.h"
 #include "proxy/relay.h"
@@ -25,12 +26,10 @@
 
 namespace penstock::proxy {
 
-class Dispatcher;
-
 class Upgrade final : public Attempt, private DialerEvents, private loop::StreamEvents {
  public:
   /// Counts itself and its bytes in `all` once it is a tunnel.
-  Upgrade(const Services& services, Dispatcher& dispatcher, Exchange& exchange, TunnelTotals& all,
+  Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all,
           tls::ClientIdentities& identities);
 
   void take_off() override { dialer_.start(); }
@@ -66,7 +65,7 @@ class Upgrade final : public Attempt, private DialerEvents, private loop::Stream
   void client_or_upstream_is_idle();
 
   const Services& services_;
-  Dispatcher& dispatcher_;
+  AttemptEvents& events_;
   Exchange& exchange_;
   Dialer dialer_;
   Relay relay_;

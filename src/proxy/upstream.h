@@ -128,7 +128,7 @@ class Upstream final : public flow::LimiterEvents {
   Limits limits;  ///< of the settings, where the booker refers to them
   std::unique_ptr<flow::Limiter> limiter;
   flow::Scheduler scheduler;
-  flow::Late late;
+  flow::LateDepartures late;
   flow::Commands commands, carrying;
   bool being_served = false;  ///< its commands are being carried out
   QueueShares shares;         ///< where there are no groups

@@ -16,8 +16,8 @@ void SharedLimiter::give_back(Time now, std::string_view group, const flow::Depa
 }
 
 /// The shadow is told at once. Redis is not if it goes within the millisecond: there it is as if it had left on time.
-flow::Departure SharedLimiter::left(std::string_view group, flow::Departure departure, Time at) {
-  departure = shadow_.left(group, departure, at);
+flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departure departure, Time at) {
+  departure = shadow_.report_late(group, departure, at);
   move_in_redis(group, departure);
   return departure;
 }

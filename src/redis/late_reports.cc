@@ -11,10 +11,10 @@ namespace {
 constexpr flow::Time kGathered = 1'000;
 }  // namespace
 
-LateDepartures::LateDepartures(loop::Loop& loop, Tell tell)
+LateReports::LateReports(loop::Loop& loop, Tell tell)
     : loop_(loop), tell_(std::move(tell)), timer_(loop, [this] { tell_now(); }) {}
 
-void LateDepartures::add(std::string_view group, const ScriptArgs::Move& move) {
+void LateReports::add(std::string_view group, const ScriptArgs::Move& move) {
   if (moves_.empty()) timer_.start(loop_.now() + kGathered);
   auto known = moves_.find(group);
   if (known == moves_.end()) known = moves_.try_emplace(std::string(group)).first;
@@ -22,7 +22,7 @@ void LateDepartures::add(std::string_view group, const ScriptArgs::Move& move) {
   overdue_ |= move.to - move.from > flow::kHorizon;
 }
 
-void LateDepartures::tell_now() {
+void LateReports::tell_now() {
   timer_.stop();
   overdue_ = false;
   for (auto& [group, moves] : std::exchange(moves_, {})) {

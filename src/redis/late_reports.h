@@ -16,12 +16,12 @@
 
 namespace penstock::redis {
 
-class LateDepartures {
+class LateReports {
  public:
   using Moves = std::vector<ScriptArgs::Move>;
   /// `tell` is given those of one group, the earliest first, a millisecond after the first of them.
   using Tell = std::function<void(std::string_view group, const Moves& moves)>;
-  LateDepartures(loop::Loop& loop, Tell tell);
+  LateReports(loop::Loop& loop, Tell tell);
 
   void add(std::string_view group, const ScriptArgs::Move& move);
   /// Those that there are.

@@ -165,12 +165,12 @@ std::string SharedLimiter::lately() {
 }
 
 void SharedLimiter::replay(ScriptArgs::HandIn what) {
-  struct State {
+  struct Held {
     flow::LimitIndex limit;
     std::string group, text, untold;
   };
   const bool is_all = shadow_.is_all_unknown();
-  std::vector<State> states;
+  std::vector<Held> states;
   const auto number =
       shadow_.replay([&](flow::LimitIndex limit, std::string_view group, const auto& text, const auto& untold) {
         const bool told = script_args_.shares(limit) && !quarantine_.contains(limit, group);

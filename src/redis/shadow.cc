@@ -57,10 +57,10 @@ void Shadow::give_back(flow::Time now, std::string_view group, const flow::Depar
   each_untold(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, group, booked); });
 }
 
-flow::Departure Shadow::left(std::string_view group, flow::Departure departure, flow::Time at) {
+flow::Departure Shadow::report_late(std::string_view group, flow::Departure departure, flow::Time at) {
   const flow::Departure booked = as_remembered(departure);
-  all_.left(group, booked, at);
-  each_untold(departure, [&](flow::LocalLimiter& untold) { untold.left(group, booked, at); });
+  all_.report_late(group, booked, at);
+  each_untold(departure, [&](flow::LocalLimiter& untold) { untold.report_late(group, booked, at); });
   departure.at = at;
   remember(departure);
   return departure;
@@ -86,14 +86,14 @@ void Shadow::come_back(flow::Time now) {
   divide(now);
 }
 
-void Shadow::quarantine(flow::Time now, const std::vector<Quarantine::One>& limits, int processes) {
+void Shadow::quarantine(flow::Time now, const std::vector<Quarantine::Part>& limits, int processes) {
   quarantine_.clear();
   for (const auto& one : limits) quarantine_.push_back(one.limit);
   processes_ = processes;
   divide(now);
 }
 
-void Shadow::change(flow::Time now, const std::vector<Quarantine::One>& apart) {
+void Shadow::change(flow::Time now, const std::vector<Quarantine::Part>& apart) {
   all_.set_limits(limits_);
   const auto known = std::exchange(parts_, {});
   for (const auto& limit : limits_) {

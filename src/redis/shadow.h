@@ -23,7 +23,7 @@ class Shadow {
   /// `limits` must outlive it; whenever they have changed, change() is to be called.
   Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
 
-  void change(flow::Time now, const std::vector<Quarantine::One>& apart);
+  void change(flow::Time now, const std::vector<Quarantine::Part>& apart);
   void set_clock(flow::Instant at_zero);
   /// The clock by which it remembers, which is Redis' as far as that is known, and the loop's.
   std::int64_t by_memory(flow::Time time) const { return time + static_cast<std::int64_t>(at_zero_); }
@@ -31,7 +31,7 @@ class Shadow {
   /// Granted by Redis.
   void book(std::string_view group, flow::Departure& departure);
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
-  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at);
+  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at);
   /// All departures, and the limits as they are in force: undivided, or the share of one process.
   flow::LocalLimiter& all() { return all_; }
   const flow::LocalLimiter& all() const { return all_; }
@@ -45,7 +45,7 @@ class Shadow {
   void go_alone(flow::Time now, int processes);
   void come_back(flow::Time now);
   /// The same of these alone; of all others no more.
-  void quarantine(flow::Time now, const std::vector<Quarantine::One>& limits, int processes);
+  void quarantine(flow::Time now, const std::vector<Quarantine::Part>& limits, int processes);
   /// What is granted without Redis.
   void answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking);
 

@@ -418,7 +418,7 @@ bool SharedLimiter::call(Script script) {
   });
 }
 
-void SharedLimiter::send_moves(std::string_view group, const LateDepartures::Moves& moves) {
+void SharedLimiter::send_moves(std::string_view group, const LateReports::Moves& moves) {
   if (alone()) return;
   call_.clear();
   script_args_.moved(call_, generation_, key_of(group), moves, quarantine_.of(group));

@@ -177,7 +177,7 @@ class SharedLimiter final : public flow::Limiter {
   // Small calls.
   bool call(Script script, Call::Done done);
   bool call(Script script);
-  void send_moves(std::string_view group, const LateDepartures::Moves& moves);
+  void send_moves(std::string_view group, const LateReports::Moves& moves);
   void move_in_redis(std::string_view group, flow::Departure& departure);
   void send_undo(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
@@ -226,7 +226,7 @@ class SharedLimiter final : public flow::Limiter {
   std::int64_t alone_units_ = 0, told_units_ = 0;  // granted alone, and not told yet; being told
   Quarantine quarantine_;
   PendingAsks pending_asks_;
-  LateDepartures late_;
+  LateReports late_;
   CounterResets counter_resets_;
   Semaphores semaphores_;
   loop::Timer look_again_;

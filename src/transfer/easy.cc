@@ -291,7 +291,7 @@ bool Easy::may_use(bool kept) {
   if (!secure) return true;
   const curl_tlssessioninfo* session = nullptr;
   curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &session);
-  secured = session && session->internals ? tls::Connection::of(session->internals) : nullptr;
+  secured = session && session->internals ? tls::OpensslPeek::of(session->internals) : nullptr;
   if (secured && !kept && trust.authorities && !trust.borrows) {
     trust.authorities->take(static_cast<const ssl_st*>(session->internals));
   }

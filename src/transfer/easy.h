@@ -54,14 +54,14 @@ struct Easy {
   TransferEvents* events = nullptr;
   bool download_paused = false;
   bool upload_paused = false;
-  bool running = false;                      // in the multi handle
-  bool sound = false;                        // has served one request well, and may serve another
-  bool dials = false;                        // has tried an address, and stands nowhere yet
-  bool secure = false;                       // https
-  std::shared_ptr<tls::Connection> secured;  // once there is one, until the end is known
-  Socket* carrier = nullptr;                 // the kept connection that it uses
-  curl_socket_t dialer = CURL_SOCKET_BAD;    // the socket for the last address
-  std::string pinned;                        // the name and port whose addresses are; empty: it is an address itself
+  bool running = false;                       // in the multi handle
+  bool sound = false;                         // has served one request well, and may serve another
+  bool dials = false;                         // has tried an address, and stands nowhere yet
+  bool secure = false;                        // https
+  std::shared_ptr<tls::OpensslPeek> secured;  // once there is one, until the end is known
+  Socket* carrier = nullptr;                  // the kept connection that it uses
+  curl_socket_t dialer = CURL_SOCKET_BAD;     // the socket for the last address
+  std::string pinned;                         // the name and port whose addresses are; empty: it is an address itself
 
  private:
   void set_fixed_options();

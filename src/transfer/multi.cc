@@ -30,7 +30,7 @@ constexpr std::size_t kMostSpare = 256;
 constexpr int kRoundsATurn = 4;
 }  // namespace
 
-bool Multi::is_disturbed(const tls::Connection& connection) {
+bool Multi::is_disturbed(const tls::OpensslPeek& connection) {
   const auto* socket = static_cast<const Socket*>(connection.owner);
   return !socket || socket->speaks_unasked();
 }

@@ -18,7 +18,7 @@
 #include "transfer/transfer.h"
 
 namespace penstock::tls {
-class Connection;
+class OpensslPeek;
 }
 
 namespace penstock::transfer {
@@ -56,7 +56,7 @@ class Multi {
  private:
   friend class Transfer;
   friend struct Easy;
-  static bool is_disturbed(const tls::Connection& connection);  // a kept connection
+  static bool is_disturbed(const tls::OpensslPeek& connection);  // a kept connection
   void give_back(std::unique_ptr<Easy> easy);
   struct Impl;
   std::unique_ptr<Impl> impl_;

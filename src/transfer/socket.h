@@ -35,10 +35,10 @@ struct Socket {
   bool fresh = true;  // it may still be in its handshake
   bool noted = false;
   bool connected = false;
-  bool resting = false;                      // kept for the next request
-  std::int64_t since = 0;                    // since when it rests, on the loop's clock
-  Easy* user = nullptr;                      // whose transfer has taken it out of its rest, or pauses on it
-  std::shared_ptr<tls::Connection> secured;  // where there is TLS
+  bool resting = false;                       // kept for the next request
+  std::int64_t since = 0;                     // since when it rests, on the loop's clock
+  Easy* user = nullptr;                       // whose transfer has taken it out of its rest, or pauses on it
+  std::shared_ptr<tls::OpensslPeek> secured;  // where there is TLS
 };
 
 }  // namespace penstock::transfer

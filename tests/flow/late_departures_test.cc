@@ -23,37 +23,37 @@ using testing::IsEmpty;
 
 /// A request that departs at a moment.
 struct Departed {
-  explicit Departed(Late& late, Time at = 0, std::string_view group = {})
+  explicit Departed(LateDepartures& late, Time at = 0, std::string_view group = {})
       : departure{at}, leaving(late, group, departure) {}
   Departure departure;
-  Late::Leaving leaving;
+  LateDepartures::Leaving leaving;
 };
 
-TEST(Late, expects_nothing_where_all_have_left) {
-  Late late;
+TEST(LateDepartures, expects_nothing_where_all_have_left) {
+  LateDepartures late;
   EXPECT_EQ(late.to_expect(sec(1)), 0);
   Departed(late).leaving.left(ms(5));
   EXPECT_EQ(late.to_expect(sec(1)), 0);
 }
 
-TEST(Late, expects_a_second_of_those_who_leave_before_any_has) {
-  Late late;
+TEST(LateDepartures, expects_a_second_of_those_who_leave_before_any_has) {
+  LateDepartures late;
   const Departed departed(late);
-  EXPECT_EQ(late.to_expect(sec(1)), Late::kAssumed);
+  EXPECT_EQ(late.to_expect(sec(1)), LateDepartures::kAssumed);
 }
 
-TEST(Late, expects_the_latest_of_the_last_minute) {
-  Late late;
+TEST(LateDepartures, expects_the_latest_of_the_last_minute) {
+  LateDepartures late;
   const Departed departed(late, sec(59));
   Departed(late, sec(59)).leaving.left(sec(59) + ms(5));
   Departed(late, sec(61)).leaving.left(sec(61) + kOnTime);
   EXPECT_EQ(late.to_expect(sec(119)), ms(5));
   EXPECT_EQ(late.to_expect(sec(121)), 0) << "on time is something to go by";
-  EXPECT_EQ(late.to_expect(sec(181)), Late::kAssumed);
+  EXPECT_EQ(late.to_expect(sec(181)), LateDepartures::kAssumed);
 }
 
-TEST(Late, is_counted_from_the_booking_however_often_a_departure_was_counted_anew) {
-  Late late;
+TEST(LateDepartures, is_counted_from_the_booking_however_often_a_departure_was_counted_anew) {
+  LateDepartures late;
   LocalLimiter limiter({sliding(1, ms(500))}, kStart);
   Departed departed(late);
   const Departed another(late);
@@ -64,12 +64,12 @@ TEST(Late, is_counted_from_the_booking_however_often_a_departure_was_counted_ane
 
 // ---- counted as if they left now ------------------------------------------------------------------------------------
 
-TEST(Late, keeps_its_place_for_an_interval_from_when_it_leaves) {
+TEST(LateDepartures, keeps_its_place_for_an_interval_from_when_it_leaves) {
   constexpr Time kInterval = ms(500);
   LocalLimiter limiter({sliding(1, kInterval)}, kStart);
   Booking booking;
   ASSERT_TRUE(limiter.ask(0, {}, booking));
-  Late late;
+  LateDepartures late;
   std::optional<Departed> departed(std::in_place, late);
   std::optional<Time> next = late.due_for_newest(kInterval, limiter);
   for (Time now = 0; now < sec(3); now += ms(1)) {
@@ -78,15 +78,15 @@ TEST(Late, keeps_its_place_for_an_interval_from_when_it_leaves) {
     limiter.ask(now, {}, booking);
     ASSERT_TRUE(booking.departures.empty()) << now;
   }
-  limiter.left({}, departed->departure, sec(3));
+  limiter.report_late({}, departed->departure, sec(3));
   departed.reset();
   EXPECT_EQ(late.count_anew(sec(4), kInterval, limiter), std::nullopt) << "nobody is left";
   EXPECT_EQ(limiter.ahead(sec(3), {}, 0, 0), sec(3) + kInterval + static_cast<Time>(2 * kGuard));
 }
 
-TEST(Late, is_not_counted_anew_before_its_place_is_about_to_become_free) {
+TEST(LateDepartures, is_not_counted_anew_before_its_place_is_about_to_become_free) {
   LocalLimiter limiter({sliding(1, sec(60))}, kStart);
-  Late late;
+  LateDepartures late;
   Departed departed(late);
   EXPECT_EQ(late.count_anew(sec(58), sec(60), limiter), late.due_for_newest(sec(60), limiter));
   EXPECT_EQ(departed.departure.at, 0);
@@ -113,7 +113,7 @@ class Crowd {
  private:
   struct Request {
     Departure departure;
-    std::optional<Late::Leaving> leaving;
+    std::optional<LateDepartures::Leaving> leaving;
     Time leaves;
   };
 
@@ -137,7 +137,7 @@ class Crowd {
   void cancel() {
     std::erase_if(requests_, [&](Request& request) {
       if (request.leaves > now_) return false;
-      if (now_ > request.departure.at + kOnTime) limiter_.left({}, request.departure, now_);
+      if (now_ > request.departure.at + kOnTime) limiter_.report_late({}, request.departure, now_);
       request.leaving->left(now_);
       left_.push_back({static_cast<Instant>(now_), 1});
       return true;
@@ -148,7 +148,7 @@ class Crowd {
   const int max_;
   const Time interval_;
   LocalLimiter limiter_{{sliding(max_, interval_)}, kStart};
-  Late late_;
+  LateDepartures late_;
   std::list<Request> requests_;
   std::list<Departure> booked_;
   std::vector<Left> left_;
@@ -156,7 +156,7 @@ class Crowd {
   Time now_ = 0;
 };
 
-TEST(Late, never_lets_more_leave_in_any_interval_however_late_some_are) {
+TEST(LateDepartures, never_lets_more_leave_in_any_interval_however_late_some_are) {
   for (int seed = 0; seed < 60; ++seed) {
     Chance chance(seed);
     const int max = chance.from_to(1, 20);
@@ -171,7 +171,7 @@ TEST(Late, never_lets_more_leave_in_any_interval_however_late_some_are) {
 
 // ---- where the process stood still ----------------------------------------------------------------------------------
 
-TEST(Late, that_missed_its_departure_is_counted_before_anybody_asks_for_its_place) {
+TEST(LateDepartures, that_missed_its_departure_is_counted_before_anybody_asks_for_its_place) {
   LocalLimiter limiter({sliding(1, ms(100))}, kStart);
   Yard yard({.max_concurrent = 10}, limiter);
   const Time begin = yard.now;

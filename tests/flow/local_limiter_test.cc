@@ -36,7 +36,7 @@ LocalLimiter local(std::vector<LimitConfig> limits) { return LocalLimiter(std::m
 TEST(LocalLimiter, lets_all_limits_that_look_back_count_from_when_it_left) {
   LocalLimiter limiter = local({sliding(1, ms(100)), per_group(sliding(1, ms(200)))});
   cancel(limiter, 0, 1, "a");
-  EXPECT_EQ(limiter.left("a", {.at = 0}, ms(30)).at, ms(30));
+  EXPECT_EQ(limiter.report_late("a", {.at = 0}, ms(30)).at, ms(30));
   EXPECT_EQ(ask(limiter, ms(40), 1, "b").not_before, ms(132)) << "the upstream's";
   EXPECT_EQ(ask(limiter, ms(40), 1, "a").not_before, ms(232)) << "the group's";
 }
@@ -354,7 +354,7 @@ TEST(LocalLimiter, what_was_booked_elsewhere_counts) {
 
 TEST(LocalLimiter, who_left_late_counts_in_its_own_group_though_that_was_forgotten) {
   LocalLimiter limiter = local({per_group(sliding(1, sec(1)))});
-  limiter.left("a", {.at = 0}, ms(1500));
+  limiter.report_late("a", {.at = 0}, ms(1500));
   EXPECT_EQ(ask(limiter, ms(1600), 1, "b").departures.size(), 1u);
   EXPECT_EQ(ask(limiter, ms(1600), 1, "a").not_before, ms(2502));
 }

@@ -93,18 +93,18 @@ class Trial {
       case 2:
       case 3: return arrive();
       case 4:
-      case 5: return on_one_of(State::flying, dice_.one_in(5) ? &Trial::leave : &Trial::land);
+      case 5: return on_one_of(State::flying, dice_.one_in(5) ? &Trial::cancel : &Trial::land);
       case 6:
-        return dice_.one_in(2) ? on_one_of(State::waiting, &Trial::leave) : on_one_of(State::returned, &Trial::leave);
-      case 7: return dice_.one_in(2) ? on_one_of(State::flying, &Trial::again) : disturb();
+        return dice_.one_in(2) ? on_one_of(State::waiting, &Trial::cancel) : on_one_of(State::returned, &Trial::cancel);
+      case 7: return dice_.one_in(2) ? on_one_of(State::flying, &Trial::requeue) : disturb();
       default: return pass_time();
     }
   }
 
   void rest_or_go_on() {
     switch (dice_.below(9)) {
-      case 8: return on_one_of(dice_.one_in(2) ? State::resting : State::flying, &Trial::spare);
-      case 0: return on_one_of(dice_.one_in(2) ? State::resting : State::resuming, &Trial::leave);
+      case 8: return on_one_of(dice_.one_in(2) ? State::resting : State::flying, &Trial::mark_spare);
+      case 0: return on_one_of(dice_.one_in(2) ? State::resting : State::resuming, &Trial::cancel);
       case 1: return on_one_of(dice_.one_in(2) ? State::resting : State::resuming, &Trial::land);
       case 2:
       case 3:

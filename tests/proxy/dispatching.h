@@ -69,8 +69,8 @@ class Asker final : public ResponseSink {
   bool room = true;
   std::size_t left = 0;  ///< of the answer, not taken yet
   Exchange* exchange = nullptr;
-  PinnedPools* own = nullptr;    ///< that outlive it
-  ConnectionQuota::Held client;  ///< whose it is; nothing: the program's own
+  PinnedPools* own = nullptr;  ///< that outlive it
+  HeldBytes client;            ///< whose it is; nothing: the program's own
 
   std::vector<int> interims;
   int status = 0;
@@ -102,7 +102,7 @@ class Asker final : public ResponseSink {
   void answer_body(std::string_view bytes) override { body.append(bytes); }
   void body_wanted() override { ++wanted; }
   PinnedPools* pinned_pools() override { return own; }
-  const ConnectionQuota::Held& held() const override { return client; }
+  const HeldBytes& held() const override { return client; }
   std::unique_ptr<loop::Stream> hand_over(std::string&) override {
     ADD_FAILURE() << "an asker has no connection to give away";
     return nullptr;
@@ -134,7 +134,7 @@ class DispatcherTest : public testing::Test {
     resolver_.emplace(run_.loop, config_.dns);
     connections_.emplace(run_.loop, config_, [this](auto text, std::uint16_t port, auto host) {
       const auto address = access::parse_address(text);
-      return address && verdict_->upstream(*address, port, host) == access::Upstream::allowed;
+      return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
     });
     dispatcher_.emplace(Services{.loop = run_.loop,
                                  .resolver = *resolver_,

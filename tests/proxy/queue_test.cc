@@ -190,19 +190,19 @@ class SharedQueueTest : public QueueTest {
   SharedQueueTest() { config_.unmatched.queue.max_pending = 5; }
 
   /// A GET by this client; whether it has a place.
-  bool waits(Asker& asker, const ConnectionQuota::Held& client, const std::string& path = "/") {
+  bool waits(Asker& asker, const HeldBytes& client, const std::string& path = "/") {
     asker.client = client;
     get(asker, origin_.host(), path);
     return !asker.over();
   }
   /// An upload by this client of which nothing comes yet.
-  void upload(Asker& asker, const ConnectionQuota::Held& client) {
+  void upload(Asker& asker, const HeldBytes& client) {
     asker.client = client;
     ask(asker, with_length(head("POST", "http://" + origin_.host() + "/"), 1));
   }
-  static ConnectionQuota::Held a_client() { return std::make_shared<std::size_t>(0); }
+  static HeldBytes a_client() { return std::make_shared<std::size_t>(0); }
 
-  const ConnectionQuota::Held busy_ = a_client(), other_ = a_client(), quiet_ = a_client();
+  const HeldBytes busy_ = a_client(), other_ = a_client(), quiet_ = a_client();
 };
 
 TEST_F(SharedQueueTest, the_newest_of_the_client_with_most_makes_room_for_one_with_fewer) {

@@ -40,7 +40,7 @@ class RecordingLimiter final : public flow::Limiter {
     for (auto& departure : booking.departures) record_.departures.push_back(departure.at -= record_.backdated);
     return answered;
   }
-  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override {
+  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
     record_.late.push_back({std::string(group), departure.at, at});
     departure.at = at;
     return departure;

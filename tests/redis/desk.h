@@ -51,8 +51,8 @@ class Recorder final : public flow::Limiter {
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
     limiter_->give_back(now, group, departure);
   }
-  flow::Departure left(std::string_view group, flow::Departure departure, flow::Time at) override {
-    return limiter_->left(group, departure, at);
+  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
+    return limiter_->report_late(group, departure, at);
   }
   bool landed(flow::Time now, std::string_view group) override { return limiter_->landed(now, group); }
   int processes() const { return dynamic_cast<const SharedLimiter&>(*limiter_).processes(); }
@@ -138,7 +138,7 @@ class Desk final : public flow::LimiterEvents {
   }
   /// The n-th that arrived, from 0.
   void leave(std::size_t n) {
-    heart_.leave(loop_.now(), tickets_[n], commands_);
+    heart_.cancel(loop_.now(), tickets_[n], commands_);
     carry_out();
   }
   /// Each that takes off is followed by another, for ever.

@@ -21,16 +21,15 @@ using testing::UnorderedElementsAre;
 
 class LateDeparturesTest : public testing::Test {
  protected:
-  std::vector<std::int64_t> from(const LateDepartures::Moves& moves) const {
+  std::vector<std::int64_t> from(const LateReports::Moves& moves) const {
     std::vector<std::int64_t> times;
     for (const auto& move : moves) times.push_back(move.from);
     return times;
   }
 
   test::TestLoop run_;
-  std::vector<std::pair<std::string, LateDepartures::Moves>> told_;
-  LateDepartures late_{run_.loop,
-                       [this](std::string_view group, const auto& moves) { told_.emplace_back(group, moves); }};
+  std::vector<std::pair<std::string, LateReports::Moves>> told_;
+  LateReports late_{run_.loop, [this](std::string_view group, const auto& moves) { told_.emplace_back(group, moves); }};
 };
 
 TEST_F(LateDeparturesTest, of_a_burst_are_told_together_the_earliest_first) {

@@ -24,7 +24,7 @@ class AskedHere final : public Asked {
     limiter_.give_back(now, group, departure);
   }
   void left(Time now, std::string_view group, const flow::Departure& departure) override {
-    limiter_.left(group, departure, now);
+    limiter_.report_late(group, departure, now);
   }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
   void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }

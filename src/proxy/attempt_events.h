@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an attempt reports: its end, its pauses and its wishes. The dispatcher listens; attempts know it only as this.
+#pragma once
+
+#include <list>
+#include <optional>
+#include <string_view>
+
+#include "access/address.h"
+#include "http/refusal.h"
+#include "http/response_head.h"
+#include "penstock/event.h"
+
+namespace penstock::proxy {
+
+struct Exchange;
+
+/// A tunnel whose client has closed its side. It may be closed early, so that its client's seat is free.
+class HalfClosedTunnel {
+ public:
+  virtual bool may_make_room() const = 0;
+  /// True if this client is at its near end; without a client, true.
+  virtual bool is_of(const std::optional<access::Address>& client) const = 0;
+  /// `why` is for people.
+  virtual void make_room(std::string_view why) = 0;
+
+ protected:
+  ~HalfClosedTunnel() = default;
+};
+
+class AttemptEvents {
+ public:
+  // The attempt's end: the exchange and the attempt are gone when these return, except that requeue() keeps the
+  // exchange.
+  virtual void completed(Exchange& exchange) = 0;
+  virtual void failed(Exchange& exchange, http::Why why, std::string_view details,
+                      Outcome outcome = Outcome::upstream_error) = 0;
+  /// The client moved no byte for too long.
+  virtual void stalled(Exchange& exchange, std::string_view details) = 0;
+  /// The request has not reached its upstream and must be sent once more.
+  virtual void requeue(Exchange& exchange) = 0;
+
+  /// The head of an answer came. It may ask for a pause.
+  virtual void observe_pause(const Exchange& exchange, const http::ResponseHead& head) = 0;
+
+  // A tunnel has nothing to do for now, or still has not.
+  virtual void park(Exchange& exchange) = 0;
+  /// A parked tunnel has something to do again. It hears of its slot by Attempt::go_on(), which may be at once.
+  virtual void wants_slot(Exchange& exchange) = 0;
+  /// A tunnel's client will ask nothing more. The tunnel may be gone when this returns.
+  virtual void mark_spare(Exchange& exchange) = 0;
+  /// Tunnels whose clients have closed their side, the longest ago first. A tunnel adds and removes itself.
+  virtual std::list<HalfClosedTunnel*>& half_closed() = 0;
+
+ protected:
+  ~AttemptEvents() = default;
+};
+
+}  // namespace penstock::proxy
