@@ -85,4 +85,4 @@ function(penstock_lua_header target file clock namespace)
   target_include_directories(${target} INTERFACE $<BUILD_INTERFACE:${folder}>)
 endfunction()
 
-penstock_lua_header(penstock_lua redis/scripts.h ${LUA_FOLDER}/clock.lua penstock::redis)
+penstock_lua_header(penstock_lua redis/client/scripts.h ${LUA_FOLDER}/clock.lua penstock::redis)

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/scripts.h"
-#include "redis/self_test.h"
+#include "redis/client/scripts.h"
+#include "redis/wire/self_test.h"
 #include "simulation/redis_pair.h"
 
 namespace penstock::simulation {

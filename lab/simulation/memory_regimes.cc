@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "redis/self_test.h"
+#include "redis/wire/self_test.h"
 #include "simulation/drawing.h"
 #include "simulation/regimes.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/network.h"
+#include "redis/wire/network.h"
 #include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/redis_server.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "loop/resolver.h"
-#include "redis/limiter_hub.h"
+#include "redis/limits/limiter_hub.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"
 #include "simulation/plan.h"

@@ -12,7 +12,7 @@
 #include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
-#include "redis/limiter_hub.h"
+#include "redis/limits/limiter_hub.h"
 #include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"

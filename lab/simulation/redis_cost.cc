@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "redis/connection.h"
-#include "redis/script_args.h"
-#include "redis/scripts.h"
+#include "redis/client/scripts.h"
+#include "redis/limits/script_args.h"
+#include "redis/wire/connection.h"
 #include "simulation/redis_server.h"
 
 namespace penstock::simulation {

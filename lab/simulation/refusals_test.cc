@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/self_test.h"
+#include "redis/wire/self_test.h"
 #include "simulation/fleet.h"
 
 namespace penstock::simulation {

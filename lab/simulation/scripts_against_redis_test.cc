@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/script_args.h"
-#include "redis/scripts.h"
+#include "redis/client/scripts.h"
+#include "redis/limits/script_args.h"
 #include "simulation/redis_pair.h"
 
 namespace penstock::simulation {

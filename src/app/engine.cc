@@ -15,7 +15,7 @@
 #include "app/users_file.h"
 #include "loop/local_addresses.h"
 #include "observe/notices.h"
-#include "proxy/local_limiters.h"
+#include "proxy/exchange/local_limiters.h"
 
 namespace penstock::app {
 

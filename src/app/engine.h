@@ -26,13 +26,13 @@
 #include "penstock/event.h"
 #include "penstock/message.h"
 #include "penstock/snapshot.h"
-#include "proxy/authenticator.h"
-#include "proxy/clients.h"
-#include "proxy/dispatcher.h"
-#include "proxy/interception_service.h"
-#include "proxy/local_sink.h"
-#include "proxy/upstream_pools.h"
-#include "redis/limiter_hub.h"
+#include "proxy/client/authenticator.h"
+#include "proxy/client/clients.h"
+#include "proxy/client/local_sink.h"
+#include "proxy/dispatch/dispatcher.h"
+#include "proxy/exchange/upstream_pools.h"
+#include "proxy/intercept/interception_service.h"
+#include "redis/limits/limiter_hub.h"
 
 namespace penstock::app {
 

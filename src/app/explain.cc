@@ -12,8 +12,8 @@
 #include "app/url_trace.h"
 #include "config/units.h"
 #include "http/target.h"
-#include "proxy/grouping.h"
-#include "proxy/router.h"
+#include "proxy/route/grouping.h"
+#include "proxy/route/router.h"
 
 namespace penstock::app {
 

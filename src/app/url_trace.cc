@@ -5,7 +5,7 @@
 #include "access/verdict.h"
 #include "app/reserved_endpoints.h"
 #include "http/gateway_rewrite.h"
-#include "proxy/gateways.h"
+#include "proxy/route/gateways.h"
 
 namespace penstock::app {
 

@@ -9,7 +9,7 @@
 #include "http/refusal.h"
 #include "http/target.h"
 #include "penstock/config.h"
-#include "proxy/router.h"
+#include "proxy/route/router.h"
 
 namespace penstock::app {
 

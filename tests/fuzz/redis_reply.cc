@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands in Redis' place, and its answers: whatever the bytes say, memory stays bounded, however they are cut they
 // are read alike, a second reader reads the same, and nothing implausible becomes a booking.
-#include "redis/reply.h"
+#include "redis/wire/reply.h"
 
 #include <cstdlib>
 #include <optional>
 #include <string>
 
 #include "fuzz/fuzz.h"
-#include "redis/book_reply.h"
-#include "redis/failure.h"
+#include "redis/limits/book_reply.h"
+#include "redis/wire/failure.h"
 
 namespace penstock::fuzz {
 namespace {

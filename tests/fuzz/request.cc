@@ -10,7 +10,7 @@
 #include "http/forwarding.h"
 #include "http/protocol_sniff.h"
 #include "http/upgrade.h"
-#include "proxy/admission.h"
+#include "proxy/dispatch/admission.h"
 #include "transfer/request.h"
 
 namespace penstock::fuzz {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "lua/asker.h"
-#include "redis/permits.h"
+#include "redis/limits/permits.h"
 #include "support/scenario.h"
 
 namespace penstock::lua {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/scripts.h"
+#include "redis/client/scripts.h"
 #include "timed/scripts.h"
 
 namespace penstock::lua {

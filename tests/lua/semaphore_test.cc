@@ -12,7 +12,7 @@
 
 #include "lua/post.h"
 #include "lua/scripts.h"
-#include "redis/permits.h"
+#include "redis/limits/permits.h"
 
 namespace penstock::lua {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "proxy/dispatcher.h"
-#include "proxy/local_limiters.h"
+#include "proxy/dispatch/dispatcher.h"
+#include "proxy/exchange/local_limiters.h"
 #include "support/origin.h"
 #include "support/test_loop.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "proxy/local_limiters.h"
+#include "proxy/exchange/local_limiters.h"
 
 namespace penstock::proxy {
 

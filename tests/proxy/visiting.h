@@ -9,7 +9,7 @@
 
 #include "dispatching.h"
 #include "loop/listener.h"
-#include "proxy/clients.h"
+#include "proxy/client/clients.h"
 
 namespace penstock::proxy {
 

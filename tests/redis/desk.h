@@ -17,8 +17,8 @@
 #include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
-#include "redis/limiter_hub.h"
-#include "redis/shared_limiter.h"
+#include "redis/limits/limiter_hub.h"
+#include "redis/limits/shared_limiter.h"
 #include "support/redis_server.h"
 #include "support/test_loop.h"
 

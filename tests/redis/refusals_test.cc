@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "redis/scripts.h"
-#include "redis/self_test.h"
+#include "redis/client/scripts.h"
+#include "redis/wire/self_test.h"
 #include "stage.h"
 #include "support/redis_server.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/semaphores.h"
+#include "redis/limits/semaphores.h"
 #include "support/test_loop.h"
 
 namespace penstock::redis {

@@ -2,8 +2,8 @@
 // By how many limits are divided while a process is alone, by what it knows.
 #include <gtest/gtest.h>
 
-#include "redis/divide_limits.h"
-#include "redis/seen_processes.h"
+#include "redis/limits/divide_limits.h"
+#include "redis/limits/seen_processes.h"
 
 namespace penstock::redis {
 namespace {

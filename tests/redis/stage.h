@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "loop/resolver.h"
-#include "redis/redis.h"
+#include "redis/client/redis.h"
 #include "support/test_loop.h"
 
 namespace penstock::redis {

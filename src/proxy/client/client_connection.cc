@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests in, answers out, in order.
+#include "proxy/client/client_connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "proxy/client/clients.h"
+#include "proxy/exchange/address_check.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::size_t kReadAhead = 16 * 1024;
+constexpr std::size_t kPiecesATurn = 1024;  // of a body: chunks of a byte each take as long as others of a kilobyte
+
+/// Whether what comes behind it can only be the next request.
+bool may_be_passed(const http::RequestHead& head) {
+  return !head.has_body() && head.method != "CONNECT" && head.upgrade.empty();
+}
+}  // namespace
+
+ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
+                                   std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held)
+    : clients_(clients),
+      dispatcher_(dispatcher),
+      services_(services),
+      stream_(std::move(stream)),
+      held_(std::move(held)),
+      parser_(services.config.caps, *this),
+      writer_({}),
+      going_on_(services.loop, [this] { go_on(); }),
+      breath_(services.loop, [this] { going_on_.ask(); }),
+      timeouts_(services.loop, [this] { on_timed_out(); }),
+      from_(from),
+      client_allowed_(services.verdict.client(from)) {
+  stream_->set_events(*this);
+  reading_ = true;
+  stream_->read_on();
+  keep_time();
+}
+
+ClientConnection::~ClientConnection() = default;
+
+// From the client.
+
+void ClientConnection::on_read(std::string_view bytes) {
+  if (unread_.empty()) return parse(bytes);
+  unread_.append(bytes);
+  parse(std::exchange(unread_, {}));
+}
+
+void ClientConnection::on_gone() {
+  if (intercepted_at_ != 0) on_silent_close();
+  if (exchange_) dispatcher_.abandon(*std::exchange(exchange_, nullptr));
+  stream_.reset();
+  leave();
+}
+
+void ClientConnection::parse(std::string_view bytes) {
+  if (failed_) return;
+  pieces_ = 0;
+  while (!bytes.empty() && may_parse()) {
+    const auto progress = parser_.consume(bytes);
+    bytes.remove_prefix(progress.consumed);
+    failed_ = progress.state == http::RequestParser::State::failed;
+  }
+  if (failed_) return going_on_.ask();
+  unread_.append(bytes);
+  if (opened_ && !unread_.empty()) going_on_.ask();
+  keep_time();
+  const bool wanted = wants_bytes();
+  if (wanted == reading_) return;
+  reading_ = wanted;
+  wanted ? stream_->read_on() : stream_->read_off();
+}
+
+/// What may not be parsed yet is still read, a little: so a client that leaves is heard at once.
+bool ClientConnection::wants_bytes() const {
+  if (may_parse()) return unread_.empty();
+  return !closing_ && body_whole_ && unread_.size() < kReadAhead;
+}
+
+bool ClientConnection::may_parse() const {
+  if (failed_ || closing_ || connecting_ || upgrading_ || breath_.running()) return false;
+  if (serving_ && !body_whole_) return exchange_ && dispatcher_.wants_body(*exchange_);
+  if (serving_ && !answering_.keep_alive) return false;
+  if (!serving_ && ahead_.empty()) return has_room();
+  const auto& caps = services_.config.caps;
+  return (ahead_.empty() || may_be_passed(ahead_.back())) && ahead_.size() < caps.pipelined &&
+         ahead_bytes_ < caps.header_bytes;
+}
+
+void ClientConnection::on_head(http::RequestHead&& head) {
+  new_ = false;
+  if (intercepted_at_ != 0) on_first_request_in_tls();
+  if (!serving_ && ahead_.empty()) {
+    begin(std::move(head));
+    if (authenticating_ && !body_whole_) parser_.pause();
+    return;
+  }
+  ahead_bytes_ += head.fields.bytes() + head.target.size();
+  if (head.has_body()) parser_.pause();
+  ahead_.push_back(std::move(head));
+}
+
+void ClientConnection::begin(http::RequestHead&& head) {
+  timeouts_.wait_for_nothing();
+  serving_ = true;
+  body_whole_ = !head.has_body();
+  connecting_ = head.method == "CONNECT";
+  upgrading_ = !head.upgrade.empty();
+  answering_ = {.head_method = head.method == "HEAD",
+                .minor_version = head.minor_version,
+                .keep_alive = head.keep_alive && !closes_after_answers_};
+  writer_ = http::ResponseWriter(answering_);
+  if (!client_allowed_) {
+    answering_.keep_alive = false;
+    return refuse_arrival({.why = http::Why::client_denied,
+                           .details = "clients from this network may not use this proxy (access.clients)"});
+  }
+  if (is_let_in(head)) admit(std::move(head));
+}
+
+void ClientConnection::admit(http::RequestHead&& head) {
+  if (connecting_ && open_at_once(head)) return;
+  exchange_ = dispatcher_.accept(*this, std::move(head), outside_ ? &outside_->target : nullptr);
+}
+
+void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
+  dispatcher_.report_refused(refusal);
+  answer_refusal(refusal);
+}
+
+// At the gate, where users must name themselves. A CONNECT speaks for what is inside, as long as its user may come in.
+
+const http::Fields& ClientConnection::credentials_of(const http::RequestHead& head) const {
+  return outside_ ? outside_->credentials : head.fields;
+}
+
+bool ClientConnection::is_let_in(http::RequestHead& head) {
+  user_.clear();
+  if (!services_.authenticator || services_.authenticator->open()) return true;
+  const auto verdict = services_.authenticator->ask(credentials_of(head));
+  if (verdict) return on_authenticated(*verdict);
+  await_authentication(head);
+  return false;
+}
+
+bool ClientConnection::on_authenticated(const Authenticator::Verdict& verdict) {
+  if (verdict) {
+    user_ = *verdict;
+  } else {
+    // Its CONNECT spoke for it: another may speak better.
+    if (outside_ && verdict.error().why == http::Why::credentials) answering_.keep_alive = false;
+    refuse_arrival(verdict.error());
+  }
+  return verdict.has_value();
+}
+
+void ClientConnection::await_authentication(http::RequestHead& head) {
+  auto check = services_.authenticator->check(
+      credentials_of(head), from_, [this](const Authenticator::Verdict& verdict) { end_authentication(verdict); });
+  if (!check) return refuse_arrival(check.error());
+  authenticating_ = std::make_unique<Authenticating>(std::move(head), std::move(*check));
+}
+
+void ClientConnection::end_authentication(const Authenticator::Verdict& verdict) {
+  const auto at_gate = std::move(authenticating_);
+  if (on_authenticated(verdict)) admit(std::move(at_gate->head));
+  going_on_.ask();
+}
+
+void ClientConnection::on_body(std::string_view bytes) {
+  if (!exchange_) return parser_.pause();
+  timeouts_.moved();
+  exchange_->body.append(bytes);
+  dispatcher_.body_came(*exchange_);
+  if (++pieces_ == kPiecesATurn) breath_.start(services_.loop.now());
+  if (breath_.running() || !dispatcher_.wants_body(*exchange_)) parser_.pause();
+}
+
+void ClientConnection::on_complete(http::Fields&& trailers) {
+  if (body_whole_) return;  // one that had none, or one read ahead
+  body_whole_ = true;
+  if (!exchange_) return;
+  exchange_->body.whole = true;
+  exchange_->body.trailers = std::move(trailers);
+  dispatcher_.body_came(*exchange_);
+}
+
+// To the client.
+
+void ClientConnection::answer_interim(int status, std::string_view reason, const http::Fields& fields) {
+  writer_.interim(out(), status, reason, fields);
+  stream_->touch();
+  if (status != 100 || !exchange_) return;
+  exchange_->head.expect_continue = false;  // what it expected has come: from now on its body is awaited
+  keep_time();
+}
+
+void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
+                                   std::optional<std::uint64_t> length) {
+  // An upload that the upstream has turned down will not be heard to its end.
+  if (closes_after_answers_ || (!body_whole_ && status >= 400)) answering_.keep_alive = false;
+  writer_ = http::ResponseWriter(answering_);
+  writer_.head(out(), status, reason, fields, length);
+  stream_->touch();
+}
+
+void ClientConnection::answer_body(std::string_view bytes) {
+  writer_.body(out(), bytes);
+  stream_->touch();
+}
+
+bool ClientConnection::has_room() const { return stream_->queued() < loop::Stream::kHighWater; }
+
+void ClientConnection::on_drained() {
+  if (exchange_) return dispatcher_.resume(*exchange_);
+  going_on_.ask();
+}
+
+void ClientConnection::body_wanted() {
+  if (!reading_ || !unread_.empty()) going_on_.ask();
+}
+
+std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
+  if (!connect_answered_) out().append(kEstablished);
+  stream_->touch();
+  return give_away(early);
+}
+
+std::unique_ptr<loop::Stream> ClientConnection::give_away(std::string& early) {
+  exchange_ = nullptr;
+  early = std::exchange(unread_, {});
+  leave();
+  return std::move(stream_);
+}
+
+void ClientConnection::answer_end(const http::Fields& trailers) {
+  writer_.end(out(), trailers);
+  stream_->touch();
+  answered();
+}
+
+void ClientConnection::answer_refusal(const http::Refusal& refusal) {
+  if (connect_answered_) return answer_broken();
+  const bool bytes_for_a_tunnel = connecting_ && !unread_.empty();
+  const bool last = !body_whole_ || failed_ || closes_after_answers_ || dispatcher_.draining() || bytes_for_a_tunnel;
+  if (last) answering_.keep_alive = false;
+  writer_ = http::ResponseWriter(answering_);
+  http::write_refusal(out(), refusal, services_.config.proxy.via, answering_);
+  if (!answering_.keep_alive) closing_ = true;
+  stream_->touch();
+  answered();
+}
+
+void ClientConnection::answer_broken() {
+  exchange_ = nullptr;
+  loop::Stream::close_with_reset(std::move(stream_));
+  leave();
+}
+
+void ClientConnection::answered() {
+  exchange_ = nullptr;
+  serving_ = upgrading_ = false;
+  if (!writer_.keeps_connection() || !body_whole_ || closes_after_answers_) closing_ = true;
+  going_on_.ask();
+}
+
+// At the end of a turn: the next request, more of a body, or good-bye.
+
+void ClientConnection::go_on() {
+  if (opened_) return sniff();
+  if (connecting_ && !serving_) {
+    connecting_ = false;
+    if (!unread_.empty()) closing_ = true;  // meant for the tunnel that was refused: never read as requests
+  }
+  if (failed_ && exchange_ && !body_whole_) dispatcher_.reject(*std::exchange(exchange_, nullptr), parser_.refusal());
+  if (!serving_ && !closing_ && has_room()) serve_next();
+  if (!closing_) parse(std::exchange(unread_, {}));
+  if (!closing_ || serving_ || !stream_) return;
+  loop::Stream::close_lingering(std::move(stream_));
+  leave();
+}
+
+void ClientConnection::serve_next() {
+  if (!ahead_.empty()) {
+    http::RequestHead next = std::move(ahead_.front());
+    ahead_.erase(ahead_.begin());
+    ahead_bytes_ -= std::min(ahead_bytes_, next.fields.bytes() + next.target.size());
+    return begin(std::move(next));
+  }
+  if (failed_) refuse_unread(parser_.refusal());
+}
+
+/// One that never became a request.
+void ClientConnection::refuse_unread(const http::Refusal& refusal) {
+  dispatcher_.report_refused(refusal);
+  answering_ = {.head_method = parser_.failed_head_method(), .keep_alive = false};
+  answer_refusal(refusal);
+}
+
+void ClientConnection::close_if_idle() {
+  if ((serving_ && !opened_) || closing_) return;
+  stream_ ? close_politely() : leave();  // without one it is being intercepted
+}
+
+void ClientConnection::close_politely() {
+  if (stream_->queued() > 0 && !opened_) {
+    closing_ = true;
+    return going_on_.ask();
+  }
+  // Neither side owes the other anything; but in TLS an end without a good-bye is none.
+  outside_ && outside_->target.secure() ? loop::Stream::close_lingering(std::move(stream_)) : stream_.reset();
+  leave();
+}
+
+void ClientConnection::reevaluate_access() {
+  client_allowed_ = services_.verdict.client(from_);
+  keep_time();
+}
+
+// What a client may take its time for.
+
+void ClientConnection::keep_time() {
+  using For = ClientTimeouts::For;
+  const auto& of_connection = services_.config.connection;
+  switch (awaited()) {
+    case For::nothing: return timeouts_.wait_for_nothing();
+    case For::request: return timeouts_.wait_for(For::request, of_connection.keep_alive);
+    case For::head: return timeouts_.wait_for(For::head, of_connection.header);
+    case For::body: return timeouts_.wait_for(For::body, exchange_->upstream->settings.timeouts.body);
+  }
+}
+
+ClientTimeouts::For ClientConnection::awaited() const {
+  using For = ClientTimeouts::For;
+  if (closing_ || failed_ || opened_) return For::nothing;
+  if (!serving_) return ahead_.empty() && parser_.in_message() ? For::head : For::request;
+  // Behind the beginning of an answer a client may well wait for more of it: then `timeouts.idle` decides.
+  if (body_whole_ || !may_parse() || exchange_->head.expect_continue) return For::nothing;
+  return exchange_->flight && exchange_->flight->answered() ? For::nothing : For::body;
+}
+
+void ClientConnection::on_timed_out() {
+  using For = ClientTimeouts::For;
+  const auto late = [&](http::Why why, const char* what, Duration limit, const char* key) {
+    return http::Refusal{.why = why, .details = what + (" " + seconds(limit)) + " (" + key + ")"};
+  };
+  if (awaited() != timeouts_.what()) return keep_time();  // an answer has begun meanwhile
+  if (timeouts_.what() == For::body) {
+    const auto limit = exchange_->upstream->settings.timeouts.body;
+    const auto why = late(http::Why::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
+    return dispatcher_.reject(*std::exchange(exchange_, nullptr), why);
+  }
+  if (timeouts_.what() == For::head) {
+    const auto limit = services_.config.connection.header;
+    const auto why = late(http::Why::head_timeout, "the request's head took longer than", limit, "timeouts.header");
+    return refuse_unread(why);
+  }
+  // Who takes our last answers little by little, or has just done so, is not idle.
+  const std::size_t before = std::exchange(untaken_, stream_->unread_by_peer());
+  if (untaken_ == before) return close_politely();
+  timeouts_.moved();
+  keep_time();
+}
+
+void ClientConnection::leave() {
+  closing_ = true;
+  timeouts_.wait_for_nothing();
+  authenticating_.reset();
+  opened_.reset();
+  going_on_.cancel();
+  breath_.stop();
+  clients_.remove(*this);
+}
+
+}  // namespace penstock::proxy

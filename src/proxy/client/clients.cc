@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// In by the listener, out by themselves.
+#include "proxy/client/clients.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "access/verdict.h"
+#include "http/response_writer.h"
+
+namespace penstock::proxy {
+
+Clients::Clients(Dispatcher& dispatcher, const Services& services)
+    : dispatcher_(dispatcher), services_(services), farewell_(services.loop, [this] { leaving_.clear(); }) {}
+
+void Clients::admit(std::unique_ptr<loop::Stream> stream) {
+  const auto address = access::parse_address(stream->peer().address);
+  if (!address) return;  // it has reset already: nobody is there to be judged or answered
+  auto seat = quota_.take(*address, services_.config.caps);
+  if (!seat && makes_room(seat.error(), *address)) seat = quota_.take(*address, services_.config.caps);
+  if (!seat) return refuse_arrival(std::move(stream), seat.error());
+  auto held = ConnectionQuota::held_by(*seat);
+  stream->accompany(*std::move(seat));
+  auto connection =
+      std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address, std::move(held));
+  connections_.emplace(connection.get(), std::move(connection));
+}
+
+/// Who has closed its side of a tunnel is the first to go where seats are wanted.
+bool Clients::makes_room(ConnectionQuota::Full full, const access::Address& address) {
+  const bool in_all = full == ConnectionQuota::Full::in_all;
+  return dispatcher_.make_room(in_all ? std::nullopt : std::optional(access::client_of(address)));
+}
+
+/// Told so, as long as that costs little; without a look at what it asks, nor a line in the log: there may be many.
+void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full) {
+  const bool in_all = full == ConnectionQuota::Full::in_all;
+  ++(in_all ? turned_away_.in_all : turned_away_.of_client);
+  auto seat = quota_.take_at_the_door();
+  if (!seat) return;
+  stream->accompany(std::move(seat));
+  const auto refusal =
+      http::refusal_until(http::Why::too_many_clients,
+                          in_all ? "too many connections" : "too many connections of this client", Duration{1'000'000});
+  http::write_refusal(stream->out(), refusal, services_.config.proxy.via, {.keep_alive = false});
+  loop::Stream::close_lingering(std::move(stream));
+}
+
+void Clients::remove(ClientConnection& connection) {
+  const auto found = connections_.find(&connection);
+  if (found == connections_.end()) return;
+  leaving_.push_back(std::move(found->second));
+  connections_.erase(found);
+  farewell_.ask();
+}
+
+void Clients::reevaluate_access() {
+  for (const auto& [place, connection] : connections_) connection->reevaluate_access();
+}
+
+void Clients::close_after_answers() {
+  for (const auto& [place, connection] : connections_) connection->close_after_answers();
+}
+
+bool Clients::any_new() const {
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_new(); });
+}
+
+bool Clients::any_authenticating() const {
+  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_authenticating(); });
+}
+
+void Clients::close_idle() {
+  std::vector<ClientConnection*> all;
+  for (const auto& [place, connection] : connections_) all.push_back(place);
+  for (auto* connection : all) connection->close_if_idle();
+}
+
+}  // namespace penstock::proxy

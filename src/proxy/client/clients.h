@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clients connected: lets them in from the listener, and keeps their connections until these take their leave.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "loop/iteration_end.h"
+#include "loop/stream.h"
+#include "proxy/client/client_connection.h"
+#include "proxy/client/connection_quota.h"
+#include "proxy/dispatch/dispatcher.h"
+#include "proxy/exchange/services.h"
+
+namespace penstock::proxy {
+
+class Clients {
+ public:
+  Clients(Dispatcher& dispatcher, const Services& services);
+
+  void admit(std::unique_ptr<loop::Stream> stream);
+  /// From a connection, about itself; it is destroyed at the end of the turn.
+  void remove(ClientConnection& connection);
+
+  /// Lets each client have one more answer, and no further.
+  void close_after_answers();
+  void close_idle();
+  /// Whether one of them has not asked anything yet.
+  bool any_new() const;
+  bool any_authenticating() const;
+  /// The configuration is another one, and the dispatcher has it.
+  void reevaluate_access();
+  std::size_t count() const { return connections_.size(); }
+  const TurnedAway& turned_away() const { return turned_away_; }
+
+ private:
+  bool makes_room(ConnectionQuota::Full full, const access::Address& address);
+  void refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full);
+
+  Dispatcher& dispatcher_;
+  Services services_;
+  ConnectionQuota quota_;
+  TurnedAway turned_away_;
+  std::unordered_map<ClientConnection*, std::unique_ptr<ClientConnection>> connections_;
+  std::vector<std::unique_ptr<ClientConnection>> leaving_;
+  loop::IterationEnd farewell_;
+};
+
+}  // namespace penstock::proxy

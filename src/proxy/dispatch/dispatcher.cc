@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Judge, queue, start, end.
+#include "proxy/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "http/credentials.h"
+#include "http/forwarding.h"
+#include "http/gateway_rewrite.h"
+#include "http/retry_after.h"
+#include "proxy/exchange/queue_refusal.h"
+#include "proxy/flight/http_flight.h"
+#include "proxy/flight/tunnel.h"
+#include "proxy/flight/upgrade.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::size_t kBodyInFlight = 64 * 1024;
+}  // namespace
+
+Dispatcher::Dispatcher(Services services)
+    : services_(std::move(services)),
+      admission_(services_),
+      upstreams_(services_, *this),
+      memory_(services_.config.caps),
+      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
+
+Dispatcher::~Dispatcher() = default;
+
+// A request's way in.
+
+std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& head, bool gives_hints) const {
+  return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head, gives_hints);
+}
+
+Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const http::Target* outside,
+                             Admission::Tunnels tunnels) {
+  auto made = std::make_unique<Exchange>(sink, std::move(head));
+  Exchange& exchange = *made;
+  exchange.arrived = services_.loop.now();
+  exchange.body.whole = !exchange.head.has_body();
+  exchange.name = next_name();
+  exchange.user = sink.user();
+  exchange.number = exchanges_.add(std::move(made));
+  const bool gives_hints = sink.gives_hints();
+  if (!gives_hints && http::has_hints(exchange.head.fields)) ++hints_dropped_;
+  const auto admitted =
+      admission_.judge(exchange.head, outside, exchange.target, {.gives_hints = gives_hints, .tunnels = tunnels});
+  if (!admitted) return refuse(exchange, admitted.error());
+  exchange.weight = admitted->hints.weight;
+  if (const auto why_not = find_place(exchange, admitted->entry)) return refuse(exchange, *why_not);
+  return enter(exchange, admitted->hints);
+}
+
+/// One that starts at once takes no place in the queue, and none of the queue's memory. One for which there is no
+/// memory may not wait: it is refused before another makes room for it.
+Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints) {
+  Upstream& upstream = *exchange.upstream;
+  const auto number = exchange.number;
+  exchange.memory_full = memory_.full_for(exchange);
+  const bool may_wait = exchange.memory_full == Exchange::MemoryFull::no;
+  const bool in_need = may_wait && !upstream.grouping && upstream.scheduler.queue_full();
+  const Exchange* const other = in_need ? upstream.shares.in_place_of(exchange) : nullptr;
+  moved_by(upstream, [&](flow::Time, flow::Commands& commands) {
+    std::optional<flow::Time> max_wait;
+    if (hints.max_wait) max_wait = hints.max_wait->count();
+    if (!may_wait) max_wait = 0;
+    const flow::Arrival arrival{.id = exchange.number,
+                                .weight = exchange.weight,
+                                .group = exchange.group,
+                                .max_wait = max_wait,
+                                .tunnel = exchange.may_rest(),
+                                .anonymous = exchange.anonymous,
+                                .in_place_of = other ? other->ticket : flow::Ticket{}};
+    exchange.ticket = upstream.scheduler.arrive(exchange.arrived, arrival, commands);
+  });
+  Exchange* const entered = exchanges_.find(number);
+  if (!entered || entered->stage != Exchange::Stage::pending) return entered;
+  if (!may_wait) {  // it waits for an answer of Redis
+    const auto wait = upstream.scheduler.retry_after(entered->arrived, entered->group, entered->weight);
+    return refuse(*entered, refusal_of(entered->memory_full, wait));
+  }
+  memory_.charge(*entered, entered->bytes());
+  if (!upstream.grouping) upstream.shares.waits(*entered);
+  return entered;
+}
+
+std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::size_t entry) {
+  if (draining_) return refusal_of_draining();
+  exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
+  if (auto too_heavy = exchange.upstream->judge_weight(exchange.weight)) return too_heavy;
+  if (const auto& grouping = exchange.upstream->grouping) {
+    exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
+    exchange.group_label = grouping->label(exchange.group);
+  }
+  exchange.anonymous = !exchange.target.tunnel && !http::has_credentials(exchange.head.fields);
+  return std::nullopt;
+}
+
+Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
+  const auto wording = http::wording(why_not.why);
+  exchange.sink.answer_refusal(why_not);
+  end(exchange, {.kind = EventKind::refused,
+                 .outcome = Outcome::refused,
+                 .status = why_not.status_code(),
+                 .error = wording.token,
+                 .detail = why_not.details,
+                 .refusal = wording.kind});
+  return nullptr;
+}
+
+// What the heart commands.
+
+template <typename Call>
+void Dispatcher::moved_by(Upstream& upstream, Call call) {
+  upstream.last_used = services_.loop.now();
+  upstream.count_late(upstream.last_used);
+  call(upstream.last_used, upstream.commands);
+  if (!upstream.being_served) carry_out(upstream);
+}
+
+void Dispatcher::move(Upstream& upstream, const Change& change) { moved_by(upstream, change); }
+
+// The youngest first: they have done the least. What is booked and has not left holds a permit too, and cannot be cut:
+// where more are lost than fly, the rest is cut in flight, when the booker next looks, a part of a lease later.
+void Dispatcher::cut(Upstream& upstream, flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+  std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
+  for (const auto number : exchanges_.ids()) {
+    const Exchange& exchange = *exchanges_.find(number);
+    const bool meant = exchange.upstream == &upstream && exchange.flight && !exchange.rests &&
+                       (scope == flow::Booking::Scope::upstream || exchange.group == group);
+    if (meant) flying.emplace_back(exchange.took_off, number);
+  }
+  std::sort(flying.rbegin(), flying.rend());
+  flying.resize(std::min(count, flying.size()));
+  const http::Refusal lost{.why = http::Why::lease_lost,
+                           .details = upstream.name + " lease_lost: its permit could not be renewed (redis)"};
+  for (const auto& [took_off, number] : flying) {
+    Exchange* exchange = exchanges_.find(number);
+    if (exchange && exchange->flight) exchange->flight->abort(lost);
+  }
+}
+
+void Dispatcher::carry_out(Upstream& upstream) {
+  upstream.being_served = true;
+  while (!upstream.commands.empty()) {
+    std::swap(upstream.commands, upstream.carrying);
+    for (const auto& command : upstream.carrying.start) start(command);
+    for (const auto& command : upstream.carrying.refuse) refuse_pending(command);
+    for (const auto number : upstream.carrying.resume) go_on(number);
+    for (const auto number : upstream.carrying.close) make_room(number);
+    upstream.carrying.clear();
+  }
+  upstream.being_served = false;
+  upstream.sleep();
+}
+
+void Dispatcher::start(const flow::Commands::Start& command) {
+  Exchange* exchange = exchanges_.find(command.id);
+  if (!exchange) return;
+  if (exchange->stage == Exchange::Stage::pending) {
+    exchange->stage = Exchange::Stage::in_flight;
+    exchange->took_off = services_.loop.now();
+    exchange->waited = command.waited;
+    exchange->limited_by = command.limited_by;
+    take_slot(*exchange);
+    auto& totals = exchange->upstream->totals;
+    ++totals.dispatched;
+    if (exchange->target.tunnel && !exchange->upstream->settings.limits.empty()) ++totals.tunnels_past_limits;
+    emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
+  }
+  exchange->departure = command.departure;
+  exchange->leaving.emplace(exchange->upstream->late, exchange->group, exchange->departure);
+  exchange->upstream->watch_late();
+  exchange->flight = attempt_for(*exchange);
+  exchange->sink.body_wanted();
+  exchange->flight->take_off();
+}
+
+/// It waits no more.
+void Dispatcher::take_slot(Exchange& exchange) {
+  memory_.charge(exchange, 0);
+  auto& shares = exchange.upstream->shares;
+  shares.leave(exchange);
+  if (!exchange.body.whole && !exchange.upstream->grouping) shares.uploads(exchange);
+}
+
+std::unique_ptr<Attempt> Dispatcher::attempt_for(Exchange& exchange) {
+  AttemptEvents& events = *this;
+  if (exchange.target.tunnel) return std::make_unique<Tunnel>(services_, events, exchange, tunnels_);
+  if (!exchange.head.upgrade.empty())
+    return std::make_unique<Upgrade>(services_, events, exchange, tunnels_, identities_);
+  return std::make_unique<HttpFlight>(services_, events, exchange);
+}
+
+void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
+  Exchange* exchange = exchanges_.find(command.id);
+  if (!exchange) return;
+  exchange->waited = command.waited;
+  exchange->limited_by = command.limited_by;
+  exchange->ticket = {};  // the heart has forgotten it
+  const auto now = services_.loop.now();
+  // Without memory it was given no time to wait, so it is told of the memory.
+  const bool for_want_of_memory = exchange->memory_full != Exchange::MemoryFull::no &&
+                                  (command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over);
+  if (for_want_of_memory) {
+    const auto late = exchange->upstream->lateness(command.limited_by, now);
+    refuse(*exchange, refusal_of(exchange->memory_full, command.retry_after + late));
+  } else {
+    refuse(*exchange, refusal_of(command, *exchange->upstream, now));
+  }
+}
+
+void Dispatcher::observe_pause(const Exchange& exchange, const http::ResponseHead& head) {
+  Upstream& upstream = *exchange.upstream;
+  if (upstream.settings.obey != Obey::retry_after) return;
+  const auto pause = http::retry_after(head, services_.loop.wall());
+  if (!pause || *pause <= Duration{0}) return;
+  const auto now = services_.loop.now();
+  const auto until = now + std::min(*pause, upstream.settings.max_pause).count();
+  upstream.pause(now, exchange.group, until, exchange.anonymous ? Pausing::anonymous : Pausing::all);
+}
+
+/// What the hearts command speaks of the new limits: it is carried out when all exchanges do.
+void Dispatcher::change() {
+  const auto tables = admission_.change();
+  identities_.forget();
+  upstreams_.change(services_.loop.now());
+  for (const auto number : exchanges_.ids()) {
+    Exchange& exchange = *exchanges_.find(number);
+    if (http::has_front(exchange.target) && !exchange.tables) exchange.tables = tables;
+    if (exchange.upstream) exchange.upstream->renumber(exchange.limited_by, exchange.departure);
+    if (exchange.flight) exchange.flight->keep_time();
+  }
+  upstreams_.visit([this](Upstream& upstream) {
+    upstream.renumbered();
+    if (!upstream.being_served) carry_out(upstream);
+  });
+}
+
+// The ends.
+
+void Dispatcher::completed(Exchange& exchange) {
+  const int status = exchange.flight->status();
+  end(exchange, {.kind = EventKind::complete,
+                 .outcome = status < 400 ? Outcome::success : Outcome::http_error,
+                 .status = status});
+}
+
+void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome) {
+  const auto wording = http::wording(why);
+  const bool answered = exchange.flight && exchange.flight->answered();
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = outcome,
+                 .status = answered ? exchange.flight->status() : wording.status,
+                 .error = wording.token,
+                 .detail = details});
+}
+
+void Dispatcher::stalled(Exchange& exchange, std::string_view details) {
+  exchange.sink.answer_broken();
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::client_gone,
+                 .status = exchange.flight->status(),
+                 .detail = details});
+}
+
+void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
+  if (exchange.stage == Exchange::Stage::pending) {
+    note_wait(exchange);
+    refuse(exchange, why_not);
+    return;
+  }
+  const bool answered = exchange.flight && exchange.flight->answered();
+  if (answered) {
+    exchange.sink.answer_broken();
+  } else {
+    exchange.sink.answer_refusal(why_not);
+  }
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::client_gone,
+                 .status = answered ? exchange.flight->status() : why_not.status_code(),
+                 .error = http::wording(why_not.why).token,
+                 .detail = why_not.details});
+}
+
+void Dispatcher::abandon(Exchange& exchange) {
+  if (exchange.stage == Exchange::Stage::pending) {
+    note_wait(exchange);
+    return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
+  }
+  const int status = exchange.flight ? exchange.flight->status() : 0;
+  end(exchange,
+      {.kind = EventKind::error, .outcome = Outcome::client_gone, .status = status, .detail = "the client left"});
+}
+
+/// It was pending until now: for how long, and because of what.
+void Dispatcher::note_wait(Exchange& exchange) const {
+  exchange.waited = services_.loop.now() - exchange.arrived;
+  exchange.limited_by = exchange.upstream->scheduler.limited_by(exchange.arrived + exchange.waited, exchange.ticket);
+}
+
+void Dispatcher::requeue(Exchange& exchange) {
+  Upstream& upstream = *exchange.upstream;
+  exchange.sent_again = true;
+  exchange.leaving.reset();
+  exchange.flight.reset();
+  moved_by(upstream, [&](flow::Time now, flow::Commands& commands) {
+    upstream.scheduler.requeue(now, exchange.ticket, commands);
+  });
+}
+
+/// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
+void Dispatcher::end(Exchange& exchange, const Ending& ending) {
+  emit(exchange, ending);
+  memory_.charge(exchange, 0);
+  if (exchange.upstream) exchange.upstream->shares.leave(exchange);
+  Upstream* upstream = exchange.upstream;
+  const auto ticket = exchange.ticket;
+  const bool landing = exchange.flight != nullptr;
+  exchanges_.remove(exchange.number);  // and with it the transfer
+  if (upstream) {
+    count(upstream->totals, ending.outcome);
+    moved_by(*upstream, [&](flow::Time now, flow::Commands& commands) {
+      // The heart knows nothing of one that it has refused itself, or has never seen: such a ticket is dead.
+      if (landing) return upstream->scheduler.land(now, ticket, commands);
+      upstream->scheduler.cancel(now, ticket, commands);
+    });
+  }
+  if (draining_) when_drained();
+}
+
+void Dispatcher::count(Totals& totals, Outcome outcome) {
+  switch (outcome) {
+    case Outcome::none: break;
+    case Outcome::success: ++totals.success; break;
+    case Outcome::http_error: ++totals.http_error; break;
+    case Outcome::upstream_error: ++totals.upstream_error; break;
+    case Outcome::client_gone: ++totals.client_gone; break;
+    case Outcome::client_gone_pending: ++totals.client_gone_pending; break;
+    case Outcome::refused: ++totals.refused; break;
+  }
+}
+
+// Bodies, both ways.
+
+void Dispatcher::body_came(Exchange& exchange) {
+  if (exchange.stage == Exchange::Stage::pending) {
+    memory_.charge(exchange, exchange.bytes());
+  } else if (exchange.body.whole && exchange.share != Exchange::Share::none) {
+    exchange.upstream->shares.leave(exchange);
+  }
+  if (exchange.flight) exchange.flight->body_came();
+}
+
+bool Dispatcher::wants_body(const Exchange& exchange) const {
+  if (exchange.stage == Exchange::Stage::in_flight) return exchange.body.size() < kBodyInFlight;
+  return !exchange.head.expect_continue && exchange.body.size() < services_.config.caps.pending_body_bytes &&
+         memory_.has_room_for_bodies();
+}
+
+void Dispatcher::resume(Exchange& exchange) {
+  if (exchange.flight) exchange.flight->resume();
+}
+
+// What is told.
+
+Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
+  Event event{.kind = kind, .wall = services_.loop.wall(), .at = services_.loop.now()};
+  event.id = exchange.id();
+  event.user = exchange.user;
+  event.method = exchange.head.method;
+  event.host = exchange.target.host;
+  event.path = exchange.target.path();
+  event.tunnel = exchange.target.tunnel;
+  event.upgrade = exchange.head.upgrade;
+  event.weight = exchange.weight;
+  if (const auto* upstream = exchange.upstream) {
+    event.entry = upstream->entry;
+    event.upstream = upstream->name;
+    event.group = exchange.group_label;
+    event.limited_by = upstream->limit_name(exchange.limited_by);
+    // The heart is told after the world is.
+    const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
+    event.pending = upstream->scheduler.pending() - (leaves ? 1 : 0);
+    const bool lands = (kind == EventKind::complete || kind == EventKind::error) && !exchange.rests;
+    event.in_flight = upstream->scheduler.in_flight() - (lands ? 1 : 0);
+    event.wait = Duration{exchange.waited};
+  }
+  if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
+  if (exchange.flight) exchange.flight->describe(event);
+  return event;
+}
+
+void Dispatcher::emit(const Exchange& exchange, const Ending& ending) {
+  Event event = describe(exchange, ending.kind);
+  event.outcome = ending.outcome;
+  event.status = ending.status;
+  event.error = ending.error;
+  event.detail = ending.detail;
+  event.refusal = ending.refusal;
+  services_.events(event);
+}
+
+std::array<char, 11> Dispatcher::next_name() {
+  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::array<char, 11> name;
+  std::uint64_t rest = ++serial_;
+  for (auto digit = name.rbegin(); digit != name.rend(); ++digit, rest >>= 6) *digit = kDigits[rest & 63];
+  return name;
+}
+
+void Dispatcher::snapshot(Snapshot& into) const {
+  into.draining = draining_;
+  into.hints_dropped = hints_dropped_;
+  into.pending_bytes = memory_.bytes();
+  into.tunnels = tunnels_;
+  const auto add = [&](const Upstream& upstream) {
+    const auto& scheduler = upstream.scheduler;
+    into.upstreams.push_back({.name = upstream.name,
+                              .entry = upstream.entry,
+                              .pending = scheduler.pending(),
+                              .in_flight = scheduler.in_flight(),
+                              .max_concurrent = upstream.settings.max_concurrent,
+                              .busy_tunnels = scheduler.busy_tunnels(),
+                              .resting_tunnels = scheduler.resting(),
+                              .max_tunnels = tunnels_of(upstream.settings),
+                              .oldest_wait = Duration{scheduler.oldest_wait(services_.loop.now())},
+                              .holds = upstream.holds(services_.loop.now()),
+                              .totals = upstream.totals,
+                              .handshakes = upstream.handshakes});
+  };
+  upstreams_.visit(add);
+}
+
+// Coming to rest.
+
+void Dispatcher::drain(std::move_only_function<void()> when_empty) {
+  draining_ = true;
+  when_empty_ = std::move(when_empty);
+  when_drained();
+}
+
+void Dispatcher::when_drained() {
+  if (exchanges_.size() == 0 && when_empty_) std::exchange(when_empty_, nullptr)();
+}
+
+void Dispatcher::end_all() {
+  draining_ = true;
+  const auto stopped = refusal_of_draining();
+  const auto all = exchanges_.ids();
+  // Who waits goes first, lest a slot that becomes free starts them.
+  for (const auto number : all) {
+    Exchange* exchange = exchanges_.find(number);
+    if (exchange && exchange->stage == Exchange::Stage::pending) reject(*exchange, stopped);
+  }
+  for (const auto number : all) {
+    if (Exchange* exchange = exchanges_.find(number)) abort(*exchange, stopped);
+  }
+}
+
+void Dispatcher::abort(Exchange& exchange, const http::Refusal& why) {
+  if (exchange.flight) return exchange.flight->abort(why);
+  exchange.sink.answer_refusal(why);  // it waits to be sent again
+  failed(exchange, why.why, why.details, Outcome::upstream_error);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the dispatcher tells of that never was an exchange: requests that were refused before they became one, and TLS
+// with clients inside their CONNECT.
+#include <utility>
+
+#include "http/refusal.h"
+#include "proxy/dispatch/dispatcher.h"
+
+namespace penstock::proxy {
+
+namespace {
+http::Why why_of(Handshake result) {
+  switch (result) {
+    case Handshake::timed_out: return http::Why::head_timeout;
+    case Handshake::impossible: return http::Why::unconfigured;
+    case Handshake::overdue: return http::Why::too_many_clients;
+    default: return http::Why::tls_protocol_error;
+  }
+}
+
+/// False: there is no event of it.
+bool count_in(HandshakeTotals& totals, Handshake result) {
+  switch (result) {
+    case Handshake::done: ++totals.done; return false;
+    case Handshake::bypassed: ++totals.bypassed; return false;
+    case Handshake::rejected: ++totals.rejected; return true;
+    case Handshake::left: ++totals.left; return true;
+    case Handshake::timed_out: ++totals.timed_out; return true;
+    case Handshake::impossible:
+    case Handshake::overdue:
+    case Handshake::failed: break;
+  }
+  ++totals.failed;
+  return true;
+}
+}  // namespace
+
+void Dispatcher::report_refused(const http::Refusal& why_not) {
+  const auto wording = http::wording(why_not.why);
+  Event event{.kind = EventKind::refused, .outcome = Outcome::refused};
+  event.status = why_not.status_code();
+  event.error = wording.token;
+  event.detail = why_not.details;
+  event.refusal = wording.kind;
+  tell(std::move(event));
+}
+
+void Dispatcher::report_handshake(const HandshakeReport& what) {
+  const auto entry = admission_.interceptor(what.outside);
+  Upstream& upstream = upstreams_.find_or_make(what.outside, entry);
+  if (count_in(upstream.handshakes, what.result)) tell_of(what, upstream);
+}
+
+/// The CONNECT had no outcome yet: the client has gone without one, or we have closed on it.
+void Dispatcher::tell_of(const HandshakeReport& what, Upstream& upstream) {
+  const auto why = why_of(what.result);
+  const auto wording = http::wording(why);
+  const bool ours = why != http::Why::tls_protocol_error;
+  Event event{.kind = ours ? EventKind::refused : EventKind::gone,
+              .outcome = ours ? Outcome::refused : Outcome::client_gone_pending};
+  event.entry = upstream.entry;
+  event.upstream = upstream.name;
+  event.user = what.user;
+  event.method = "CONNECT";
+  event.host = what.outside.host;
+  event.tunnel = true;
+  event.pending = upstream.scheduler.pending();
+  event.in_flight = upstream.scheduler.in_flight();
+  event.error = what.result == Handshake::rejected ? "tls_alert_received" : wording.token;
+  event.detail = what.details;
+  if (ours) event.refusal = wording.kind;
+  count(upstream.totals, event.outcome);
+  tell(std::move(event));
+}
+
+void Dispatcher::tell(Event event) {
+  const auto name = next_name();
+  event.wall = services_.loop.wall();
+  event.at = services_.loop.now();
+  event.id = {name.data(), name.size()};
+  services_.events(event);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made when first asked for; those of "*" swept out when nothing has used them for a while.
+#include "proxy/dispatch/upstreams.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::size_t kMostUnmatched = 10'000;
+constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
+constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
+constexpr std::int64_t kSweepEvery = 10'000'000;
+
+constexpr const char* kOthers = "*:others";  // no host:port, and as short in Redis keys
+
+bool at_rest(const Upstream& upstream) { return upstream.scheduler.idle() && !upstream.being_served; }
+
+/// Its limits and pauses would be the same anew.
+bool forgettable(const Upstream& upstream, std::int64_t now) {
+  return at_rest(upstream) && upstream.limiter->forgettable(now);
+}
+}  // namespace
+
+Upstreams::Upstreams(const Services& services, UpstreamOwner& owner)
+    : services_(services), owner_(owner), sweeper_(services.loop, [this] { sweep(); }) {
+  named_.resize(services_.config.upstreams.size());
+  make_missing();
+  sweeper_.start(services_.loop.now() + kSweepEvery);
+}
+
+std::unique_ptr<Upstream> Upstreams::make(std::string name, std::size_t entry, const UpstreamSettings& settings) {
+  return std::make_unique<Upstream>(services_, std::move(name), entry, settings, owner_);
+}
+
+Upstream& Upstreams::find_or_make(const http::Target& target, std::size_t entry) {
+  if (entry > 0) return *named_[entry - 1];
+  std::string authority = target.authority();
+  if (const auto found = unmatched_.find(authority); found != unmatched_.end()) return *found->second;
+  const bool crowded = unmatched_.size() >= kMostUnmatched;
+  if (crowded && services_.loop.now() - swept_ >= kCrowdedSweepEvery) sweep();
+  if (unmatched_.size() >= kMostUnmatched) return others();
+  auto& made = unmatched_[authority];
+  made = make(authority, 0, services_.config.unmatched);
+  return *made;
+}
+
+Upstream& Upstreams::others() {
+  if (!others_) others_ = make(kOthers, 0, services_.config.unmatched);
+  if (!std::exchange(others_told_, true)) {
+    services_.notices(
+        {.level = LogLevel::warn,
+         .text = std::to_string(kMostUnmatched) +
+                 " hosts that no upstream names are in use or have limits to remember: further ones share "
+                 "one queue and its limits, " +
+                 kOthers});
+  }
+  return *others_;
+}
+
+void Upstreams::sweep() {
+  const auto now = services_.loop.now();
+  swept_ = now;
+  const bool crowded = unmatched_.size() >= kMostUnmatched;
+  const auto unused = [&](const Upstream& upstream) {
+    return now - upstream.last_used >= kIdleBeforeForgotten && forgettable(upstream, now);
+  };
+  std::erase_if(unmatched_,
+                [&](const auto& entry) { return crowded ? forgettable(*entry.second, now) : unused(*entry.second); });
+  if (others_ && unused(*others_)) others_.reset();
+  std::erase_if(retired_, [](const auto& upstream) { return at_rest(*upstream); });
+  services_.connections.sweep();
+  sweeper_.start(now + kSweepEvery);
+}
+
+void Upstreams::change(flow::Time now) {
+  std::erase_if(retired_, [](const auto& upstream) { return at_rest(*upstream); });
+  Named before = std::exchange(retired_, {});
+  std::ranges::move(named_, std::back_inserter(before));
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (std::size_t i = 0; i < before.size(); ++i) places[before[i]->name] = i;
+  named_.clear();
+  for (const auto& upstream : services_.config.upstreams) {
+    const auto known = places.find(upstream.name);
+    named_.push_back(known == places.end() ? nullptr : std::move(before[known->second]));
+    if (named_.back()) named_.back()->change(now, upstream.settings);
+  }
+  for (auto& gone : before) {
+    if (gone) retired_.push_back(std::move(gone));
+  }
+  make_missing();
+  for (const auto& [authority, upstream] : unmatched_) upstream->change(now, services_.config.unmatched);
+  if (others_) others_->change(now, services_.config.unmatched);
+}
+
+/// Each gets the lowest number that no other has: at first that is its place in the configuration.
+void Upstreams::make_missing() {
+  std::set<std::size_t> taken;
+  for (const auto* all : {&named_, &retired_}) {
+    for (const auto& upstream : *all) {
+      if (upstream) taken.insert(upstream->entry);
+    }
+  }
+  std::size_t entry = 0;
+  for (std::size_t i = 0; i < named_.size(); ++i) {
+    if (named_[i]) continue;
+    while (taken.contains(++entry)) continue;
+    const auto& upstream = services_.config.upstreams[i];
+    named_[i] = make(upstream.name, entry, upstream.settings);
+  }
+}
+
+}  // namespace penstock::proxy

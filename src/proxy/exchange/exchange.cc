@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an exchange knows of itself.
+#include "proxy/exchange/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "proxy/exchange/upstream.h"
+
+namespace penstock::proxy {
+
+void BodyBuffer::append(std::string_view bytes) {
+  if (taken_ > bytes_.size() / 2) {  // a stream that never runs dry must not keep what has left
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+  }
+  bytes_.append(bytes);
+}
+
+std::size_t BodyBuffer::take(char* room, std::size_t space) {
+  const std::size_t moved = std::min(space, size());
+  std::memcpy(room, bytes_.data() + taken_, moved);
+  taken_ += moved;
+  if (2 * taken_ >= bytes_.size()) bytes_.erase(0, std::exchange(taken_, 0));
+  return moved;
+}
+
+Exchange::Exchange(ResponseSink& who, http::RequestHead&& what) : sink(who), head(std::move(what)) {}
+
+Exchange::~Exchange() = default;
+
+std::size_t Exchange::bytes() const {
+  return sizeof(Exchange) + head.fields.bytes() + head.target.size() + head.upgrade.size() + target.resource.size() +
+         body.size();
+}
+
+void Exchange::leaves(std::int64_t now) {
+  if (!leaving) return;
+  if (now > departure.at + flow::kOnTime) departure = upstream->limiter->report_late(group, departure, now);
+  leaving->left(now);
+  leaving.reset();
+}
+
+bool Exchange::repeatable() const {
+  const auto& method = head.method;
+  const bool safe = method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE";
+  return safe && !head.has_body() && !sent_again;
+}
+
+}  // namespace penstock::proxy

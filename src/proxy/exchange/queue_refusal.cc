@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// In words.
+#include "proxy/exchange/queue_refusal.h"
+
+#include <string>
+#include <utility>
+
+namespace penstock::proxy {
+
+namespace {
+constexpr flow::Time kShortly = 1'000'000;
+
+http::Refusal busy(http::Why why, std::string what, flow::Time wait = kShortly) {
+  return http::refusal_until(why, std::move(what), Duration{wait});
+}
+}  // namespace
+
+http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now) {
+  const bool by_slots = command.limited_by == flow::kSlots;
+  const std::string by(by_slots ? "slots" : upstream.limit_name(command.limited_by));
+  const flow::Time wait = command.retry_after + upstream.lateness(command.limited_by, now);
+  std::string limited = by.empty() ? "" : "limited by " + by;
+  if (const std::string tunnels = upstream.tunnels_in_words(); !tunnels.empty())
+    limited += (by.empty() ? "" : "; ") + tunnels;
+  if (!limited.empty()) limited = " (" + limited + ")";
+  switch (command.why) {
+    case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream.name + " queue full" + limited, wait);
+    case flow::Refused::wait_over:
+      return busy(http::Why::wait_over, upstream.name + " queue wait over" + limited, wait);
+    case flow::Refused::limited: return busy(http::Why::limit_refused, upstream.name + " limited by " + by, wait);
+    case flow::Refused::unavailable:
+      return busy(http::Why::limiter_down, upstream.name + " limits cannot be asked (" + by + ")");
+    case flow::Refused::too_heavy: break;
+  }
+  return {.why = http::Why::limit_too_heavy,
+          .details = upstream.name + " limit " + by + " never allows this Penstock-Weight"};
+}
+
+http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait) {
+  const std::string whose = full == PendingMemory::Full::of_this_client ? "of this client " : "";
+  return busy(http::Why::pending_memory,
+              "pending requests " + whose + "fill the memory set aside for them (caps.pendingMemory)", wait);
+}
+
+http::Refusal refusal_of_draining() { return busy(http::Why::draining, "shutting down"); }
+
+}  // namespace penstock::proxy

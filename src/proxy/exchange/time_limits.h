@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What time-outs have in common, whoever keeps them: no end, and the end of `timeouts.total`.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "http/refusal.h"
+#include "proxy/exchange/address_check.h"
+#include "proxy/exchange/exchange.h"
+#include "proxy/exchange/upstream.h"
+
+namespace penstock::proxy {
+
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+/// When an exchange that has taken off must have landed.
+inline std::int64_t total_deadline(const Exchange& exchange) {
+  const auto total = exchange.upstream->settings.timeouts.total.count();
+  return total > 0 ? exchange.took_off + total : kNever;
+}
+
+inline http::Refusal total_is_over(const Exchange& exchange) {
+  const auto total = exchange.upstream->settings.timeouts.total;
+  return {.why = http::Why::read_timeout, .details = "not done after " + seconds(total) + " (timeouts.total)"};
+}
+
+}  // namespace penstock::proxy

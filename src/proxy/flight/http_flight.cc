@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// From take-off to landing.
+#include "proxy/flight/http_flight.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "http/forwarding.h"
+#include "proxy/exchange/address_check.h"
+#include "proxy/exchange/time_limits.h"
+#include "proxy/exchange/transfer_refusal.h"
+#include "proxy/exchange/upstream.h"
+#include "proxy/exchange/upstream_pools.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::int64_t kPatienceForContinue = 1'000'000;
+constexpr std::size_t kMostPerIteration = 128 * 1024;  // of an answer: the others have their turn, too
+
+bool connection_ended(transfer::Failure failure) {
+  using transfer::Failure;
+  return failure == Failure::none || failure == Failure::terminated || failure == Failure::incomplete;
+}
+
+transfer::BodyKind body_kind(const http::RequestHead& head) {
+  switch (head.body) {
+    case http::BodyKind::chunked: return transfer::BodyKind::chunked;
+    case http::BodyKind::none: return transfer::BodyKind::none;
+    case http::BodyKind::length: break;
+  }
+  // A GET that announces nothing needs no announcement; for a POST `Content-Length: 0` says something.
+  const bool idle_talk = head.content_length == 0 && (head.method == "GET" || head.method == "HEAD");
+  return idle_talk ? transfer::BodyKind::none : transfer::BodyKind::length;
+}
+
+std::string in_brackets(const std::string& address) {
+  return address.find(':') == std::string::npos ? address : "[" + address + "]";
+}
+}  // namespace
+
+HttpFlight::HttpFlight(const Services& services, AttemptEvents& events, Exchange& exchange)
+    : services_(services),
+      events_(events),
+      exchange_(exchange),
+      answer_(services, events, exchange),
+      timer_(services.loop, [this] { on_time(); }),
+      breath_(services.loop, [this] { breathe(); }),
+      iteration_end_(services.loop, [this] { end_iteration(); }) {}
+
+HttpFlight::~HttpFlight() = default;
+
+void HttpFlight::take_off() {
+  if (exchange_.head.expect_continue) go_ahead_at_ = services_.loop.now() + kPatienceForContinue;
+  keep_time();
+  if (exchange_.target.literal) return send();
+  if (const auto* addresses = services_.resolver.remembered(exchange_.target.host)) return dial(*addresses);
+  look_up();
+}
+
+void HttpFlight::look_up() {
+  lookup_ = services_.resolver.ask(exchange_.target.host, [this](const loop::LookupResult& lookup) {
+    lookup_.reset();
+    if (lookup) return dial(*lookup);
+    fail(unresolved(exchange_.target.host, lookup.error()));
+  });
+}
+
+void HttpFlight::dial(const loop::Addresses& addresses) {
+  const auto& target = exchange_.target;
+  const auto none = judge(services_, target, addresses, [&](const std::string& address) {
+    pin_ += pin_.empty() ? target.host + ":" + std::to_string(target.port) + ":" : ",";
+    pin_ += in_brackets(address);
+  });
+  none ? fail(*none) : send();
+}
+
+void HttpFlight::send() {
+  const auto& target = exchange_.target;
+  const auto& head = exchange_.head;
+  transfer::Request order;
+  order.method = head.method;
+  order.origin = target.scheme + "://" + target.authority() + "/";
+  order.host = target.host;
+  order.resource = target.resource;
+  order.pin = std::exchange(pin_, {});
+  order.body = body_kind(head);
+  order.length = head.content_length;
+  order.expect_continue = head.expect_continue;
+  order.fresh_connection = exchange_.sent_again;
+  order.connect_timeout = exchange_.upstream->settings.timeouts.connect;
+  const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
+  order.lines.reserve(fields.bytes(), fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) order.lines.add(fields[i].name, fields[i].value);
+  transfer_ = connections(order).start(std::move(order), *this);
+}
+
+/// Whoever logs in its connection gets one that nobody else uses, before and after; who keeps none, or has enough of
+/// them, gets it for this request.
+transfer::Pool& HttpFlight::connections(transfer::Request& order) const {
+  const Upstream& upstream = *exchange_.upstream;
+  const bool logs_in = logs_in_connection(exchange_.head.fields);
+  PinnedPools* own = exchange_.sink.pinned_pools();
+  if (own && logs_in) own->claim(upstream.name);
+  const auto& shared = upstream.connections;
+  transfer::Pool* claimed =
+      own ? own->to(upstream.name, upstream.settings.tls, shared, services_.connections) : nullptr;
+  order.own_connection = logs_in && !claimed;
+  return claimed ? *claimed : *shared;
+}
+
+void HttpFlight::on_connected() {
+  connected_ = true;
+  moved_ = services_.loop.now();
+  if (body_kind(exchange_.head) == transfer::BodyKind::none || exchange_.head.content_length == bytes_out_) {
+    if (exchange_.head.body != http::BodyKind::chunked) body_sent();
+  }
+  keep_time();
+}
+
+void HttpFlight::on_head_sent() { exchange_.leaves(services_.loop.now()); }
+
+void HttpFlight::body_sent() {
+  sent_ = services_.loop.now();
+  keep_time();
+}
+
+void HttpFlight::go_ahead() {
+  if (go_ahead_at_ == 0) return;
+  go_ahead_at_ = 0;
+  moved_ = services_.loop.now();
+  iteration_end_.ask();
+  keep_time();
+}
+
+void HttpFlight::body_came() { iteration_end_.ask(); }
+
+void HttpFlight::end_iteration() {
+  this_iteration_ = 0;
+  if (!transfer_) return;
+  // libcurl would wait until the rest of the body is sent, which nobody wants any more.
+  if (answered() && sent_ == 0 && answer_is_whole()) return answer_.complete();
+  if (go_ahead_at_ == 0) transfer_->resume_upload();
+}
+
+void HttpFlight::resume() {
+  if (!answer_.resume()) return;
+  moved_ = services_.loop.now();
+  transfer_->resume_download();
+}
+
+void HttpFlight::breathe() {
+  if (exchange_.sink.has_room()) return transfer_->resume_download();
+  answer_.wait_for_client();
+}
+
+bool HttpFlight::on_line(std::string_view line) {
+  using Verdict = http::ResponseHeadReader::Verdict;
+  switch (answer_.on_line(line)) {
+    case Verdict::more: return true;
+    case Verdict::interim: pass_interim(); return true;
+    case Verdict::final: pass_head(); return true;
+    case Verdict::switched:
+    case Verdict::bad: break;
+  }
+  bad_head_ = true;
+  return false;
+}
+
+void HttpFlight::pass_interim() {
+  answer_.pass_interim();
+  if (answer_.head().status == 100) go_ahead();
+}
+
+void HttpFlight::pass_head() {
+  // Such an answer may be two, of which the second is for whoever asks next.
+  if (answer_.head().framed_twice) transfer_->end_connection();
+  PinnedPools* own = exchange_.sink.pinned_pools();
+  if (own && asks_to_log_in_connection(answer_.head().fields)) own->claim(exchange_.upstream->name);
+  go_ahead_at_ = 0;
+  moved_ = services_.loop.now();
+  answer_.pass_head();
+  if (answer_.head().chunked) chunks_.emplace(answer_.reader(), exchange_.head.method);
+  if (sent_ == 0) iteration_end_.ask();
+  keep_time();
+}
+
+HttpFlight::Taken HttpFlight::on_body(std::string_view bytes) {
+  if (!exchange_.sink.has_room()) {
+    answer_.wait_for_client();
+    return Taken::none;
+  }
+  moved_ = services_.loop.now();
+  if (this_iteration_ + bytes.size() > kMostPerIteration || moved_ < answer_.rests_until()) {
+    breath_.start(std::max(moved_, answer_.rests_until()));  // in the next turn
+    return Taken::none;
+  }
+  this_iteration_ += bytes.size();
+  iteration_end_.ask();
+  if (chunks_) return pass_chunks(bytes);
+  answer_.pass_body(bytes);
+  return Taken::all;
+}
+
+/// libcurl, which takes chunks apart more leniently than the grammar has them, only finds their end.
+HttpFlight::Taken HttpFlight::pass_chunks(std::string_view bytes) {
+  chunks_state_ = answer_.pass_encoded(*chunks_, bytes);
+  if (chunks_state_ == http::BodyDecoder::State::bad) return Taken::stop;
+  // What is behind the end was not asked for: it must not be taken for the answer to what is asked next.
+  if (!bytes.empty()) transfer_->end_connection();
+  return Taken::all;
+}
+
+HttpFlight::Given HttpFlight::give_body(char* room, std::size_t space, std::size_t& size) {
+  auto& body = exchange_.body;
+  if (go_ahead_at_ != 0) return Given::none;
+  if (body.size() == 0 && body.whole) {
+    if (sent_ == 0) body_sent();
+    return Given::end;
+  }
+  if (body.size() == 0) return Given::none;
+  size = body.take(room, space);
+  bytes_out_ += size;
+  moved_ = services_.loop.now();
+  if (exchange_.head.body == http::BodyKind::length && bytes_out_ == exchange_.head.content_length) body_sent();
+  exchange_.sink.body_wanted();
+  return Given::bytes;
+}
+
+void HttpFlight::give_trailers(transfer::HeaderLines& trailers) {
+  const http::Fields fields = http::trailer_fields(exchange_.body.trailers);
+  for (std::size_t i = 0; i < fields.size(); ++i) trailers.add(fields[i].name, fields[i].value);
+}
+
+bool HttpFlight::answer_says_its_end() const { return answer_.head().has_length || answer_.head().chunked; }
+
+bool HttpFlight::answer_is_whole() const {
+  const auto& head = answer_.head();
+  if (!head.has_body(exchange_.head.method)) return true;
+  if (chunks_) return chunks_state_ == http::BodyDecoder::State::whole;
+  return head.has_length && answer_.bytes() == head.content_length;
+}
+
+void HttpFlight::on_done(const transfer::Result& result) {
+  const bool has_body = answer_.head().has_body(exchange_.head.method);
+  if (answered() && result.without_goodbye && has_body && !answer_says_its_end()) {
+    return fail(http::Why::response_incomplete, "the answer was cut off");
+  }
+  // libcurl may fail on the rest of an upload after an answer that is complete.
+  const bool ended = result.failure == transfer::Failure::none && !chunks_;
+  const bool sound = ended || (!bad_head_ && answer_is_whole());
+  if (answered() && sound) return answer_.complete();
+  const bool stale = result.failure == transfer::Failure::stale_connection && exchange_.repeatable();
+  const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sent_again;
+  if (stale || unsent) return events_.requeue(exchange_);
+  failed(result);
+}
+
+void HttpFlight::failed(const transfer::Result& result) {
+  if (bad_head_) return fail(answer_.reader().why(), answer_.reader().details());
+  if (chunks_state_ == http::BodyDecoder::State::bad) return fail(chunks_->why(), chunks_->details());
+  if (answer_.has_begun() && !answered() && connection_ended(result.failure)) {
+    return fail(http::Why::response_incomplete, "the answer ended within its head");
+  }
+  if (result.failure == transfer::Failure::none) return fail(http::Why::protocol_error, "not an HTTP answer");
+  fail(refusal_of(result));
+}
+
+void HttpFlight::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
+
+void HttpFlight::abort(const http::Refusal& refusal) { answer_.abort(refusal); }
+
+void HttpFlight::describe(Event& event) const {
+  answer_.describe(event);
+  event.bytes_out = bytes_out_;
+}
+
+void HttpFlight::keep_time() {
+  const std::int64_t next = deadline();
+  if (next != kNever && (!timer_.running() || timer_.at() > next)) timer_.start(next);
+}
+
+std::int64_t HttpFlight::deadline() const {
+  const auto& timeouts = exchange_.upstream->settings.timeouts;
+  std::int64_t next = std::min(idle_deadline(), total_deadline(exchange_));
+  if (go_ahead_at_ != 0) next = std::min(next, go_ahead_at_);
+  if (sent_ != 0 && !answered() && timeouts.first_byte.count() > 0)
+    next = std::min(next, sent_ + timeouts.first_byte.count());
+  return next;
+}
+
+std::int64_t HttpFlight::idle_deadline() const {
+  const bool uploading = connected_ && sent_ == 0 && go_ahead_at_ == 0;
+  const auto idle = exchange_.upstream->settings.timeouts.idle.count();
+  return (uploading || answered()) && idle > 0 ? moved_ + idle : kNever;
+}
+
+bool HttpFlight::client_stalls() const { return answered() ? answer_.waits_for_client() : exchange_.body.size() == 0; }
+
+void HttpFlight::on_time() {
+  const auto& timeouts = exchange_.upstream->settings.timeouts;
+  const std::int64_t now = services_.loop.now();
+  if (now >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
+  if (go_ahead_at_ != 0 && now >= go_ahead_at_) {
+    exchange_.sink.answer_interim(100, "Continue", {});
+    return go_ahead();
+  }
+  if (sent_ != 0 && !answered() && timeouts.first_byte.count() > 0 && now >= sent_ + timeouts.first_byte.count()) {
+    return fail(http::Why::response_timeout,
+                "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
+  }
+  if (now >= idle_deadline() && answer_.client_reads_on()) moved_ = now;
+  if (now < idle_deadline()) return keep_time();
+  const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";
+  if (client_stalls()) return events_.stalled(exchange_, "the client moved no byte" + silence);
+  fail(http::Why::read_timeout, "no byte moved" + silence);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request's life between take-off and landing: look up the name, judge the addresses, dial, send, pass the answer on
+// as it comes, and keep the time-outs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/body_decoder.h"
+#include "loop/iteration_end.h"
+#include "loop/resolver.h"
+#include "loop/timer.h"
+#include "proxy/attempt_events.h"
+#include "proxy/exchange/attempt.h"
+#include "proxy/exchange/exchange.h"
+#include "proxy/exchange/services.h"
+#include "proxy/flight/response_relay.h"
+#include "transfer/transfer.h"
+
+namespace penstock::proxy {
+
+class HttpFlight final : public Attempt, public transfer::TransferEvents {
+ public:
+  HttpFlight(const Services& services, AttemptEvents& events, Exchange& exchange);
+  ~HttpFlight() override;
+
+  void take_off() override;
+  void body_came() override;
+  void resume() override;
+  void keep_time() override;
+  void abort(const http::Refusal& refusal) override;
+  bool answered() const override { return answer_.answered(); }
+  int status() const override { return answer_.status(); }
+  void describe(Event& event) const override;
+
+  void on_connected() override;
+  void on_head_sent() override;
+  bool on_line(std::string_view line) override;
+  Taken on_body(std::string_view bytes) override;
+  Given give_body(char* room, std::size_t space, std::size_t& size) override;
+  void give_trailers(transfer::HeaderLines& trailers) override;
+  void on_done(const transfer::Result& result) override;
+
+ private:
+  void dial(const loop::Addresses& addresses);
+  void look_up();
+  void send();
+  transfer::Pool& connections(transfer::Request& order) const;
+  void pass_interim();
+  void pass_head();
+  Taken pass_chunks(std::string_view bytes);
+  bool answer_is_whole() const;
+  bool answer_says_its_end() const;
+  void body_sent();
+  void go_ahead();
+  void end_iteration();
+  void on_time();
+  std::int64_t deadline() const;
+  std::int64_t idle_deadline() const;
+  bool client_stalls() const;
+  void breathe();
+  void fail(http::Why why, const std::string& details) { fail({.why = why, .details = details}); }
+  void fail(const http::Refusal& refusal);
+  void failed(const transfer::Result& result);
+
+  const Services& services_;
+  AttemptEvents& events_;
+  Exchange& exchange_;
+  ResponseRelay answer_;
+  loop::Timer timer_;
+  loop::Timer breath_;
+  loop::IterationEnd iteration_end_;
+  std::unique_ptr<loop::Resolver::Lookup> lookup_;
+  std::string pin_;
+  std::int64_t moved_ = 0;        // when a body byte last moved
+  std::int64_t sent_ = 0;         // when the request was out; 0: not yet
+  std::int64_t go_ahead_at_ = 0;  // when the client is told to send its body, lacking the upstream's 100; 0: no matter
+  std::size_t this_iteration_ = 0;  // bytes that the answer brought
+  std::uint64_t bytes_out_ = 0;
+  bool connected_ = false;
+  bool bad_head_ = false;
+  std::optional<http::BodyDecoder> chunks_;  // where the answer comes in chunks
+  http::BodyDecoder::State chunks_state_ = http::BodyDecoder::State::more;
+  std::unique_ptr<transfer::Transfer> transfer_;  // last: it is cancelled before what its events use goes
+};
+
+}  // namespace penstock::proxy

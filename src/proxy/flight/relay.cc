@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the first byte to the end of both sides.
+#include "proxy/flight/relay.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "proxy/exchange/time_limits.h"
+
+namespace penstock::proxy {
+
+namespace {
+/// An upstream that has closed gets its slot back soon: most clients look at a connection that they keep for later only
+/// when they use it again.
+constexpr std::int64_t kPatienceAfterUpstream = 2'000'000;
+/// A client that has closed its side may still be owed an answer, but most are gone.
+constexpr std::int64_t kPatienceAfterClient = 30'000'000;
+/// And it does not hold its slot for so long.
+constexpr std::int64_t kSlotAfterClient = 2'000'000;
+/// A stream that goes on while its tunnel rests is not one that has rested for long.
+constexpr std::int64_t kRestsAnew = 10'000'000;
+constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
+}  // namespace
+
+Relay::Relay(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all, After after)
+    : services_(services),
+      events_(events),
+      exchange_(exchange),
+      all_(all),
+      timer_(services.loop, [this] { on_time(); }),
+      untaken_(kUnknown),
+      upstream_spoke_(after == After::upgrade),
+      hello_wanted_(after == After::connect),
+      client_(*this),
+      upstream_(*this) {}
+
+Relay::~Relay() {
+  if (open_) --all_.open;
+  if (half_closed_) events_.half_closed().erase(*half_closed_);
+}
+
+void Relay::open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream) {
+  client_.stream = std::move(client);
+  upstream_.stream = std::move(upstream);
+  open_ = true;
+  ++all_.open;
+  moved();
+  for (auto* side : {&client_, &upstream_}) {
+    side->stream->set_events(*side);
+    side->stream->keep_half_open();
+    side->stream->read_on();
+  }
+  keep_time();
+}
+
+void Relay::pass(Side& from, std::string_view bytes) {
+  moved();
+  if (state_ != State::busy && !may_pass(from, bytes)) return;
+  from.bytes += bytes.size();
+  const bool from_client = &from == &client_;
+  (from_client ? all_.bytes_out : all_.bytes_in) += bytes.size();
+  if (from_client && hello_wanted_) hello_wanted_ = hello_.feed(bytes);
+  if (!other(from).stream->send(bytes)) from.stream->read_off();
+  if (std::exchange(awaits_, from_client) && !from_client) keep_time();
+}
+
+/// What the upstream says passes at any time. What the client says waits for a slot, and the kernel keeps what comes
+/// behind it.
+bool Relay::may_pass(const Side& from, std::string_view bytes) {
+  if (&from == &upstream_) {
+    if (state_ == State::resting && moved_ - rested_ >= kRestsAnew) {
+      rested_ = moved_;
+      events_.park(exchange_);
+    }
+    return true;
+  }
+  if (state_ == State::resting) {
+    state_ = State::wants_slot;
+    events_.wants_slot(exchange_);
+  }
+  if (state_ == State::busy) return true;
+  held_.append(bytes);
+  client_.stream->read_off();
+  return false;
+}
+
+void Relay::go_on() {
+  state_ = State::busy;
+  if (held_.empty()) return;  // it was not to wait
+  const std::string bytes = std::exchange(held_, {});
+  client_.stream->read_on();
+  pass(client_, bytes);
+  keep_time();
+}
+
+void Relay::drained(Side& side) {
+  moved();
+  if (&side == &upstream_ && state_ == State::wants_slot) return;
+  other(side).stream->read_on();
+}
+
+void Relay::ended(Side& side) {
+  side.has_ended = true;
+  if (&side == &client_) {
+    heard_ = upstream_.bytes;
+    if (const auto address = access::parse_address(client_.stream->peer().address))
+      address_ = access::client_of(*address);
+    auto& all = events_.half_closed();
+    half_closed_ = all.insert(all.end(), this);
+  }
+  other(side).stream->end_writing();
+  if (other(side).has_ended) return end(&side != &client_);
+  moved();
+  keep_time();
+  if (&side != &client_) return;
+  if (!awaits_ && rest_deadline() != kNever) rest();
+  events_.mark_spare(exchange_);
+}
+
+/// Once the upstream has said all, whoever resets has only closed; the rest of it is on its way to the client.
+/// Otherwise something was cut off, which the other side must see.
+void Relay::gone(Side& side) {
+  const bool client = &side == &client_;
+  if (upstream_.has_ended || (client && upstream_.stream->is_read_out())) return end(false);
+  const bool nothing_since = client_.has_ended && upstream_.bytes == heard_;
+  const bool well = client ? client_.has_ended || state_ == State::resting : nothing_since;
+  cut();
+  finish(well, http::Why::connection_terminated,
+         client ? "the client left" : exchange_.upstream->name + ": the connection was reset",
+         client ? Outcome::client_gone : Outcome::upstream_error);
+}
+
+/// `well`: nothing was under way any more. Without a byte from the upstream that cannot be.
+void Relay::finish(bool well, http::Why why, std::string_view details, Outcome outcome) {
+  if (well && spoke()) return events_.completed(exchange_);
+  events_.failed(exchange_, why, details, outcome);
+}
+
+void Relay::make_room(std::string_view why) {
+  const bool well = state_ == State::resting || !awaits_;
+  cut();  // and so its seat is free at once
+  finish(well, http::Why::connection_terminated, why, Outcome::client_gone);
+}
+
+/// Not in the middle of an answer.
+bool Relay::may_make_room() const {
+  const bool begun = upstream_.bytes > heard_;
+  return !begun || state_ == State::resting || services_.loop.now() >= moved_ + kSlotAfterClient;
+}
+
+void Relay::abort(const http::Refusal& refusal) {
+  const bool well = state_ == State::resting || client_.has_ended;
+  cut();
+  finish(well, refusal.why, refusal.details, Outcome::upstream_error);
+}
+
+bool Relay::is_of(const std::optional<access::Address>& client) const { return !client || address_ == client; }
+
+/// Both have closed, one of them first. What is still on its way to a side goes on without us.
+void Relay::end(bool client_first) {
+  loop::Stream::close_lingering(std::move(client_.stream));
+  loop::Stream::close_lingering(std::move(upstream_.stream));
+  finish(true, http::Why::connection_terminated, exchange_.upstream->name + ": closed without a byte from it",
+         client_first ? Outcome::client_gone : Outcome::upstream_error);
+}
+
+/// Both sides are reset: only that tells that what came was not all.
+void Relay::cut() {
+  loop::Stream::close_with_reset(std::move(client_.stream));
+  loop::Stream::close_with_reset(std::move(upstream_.stream));
+}
+
+void Relay::describe(Event& event) const {
+  event.bytes_in = upstream_.bytes;
+  event.bytes_out = client_.bytes;
+  event.sni = hello_.sni();
+  event.alpn = hello_.alpn();
+}
+
+// Its time.
+
+void Relay::moved() {
+  moved_ = services_.loop.now();
+  untaken_ = kUnknown;
+}
+
+void Relay::keep_time() {
+  const std::int64_t next = std::min(end_deadline(), rest_deadline());
+  if (next != kNever && (!timer_.running() || timer_.at() > next)) timer_.start(next);
+}
+
+std::int64_t Relay::end_deadline() const {
+  const auto idle = exchange_.upstream->settings.timeouts.tunnel_idle.count();
+  const auto total = total_deadline(exchange_);
+  if (upstream_.has_ended) return std::min(total, moved_ + kPatienceAfterUpstream);
+  if (state_ == State::wants_slot) return total;  // what does not move is held by us
+  const auto patience = idle > 0 ? moved_ + idle : kNever;
+  return std::min({total, patience, client_.has_ended ? moved_ + kPatienceAfterClient : kNever});
+}
+
+std::int64_t Relay::rest_deadline() const {
+  const auto rest = exchange_.upstream->settings.timeouts.tunnel_rest.count();
+  const bool may_rest = state_ == State::busy && !upstream_.has_ended && rest > 0;
+  if (may_rest && awaits_ && client_.has_ended) return moved_ + kSlotAfterClient;
+  return may_rest && !awaits_ ? moved_ + rest : kNever;
+}
+
+/// The kernel tells of room only when there is a lot of it; a side that reads little by little must not look dead.
+bool Relay::stalls() {
+  const auto untaken = client_.stream->unread_by_peer() + upstream_.stream->unread_by_peer();
+  return untaken >= std::exchange(untaken_, untaken) || untaken == 0;
+}
+
+void Relay::on_time() {
+  const std::int64_t now = services_.loop.now();
+  if (now < end_deadline()) return now < rest_deadline() ? keep_time() : rest();
+  if (now >= total_deadline(exchange_)) {
+    const auto over = total_is_over(exchange_);
+    cut();
+    return events_.failed(exchange_, over.why, exchange_.upstream->name + ": " + over.details);
+  }
+  if (upstream_.has_ended && upstream_.stream->unread_by_peer() == 0) return end(false);
+  if (!stalls()) {
+    moved_ = now;
+    return keep_time();
+  }
+  const std::int64_t idle = exchange_.upstream->settings.timeouts.tunnel_idle.count();
+  if (upstream_.has_ended && (idle == 0 || now < moved_ + idle)) {
+    return timer_.start(now + kPatienceAfterUpstream);  // it has not read all that the client sent
+  }
+  stop_idling(now);
+}
+
+/// Others may be started by it.
+void Relay::rest() {
+  const std::int64_t now = services_.loop.now();
+  if (client_.stream->queued() > 0 || upstream_.stream->queued() > 0) {  // something is still on its way
+    return timer_.start(std::min(end_deadline(), now + exchange_.upstream->settings.timeouts.tunnel_rest.count()));
+  }
+  state_ = State::resting;
+  rested_ = now;
+  keep_time();
+  events_.park(exchange_);
+}
+
+/// Nothing has moved for so long that nothing will: it ends well if nothing was awaited.
+void Relay::stop_idling(std::int64_t now) {
+  const auto tunnel_idle = exchange_.upstream->settings.timeouts.tunnel_idle;
+  const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();
+  const bool well = untaken_ == 0 && (client_.has_ended || !awaits_);
+  cut();
+  finish(well, http::Why::read_timeout,
+         by_idle ? "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)"
+                 : "the client had closed its side, and no byte came for " + seconds(Duration{kPatienceAfterClient}),
+         Outcome::client_gone);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// See answering.h.
+#include "proxy/flight/response_relay.h"
+
+#include <utility>
+
+#include "http/forwarding.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::size_t kHeadLines = 1000;
+constexpr std::size_t kSmall = 1024;     // a chunk that is gathered with others
+constexpr std::size_t kFewChunks = 256;  // of whatever size, in one read
+constexpr std::size_t kCrumb = 16;       // bytes of a chunk with its size and line ends
+constexpr std::int64_t kRest = 20'000;   // microseconds
+}  // namespace
+
+ResponseRelay::ResponseRelay(const Services& services, AttemptEvents& events, Exchange& exchange)
+    : services_(services), events_(events), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
+
+http::ResponseHeadReader::Verdict ResponseRelay::on_line(std::string_view line) {
+  begun_ = true;
+  return reader_.on_line(line);
+}
+
+void ResponseRelay::pass_interim() {
+  exchange_.sink.answer_interim(
+      head().status, head().reason,
+      http::response_fields(head(), exchange_.target, services_.config.proxy.via, std::nullopt));
+}
+
+void ResponseRelay::pass_head() {
+  answered_ = true;
+  events_.observe_pause(exchange_, head());
+  first_byte_ = services_.loop.now() - exchange_.took_off;
+  const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
+  exchange_.sink.answer_head(
+      head().status, head().reason,
+      http::response_fields(head(), exchange_.target, services_.config.proxy.via, Duration{exchange_.waited}), length);
+}
+
+void ResponseRelay::pass_body(std::string_view bytes) {
+  bytes_ += bytes.size();
+  exchange_.sink.answer_body(bytes);
+}
+
+/// Small chunks are passed on as one: each takes more to pass on than to copy. A read that brings nothing but crumbs
+/// takes ten times as long as another to take apart: its upstream rests behind it, or fifty of them would hold up
+/// everybody.
+http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes) {
+  using State = http::BodyDecoder::State;
+  const std::size_t size = bytes.size();
+  std::size_t chunks = 0;
+  std::string gathered;
+  std::string_view piece;
+  State state;
+  while ((state = decoder.next(bytes, piece)) == State::piece) {
+    ++chunks;
+    if (piece.size() < kSmall) {
+      gathered.append(piece);
+      continue;
+    }
+    if (!gathered.empty()) pass_body(gathered);
+    gathered.clear();
+    pass_body(piece);
+  }
+  if (!gathered.empty()) pass_body(gathered);
+  if (chunks > kFewChunks && chunks * kCrumb > size) rests_until_ = services_.loop.now() + kRest;
+  return state;
+}
+
+void ResponseRelay::complete() {
+  exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
+  events_.completed(exchange_);
+}
+
+void ResponseRelay::abort(const http::Refusal& refusal) {
+  if (answered_) {
+    exchange_.sink.answer_broken();
+  } else {
+    exchange_.sink.answer_refusal(refusal);
+  }
+  events_.failed(exchange_, refusal.why, refusal.details);
+}
+
+void ResponseRelay::describe(Event& event) const {
+  if (first_byte_) event.first_byte = Duration{*first_byte_};
+  event.bytes_in = bytes_;
+}
+
+void ResponseRelay::wait_for_client() {
+  waiting_ = true;
+  untaken_ = exchange_.sink.untaken();
+}
+
+bool ResponseRelay::resume() { return std::exchange(waiting_, false); }
+
+bool ResponseRelay::client_reads_on() {
+  if (!waiting_) return false;
+  const std::size_t before = std::exchange(untaken_, exchange_.sink.untaken());
+  return untaken_ < before;
+}
+
+}  // namespace penstock::proxy

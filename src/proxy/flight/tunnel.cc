@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// From CONNECT to 200; the rest is passage.cc.
+#include "proxy/flight/tunnel.h"
+
+#include <utility>
+
+#include "proxy/exchange/address_check.h"
+
+namespace penstock::proxy {
+
+Tunnel::Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all)
+    : services_(services),
+      events_(events),
+      exchange_(exchange),
+      dialer_(services, exchange, *this),
+      relay_(services, events, exchange, all, Relay::After::connect) {}
+
+void Tunnel::on_dialled(std::unique_ptr<loop::Stream> upstream) {
+  std::string early;
+  auto client = exchange_.sink.hand_over(early);
+  exchange_.leaves(services_.loop.now());
+  relay_.open(std::move(client), std::move(upstream));
+  if (!early.empty()) relay_.pass_from_client(early);
+}
+
+void Tunnel::on_not_dialled(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
+
+void Tunnel::abort(const http::Refusal& refusal) {
+  if (relay_.is_open()) return relay_.abort(refusal);
+  exchange_.sink.answer_refusal(refusal);
+  events_.failed(exchange_, refusal.why, refusal.details);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CONNECT between take-off and landing: dial, say 200, then pass bytes both ways until both sides have closed. Reads
+// along until the end of the client's hello, and changes nothing.
+#pragma once
+
+#include <memory>
+
+#include "loop/stream.h"
+#include "penstock/snapshot.h"
+#include "proxy/attempt_events.h"
+#include "proxy/exchange/attempt.h"
+#include "proxy/exchange/exchange.h"
+#include "proxy/exchange/services.h"
+#include "proxy/flight/dialer.h"
+#include "proxy/flight/relay.h"
+
+namespace penstock::proxy {
+
+class Tunnel final : public Attempt, private DialerEvents {
+ public:
+  /// Counts itself and its bytes in `all`.
+  Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all);
+
+  void take_off() override { dialer_.start(); }
+  void go_on() override { relay_.go_on(); }
+  void make_room() override { relay_.make_room(Relay::kRested); }
+  void keep_time() override { relay_.is_open() ? relay_.keep_time() : dialer_.keep_time(); }
+  void abort(const http::Refusal& refusal) override;
+  bool answered() const override { return relay_.is_open(); }
+  int status() const override { return answered() ? 200 : 0; }
+  void describe(Event& event) const override { relay_.describe(event); }
+
+ private:
+  void on_dialled(std::unique_ptr<loop::Stream> upstream) override;
+  void on_not_dialled(const http::Refusal& refusal) override;
+
+  const Services& services_;
+  AttemptEvents& events_;
+  Exchange& exchange_;
+  Dialer dialer_;
+  Relay relay_;
+};
+
+}  // namespace penstock::proxy

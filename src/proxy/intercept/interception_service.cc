@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// See interceptor.h.
+#include "proxy/intercept/interception_service.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::proxy {
+
+namespace {
+constexpr std::int64_t kPerIteration = 5'000;  // microseconds, so that others wait no longer
+constexpr std::size_t kMostToldOf = 1000;
+}  // namespace
+
+InterceptionService::InterceptionService(loop::Loop& loop, NoticeSink notices)
+    : leaves(loop),
+      loop_(loop),
+      notices_(std::move(notices)),
+      soon_(loop, [this] { take_turns(); }),
+      next_(loop, [this] { soon_.ask(); }) {}
+
+void InterceptionService::change(const InterceptConfig& config, std::shared_ptr<const tls::Authority> authority) {
+  if (leaves.set_authority(std::move(authority))) rejections.forget();
+  rejections.set_bypass(config.bypass_on_pin);
+}
+
+void InterceptionService::tell_of_h2(const std::string& host) {
+  if (!notices_ || told_of_.size() == kMostToldOf || !told_of_.insert(host).second) return;
+  notices_({.level = LogLevel::warn,
+            .text = "a client speaks HTTP/2 alone to " + host +
+                    ": it gets a tunnel, whose requests nobody counts (intercept.h2Only)"});
+}
+
+InterceptionService::Turn::Turn(InterceptionService& interceptor, std::move_only_function<void()> begin)
+    : interceptor_(interceptor), begin_(std::move(begin)) {
+  interceptor_.waiting_.push_back(this);
+  if (!interceptor_.next_.running()) interceptor_.soon_.ask();
+}
+
+InterceptionService::Turn::~Turn() {
+  auto& waiting = interceptor_.waiting_;
+  const auto place = std::ranges::find(waiting, this);
+  if (place != waiting.end()) waiting.erase(place);
+}
+
+/// One at a time, for a stream shakes hands at the turn's end too: behind this, and before what is asked for here. The
+/// rest when the loop has looked at everybody else.
+void InterceptionService::take_turns() {
+  const auto now = loop_.now();
+  if (until_ == 0) until_ = now + kPerIteration;
+  if (waiting_.empty() || now >= until_) {
+    until_ = 0;
+    if (!waiting_.empty()) next_.start(now);
+    return;
+  }
+  auto begin = std::move(waiting_.front()->begin_);
+  waiting_.pop_front();
+  begin();
+  soon_.ask();
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// See interception.h. The leaf is asked for when the CONNECT comes, and mostly there when the client's hello is. What a
+// client may not be served by shows in the hello, before anything is answered.
+#include "proxy/intercept/tls_takeover.h"
+
+#include <utility>
+
+#include "http/grammar.h"
+#include "proxy/exchange/address_check.h"
+#include "tls/tls_stream.h"
+
+namespace penstock::proxy {
+
+namespace {
+/// For a leaf and a turn, which are ours to give; timeouts.header is the client's time.
+constexpr std::int64_t kLongestWait = 30'000'000;
+/// A hello that is longer, with its records, is for OpenSSL to turn down.
+constexpr std::size_t kLongestHello = 64 * 1024;
+
+bool speaks_h2_alone(std::string_view alpn) {
+  bool h2 = false, http1 = false;
+  http::each_member(alpn, [&](std::string_view name) {
+    h2 = h2 || name == "h2";
+    http1 = http1 || name.starts_with("http/1.");
+  });
+  return h2 && !http1;
+}
+}  // namespace
+
+std::string rejection(const std::string& host, const std::string& words) {
+  return "client rejected our certificate for " + host + ": " + words;
+}
+
+std::string departure(const std::string& host) {
+  return "client left when it had our certificate for " + host + ", without a word: it may not trust it";
+}
+
+TlsTakeover::TlsTakeover(const Services& services, std::string host, CertificateRejections::Client client,
+                         TlsTakeoverEvents& events)
+    : services_(services),
+      interceptor_(*services.interceptor),
+      host_(std::move(host)),
+      client_(std::move(client)),
+      events_(events),
+      whole_(services.loop, [this] { end_hello(); }),
+      pause_(services.loop, [this] { take_turn(); }),
+      deadline_(services.loop, [this] { out_of_time(); }) {
+  lookup_ = interceptor_.leaves.ask(host_, [this](const auto& leaf) { leaf_came(leaf); });
+}
+
+void TlsTakeover::leaf_came(const std::shared_ptr<const tls::Leaf>& leaf) {
+  lookup_.reset();
+  leaf_ = leaf;
+  leafless_ = !leaf;
+  if (begun_ && !hearing_) take_turn();
+}
+
+void TlsTakeover::begin(std::unique_ptr<loop::Stream> stream, std::string early) {
+  begun_ = true;
+  stream_ = std::move(stream);
+  early_ = std::move(early);
+  stream_->set_events(*this);
+  began_ = services_.loop.now();
+  hearing_ = services_.config.intercept.h2_only == H2Only::tunnel;
+  if (!hearing_) return queue_up();
+  const auto limit = services_.config.connection.header;
+  if (limit > Duration{0}) deadline_.start(began_ + limit.count());
+  if (is_whole(early_)) return end_hello();
+  stream_->read_on();
+}
+
+void TlsTakeover::on_read(std::string_view bytes) {
+  early_.append(bytes);
+  if (!is_whole(bytes)) return;
+  stream_->read_off();
+  whole_.ask();
+}
+
+/// The hello, with these bytes; or it is none.
+bool TlsTakeover::is_whole(std::string_view bytes) { return !hello_.feed(bytes) || early_.size() >= kLongestHello; }
+
+void TlsTakeover::end_hello() {
+  hearing_ = false;
+  took_ = services_.loop.now() - began_;
+  deadline_.stop();
+  if (!speaks_h2_alone(hello_.alpn())) return queue_up();
+  interceptor_.tell_of_h2(host_);
+  events_.on_h2_only(std::move(stream_), std::move(early_));
+}
+
+void TlsTakeover::queue_up() {
+  stream_->read_off();
+  const auto now = services_.loop.now(), begin = interceptor_.rejections.pause_ends(client_, host_, now);
+  deadline_.start(begin + kLongestWait);
+  begin > now ? pause_.start(begin) : take_turn();
+}
+
+/// Who rejects us again and again is kept waiting, and then takes turns with the others of its kind.
+void TlsTakeover::take_turn() {
+  if ((!leaf_ && !leafless_) || pause_.running() || turn_) return;
+  auto& rejections = interceptor_.rejections;
+  if (!place_) place_ = rejections.queue_up(client_, host_);
+  const auto now = services_.loop.now(), begin = rejections.ask_turn(client_, host_, place_.get(), now);
+  if (begin > now) return pause_.start(begin);
+  place_.reset();
+  turn_ = std::make_unique<InterceptionService::Turn>(interceptor_, [this] { shake_hands(); });
+}
+
+void TlsTakeover::shake_hands() {
+  if (!leaf_) return fail(Handshake::impossible, without_leaf());
+  shaking_ = true;
+  const auto limit = services_.config.connection.header;
+  limit > Duration{0} ? deadline_.start(services_.loop.now() + limit.count() - took_) : deadline_.stop();
+  stream_ = tls::Stream::accept(services_.loop, *leaf_, std::move(stream_), std::exchange(early_, {}), *this);
+}
+
+void TlsTakeover::on_connected() { events_.on_intercepted(std::move(stream_)); }
+
+void TlsTakeover::on_gone() {
+  const auto words = shaking_ ? stream_->failure_words() : "it left before the TLS handshake";
+  switch (shaking_ ? stream_->dial_failure() : loop::DialFailure::none) {
+    case loop::DialFailure::certificate: return fail(Handshake::rejected, rejection(host_, words));
+    case loop::DialFailure::abandoned: return fail(Handshake::left, departure(host_));
+    default: return fail(Handshake::failed, "no TLS with the client for " + host_ + ": " + words);
+  }
+}
+
+std::string TlsTakeover::without_leaf() const {
+  return "there is no certificate for " + host_ +
+         (interceptor_.leaves.authority_has_expired() ? ": the authority has expired (intercept.ca)" : "");
+}
+
+void TlsTakeover::out_of_time() {
+  if (!shaking_ && !hearing_)
+    return fail(Handshake::overdue, "too many TLS handshakes wait: it has had no turn within 30s");
+  const auto limit = services_.config.connection.header;
+  fail(Handshake::timed_out, "the TLS handshake took longer than " + seconds(limit) + " (timeouts.header)");
+}
+
+/// Gently: an alert of ours may be on its way, which says more than an end.
+void TlsTakeover::fail(Handshake result, const std::string& details) {
+  deadline_.stop();
+  loop::Stream::close_lingering(std::move(stream_));
+  events_.on_not_intercepted(result, details);
+}
+
+}  // namespace penstock::proxy

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns are cut into segments once; a path is then walked along them.
+#include "proxy/route/grouping.h"
+
+#include <algorithm>
+
+namespace penstock::proxy {
+
+namespace {
+
+// Cuts "/first/rest" into "first" and "/rest".
+std::string_view cut_segment(std::string_view& path) {
+  path.remove_prefix(1);
+  const auto segment = path.substr(0, path.find('/'));
+  path.remove_prefix(segment.size());
+  return segment;
+}
+
+std::string_view text_of(const flow::GroupHash::Digits& digits) { return {digits.data(), digits.size()}; }
+
+}  // namespace
+
+Grouping::Segment::Segment(std::string_view text) {
+  const auto open = text.find_first_of("*{");
+  before = text.substr(0, open);
+  if (open == std::string_view::npos) return;
+  part = text[open] == '*' ? Part::any : Part::named;
+  after = text.substr(part == Part::any ? open + 1 : text.find('}') + 1);
+}
+
+std::optional<std::string_view> Grouping::Segment::fit(std::string_view text) const {
+  if (part == Part::none) return text == before ? std::optional(std::string_view()) : std::nullopt;
+  const auto fixed = before.size() + after.size();
+  if (text.size() <= fixed || !text.starts_with(before) || !text.ends_with(after)) return std::nullopt;
+  return text.substr(before.size(), text.size() - fixed);
+}
+
+Grouping::Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels)
+    : by_(rule.by), header_(rule.by == GroupRule::By::header ? rule.pattern : ""), hash_(hash), labels_(labels) {
+  std::string_view rest = by_ == GroupRule::By::path ? rule.pattern : std::string_view();
+  while (!rest.empty()) segments_.emplace_back(cut_segment(rest));
+  named_ = std::count_if(segments_.begin(), segments_.end(),
+                         [](const Segment& segment) { return segment.part == Segment::Part::named; });
+}
+
+std::string_view Grouping::name(const http::Target& target, const http::Fields& fields, std::string& room) const {
+  room.clear();
+  switch (by_) {
+    case GroupRule::By::path: return shortened(by_path(target.path(), room), room);
+    case GroupRule::By::header: return shortened(target.tunnel ? "" : fields.find(header_).value_or(""), room);
+    case GroupRule::By::host: return shortened(target.host, room);
+  }
+  return kNoGroup;
+}
+
+std::string_view Grouping::by_path(std::string_view path, std::string& room) const {
+  std::string_view only;
+  for (const auto& segment : segments_) {
+    if (!path.starts_with('/')) return {};
+    const auto part = segment.fit(cut_segment(path));
+    if (!part) return {};
+    if (segment.part != Segment::Part::named) continue;
+    only = *part;
+    if (named_ > 1) room.append(room.empty() ? "" : "/").append(*part);
+  }
+  return named_ > 1 ? room : only;
+}
+
+std::string_view Grouping::shortened(std::string_view name, std::string& room) const {
+  if (name.empty()) return kNoGroup;
+  if (name.size() <= kLongestGroup) return name;
+  const auto digits = hash_(name);
+  std::string short_name(name.substr(0, kLongestGroup - digits.size() - 1));
+  short_name.append("~").append(text_of(digits));
+  return room = std::move(short_name);
+}
+
+std::string Grouping::label(std::string_view name) const {
+  constexpr std::size_t kShown = 12;
+  if (by_ != GroupRule::By::header || name == kNoGroup || name == kOtherGroups) return std::string(name);
+  auto digits = hash_(name);
+  if (labels_) digits = flow::GroupHash::digits_of(base::sip_hash(*labels_, text_of(digits)));
+  return std::string(text_of(digits).substr(0, kShown));
+}
+
+}  // namespace penstock::proxy

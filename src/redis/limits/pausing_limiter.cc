@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pauses before limits.
+#include "redis/limits/pausing_limiter.h"
+
+#include <algorithm>
+
+#include "redis/limits/limiter_hub.h"
+
+namespace penstock::redis {
+
+using flow::Time;
+using Scope = flow::Booking::Scope;
+
+PausingLimiter::PausingLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits)
+    : hub_(hub),
+      name_(std::move(name)),
+      pauses_(hub, name_, "pause"),
+      anonymous_(hub, name_, "pause-anonymous"),
+      local_(limits, flow::instant_at_zero(hub.loop().wall(), hub.loop().now())) {}
+
+PausingLimiter::~PausingLimiter() { hub_.leave(name_, *this); }
+
+bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
+  const Time own = pauses_.of_group(ask.group), whole = pauses_.of_upstream();
+  const Time until = std::max(own, whole);
+  if (until <= now || ask.weight == 0) return local_.ask(now, ask, booking);
+  booking.scope = whole >= own ? Scope::upstream : Scope::group;
+  booking.limited_by = flow::kPause;
+  booking.ask_again = booking.not_before = until;
+  return true;
+}
+
+Time PausingLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  return std::max({local_.ahead(now, group, units, others), pauses_.of_upstream(), pauses_.of_group(group)});
+}
+
+bool PausingLimiter::has_room_for(std::string_view group) const {
+  const bool room = pauses_.groups() + anonymous_.groups() < flow::kMostGroups && local_.has_room_for(group);
+  return room || pauses_.of_group(group) > 0 || anonymous_.of_group(group) > 0 || local_.knows(group);
+}
+
+void PausingLimiter::message(std::string_view words) {
+  const Time now = hub_.loop().now();
+  pauses_.message(now, words);
+  anonymous_.message(now, words);
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The booker of an upstream whose limits, if it has any, are all kept in this process: it asks Redis for nothing, so
+// that nobody waits for it. Only pauses that an upstream asks for are shared: whoever is asked for one tells all
+// processes. Made by booking_office.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "flow/limiter.h"
+#include "flow/local_limiter.h"
+#include "redis/limits/shared_pauses.h"
+
+namespace penstock::redis {
+
+class LimiterHub;
+
+class PausingLimiter final : public flow::Limiter {
+ public:
+  PausingLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits);
+  ~PausingLimiter() override;
+  PausingLimiter(const PausingLimiter&) = delete;
+  PausingLimiter& operator=(const PausingLimiter&) = delete;
+
+  bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
+  flow::LimitIndex forbids(int weight) const override { return local_.forbids(weight); }
+  flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
+  void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
+    local_.give_back(now, group, departure);
+  }
+  flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
+    return local_.report_late(group, departure, at);
+  }
+  bool landed(flow::Time now, std::string_view group) override { return local_.landed(now, group); }
+  void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override {
+    local_.cancel_wait(now, scope, group);
+  }
+  void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.extend(now, group, until); }
+  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
+    anonymous_.extend(now, group, until);
+  }
+  flow::Time anonymous_paused_until(std::string_view group) const override {
+    return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
+  }
+  bool has_room_for(std::string_view group) const override;
+  bool forgettable(flow::Time now) const override {
+    return pauses_.none(now) && anonymous_.none(now) && local_.forgettable(now);
+  }
+  void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_.change(now, limits); }
+  void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
+    local_.count_existing(now, group, departures);
+  }
+
+  /// Of pauses.
+  void message(std::string_view words);
+
+ private:
+  LimiterHub& hub_;
+  const std::string name_;
+  SharedPauses pauses_, anonymous_;
+  flow::LocalLimiter local_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbered in the order in which they were asked, which is that of their deadlines too.
+#include "redis/limits/pending_asks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::redis {
+
+PendingAsks::PendingAsks(loop::Loop& loop, flow::Time timeout, std::function<void(const Asking&)> too_late)
+    : loop_(loop), timeout_(timeout), too_late_(std::move(too_late)), timer_(loop, [this] { look_at_clock(); }) {}
+
+PendingAsks::Id PendingAsks::add(flow::Time now, Asking asking) {
+  asking.until = now + timeout_;
+  pending_asks_.push_back(std::move(asking));
+  if (!timer_.running()) sleep();
+  return first_ + pending_asks_.size() - 1;
+}
+
+Asking PendingAsks::take(Id id) {
+  const Asking taken = std::move(*std::exchange(pending_asks_[id - first_], std::nullopt));
+  for (; !pending_asks_.empty() && !pending_asks_.front(); ++first_) pending_asks_.pop_front();
+  return taken;
+}
+
+/// Not moved by each answer: it looks again.
+void PendingAsks::look_at_clock() {
+  const auto now = loop_.now();
+  for (not_late_ = std::max(not_late_, first_); not_late_ < first_ + pending_asks_.size(); ++not_late_) {
+    auto& asking = pending_asks_[not_late_ - first_];
+    if (!asking) continue;
+    if (asking->until > now) break;
+    asking->late = true;
+    const Asking late = *asking;
+    too_late_(late);
+  }
+  sleep();
+}
+
+void PendingAsks::sleep() {
+  for (not_late_ = std::max(not_late_, first_); not_late_ < first_ + pending_asks_.size(); ++not_late_) {
+    if (const auto& asking = pending_asks_[not_late_ - first_]) return timer_.start(asking->until);
+  }
+}
+
+}  // namespace penstock::redis

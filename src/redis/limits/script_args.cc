@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constant words are made once; only what belongs to a group or a call is put together anew.
+#include "redis/limits/script_args.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <variant>
+
+#include "redis/limits/limits_text.h"
+
+namespace penstock::redis {
+
+namespace {
+
+using Numbers = std::array<std::string, 3>;
+
+const std::string_view kSemaphore = limit_key(SemaphoreConfig{});
+constexpr std::string_view kLeftOut = "-";
+
+std::string_view spelt(ScriptArgs::HandIn what) {
+  switch (what) {
+    case ScriptArgs::HandIn::more_follows: return "0";
+    case ScriptArgs::HandIn::last: return "1";
+    case ScriptArgs::HandIn::more_follows_afterwards: return "+0";
+    case ScriptArgs::HandIn::afterwards: break;
+  }
+  return "+";
+}
+
+std::string spelt(Duration time) { return std::to_string(time.count()); }
+
+Numbers numbers_of(const PacerConfig& pacer) {
+  return {redis::spelt(pacer.qps), std::to_string(pacer.max_burst), redis::spelt(pacer.burst_allowance_factor)};
+}
+Numbers numbers_of(const WindowConfig& window) {
+  return {std::to_string(window.reservoir), spelt(window.interval), window.spread ? "1" : "0"};
+}
+Numbers numbers_of(const SlidingWindowConfig& window) {
+  return {std::to_string(window.max), spelt(window.interval), "0"};
+}
+Numbers numbers_of(const TokenBucketConfig& bucket) {
+  return {std::to_string(bucket.capacity), std::to_string(bucket.refill_amount), spelt(bucket.refill_frequency)};
+}
+Numbers numbers_of(const SemaphoreConfig& semaphore) {
+  return {std::to_string(semaphore.capacity), spelt(semaphore.lease), "0"};
+}
+Numbers numbers_of(const CounterConfig& counter) { return {std::to_string(counter.max), spelt(counter.period), "0"}; }
+
+}  // namespace
+
+std::string spelt(double number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, std::end(digits), number).ptr};
+}
+
+ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view who,
+                       const std::vector<LimitConfig>& limits)
+    : upstream_(upstream),
+      who_(who),
+      channel_(std::string(prefix) + ":to:"),
+      begin_(std::string(prefix) + ":{" + upstream_ + "}:"),
+      head_(begin_ + "head"),
+      alive_(begin_ + "alive"),
+      pause_(begin_ + "hold"),
+      line_(begin_ + "line:") {
+  set_limits(limits);
+}
+
+void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
+  limits_.clear();
+  hash_ = hash_of(limits);
+  told_ = told_of(limits);
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const LimitConfig& limit = limits[i];
+    if (!limit.shared) continue;
+    const bool of_group = limit.per == LimitConfig::Per::group;
+    auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
+    limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
+                       .of_group = of_group,
+                       .key = begin_ + std::string(limit_name(limit)) + (of_group ? ":" : ""),
+                       .arguments = {std::string(limit_key(limit.kind)), of_group ? "g" : "u",
+                                     limit.mode == LimitConfig::Mode::refuse ? "r" : "d", a, b, c}});
+  }
+}
+
+void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
+  for (const auto key : {std::string_view(head_), std::string_view(alive_), std::string_view(pause_)})
+    call.keys.add(key);
+  if (!asked.group.empty()) {
+    call.keys.join({pause_, ":", asked.group});
+    add_line(call.keys, asked.group);
+  }
+  Words& words = call.arguments;
+  words.add(who_);
+  words.add(asked.generation);
+  words.add(asked.fresh_generation);
+  words.number(asked.alive);
+  words.add(asked.left ? asked.touch ? "1" : "0" : asked.touch ? "3" : "2");
+  words.keep(asked.group);
+  words.number(static_cast<std::int64_t>(asked.count));
+  words.number(asked.weight);
+  words.number(asked.more);
+  words.add(asked.touch ? told_ : hash_);
+  add_limits(call, asked.group, asked.without, asked.permits);
+}
+
+void ScriptArgs::undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
+                      int weight, std::span<const flow::LimitIndex> without) const {
+  call.keys.add(head_);
+  call.arguments.add(generation);
+  call.arguments.add("1");
+  call.arguments.number(at);
+  call.arguments.number(weight);
+  add_limits(call, group, without);
+}
+
+void ScriptArgs::moved(ScriptCall& call, std::string_view generation, std::string_view group,
+                       std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
+  call.keys.add(head_);
+  call.arguments.add(generation);
+  call.arguments.number(static_cast<std::int64_t>(moves.size()));
+  for (const Move& move : moves) {
+    call.arguments.number(move.from);
+    call.arguments.number(move.to);
+    call.arguments.number(move.weight);
+  }
+  add_limits(call, group, without);
+}
+
+void ScriptArgs::leave(ScriptCall& call, std::string_view generation, std::string_view group,
+                       flow::Booking::Scope scope) const {
+  const bool of_group = scope == flow::Booking::Scope::group;
+  call.keys.add(head_);
+  if (of_group) add_line(call.keys, group);
+  for (const auto word :
+       {std::string_view(who_), generation, std::string_view(channel_), std::string_view(upstream_)}) {
+    call.arguments.add(word);
+  }
+  call.arguments.keep(group);
+  call.arguments.add(of_group ? "g" : "u");
+}
+
+void ScriptArgs::pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const {
+  call.keys.add(head_);
+  if (group.empty()) {
+    call.keys.add(pause_);
+  } else {
+    call.keys.join({pause_, ":", group});
+  }
+  call.arguments.number(for_so_long);
+}
+
+void ScriptArgs::reset(ScriptCall& call, std::string_view generation, std::string_view group,
+                       flow::LimitIndex limit) const {
+  const Limit* counter = find(limit);
+  if (!counter) return;
+  call.keys.add(head_);
+  add_key(call.keys, *counter, group);
+  if (counter->of_group) add_line(call.keys, group);
+  for (const auto word :
+       {std::string_view(who_), generation, std::string_view(counter->arguments[3]),
+        std::string_view(counter->arguments[4]), std::string_view(channel_), std::string_view(upstream_)}) {
+    call.arguments.add(word);
+  }
+  call.arguments.keep(counter->of_group ? group : std::string_view());
+}
+
+void ScriptArgs::permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
+                         flow::LimitIndex limit, std::string_view told) const {
+  const Limit* semaphore = find(limit);
+  if (!semaphore) return;
+  call.keys.add(head_);
+  add_key(call.keys, *semaphore, group);
+  call.arguments.add(who_);
+  call.arguments.add(fresh_generation);
+  call.arguments.number(alive);
+  call.arguments.add(semaphore->arguments[3]);
+  call.arguments.add(semaphore->arguments[4]);
+  call.arguments.keep(told);
+}
+
+std::optional<std::pair<flow::LimitIndex, std::string_view>> ScriptArgs::limit_of(std::string_view key) const {
+  for (const Limit& limit : limits_) {
+    if (limit.of_group ? key.starts_with(limit.key) : key == limit.key) {
+      return std::pair(limit.place, key.substr(limit.key.size()));
+    }
+  }
+  return std::nullopt;
+}
+
+void ScriptArgs::begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what,
+                               const HandedIn& replayed) const {
+  call.keys.add(head_);
+  call.keys.add(alive_);
+  call.arguments.add(who_);
+  call.arguments.add(generation);
+  call.arguments.add(spelt(what));
+  call.arguments.keep(replayed.booked_in);
+  call.arguments.keep(replayed.lately);
+}
+
+void ScriptArgs::add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
+                           std::string_view untold) const {
+  const Limit* known = find(limit);
+  if (!known) return;
+  add_key(call.keys, *known, group);
+  call.arguments.add(known->arguments[0]);
+  for (std::size_t i = 3; i < 6; ++i) call.arguments.add(known->arguments[i]);
+  call.arguments.keep(state);
+  call.arguments.keep(untold);
+}
+
+flow::LimitIndex ScriptArgs::place_of(std::int64_t number) const {
+  if (number < 0) return number == flow::kPause ? flow::kPause : flow::kNoLimit;
+  const auto index = static_cast<std::size_t>(number);
+  return index < limits_.size() ? limits_[index].place : flow::kNoLimit;
+}
+
+std::vector<flow::LimitIndex> ScriptArgs::places() const {
+  std::vector<flow::LimitIndex> places;
+  for (const Limit& limit : limits_) places.push_back(limit.place);
+  return places;
+}
+
+const ScriptArgs::Limit* ScriptArgs::find(flow::LimitIndex limit) const {
+  const auto found = std::ranges::find(limits_, limit, &Limit::place);
+  return found == limits_.end() ? nullptr : &*found;
+}
+
+void ScriptArgs::add_key(Words& keys, const Limit& limit, std::string_view group) const {
+  if (limit.of_group) {
+    keys.join({limit.key, group});
+  } else {
+    keys.add(limit.key);
+  }
+}
+
+/// A semaphore of which nothing is told is left out: it has no departures that could go back, or leave late.
+void ScriptArgs::add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
+                            std::span<const std::string> permits) const {
+  for (const Limit& limit : limits_) {
+    if (limit.of_group && group.empty()) continue;
+    add_key(call.keys, limit, group);
+    const bool is_semaphore = limit.arguments[0] == kSemaphore;
+    const bool tells = is_semaphore && !permits.empty();
+    const bool left_out = is_semaphore != tells || std::ranges::find(without, limit.place) != without.end();
+    call.arguments.add(left_out ? kLeftOut : limit.arguments[0]);
+    for (std::size_t i = 1; i < limit.arguments.size() - (tells ? 1 : 0); ++i) call.arguments.add(limit.arguments[i]);
+    if (!tells) continue;
+    call.arguments.keep(permits.front());
+    permits = permits.subspan(1);
+  }
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+// PendingAsks and answers.
+#include "redis/limits/shared_limiter.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "redis/limits/divide_limits.h"
+#include "redis/limits/limits_text.h"
+
+namespace penstock::redis {
+
+using flow::Booking;
+using flow::Time;
+using Scope = Booking::Scope;
+using Stop = Booking::Stop;
+using Status = BookReply::Status;
+
+namespace {
+
+constexpr Time kSecond = 1'000'000;
+constexpr Time kHeadKept = 3600 * kSecond;
+constexpr Time kTouchAfter = kSecond / 2;  // the same for asks and the tick: who asks need not make a call for it
+constexpr Time kGrace = 1'000;             // the connection itself is to find first that Redis is late
+constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
+
+}  // namespace
+
+SharedLimiter::SharedLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits,
+                             flow::LimiterEvents& events)
+    : hub_(hub),
+      name_(std::move(name)),
+      limits_(limits),
+      events_(events),
+      hash_(hub.config().prefix, name_, hub.config().secret),
+      script_args_(hub.config().prefix, name_, hub.who(), limits_),
+      state_(State::down),
+      counted_at_(kLongAgo),
+      parts_(hub.sharers(0)),
+      whole_(limits_),
+      shadow_(limits_, flow::instant_at_zero(hub.loop().wall(), hub.loop().now())),
+      pending_asks_(hub.loop(), hub.config().timeout.count() + kGrace,
+                    [this](const Asking& late) { answer_alone(late); }),
+      late_(hub.loop(), [this](std::string_view group, const auto& moves) { send_moves(group, moves); }),
+      counter_resets_(hub.loop(), limits_,
+                      [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
+      semaphores_(
+          hub.loop(), limits_, events, [this](std::string_view group) { return std::string(key_of(group)); },
+          [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
+      look_again_(hub.loop(), [this] { look_again(); }),
+      last_asked_(kLongAgo),
+      last_touch_(kLongAgo),
+      anonymous_(hub, name_, "pause-anonymous"),
+      complained_(kLongAgo) {
+  compare_kept_limits();
+  if (may_ask_redis()) state_ = State::connected;
+  if (alone()) semaphores_.redis_gone();
+  if (alone()) divide_limits();
+  semaphores_.set_hears(hub_.redis().hears());
+  semaphores_.set_allowance([this](flow::LimitIndex semaphore) {
+    const auto& config = std::get<SemaphoreConfig>(semaphores_.config(semaphore).kind);
+    return permits_alone(config, hub_.config().when_down, parts_);
+  });
+}
+
+SharedLimiter::~SharedLimiter() {
+  if (!alone()) semaphores_.hand_back();
+  self_.expire();
+  hub_.leave(name_, *this);
+}
+
+// ---- an ask ---------------------------------------------------------------------------------------------------------
+
+bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
+  if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
+  last_asked_ = now;
+  if (state_ == State::connected) {
+    if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
+    Asking asking{.group = std::string(ask.group), .count = ask.count, .weight = ask.weight, .more = more_than(ask)};
+    if (!allowed_here(now, asking, booking)) return true;
+    const auto id = pending_asks_.add(now, std::move(asking));
+    if (send(now, id)) return false;
+    release(pending_asks_.take(id));
+  }
+  if (state_ == State::down && look_again_.running()) look_again_.start(now);  // it returns as soon as it may
+  go_by_rule(now, ask, booking);
+  if (ask.weight > 0) wait_list_.answered(ask.group, key_of(ask.group), booking);
+  return true;
+}
+
+/// False: Redis is down.
+bool SharedLimiter::send(Time now, PendingAsks::Id id) {
+  late_.tell_overdue();
+  Asking& asking = pending_asks_.find(id);
+  asking.former = false;
+  asking.epoch = shadow_.all().epoch();
+  permits_.clear();
+  asking.claims = semaphores_.claim(asking.group, permits_);
+  auto done = [self = self_.ref(), id](const Outcome& outcome, Time sent) {
+    if (self) self->answered(id, outcome, sent);
+  };
+  if (send_ask(now, asking, now - last_touch_ >= kTouchAfter, permits_, std::move(done))) return true;
+  semaphores_.failed(asking.group, asking.claims);
+  return false;
+}
+
+bool SharedLimiter::send_ask(Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
+                             Call::Done done) {
+  const bool keeps_to_part = hub_.config().when_down == WhenDown::share;
+  const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
+  const std::string_view since = !says_since ? "" : shadow_.has_unknown() ? "+" : "s";
+  call_.clear();
+  script_args_.book(call_, {.generation = generation_,
+                            .fresh_generation = hub_.fresh_generation(has_met_ ? 0 : latest_, since),
+                            .alive = alive_,
+                            .touch = touch,
+                            .left = keeps_to_part,
+                            .group = key_of(asking.group),
+                            .count = asking.count,
+                            .weight = asking.weight,
+                            .more = asking.more,
+                            .permits = permits,
+                            .without = asking.without});
+  if (touch) last_touch_ = now;
+  return call(Script::book, std::move(done));
+}
+
+// ---- its answer -----------------------------------------------------------------------------------------------------
+
+void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time sent) {
+  if (!outcome && quarantine(pending_asks_.find(id), outcome.error())) return ask_without(id);
+  const auto asking = pending_asks_.take(id);
+  const bool understood = read(outcome, asking.count, asking.claims.size(), sent);
+  if (understood && reply_.status == Status::ok) {
+    generation_ = reply_.generation;
+    take_permits(asking, sent);
+    return asking.late ? take_all_back(asking) : apply_reply(asking);
+  }
+  const bool foreign = !outcome && outcome.error().kind == FailureKind::corrupt;
+  if (foreign) complain(outcome.error().text);
+  semaphores_.failed(asking.group, asking.claims, foreign);
+  const bool connected = state_ == State::connected;
+  if (!understood) {
+    parts_ = sharers();
+    divide_limits();
+  } else if (connected && reply_.status == Status::closed) {
+    wait_until_open();
+  } else if (connected && reply_.generation != generation_) {
+    generation_lost();
+  } else if (connected && !asking.late) {  // lost and found meanwhile
+    return answer_later(asking);
+  }
+  if (!asking.late) answer_alone(asking);
+}
+
+bool SharedLimiter::read(const Outcome& outcome, std::size_t count, std::size_t semaphores, Time sent) {
+  if (!worked(outcome)) return false;
+  const bool is_answer = read_book_reply(*outcome, count, reply_);
+  if (!is_answer || (reply_.status == Status::ok && !Semaphores::plausible(reply_.permits, semaphores))) {
+    complain("Redis answers something else than was asked for");
+    refused();
+    return false;
+  }
+  const Time now = hub_.loop().now();
+  has_met_ |= reply_.status != Status::closed;
+  has_said_since_ &= reply_.status != Status::closed;
+  if (reply_.status == Status::ok) latest_ = std::max(latest_, reply_.now);
+  clock_.learn(sent, now, reply_.now);
+  shadow_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
+  round_trip_ = round_trip_ == 0 ? now - sent : (7 * round_trip_ + now - sent) / 8;
+  semaphores_.set_clock(clock_.at_zero(), round_trip_);
+  if (reply_.alive > 0) {
+    counted_at_ = now;
+    compare_limits(now);
+  }
+  alive_ = reply_.alive > 0 ? reply_.alive : std::max(alive_, -reply_.alive);
+  return true;
+}
+
+/// Messages come over a connection of their own, and may overtake the answer that tells to wait for them: then it asks
+/// again at once, for that answer may have come too late by now.
+void SharedLimiter::apply_reply(const Asking& asking) {
+  apply_grants(asking);
+  hear_standing(asking);
+  if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
+    booking_.ask_again = hub_.loop().now();
+  }
+  if (reply_.limit == flow::kPause && reply_.not_before != 0) learn_pause(asking);
+  if (state_ == State::connected) {
+    if (shadow_.has_unknown()) replay(ScriptArgs::HandIn::afterwards);
+    shadow_.come_back(hub_.loop().now());
+    if (asking.weight > 0) {
+      wait_list_.answered(asking.group, key_of(asking.group), booking_);
+      counter_resets_.answered(hub_.loop().now(), asking.group, booking_);
+    }
+  }
+  note_left(asking);
+  if (asking.former) invalidate_wait(asking);
+  answer(asking.group);
+}
+
+void SharedLimiter::apply_grants(const Asking& asking) {
+  booking_.clear();
+  Time last = shadow_.by_loop(asking.base);
+  release(asking);
+  for (const auto& [at, limit] : reply_.departures) {
+    last = std::max(last, clock_.to_loop(at));
+    flow::Departure& departure = booking_.departures.emplace_back(flow::Departure{.at = last,
+                                                                                  .weight = asking.weight,
+                                                                                  .limited_by = place_of(asking, limit),
+                                                                                  .epoch = asking.epoch,
+                                                                                  .in_redis = at});
+    shadow_.book(asking.group, departure);
+    if (last > clock_.to_loop(at) + flow::kOnTime) move_in_redis(asking.group, departure);
+    recent_.add(last, asking.weight);
+  }
+  booking_.stop = reply_.stop.value_or(Stop::turn);
+  booking_.scope = reply_.scope;
+  booking_.limited_by = place_of(asking, reply_.limit);
+  booking_.ask_again = reply_.ask_again == 0 ? 0 : clock_.to_loop(reply_.ask_again);
+  booking_.not_before = reply_.not_before == 0 ? 0 : clock_.to_loop(reply_.not_before);
+  ask_in_time();
+}
+
+/// The script does not know how far away this is. The limits of the upstream may be asked by a whole round trip ahead,
+/// so that the answer is there in time; those of a group only so that the question arrives in time.
+void SharedLimiter::ask_in_time() {
+  if (booking_.ask_again == 0 || booking_.ask_again >= booking_.not_before) return;
+  const Time early = booking_.scope == Scope::upstream ? round_trip_ : round_trip_ / 2;
+  booking_.ask_again = std::min(booking_.ask_again, booking_.not_before - early);
+}
+
+void SharedLimiter::hear_standing(const Asking& asking) {
+  others_.reset();
+  if (reply_.others >= 0) others_ = {.count = reply_.others, .had_less = reply_.had_less};
+  whole_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
+  for (const auto& [number, since, much] : reply_.standing) {
+    const flow::LimitIndex limit = place_of(asking, number);
+    if (limit >= 0) whole_.heard(limit, static_cast<flow::Instant>(since), much);
+  }
+}
+
+void SharedLimiter::answer_alone(const Asking& asking) {
+  release(asking);
+  booking_.clear();
+  go_by_rule(hub_.loop().now(), asking.ask(), booking_);
+  if (asking.weight > 0) wait_list_.answered(asking.group, key_of(asking.group), booking_);
+  answer(asking.group);
+}
+
+/// With booking_. Whom a permit waits for that has been set free meanwhile may ask again.
+void SharedLimiter::answer(const std::string& group) {
+  events_.answer(group, booking_);
+  if (std::exchange(permit_freed_, false)) wake_lanes();
+}
+
+/// By shares alone, those who had left others a part of theirs would now take it back, and more would leave than the
+/// limit allows. Until all have handed in what they remember, for a second at most, lanes wait instead.
+WhenDown SharedLimiter::rule() const {
+  const WhenDown configured = hub_.config().when_down;
+  if (hub_.starting()) return WhenDown::hold;
+  return state_ == State::recovering && configured == WhenDown::share ? WhenDown::hold : configured;
+}
+
+/// It may ask again at once.
+void SharedLimiter::answer_later(const Asking& asking) {
+  release(asking);
+  booking_.clear();
+  booking_.scope = Scope::group;
+  booking_.ask_again = hub_.loop().now();
+  answer(asking.group);
+}
+
+/// Nobody waits for this answer any more.
+void SharedLimiter::take_all_back(const Asking& asking) {
+  if (asking.weight == 0) return;  // permits alone, and these are spare already
+  for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
+    send_undo(asking.group, last->at, asking.weight, asking.epoch);
+  }
+}
+
+bool SharedLimiter::worked(const Outcome& outcome) {
+  if (outcome) return true;
+  const FailureKind kind = outcome.error().kind;
+  if (is_outage(kind)) return false;                       // of all upstreams
+  if (limit_to_quarantine(outcome.error())) return false;  // the next ask sets it apart, and says so
+  complain(outcome.error().text);
+  if (kind != FailureKind::corrupt) refused();
+  return false;
+}
+
+void SharedLimiter::complain(std::string_view why) {
+  const Time now = hub_.loop().now();
+  if (has_complained_ || now - complained_ < 60 * kSecond) return;
+  complained_ = now;
+  has_complained_ = true;
+  hub_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
+}
+
+/// An answer that says how many there are says whether their limits differ.
+void SharedLimiter::compare_limits(Time now) {
+  const auto theirs = reply_.others_limits;
+  switch (agreement_.heard(now, theirs)) {
+    case Agreement::News::none: return;
+    case Agreement::News::agree:
+      return hub_.notice(LogLevel::info, "all processes have the same limits of " + name_ + " again");
+    case Agreement::News::differ: break;
+  }
+  hub_.notice(LogLevel::warn, "processes share the limits of " + name_ + " and differ in them: " +
+                                  told_to_people(script_args_.told()) + "; " + told_to_people(theirs));
+}
+
+// ---- what else happens ----------------------------------------------------------------------------------------------
+
+Time SharedLimiter::lead() const { return alone() ? flow::kHorizon : 2 * round_trip_ + kEdge; }
+
+flow::LimitIndex SharedLimiter::forbids(int weight) const { return whole_.forbids(weight); }
+
+/// What this process remembers of its own departures is a lower bound, and so is what Redis told last. While some
+/// limits are apart the memory has them divided, for groups too that share theirs.
+Time SharedLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
+  if (!alone() && !quarantine_.all().empty()) return std::max(now, wait_list_.not_before(key_of(group)));
+  return std::max(shadow_.all().ahead(now, group, units, others), wait_list_.not_before(key_of(group)));
+}
+
+/// By what Redis told last of all processes. Of limits of groups only the own memory says something.
+Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::int64_t units,
+                             std::int64_t others) const {
+  if (alone()) return shadow_.all().expected(now, group, weight, units, others, {});
+  const Time told = ahead(now, group, 0, 0);
+  if (!quarantine_.all().empty()) return told;
+  const auto all = others_.value_or(flow::OtherProcesses{.count = alive_ - 1});
+  return std::max({told, whole_.expected(now, group, weight, units, others, all),
+                   shadow_.all().expected(now, group, weight, units, others, all)});
+}
+
+bool SharedLimiter::landed(Time now, std::string_view group) {
+  const bool at_hand = semaphores_.ended(group);
+  const bool freed = shadow_.all().landed(now, group);
+  return at_hand || (freed && (alone() || own_limits_));  // Redis itself tells whose turn it is
+}
+
+void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
+  semaphores_.gave_up(group);
+  const GroupKey key = key_of(group);
+  if (!wait_list_.give_up(scope, key) || alone()) return;
+  call_.clear();
+  script_args_.leave(call_, generation_, key, scope);
+  call(Script::leave);
+}
+
+void SharedLimiter::pause(Time now, std::string_view group, Time until) {
+  shadow_.all().pause(now, group, until);
+  learned_.extend(now, group, until);
+  if (alone()) {
+    untold_.extend(now, group, until);
+  } else {
+    send_pause(now, group, until);
+  }
+  paused_until_ = std::max(paused_until_, until);
+}
+
+bool SharedLimiter::forgettable(Time now) const {
+  const bool agreed = quarantine_.all().empty() && !shadow_.has_unknown();
+  return agreed && learned_.count(now) == 0 && anonymous_.none(now) && shadow_.all().forgettable(now);
+}
+
+/// "line", "line <group's hash>", "lost", "back", "gathered", "permits <word> <number> <key>", "paused <microseconds>"
+void SharedLimiter::message(std::string_view words) {
+  constexpr std::string_view kLine = "line", kPermits = "permits ";
+  anonymous_.message(hub_.loop().now(), words);
+  if (words.starts_with(kPermits)) return about_permits(words.substr(kPermits.size()));
+  if (words.starts_with(kPaused)) return paused_elsewhere(words.substr(kPaused.size()));
+  if (alone()) return;
+  if (words == kLost) memory_lost();
+  if (words == kBack && in_use(hub_.loop().now())) look(hub_.loop().now());
+  if (words == kGathered) wake_lanes();
+  if (words.starts_with(kLine)) called(words.substr(kLine.size()));
+}
+
+/// Of the upstream, where no group is named behind a space.
+void SharedLimiter::called(std::string_view group) {
+  const std::string_view key = group.substr(std::min<std::size_t>(group.size(), 1));
+  pending_asks_.each(
+      [&](Asking& asking) { asking.called |= key.empty() || std::string_view(key_of(asking.group)) == key; });
+  if (key.empty()) return events_.retry(Scope::upstream, {});
+  const std::string* waiting = wait_list_.group_of(key);
+  if (!waiting) return;
+  const std::string name = *waiting;  // told_ changes meanwhile
+  events_.retry(Scope::group, name);
+}
+
+void SharedLimiter::tick(Time now) {
+  // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
+  const bool wanted = in_use(now) || !quarantine_.all().empty() ||
+                      (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
+  const bool may_change = may_return() || (!alone() && !may_ask_redis());
+  if (may_change && !look_again_.running()) look_again_.start(now);
+  if (may_change || alone()) return;
+  if (wanted && now - last_touch_ >= kTouchAfter) look(now);
+  if (quarantine_.all().empty()) return;
+  share_apart();  // among as many as there are by now
+  for (const auto& one : quarantine_.all()) try_together(one);
+}
+
+bool SharedLimiter::in_use(Time now) const { return now - last_asked_ < kInUse || !wait_list_.empty(); }
+
+// ---- small calls ----------------------------------------------------------------------------------------------------
+
+bool SharedLimiter::call(Script script, Call::Done done) {
+  return hub_.redis().call(static_cast<std::size_t>(script), call_.keys.all(), call_.arguments.all(), std::move(done));
+}
+
+bool SharedLimiter::call(Script script) {
+  return call(script, [self = self_.ref()](const Outcome& outcome, Time) {
+    if (self) self->worked(outcome);
+  });
+}
+
+void SharedLimiter::send_moves(std::string_view group, const LateReports::Moves& moves) {
+  if (alone()) return;
+  call_.clear();
+  script_args_.moved(call_, generation_, key_of(group), moves, quarantine_.of(group));
+  call(Script::moved);
+}
+
+void SharedLimiter::send_undo(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
+  call_.clear();
+  script_args_.undo(call_, generation_, key_of(group), at, weight, not_counting(group, epoch));
+  call(Script::undo);
+}
+
+void SharedLimiter::send_pause(Time now, std::string_view group, Time until) {
+  if (until <= now) return;
+  call_.clear();
+  script_args_.pause(call_, key_of(group), until - now);
+  call(Script::pause, [self = self_.ref(), name = std::string(group), until](const Outcome& outcome, Time) {
+    if (!self || self->worked(outcome)) return;
+    self->untold_.extend(self->hub_.loop().now(), name, until);
+  });
+  if (!semaphores_.any()) return;
+  hub_.redis().publish_to_all(name_ + " " + std::string(kPaused) + " " + std::to_string(until - now));
+}
+
+/// From Redis, where another process told it. Whose pause it is the answer does not say: of the upstream's it is known
+/// here for this group alone.
+void SharedLimiter::learn_pause(const Asking& asking) {
+  const Time now = hub_.loop().now();
+  shadow_.all().pause(now, asking.group, booking_.not_before);
+  learned_.extend(now, asking.group, booking_.not_before);
+  paused_until_ = std::max(paused_until_, booking_.not_before);
+}
+
+void SharedLimiter::reset(flow::LimitIndex counter, const std::string& group) {
+  if (alone() || quarantine_.contains(counter, group)) return;
+  const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
+  const auto& config = std::get<CounterConfig>(limit.kind);
+  if (group.empty())
+    counter_resets_.want(counter, {}, hub_.loop().now() + config.period.count());  // should no answer come
+  call_.clear();
+  script_args_.reset(call_, generation_, key_of(group), counter);
+  call(Script::reset, [self = self_.ref(), limit, group](const Outcome& outcome, Time) {
+    if (self) self->was_reset(limit, group, outcome);
+  });
+}
+
+void SharedLimiter::was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome) {
+  if (!worked(outcome) || alone()) return;
+  const Time now = hub_.loop().now();
+  auto elements = outcome->elements();
+  elements.next();  // whether it was reset, and by us
+  elements.next();  // when
+  const auto next = elements.next().integer();
+  const bool needed = group.empty() ? in_use(now) : wait_list_.group_of(key_of(group)) != nullptr;
+  const flow::LimitIndex place = shared_as(counter);
+  if (next > 0 && needed && place != flow::kNoLimit) {
+    counter_resets_.want(place, group, std::max(clock_.to_loop(next), now + kEdge));
+  }
+}
+
+}  // namespace penstock::redis

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Wire that is a socket, TCP or Unix, on the loop. Writing is immediate; what the kernel does not take waits here.
+// Only for socket.cc.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "redis/wire/network.h"
+
+struct uv_poll_s;
+
+namespace penstock::redis {
+
+class Socket final : public Wire {
+ public:
+  Socket(loop::Loop& loop, WireEvents& events) : loop_(loop), events_(events) {}
+  ~Socket() override { close(); }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+
+  int connect(const sockaddr* address, unsigned size) override;
+  int write(std::string_view bytes) override;
+  void read_now() override;
+  void close() override;
+  bool connected() const override { return connected_; }
+
+ private:
+  void watch();
+  void ready(int status, int happened);
+  void finish_connecting();
+  int pending_error() const;
+  int flush();
+
+  loop::Loop& loop_;
+  WireEvents& events_;
+  int fd_ = -1;
+  uv_poll_s* poll_ = nullptr;
+  bool connected_ = false;
+  int watched_ = 0;  // libuv's events
+  std::string unsent_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What left late is told once for a burst, soon.
+#include "redis/limits/late_reports.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/test_loop.h"
+
+namespace penstock::redis {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class LateDeparturesTest : public testing::Test {
+ protected:
+  std::vector<std::int64_t> from(const LateReports::Moves& moves) const {
+    std::vector<std::int64_t> times;
+    for (const auto& move : moves) times.push_back(move.from);
+    return times;
+  }
+
+  test::TestLoop run_;
+  std::vector<std::pair<std::string, LateReports::Moves>> told_;
+  LateReports late_{run_.loop, [this](std::string_view group, const auto& moves) { told_.emplace_back(group, moves); }};
+};
+
+TEST_F(LateDeparturesTest, of_a_burst_are_told_together_the_earliest_first) {
+  for (const std::int64_t at : {7, 3, 5}) late_.add("", {at, at + 9'000, 1});
+  EXPECT_THAT(told_, IsEmpty()) << "not from within a call of the booker";
+  ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
+  ASSERT_THAT(told_, SizeIs(1));
+  EXPECT_THAT(from(told_[0].second), ElementsAre(3, 5, 7));
+}
+
+TEST_F(LateDeparturesTest, of_each_group_are_told_for_themselves) {
+  late_.add("a", {1, 9'000, 1});
+  late_.add("b", {2, 9'000, 1});
+  late_.add("a", {3, 9'000, 1});
+  ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
+  EXPECT_THAT(told_, UnorderedElementsAre(Pair("a", SizeIs(2)), Pair("b", SizeIs(1))));
+}
+
+TEST_F(LateDeparturesTest, whose_places_may_be_asked_for_are_told_first) {
+  late_.add("", {1, 40'000, 1});
+  late_.tell_overdue();
+  EXPECT_THAT(told_, IsEmpty());
+  late_.add("", {1, 2 + flow::kHorizon, 1});
+  late_.tell_overdue();
+  EXPECT_THAT(told_, ElementsAre(Pair("", SizeIs(2))));
+}
+
+TEST_F(LateDeparturesTest, are_told_once) {
+  for (std::size_t burst = 1; burst <= 2; ++burst) {
+    late_.add("", {static_cast<std::int64_t>(burst), 9'000, 1});
+    ASSERT_TRUE(run_.run_until([&] { return told_.size() == burst; }));
+    EXPECT_THAT(from(told_.back().second), ElementsAre(burst));
+  }
+}
+
+}  // namespace
+}  // namespace penstock::redis
