@@ -32,6 +32,22 @@ inline const std::vector<Room> kRooms{
     // clang-format on
 };
 
+/// Folders inside a room: src/NAME. Files of a room that has such folders stand in one of them, and include of the
+/// others those alone that are listed.
+inline const std::vector<Room> kInnerRooms{
+    // clang-format off
+    {"proxy/route",     {}},
+    {"proxy/exchange",  {"proxy/route"}},
+    {"proxy/flight",    {"proxy/exchange"}},
+    {"proxy/intercept", {"proxy/exchange"}},
+    {"proxy/dispatch",  {"proxy/route", "proxy/exchange", "proxy/flight", "proxy/intercept"}},
+    {"proxy/client",    {"proxy/exchange", "proxy/intercept", "proxy/dispatch"}},
+    {"redis/wire",      {}},
+    {"redis/client",    {"redis/wire"}},
+    {"redis/limits",    {"redis/wire", "redis/client"}},
+    // clang-format on
+};
+
 /// Every room may include it, but for the public door.
 inline constexpr std::string_view kGround = "base";
 
@@ -44,9 +60,9 @@ struct Library {
 
 inline const std::vector<Library> kLibraries{
     // clang-format off
-    {"libuv",          "uv.h",        {"loop/", "redis/", "transfer/"}},
+    {"libuv",          "uv.h",        {"loop/", "redis/wire/", "transfer/"}},
     {"c-ares",         "ares.h",      {"loop/resolver."}},
-    {"hiredis",        "hiredis/",    {"redis/"}},
+    {"hiredis",        "hiredis/",    {"redis/wire/"}},
     {"libcurl",        "curl/",       {"transfer/"}},
     {"OpenSSL",        "openssl/",    {"tls/"}},
     {"yaml-cpp",       "yaml-cpp/",   {"config/"}, true},
@@ -56,7 +72,7 @@ inline const std::vector<Library> kLibraries{
     {"prometheus-cpp", "prometheus/", {"observe/"}},
     {"nlohmann-json",  "nlohmann/",   {"observe/"}},
     {"CLI11",          "CLI/",        {"app/main.cc"}},
-    {"libsystemd",     "systemd/",    {"app/service."}, true},
+    {"libsystemd",     "systemd/",    {"app/systemd."}, true},
     // clang-format on
 };
 

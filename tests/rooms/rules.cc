@@ -64,12 +64,34 @@ std::string judge_outside(const File& file, const Room& room, std::string_view h
   return std::string(room.name) + " may include of the operating system's headers: " + listed(room.system);
 }
 
+/// The folder that such a path of the form room/inner/file.h names; nullptr: there is none.
+const Room* inner_room_of(std::string_view path) {
+  const auto found = std::ranges::find(kInnerRooms, path.substr(0, path.rfind('/')), &Room::name);
+  return found == kInnerRooms.end() ? nullptr : &*found;
+}
+
+bool has_inner_rooms(std::string_view room) {
+  return std::ranges::any_of(
+      kInnerRooms, [=](const Room& inner) { return inner.name.starts_with(room) && inner.name[room.size()] == '/'; });
+}
+
+/// What is wrong with an include within one room; empty: nothing.
+std::string judge_inner(const File& file, const Room& room, std::string_view header) {
+  if (!has_inner_rooms(room.name)) return {};
+  const Room* here = inner_room_of(below_top(file));
+  const Room* there = inner_room_of(header);
+  if (!here || !there) return std::string(room.name) + " has folders: a file stands in one of them";
+  if (here == there || has(here->may_include, there->name)) return {};
+  return std::string(here->name) + " may include of the other folders: " + listed(here->may_include);
+}
+
 /// What is wrong with an include in quotes; empty: nothing.
-std::string judge_inside(const Room& room, std::string_view header) {
+std::string judge_inside(const File& file, const Room& room, std::string_view header) {
   const std::string_view other = header.substr(0, header.find('/'));
   if (header.find('/') == std::string_view::npos || !room_named(other)) return "is not of the form \"room/file.h\"";
   const bool is_ground = other == kGround && room.name != "penstock";
-  if (other == room.name || is_ground || has(room.may_include, other)) return {};
+  if (other == room.name) return judge_inner(file, room, header);
+  if (is_ground || has(room.may_include, other)) return {};
   return std::string(room.name) + " may include of the other rooms: " + listed(room.may_include);
 }
 
@@ -93,7 +115,7 @@ Offences stray_includes(const std::vector<File>& files) {
     if (!room || !is_cpp(file)) continue;
     for (const Include& include : includes_of(file.text)) {
       const std::string wrong =
-          include.quoted ? judge_inside(*room, include.header) : judge_outside(file, *room, include.header);
+          include.quoted ? judge_inside(file, *room, include.header) : judge_outside(file, *room, include.header);
       if (!wrong.empty())
         offences.push_back(place(file, include.line) + "stray include of " + include.header + ": " + wrong);
       note_single(users, file, include.header);

@@ -18,7 +18,7 @@
 #include "loop/timer.h"
 #include "penstock/event.h"
 #include "penstock/snapshot.h"
-#include "proxy/attempt_events.h"
+#include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/services.h"
 #include "tls/client_hello.h"

@@ -12,7 +12,7 @@
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "penstock/event.h"
-#include "proxy/attempt_events.h"
+#include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/services.h"
 

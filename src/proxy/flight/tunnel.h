@@ -7,8 +7,8 @@
 
 #include "loop/stream.h"
 #include "penstock/snapshot.h"
-#include "proxy/attempt_events.h"
 #include "proxy/exchange/attempt.h"
+#include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/services.h"
 #include "proxy/flight/dialer.h"
