@@ -9,11 +9,11 @@
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
 set(PENSTOCK_LUA_SCRIPTS book undo moved leave pause reset hand_in permits born present self_test)
-set(_parts_book     store ${_kinds} hold line begin head meet away presence limits granting level)
+set(_parts_book     store ${_kinds} pause_limit line begin head meet away presence limits granting level)
 set(_parts_undo     store ${_kinds} head limits)
 set(_parts_moved    store ${_kinds} head limits)
 set(_parts_leave    store line head messages)
-set(_parts_pause    store hold head)
+set(_parts_pause    store pause_limit head)
 set(_parts_reset    store counter line head messages)
 set(_parts_hand_in  store ${_kinds} head away presence limits)
 set(_parts_permits  store messages semaphore begin head meet)

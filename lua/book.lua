@@ -3,7 +3,7 @@
 -- none does.
 -- A weight of 0 is no departure: a tunnel that rested goes on, and takes of each semaphore one permit. Nothing else is
 -- looked at, and nobody comes into the line for it; nor for no departures (n = 0), with which a process looks.
--- KEYS: head, alive, hold; with a group its hold and its line; then one for each limit, in the configuration's order.
+-- KEYS: head, alive, pause; with a group its pause and its line; then one for each limit, in the configuration's order.
 -- ARGV: 1 me · 2 the generation that I know, '' none
 --   3 the name of a fresh generation; behind a @ the server's id, if it is known; on a new connection, behind another @,
 --     the latest time that this process was told, and a mark: see parts_of in begin.lua
@@ -16,7 +16,7 @@
 --     counter max period 0 · semaphore capacity lease and what I tell of myself (see semaphore.lua); '-' instead of a
 --     kind leaves the limit out
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at least n
---   5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 hold
+--   5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 a pause
 --   8 ask again at, 0 none · 9 not before, 0 none
 --   10 of each semaphore four numbers: the permits granted in total, how many of the claimed ones are lost, sharers and
 --      look as in permits.lua
@@ -67,8 +67,8 @@ end
 a.only_groups = grouped and #a.wide == 0 and #a.narrow > 0
 if a.only_groups then a.wide, a.narrow, a.wide_windows = a.narrow, nil, a.windows end
 local wide, narrow = a.wide, a.narrow
-if grouped and a.w > 0 then add_hold(narrow or wide, KEYS[4], 'g') end
-if a.w > 0 then add_hold(wide, KEYS[3], 'u') end
+if grouped and a.w > 0 then add_pause(narrow or wide, KEYS[4], 'g') end
+if a.w > 0 then add_pause(wide, KEYS[3], 'u') end
 
 local departs = a.w > 0 and a.n > 0
 if head.away > 0 and departs then

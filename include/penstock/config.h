@@ -238,7 +238,7 @@ struct AccessConfig {
 /// What happens while Redis does not answer.
 enum class WhenDown {
   share,   ///< each limit goes on in this process, divided by the processes last seen alive
-  hold,    ///< requests wait, as long as `maxWait` lets them
+  wait,    ///< requests wait, as long as `maxWait` lets them
   open,    ///< no limit
   refuse,  ///< 503
 };

@@ -45,7 +45,7 @@ struct UpstreamSnapshot {
   std::size_t resting_tunnels = 0;  ///< open without a slot
   int max_tunnels = 0;
   Duration oldest_wait{0};  ///< of the requests pending now
-  std::size_t holds = 0;    ///< pauses it asked for that are not over: its own, and one for each group
+  std::size_t pauses = 0;   ///< pauses it asked for that are not over: its own, and one for each group
   Totals totals;
   HandshakeTotals handshakes;
 };

@@ -117,7 +117,7 @@ RATES = [
            Setting(("slidingWindow: { max: 200, interval: 1s }",)), frozen_redis(1, 1.1, 9, 1.0),
            over_at_no_time(200, SECOND), used(200, 0, 10, 0.95)),
     during("pacer, all connections lost each second", Setting((PACER,)), lost_connections(1, 9), sent(3920, 4001)),
-    during("pacer, hold, all connections lost each second", Setting((PACER,), when_down="hold"), lost_connections(1, 9),
+    during("pacer, wait, all connections lost each second", Setting((PACER,), when_down="wait"), lost_connections(1, 9),
            sent(3920, 4001)),
     during("pacer, one cut off from Redis", Setting((PACER,), delays=(0,)), cut_off(-1, 3.3),
            within_what_a_lost_process_may),
@@ -233,7 +233,7 @@ TOLD = [
            note_differing, noted("differing", "a line of a log has both limits", lambda found: found)),
     during("semaphore, a process cut off for longer than its lease",
            Setting(("semaphore: { capacity: 10, lease: 2s }",), flight_us=4_000_000, on_refusal="rest", seconds=6,
-                   delays=(0,), when_down="hold"), note_lost_leases,
+                   delays=(0,), when_down="wait"), note_lost_leases,
            noted("lost", "its log says lease_lost", lambda found: found)),
 ]
 

@@ -199,7 +199,7 @@ std::optional<double> least_use_without_redis(WhenDown mode) {
   switch (mode) {
     case WhenDown::share: return 0.99;
     case WhenDown::open: return std::nullopt;
-    case WhenDown::hold:
+    case WhenDown::wait:
     case WhenDown::refuse: break;
   }
   return 0;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kKindNames{"pacer",       "window",    "slidingWindow",
                                                      "tokenBucket", "semaphore", "counter"};
 constexpr std::pair<WhenDown, std::string_view> kModeNames[] = {
-    {WhenDown::share, "share"}, {WhenDown::hold, "hold"}, {WhenDown::open, "open"}, {WhenDown::refuse, "refuse"}};
+    {WhenDown::share, "share"}, {WhenDown::wait, "wait"}, {WhenDown::open, "open"}, {WhenDown::refuse, "refuse"}};
 
 template <typename Value>
 bool lists(const std::vector<Value>& all, Value one) {

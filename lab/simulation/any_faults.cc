@@ -30,7 +30,7 @@ Time any_duration(Random& random, const Plan& plan) {
 }
 
 std::string any_key(Random& random, const Plan& plan) {
-  const std::string keys[] = {":head", ":alive", ":turns", ":hold", ":" + std::string(limit_name(plan.limits[0]))};
+  const std::string keys[] = {":head", ":alive", ":turns", ":pause", ":" + std::string(limit_name(plan.limits[0]))};
   return random.any(keys);
 }
 

@@ -277,7 +277,7 @@ void any_moments(Random& random, Plan& plan, const Wishes& wishes) {
 
 Plan one_plan(Random& random, const Wishes& wishes) {
   constexpr WhenDown kModes[] = {WhenDown::share, WhenDown::share, WhenDown::share,
-                                 WhenDown::hold,  WhenDown::open,  WhenDown::refuse};
+                                 WhenDown::wait,  WhenDown::open,  WhenDown::refuse};
   Plan plan;
   const bool grouped = wishes.groups || random.happens(0.25);
   plan.limits = any_limits(random, wishes, grouped);

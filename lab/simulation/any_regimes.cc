@@ -46,7 +46,7 @@ std::vector<Regime> everything() {
        [](Random& r) { return any_plan(r, {.faults = true, .comings_and_goings = true}); }},
       {"any-alone", "one process", [](Random& r) { return any_plan(r, {.members = 1}); }},
       {"any-share", "whenDown: share, with faults", by_mode<WhenDown::share>},
-      {"any-hold", "whenDown: hold, with faults", by_mode<WhenDown::hold>},
+      {"any-hold", "whenDown: wait, with faults", by_mode<WhenDown::wait>},
       {"any-open", "whenDown: open, with faults", by_mode<WhenDown::open>},
       {"any-refuse", "whenDown: refuse, with faults", by_mode<WhenDown::refuse>},
       {"any-rare-faults", "anything, with faults of messages, replies, scripts and ids",

@@ -157,7 +157,7 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
 /// A connection that worked is made again at once, however often it is lost.
 TEST(Faults, lose_connections_each_second_and_hold_loses_next_to_nothing) {
   Plan plan = plan_of(1, 300);
-  plan.when_down = WhenDown::hold;
+  plan.when_down = WhenDown::wait;
   plan.length = 20 * kSecond;
   for (Time at = kSecond; at < plan.length; at += kSecond) {
     plan.faults.push_back({.kind = Fault::Kind::clients_killed, .at = at});

@@ -84,7 +84,7 @@ void judge_alone(const Reading& reading, Judgement& judgement);
 /// Nobody waits longer than thrice its fair wait, two rounds of grants, and an interval.
 void judge_waits(const Reading& reading, Judgement& judgement);
 
-/// Who leaves by `whenDown` says so: `degraded` is 1 then, and only then. By `hold` and `refuse` nothing leaves then
+/// Who leaves by `whenDown` says so: `degraded` is 1 then, and only then. By `wait` and `refuse` nothing leaves then
 /// that a shared limit on the rate holds.
 void judge_degraded(const Reading& reading, Judgement& judgement);
 

@@ -31,7 +31,7 @@ TEST(Allowances, of_one_process_alone_are_its_part) {
   for (const auto kind : {connection_lost, cut_off}) {
     EXPECT_EQ(breaks_with(15, kind, WhenDown::share), 0u);
     EXPECT_EQ(breaks_with(16, kind, WhenDown::share), 1u);
-    EXPECT_EQ(breaks_with(11, kind, WhenDown::hold), 1u);
+    EXPECT_EQ(breaks_with(11, kind, WhenDown::wait), 1u);
     EXPECT_EQ(breaks_with(11, kind, WhenDown::refuse), 1u);
     EXPECT_EQ(breaks_with(100, kind, WhenDown::open), 0u);
   }
@@ -47,7 +47,7 @@ TEST(Allowances, of_a_window_are_none_where_all_lose_redis) {
 }
 
 TEST(Allowances, of_what_is_no_outage_are_none) {
-  for (const auto mode : {WhenDown::share, WhenDown::hold, WhenDown::open, WhenDown::refuse}) {
+  for (const auto mode : {WhenDown::share, WhenDown::wait, WhenDown::open, WhenDown::refuse}) {
     for (const auto kind : {scripts_flushed, mailbox_lost, killed, paused}) EXPECT_EQ(breaks_with(11, kind, mode), 1u);
     EXPECT_EQ(breaks_with(11, redis_stalls, mode, 40'000), 1u) << "shorter than redis.timeout";
   }
@@ -83,7 +83,7 @@ TEST(Allowances, of_permits_are_none_but_for_a_process_away_for_longer_than_a_le
   EXPECT_EQ(over_by(11, cut_off, 3 * kSecond, WhenDown::share), 1u);
   EXPECT_EQ(over_by(15, cut_off, 3 * kSecond + 1, WhenDown::share), 0u);
   EXPECT_EQ(over_by(16, cut_off, 3 * kSecond + 1, WhenDown::share), 1u);
-  EXPECT_EQ(over_by(11, cut_off, 3 * kSecond + 1, WhenDown::hold), 1u);
+  EXPECT_EQ(over_by(11, cut_off, 3 * kSecond + 1, WhenDown::wait), 1u);
   EXPECT_EQ(over_by(11, redis_stops, 9 * kSecond, WhenDown::share), 1u);
   EXPECT_EQ(over_by(20, frozen, 4 * kSecond, WhenDown::share), 0u);
   EXPECT_EQ(over_by(11, frozen, 2 * kSecond, WhenDown::share), 1u);
@@ -147,13 +147,13 @@ TEST(Parts, are_used_without_redis) {
   EXPECT_THAT(divided(5, cut_off, 0).broken("parts"), SizeIs(1));
   EXPECT_THAT(divided(5, cut_off, 1).broken("parts"), IsEmpty()) << "the other has Redis";
   HandMade held = divided(5);
-  held.plan.when_down = WhenDown::hold;
+  held.plan.when_down = WhenDown::wait;
   EXPECT_THAT(held.broken("parts"), IsEmpty());
 }
 
 /// What was booked before may leave for as long as it may have been booked ahead, and an answer may take.
 TEST(Held, is_what_needs_redis_while_it_is_away) {
-  for (const auto mode : {WhenDown::hold, WhenDown::refuse, WhenDown::share}) {
+  for (const auto mode : {WhenDown::wait, WhenDown::refuse, WhenDown::share}) {
     for (const auto& [late, broken] : {std::pair<Time, unsigned>{99'999, 0}, std::pair<Time, unsigned>{100'000, 1}}) {
       HandMade run({window(20, kSecond)});
       run.plan.when_down = mode;
@@ -214,7 +214,7 @@ TEST(Recovery, uses_the_limit_again_when_all_are_back) {
 /// And what the rate needs in 50 ms: 5 at 1.2. By `share` a process first hands in what it did alone.
 TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns_or_three_by_share) {
   using Case = std::tuple<WhenDown, int, unsigned>;
-  for (const auto& [mode, calls, broken] : {Case{WhenDown::hold, 10, 0}, Case{WhenDown::hold, 11, 1},
+  for (const auto& [mode, calls, broken] : {Case{WhenDown::wait, 10, 0}, Case{WhenDown::wait, 11, 1},
                                             Case{WhenDown::share, 12, 0}, Case{WhenDown::share, 13, 1}}) {
     HandMade run({pacer(100)}, 2);
     run.plan.when_down = mode;

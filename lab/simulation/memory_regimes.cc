@@ -29,7 +29,7 @@ Plan denying(Random& random, std::vector<LimitConfig> limits, const std::string&
   Plan plan = busy_fleet(random, std::move(limits));
   const bool from_the_begin = random.happens(0.5);
   plan.faults = {from_the_begin ? denial(command, 0, 0) : denial(command, 6 * kSecond, 4 * kSecond)};
-  if (from_the_begin) plan.when_down = WhenDown::hold;
+  if (from_the_begin) plan.when_down = WhenDown::wait;
   for (Member& member : plan.members) member.demand.flight = 20 * kMillisecond;
   return plan;
 }

@@ -99,7 +99,7 @@ TEST(ForgottenSemaphore, is_not_taken_for_new_by_a_newcomer) {
 
 TEST(KeptSemaphore, goes_on_at_once_when_redis_was_restarted_with_all_it_knew) {
   Plan plan = plan_with(kSemaphore, {worker(kLongFlights), worker(kLongFlights)}, kMinute);
-  plan.when_down = WhenDown::hold;
+  plan.when_down = WhenDown::wait;
   plan.faults = {{.kind = Fault::Kind::redis_stops, .at = 20 * kSecond, .lasts = 100 * kMillisecond}};
   const Journal journal = run(plan);
   EXPECT_EQ(most_in_flight(journal), kSemaphore.capacity);
@@ -208,7 +208,7 @@ int fullest_stretch(const std::vector<Time>& times, Time length) {
 
 Plan goes_back(LimitConfig::Kind kind, Demand demand, Time length) {
   Plan plan = plan_with(kind, std::vector(3, worker(std::move(demand))), length);
-  plan.when_down = WhenDown::hold;
+  plan.when_down = WhenDown::wait;
   plan.faults = {
       {.kind = Fault::Kind::redis_goes_back, .at = 10 * kSecond, .lasts = 300 * kMillisecond, .back = 6 * kSecond}};
   return plan;
@@ -239,7 +239,7 @@ TEST(OldSnapshot, of_a_sliding_window_costs_nothing) {
 TEST(OldSnapshot, counts_little_twice_in_a_long_interval) {
   for (const LimitConfig::Kind kind : {LimitConfig::Kind(WindowConfig{.reservoir = 10'000, .interval = 30 * 24h}),
                                        LimitConfig::Kind(CounterConfig{.max = 10'000, .period = 24h})}) {
-    for (const auto when_down : {WhenDown::hold, WhenDown::share}) {
+    for (const auto when_down : {WhenDown::wait, WhenDown::share}) {
       Plan plan = goes_back(kind, {.rate = 50}, 3 * kMinute);
       plan.when_down = when_down;
       plan.faults[0].at = 40 * kSecond;

@@ -139,16 +139,16 @@ std::vector<Regime> by_other_modes() {
   return {
       {"blips-pacer", "a pacer, and Redis is away for 10 ms now and then", blips},
       {"started-meanwhile", "processes that start while Redis is away", started_meanwhile},
-      {"hold-lossy", "whenDown: hold, each second each process loses its connections",
+      {"hold-lossy", "whenDown: wait, each second each process loses its connections",
        [](Random& r) {
          Plan plan = busy_fleet(r, {pacer(300, 20)});
          repeat(plan, fault_of_redis(clients_killed, 3 * kSecond), kSecond);
-         return going_by(WhenDown::hold, std::move(plan));
+         return going_by(WhenDown::wait, std::move(plan));
        }},
-      {"hold-outage", "whenDown: hold, Redis away for 3 s: nothing leaves",
+      {"hold-outage", "whenDown: wait, Redis away for 3 s: nothing leaves",
        [](Random& r) {
          Plan plan = busy_fleet(r, {pacer(300, 20), window(400, 2s)});
-         return going_by(WhenDown::hold,
+         return going_by(WhenDown::wait,
                          with(std::move(plan), {fault_of_redis(redis_stops, 5 * kSecond, 3 * kSecond)}));
        }},
       {"open-outage", "whenDown: open, five seconds of three times the limit are no debt", open_excess},

@@ -167,7 +167,7 @@ TEST(SharedPermits, start_nobody_in_a_pause_of_which_a_process_could_not_hear) {
   for (const Kind kind :
        {Kind::redis_loses_memory, Kind::redis_stops, Kind::clients_killed, Kind::mailbox_lost, Kind::connection_lost}) {
     for (const Time later : {Time{-100}, Time{100}, 20 * kMillisecond, 300 * kMillisecond}) {
-      for (const WhenDown rule : {WhenDown::share, WhenDown::hold}) {
+      for (const WhenDown rule : {WhenDown::share, WhenDown::wait}) {
         Plan plan = plan_for({});
         plan.when_down = rule;
         plan.faults = {{.kind = kind, .at = from, .lasts = kind <= Kind::redis_loses_memory ? lasts : 0, .member = 1},
@@ -387,7 +387,7 @@ TEST(SharedPermits, are_found_by_a_process_that_missed_all_messages) {
 TEST(SharedPermits, cost_no_departure_of_another_limit_when_messages_are_refused) {
   Plan plan = plan_for({.capacity = 4, .clients = 5, .flight = 20 * kMillisecond});
   plan.limits.push_back({.kind = PacerConfig{.qps = 100}});
-  plan.when_down = WhenDown::hold;
+  plan.when_down = WhenDown::wait;
   const Journal journal = run(meets(plan, {.kind = Fault::Kind::denied, .at = kOpen, .command = "publish"}));
   const Time from = kOpen + kSecond;
   EXPECT_LE(started(journal, from, plan.length), 701u);

@@ -151,7 +151,7 @@ bool Plan::grouped() const {
 }
 
 std::string Plan::text() const {
-  constexpr std::string_view kModes[] = {"share", "hold", "open", "refuse"};
+  constexpr std::string_view kModes[] = {"share", "wait", "open", "refuse"};
   std::string text = regime + ", seed " + std::to_string(seed) + ": " + duration(length) + ", whenDown " +
                      std::string(kModes[static_cast<std::size_t>(when_down)]) + ", redis.timeout " +
                      duration(redis_timeout) + (processes > 0 ? ", redis.processes " + std::to_string(processes) : "") +

@@ -64,7 +64,7 @@ bool all_said(const Journal& journal, Time before, bool degraded) {
 TEST(RefusedCommand, lets_nothing_leave_by_hold_from_the_begin_on) {
   for (const auto& command : commands_that_scripts_need()) {
     SCOPED_TRACE(command);
-    const Journal journal = run(three_at(SlidingWindowConfig{100, 1s}, command, 0, 0, WhenDown::hold));
+    const Journal journal = run(three_at(SlidingWindowConfig{100, 1s}, command, 0, 0, WhenDown::wait));
     EXPECT_TRUE(journal.departures.empty());
     EXPECT_TRUE(all_said(journal, 12 * kSecond, true));
     ASSERT_FALSE(journal.notices.empty());
@@ -95,7 +95,7 @@ TEST(RefusedMessages, take_semaphores_and_counters_off_redis) {
     for (const LimitConfig::Kind& kind :
          {LimitConfig::Kind(SemaphoreConfig{4, 5s}), LimitConfig::Kind(CounterConfig{100, 1s})}) {
       SCOPED_TRACE(what);
-      const Journal journal = run(three_at(kind, what, 0, 6 * kSecond, WhenDown::hold));
+      const Journal journal = run(three_at(kind, what, 0, 6 * kSecond, WhenDown::wait));
       const Time known = what == "subscribe" ? 100 * kMillisecond : 0;  // that is only heard over another connection
       EXPECT_EQ(left_in(journal, known, 6 * kSecond), 0);
       EXPECT_TRUE(all_said(journal, 6 * kSecond, true));
@@ -108,7 +108,7 @@ TEST(RefusedMessages, take_semaphores_and_counters_off_redis) {
 TEST(RefusedMessages, leave_other_limits_as_they_are) {
   for (const std::string what : {"channels", "publish", "subscribe"}) {
     SCOPED_TRACE(what);
-    const Journal journal = run(three_at(PacerConfig{.qps = 300}, what, 0, 0, WhenDown::hold));
+    const Journal journal = run(three_at(PacerConfig{.qps = 300}, what, 0, 0, WhenDown::wait));
     EXPECT_LE(most_in(journal, kSecond), 302);
     EXPECT_GE(left_in(journal, kSecond, 11 * kSecond), 2'970);
     EXPECT_TRUE(all_said(journal, 12 * kSecond, false));

@@ -66,7 +66,7 @@ struct Checked {
 };
 
 void check_name(Issues& issues, const std::string& path, std::string_view name) {
-  constexpr std::string_view kReserved[] = {"hold",   "head",  "line",          "alive",     "away",
+  constexpr std::string_view kReserved[] = {"pause",  "head",  "line",          "alive",     "away",
                                             "limits", "redis", "maxConcurrent", "maxTunnels"};
   if (!all_of(name, "_.-") || name.size() > kLongestName) {
     add(issues, path, " must be at most 64 letters, digits and _.-");

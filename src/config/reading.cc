@@ -206,9 +206,11 @@ void read(Reading& reading, const Spot& spot, LogLevel& into) {
 }
 
 void read(Reading& reading, const Spot& spot, WhenDown& into) {
+  if (spot.node.kind == Node::Kind::scalar && spot.node.text == "hold")
+    return reading.complain(spot.node, named(spot.path) + ": hold is now called wait");
   read_word(
       reading, spot,
-      {{"share", WhenDown::share}, {"hold", WhenDown::hold}, {"open", WhenDown::open}, {"refuse", WhenDown::refuse}},
+      {{"share", WhenDown::share}, {"wait", WhenDown::wait}, {"open", WhenDown::open}, {"refuse", WhenDown::refuse}},
       into);
 }
 

@@ -39,7 +39,7 @@ Families::Families(prometheus::Registry& r)
       in_flight(gauges(r, "in_flight_requests", "Requests dispatched and not yet landed.")),
       max_concurrent(gauges(r, "max_concurrent", "Setting maxConcurrent; for * it holds per host.")),
       limit_rate(gauges(r, "limit_rate", "Units a second that the limit allows in the long run.")),
-      holds(gauges(r, "holds", "Pauses that the upstream asked for, for itself or a group, and that are not over.")),
+      pauses(gauges(r, "pauses", "Pauses that the upstream asked for, for itself or a group, and that are not over.")),
       rps(gauges(r, "rps", "Successes per busy second, over the last minute.")),
       mean_latency(gauges(r, "mean_latency_seconds", "Mean flight of successes, over the last minute.")),
       wait(histograms(r, "wait_seconds", "From arrival to take-off, or to leaving the queue.")),

@@ -36,7 +36,7 @@ struct Families {
   Gauges& in_flight;
   Gauges& max_concurrent;
   Gauges& limit_rate;
-  Gauges& holds;
+  Gauges& pauses;
   Gauges& rps;
   Gauges& mean_latency;
   Histograms& wait;

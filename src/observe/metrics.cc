@@ -138,7 +138,7 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     sum.in_flight += one.in_flight;
     sum.resting_tunnels += one.resting_tunnels;
     sum.fullest = std::max(sum.fullest, one.pending);
-    sum.holds += one.holds;
+    sum.pauses += one.pauses;
     if (one.entry != 0) sum.handshakes = one.handshakes;
   }
   for (std::size_t entry = 0; entry < occupancies.size(); ++entry) {

@@ -109,7 +109,7 @@ Json limits_json(const UpstreamSettings& settings) {
 /// Without user and password.
 Json redis_json(const std::optional<RedisConfig>& redis) {
   if (!redis) return nullptr;
-  constexpr std::array kWhenDown{"share", "hold", "open", "refuse"};
+  constexpr std::array kWhenDown{"share", "wait", "open", "refuse"};
   return {{"url", to_string(*redis)},
           {"prefix", redis->prefix},
           {"timeout", text_of(redis->timeout)},
@@ -172,7 +172,7 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
             {"maxConcurrent", upstream.max_concurrent},
             {"tunnels", {{"busy", upstream.busy_tunnels}, {"resting", upstream.resting_tunnels}}},
             {"maxTunnels", upstream.max_tunnels},
-            {"holds", upstream.holds},
+            {"pauses", upstream.pauses},
             {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
             {"totals", totals_json(upstream.totals)},
             {"handshakes", handshakes_json(upstream.handshakes)}};

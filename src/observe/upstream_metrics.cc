@@ -59,7 +59,7 @@ UpstreamMetrics::UpstreamMetrics(Families& families, std::string label, const Up
       pending_(families.pending.Add({{"upstream", label_}})),
       in_flight_(families.in_flight.Add({{"upstream", label_}})),
       fullest_queue_(families.fullest_queue.Add({{"upstream", label_}})),
-      holds_(families.holds.Add({{"upstream", label_}})),
+      pauses_(families.pauses.Add({{"upstream", label_}})),
       resting_tunnels_(families.resting_tunnels.Add({{"upstream", label_}})),
       rps_(families.rps.Add({{"upstream", label_}})),
       mean_latency_(families.mean_latency.Add({{"upstream", label_}})),
@@ -93,7 +93,7 @@ UpstreamMetrics::~UpstreamMetrics() {
                                {&families_.pending, &pending_},
                                {&families_.in_flight, &in_flight_},
                                {&families_.fullest_queue, &fullest_queue_},
-                               {&families_.holds, &holds_},
+                               {&families_.pauses, &pauses_},
                                {&families_.resting_tunnels, &resting_tunnels_},
                                {&families_.rps, &rps_},
                                {&families_.mean_latency, &mean_latency_}}) {
@@ -118,7 +118,7 @@ void UpstreamMetrics::change(const UpstreamSettings& settings) {
 void UpstreamMetrics::show(const std::vector<LimitConfig>& limits) {
   std::vector<std::string> names;
   for (const LimitConfig& limit : limits) names.emplace_back(limit_name(limit));
-  for (const char* of_nobody : {"hold", "redis", "maxConcurrent", "maxTunnels"}) names.emplace_back(of_nobody);
+  for (const char* of_nobody : {"pause", "redis", "maxConcurrent", "maxTunnels"}) names.emplace_back(of_nobody);
   for (const auto& [name, waits] : std::exchange(limit_waits_, {})) {
     if (std::ranges::count(names, name) == 0) families_.limit_waits.Remove(waits);
   }
@@ -235,7 +235,7 @@ void UpstreamMetrics::set(const Occupancy& occupancy, std::int64_t at) {
   count(occupancy.handshakes);
   pending_.Set(static_cast<double>(occupancy.pending));
   in_flight_.Set(static_cast<double>(occupancy.in_flight));
-  holds_.Set(static_cast<double>(occupancy.holds));
+  pauses_.Set(static_cast<double>(occupancy.pauses));
   resting_tunnels_.Set(static_cast<double>(occupancy.resting_tunnels));
   fullest_queue_.Set(max_pending_ == 0 ? 0
                                        : static_cast<double>(occupancy.fullest) / static_cast<double>(max_pending_));

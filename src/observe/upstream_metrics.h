@@ -23,7 +23,7 @@ struct Occupancy {
   std::size_t in_flight = 0;
   std::size_t resting_tunnels = 0;
   std::size_t fullest = 0;  ///< the longest of their queues
-  std::size_t holds = 0;
+  std::size_t pauses = 0;
   HandshakeTotals handshakes;
 };
 
@@ -81,7 +81,7 @@ class UpstreamMetrics {
   prometheus::Gauge& pending_;
   prometheus::Gauge& in_flight_;
   prometheus::Gauge& fullest_queue_;
-  prometheus::Gauge& holds_;
+  prometheus::Gauge& pauses_;
   prometheus::Gauge& resting_tunnels_;
   prometheus::Gauge& rps_;
   prometheus::Gauge& mean_latency_;

@@ -212,7 +212,7 @@ TEST(FaultyLimits, have_the_same_name) {
 
 TEST(FaultyLimits, have_a_name_that_is_none) {
   for (const char* name :
-       {"'a b'", "a:b", "'{x}'", "ü", "hold", "head", "line", "alive", "redis", "maxConcurrent", "maxTunnels"})
+       {"'a b'", "a:b", "'{x}'", "ü", "pause", "head", "line", "alive", "redis", "maxConcurrent", "maxTunnels"})
     EXPECT_EQ(faults_of("pacer: { qps: 1, name: " + std::string(name) + " }").size(), 1u) << name;
   EXPECT_EQ(faults_of("pacer: { qps: 1, name: " + std::string(65, 'x') + " }").size(), 1u);
   EXPECT_THAT(faults_of("pacer: { qps: 1, name: A.b_c-9 }"), IsEmpty());
@@ -253,7 +253,8 @@ TEST(FaultyRedis, is_told_where_and_why) {
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', timeout: 0s"),
               StartsWith("f:2:38: timeout in redis is 0s; it must be"));
   EXPECT_THAT(faults_of_redis("url: 'redis://r1', whenDown: panic"),
-              "f:2:39: whenDown in redis must be share, hold, open or refuse");
+              "f:2:39: whenDown in redis must be share, wait, open or refuse");
+  EXPECT_EQ(faults_of_redis("url: 'redis://r1', whenDown: hold"), "f:2:39: whenDown in redis: hold is now called wait");
   EXPECT_EQ(faults_of_redis("url: 'redis://r1', secret: ''"),
             "f:2:37: secret in redis is empty; leave it out to have none");
   EXPECT_EQ(

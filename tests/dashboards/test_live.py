@@ -27,8 +27,8 @@ ORIGIN, SECURE = {"upstream": "origin"}, {"upstream": "secure"}
 # What else must be seen to happen, of each query with such a metric, and not only one of its series. Where nothing is said
 # of one with upstreams, it is `origin`: there everything happens but what happens inside TLS.
 HAPPENS = {
-    "penstock_limit_waits_total": [SECURE | {"limit": "hold"}],
-    "penstock_holds": [SECURE],
+    "penstock_limit_waits_total": [SECURE | {"limit": "pause"}],
+    "penstock_pauses": [SECURE],
     "penstock_client_handshakes_total": [SECURE | {"result": "done"}],
     "penstock_upstream_refusals_total": [SECURE | {"code": "429"}, ORIGIN | {"code": "503"}, ORIGIN | {"code": "529"}],
     "penstock_requests_total": [{"outcome": outcome} for outcome in ("success", "http_error", "upstream_error", "client_gone",

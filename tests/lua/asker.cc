@@ -84,8 +84,8 @@ void Asker::add_limits(Texts& arguments) const {
 }
 
 Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
-  Texts keys{key("head"), key("alive"), key("hold")};
-  if (!ask.group.empty()) keys.insert(keys.end(), {key("hold", ask.group), key("line", ask.group)});
+  Texts keys{key("head"), key("alive"), key("pause")};
+  if (!ask.group.empty()) keys.insert(keys.end(), {key("pause", ask.group), key("line", ask.group)});
   for (auto& limit : keys_of_limits(ask.group)) keys.push_back(limit);
   Texts arguments{who_,
                   generation_,
@@ -159,7 +159,7 @@ test::RedisReply Asker::leave(Time now, std::string_view group, bool of_group) {
 }
 
 test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {
-  return scripts_.call(Script::pause, instant(now), {key("head"), key("hold", group)}, {text(length)});
+  return scripts_.call(Script::pause, instant(now), {key("head"), key("pause", group)}, {text(length)});
 }
 
 test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view group) {

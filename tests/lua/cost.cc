@@ -71,7 +71,7 @@ constexpr Time kLease = sec(1);
 /// One process that returns with each ask what it was granted by the one before. Whether it is granted so many.
 bool ask_for_permits(Scripts& scripts, redis::Permits& permits, std::string& generation, std::size_t count) {
   const std::string of = "penstock:{cost}:";
-  const auto reply = scripts.call(Script::book, 0, {of + "head", of + "alive", of + "hold", of + "semaphore"},
+  const auto reply = scripts.call(Script::book, 0, {of + "head", of + "alive", of + "pause", of + "semaphore"},
                                   {"me", generation, "first", "1", "0", "", std::to_string(count), "1", "0", "0",
                                    "semaphore", "u", "d", "1000", std::to_string(kLease), permits.told({})});
   if (reply.items.size() != 13) die("not an answer: " + reply.text);
@@ -124,7 +124,7 @@ void print_asks(test::RedisServer& server) {
 void print_floor(test::RedisServer& server, const char* name, std::string_view script) {
   const std::string sha = server.run({"SCRIPT", "LOAD", script}).text;
   const double cost = cost_of(server, [&] {
-    server.run({"EVALSHA", sha, "3", "{cost}head", "{cost}hold", "{cost}pacer"});
+    server.run({"EVALSHA", sha, "3", "{cost}head", "{cost}pause", "{cost}pacer"});
   });
   std::printf("| %-41s | %6.1f |\n", name, cost);
 }

@@ -121,7 +121,7 @@ class Foreign : public Stored, public testing::WithParamInterface<std::vector<st
 TEST_P(Foreign, values_are_reported_and_changed_by_nobody) {
   Asker me = asker(every_kind());
   ASSERT_EQ(me.ask(0, {.group = "g"}).status, "ok");
-  for (const std::string name : {"head", "hold", "hold:g", "line:g", "pacer", "window", "slidingWindow-of-group:g",
+  for (const std::string name : {"head", "pause", "pause:g", "line:g", "pacer", "window", "slidingWindow-of-group:g",
                                  "tokenBucket-of-group:g", "counter"}) {
     const std::string key = "penstock:{api}:" + name;
     const std::string kept = server_.run({"DUMP", key}).text;
@@ -160,10 +160,10 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
 TEST_F(Stored, a_limit_that_is_left_out_is_neither_read_nor_written_and_the_others_keep_their_places) {
   Asker me = asker({pacer(10), window(2, sec(1))});
   server_.run({"SET", me.key("pacer"), "hello"});
-  const auto reply = scripts_.call(Script::book, 1,
-                                   {me.key("head"), me.key("alive"), me.key("hold"), me.key("pacer"), me.key("window")},
-                                   {"me", "",  "g",  "1", "0",   "",       "3", "1", "0", "a",       "-",
-                                    "u",  "d", "10", "0", "0.5", "window", "u", "d", "2", "1000000", "0"});
+  const auto reply = scripts_.call(
+      Script::book, 1, {me.key("head"), me.key("alive"), me.key("pause"), me.key("pacer"), me.key("window")},
+      {"me", "",  "g",  "1", "0",   "",       "3", "1", "0", "a",       "-",
+       "u",  "d", "10", "0", "0.5", "window", "u", "d", "2", "1000000", "0"});
   ASSERT_EQ(reply.items.size(), 13U) << reply.text;
   EXPECT_EQ(reply.items[10].items.size(), 2U * 2) << "two of three";
   EXPECT_EQ(reply.items[6].integer, 1) << "because of the window";
@@ -185,7 +185,7 @@ TEST_F(Stored, a_hand_in_of_nothing_sees_to_it_that_the_value_is_ours) {
 
 TEST_F(Stored, a_kind_that_is_not_known_is_an_error_and_writes_nothing) {
   Asker me = asker({pacer(10)});
-  const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("hold"), me.key("x")},
+  const auto reply = scripts_.call(Script::book, 1, {me.key("head"), me.key("alive"), me.key("pause"), me.key("x")},
                                    {"me", "", "g", "1", "0", "", "1", "1", "0", "a", "magic", "u", "d", "1", "2", "3"});
   EXPECT_THAT(reply.text, HasSubstr("no limit of the kind magic"));
   EXPECT_TRUE(keys().empty());

@@ -348,14 +348,14 @@ TEST(StatusJson, shows_redis_without_user_and_password) {
   config.redis.emplace();
   config.redis->user = config.redis->password = "s3cret";
   config.redis->processes = 7;
-  const Snapshot snapshot{.upstreams = {{.name = "a", .holds = 2}},
+  const Snapshot snapshot{.upstreams = {{.name = "a", .pauses = 2}},
                           .redis = RedisSnapshot{.up = true, .refused = {"+time"}, .limits_differ = {"a"}}};
   const auto text = status_json(snapshot, config);
   EXPECT_THAT(text, testing::Not(HasSubstr("s3cret")));
   const auto status = nlohmann::json::parse(text);
   EXPECT_EQ(status["redis"],
             nlohmann::json::parse(R"({"up": true, "degraded": false, "refused": ["+time"], "limitsDiffer": ["a"]})"));
-  EXPECT_EQ(status["upstreams"][0]["holds"], 2);
+  EXPECT_EQ(status["upstreams"][0]["pauses"], 2);
   EXPECT_EQ(status["configuration"]["redis"],
             nlohmann::json::parse(R"({"url": "redis://127.0.0.1:6379/0", "prefix": "penstock", "timeout": "50ms",
                                       "whenDown": "share", "processes": 7})"));

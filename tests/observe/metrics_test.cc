@@ -327,9 +327,9 @@ TEST(Metrics, a_quantile_of_waits_that_gather_at_one_value_is_near_it) {
 TEST(Metrics, limits_are_labels_from_the_start_and_so_are_hold_redis_and_slots) {
   const std::string text = Metrics{with_limits()}.text();
   for (const char* limit :
-       {"pacer", "slow", "bucket", "semaphore", "each", "hold", "redis", "maxConcurrent", "maxTunnels"})
+       {"pacer", "slow", "bucket", "semaphore", "each", "pause", "redis", "maxConcurrent", "maxTunnels"})
     EXPECT_EQ(value_of(text, waits(limit)), 0) << limit;
-  EXPECT_EQ(value_of(text, waits("hold", "*")), 0);
+  EXPECT_EQ(value_of(text, waits("pause", "*")), 0);
   EXPECT_EQ(value_of(text, waits("pacer", "discord")), std::nullopt);
 }
 
@@ -372,13 +372,13 @@ TEST(Metrics, the_rate_of_a_limit_is_what_it_allows_in_the_long_run) {
   EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="each",upstream="github"})"), std::nullopt);
 }
 
-TEST(Metrics, holds_are_sums_over_the_upstreams_of_a_label) {
+TEST(Metrics, pauses_are_sums_over_the_upstreams_of_a_label) {
   Metrics metrics{two_upstreams()};
   Snapshot snapshot;
-  snapshot.upstreams = {{.name = "a.example:80", .holds = 2}, {.name = "b.example:80", .holds = 1}};
+  snapshot.upstreams = {{.name = "a.example:80", .pauses = 2}, {.name = "b.example:80", .pauses = 1}};
   metrics.set(snapshot, 0, 0);
-  EXPECT_EQ(value_of(metrics.text(), R"(penstock_holds{upstream="*"})"), 3);
-  EXPECT_EQ(value_of(metrics.text(), R"(penstock_holds{upstream="github"})"), 0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_pauses{upstream="*"})"), 3);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_pauses{upstream="github"})"), 0);
 }
 
 TEST(Metrics, redis_has_none_where_none_is_configured) {

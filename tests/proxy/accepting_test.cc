@@ -2,7 +2,7 @@
 // The way in and straight through: what is dispatched, what is refused at the door, and what is told of both.
 #include <gmock/gmock.h>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 
 namespace penstock::proxy {
 namespace {

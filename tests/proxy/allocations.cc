@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's operator new, which counts.
-#include "allocations.h"
+#include "proxy/allocations.h"
 
 #include <cstdlib>
 #include <new>

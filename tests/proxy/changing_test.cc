@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "proxy/recording_booker.h"
 
 namespace penstock::proxy {

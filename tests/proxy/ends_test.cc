@@ -4,7 +4,7 @@
 #include <chrono>
 #include <map>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 
 namespace penstock::proxy {
 namespace {

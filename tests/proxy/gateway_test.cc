@@ -3,7 +3,7 @@
 // decides.
 #include <gmock/gmock.h>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "support/name_server.h"
 
 namespace penstock::proxy {

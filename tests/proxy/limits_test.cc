@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "proxy/recording_booker.h"
 
 namespace penstock::proxy {
@@ -362,12 +362,12 @@ TEST_F(PauseTest, is_of_requests_without_credentials_alone_where_one_of_these_dr
   Asker hasty, mine;
   get_in_haste(hasty, "1s");
   ASSERT_EQ(hasty.refusals.size(), 1u);
-  EXPECT_THAT(hasty.refusals[0].details, HasSubstr("queue wait over (limited by hold)"));
+  EXPECT_THAT(hasty.refusals[0].details, HasSubstr("queue wait over (limited by pause)"));
   EXPECT_EQ(http::retry_after_seconds(hasty.refusals[0].retry_after.value()), "7");
   EXPECT_EQ(after("/fine").size(), 0u) << "one that has some passes";
   Snapshot snapshot;
   dispatcher_->snapshot(snapshot);
-  EXPECT_EQ(snapshot.upstreams[0].holds, 1u);
+  EXPECT_EQ(snapshot.upstreams[0].pauses, 1u);
 }
 
 TEST_F(PauseTest, is_in_force_before_the_answer_has_ended) {
@@ -382,7 +382,7 @@ TEST_F(PauseTest, is_in_force_before_the_answer_has_ended) {
   ASSERT_TRUE(run_.run_until([&] { return busy.status == 429; }));
   get_in_haste(next, "1s");
   ASSERT_EQ(next.refusals.size(), 1u);
-  EXPECT_THAT(next.refusals[0].details, HasSubstr("limited by hold"));
+  EXPECT_THAT(next.refusals[0].details, HasSubstr("limited by pause"));
   EXPECT_EQ(http::retry_after_seconds(next.refusals[0].retry_after.value()), "7");
   leave(busy);
 }

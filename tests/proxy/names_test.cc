@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "support/name_server.h"
 
 namespace penstock::proxy {

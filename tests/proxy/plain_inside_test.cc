@@ -3,7 +3,7 @@
 // is a tunnel.
 #include <gmock/gmock.h>
 
-#include "visiting.h"
+#include "proxy/visiting.h"
 
 namespace penstock::proxy {
 namespace {

@@ -6,7 +6,7 @@
 #include <deque>
 #include <iostream>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "proxy/recording_booker.h"
 #include "support/machine.h"
 

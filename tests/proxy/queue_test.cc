@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "support/machine.h"
 
 namespace penstock::proxy {

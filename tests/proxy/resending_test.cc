@@ -2,7 +2,7 @@
 // A kept connection that dies before any byte of an answer: what is sent once more, and what never is.
 #include <future>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 
 namespace penstock::proxy {
 namespace {

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "dispatching.h"
 #include "loop/listener.h"
 #include "proxy/client/clients.h"
+#include "proxy/dispatching.h"
 
 namespace penstock::proxy {
 

@@ -2,9 +2,9 @@
 // Bookers of several processes that share limits through a real Redis.
 #include <gmock/gmock.h>
 
-#include "desk.h"
 #include "flow/group_hash.h"
-#include "in_time.h"
+#include "redis/desk.h"
+#include "redis/in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -206,7 +206,7 @@ TEST_F(LimiterTest, obeys_a_pause_that_another_process_was_asked_for) {
   const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
   const auto until = run_.loop.now() + kSecond;
   a->limiter().pause(run_.loop.now(), {}, until);
-  ASSERT_TRUE(has_key("penstock:{github}:hold"));
+  ASSERT_TRUE(has_key("penstock:{github}:pause"));
   b->arrive(1);
   ASSERT_TRUE(took_off(*b, 1));
   EXPECT_GE(b->took_off()[0].at, until - clock_error(*a, *b));

@@ -2,7 +2,7 @@
 // Semaphores that change, come and go while permits are held, and bookers that take the place of others.
 #include <gmock/gmock.h>
 
-#include "changing.h"
+#include "redis/changing.h"
 
 namespace penstock::redis {
 namespace {

@@ -3,7 +3,7 @@
 // for as long as the test likes.
 #include <gmock/gmock.h>
 
-#include "changing.h"
+#include "redis/changing.h"
 
 namespace penstock::redis {
 namespace {

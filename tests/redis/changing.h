@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "desk.h"
-#include "in_time.h"
+#include "redis/desk.h"
+#include "redis/in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {

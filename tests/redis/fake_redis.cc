@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Just enough of Redis' side of RESP2.
-#include "fake_redis.h"
+#include "redis/fake_redis.h"
 
 #include <cstdlib>
 #include <utility>

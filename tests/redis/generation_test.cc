@@ -3,8 +3,8 @@
 // limits leaves by that is tried with daemons, in tests/system, and for many seeds in tests/lua.
 #include <gtest/gtest.h>
 
-#include "desk.h"
-#include "in_time.h"
+#include "redis/desk.h"
+#include "redis/in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {

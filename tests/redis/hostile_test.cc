@@ -2,8 +2,8 @@
 // Whoever answers in Redis' place, whatever it says: the call fails, the connection is dropped, memory is bounded.
 #include <gmock/gmock.h>
 
-#include "fake_redis.h"
-#include "stage.h"
+#include "redis/fake_redis.h"
+#include "redis/stage.h"
 
 namespace penstock::redis {
 namespace {

@@ -2,8 +2,8 @@
 // One key under more departures a second than anybody has calls for: they are booked many at a time.
 #include <gtest/gtest.h>
 
-#include "desk.h"
-#include "in_time.h"
+#include "redis/desk.h"
+#include "redis/in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {

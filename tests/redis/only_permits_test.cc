@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared semaphores of one process where nothing but permits is needed: what lands starts the next flight without a
 // call, as long as the level allows it.
-#include "in_time.h"
-#include "semaphores_desk.h"
+#include "redis/in_time.h"
+#include "redis/semaphores_desk.h"
 
 namespace penstock::redis {
 namespace {

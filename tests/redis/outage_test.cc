@@ -3,8 +3,8 @@
 // second of its return.
 #include <gmock/gmock.h>
 
-#include "in_time.h"
-#include "stage.h"
+#include "redis/in_time.h"
+#include "redis/stage.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {

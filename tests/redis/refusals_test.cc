@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "redis/client/scripts.h"
+#include "redis/stage.h"
 #include "redis/wire/self_test.h"
-#include "stage.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {

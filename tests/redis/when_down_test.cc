@@ -2,8 +2,8 @@
 // What becomes of requests while Redis does not answer, in all four modes, and afterwards.
 #include <gmock/gmock.h>
 
-#include "desk.h"
-#include "in_time.h"
+#include "redis/desk.h"
+#include "redis/in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -89,7 +89,7 @@ TEST_F(WhenDownTest, nobody_bursts_when_a_frozen_redis_goes_on) {
 }
 
 TEST_F(WhenDownTest, with_hold_lanes_wait_until_redis_is_back) {
-  config_.when_down = WhenDown::hold;
+  config_.when_down = WhenDown::wait;
   const auto a = make({pacer(1000)});
   ASSERT_TRUE(all_up(a));
   server_.stop();

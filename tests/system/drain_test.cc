@@ -218,7 +218,7 @@ TEST(Drain, is_on_time_with_a_redis_that_hangs) {
   test::RedisServer redis;
   const Origin origin;
   Daemon daemon({.yaml = "redis: { url: \"" + redis.url() +
-                         "\", timeout: 10s, whenDown: hold }\nupstreams: { api: { match: " + origin.host() +
+                         "\", timeout: 10s, whenDown: wait }\nupstreams: { api: { match: " + origin.host() +
                          ", limits: [{ pacer: { qps: 1000 } }] } }\n",
                  .grace = "1s"});
   ASSERT_TRUE(eventually([&] { return daemon.metric("penstock_redis_up") == 1; }));

@@ -107,7 +107,7 @@ TEST(SharedSemaphore, of_a_killed_daemon_comes_back_within_a_lease_and_not_befor
 }
 
 TEST(SharedSemaphore, survives_a_redis_that_forgets_everything) {
-  SharedStage stage({.limits = semaphore(2, "6s"), .when_down = "hold"});
+  SharedStage stage({.limits = semaphore(2, "6s"), .when_down = "wait"});
   const Daemon &a = stage.add(), &b = stage.add();
   stage.origin.otherwise(scripts::held());
   Client first(a.port()), second(b.port()), third(b.port());
@@ -167,7 +167,7 @@ TEST(SharedSemaphore, is_held_by_an_answer_that_takes_longer_than_a_lease) {
 }
 
 TEST(SharedSemaphore, of_a_daemon_that_is_cut_off_ends_its_flights_after_half_a_lease) {
-  SharedStage stage({.limits = semaphore(2, "6s"), .when_down = "hold"});
+  SharedStage stage({.limits = semaphore(2, "6s"), .when_down = "wait"});
   Relay relay(stage.redis.port());
   const Daemon& cut_off = stage.add(relay);
   const Daemon& other = stage.add();

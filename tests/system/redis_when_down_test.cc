@@ -41,8 +41,8 @@ TEST(WhenDown, share_leaves_each_its_part_of_the_rate) {
   expect_told_of_both_ways(stage, stage.daemons[0]);
 }
 
-TEST(WhenDown, hold_makes_requests_wait_for_redis) {
-  SharedStage stage({.when_down = "hold", .upstream = "queue: { maxWait: 15s }"});
+TEST(WhenDown, wait_makes_requests_wait_for_redis) {
+  SharedStage stage({.when_down = "wait", .upstream = "queue: { maxWait: 15s }"});
   lose_redis(stage, 1);
   const auto before = stage.arrivals.count();
   const Daemon& daemon = stage.daemons[0];

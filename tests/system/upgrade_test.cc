@@ -331,7 +331,7 @@ TEST_P(Upgrading, waits_for_the_rest_of_an_answer_as_long_as_is_allowed) {
 TEST_P(Upgrading, that_is_asked_to_wait_pauses_its_upstream) {
   Switching stage(GetParam());
   EXPECT_EQ(stage.answer_to("HTTP/1.1 429 Slow\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n").status, 429);
-  EXPECT_EQ(stage.daemon.metric("penstock_holds", "upstream=\"far\""), 1);
+  EXPECT_EQ(stage.daemon.metric("penstock_pauses", "upstream=\"far\""), 1);
 }
 
 TEST(UpgradeOverTls, shows_the_name_and_one_protocol) {

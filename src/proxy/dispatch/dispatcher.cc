@@ -430,7 +430,7 @@ void Dispatcher::snapshot(Snapshot& into) const {
                               .resting_tunnels = scheduler.resting(),
                               .max_tunnels = tunnels_of(upstream.settings),
                               .oldest_wait = Duration{scheduler.oldest_wait(services_.loop.now())},
-                              .holds = upstream.holds(services_.loop.now()),
+                              .pauses = upstream.pauses(services_.loop.now()),
                               .totals = upstream.totals,
                               .handshakes = upstream.handshakes});
   };

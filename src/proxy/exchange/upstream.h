@@ -88,7 +88,7 @@ class Upstream final : public flow::LimiterEvents {
   std::string_view limit_name(flow::LimitIndex index) const {
     if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
     switch (index) {
-      case flow::kPause: return "hold";
+      case flow::kPause: return "pause";
       case flow::kRedis: return "redis";
       case flow::kSlots: return "maxConcurrent";
       case flow::kTunnels: return "maxTunnels";
@@ -117,7 +117,7 @@ class Upstream final : public flow::LimiterEvents {
   /// An answer asked for a pause: of the group, or of all where there are no groups.
   void pause(flow::Time now, const std::string& group, flow::Time until, Pausing whom);
   /// Pauses that this process was asked for, and that are not over.
-  std::size_t holds(flow::Time now) const { return pauses_.count(now) + anonymous_pauses_.count(now); }
+  std::size_t pauses(flow::Time now) const { return pauses_.count(now) + anonymous_pauses_.count(now); }
 
   const std::string name;   ///< of the entry, or host:port
   const std::size_t entry;  ///< as in Event

@@ -61,7 +61,7 @@ std::int64_t permits_alone(const SemaphoreConfig& semaphore, WhenDown rule, int 
   switch (rule) {
     case WhenDown::share: return semaphore.capacity / std::max(1, processes);
     case WhenDown::open: return std::numeric_limits<std::int64_t>::max();
-    case WhenDown::hold:
+    case WhenDown::wait:
     case WhenDown::refuse: break;
   }
   return 0;

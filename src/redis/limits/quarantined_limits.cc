@@ -67,7 +67,7 @@ bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
   asking.without = quarantine_.of(asking.group);
   const WhenDown rule = hub_.config().when_down;
   const bool departs = asking.weight > 0;  // otherwise it takes permits alone, and no semaphore is ever apart
-  if (departs && !asking.without.empty() && (rule == WhenDown::hold || rule == WhenDown::refuse)) {
+  if (departs && !asking.without.empty() && (rule == WhenDown::wait || rule == WhenDown::refuse)) {
     shadow_.answer(now, asking.ask(), rule, booking);
     booking.limited_by = asking.without.front();
     booking.scope = scope_of(booking.limited_by);

@@ -62,7 +62,7 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
       begin_(std::string(prefix) + ":{" + upstream_ + "}:"),
       head_(begin_ + "head"),
       alive_(begin_ + "alive"),
-      pause_(begin_ + "hold"),
+      pause_(begin_ + "pause"),
       line_(begin_ + "line:") {
   set_limits(limits);
 }

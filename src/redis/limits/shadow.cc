@@ -140,7 +140,7 @@ void Shadow::answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::B
         all_.book_unlimited(now, ask.group, ask.weight, all_.epoch());
       }
       break;
-    case WhenDown::hold:
+    case WhenDown::wait:
       booking.ask_again = now + flow::kHorizon;
       booking.not_before = now;
       booking.limited_by = flow::kRedis;

@@ -259,8 +259,8 @@ void SharedLimiter::answer(const std::string& group) {
 /// limit allows. Until all have handed in what they remember, for a second at most, lanes wait instead.
 WhenDown SharedLimiter::rule() const {
   const WhenDown configured = hub_.config().when_down;
-  if (hub_.starting()) return WhenDown::hold;
-  return state_ == State::recovering && configured == WhenDown::share ? WhenDown::hold : configured;
+  if (hub_.starting()) return WhenDown::wait;
+  return state_ == State::recovering && configured == WhenDown::share ? WhenDown::wait : configured;
 }
 
 /// It may ask again at once.

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 
 namespace penstock::proxy {
 namespace {

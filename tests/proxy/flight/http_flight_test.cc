@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "dispatching.h"
+#include "proxy/dispatching.h"
 #include "support/machine.h"
 
 namespace penstock::proxy {

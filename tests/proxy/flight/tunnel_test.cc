@@ -7,11 +7,11 @@
 #include <atomic>
 #include <thread>
 
-#include "allocations.h"
+#include "proxy/allocations.h"
 #include "proxy/client/local_sink.h"
+#include "proxy/visiting.h"
 #include "support/bind.h"
 #include "support/name_server.h"
-#include "visiting.h"
 
 namespace penstock::proxy {
 namespace {

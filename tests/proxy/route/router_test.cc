@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "allocations.h"
+#include "proxy/allocations.h"
 
 namespace penstock::proxy {
 namespace {

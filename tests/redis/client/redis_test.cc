@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "stage.h"
+#include "redis/stage.h"
 #include "support/redis_server.h"
 #include "support/sockets.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two clocks, and round trips between them.
 #include "redis/limits/clock_map.h"
-#include "in_time.h"
+#include "redis/in_time.h"
 
 #include <gtest/gtest.h>
 

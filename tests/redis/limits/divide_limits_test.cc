@@ -60,7 +60,7 @@ TEST(Share, of_permits_is_what_whenDown_leaves) {
   EXPECT_EQ(permits_alone({.capacity = 7}, WhenDown::share, 3), 2);
   EXPECT_EQ(permits_alone({.capacity = 2}, WhenDown::share, 3), 0);
   EXPECT_GT(permits_alone({.capacity = 2}, WhenDown::open, 3), 1'000'000);
-  EXPECT_EQ(permits_alone({.capacity = 7}, WhenDown::hold, 1), 0);
+  EXPECT_EQ(permits_alone({.capacity = 7}, WhenDown::wait, 1), 0);
   EXPECT_EQ(permits_alone({.capacity = 7}, WhenDown::refuse, 1), 0);
 }
 

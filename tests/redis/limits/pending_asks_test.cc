@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "in_time.h"
+#include "redis/in_time.h"
 #include "support/test_loop.h"
 
 namespace penstock::redis {

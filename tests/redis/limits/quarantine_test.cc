@@ -3,10 +3,10 @@
 // ever, and it is again when the value has gone.
 #include <gmock/gmock.h>
 
-#include "desk.h"
-#include "fake_redis.h"
 #include "flow/group_hash.h"
-#include "in_time.h"
+#include "redis/desk.h"
+#include "redis/fake_redis.h"
+#include "redis/in_time.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -112,7 +112,7 @@ TEST_F(ApartTest, it_does_not_keep_a_redis_that_lost_its_memory_from_being_told)
 }
 
 TEST_F(ApartTest, with_hold_lanes_wait_until_the_value_has_gone) {
-  config_.when_down = WhenDown::hold;
+  config_.when_down = WhenDown::wait;
   const auto a = desk({pacer(1000), sliding(6)});
   a->arrive(1);
   ASSERT_TRUE(took_off(*a, 1));

@@ -57,7 +57,7 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                             .more = 30,
                             .permits = permits_});
   EXPECT_THAT(texts(call_.keys),
-              ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:hold:0123", "p:{up}:line:0123",
+              ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:pause:0123", "p:{up}:line:0123",
                           "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_THAT(texts(call_.arguments),
               ElementsAre("me", "g1", "g2", "3", "1", "0123", "4", "2", "30", script_args_.told(),                   //
@@ -74,7 +74,7 @@ TEST_F(SpellingTest, of_an_ask_without_a_touch_has_the_hash_of_the_limits_alone)
 
 TEST_F(SpellingTest, of_an_ask_without_a_group_leaves_its_limits_out) {
   script_args_.book(call_, {.generation = "", .fresh_generation = "g", .alive = 1});
-  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:hold", "p:{up}:pacer",
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:alive", "p:{up}:pause", "p:{up}:pacer",
                                              "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_EQ(call_.arguments.size(), 10u + 3 * 6);
 }
@@ -135,11 +135,11 @@ TEST_F(SpellingTest, of_a_turn_that_is_given_up) {
 
 TEST_F(SpellingTest, of_a_pause) {
   script_args_.pause(call_, "", 1'000);
-  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:hold"));
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:pause"));
   EXPECT_THAT(texts(call_.arguments), ElementsAre("1000"));
   call_.clear();
   script_args_.pause(call_, "0123", 1'000);
-  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:hold:0123"));
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:pause:0123"));
 }
 
 TEST_F(SpellingTest, of_a_reset) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shared semaphores of one process, with the test in Redis' place: what is told and when, who is asked to come, and
 // which flights are cut.
-#include "in_time.h"
-#include "semaphores_desk.h"
+#include "redis/in_time.h"
+#include "redis/semaphores_desk.h"
 
 namespace penstock::redis {
 namespace {
