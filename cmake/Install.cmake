@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The library: every room's objects, and llhttp's, in one archive; then what `cmake --install` puts where, in two
-# components: `runtime` (the program and what is read beside it) and `development` (the library for embedding).
+# The library: the objects of all rooms and of llhttp in one archive; then what `cmake --install` puts where, in two
+# components: `runtime` (the program and the files beside it) and `development` (the library for embedding).
 include(CMakePackageConfigHelpers)
 
 set(objects ${PENSTOCK_ROOMS})
@@ -11,7 +11,7 @@ set_target_properties(penstock_library PROPERTIES OUTPUT_NAME penstock EXPORT_NA
 target_compile_features(penstock_library PUBLIC cxx_std_23)
 target_include_directories(penstock_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# The public headers need nothing but the standard library: whoever embeds links these, and never includes them.
+# The public headers need only the standard library: an embedding program links these, and never includes them.
 target_link_libraries(penstock_library PRIVATE
   CURL::libcurl OpenSSL::SSL prometheus-cpp::core spdlog::spdlog yaml-cpp PkgConfig::UV PkgConfig::CARES PkgConfig::HIREDIS Threads::Threads crypt)
 
@@ -28,7 +28,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/PenstockConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/PenstockConfig.cmake ${PROJECT_BINARY_DIR}/PenstockConfigVersion.cmake
   DESTINATION ${to_package} COMPONENT development)
 
-# The .pc file says where it is relative to itself, so that an installed tree can be moved.
+# The .pc file gives paths relative to itself, so that an installed tree can be moved.
 file(RELATIVE_PATH PENSTOCK_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" PENSTOCK_PC_TO_PREFIX "${PENSTOCK_PC_TO_PREFIX}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/penstock.pc.in ${PROJECT_BINARY_DIR}/penstock.pc @ONLY)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Assembles the scripts of lua/ at build time and embeds them: a generated header with one string_view for each, such
-# as penstock::redis::kBookScript, and its digest, kBookDigest, by which Redis knows it. A script is the prelude, a clock, the parts that it needs in the order below (a
-# part uses only what stands before it), and its body, simply one behind the other: Redis has no `require`. Each part
-# is a literal of its own, and the compiler joins them, so that none is longer than a literal may be.
+# Assembles the scripts of lua/ at build time and embeds them: a generated header with one string_view for each, such as
+# penstock::redis::kBookScript, and its digest, kBookDigest, by which Redis knows it. A script is the prelude, a clock,
+# the parts that it needs in the order below (a part uses only the parts before it), and its body, simply concatenated:
+# Redis has no `require`. Each part is a literal of its own, which the compiler joins, so that none exceeds the longest
+# literal allowed.
 #
-# penstock_lua_header(TARGET FILE CLOCK NAMESPACE): an INTERFACE target whose users can include FILE. CLOCK is the
-# file that tells the time: production's, or that of the tests, so that both run the same scripts.
+# penstock_lua_header(TARGET FILE CLOCK NAMESPACE): an INTERFACE target whose users can include FILE. CLOCK is the file
+# of the clock, production's or the tests', so that both run the same scripts.
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
 set(PENSTOCK_LUA_SCRIPTS book undo moved leave pause reset hand_in permits born present self_test)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How rooms and their tests are declared, with the compiler's warnings and the outside libraries.
+# Declares rooms and their tests, with the compiler's warnings and the outside libraries.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(CURL 7.87 REQUIRED)
@@ -16,15 +16,15 @@ pkg_check_modules(SYSTEMD REQUIRED IMPORTED_TARGET libsystemd)
 
 set(PENSTOCK_ROOMS "" CACHE INTERNAL "")
 
-# -Wrestrict of g++ 12 sees ghosts in std::string (GCC bug 105651). -Wsubobject-linkage is about types of unnamed
-# namespaces in headers, and takes each file of a unity build for a header.
+# -Wrestrict of g++ 12 has false positives in std::string (GCC bug 105651). -Wsubobject-linkage is about types of
+# unnamed namespaces in headers, and takes each file of a unity build for a header.
 set(PENSTOCK_WARNINGS -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict -Wno-maybe-uninitialized)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND PENSTOCK_WARNINGS -Wno-subobject-linkage)
 endif()
 
-# Only the rooms are optimized: their tests gain little by it. With Clang and sanitizers it would take three times as long
-# to compile them; g++ takes as long for either.
+# Only the rooms are optimized: their tests gain little by it. With Clang and sanitizers compiling would take three
+# times as long; g++ takes as long for either.
 set(PENSTOCK_TEST_CODE $<IF:$<CXX_COMPILER_ID:GNU>,-Og,-O0>)
 
 # penstock_room(NAME SOURCES … ROOMS … LIBRARIES …): src/NAME as a static library; ROOMS are the rooms it may include,
@@ -40,9 +40,9 @@ function(penstock_room name)
   set(PENSTOCK_ROOMS ${PENSTOCK_ROOMS} ${name} CACHE INTERNAL "")
 endfunction()
 
-# penstock_test(NAME SOURCES … ROOMS … LIBRARIES … SHARDS n SECONDS n ALONE FILTER [OPTIMIZED]): one GoogleTest program. CTest
-# runs all of its tests in one process, or in as many as there are SHARDS, side by side. SECONDS is about what one of these
-# takes: CTest starts the longest first. ALONE names the tests that judge a few milliseconds: nothing runs beside them.
+# penstock_test(NAME SOURCES … ROOMS … LIBRARIES … SHARDS n SECONDS n ALONE FILTER [OPTIMIZED]): one GoogleTest program.
+# CTest runs its tests in one process, or in SHARDS processes side by side. SECONDS is about what one of these takes:
+# CTest starts the longest first. ALONE names the tests that judge a few milliseconds: nothing runs beside them.
 # OPTIMIZED: the tests themselves compute much.
 function(penstock_test name)
   cmake_parse_arguments(TEST "OPTIMIZED" "SHARDS;SECONDS;ALONE" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
@@ -67,7 +67,7 @@ function(penstock_test name)
   endforeach()
 endfunction()
 
-# Of penstock_test().
+# Used by penstock_test().
 macro(penstock_run_test test environment)
   add_test(NAME ${test} COMMAND test_${name})
   set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS ${name} COST "${TEST_SECONDS}" ENVIRONMENT "${environment}")

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The list of processes that are away. One that reaches Redis again says since when it could not. Every other that was
--- alive at that time may have lost Redis, too, and then goes by its part of each limit until it calls. So the script keeps
--- these parts back for three seconds at most, and tells all processes to call. It is made only while the list has any
--- process; the head says until when it counts.
--- "<upstream>:away" is "1a since among held who who …": among so many the limits were divided; held is 1 when what is
--- kept back has held up somebody, and then all are told that it no longer is. "<limit>:away" is "1a since till left": so
--- many units were left when the first came back, of the period that ends then.
+-- The list of processes that are away. A process that reaches Redis again says since when it could not. Every other one
+-- that was alive at that time may have lost Redis, too, and then goes by its part of each limit until it calls. So the
+-- script keeps these parts back for three seconds at most, and tells all processes to call. It is made only while the
+-- list has any process; the head says until when it counts.
+-- "<upstream>:away" is "1a since among held who who …": the limits were divided among so many; held is 1 when what is
+-- kept back has held up a lane, and then all are told when it no longer is kept. "<limit>:away" is "1a since till
+-- left": so many units were left when the first process came back, of the period that ends then.
 local kAwayFor = 3000000
 
 local function away_part(head)
@@ -30,7 +30,7 @@ local function away_part(head)
     store(key, words, head.away - head.now)
   end
 
-  -- Those that were alive when I had Redis' last answer. Whoever was seen since may have lost it later.
+  -- The processes that were alive when the caller had Redis' last answer. One seen since may have lost Redis later.
   local function find_names(last)
     local seen = redis.pcall('ZRANGE', KEYS[2], '0', '-1', 'WITHSCORES')
     if seen.err then corrupt(KEYS[2], seen) end
@@ -40,8 +40,8 @@ local function away_part(head)
     end
   end
 
-  -- I come back. What I did alone I shall hand in (`hands_in`), and am away until then. If I had an answer since the list
-  -- began, Redis was lost once more.
+  -- The caller comes back. If it still has to hand in what it did alone (`hands_in`), it is away until then. If it had
+  -- an answer since the list began, Redis was lost once more.
   local function begin(last, alive, hands_in)
     if #names == 0 or last > head.away - kAwayFor then
       find_names(last)
@@ -53,7 +53,7 @@ local function away_part(head)
     keep()
   end
 
-  -- Redis knows all that I did.
+  -- Redis knows all that the caller did.
   local function report()
     local place = place_of(me)
     if place then table.remove(names, place) end
@@ -62,8 +62,8 @@ local function away_part(head)
     redis.call('DEL', key)
   end
 
-  -- So much was left of a limit when the first came back, and until when. What was noted of an earlier absence counts
-  -- no more.
+  -- Notes how much was left of a limit when the first process came back, and until when. What was noted of an earlier
+  -- absence counts no more.
   local function note(l)
     local noted = read(l.key .. ':away')
     if noted then
@@ -76,8 +76,8 @@ local function away_part(head)
     return till, left
   end
 
-  -- Lowers a limit by the parts of those that are away. If a departure of that weight no longer fits, none is granted
-  -- until the list is void.
+  -- Lowers a limit by the parts of the processes that are away. If a departure of weight `w` no longer fits, none is
+  -- granted until the list is void.
   local function keep_back(l, w)
     if not l.kind.left or #names == 0 then return end
     l.kept_until = head.away
@@ -91,8 +91,8 @@ local function away_part(head)
     l.kept, l.max, is_shut = l.max - math.max(remains, w), math.max(remains, w), is_shut or remains < w
   end
 
-  -- A lane was told to wait, and would not have been, or not for so long, if nothing were kept back. A departure that
-  -- waits for the edge of a window stays off it.
+  -- Notes that a lane was told to wait, and would not have been, or not for so long, if nothing were kept back. The
+  -- margin: a departure that waits for the edge of a window stays off it.
   local function note_held(a)
     local would_leave = a.now
     for _, scope in ipairs({ a.wide, a.narrow }) do
@@ -113,7 +113,7 @@ local function away_part(head)
   -- How many processes there are, if all come back.
   local function count() return #names + (place_of(me) and 0 or 1) end
 
-  -- When everything is written.
+  -- Called when everything is written.
   local function tell_all()
     local prefix, upstream = string.match(KEYS[1], '^(.-):{(.-)}:')
     if message then tell(prefix .. ':to:all', upstream .. ' ' .. message) end

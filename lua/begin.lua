@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A head that is not there: its upstream is new, or Redis has forgotten it. Only in scripts that begin a generation.
--- "<prefix>:born" says since when this server has forgotten nothing: "1m id since", for ever; id is the server's, and
--- since a moment, or 0 where nobody had used the server before.
+-- Begins the generation of an upstream without a head: the upstream is new, or Redis has forgotten it. Only in scripts
+-- that begin a generation. "<prefix>:born" says since when this server has forgotten nothing: "1m id since", for ever;
+-- id is the server's, and since a moment, or 0 if the server was unused before.
 local function begin_part()
   local kGoneAfter = 3000000 -- see presence.lua
 
-  -- Another server's word, and none, mean that things may have been forgotten just now. `from_the_start`: the caller
-  -- knows that nothing was. A server that tells no id is never trusted, nor a value that is not ours.
+  -- A record of another server, or none, means that things may have been forgotten just now. `from_the_start`: the
+  -- caller knows that nothing was. A server that tells no id is never trusted, nor is a foreign value.
   local function remembers_since(key, id, now, from_the_start)
     local text = redis.pcall('GET', key)
     if type(text) == 'table' or id == '' then return now end
@@ -18,16 +18,16 @@ local function begin_part()
     return since
   end
 
-  -- The parts of ARGV's third word: the name of a fresh generation; the server's id; on a new connection the latest time
-  -- that the caller was told; and a mark, if it went by its part of each limit meanwhile: s, or + if it has yet to hand in
-  -- what it let leave.
+  -- The parts of `fresh`: the name of a fresh generation; the server's id; on a new connection the latest time that the
+  -- caller was told; and a mark, if it went by its part of each limit meanwhile: s, or + if it has yet to hand in what
+  -- it let leave.
   local function parts_of(fresh)
     local name, id, told, mark = string.match(fresh, '^([^@]*)@?([^@]*)@?(%d*)([s+]?)$')
     return name, id, tonumber(told) or 0, mark
   end
 
-  -- Those that use the upstream know a generation of it, and shall hand in first, as many as are alive. Generations have
-  -- numbers that rise: the milliseconds of their birth. No time is told that is before one that was told.
+  -- Processes that use the upstream know a generation of it, and must hand in first, as many as are alive. Numbers of
+  -- generations rise: they are the milliseconds of their birth. No time is told that is before one told earlier.
   local function begin(fresh, alive, known, time)
     local key = KEYS[1]
     local name, id, told = parts_of(fresh)

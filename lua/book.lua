@@ -1,33 +1,34 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Books departures for one lane: times within the horizon, or a place in the line for later ones. All limits commit, or
 -- none does.
--- A weight of 0 is no departure: a tunnel that rested goes on, and takes of each semaphore one permit. Nothing else is
--- looked at, and nobody comes into the line for it; nor for no departures (n = 0), with which a process looks.
+-- A weight of 0 is no departure: a tunnel that rested goes on, and takes one permit of each semaphore. No other limit
+-- is looked at, and the process does not enter the line; nor does it for no departures (n = 0), with which a process
+-- looks.
 -- KEYS: head, alive, pause; with a group its pause and its line; then one for each limit, in the configuration's order.
--- ARGV: 1 me · 2 the generation that I know, '' none
---   3 the name of a fresh generation; behind a @ the server's id, if it is known; on a new connection, behind another @,
---     the latest time that this process was told, and a mark: see parts_of in begin.lua
---   4 processes alive, as far as I know · 5 touch 0|1, or 2|3 where what is left need not be told
+-- ARGV: 1 the caller · 2 the generation that it knows, '' none
+--   3 the name of a fresh generation; behind a @ the server's id, if it is known; on a new connection, behind another
+--     @, the latest time that the caller was told, and a mark: see parts_of in begin.lua
+--   4 processes alive, as far as the caller knows · 5 touch 0|1, or 2|3 where what is left need not be told
 --   6 group's hash, '' none · 7 n · 8 their weight
 --   9 units beyond these that could leave now if the limits of the line let them
---   10 the hash of my limits; with a touch "hash host text", see limits_text.h
+--   10 the hash of the caller's limits; with a touch "hash host text", see limits_text.h
 --   from 11 on six for each limit: kind, scope u|g, mode d|r, and its parameters: pacer qps maxBurst factor · window
 --     reservoir interval spread · slidingWindow max interval 0 · tokenBucket capacity refillAmount refillFrequency ·
---     counter max period 0 · semaphore capacity lease and what I tell of myself (see semaphore.lua); '-' instead of a
---     kind leaves the limit out
+--     counter max period 0 · semaphore capacity lease and what the caller tells of itself (see semaphore.lua); '-'
+--     instead of a kind leaves the limit out
 -- Answer: 1 generation · 2 ok|stale|closed · 3 now · 4 alive; without a touch they are not counted: -n, at least n
 --   5 stop: ''|turn|permit|refused · 6 scope u|g · 7 the limit that stops, from 0; -1 none, -2 a pause
 --   8 ask again at, 0 none · 9 not before, 0 none
 --   10 of each semaphore four numbers: the permits granted in total, how many of the claimed ones are lost, sharers and
---      look as in permits.lua
+--     look as in permits.lua
 --   11 departures: at, limit, at, limit, …
---   12 where somebody waits for the upstream's limits, for estimates: how many others do; how many units these have had
---      less than I; and of each of these limits its number, and two more of how it stands by now: pacer the next free
---      moment, what the burst's bucket holds then · window, counter since when, units · tokenBucket the last refill, what
---      was missing then
+--   12 if processes wait for the upstream's limits, for estimates: how many others wait; how many units less than the
+--     caller these have had; and of each of these limits its number, and two more of its state: pacer the next free
+--     moment, what the burst's bucket holds then · window, counter since when, units · tokenBucket the last refill,
+--     what was missing then
 --   13 of each limit two numbers, by which a process goes on that loses Redis: until when, and how many units are left,
---      as flow::Remaining has them; 0: that is not told
---   14 with a touch, where another process has other limits: what it told of them
+--     as in flow::Remaining; 0: that is not told
+--   14 with a touch, if another process has other limits: what it told of them
 local alive, grouped = tonumber(ARGV[4]), ARGV[6] ~= ''
 local head = head_read(ARGV[3], alive, ARGV[2])
 local undecided, decided_at
@@ -63,7 +64,7 @@ for i = 0, #KEYS - first_key do
   end
 end
 
--- Where only the groups have limits, the group's scope plays the part of the wide one, with its line.
+-- If only the group has limits, the group's scope plays the part of the wide one, with its line.
 a.only_groups = grouped and #a.wide == 0 and #a.narrow > 0
 if a.only_groups then a.wide, a.narrow, a.wide_windows = a.narrow, nil, a.windows end
 local wide, narrow = a.wide, a.narrow

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
--- counter { max, period }: at most `max` units between two resets. State "1c R count last number leader until": R the
--- last reset, `last` the latest departure booked, `number` of resets; the leader may reset until its lease ends. Only
--- reset.lua resets; whoever departs afterwards stays 1 ms off that edge. The first period begins 1 ms before its first
--- departure.
+-- counter { max, period }: at most `max` units between two resets. State "1c R count last number leader until": R is
+-- the last reset, `last` the latest departure booked, `number` counts the resets; the leader may reset until its lease
+-- ends. Only reset.lua resets; departures after a reset stay 1 ms off that edge. The first period begins 1 ms before
+-- its first departure.
 local function counter()
-  -- A reset that nobody needed, because nothing was counted, may have been left out.
+  -- Resets may have been left out while nothing was counted; they are made up for here.
   local function read_state(l, text, now, most, period)
     l.max, l.period, l.count, l.last, l.number, l.leader, l.lease_end = most, period, 0, 0, 0, '-', 0
     if not text then return end

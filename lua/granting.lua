@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- One departure after another for the ask `a` of a lane, until it has what it asked for or something stops it. Its
--- limits: `wide` are the upstream's, `narrow` its group's, if both have any; by wide ones alone departures are shared.
+-- Grants one departure after another for the ask `a` of a lane, until it has what it asked for or something stops it.
+-- Of its limits `wide` are the upstream's, `narrow` its group's, if both have any; only wide ones are shared out by the
+-- level.
 local kGroupSlack = 5000   -- a group's limits never commit the upstream's further than this beyond their own frontier
 
 local function add_window(a, l)
@@ -13,7 +14,7 @@ local function stop_at(a, why, letter, limit, t)
   a.stop, a.letter, a.by, a.not_before = why, letter, limit, whole(t)
 end
 
--- Permits are looked at last, when the time is known.
+-- Permits are checked last, when the time is known.
 local function no_permit(a)
   for i = 1, a.semaphores and #a.semaphores or 0 do
     local l = a.semaphores[i]
@@ -24,7 +25,7 @@ local function no_permit(a)
   end
 end
 
--- Who leaves with the one before waited for what that one did.
+-- A departure that leaves together with the one before waited for the same limit.
 local function grant(a, t, limit)
   local departures, last = a.departures, 2 * a.granted
   if t == a.base and limit == -1 and last > 0 then limit = departures[last] end
@@ -32,8 +33,8 @@ local function grant(a, t, limit)
   a.granted, a.base = a.granted + 1, t
 end
 
--- When the group's limits allow it too, and who is to blame; beyond the slack that stops the lane. What waits for a
--- reset is never expected within the horizon.
+-- When the group's limits allow it too, and the limit to blame; beyond the slack that stops the lane. A departure that
+-- waits for a reset is never expected within the horizon.
 local function group_allows(a, t, limit)
   local others = a.group_line and a.line_part.units_before(a.group_line, a.me, a.now) or 0
   local g, blamed = earliest(a.narrow, t, a.w, limit)
@@ -44,8 +45,7 @@ local function group_allows(a, t, limit)
   return g, blamed
 end
 
--- The next departure and the limit that is to blame; or a stop, because it is too far, or others of the group are
--- before it.
+-- The next departure and the limit to blame; or a stop, because it is too far off, or others of the group go first.
 local function next_departure(a)
   local t, limit = earliest(a.wide, a.base, a.w)
   local unreset = t == kNever
@@ -61,7 +61,7 @@ local function next_departure(a)
   return t, limit
 end
 
--- A limit in refuse mode that is later than now, and than all those that only delay.
+-- Whether a limit in refuse mode is free later than now, and later than all limits that only delay.
 local function refused(a)
   local t, limit, delayed = a.now, nil, a.now
   for _, scope in ipairs({ a.wide, a.narrow }) do

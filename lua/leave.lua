@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- A process that has nobody waiting any more leaves the line. Those that were told to come later than it may come
+-- A process without any waiting request leaves the line. Processes that were told to come later than it may come
 -- earlier, and are told so. What it was granted is remembered while others wait: if its clients come and give up all
--- the time, they are not taken for new each time.
+-- the time, they do not count as new each time.
 -- KEYS: head; the line of a group, if it is one of its lanes.
--- ARGV: 1 me · 2 generation · 3 how channels begin: "<prefix>:to:" · 4 upstream · 5 group's hash, '' none ·
+-- ARGV: 1 the caller · 2 generation · 3 how channels begin: "<prefix>:to:" · 4 upstream · 5 group's hash, '' none ·
 --   6 whose line: u the upstream's, g the group's
 -- Answer: ok|stale.
 local me, channel, upstream, group = ARGV[1], ARGV[3], ARGV[4], ARGV[5]

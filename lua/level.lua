@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Equal shares of what the limits of a scope pass within the horizon. It is poured over all that want, whoever had the
--- least first, at most up to what each wants: the level to which they are filled so is how much each may have had.
--- Made only where somebody waits.
--- While a new configuration is being read, by one process after the other, their limits differ. Each goes by its own; of
--- one with others it counts only what that was told to expect within the horizon, and a step of it. Otherwise whoever has
--- the loosest would wait for whoever has the strictest, as long as that one wants more than its limits ever let it have.
+-- Equal shares of what the limits of a scope let pass within the horizon. It is poured over all processes that want
+-- departures, those that had the least first, each at most up to what it wants: the level reached is how much each may
+-- have had. Created only when a process waits.
+-- While processes read a new configuration, one after the other, their limits differ. Each goes by its own limits; of a
+-- process with other limits it counts only what that one was told to expect within the horizon, and one step of it.
+-- Otherwise the process with the loosest limits would wait for the one with the strictest, as long as that one wants
+-- more than its limits ever let it have.
 local function level_part(line)
-  local kFewest = 6   -- units that are worth a call, where so many pass within half a horizon
+  local kFewest = 6   -- units that are worth a call, if so many pass within half a horizon
 
-  -- How many units one comes for at a time: its part of what the slowest of the limits passes within a horizon in the
-  -- long run, but no more than passes until it asks again. By so many it may be ahead of the others, or by its weight.
+  -- How many units a process takes at a time: its part of what the slowest limit passes within a horizon in the long
+  -- run, but no more than passes until it asks again. By so many it may be ahead of the others, or by its weight.
   local function slack_of(a, among)
     local rate = 1
     for i = 1, #a.wide do
@@ -22,7 +23,7 @@ local function level_part(line)
     return math.max(a.w, step), step, math.floor(passed)
   end
 
-  -- What is counted of what others want: `most` in all, `first` of what goes before my next.
+  -- What is counted of the units that another process wants: `most` in all, `first` before the caller's next departure.
   local function count(a, one)
     one.most, one.first = one.wants, one.wants
     if one.hash == a.hash then return end
@@ -30,7 +31,7 @@ local function level_part(line)
     one.first = math.min(one.most, a.passed)
   end
 
-  -- A limit that was looser for whoever left last would hold me back for good.
+  -- A limit that was looser for the process that departed last would hold the caller back for good.
   local function ease(a, told)
     if told > a.now + kHorizon then return end
     for i = 1, #a.wide do
@@ -39,8 +40,8 @@ local function level_part(line)
     end
   end
 
-  -- Finds me in the line, and the others that have a claim. Whoever has none itself, or is new, counts as no further
-  -- behind than the slack; what all have had counts no more.
+  -- Finds the caller in the line, and the other processes that have a claim. A caller that has no claim, or is new,
+  -- counts as no further behind than the slack; then what all have had is subtracted.
   local function enter(a)
     local all, others, mine, least = a.line, {}, nil, kNever
     a.soonest = kNever
@@ -81,8 +82,8 @@ local function level_part(line)
     return units
   end
 
-  -- How many departures I may have now, and the limit that says so: of what all of them pass until the horizon, as they
-  -- are now.
+  -- How many departures the caller may have now, and the limit that decides it. The room is what all of the limits pass
+  -- until the horizon, as they are now.
   local function most_of(a)
     local mine, others, room, by = a.mine, a.others, kNever, nil
     if #others == 0 then return a.n end
@@ -103,8 +104,8 @@ local function level_part(line)
     return math.floor(units / a.w), by
   end
 
-  -- Units that go before my next. The others come by how little they had, and by seniority, which a grant ends; how
-  -- heavy their requests are is not known.
+  -- Units that go before the caller's next departure. The others are served by how little they had, then by seniority,
+  -- which a grant ends; the weight of their requests is not known.
   local function units_first(a)
     local units, stays = 0, a.granted == 0 and not a.is_new
     for i = 1, #a.others do
@@ -119,8 +120,8 @@ local function level_part(line)
     return units
   end
 
-  -- An estimate: when I may expect my next. What passes before any other is expected to ask is for one that may still
-  -- have more: otherwise it would be nobody's, where those others were told too late.
+  -- Estimates when the caller may expect its next departure. Units that pass before any other process is expected to
+  -- ask go to a caller that may still have more: otherwise they are lost if those others come too late.
   local function expect(a)
     local units, may_have = units_first(a), a.least + a.slack - a.mine.had
     if units > 0 and may_have >= a.w and a.soonest - kHorizon / 2 > ahead_of(a.wide, a.now, 0, a.w) then units = 0 end
@@ -130,13 +131,13 @@ local function level_part(line)
     stop_at(a, 'turn', a.only_groups and (limit and limit.letter or 'g') or 'u', limit, math.max(t, a.now + 1))
   end
 
-  -- When to ask again: to ask before a reset is in vain.
+  -- When to ask again: asking before a reset is in vain.
   local function again_at(a, early)
     if a.by and a.by.kind.front(a.by, a.w) == kNever then return math.max(a.not_before, a.now + kHorizon) end
     return math.max(a.not_before - early, a.now + kHorizon / 10)
   end
 
-  -- In the line of a group beside that of its upstream each process stands for one departure.
+  -- In a group's line beside the upstream's line each process stands for one departure.
   local function settle_in_group(a)
     local mine = line.find(a.group_line, a.me)
     if not mine then
@@ -147,8 +148,9 @@ local function level_part(line)
     a.again = again_at(a, kGroupSlack - 1000)
   end
 
-  -- Whoever wants more than it was granted stands in the line, with all that it asked for: clients that are served come
-  -- again. Where others want, it asks again in time; who is alone asks when the last of its departures is about to leave.
+  -- A process that wants more than it was granted stands in the line, with all that it asked for: clients that are
+  -- served come again. If others want departures, it asks again in time; if it is alone, when its last departure is
+  -- about to leave.
   local function settle(a)
     local mine, wants, at = a.mine, a.more, math.max(a.now + kHorizon / 2, a.base)
     local front = a.differ and earliest(a.wide, at, a.w) or at
@@ -171,8 +173,8 @@ local function level_part(line)
     for i = #a.line, 1, -1 do a.line[i] = nil end
   end
 
-  -- For estimates: how many others want, what these have had less than I, and how each limit stands by now. Who is
-  -- late, because it is far away, has no claim and will come all the same.
+  -- For estimates: how many other processes want departures, how many units less than the caller these have had, and
+  -- the state of each limit. A process that is late, because it is far away, has no claim but will still come.
   local function standing(a)
     local others, less = 0, 0
     for i = 1, #a.line do

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The line: the processes that want more departures of a scope than its limits allow at once, senior first, each as
 -- "who/had/wants/at/hash". `had` are the units that it was granted since it began to want, less the least of those that
--- want; `wants` are the units that could leave now if these limits let them; `at` is when it was told to expect the
--- next; `hash` is that of its limits. Nothing is booked by it. That of the upstream stands in its head, that of a group
--- has a key while there is any: "2l" and the line. Made only where somebody waits.
+-- want; `wants` are the units that could leave now if these limits let them; `at` is when it was told to expect its
+-- next departure; `hash` is that of its limits. The line books nothing. The upstream's line is in its head; a group's
+-- line has a key while it is not empty: "2l" and the line. Created only when a process waits.
 local function line_part()
-  local kClaims, kRemembered = 5000, 1000000   -- after `at`
+  local kClaims, kRemembered = 5000, 1000000   -- microseconds after `at`
 
   local function parse(text, key, now)
     local all = {}
@@ -39,7 +39,7 @@ local function line_part()
     return one, place
   end
 
-  -- Whoever did not come when it was told to has no claim until it asks.
+  -- A process that did not come when it was told to has no claim until it asks.
   local function claims(one, now) return one.wants > 0 and one.at + kClaims >= now end
 
   local function somebody_wants(all)
@@ -48,7 +48,7 @@ local function line_part()
     end
   end
 
-  -- Units that those before one want; all of them, where it is not among them.
+  -- Units that the processes before `who` want; those of the whole line if `who` is not in it.
   local function units_before(all, who, now)
     local units = 0
     for i = 1, #all do
@@ -58,7 +58,7 @@ local function line_part()
     return units
   end
 
-  -- How many processes are known to be at it: those in the line, and oneself.
+  -- How many processes are known to use the scope: those in the line, and `who` itself.
   local function processes(all, who) return #all + (find(all, who) and 0 or 1) end
 
   local function parse_group(text, key, now)

@@ -1,28 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Whose memory it is. The head has the id of the server that keeps it. A call over a connection to another id says that
--- Redis was restarted, or a replica came in its place: with all that it knew, or with what it knew a while ago. So
--- whoever meets the server anew says the latest time that it was told, and the head is old where that is later than the
--- latest in it: then a generation begins, as after lost memory. Until all that are alive have said it, for a second at
--- most, nothing is granted; where none was told a later time, the head takes the new id, and nothing else happens.
--- Only in scripts that begin a generation. "<head>:met" has for a day: "1 id found since awaited changes names": found
--- is the latest time in the head, since when they meet, and how often the id has changed in quick succession.
+-- Finds out whether the head is old after the server changed. The head has the id of the server that keeps it. A call
+-- over a connection to another id says that Redis was restarted, or a replica came in its place: with all that it knew,
+-- or with what it knew a while ago. So a process that meets the server anew says the latest time that it was told, and
+-- the head is old if that is later than the latest in it: then a generation begins, as after lost memory. Until all
+-- processes that are alive have said it, for a second at most, nothing is granted; if none was told a later time, the
+-- head takes the new id, and nothing else happens. Only in scripts that begin a generation. "<head>:met" has for a day:
+-- "1 id found since awaited changes names": found is the latest time in the head, since is when the meeting began,
+-- awaited counts the processes that must speak, names are those that did, and changes is how often the id has changed
+-- in quick succession.
 local kChangesWithin = 10000000
 
--- Made only where the head does not say that it is the server's own (`is_here`).
+-- Created only where the head does not say that it is the server's own (`is_here`).
 local function meet_part()
-  -- Whether a call comes over a connection to a server which the head does not know yet.
+  -- Whether a call comes over a connection to a server that the head does not know yet.
   local function is_elsewhere(head, fresh)
     local _, id = begin_part().parts_of(fresh)
     return id ~= '' and id ~= head.id and head.id ~= '-' and head.id ~= '*'
   end
 
-  -- A server that says no id, or whose id changes with each connection, is met only by whoever says what it was told.
+  -- A server without an id, or whose id changes with each connection, is met only by a process that says what it was
+  -- told.
   local function is_met(head, fresh)
     local first = string.find(fresh, '@', 1, true)
     return first and (head.id ~= '*' or string.find(fresh, '@', first + 1, true))
   end
 
-  -- States that are older than what is known of them say from when on they lack something.
+  -- If states are older than what is known of them, the new generation's name says from when on they lack something.
   local function begin_anew(head, fresh, alive, known, latest, found)
     local now = math.max(head.now, latest)
     local anew = begin_part().begin(fresh, alive, known ~= '' and known or head.gen, now)
@@ -31,7 +34,7 @@ local function meet_part()
     return anew
   end
 
-  -- The head to go by, and whether it is not decided yet whether it is old.
+  -- Returns the head to go by, whether it is still undecided that it is old, and when that is decided at the latest.
   local function meet(head, fresh, alive, known)
     if not is_met(head, fresh) then return head end
     local me, key = ARGV[1], KEYS[1] .. ':met'
@@ -47,14 +50,14 @@ local function meet_part()
     end
     local function anew(lacks_since)
       if since > 0 then
-        found = since  -- whoever comes later meets the new generation
+        found = since  -- a process that comes later meets the new generation
         keep()
       end
       return begin_anew(head, fresh, alive, known, latest, lacks_since)
     end
 
-    -- A head of a later generation than the caller's has heard of it, or will: there the clock alone may have to go on. One
-    -- of an earlier is older than what the caller knows.
+    -- A head of a later generation than the caller's has heard of that one, or will: only its clock may have to
+    -- advance. A head of an earlier generation is older than what the caller knows.
     local behind = (tonumber(string.match(known, '^%d+') or 0)) - tonumber(generation_number)
     if behind < 0 and latest > head.now then
       head.lead, head.now, head.is_moved = head.lead + latest - head.now, latest, true

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- pacer { qps, maxBurst, burstAllowanceFactor }: a leaky bucket used as a queue. State "2p T D W Q": T is when the last
--- left, D how many units of it are paced, W what the burst's bucket holds, Q the qps by which that one left. The next is
--- free when the rate, as it is now, has brought D units; the bucket leaks only while the pacer is idle from then on. It
--- may hold more than fits: others may have a larger one, which is not to be full again for them.
+-- departure left, D how many of its units are paced, W what the burst's bucket holds, Q the qps by which it left. The
+-- next departure is free when the present rate has brought D units; the bucket leaks only while the pacer is idle from
+-- then on. It may hold more than fits here: another process may have a larger bucket, and must not get its burst back
+-- early.
 local function pacer()
   local function set(l, last, debt, level, rate)
     l.last, l.debt, l.level, l.by = last, debt, level, rate
@@ -45,7 +46,7 @@ local function pacer()
 
   local function stands(l) return l.free, l.level end
 
-  -- From a moment on the pacer runs at a part of its rate. Until then it leaked at the full one.
+  -- From `since` on the pacer runs at `part` of its rate. Until then it leaked at the full rate.
   local function slow_down(l, part, since)
     if since > l.free then set(l, since, 0, held_at(l, since), l.by) end
     l.rate, l.leak, l.max_burst = l.rate * part, l.leak * part, math.floor(l.max_burst * part)
@@ -59,19 +60,20 @@ local function pacer()
     return from > till and 0 or l.max_burst - level_at(l, now) + (till - from) * l.rate + 1
   end
 
-  -- For one that comes when it was told to, where whoever left last has a higher rate: by its own it would be held back
-  -- anew by each that leaves. So it keeps its own rate among its own, and the higher one with all others.
+  -- For a process that comes when it was told to, while the last departure left at a higher rate: by its own rate each
+  -- such departure would hold it back anew. So it keeps its own rate among its own departures, and the higher one with
+  -- all others.
   local function ease(l, told)
     if l.by > l.rate then l.free = math.min(l.free, math.max(l.last + l.debt / l.by, told)) end
   end
 
-  -- Only the newest; the one before it is taken to have been as heavy.
+  -- Takes back the newest departure only; the one before it is taken to have been as heavy.
   local function undo(l, at, w)
     local start = l.free - w / l.rate
     if whole(start) == at then set(l, start - w / l.rate, w, l.level, l.by) end
   end
 
-  -- What leaked in one process, while it was idle, did not where others were not: so the burst is earned anew.
+  -- What leaked in one process while it was idle did not leak where others were not: so the burst is earned anew.
   local function merge(l, other)
     local later = other.free > l.free and other or l
     set(l, later.last, later.debt, l.max_burst, later.by)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls each command that our scripts call, so that what Redis refuses is known before limits are shared through it. It
--- needs one key, a text that expires: a command for another type answers WRONGTYPE there, so it may be called, and leaves
--- nothing behind. LSET answers that there is no such key where SET is what may not be called.
--- KEYS: one that no limit has; one outside of all upstreams.   ARGV: a channel that nobody listens to.
+-- Calls each command that our scripts call, so that a command that Redis refuses is known before limits are shared. It
+-- needs one key, a text that expires: a command for another type answers WRONGTYPE there, which shows that it is
+-- allowed, and leaves nothing behind. LSET answers that there is no such key if SET is not allowed.
+-- KEYS: a key that no limit has; a key outside of all upstreams.   ARGV: a channel without listeners.
 -- Answer: two texts for each call that failed: the command, and Redis' words.
 local key, failed = KEYS[1], {}
 local function try(command, ...)

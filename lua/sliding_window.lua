@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- slidingWindow { max, interval }: at most `max` units in any half-open interval. State: a LIST of "2s number", see
--- store.lua, and of the last departures' times, whole and ascending, one for each unit; only what is looked at is read.
--- The interval is kept 2 ms longer, because processes are late by different amounts.
+-- slidingWindow { max, interval }: at most `max` units in any half-open interval. State: a LIST of "2s number" (see
+-- store.lua) and the last departures' times, whole and ascending, one for each unit; only what is needed is read. The
+-- interval is kept 2 ms longer, because processes are late by different amounts.
 local function sliding_window()
   local kLonger, kChunk = 2 * kEdge, 64
 
@@ -23,7 +23,7 @@ local function sliding_window()
     l.newest = l.new[#l.new] or l.stored > 0 and element(l, l.stored - 1) or -kNever
   end
 
-  -- The time at a place from 0 on, of what is stored and what is new.
+  -- The time at `place`, from 0 on, among the stored times and then the new ones.
   local function at(l, place)
     if place >= l.stored then return l.new[place - l.stored + 1] end
     local time = l.fetched[place]
@@ -44,15 +44,16 @@ local function sliding_window()
     l.newest = time
   end
 
-  -- Those before it leave `max` to an interval, each an interval after the one `max` places before.
+  -- The `units` before it leave `max` to an interval, each an interval after the one `max` places before.
   local function ahead(l, now, units)
     local rounds = math.floor(units / l.max)
     local place = l.stored + #l.new - l.max + units % l.max
     return math.max(now, place < 0 and -kNever or at(l, place) + l.interval) + rounds * l.interval
   end
 
-  -- How many of the oldest may be dropped: those over `max` that are past by now, and not only by the last departure's
-  -- time: it may be taken back, or `max` raised. All of them, or half; sooner or later that is enough.
+  -- How many of the oldest times may be dropped: those over `max` that are an interval old now, and not only at the
+  -- last departure's time: that departure may be taken back, or `max` raised. All of them, or half; sooner or later
+  -- that is enough.
   local function past(l, now)
     local over = l.stored + #l.new - l.max
     for _, count in ipairs(over > 0 and { over, math.floor(over / 2) } or {}) do
@@ -79,7 +80,7 @@ local function sliding_window()
 
   local function passes(l) return l.max / l.interval end
 
-  -- Of the places, those whose departures are an interval old by then.
+  -- Free are those of the `max` places whose departures are an interval old by `till`.
   local function room(l, now, till)
     local total = l.stored + #l.new
     local low, high = math.max(0, total - l.max), total
@@ -94,7 +95,7 @@ local function sliding_window()
     return front(l, 1) > now and 0 or room(l, now, now), math.max(l.newest, now) + l.interval
   end
 
-  -- Of the newest only.
+  -- Takes back the newest departures only.
   local function undo(l, departure, w)
     while w > 0 and l.stored > 0 and element(l, l.stored - 1) == departure do
       redis.call('RPOP', l.key)
@@ -102,8 +103,9 @@ local function sliding_window()
     end
   end
 
-  -- The first that are no earlier than `from` give way, a little before it already: what was handed in may differ by that,
-  -- and what was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
+  -- The first times from a little before `from` on give way: a time that was handed in may differ by kEdge, and one
+  -- that was stored as late as the newest is later. To move a time that is too old does no harm. A time that is an
+  -- interval old may have been dropped, so there `to` is added.
   local function moved(l, moves)
     local kept, new, i = l.stored, l.new, 1
     while kept > 0 and element(l, kept - 1) >= moves[1].from - kEdge do kept = math.max(0, kept - kChunk) end

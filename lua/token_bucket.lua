@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- tokenBucket { capacity, refillAmount, refillFrequency }: starts full; refills keep the phase of the first departure.
 -- State "1b s used": s is the moment of the last refill that was counted, `used` what was missing then. A changed
--- capacity keeps what was used.
+-- capacity keeps `used`.
 local function token_bucket()
   local function read_state(l, text, now, capacity, amount, period)
     l.capacity, l.amount, l.period, l.used = capacity, amount, period, 0
@@ -43,7 +43,7 @@ local function token_bucket()
 
   local function stands(l) return l.refilled, l.used end
 
-  -- From a moment on the bucket is refilled at a part of its rate. The refills before that moment count in full.
+  -- From `since` on the bucket is refilled at `part` of its rate. Refills before that moment count in full.
   local function slow_down(l, part, since)
     if l.refilled then refill(l, since) end
     l.capacity, l.period = math.max(1, math.floor(l.capacity * part)), l.period / part
@@ -65,9 +65,9 @@ local function token_bucket()
     if l.refilled and at >= l.refilled then l.used = math.max(0, l.used - w) end
   end
 
-  -- Counted at a common time. Each knows of its own departures only, and takes all that came back for its own: several
-  -- that hand in what was `lost` by now cannot tell how full the bucket was, nor when it was refilled. So it counts as
-  -- empty, and as refilled when it can have been at the latest.
+  -- Both are counted at a common time. Each process knows only its own departures, and credits all refills to them:
+  -- several that hand in what was `lost` by now cannot tell how full the bucket was, nor when it was refilled. So it
+  -- counts as empty, and as refilled at the latest possible moment.
   local function merge(l, other, lost)
     local alone = not l.refilled
     l.refilled = l.refilled or other.refilled

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- window { reservoir, interval, spread }: at most `reservoir` in each window of `interval`, aligned to 1970.
--- State "1w start count interval". Departures stay 1 ms off the windows' edges, or a tenth of the interval: what all
--- limits agreed on is moved.
+-- window { reservoir, interval, spread }: at most `reservoir` in each window of `interval`, aligned to 1970. State "1w
+-- start count interval". Departures stay 1 ms off the windows' edges, or a tenth of the interval if that is less: the
+-- time on which all limits agreed is moved.
 local function window()
   local function start_of(l, t) return math.floor((t + l.phase) / l.interval) * l.interval - l.phase end
 
-  -- A changed interval starts from where the old window ends, but not from beyond the horizon.
+  -- Windows of a changed interval start from the end of the old window, but not from beyond the horizon.
   local function read_state(l, text, now, reservoir, interval, spread)
     l.max, l.interval, l.spread = reservoir, interval, spread == 1
     l.phase = math.fmod(1735689600000000, interval)
@@ -52,7 +52,7 @@ local function window()
 
   local function passes(l) return l.max / l.interval end
 
-  -- What is left of the window that is booked last, and the windows that begin after it.
+  -- What is left of the last window booked, and the windows that begin after it.
   local function room(l, now, till)
     if l.spread then
       local from = math.max(front(l, 1), now)
@@ -68,7 +68,7 @@ local function window()
     if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end
   end
 
-  -- Over an edge it counts in both windows.
+  -- A departure that moved over an edge counts in both windows.
   local function moved(l, moves)
     for _, move in ipairs(moves) do
       local start = start_of(l, move.to)

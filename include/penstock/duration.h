@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Durations as users write them: "250ms", "30s", "1.5h". A unit is required; a bare number is refused.
-// Header-only, no I/O. Used by the configuration and by the `Penstock-Max-Wait` header alike.
+// Header-only, no I/O. Used by the configuration and by the `Penstock-Max-Wait` header.
 #pragma once
 
 #include <charconv>
@@ -29,7 +29,7 @@ constexpr std::optional<std::int64_t> microseconds_in(std::string_view unit) {
 }  // namespace detail
 
 /// Reads a plain decimal number with a unit of `us ms s m h d`: "2s", "0.5ms", "0s".
-/// Nothing for a sign, blanks, an exponent, a missing unit, or more than ten years.
+/// nullopt for a sign, blanks, an exponent, a missing unit, or more than ten years.
 inline std::optional<Duration> parse_duration(std::string_view text) {
   const auto unit_at = text.find_first_not_of("0123456789.");
   if (unit_at == 0 || unit_at == std::string_view::npos) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one error type of the public interface: what went wrong, in a sentence for people.
+// The error type of the public interface: what went wrong, in a sentence for people.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace penstock {
 
 struct Error {
-  /// An RFC 9209 token such as `connection_terminated`, where the network is to blame; otherwise empty.
+  /// An RFC 9209 token such as `connection_terminated` if the network caused the error; otherwise empty.
   std::string token;
   /// One line, no trailing full stop: "cannot listen on 127.0.0.1:3128: address already in use".
   std::string message;

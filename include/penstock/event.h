@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to requests, as observers are told, and the diagnostics of the proxy itself.
-// Events arrive on the loop's thread, in the order in which they happened; views live for the call only.
+// Events, which tell observers what happens to requests, and notices, the diagnostics of the proxy itself.
+// Events arrive on the loop's thread, in the order in which they happened; their views are valid during the call only.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,11 @@
 
 namespace penstock {
 
-/// Every request ends in one of the last four, and has no `complete` or `error` where it was refused or its client
-/// left.
+/// Every request ends in one of the last four; after `refused` or `gone` it never has a `complete` or an `error`.
 enum class EventKind {
   dispatch,  ///< took off
-  complete,  ///< an answer received whole from the upstream, whatever its status
-  error,     ///< dispatched, and ended otherwise
+  complete,  ///< a whole answer was received from the upstream, whatever its status
+  error,     ///< dispatched, and ended in another way
   refused,   ///< answered by Penstock before dispatch; malformed requests included
   gone,      ///< the client left while pending
 };
@@ -29,7 +28,7 @@ enum class Outcome {
   none,
   success,              ///< complete, 2xx or 3xx
   http_error,           ///< complete, 4xx or 5xx
-  upstream_error,       ///< error, the upstream or the way to it being to blame
+  upstream_error,       ///< error, caused by the upstream or the way to it
   client_gone,          ///< error, the client left (or stopped reading) in flight
   client_gone_pending,  ///< gone
   refused,              ///< refused
@@ -42,27 +41,27 @@ struct Event {
   std::int64_t at = 0;    ///< µs on the loop's monotonic clock
   std::string_view id;    ///< short, unique, URL-safe
   /// 0: the pattern "*"; n: the n-th of the Config::upstreams that the proxy started with, from 1. An entry keeps its
-  /// number as long as it is there, wherever it stands; one that a reload brings gets the lowest that is free.
+  /// number while it exists, whatever its position; an entry added by a reload gets the lowest free number.
   std::size_t entry = 0;
-  std::string_view upstream;  ///< the entry's name; `host:port` for one made after "*"; empty: none was reached
+  std::string_view upstream;  ///< the entry's name; `host:port` for one made from "*"; empty: none was reached
   std::string_view group;     ///< empty: the upstream has no groups
-  std::string_view user;      ///< whom the client has proved to be; empty: nobody asked it
+  std::string_view user;      ///< the authenticated user; empty: no authentication was required
   std::string_view method;
   std::string_view host;
   std::string_view path;               ///< no query, no userinfo; empty for a tunnel
-  int weight = 1;                      ///< units of each limit that it costs
+  int weight = 1;                      ///< the units of each limit that it costs
   std::string_view upgrade;            ///< the protocols that it asks to change to: `websocket`; empty: none
   bool tunnel = false;                 ///< a CONNECT; or, once it has landed, a request that was answered 101
-  std::size_t pending = 0;             ///< of this upstream, after what happened
-  std::size_t in_flight = 0;           ///< of this upstream, after what happened
+  std::size_t pending = 0;             ///< requests pending at this upstream after the event
+  std::size_t in_flight = 0;           ///< requests in flight to this upstream after the event
   int status = 0;                      ///< as the client got it; 0: none
   std::optional<Duration> wait;        ///< arrival to take-off, or to leaving the queue
   std::optional<Duration> flight;      ///< take-off to landing
   std::optional<Duration> first_byte;  ///< take-off to the final response head
-  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream; all of a tunnel's
-  std::uint64_t bytes_out = 0;         ///< body bytes to the upstream; likewise
+  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream; of a tunnel, all bytes
+  std::uint64_t bytes_out = 0;         ///< body bytes to the upstream; of a tunnel, all bytes
   std::string_view sni;                ///< of a tunnel that has landed: the name in the client's TLS hello, if any
-  std::string_view alpn;               ///< likewise: the protocols offered in it, `h2,http/1.1`
+  std::string_view alpn;               ///< likewise: the protocols offered in that hello, `h2,http/1.1`
   std::string_view limited_by;         ///< the limit that made it wait
   std::string_view error;              ///< an RFC 9209 token
   std::string_view detail;             ///< a sentence for people
@@ -71,7 +70,7 @@ struct Event {
 
 using EventSink = std::function<void(const Event&)>;
 
-/// A diagnostic: something an operator may want to read, apart from requests.
+/// A diagnostic for the operator that is not about a single request.
 struct Notice {
   LogLevel level = LogLevel::info;
   std::string text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits that an upstream can be held to, with their parameters and defaults. docs/limits.md says which to choose.
-// All limits of an upstream decide together: a request leaves when every one of them allows it. Plain values.
+// The limits that an upstream can have, with their parameters and defaults. docs/limits.md says which to choose.
+// A request leaves when every limit of its upstream allows it. Plain values.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace penstock {
 
 using namespace std::chrono_literals;
 
-/// Spreads departures evenly, `qps` a second. A burst of up to `max_burst` units may leave at once; it is earned back
-/// at qps × factor, only while the pacer is idle.
+/// Spreads departures evenly, `qps` units a second. A burst of up to `max_burst` units may leave at once; it is earned
+/// back at qps × burst_allowance_factor, only while the pacer is idle.
 struct PacerConfig {
   double qps = 0;
   int max_burst = 0;
@@ -22,11 +22,11 @@ struct PacerConfig {
   bool operator==(const PacerConfig&) const = default;
 };
 
-/// At most `reservoir` units in each window of `interval`; windows are aligned to 1970.
+/// At most `reservoir` units in each window of length `interval`; windows are aligned to 1970-01-01 00:00 UTC.
 struct WindowConfig {
   int reservoir = 0;
   Duration interval{0};
-  bool spread = false;  ///< over the window, instead of at its edge
+  bool spread = false;  ///< departures are spread over the window, instead of leaving at its edge
   bool operator==(const WindowConfig&) const = default;
 };
 
@@ -45,8 +45,8 @@ struct TokenBucketConfig {
   bool operator==(const TokenBucketConfig&) const = default;
 };
 
-/// At most `capacity` requests in flight, in the order of asking. Shared, a permit is a lease that is renewed while the
-/// request flies, and is free again at the latest `lease` after its holder has died.
+/// At most `capacity` requests in flight, in the order of asking. If shared, a permit is a lease that is renewed while
+/// the request is in flight, and is free again at the latest `lease` after its process has died.
 struct SemaphoreConfig {
   int capacity = 0;
   Duration lease = 30s;
@@ -69,7 +69,7 @@ struct LimitConfig {
   Kind kind;
   std::string name;         ///< unique within the upstream; empty: limit_key(kind). See limit_name()
   Per per = Per::upstream;  ///< one for the whole upstream, or one for each of its groups
-  bool shared = true;       ///< kept in Redis, where there is one; otherwise in this process
+  bool shared = true;       ///< kept in Redis if that is configured; otherwise in this process
   Mode mode = Mode::delay;  ///< whether a request that it does not allow now waits, or is refused with 429
   bool operator==(const LimitConfig&) const = default;
 };
@@ -80,7 +80,7 @@ constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
   return kKeys[kind.index()];
 }
 
-/// How the limit is called in metrics, events and Redis.
+/// The limit's name in metrics, events and Redis.
 constexpr std::string_view limit_name(const LimitConfig& limit) {
   return limit.name.empty() ? limit_key(limit.kind) : std::string_view(limit.name);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request made in-process, and its answer: what Proxy::submit() takes and gives. Bodies are whole, in memory.
+// A request made in-process and its answer, as Proxy::submit() takes and returns them. Bodies are whole, in memory.
 #pragma once
 
 #include <string>
@@ -16,11 +16,11 @@ struct Field {
 struct Request {
   std::string method = "GET";  ///< any but CONNECT
   std::string url;             ///< absolute: http[s]://host[:port]/path?query
-  std::vector<Field> fields;   ///< end-to-end fields; Host and framing are Penstock's own
+  std::vector<Field> fields;   ///< end-to-end fields; Penstock sets Host and framing itself
   std::string body;
 };
 
-/// Penstock's own refusals look like any other answer, and carry `Proxy-Status`.
+/// An answer of the upstream, or a refusal by Penstock, which has a `Proxy-Status` field.
 struct Response {
   int status = 0;
   std::string reason;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start here. A Proxy is the whole of Penstock in one object: it listens, queues, dispatches and answers on a thread of
-// its own. The daemon is built on exactly this. It installs no signal handler, and several may live in one process. Of
-// the environment it changes nothing; docs/embedding.md lists the few variables that it and its libraries read.
+// Start here. A Proxy is the whole of Penstock in one object: it listens, queues, dispatches and answers on its own
+// thread. The daemon uses just this class. It installs no signal handler, and several may exist in one process. It
+// changes no environment variable; docs/embedding.md lists the few that it and its libraries read.
 //
 //   penstock::Proxy proxy{config};
 //   if (auto started = proxy.start(); !started) die(started.error().message);
@@ -27,71 +27,73 @@ namespace penstock {
 class Proxy {
  public:
   /// Called once, on the loop's thread. An Error means that no whole answer came: the connection broke in the middle
-  /// of a body, or the proxy does not run (then the call comes from inside submit()). Everything else, refusals
-  /// included, is a Response.
+  /// of a body, or the proxy is not running (then submit() itself makes the call). Everything else, including refusals,
+  /// is a Response.
   using ResponseSink = std::move_only_function<void(std::expected<Response, Error>)>;
 
-  /// Takes its settings; nothing is bound and no thread started yet.
+  /// Keeps the settings; binds nothing and starts no thread yet.
   explicit Proxy(Config config);
-  /// As stop().
+  /// Does what stop() does.
   ~Proxy();
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  /// To be told of every event, or of diagnostics, on the loop's thread. Call before start(). Observers must not block.
-  /// Without an observer of notices they go to stderr at `log.level`.
+  /// Adds an observer of all events, or of notices; it is called on the loop's thread and must not block. Call before
+  /// start(). Without an observer, notices go to stderr at `log.level`.
   void observe(EventSink sink);
   void observe_notices(NoticeSink sink);
 
-  /// Sockets that listen already, at the configured addresses, instead of binding `proxy.listen` or `admin.listen`; -1:
-  /// none. They are the proxy's from here on. Whoever keeps a copy of the first for the next process has nobody refused
-  /// in between: a drain then serves what clients ask that were accepted before. Call before start(), once.
+  /// Uses sockets that listen already, at the configured addresses, instead of binding `proxy.listen` or
+  /// `admin.listen`; -1: none. The proxy owns them from now on. If the caller keeps a copy of the first socket for the
+  /// next process, no client is refused in between: a drain then serves the clients accepted before. Call once, before
+  /// start().
   void listen_on(int proxy, int admin = -1);
 
-  /// A folder that is the program's own, for what is to be known at the next start: how many processes share limits
-  /// through Redis. Without one nothing is kept. Call before start().
+  /// Sets a folder of the program's own where state for the next start is kept: how many processes share limits through
+  /// Redis. Without it nothing is kept. Call before start().
   void keep_state_in(std::string folder);
 
-  /// Validates the settings, binds, starts the thread. Once only.
+  /// Validates the settings, binds, and starts the thread. Call once.
   std::expected<void, Error> start();
 
-  /// `http://127.0.0.1:3128`, with the port that was really bound. Valid after start().
+  /// `http://127.0.0.1:3128`, with the port that was actually bound. Valid after start().
   std::string url() const;
   /// The same for /metrics, /healthz, /readyz and /status.
   std::string admin_url() const;
 
-  /// Sends a request the way a client's would go: queue, limits, events. From any thread, after start(). In-process
-  /// requests are not subject to `access.clients`. Never blocks.
+  /// Sends a request as if a client had sent it: queue, limits, events. In-process requests are not subject to
+  /// `access.clients`. From any thread, after start(). Never blocks.
   void submit(Request request, ResponseSink on_response);
 
-  /// The state at this moment. From any thread but the loop's; waits for the loop's turn.
+  /// The current state. From any thread but the loop's; waits for an iteration of the loop.
   Snapshot snapshot() const;
 
-  /// Waits for the loop's turn; false: there is none any more, or not yet. From any thread but the loop's.
+  /// Waits for an iteration of the loop; false: the loop does not run any more, or not yet. From any thread but the
+  /// loop's.
   bool turns() const;
 
-  /// Takes on other settings while it runs. What waits keeps its place and is held to the new limits, what flies goes
-  /// on, no connection is dropped; upstreams are known by their names. `proxy.listen`, `admin.listen`, `log.events`,
-  /// `dns` and `redis` cannot change. Any error: nothing has changed. From any thread but the loop's; waits for the
-  /// loop's turn.
+  /// Changes the settings while the proxy runs. Waiting requests keep their places and obey the new limits, requests in
+  /// flight go on, no connection is dropped; upstreams are identified by their names. `proxy.listen`, `admin.listen`,
+  /// `log.events`, `dns` and `redis` cannot change. After an error nothing has changed. From any thread but the loop's;
+  /// waits for an iteration of the loop.
   std::expected<void, std::vector<ConfigError>> reload(Config config);
-  /// The same with what a file says by now.
+  /// The same with the settings that a file has now.
   std::expected<void, std::vector<ConfigError>> reload(const std::string& file,
                                                        const Environment& environment = process_environment);
   /// The settings in force. From any thread but the loop's.
   Config config() const;
 
-  /// Opens the event file anew, for log rotation. An error, which is a notice too: it goes on in the old one. From any
-  /// thread; looks at the file system.
+  /// Reopens the event file, for log rotation. After an error, which is also a notice, the old file stays in use. From
+  /// any thread; accesses the file system.
   std::expected<void, Error> reopen_log();
 
   /// Stops accepting, lets pending and in-flight requests finish until the deadline, answers 503 to the rest, stops.
-  /// True if everything finished in time. From any thread but the loop's; blocks. A second drain joins the first, whose
-  /// deadline stands, or hears what came of it; a stop() ends both with false.
+  /// True if all finished in time. From any thread but the loop's; blocks. A second drain joins the first with the
+  /// first's deadline, or returns the first's result; a stop() ends both with false.
   bool drain(Duration deadline);
 
-  /// Stops now: what is under way is answered 503, or breaks off in the middle of a body; connections are closed. Every
-  /// request has had its answer when this returns. From any thread but the loop's; idempotent.
+  /// Stops now: unfinished requests are answered 503, or break off in the middle of a body; connections are closed.
+  /// When this returns, every request has its answer. From any thread but the loop's; idempotent.
   void stop();
 
  private:

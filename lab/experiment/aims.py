@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is aimed at: each function gives aims, held against one run. An aim may have a leeway for what this machine was
-late by: a miss within it is not judged, and said so. For the programs of this folder only."""
+"""The aims of the experiment: each function returns aims, judged against one run. An aim may have a leeway for the
+lateness of this machine: a miss within the leeway is reported as not judged. For the programs of this folder only."""
 
 import math
 import typing
@@ -9,20 +9,20 @@ import readings
 from readings import MS, SECOND
 
 HALF = 500 * MS
-WARM = HALF // 2    # what leaves before is late by the time it takes to open connections
+WARM = HALF // 2    # earlier departures are late because connections are still being opened
 SILENCE = 100 * MS  # between two bursts of a counter
-WORK_MS = 10        # a process that has work to do may wait so much longer for a core that others use
+WORK_MS = 10        # additional wait of a busy process for a core that other programs use
 
 
 class Aim(typing.NamedTuple):
     what: str
     measured: str
     verdict: str        # "met", "missed" or "not judged"
-    firm: bool = False  # it says nothing about time: a machine that stands still is no excuse
+    firm: bool = False  # independent of time: a machine that stands still is no excuse
 
 
 def counted(run):
-    """The arrivals that count: as many seconds as were meant, from the first on."""
+    """The arrivals that count: those within the setting's seconds, from the first arrival on."""
     return readings.from_the_first(run.arrivals, round(run.setting.seconds * SECOND))
 
 
@@ -35,17 +35,17 @@ def shares(run):
 
 
 def late_ms(run):
-    """How late a departure may be for the machine's sake."""
+    """How late a departure may be because of this machine."""
     return run.noise_ms + (WORK_MS if run.others > 0.1 else 0)
 
 
 def lost(run):
-    """The part of the time in which this machine was late. Who shares it with others loses a little more."""
+    """The fraction of the time in which this machine was late; a little more if other programs use it too."""
     return min(1, run.lost_ms / 1000 / run.setting.seconds + (0.02 if run.others > 0.1 else 0))
 
 
 def between(what, value, least, most, shown="{:g}", leeway=0.0, above=None):
-    """`leeway`: by how much the machine can have changed the value; `above`: likewise upwards, where it differs."""
+    """`leeway`: by how much the machine can have changed the value; `above`: the same upwards, if it differs."""
     if least <= value <= most:
         return Aim(what, shown.format(value), "met")
     excused = least - leeway <= value <= most + (leeway if above is None else above)
@@ -53,8 +53,8 @@ def between(what, value, least, most, shown="{:g}", leeway=0.0, above=None):
 
 
 def judged_by_machine(run, aims):
-    """Where this machine stood still for longer than a call to Redis may take, processes went on without Redis by right:
-    what was missed then is not judged."""
+    """If this machine stood still for longer than a call to Redis may take, processes rightly went on without Redis:
+    misses are then not judged."""
     patience = run.setting.timeout
     stood_still = run.noise_ms > float(patience.removesuffix("ms") if patience.endswith("ms") else 1000)
     return [aim._replace(verdict="not judged") if stood_still and aim.verdict == "missed" and not aim.firm else aim
@@ -65,10 +65,10 @@ def all_of(*parts):
     return lambda run: [aim for part in parts for aim in part(run)]
 
 
-# How much.
+# Amounts.
 
 def sent(least, most):
-    """In all, so many."""
+    """The number of departures in all."""
     def judged(run):
         rate = most / run.setting.seconds
         return [between(f"{least:g} to {most:g} sent", len(counted(run)), least, most,
@@ -86,8 +86,7 @@ def about(wanted, tolerance):
 
 
 def used(rate, begin, end, part):
-    """Of a limit of `rate` a second, at least this part of what it allows between two moments of the run: numbers are
-    seconds after the load began, names are of notes."""
+    """At least this fraction of what a limit of `rate` a second allows between two moments of the run; see moment()."""
     def judged(run):
         first, last = moment(run, begin), moment(run, end)
         count = sum(first <= at < last for at in times_of(run))
@@ -118,7 +117,7 @@ def shown_moment(name):
 
 
 def silence_within(seconds, begin, end):
-    """Nothing longer than this passes without a departure."""
+    """No longer time than this passes without a departure."""
     def judged(run):
         longest = readings.longest_silence(times_of(run), moment(run, begin), moment(run, end)) / MS
         return [between(f"no silence above {seconds:g} s from {shown_moment(begin)}", longest, 0, seconds * 1000,
@@ -134,7 +133,7 @@ def few_calls(most):
 
 
 def few_calls_beside_one_a_second(most):
-    """Each process says once a second that it is there. Of the calls and the seconds that were noted."""
+    """Of the noted calls and seconds, without the call by which each process says once a second that it is there."""
     def judged(run):
         seconds = (run.notes["calls end"] - run.notes["calls begin"]) / SECOND
         count = sum(run.notes["calls begin"] <= at < run.notes["calls end"] for at in times_of(run))
@@ -145,7 +144,7 @@ def few_calls_beside_one_a_second(most):
 
 
 def fair_from(seconds):
-    """From so long after the first departure on: a burst goes to whoever comes first."""
+    """Shares from `seconds` after the first departure on: a burst goes to the requests that come first."""
     def judged(run):
         later = [one for one in counted(run) if one.at >= run.arrivals[0].at + round(seconds * SECOND)]
         counts = readings.shares(later, run.setting.processes)
@@ -158,14 +157,14 @@ def fair(run):
 
 
 def alike(run, counts, what):
-    """A process that comes 5 ms after the time that it was told has lost its place: at the edge of a window, all of it."""
+    """A process that asks 5 ms later than told has lost its place in the line; at a window's edge, its whole share."""
     rushes = any(kind in limit for limit in run.setting.limits for kind in ("indow", "counter"))
     leeway = math.inf if rushes and late_ms(run) > 5 else 3 * lost(run)
     return between(what, max(counts) / max(min(counts), 1) - 1, 0, 0.1, "{:.1%}", leeway)
 
 
 def fair_groups(count, least):
-    """The worst served of so many groups gets this part of the mean."""
+    """The worst served of `count` groups gets at least this fraction of the mean."""
     def judged(run):
         counts = readings.groups(counted(run), count)
         mean = sum(counts) / count
@@ -174,10 +173,10 @@ def fair_groups(count, least):
     return judged
 
 
-# When.
+# Times.
 
 def even_gaps(run):
-    """Each stall may bring the next ones together."""
+    """Each stall of the machine may bring the following departures together."""
     gaps = readings.gaps([arrival.at for arrival in counted(run)])
     p1 = readings.quantile(gaps, 0.01) / MS
     disturbed = run.lost_ms / (readings.quantile(gaps, 0.5) / MS) / len(gaps)
@@ -185,7 +184,7 @@ def even_gaps(run):
 
 
 def punctual(distance_ms):
-    """Of a pacer that is never idle."""
+    """For a pacer that is never idle."""
     def judged(run):
         late = latenesses(run, distance_ms)
         aims = [between("departures late by less than 0.5 ms, 99 of 100", readings.quantile(late, 0.99) / MS, 0, 0.5,
@@ -200,7 +199,7 @@ def latenesses(run, distance_ms):
 
 
 def all_like(what, unlike, count, leeway=lambda measured: False):
-    """Says how many are not, and what they carry instead."""
+    """Reports how many windows differ, and what they carry instead."""
     others = ", the others " + " ".join(map(str, unlike)) if unlike else ""
     excused = unlike and all(map(leeway, unlike))
     return Aim(what, f"{count - len(unlike)} of {count}{others}",
@@ -208,7 +207,7 @@ def all_like(what, unlike, count, leeway=lambda measured: False):
 
 
 def full_windows(limit=200, length=HALF):
-    """Once connections are open: what is booked just before the edge of the very first window may else arrive after it."""
+    """Counted once connections are open: departures booked just before the first edge may otherwise arrive after it."""
     def judged(run):
         counts = readings.whole_windows(times_of(run), length, round(run.setting.seconds * SECOND / length) - 1, WARM)
         unlike = [count for count in counts if count != limit]
@@ -217,12 +216,12 @@ def full_windows(limit=200, length=HALF):
 
 
 def may_slip(run, limit):
-    """Those that leave at an edge may arrive behind it, and be missed in the window before."""
+    """Requests that leave at an edge may arrive after it, and are then missing in the window before."""
     return lambda count: late_ms(run) > 2 and abs(count - limit) <= min(limit, late_ms(run) / 10 * limit)
 
 
 def no_window_over(limit, length, excess=0):
-    """`excess`: what the page of limits says that may be added where one process alone is cut off."""
+    """`excess`: the excess that the page of limits allows where a single process is cut off."""
     def judged(run):
         times = times_of(run)
         counts = readings.whole_windows(times, length, (times[-1] - times[0]) // length + 1, -length)
@@ -242,7 +241,7 @@ def full_windows_from(limit, length, begin, end):
 
 
 def full_resets(run):
-    """Between two resets nothing leaves once the counter is full, so its periods are bursts."""
+    """Once the counter is full nothing leaves until the next reset, so its periods are bursts."""
     bursts = readings.bursts(times_of(run), SILENCE)[:round(run.setting.seconds * SECOND / HALF)]
     unlike = [count for _, count in bursts if count != 200]
     apart = (bursts[-1][0] - bursts[0][0]) / max(len(bursts) - 1, 1) / MS
@@ -251,7 +250,7 @@ def full_resets(run):
 
 
 def over_at_no_time(max_units=200, length=HALF):
-    """A window shortened by what the machine was late is the leeway."""
+    """The leeway is a window shortened by the machine's lateness."""
     def judged(run):
         times = times_of(run)
         most = readings.fullest(times, length)
@@ -265,7 +264,7 @@ def over_at_no_time(max_units=200, length=HALF):
 # Permits.
 
 def never_above(capacity, begin=0, end=None):
-    """At the origin, to the request: what the machine delays does not add to it."""
+    """Exact to the request, at the origin: delays by the machine cannot raise it."""
     def judged(run):
         last = moment(run, end) if end is not None else 1 << 62
         most = readings.most_at_once(run.arrivals, moment(run, begin), last)
@@ -274,7 +273,7 @@ def never_above(capacity, begin=0, end=None):
 
 
 def permits_used(capacity, begin, end, part):
-    """The time that permits were in use, as the origin saw it, of the time that there was."""
+    """The time that permits were in use, as the origin saw it, as a fraction of all permits' time."""
     def judged(run):
         first, last = moment(run, begin), moment(run, end)
         flown = sum(max(0, min(one.ended or last, last) - max(one.at, first)) for one in run.arrivals)
@@ -290,10 +289,10 @@ def nothing_cut(run):
                 or "0", "missed" if count else "met")]
 
 
-# What is told.
+# What processes report.
 
 def noted(name, what, wanted):
-    """A figure that was noted while the load was on."""
+    """A figure that was noted while the load was running."""
     return lambda run: [Aim(what, f"{run.notes.get(name, 'nothing')}", "met" if wanted(run.notes.get(name)) else "missed",
                             firm=True)]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tried while something fails: a Redis that goes and returns, forgets or refuses, processes that are frozen or cut
-off. For the programs of this folder only."""
+"""Scenarios with failures: a Redis that goes and returns, forgets or refuses; processes that are frozen or cut off. For
+the programs of this folder only."""
 
 from aims import (HALF, all_of, at_most_sent, between, counted, full_windows_from, never_above, no_window_over, noted,
                   nothing_cut, over_at_no_time, permits_used, sent, shares, silence_within, used)
@@ -22,10 +22,10 @@ def during(name, setting, what, *aims, before=lambda stage: None):
     return Scenario(name, lambda tools: run_penstock(tools, setting, what, before), all_of(*aims))
 
 
-# What is done.
+# The faults.
 
 def frozen_redis(begin, end, times=1, every=0.0):
-    """It stands still between the two, `times` times; connections stay. The notes tell of the last time."""
+    """Redis is frozen from `begin` to `end`, `times` times; connections stay. The notes are of the last time."""
     def work(stage):
         for number in range(times):
             stage.wait_until(begin + number * every)
@@ -38,7 +38,7 @@ def frozen_redis(begin, end, times=1, every=0.0):
 
 
 def restarted_redis(begin, end, saved=None):
-    """Killed between the two. `saved`: when it wrote what it has at its return; otherwise it has nothing."""
+    """Redis is down from `begin` to `end`, and returns with what it saved at `saved`, or empty."""
     def work(stage):
         if saved is not None:
             stage.wait_until(saved)
@@ -53,7 +53,7 @@ def restarted_redis(begin, end, saved=None):
 
 
 def lost_connections(begin, times, every=1.0, kinds=("normal", "pubsub"), which=None):
-    """All, again and again; `which`: those of one process alone, by its relay."""
+    """All connections are cut, `times` times; `which`: only those of one process, by its relay."""
     def work(stage):
         for number in range(times):
             stage.wait_until(begin + number * every)
@@ -79,7 +79,7 @@ def frozen_process(process, begin, end):
 
 
 def cut_off(process, begin, end=None):
-    """Its bytes to Redis vanish, and come through again at the end, if there is one."""
+    """The process' bytes to Redis vanish; from `end` on, if given, they come through again."""
     def work(stage):
         stage.wait_until(begin)
         stage.note_now("gone")
@@ -91,16 +91,16 @@ def cut_off(process, begin, end=None):
     return work
 
 
-# A rate while Redis is away.
+# Rates while Redis is away.
 
 def within_what_a_lost_process_may(run):
-    """It goes on with the third that it was given; the others may soon take all."""
+    """The lost process goes on with the third that it was given; the others may soon take the whole."""
     return [between("at most 4/3 of the limit meanwhile", len(counted(run)), 0, 4000 * (1 + 2 / 3 / 3) + 20),
             between("nobody below half of its share", min(shares(run)), len(counted(run)) / 6, len(run.arrivals))]
 
 
 def few(run):
-    """At 300/s, three times the limit: what left while Redis was away is no debt."""
+    """With 300/s, three times the limit: what left while Redis was away is no debt."""
     return all_of(silence_within(1, "back", ("back", 4)), used(100, ("back", 1), ("back", 4), 0.9))(run)
 
 
@@ -162,7 +162,7 @@ def saved_early(stage):
 
 
 def paused(how):
-    """An answer with Retry-After: 4, and then Redis loses its memory."""
+    """The origin answers with Retry-After: 4, and then Redis loses its memory."""
     def work(stage):
         stage.wait_until(2)
         stage.origin.order("retry 4")
@@ -189,10 +189,10 @@ MEMORY = [
 ]
 
 
-# What Redis refuses, and what is told of it.
+# What Redis refuses, and what processes report of it.
 
 def note_degraded(stage):
-    """Of all processes together, once they have asked for a while."""
+    """Sums penstock_degraded over all processes, once they have asked for a while."""
     stage.wait_until(3)
     stage.notes["degraded"] = int(sum(daemon.metric("penstock_degraded") for daemon in stage.daemons))
 
@@ -211,7 +211,7 @@ def refused(name, limit, before, *aims, options=(), user=USER, flight_us=0):
 
 
 def note_differing(stage):
-    """A line of a log that has both texts."""
+    """Notes how many log lines have both limits."""
     stage.wait_until(13)
     lines = [line for daemon in stage.daemons for line in daemon.said().splitlines()]
     stage.notes["differing"] = sum("400" in line and "300" in line and "qps" in line for line in lines)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference experiment, widened: several Penstocks share a limit through one Redis, beside Bottleneck doing the same
-work; with bursts, groups, distances, permits, and with a Redis and processes that fail. Exits with 1 where an aim is
-missed. Called by script/bench limits, which builds first."""
+"""The extended reference experiment: several Penstocks share a limit through one Redis, compared with Bottleneck doing
+the same work; with bursts, groups, distances and permits, and with failures of Redis and of processes. Exits with 1 if
+an aim is missed. Called by script/bench limits, which builds first."""
 
 import argparse
 import datetime
@@ -62,7 +62,7 @@ def shown(counts):
 
 
 def lateness(scenario, run):
-    """Of the pacers of 400/s that are never idle, by their names."""
+    """Only for pacers of 400/s that are never idle, recognized by their names."""
     if scenario not in REFERENCE + PROCESSES + DISTANT or not scenario.name.startswith("pacer"):
         return "–"
     late = latenesses(run, DISTANCE_MS)
@@ -72,7 +72,7 @@ def lateness(scenario, run):
 def row(scenario, run):
     counts = counted(run)
     between = gaps([arrival.at for arrival in counts]) or [0]
-    calls = f"{run.redis_calls:.3f}" if run.redis_calls > 0 else "–"  # a Redis that was restarted counts from then on
+    calls = f"{run.redis_calls:.3f}" if run.redis_calls > 0 else "–"  # a restarted Redis counts from its restart on
     return [scenario.name, str(len(counts)), str(fullest(times_of(run), HALF)),
             *(f"{quantile(between, share) / MS:.3f}" for share in (0.01, 0.5)), lateness(scenario, run),
             shown(shares(run)), calls, f"{max(0, run.redis_us):.0f}", f"{run.process_us:.0f}", f"{run.worst_ms:.0f}",
@@ -86,7 +86,7 @@ def machine(penstock):
 
 
 def tried(tools, scenarios, rows, aims):
-    """Adds every scenario's row, and its aims with its name before each. One that ends early has missed all."""
+    """Adds the row of every scenario, and its aims with its name. A scenario that ends early has missed its aim."""
     for at, scenario in enumerate(scenarios):
         begin = time.monotonic()
         print(f"{at + 1} of {len(scenarios)}: {scenario.name}", file=sys.stderr, flush=True)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// experiment_noise: how late does this machine wake somebody up who has asked for it? A thread on each core sleeps
-// until each next millisecond. At the end of standard input says `worst_us N p99_us N late_us N`, each of the core
-// where it is worse; `late_us` is the sum of what was late by more than a millisecond.
+// experiment_noise: measures how late this machine wakes a thread that sleeps. One thread on each core sleeps until
+// each next millisecond. At the end of standard input it says `worst_us N p99_us N late_us N`, each from the core where
+// it is worst; `late_us` is the sum of the latenesses above one millisecond.
 #include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ void stay_on(int core) {
   if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) bench::die("a core cannot be chosen");
 }
 
-/// At least one: a core that nobody gave us until it was over is the latest of all.
+/// At least one sample: a core that the system withheld until the end is the latest of all.
 Lateness watch_core(int core, const std::atomic<bool>& over) {
   stay_on(core);
   Lateness late;

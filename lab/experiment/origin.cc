@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// experiment_origin: the upstream of the reference experiment, one thread. Answers every request at once, or after the
-// flight that it asks for, and keeps when it arrived in the kernel, which process it came through, for which group, and
-// when it ended. Says `port N` when it listens; at the end of its standard input a line
-// `NANOSECONDS PROCESS GROUP NANOSECONDS` for each arrival, in their order: the last is when it was answered, or its
-// client went, and 0 where neither has happened.
-// A request is `GET /GROUP` with a field `Experiment-Process`, both whole numbers, and it may have a field
-// `Experiment-HttpFlight` of microseconds; any other ends the program. Obeys lines on its standard input:
+// experiment_origin: the upstream of the reference experiment, one thread. It answers each request at once, or after
+// the flight that the request asks for, and records when the request arrived in the kernel, its process, its group, and
+// when it ended. It says `port N` when it listens. At the end of its standard input it prints a line `NANOSECONDS
+// PROCESS GROUP NANOSECONDS` for each arrival, in order of arrival: the last number is when the request was answered or
+// its client went away, and 0 if neither has happened.
+// A request is `GET /GROUP` with a field `Experiment-Process`, both whole numbers, and optionally a field
+// `Experiment-HttpFlight` in microseconds; any other request ends the program. It obeys lines on its standard input:
 //   retry SECONDS   answers the next request with 429 and Retry-After
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -36,8 +36,8 @@ constexpr std::string_view kProcess = "\r\nExperiment-Process: ", kFlight = "\r\
 constexpr std::string_view kRetry = "retry ";
 constexpr std::size_t kAnswerBytes = 64;
 
-/// Nanoseconds since 1970, without the steps and the slewing that the system's clock may suffer meanwhile: windows are
-/// aligned to 1970, and gaps are to be those of a steady clock.
+/// Nanoseconds since 1970, without later steps or slewing of the system clock: windows are aligned to 1970, but gaps
+/// must be measured by a steady clock.
 class Clock {
  public:
   std::int64_t now() const { return begin_ + since(steady_begin_); }
@@ -60,7 +60,7 @@ struct Arrival {
   std::int64_t ended = 0;
 };
 
-/// A request that has no answer yet.
+/// A request that is not answered yet.
 struct HttpFlight {
   std::size_t arrival;
   std::chrono::steady_clock::time_point due;
@@ -87,13 +87,13 @@ std::chrono::microseconds flight_of(std::string_view head) {
   return std::chrono::microseconds(place == head.npos ? 0 : number_at(head, place + kFlight.size()));
 }
 
-/// The target's last segment: it may be in absolute form.
+/// The last segment of the request target, which may be in absolute form.
 int group_of(std::string_view head) { return number_at(head, head.rfind('/', head.find(" HTTP/1.1")) + 1); }
 
 class Origin final : public bench::Server {
  public:
   Origin() {
-    const int on = 1;  // for those that it will accept, too
+    const int on = 1;  // accepted sockets inherit it
     if (setsockopt(listener(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) != 0) bench::die_of_errno("SO_TIMESTAMPNS");
   }
 
@@ -144,12 +144,12 @@ class Origin final : public bench::Server {
   }
 
   void answer(int fd) {
-    end(fd);  // first: the next one may come as soon as the answer has left
+    end(fd);  // first: the next request may come as soon as the answer is sent
     bench::send_whole(fd, refusal_.empty() ? answer_ : refusal_);
     refusal_.clear();
   }
 
-  /// The request on this connection is over, if there is one.
+  /// Ends the request on this connection, if there is one.
   void end(int fd) {
     const auto found = flights_.find(fd);
     if (found == flights_.end()) return;
@@ -158,7 +158,7 @@ class Origin final : public bench::Server {
     flights_.erase(found);
   }
 
-  /// How long ago the kernel had what was received: this program is one of many on a few cores, and is late itself.
+  /// How long ago the kernel received the message. This program shares a few cores with many others and is late itself.
   static std::int64_t age_of(msghdr& message) {
     for (cmsghdr* one = CMSG_FIRSTHDR(&message); one; one = CMSG_NXTHDR(&message, one)) {
       if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_TIMESTAMPNS) continue;
@@ -175,15 +175,15 @@ class Origin final : public bench::Server {
   std::vector<Arrival> arrivals_;
   std::map<int, HttpFlight> flights_;  // by connection
   std::set<std::pair<std::chrono::steady_clock::time_point, int>> due_;
-  std::string refusal_;    // instead of the next answer
-  std::int64_t came_ = 0;  // what was read last
+  std::string refusal_;    // sent instead of the next answer
+  std::int64_t came_ = 0;  // arrival time of the last read
 };
 
 }  // namespace
 }  // namespace penstock::experiment
 
 int main() {
-  prctl(PR_SET_TIMERSLACK, 1);  // nanosecond: the usual 50 µs would be part of every flight
+  prctl(PR_SET_TIMERSLACK, 1);  // nanosecond: the default of 50 µs would add to every flight
   penstock::bench::allow_open_files(2048);
   penstock::experiment::Origin origin;
   origin.run();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the arrivals at the origin tell: pure arithmetic over their times, in nanoseconds since 1970. Judges nothing.
-For the programs of this folder only."""
+"""Measurements of the arrivals at the origin: pure arithmetic over their times, in nanoseconds since 1970. Judges
+nothing. For the programs of this folder only."""
 
 import bisect
 import collections
@@ -14,34 +14,34 @@ class Arrival(typing.NamedTuple):
     at: int
     process: int
     group: int
-    ended: int = 0  # 0: it has not
+    ended: int = 0  # 0: not yet
 
 
 def parsed(lines):
-    """As experiment_origin says them; they come ascending."""
+    """Arrivals from the lines of experiment_origin, which are ascending."""
     return [Arrival(*map(int, line.split())) for line in lines.splitlines()]
 
 
 def from_the_first(arrivals, length):
-    """Those of the half-open stretch that the first arrival begins."""
+    """The arrivals of the half-open stretch that begins with the first arrival."""
     return [arrival for arrival in arrivals if arrival.at < arrivals[0].at + length]
 
 
 def fullest(times, length):
-    """The most that any half-open stretch of this length holds; one that is fullest can begin with an arrival."""
+    """The most arrivals in any half-open stretch of this length; some fullest stretch begins with an arrival."""
     return max((bisect.bisect_left(times, begin + length) - at for at, begin in enumerate(times)), default=0)
 
 
 def whole_windows(times, length, count, warm=0):
-    """How many came in each of `count` windows aligned to 1970, from the first that began more than `warm` after the
-    first arrival."""
+    """Arrivals in each of `count` windows aligned to 1970, from the first that began more than `warm` after the first
+    arrival."""
     first = (times[0] + warm) // length + 1
     seen = collections.Counter(at // length for at in times)
     return [seen[first + at] for at in range(count)]
 
 
 def bursts(times, silence):
-    """How many came between two silences, each burst with the time of its first."""
+    """The bursts between silences: the time of the first arrival of each, and the number of arrivals."""
     found = []
     for at, before in zip(times, [times[0] - silence, *times]):
         if at - before >= silence:
@@ -64,13 +64,13 @@ def shares(arrivals, processes):
 
 
 def groups(arrivals, count):
-    """Of groups 1 to `count`."""
+    """Arrivals of each of the groups 1 to `count`."""
     counts = collections.Counter(arrival.group for arrival in arrivals)
     return [counts[group] for group in range(1, count + 1)]
 
 
 def most_at_once(arrivals, begin=0, end=1 << 62):
-    """The most that were in flight at any moment between the two. What ends in a moment makes room in it."""
+    """The most requests in flight from `begin` to `end`. At one moment, ends come before arrivals."""
     steps = sorted(step for arrival in arrivals
                    for step in ((arrival.at, 1), (arrival.ended or 1 << 62, -1)))
     most = now = 0
@@ -82,16 +82,16 @@ def most_at_once(arrivals, begin=0, end=1 << 62):
 
 
 def longest_silence(times, begin, end):
-    """Between two arrivals, or one and an edge of that stretch."""
+    """The longest time between two arrivals, or between an arrival and an edge of the stretch."""
     inside = [begin, *(at for at in times if begin < at < end), end]
     return max(after - before for before, after in zip(inside, inside[1:]))
 
 
 def latenesses(times, distance, beside=400):
-    """By how much each came later than it was booked, ascending. Bookings of a pacer that is never idle are `distance`
-    apart, so each of the next ones tells by its own arrival when this was booked at the latest. The most punctual of
-    them counts as in time."""
-    found, ahead = [], collections.deque()  # what may be the least of the next ones: (number, time − number × distance)
+    """How much later than booked each request came, ascending. Bookings of a pacer that is never idle are `distance`
+    apart, so the arrivals of the next `beside` requests say when this one was booked at the latest. The most punctual
+    of them counts as in time."""
+    found, ahead = [], collections.deque()  # candidates for the least: (number, time − number × distance)
     for number in range(len(times) - 1, -1, -1):
         own = times[number] - number * distance
         while ahead and ahead[-1][1] >= own:

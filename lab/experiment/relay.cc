@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// experiment_relay: a TCP relay on loopback that passes bytes on later, in order, and can fail in two ways. One thread.
-// For whoever wants a distant or a broken Redis.
+// experiment_relay: a TCP relay on loopback that delays bytes, keeps their order, and can fail in two ways. One thread.
+// It stands for a distant or a broken Redis.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -41,19 +41,19 @@ constexpr std::string_view kUsage =
     "  hole                 accepts everything and passes nothing on\n"
     "  pass                 as in the beginning; connections that lost bytes in the hole are reset";
 
-constexpr auto kRetry = 1ms;  // where the receiver's buffer is full
+constexpr auto kRetry = 1ms;  // while the receiver's buffer is full
 
-/// What waits to be written. Without bytes it is the end of the stream.
+/// Bytes that wait to be written. Empty: the end of the stream.
 struct Piece {
   Clock::time_point due;
   std::string bytes;
 };
 
-/// One connection of a client, and its own to the target.
+/// One connection of a client, and the relay's connection to the target for it.
 struct Link {
   std::array<int, 2> fds;
-  std::array<std::deque<Piece>, 2> to;  ///< by the side that it goes to
-  bool lossy = false;                   ///< bytes of it fell into the hole
+  std::array<std::deque<Piece>, 2> to;  ///< by destination side
+  bool lossy = false;                   ///< the hole has swallowed bytes of this connection
 };
 
 void reset_on_close(int fd) {
@@ -71,7 +71,7 @@ void send_at_once(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/// -1: nobody listens there.
+/// -1: nothing listens there.
 int dial(std::uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) die_of_errno("socket");
@@ -92,7 +92,7 @@ class Relay {
   Relay(std::uint16_t target, std::chrono::microseconds delay) : target_(target), delay_(delay) {}
 
   void run() {
-    prctl(PR_SET_TIMERSLACK, 1);  // nanosecond: the usual 50 µs would be part of every delay
+    prctl(PR_SET_TIMERSLACK, 1);  // nanosecond: the default of 50 µs would add to every delay
     bench::watch(epoll_, STDIN_FILENO, STDIN_FILENO);
     bench::watch(epoll_, listener_, static_cast<std::uint64_t>(listener_));
     std::printf("port %d\n", bench::port_of(listener_));
@@ -164,7 +164,7 @@ class Relay {
     link->to[fd == link->fds[0]].push_back({Clock::now() + delay_, {bytes.data(), static_cast<std::size_t>(size)}});
   }
 
-  /// False: the link is over.
+  /// False: the link has ended.
   bool write_due(Link& link, std::size_t side) {
     std::deque<Piece>& pieces = link.to[side];
     for (const auto now = Clock::now(); !pieces.empty() && pieces.front().due <= now; pieces.pop_front()) {
@@ -180,7 +180,7 @@ class Relay {
     return true;
   }
 
-  /// Where to go on in `by_fd_`.
+  /// Returns the next place in `by_fd_`.
   std::map<int, LinkPtr>::iterator end_link(const Link& link) {
     const std::array<int, 2> fds = link.fds;
     for (const int fd : fds) {
@@ -233,7 +233,7 @@ class Relay {
   Mode mode_ = Mode::pass;
   const int epoll_ = bench::new_epoll();
   const int listener_ = bench::listen_on_loopback();
-  std::map<int, LinkPtr> by_fd_;  ///< both descriptors of each
+  std::map<int, LinkPtr> by_fd_;  ///< has both descriptors of each link
   bool over_ = false;
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of the experiment: so many processes with so many workers each, under one shared limit, until time is over
-and the last answer is in. Measures, and judges only that nothing failed. For the programs of this folder only."""
+"""One run of the experiment: a number of processes with a number of workers each, under one shared limit, until time is
+over and the last answer is in. Measures, and judges only that nothing failed. For the programs of this folder only."""
 
 import contextlib
 import dataclasses
@@ -13,28 +13,28 @@ from processes import Failed, busy_seconds_of_machine, cpu_seconds
 from readings import Arrival
 from stage import Origin, Redis, run_seconds
 
-MEANT_TO_GO_ON = 1  # second that the load goes on after what is measured, so that a last window is whole
+MEANT_TO_GO_ON = 1  # second for which the load goes on after the measured time, so that the last window is whole
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    limits: tuple = ()        # entries of `limits`
+    limits: tuple = ()        # entries of the upstream's `limits`; a tuple of tuples: of each process
     group: str = ""           # the upstream's `group`, if any
     processes: int = 3
-    workers: int | tuple = 50  # of each process, or of one after the other
-    groups: tuple = (0,)      # of each process, in turn: so many are asked for by its workers
-    flight_us: int = 0        # that the origin takes
-    on_refusal: str = "fail"  # or "rest": who is refused asks again a little later
+    workers: int | tuple = 50  # of each process; a tuple: of the processes in turn
+    groups: tuple = (0,)      # of the processes in turn: how many groups the workers ask for
+    flight_us: int = 0        # time that the origin takes for a request
+    on_refusal: str = "fail"  # or "rest": a refused worker asks again a little later
     seconds: float = 10
     delays: tuple = ()        # microseconds between each process and Redis, one way
     clocks: tuple = ()        # seconds by which each process's system clock is wrong
     when_down: str = "share"
-    timeout: str = "50ms"     # of a call to Redis, after which the process goes on without
-    redis: str = ""           # further keys of the configuration's `redis`, each with a comma before
-    user: str = ""            # of Redis, as `name:password@`
-    options: tuple = ()       # of redis-server
-    obey: str = ""            # further keys of the upstream, one line
-    is_up: bool = True        # Redis is there when the processes start
+    timeout: str = "50ms"     # redis.timeout: after it the process goes on without Redis
+    redis: str = ""           # further keys of the configuration's `redis`, each after a comma
+    user: str = ""            # Redis user, as `name:password@`
+    options: tuple = ()       # further words of redis-server's command line
+    obey: str = ""            # further keys of the upstream, on one line
+    is_up: bool = True        # whether Redis is up when the processes start
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,14 +43,14 @@ class Run:
     arrivals: list[Arrival]
     worst_ms: float         # the longest that a client waited for an answer
     refused: dict           # reason → how often
-    redis_calls: float      # for each arrival
-    redis_us: float         # of its CPU, likewise
-    process_us: float       # of the CPU of all processes that share the limit, likewise
-    noise_ms: float         # how late this machine woke anybody meanwhile, at worst
-    noise_p99_ms: float     # and 99 of 100 times at most
-    lost_ms: float          # and all together, as far as it was late by more than 1 ms
-    others: float           # cores that others used, none of ours
-    notes: dict             # what was noted while the load was on: moments in nanoseconds since 1970, figures, texts
+    redis_calls: float      # a request
+    redis_us: float         # Redis' CPU time a request
+    process_us: float       # CPU time a request, of all processes that share the limit
+    noise_ms: float         # how late this machine woke a thread during the run, at worst
+    noise_p99_ms: float     # its 99th percentile
+    lost_ms: float          # the sum of the latenesses above 1 ms
+    others: float           # cores that programs other than ours used
+    notes: dict             # noted while the load was running: moments in nanoseconds since 1970, figures, texts
 
 
 def config_of(setting, origin_port, redis_port, process):
@@ -78,13 +78,13 @@ def each(values, processes, otherwise):
 class Stage:
     redis: Redis
     origin: Origin
-    relays: list    # one for each daemon, where there are delays
+    relays: list    # one for each daemon; empty without delays
     daemons: list
     notes: dict = dataclasses.field(default_factory=dict)
-    begin: float = 0  # of the load, seconds of time.monotonic()
+    begin: float = 0  # when the load began, in seconds of time.monotonic()
 
     def wait_until(self, seconds):
-        """So long after the load began."""
+        """Waits until `seconds` after the load began."""
         time.sleep(max(0, self.begin + seconds - time.monotonic()))
 
     def note_now(self, name):
@@ -99,7 +99,7 @@ class Stage:
 
 @contextlib.contextmanager
 def stage_of(tools, setting):
-    """Redis, the origin, and the daemons with what lies between."""
+    """Redis, the origin, the daemons, and the relays between them and Redis."""
     with contextlib.ExitStack() as stack:
         redis, origin = stack.enter_context(Redis(setting.options)), stack.enter_context(tools.origin())
         if setting.user:
@@ -118,13 +118,13 @@ def stage_of(tools, setting):
 
 
 def prepare_user(redis, user):
-    """One that may do all, until a scenario takes something away."""
+    """A user with all permissions, until a scenario takes some away."""
     name, _, password = user.removesuffix("@").partition(":")
     redis.ask("ACL", "SETUSER", name, "on", f">{password}", "~*", "&*", "+@all")
 
 
 def run_penstock(tools, setting, during=lambda stage: None, before=lambda stage: None):
-    """`before` is called when all stands and nobody has asked, `during` while the load is on."""
+    """`before` is called when everything is up and before the first request, `during` while the load is running."""
     with stage_of(tools, setting) as stage:
         before(stage)
         workers = setting.workers if isinstance(setting.workers, tuple) else (setting.workers,)
@@ -168,14 +168,14 @@ def ready(loads):
 
 
 def costs(redis, sharing):
-    """Redis' calls and seconds, those of the processes that share the limit, those of others than us, and when."""
+    """Redis' calls and CPU seconds, CPU seconds of `sharing` and of all programs but this one, and the present time."""
     cost = redis.cost()
     return (cost.calls, cost.seconds, sum(run_seconds(process.pid) for process in sharing),
             busy_seconds_of_machine() - cpu_seconds(os.getpid()), time.monotonic())
 
 
 def measure(tools, setting, stage, sharing, work):
-    """`work` gives the reports of those who asked; `sharing` are the processes that share the limit."""
+    """`work` returns the reports of the clients; `sharing` are the processes that share the limit."""
     with tools.noise() as noise:
         before = costs(stage.redis, sharing) if setting.is_up else None
         reports = work()
@@ -198,7 +198,7 @@ def listed(value):
 
 
 def check_that_all_arrived(arrivals, reports):
-    """Clients that left, or were refused, may have been on their way; everybody else must have arrived exactly once."""
+    """Requests whose clients left or were refused may have arrived; every other must have arrived exactly once."""
     answers = sum(count for report in reports for count in listed(report["answers"]))
     left = sum(report.get("left", 0) + sum(report.get("refused", {}).values()) for report in reports)
     if not arrivals or not answers <= len(arrivals) <= answers + left:

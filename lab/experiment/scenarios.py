@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tried while nothing fails: the kinds beside Bottleneck, bursts, groups, numbers of processes, distances of
+"""Scenarios without failures: the kinds of limits beside Bottleneck, bursts, groups, numbers of processes, distances to
 Redis, permits. For the programs of this folder only."""
 
 import typing
@@ -18,7 +18,7 @@ WINDOW = "window: { reservoir: 200, interval: 500ms }"
 COUNTER = "counter: { max: 200, period: 500ms }"
 SLIDING = "slidingWindow: { max: 200, interval: 500ms }"
 DISTANCES = (100, 500, 2500)  # one way: round trips of 0.2, 1 and 5 ms
-FAR = (22500,)                # 45 ms
+FAR = (22500,)                # a round trip of 45 ms
 DISTANCE_MS = 2.5             # between two departures of PACER
 
 
@@ -54,8 +54,9 @@ REFERENCE = [
 ]
 
 
-# With 150 clients all leave at the edge of a window for 200, and the rest is for those that come back first: then shares
-# say how soon clients come back. With 300 some of each process wait at any time, so that shares must be equal.
+# With 150 clients all requests leave at the edge of a window of 200, and the rest of the window is for the clients that
+# come back first: shares then only show how soon clients come back. With 300 clients some requests of each process wait
+# at any time, so shares must be equal.
 
 SHARES = [
     penstock("window, 300 clients", Setting((WINDOW,), workers=100), full_windows(), fair, few_calls(0.2)),
@@ -64,10 +65,10 @@ SHARES = [
 ]
 
 
-# A burst is spent in the first moment; from then on the rate is what may leave.
+# A burst is spent in the first moment; from then on only the rate may leave.
 
 def spike_is_over(run):
-    """300 at once, of which 100 leave as a burst; then 60/s come and 100/s may leave."""
+    """300 requests at once, of which 100 leave as a burst; then 60/s come and 100/s may leave."""
     return [between("the queue of a spike is empty within 6.1 s", run.notes["empty"], 0, 6.1, "{:.2f} s")]
 
 
@@ -96,7 +97,7 @@ BURSTS = [
 ]
 
 
-# Groups with limits of their own, which do not hold them, beside one that all share.
+# Groups with limits of their own, which do not hold them up, beside a limit that all share.
 
 def groups_of(count, rate, processes, workers, groups=None):
     return Setting((f"window: {{ reservoir: {rate}, interval: 1s, per: group }}", f"pacer: {{ qps: {rate} }}"),
@@ -111,10 +112,10 @@ GROUPS = [
 ]
 
 
-# So many processes, so far from Redis, with clocks so wrong.
+# Numbers of processes, distances to Redis, wrong clocks.
 
 def noted_calls(stage):
-    """Of ten seconds, once each process has begun."""
+    """Notes the Redis calls of ten seconds, once each process has begun."""
     stage.wait_until(2)
     before = stage.redis.cost().calls
     stage.note_now("calls begin")
@@ -165,7 +166,7 @@ PERMITS = [
 ]
 
 
-# Visitors who come whoever was served, and go.
+# Visitors, which come whether or not others were served, and give up.
 
 MINUTES = Setting(("window: { reservoir: 1, interval: 1s }",), seconds=20)  # one per minute, 60 times as fast
 OWN = Setting(("window: { reservoir: 10, interval: 10s, per: group }", "pacer: { qps: 50 }"), "path:/{group}",

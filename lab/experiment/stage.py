@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of the experiment as processes: Redis, the origin, daemons, clients, the relay. Each is in use within a
-`with`, listens when its constructor returns, and is ended by its id. For the programs of this folder only."""
+"""The parts of the experiment as processes: Redis, the origin, daemons, clients, the relay. Each is used in a `with`,
+listens when its constructor returns, and is ended by its process id. For the programs of this folder only."""
 
 import contextlib
 import dataclasses
@@ -19,12 +19,12 @@ from readings import parsed
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CORES = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-# All that a client of the experiment sends; none of them is used within a script. INFO is ours.
+# All commands that clients of the experiment send, of which scripts use none. INFO comes from the experiment itself.
 SENT_BY_CLIENTS = {"evalsha", "eval", "ping", "auth", "select", "hello", "subscribe", "psubscribe", "quit"}
 
 
 def run_seconds(pid):
-    """What the scheduler gave to all threads of a process, finer than the ticks of /proc/PID/stat."""
+    """CPU time of all threads of a process, from the kernel's scheduler: finer than the ticks of /proc/PID/stat."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text(encoding="ascii").split()[0])
@@ -33,12 +33,13 @@ def run_seconds(pid):
 
 @dataclasses.dataclass(frozen=True)
 class RedisCost:
-    calls: int      # commands that clients sent: those within scripts cost no round trip
-    seconds: float  # of its main thread, user and system
+    calls: int      # commands that clients sent, without those within scripts, which cost no round trip
+    seconds: float  # CPU time of its main thread, user and system
 
 
 class Redis:
-    """Can be killed and started again on its port, with what SAVE has written, or empty. `options` are redis-server's."""
+    """A Redis that can be killed and restarted on its port, with what SAVE has written, or empty.
+    `options`: further words of redis-server's command line."""
 
     def __init__(self, options=()):
         self.port = free_port()
@@ -58,14 +59,14 @@ class Redis:
         self._server = RedisServer(self.port, self._directory, self._options)
 
     def kill(self):
-        """As kill -9 does; nothing where it is not running."""
+        """Like kill -9; does nothing if Redis is not running."""
         if self._server:
             self._server.signal(signal.SIGKILL)
             self._server.end()
         self._server = None
 
     def forget_what_was_saved(self):
-        """It starts empty then."""
+        """The next start is empty."""
         pathlib.Path(self._directory, "dump.rdb").unlink(missing_ok=True)
 
     def freeze(self):
@@ -105,7 +106,7 @@ def program(name):
 
 @dataclasses.dataclass(frozen=True)
 class Tools:
-    """Where the built programs are."""
+    """Starts the built programs."""
     build: pathlib.Path
     penstock: pathlib.Path
 
@@ -122,7 +123,7 @@ class Tools:
         return self._tool("noise")
 
     def workers(self, origin, seconds, flight_us, on_refusal, proxies):
-        """`proxies`: what experiment_workers is told of each."""
+        """`proxies`: the argument of experiment_workers for each."""
         return self._tool("workers", origin, seconds, flight_us, on_refusal, *proxies)
 
     def daemon(self, config, clock=0):
@@ -133,7 +134,7 @@ class Tools:
 
 
 class Wrapped:
-    """A process that listens on a port that it says in its first line."""
+    """A process that says in its first line on which port it listens."""
 
     def __init__(self, process):
         self._process = process
@@ -151,7 +152,7 @@ class Origin(Wrapped):
         self._process.tell(line)
 
     def arrivals(self):
-        """Ends it."""
+        """Ends the origin, and returns its arrivals."""
         return parsed(self._process.last_words())
 
 
@@ -163,7 +164,7 @@ class Relay(Wrapped):
 
 
 class Daemon(Server):
-    """A Penstock with a directory of its own. `clock`: of wrong_clock()."""
+    """A Penstock with a directory of its own. `clock`: from wrong_clock()."""
 
     def __init__(self, binary, config, clock=()):
         self.port, self._admin = free_port(), free_port()
@@ -185,7 +186,7 @@ class Daemon(Server):
         return self._path("events").read_text(encoding="utf-8").splitlines()
 
     def metric(self, name):
-        """The sum over its labels."""
+        """The sum of the metric over all labels."""
         connection = http.client.HTTPConnection("127.0.0.1", self._admin, timeout=10)
         with contextlib.closing(connection):
             connection.request("GET", "/metrics")
@@ -203,5 +204,5 @@ class Daemon(Server):
 
 
 def wrong_clock(library, seconds):
-    """The beginning of a command that is to see a system clock so far off; its monotonic clock stays right."""
+    """The first words of a command whose system clock is to be `seconds` off; its monotonic clock stays right."""
     return ["env", f"LD_PRELOAD={library}", f"WRONG_CLOCK={seconds}"] if seconds else []

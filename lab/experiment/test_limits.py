@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference experiment as a test: three processes, 50 workers each, ten seconds, one Redis, for each kind of limit;
-all at the same time. Called by CTest with the build directory and the program. What is booked is strict, and tests/lua
-holds it so; here a departure is seen when it arrives, and may be as late as this machine was meanwhile. That is measured
-and subtracted: on a quiet machine it is next to nothing. Every run is judged."""
+all at the same time. Called by CTest with the build directory and the program. Bookings are strict, which tests/lua
+checks; here a departure is seen when it arrives, and may be as late as this machine was meanwhile. The lateness is
+measured and subtracted; on a quiet machine it is next to nothing. Every run is judged."""
 
 import concurrent.futures
 import pathlib
@@ -22,22 +22,23 @@ PROGRAM = pathlib.Path(sys.argv.pop())
 TOOLS = Tools(pathlib.Path(sys.argv.pop()), PROGRAM)
 RATE = 0.4          # departures in a millisecond
 FULL = 200          # departures in half a second
-REDIS = "10s"       # a Redis that the machine keeps waiting is not away: who went on without it would break the limit
-WORK_MS = 10        # a process that has work to do may wait so much longer for a core than one that sleeps
-GUARD_MS = 2        # by which a sliding window is longer than it says, for those who leave late
-HORIZON = 50 * MS   # so early departures are booked
+REDIS = "10s"       # a slow machine must not make Redis seem away: processes without it would break the limit
+WORK_MS = 10        # how much longer a busy process may wait for a core than one that sleeps
+GUARD_MS = 2        # how much longer a sliding window is than configured, for late departures
+HORIZON = 50 * MS   # how far ahead departures are booked
 
 
 def late(begin, end):
-    """By how many nanoseconds this machine was late in a stretch of time, of nanoseconds since 1970."""
+    """By how many nanoseconds this machine was late from `begin` to `end`, in nanoseconds since 1970."""
     since_1970 = time.time() - time.monotonic()
     return round(SECOND * machine.late(begin / SECOND - since_1970, end / SECOND - since_1970))
 
 
 def wrong_windows(times, count):
-    """Whether it can be that each whole window let FULL go. What it let go and the machine kept came at the beginning of
-    the next one, while the machine was late: of these nobody knows which window's they are, so there is a least and a most
-    of them. What it did not ask for in time, because the machine was late, it lacks. Says where it cannot be."""
+    """None if each whole window can have let FULL leave; otherwise says which window cannot. Departures that the
+    machine delayed arrive at the beginning of the next window, while the machine was late: which window they belong to
+    is unknown, so their number has a least and a most. A window also lacks departures for which no process asked
+    in time, because the machine was late."""
     first = (times[0] + WARM) // HALF + 1
     carried = readings.whole_windows(times, HALF, count, WARM)
 
@@ -56,9 +57,9 @@ def wrong_windows(times, count):
 
 
 def wrong_burst(times):
-    """Whether it can be that FULL leave after each reset, and then nothing until the next. A silence may be shorter by what
-    the machine was late since the reset, a burst may be broken for as long, and may lack what was not asked for meanwhile.
-    Says what belongs to no burst: the last number at which one may begin."""
+    """None if FULL can have left after each reset, and then nothing until the next. A silence may be shorter by the
+    machine's lateness since the reset, a burst may be interrupted for as long, and may lack departures for which
+    no process asked meanwhile. Otherwise says where no burst fits: the last number at which one may begin."""
     may_begin = {0}
     for first in range(len(times)):
         if first not in may_begin:
@@ -88,7 +89,7 @@ class ThreeProcesses(unittest.TestCase):
         print(f"{limit}: {len(counted(run))} sent, shares {shares(run)}, {run.redis_calls:.3f} Redis calls a request, "
               f"noise {run.noise_ms:.1f} ms at worst, {run.lost_ms:.0f} ms in all", flush=True)
         calls = run.redis_calls * len(run.arrivals)
-        self.assertLess(calls, 0.25 * RATE * 1000 * (run.setting.seconds + MEANT_TO_GO_ON))  # departures that were possible
+        self.assertLess(calls, 0.25 * RATE * 1000 * (run.setting.seconds + MEANT_TO_GO_ON))  # departures
         self.assertGreaterEqual(len(counted(run)), 3960 - RATE * run.lost_ms)
         return run
 
@@ -99,21 +100,21 @@ class ThreeProcesses(unittest.TestCase):
         self.assert_fair(run, least=0.85)
 
     def assert_fair(self, run, least):
-        """Whose process the machine kept most of the time has asked for less."""
+        """A process that the machine held up most of the time has asked for less."""
         least *= 1 - min(1, run.lost_ms / 1000 / run.setting.seconds)
         self.assertGreater(min(shares(run)), least * len(counted(run)) / 3)
 
     def test_pacer(self):
-        """400 a second together."""
+        """The processes together send 400 a second."""
         run = self.run_with(PACER)
         self.assert_paced(run)
         gaps = readings.gaps([arrival.at for arrival in counted(run)])
-        disturbed = min(0.5, run.lost_ms / 1000 / run.setting.seconds)  # so many of them may be anything
+        disturbed = min(0.5, run.lost_ms / 1000 / run.setting.seconds)  # this fraction of the gaps may be anything
         self.assertGreaterEqual(readings.quantile(gaps, 0.5 + disturbed) / MS, 1 / RATE - 0.25)
         self.assertLessEqual(readings.quantile(gaps, 0.5 - disturbed) / MS, 1 / RATE + 0.25)
 
     def test_token_bucket(self):
-        """A token each."""
+        """Each departure takes a token."""
         self.assert_paced(self.run_with(BUCKET))
 
     def test_window(self):
@@ -123,7 +124,7 @@ class ThreeProcesses(unittest.TestCase):
         self.assert_fair(run, least=0.5)
 
     def test_counter(self):
-        """So does every period, and these last half a second."""
+        """Every period carries 200, and lasts half a second."""
         run = self.run_with(COUNTER)
         times = times_of(run)[:21 * FULL]
         self.assertLessEqual(len(counted(run)), len(times))

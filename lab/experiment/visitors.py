@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run with visitors instead of workers: they come at random, whether or not others were served, each to a random
-process for a random group, and leave when their patience is over. For the programs of this folder only."""
+process for a random group, and give up after a time-out of their own. For the programs of this folder only."""
 
 import asyncio
 import concurrent.futures
@@ -19,13 +19,13 @@ from runs import MEANT_TO_GO_ON, measure, stage_of
 class Crowd:
     per_second: float     # over all processes
     groups: int = 1       # named 1, 2, …
-    patience: float = 0   # seconds in the mean, exponentially; 0: without end
+    patience: float = 0   # the mean seconds until a visitor gives up, exponential; 0: never
     seed: int = 1
-    spike: int = 0        # so many come at once in the beginning
+    spike: int = 0        # additional visitors, all at the beginning
 
 
 class Visits:
-    """All that come during one run, and what became of them."""
+    """The visits of one run, and their outcomes."""
 
     def __init__(self, crowd, origin_port, ports):
         self._crowd, self._origin, self._ports = crowd, origin_port, ports
@@ -34,7 +34,7 @@ class Visits:
         self.waits = []  # (came, answered), time.monotonic()
 
     async def go_on_for(self, seconds):
-        """Whoever still waits at the end leaves."""
+        """Visitors that still wait at the end leave."""
         visits, end = [], time.monotonic() + seconds
         next_one = time.monotonic()
         visits += [asyncio.create_task(self._visit()) for _ in range(self._crowd.spike)]
@@ -80,7 +80,7 @@ class Visits:
 
 
     def empty_after(self):
-        """Seconds from the first who came to the first moment at which nobody waits longer than 50 ms; none: infinite."""
+        """Seconds from the first visit until no visitor waits longer than 50 ms; infinite: never."""
         waits = sorted(self.waits)
         latest = 0
         for came, answered in waits:
@@ -91,7 +91,7 @@ class Visits:
 
 
 def run_visitors(tools, setting, crowd, during=lambda stage: None):
-    """`during` is called while the load is on."""
+    """`during` is called while the load is running."""
     with stage_of(tools, setting) as stage, concurrent.futures.ThreadPoolExecutor(1) as pool:
         visits = Visits(crowd, stage.origin.port, [daemon.port for daemon in stage.daemons])
 

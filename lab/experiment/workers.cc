@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// experiment_workers: clients that ask the experiment's origin again and again, each as soon as it has its answer, so
-// many of them through each of several proxies; one thread. An answer that is not as expected ends the program, or is
+// experiment_workers: clients that ask the experiment's origin again and again, each as soon as it has its answer; a
+// given number of them through each of several proxies. One thread. An unexpected answer ends the program, or is
 // counted where that is wanted.
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -38,7 +38,7 @@ constexpr std::string_view kUsage =
     "left without an answer, and what was refused:\n"
     "  {\"answers\": [1, 2], \"worst_ms\": [3.0, 4.0], \"left\": 0, \"refused\": {\"503 lease_lost\": 1, \"cut\": 2}}";
 
-constexpr auto kPatience = std::chrono::seconds(1);  // with the last answers
+constexpr auto kPatience = std::chrono::seconds(1);  // how long to wait for the last answers
 constexpr std::size_t kAnswerBytes = 64;
 constexpr auto kRest = std::chrono::milliseconds(50);
 
@@ -69,7 +69,7 @@ Proxy proxy_of(const char* words) {
   return {static_cast<std::uint16_t>(port), workers, groups};
 }
 
-/// "503 lease_lost": the status, and the reason in the answer's Proxy-Status where there is one.
+/// "503 lease_lost": the status, and the reason from Proxy-Status if the answer has one.
 std::string reason_of(std::string_view answer) {
   constexpr std::string_view kReason = "\r\nProxy-Status: penstock; error=";
   if (!answer.starts_with("HTTP/1.1 ")) return "cut";
@@ -130,7 +130,8 @@ class Load {
     return fd;
   }
 
-  /// The first of every process, then the second of every process: none has a head start.
+  /// Applies `action` to the first worker of every process, then to the second of every process, so that no process has
+  /// a head start.
   void interleave(auto action) {
     std::vector<std::vector<Worker*>> of(proxies_.size());
     std::size_t most = 0;
@@ -193,7 +194,7 @@ class Load {
     rests_.push_back({Clock::now() + kRest, static_cast<std::size_t>(&worker - workers_.data())});
   }
 
-  /// Those that have rested; none asks again once time is over.
+  /// Workers whose rest is over ask again, unless time is over.
   void wake() {
     const Clock::time_point now = Clock::now();
     while (!rests_.empty() && rests_.front().until <= now) {
@@ -212,7 +213,7 @@ class Load {
   const int epoll_ = bench::new_epoll();
   std::vector<Proxy> proxies_;
   std::vector<Worker> workers_;
-  std::deque<Rest> rests_;  // the earliest first
+  std::deque<Rest> rests_;  // earliest first
   std::map<std::string, std::size_t> refused_;
   Clock::time_point until_{};
   std::size_t missing_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated Redis answers as a real one does, byte by byte: scripts of every conversion and error, memory that is
+// The simulated Redis answers like a real one, byte by byte: scripts with every conversion and error, memory that is
 // short, permissions, channels, bytes in pieces.
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ constexpr const char* kConverted[]{
     "return ARGV[1]",
 };
 
-/// Not among them: error({}), which ends a redis-server 7.0.
+/// Without error({}), which crashes a redis-server 7.0.
 constexpr const char* kFailing[]{
     "error('boom')",
     "error('boom', 0)",
@@ -300,7 +300,7 @@ TEST_F(AsRedis, the_self_test_of_processes_finds_the_same) {
     SCOPED_TRACE(command);
     pair_.real().run({"ACL", "SETUSER", "default", "-" + command});
     pair_.model().deny(command.substr(0, command.find('|')));
-    const std::string found = command == "set" ? "*4\r\n" : "*2\r\n";  // under two keys
+    const std::string found = command == "set" ? "*4\r\n" : "*2\r\n";  // SET is reported under two keys
     EXPECT_TRUE(pair_.run(test).starts_with(found)) << "itself, and nothing else";
     pair_.real().run({"ACL", "SETUSER", "default", "+@all"});
     pair_.model().allow_all();

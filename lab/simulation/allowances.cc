@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of what faults excuse, and what its words come to for a limit.
+// The table of what faults excuse, and what its entries mean for a limit.
 #include "simulation/allowances.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using enum Fault::Kind;
 using Faults = std::vector<Fault::Kind>;
 using Kinds = std::vector<LimitKind>;
 
-/// A process notices within a second that Redis is back, and hands in within another.
+/// A process notices within a second that Redis is back, and replays its departures within another.
 constexpr Time kToReturn = 2 * kSecond;
 
 const Faults kAllLose{redis_stops,    redis_loses_memory, redis_goes_back, redis_flushed, redis_stalls,
@@ -97,9 +97,9 @@ std::size_t alive_at(const Plan& plan, const std::vector<Fault>& faults, Time at
   return std::max<std::size_t>(alive, 1);
 }
 
-/// What all processes together take of a limit while Redis is away, in parts of it, beyond the whole: those that use
-/// the upstream know of each other, and not of one that comes to it within the second before or meanwhile. Of those
-/// that do not use it each knows of all that were there. A process that starts meanwhile knows what is configured.
+/// The parts of a limit that all processes together take while Redis is away, beyond the whole. Processes that use the
+/// upstream know of each other, but not of one that comes to it within the second before or meanwhile. A process that
+/// does not use the upstream knows of all that were there. A process that starts meanwhile knows what is configured.
 double parts_beyond_one(const Plan& plan, const std::vector<Fault>& faults, const Fault& fault, Time until) {
   constexpr Time kHeardOf = 1'200 * kMillisecond;
   const auto part = [&](std::size_t seen) { return 1.0 / std::max<double>(static_cast<double>(seen), plan.processes); };
@@ -118,8 +118,8 @@ double parts_beyond_one(const Plan& plan, const std::vector<Fault>& faults, cons
   return std::max(0.0, others + (users > 0 ? static_cast<double>(users) * part(users) : 0) - 1);
 }
 
-/// Whole limits on top: of processes that died along with Redis' memory, for nobody hands in what they did; and of
-/// those that do not know of each other while Redis is away.
+/// Whole limits on top: for processes that died along with Redis' memory, whose departures no process replays; and for
+/// processes that do not know of each other while Redis is away.
 double wholes_besides(const Plan& plan, const std::vector<Fault>& faults, const Fault& fault, Time until, Time step) {
   double wholes = 0;
   for (const Fault& other : faults) {
@@ -140,7 +140,7 @@ std::span<const AllowanceRow> allowance_table() {
 
 const AllowanceRow* allowance_for(const Plan& plan, const Fault& fault, const LimitConfig& limit) {
   const bool open = plan.when_down == WhenDown::open;
-  if (!limit.shared && !open && fault.kind != frozen) return nullptr;  // Redis does not know of it
+  if (!limit.shared && !open && fault.kind != frozen) return nullptr;  // Redis does not know such a limit
   for (const AllowanceRow& row : allowance_table()) {
     if (!row.modes.empty() && !has(row.modes, plan.when_down)) continue;
     if (!has(row.faults, fault.kind) || !has(row.kinds, kind_of(limit))) continue;

@@ -31,7 +31,7 @@ std::string time_words(Time time) {
                              : digits_of(static_cast<double>(time) / 1e3) + " ms";
 }
 
-/// Lists with commas.
+/// Appends with a separator between.
 void append(std::string& text, const std::string& more, std::string_view between = ", ") {
   if (!more.empty()) text += (text.empty() ? "" : std::string(between)) + more;
 }
@@ -69,7 +69,7 @@ const AllowanceRow* row_for(WhenDown mode, Fault::Kind fault, LimitKind kind) {
   return found == allowance_table().end() ? nullptr : &*found;
 }
 
-/// What is exceeded, and the kinds of which that is so.
+/// The excess, and the kinds of limits that have it.
 std::string excess_by_kind(WhenDown mode, Fault::Kind fault) {
   std::vector<std::pair<std::string, std::string>> all;
   bool of_all = true;
@@ -107,13 +107,13 @@ std::string recovery_of(Fault::Kind fault) {
          time_words(settling.besides);
 }
 
-/// In words.
+/// All three as words.
 struct Costs {
   std::string excess, use, recovery;
   bool operator==(const Costs&) const = default;
 };
 
-/// What a fault costs, and the modes by which it does.
+/// What a fault costs, each with the modes in which it does.
 std::vector<std::pair<Costs, std::string>> costs_of(Fault::Kind fault) {
   std::vector<std::pair<Costs, std::string>> all;
   for (const auto& [mode, name] : kModeNames) {

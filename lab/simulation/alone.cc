@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges one process that shares its limits with nobody, through Redis: it must do as it would by itself. What came,
-// flew and gave up is played again on a heart with a booker of its own, and departures are compared one by one.
+// Judges one process that shares its limits with no other, through Redis: it must do as it would by itself. Its
+// arrivals, flights and give-ups are played again on a scheduler with a limiter of its own, and departures are compared
+// one by one.
 #include <algorithm>
 #include <cstdlib>
 #include <queue>
@@ -32,7 +33,7 @@ class Replay {
     }
   }
 
-  /// When each left.
+  /// The departure of each request.
   std::vector<Time> run() {
     for (Time now = 0; now <= end_;) {
       const auto wakes = upstream_.wake_at();
@@ -93,7 +94,7 @@ class Replay {
 
 bool comparable(const Reading& reading) {
   const Plan& plan = reading.plan();
-  // A counter's resets begin when they begin, and who is refused at the last moment is a matter of a trip.
+  // Not comparable: a counter's resets depend on when they begin, and a refusal at the last moment on one round trip.
   return plan.members.size() == 1 && reading.disturbed().empty() && !plan.limits.empty() &&
          !reading.has(LimitKind::counter) && !reading.has_refusing_limits() &&
          plan.members.front().demand.max_wait == 0 &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may go wrong, and when.
+// Draws what may go wrong, and when.
 #include <algorithm>
 #include <string>
 #include <variant>
@@ -21,7 +21,7 @@ Time lease_of(const Plan& plan) {
   return lease;
 }
 
-/// A blink, a second, twenty, two leases; shorter and longer than the time-out.
+/// From a blink to two leases; shorter and longer than the time-out.
 Time any_duration(Random& random, const Plan& plan) {
   const Time timeout = plan.redis_timeout.count();
   const Time choices[] = {20 * kMillisecond, timeout / 2, 2 * timeout,  100 * kMillisecond,
@@ -34,7 +34,7 @@ std::string any_key(Random& random, const Plan& plan) {
   return random.any(keys);
 }
 
-/// One of any kind.
+/// A fault of any kind.
 Fault any_fault(Random& random, const Plan& plan) {
   constexpr Fault::Kind kKinds[] = {
       redis_stops,  redis_stops,    redis_loses_memory, redis_goes_back, redis_flushed, scripts_flushed, redis_stalls,
@@ -72,7 +72,7 @@ bool recurs(Fault::Kind kind) {
          kind == cut_off || kind == scripts_flushed;
 }
 
-/// While Redis is away its clock is set, or as soon as it is back it goes again.
+/// Sets Redis' clock while it is away, or makes it go again as soon as it is back.
 void add_another(Random& random, Plan& plan, const Fault& first) {
   const bool away = first.kind == redis_stops || first.kind == redis_loses_memory || first.kind == redis_goes_back;
   if (!away) return;

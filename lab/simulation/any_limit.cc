@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits with parameters from all over their ranges.
+// Draws limits with parameters from their whole ranges.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 
 int whole(double value) { return std::max(1, static_cast<int>(std::lround(value))); }
 
-/// Units a second: one an hour, up to 20,000.
+/// Units a second: from one an hour to 20,000 a second.
 double any_rate(Random& random) {
   switch (random.below(5)) {
     case 0: return random.scaled(1.0 / 3600, 0.1);
@@ -23,7 +23,7 @@ double any_rate(Random& random) {
   }
 }
 
-/// One, few, many, a million.
+/// One, few, many, or a million.
 int any_size(Random& random, int most) {
   switch (random.below(8)) {
     case 0: return 1;
@@ -34,7 +34,7 @@ int any_size(Random& random, int most) {
   }
 }
 
-/// 100 ms to a day, and rarely a year.
+/// 100 ms to a day, rarely a year.
 Duration any_interval(Random& random) {
   switch (random.below(16)) {
     case 0: return microseconds(366 * kDay);

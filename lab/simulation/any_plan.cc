@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits, processes and what is asked of them, so that they have to do with each other: demand is 0.1 to 10 times what
-// the limits allow, and a run is long enough to see them at work.
+// Draws limits, processes and demand that matter to each other: demand is 0.1 to 10 times what the limits allow, and a
+// run is long enough to see the limits at work.
 #include "simulation/any_plan.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ constexpr int kHeaviest = 1'000'000;
 // ---- what limits come to --------------------------------------------------------------------------------------------
 
 struct Pace {
-  double size;  ///< units that may leave at once; the heaviest request
-  double rate;  ///< units a second; infinite: no bound
+  double size;  ///< units that may leave at once: a bound for the heaviest request
+  double rate;  ///< units a second; infinite: unlimited
   Time step;
 };
 
@@ -45,7 +45,7 @@ struct PaceOf {
   }
 };
 
-/// Of all limits of a plan together.
+/// The pace of all limits of a plan together.
 Pace pace_of(const Plan& plan, int groups) {
   Pace least{kHeaviest, std::numeric_limits<double>::infinity(), 0};
   for (const LimitConfig& limit : plan.limits) {
@@ -84,7 +84,8 @@ std::vector<LimitConfig> any_limits(Random& random, const Wishes& wishes, bool g
 
 // ---- demand ---------------------------------------------------------------------------------------------------------
 
-/// Ones, several, or such that two never fit at once; heavy ones where a limit is too large for a run otherwise.
+/// All 1, several, or weights of which two never fit at once; heavy ones where a run could not exhaust the limit
+/// otherwise.
 std::vector<int> any_weights(Random& random, double size) {
   const int most = static_cast<int>(std::clamp<double>(size, 1, kHeaviest));
   if (most > 20'000) return {most / 1'000, most / 200, most / 20};
@@ -100,7 +101,7 @@ double mean_of(const std::vector<int>& weights) {
   return sum / static_cast<double>(weights.size());
 }
 
-/// So that a process would send that many a second, were there no limit.
+/// Sets the demand so that the process would send `rate` requests a second without limits.
 void ask(Random& random, Demand& demand, double rate) {
   if (random.happens(0.4)) {
     demand.rate = rate;
@@ -114,7 +115,7 @@ void ask(Random& random, Demand& demand, double rate) {
   if (think > 0.001) demand.think = static_cast<Time>(std::min(think, 3'600.0) * 1e6);
 }
 
-/// Processes want equal parts, or one wants most of all.
+/// Processes want equal parts, or one wants most.
 std::vector<double> any_parts(Random& random, int size) {
   std::vector<double> parts(static_cast<std::size_t>(size), 1);
   if (random.happens(0.4)) parts[random.below(parts.size())] = 10;
@@ -125,11 +126,11 @@ std::vector<double> any_parts(Random& random, int size) {
 }
 
 struct Wanted {
-  double rate;  ///< requests a second, by all
+  double rate;  ///< requests a second, of all processes
   double wait;  ///< seconds: how long a request waits, roughly
 };
 
-/// Slots for all that want to fly, or, now and then, for fewer.
+/// Slots for all requests that want to fly, or now and then for fewer.
 void give_slots(Random& random, Member& member, double rate, double wait) {
   const double flying = rate * static_cast<double>(member.demand.flight) / kSecond;
   const double factor = random.happens(0.15) ? random.scaled(0.1, 1) : 2;
@@ -158,7 +159,7 @@ int any_number_of_members(Random& random) {
   return random.any(kNumbers);
 }
 
-/// All near Redis, all equally far, one near and the others not, or anywhere.
+/// All processes near Redis, all equally far, one near and the others not, or anywhere.
 void any_distances(Random& random, Plan& plan) {
   constexpr double kJitters[] = {0, 0.1, 0.3, 0.9};
   const auto way = random.below(4);
@@ -175,7 +176,7 @@ void any_distances(Random& random, Plan& plan) {
   }
 }
 
-/// A round trip always fits into it, and a script that must be loaded first as well.
+/// The time-out always exceeds a round trip, even one in which a script must be loaded first.
 void any_timeout(Random& random, Plan& plan) {
   double farthest = 0;
   for (const Member& member : plan.members) {
@@ -210,7 +211,7 @@ void any_comings_and_goings(Random& random, Plan& plan) {
 
 // ---- the run --------------------------------------------------------------------------------------------------------
 
-/// Long enough for twenty intervals or units, where that can be.
+/// Long enough for twenty intervals or units, where possible.
 Time any_length(Random& random, const Pace& pace, double weight, Time flight) {
   const bool only_flights = std::isinf(pace.rate);
   const double unit = only_flights ? static_cast<double>(flight) : weight / pace.rate * 1e6;
@@ -218,7 +219,7 @@ Time any_length(Random& random, const Pace& pace, double weight, Time flight) {
   return static_cast<Time>(std::min(telling * random.scaled(1, 5), static_cast<double>(kLongestRun)));
 }
 
-/// How many may fly by the plan's semaphores; a thousand are as good as more.
+/// How many requests may fly under the plan's semaphores; more than a thousand make no difference.
 double flights_of(const Plan& plan) {
   int least = 1'000;
   for (const LimitConfig& limit : plan.limits) {
@@ -228,7 +229,7 @@ double flights_of(const Plan& plan) {
 }
 
 Time any_flight(Random& random, const Plan& plan, const Pace& pace) {
-  constexpr double kMostLandings = 300;  // a second: so many can be paid for
+  constexpr double kMostLandings = 300;  // a second: what a run can afford
   const bool only_flights = std::isinf(pace.rate);
   const double least = random.happens(0.2) ? 1e3 : std::min(179e6, flights_of(plan) / kMostLandings * 1e6);
   if (only_flights) return static_cast<Time>(random.scaled(least, 180e6));
@@ -248,7 +249,7 @@ void any_members(Random& random, Plan& plan, const Wishes& wishes, bool grouped)
   const double weight = mean_of(like.demand.weights), factor = random.scaled(0.1, 10);
   const double flying = flights_of(plan), flight = static_cast<double>(like.demand.flight) / kSecond;
   const double allowed = std::min(pace.rate / weight, flying / flight);
-  // Where only flights are bounded, many short ones would leave no time to see anything.
+  // Where only flights are bounded, many short ones would make the run too expensive, and so too short to see anything.
   const double most = std::isinf(pace.rate) ? 1'000 : std::numeric_limits<double>::infinity();
   const Wanted wanted{.rate = std::min(most, allowed * factor), .wait = std::max(factor, 1.0) * 20 / allowed};
   for (const double part : any_parts(random, size)) {
@@ -261,7 +262,7 @@ void any_members(Random& random, Plan& plan, const Wishes& wishes, bool grouped)
   plan.length = any_length(random, pace, weight, like.demand.flight);
 }
 
-/// Once the length is settled: what comes at a moment of it.
+/// Draws what happens at certain moments, once the length is known.
 void any_moments(Random& random, Plan& plan, const Wishes& wishes) {
   if (wishes.comings_and_goings || random.happens(0.1)) any_comings_and_goings(random, plan);
   for (Member& member : plan.members) {
@@ -296,7 +297,7 @@ Plan one_plan(Random& random, const Wishes& wishes) {
 Plan any_plan(Random& random, const Wishes& wishes) {
   constexpr double kTelling = 100;  // departures
   Plan plan = one_plan(random, wishes);
-  // Slow limits and little demand are worth a look, but most runs should have something to say.
+  // Slow limits and little demand are worth a look, but most runs should show something.
   for (int tries = 0; tries < 5 && cost_of(plan).departures < kTelling && random.happens(0.9); ++tries) {
     plan = one_plan(random, wishes);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regimes that draw all they can.
+// Regimes that draw everything at random.
 #include "simulation/any_plan.h"
 #include "simulation/regimes.h"
 

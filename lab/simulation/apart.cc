@@ -77,7 +77,7 @@ void Apart::play_in_child(const Plan& plan, int pipe) const {
   ::_exit(write_all(pipe, to_text(outcome)) ? 0 : 1);
 }
 
-/// True when nothing more comes.
+/// True at the end of the child's output.
 bool Apart::read(Running& running) {
   char bytes[4096];
   const ssize_t got = ::read(running.pipe, bytes, sizeof bytes);

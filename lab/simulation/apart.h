@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs, each in a process of its own, several at once. One that crashes or never ends is a verdict like others.
+// Plays runs, each in a child process, several at once. A run that crashes or never ends is a verdict like others.
 #pragma once
 
 #include <chrono>
@@ -13,32 +13,32 @@ namespace penstock::simulation {
 
 class Apart {
  public:
-  /// Rules that are broken by a run that crashes, and by one that takes too long.
+  /// The rules that a run breaks if it crashes, or takes too long.
   static constexpr const char *kCrash = "crash", *kTime = "time";
 
-  /// `longest`: of the processor's time, for one run.
+  /// `longest`: processor time of one run.
   Apart(Play play, std::size_t at_once, std::chrono::seconds longest);
-  ~Apart();  ///< ends those that run
+  ~Apart();  ///< kills the running ones
   Apart(const Apart&) = delete;
   Apart& operator=(const Apart&) = delete;
 
   bool full() const { return running_.size() >= at_once_; }
   bool idle() const { return running_.empty(); }
-  /// To be called unless full().
+  /// Only while not full().
   void begin(std::size_t number, const Plan& plan);
 
   struct Done {
-    std::size_t number = 0;  ///< as begin() was told
+    std::size_t number = 0;  ///< as given to begin()
     Outcome outcome;
   };
-  /// Waits for the next that ends; to be called unless idle(). Throws std::system_error if it cannot.
+  /// Waits for the next run to end; only while not idle(). Throws std::system_error if it cannot.
   Done wait();
 
  private:
   struct Running {
     std::size_t number;
     int process;
-    int pipe;  // it writes its outcome into
+    int pipe;  // the child writes its outcome into it
     std::string text;
   };
 

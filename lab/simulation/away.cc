@@ -11,13 +11,13 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Of one process, by time: what its /status said.
+/// What the /status of one process said, by time.
 struct Said {
   Time at;
   bool degraded;
 };
 
-/// Whether any of what it said in that time is `degraded`; before the first word it says no.
+/// Whether the process said this `degraded` at any moment of that time; before its first word it counts as false.
 bool said_in(const std::vector<Said>& words, Time from, Time until, bool degraded) {
   auto next = std::ranges::upper_bound(words, from, {}, &Said::at);
   if (degraded == (next != words.begin() && std::prev(next)->degraded)) return true;
@@ -27,14 +27,14 @@ bool said_in(const std::vector<Said>& words, Time from, Time until, bool degrade
   return false;
 }
 
-/// A pause becomes known to others through Redis: not while any of them cannot reach it.
+/// Whether all processes can hear of a pause: it reaches the others through Redis, so no fault may overlap that time.
 bool all_hear(const Reading& reading, Time from, Time until) {
   return std::ranges::none_of(reading.journal().faults, [&](const Fault& fault) {
     return fault.kind != Fault::Kind::paused && fault.at <= until && end_of(fault, reading.journal().ended) >= from;
   });
 }
 
-/// What was booked with Redis may still leave.
+/// A departure that was booked with Redis may still leave.
 void judge_held(const Reading& reading, const Left& one, const std::vector<Said>& words, Time booked,
                 Judgement& judgement) {
   if (!reading.journal().requests[one.id].without_redis) return;
@@ -48,7 +48,7 @@ void judge_degraded(const Reading& reading, Judgement& judgement) {
   std::vector<std::vector<Said>> words(reading.plan().members.size());
   for (const Standing& one : reading.journal().standings)
     words[static_cast<std::size_t>(one.member)].push_back({one.at, one.degraded});
-  // What is booked leaves within a horizon, however it was booked.
+  // However a departure is booked, it leaves within a horizon.
   const Time booked = flow::kHorizon + reading.plan().redis_timeout.count();
   const auto needs_redis = [](auto& limit) { return limit.shared && !counts_flights(limit); };
   const bool holds =

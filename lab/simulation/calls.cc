@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges how often Redis is asked.
+// Judges how often Redis is called.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,7 +12,7 @@ namespace penstock::simulation {
 
 namespace {
 
-/// The part of the run in which a process wanted.
+/// The fraction of the run in which a process wanted to send.
 double saturated(const Reading& reading, const std::vector<Span>& wanting) {
   if (reading.journal().ended == 0) return 0;
   Time length = 0;
@@ -20,13 +20,13 @@ double saturated(const Reading& reading, const std::vector<Span>& wanting) {
   return static_cast<double>(length) / static_cast<double>(reading.journal().ended);
 }
 
-/// Calls a request, as published. Under load one grant serves several; a slow limit is asked for each request, and by
-/// those that were told a later time when somebody leaves; a request that need not wait asks once. `wanting`: when its
-/// process did.
+/// Calls a request, as published. Under load one grant serves several requests. With a slow limit each request calls,
+/// and those that were told a later time call again when another request leaves; a request that need not wait calls
+/// once. `wanting`: when its process wanted to send.
 double calls_allowed(const Reading& reading, const std::vector<Span>& wanting) {
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   if (reading.has(LimitKind::semaphore)) return 2;
-  if (reading.has_group_limits()) return 4;  // groups that their own limits hold ask for each request
+  if (reading.has_group_limits()) return 4;  // groups that are held by their own limits call for each request
   if (reading.mixed_weights()) return 2;
   const double one_grant = grant(wide, reading.heaviest(), reading.plan().members.size()) / reading.heaviest();
   return saturated(reading, wanting) > 0.9 && one_grant > 1 ? 1 / one_grant + 0.1 : 1.2;
@@ -38,7 +38,7 @@ double most_calls_allowed(const Reading& reading) {
   return most;
 }
 
-/// Of those that were served, each by what its process wanted.
+/// The calls allowed for the served requests, each by what its process wanted.
 double calls_for_served(const Reading& reading) {
   std::vector<double> each;
   for (const auto& wanting : reading.wanting()) each.push_back(calls_allowed(reading, wanting));
@@ -58,7 +58,7 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
     gave_up += request.end == Request::End::left && request.departed == kNotYet;
   const auto calls = static_cast<double>(journal.calls.size()), served = static_cast<double>(reading.left().size());
   const auto processes = static_cast<double>(reading.plan().members.size());
-  // A request refused has asked as well.
+  // A refused request has called, too.
   const auto refused = static_cast<double>(std::ranges::count(journal.requests, Request::End::refused, &Request::end));
   const double allowed = calls_for_served(reading) + refused + idle + gave_up * processes;
   judgement.figures.calls_a_request = std::max(0.0, calls - idle) / served;
@@ -69,7 +69,7 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
          judgement.figures.calls_a_request);
 }
 
-/// A process says about once a second that it is there, and not in the first horizon of a return.
+/// A process says about once a second that it is there, and not in the first horizon after a return.
 void judge_presences(const Reading& reading, Judgement& judgement) {
   struct Known {
     Time said = -kSecond, back = -kSecond;
@@ -87,7 +87,7 @@ void judge_presences(const Reading& reading, Judgement& judgement) {
     }
     Known& its = known[static_cast<std::size_t>(call.member)];
     const Time since = call.at - std::exchange(its.said, call.at);
-    // A Redis that has forgotten its scripts is called once more.
+    // If Redis has forgotten its scripts, the call is repeated.
     const bool again = std::ranges::any_of(journal.faults, [&](const Fault& fault) {
       return fault.kind == Fault::Kind::scripts_flushed && call.at - fault.at < 2 * kSecond && call.at >= fault.at;
     });
@@ -100,8 +100,8 @@ void judge_presences(const Reading& reading, Judgement& judgement) {
   }
 }
 
-/// Two calls of each process in the first horizon of a return, and those that the limit's rate needs; by `share` three,
-/// since it first hands in what it did alone.
+/// In the first horizon after a return each process may make two calls, plus those that the limit's rate needs; by
+/// `share` three, because it first replays what it did alone.
 void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgement) {
   const Journal& journal = reading.journal();
   if (!is_outage(reading.plan(), fault)) return;

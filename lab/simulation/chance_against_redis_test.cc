@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated Redis answers commands by chance as a real one does, byte by byte, and has the same keys then.
+// The simulated Redis answers random commands like a real one, byte by byte, and then has the same keys.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 using Command = std::vector<std::string>;
 
-/// Commands that make sense often enough: few keys, of names that say what they mostly hold.
+/// Random commands that make sense often enough: few keys, whose names say what they mostly hold.
 class Chance {
  public:
   explicit Chance(unsigned seed) : random_(seed) {}
@@ -134,7 +134,7 @@ Command Chance::command() {
   }
 }
 
-/// Through Lua and back; numbers among the words arrive as numbers now and then.
+/// Runs the command through Lua; numbers among its words are sometimes passed as Lua numbers.
 Command Chance::in_a_script(const Command& command) {
   const std::string script = one_of({"return redis.call(unpack(ARGV))", "return redis.pcall(unpack(ARGV))",
                                      "return {redis.pcall(unpack(ARGV)), 'after'}",

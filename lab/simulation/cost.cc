@@ -13,12 +13,12 @@ namespace penstock::simulation {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
-constexpr double kRefusedAgain = 10;  // a second: a client that was refused comes back after 100 ms in the mean
+constexpr double kRefusedAgain = 10;  // a second: a refused client comes back after 100 ms on average
 
 double seconds(Time time) { return static_cast<double>(time) / kSecond; }
 double seconds(Duration time) { return seconds(static_cast<Time>(time.count())); }
 
-/// How many units a limit lets pass in so many seconds, if all that it may let go at once goes as well.
+/// The units that a limit lets pass in `time` seconds, including all that may leave at once.
 struct Passes {
   double time;
   double operator()(const PacerConfig& pacer) const { return pacer.max_burst + 1 + pacer.qps * time; }
@@ -49,7 +49,7 @@ double asking(const Plan& plan, const Member& member) {
   return std::max(0.0, seconds(end_of_demand(plan, member) - std::max(member.joins, member.demand.from)));
 }
 
-/// What one process would send, were there no limits but slots.
+/// What one process would send if only its slots limited it.
 double wanted(const Plan& plan, const Member& member) {
   const Demand& demand = member.demand;
   const double time = asking(plan, member), flight = std::max(seconds(demand.flight), 1e-6);
@@ -69,7 +69,7 @@ double times_kept(const Plan& plan, const LimitConfig& limit) {
   return groups * (limit.shared ? 1 : static_cast<double>(plan.members.size()));
 }
 
-/// Arrivals that do not leave for the upstream: refused, or given up.
+/// Arrivals that do not leave for the upstream: they are refused, or give up.
 double in_vain(const Plan& plan, const Member& member) {
   const Demand& demand = member.demand;
   const double time = asking(plan, member);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges that queues drain. The same requests are given to a server that is as fast as the limit, first come first
-// served, and a hundredth slower: when it is idle again, so must the fleet be, soon.
+// Judges that queues drain. A server that is a hundredth slower than the limit serves the same requests, first come,
+// first served: soon after it is idle again, the fleet must be idle too.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,10 +19,10 @@ struct Job {
   Time comes;
   int units;
   std::size_t id;
-  Time idle_again = 0;  // when the server has served all that it was busy with
+  Time idle_again = 0;  // the end of the server's busy period
 };
 
-/// Ascending by `comes`. Of each the end of the busy period that it is in.
+/// Sets the end of the busy period of each job; `jobs` ascend by `comes`.
 void serve(std::vector<Job>& jobs, double rate) {
   double free_at = 0;
   std::size_t first = 0;
@@ -36,7 +36,7 @@ void serve(std::vector<Job>& jobs, double rate) {
   end_period(jobs.size());
 }
 
-/// Who took part in the queue to its end: those that left, and those that wait still.
+/// The requests that stayed in the queue to its end: those that left, and those that still wait.
 std::vector<Job> jobs_of(const Reading& reading) {
   std::vector<Job> jobs;
   const auto& requests = reading.journal().requests;
@@ -48,7 +48,7 @@ std::vector<Job> jobs_of(const Reading& reading) {
   return jobs;
 }
 
-/// A server for each group.
+/// One server for each group.
 void serve_groups(const Reading& reading, std::vector<Job>& jobs, double rate) {
   std::map<int, std::vector<Job>> groups;
   for (const Job& job : jobs) groups[reading.journal().requests[job.id].group].push_back(job);
@@ -62,10 +62,10 @@ void serve_groups(const Reading& reading, std::vector<Job>& jobs, double rate) {
 }  // namespace
 
 void judge_draining(const Reading& reading, Judgement& judgement) {
-  // Where permits or slots are what holds, flights decide, which no server of this kind knows.
+  // Where permits or slots hold requests, flights decide, which this server does not know.
   if (!reading.all_shared() || reading.has(LimitKind::semaphore) || reading.plan().limits.empty()) return;
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream), own = reading.rate_limits(LimitConfig::Per::group);
-  if (!wide.empty() && !own.empty()) return;  // all may stand idle while groups hold what there is
+  if (!wide.empty() && !own.empty()) return;  // the upstream may be idle while all that waits is held by its group
   std::vector<Job> jobs = jobs_of(reading);
   if (wide.empty())
     serve_groups(reading, jobs, slowest_rate(own));

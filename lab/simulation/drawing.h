@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What regimes are put together from: limits, processes, demand, faults, and how long a run may be.
+// The parts of which regimes consist: limits, processes, demand, faults, and how long a run may be.
 #pragma once
 
 #include <initializer_list>
@@ -31,24 +31,24 @@ LimitConfig refusing(LimitConfig limit);
 
 // ---- processes and what they want -----------------------------------------------------------------------------------
 
-/// A process with more clients than a limit lets go, which wait as long as it takes.
+/// A process with more clients than a limit lets leave; they wait as long as it takes.
 Member busy(int clients, Time flight = kMillisecond);
-/// One with arrivals at random, however many wait.
+/// A process with random arrivals, however many wait.
 Member steady(double rate, Time flight = kMillisecond);
-/// So many like that one, each at its own distance from Redis.
+/// `size` processes like `like`, each at its own distance from Redis.
 std::vector<Member> fleet(Random& random, int size, const Member& like, Time nearest = 200,
                           Time farthest = 2 * kMillisecond);
-/// A busy fleet of 3, held to these limits for so long: what most regimes begin with.
+/// A busy fleet under these limits; most regimes begin with it.
 Plan busy_fleet(Random& random, std::vector<LimitConfig> limits, int size = 3, Time length = 20 * kSecond);
 
 // ---- faults ---------------------------------------------------------------------------------------------------------
 
 Fault fault_of_redis(Fault::Kind kind, Time at, Time lasts = 0);
 Fault fault_of_one(Fault::Kind kind, int member, Time at, Time lasts = 0);
-/// The same fault again and again, so far apart, until shortly before the run's end.
+/// Repeats the fault every `apart`, until shortly before the run's end.
 void repeat(Plan& plan, Fault fault, Time apart);
 /// A moment in the middle of the run.
-/// Draws in the arguments of one call come in an order that each compiler chooses: they are to be made before it.
+/// Draw it before the call that uses it: each compiler evaluates the arguments of one call in its own order.
 Time any_moment(Random& random, const Plan& plan);
 
 // ---- what a run costs -----------------------------------------------------------------------------------------------
@@ -56,20 +56,20 @@ Time any_moment(Random& random, const Plan& plan);
 /// Estimates, rather too high than too low.
 struct Cost {
   double departures = 0;
-  double arrivals = 0;         ///< those that are refused or leave, too
+  double arrivals = 0;         ///< includes those that are refused or give up
   double process_seconds = 0;  ///< a process calls Redis once a second, whatever it has to do
 };
 Cost cost_of(const Plan& plan);
 
 inline constexpr double kMostDepartures = 20'000, kMostArrivals = 60'000;
 inline constexpr double kMostProcessSeconds = 20'000;
-/// Two processes may be looked at for days.
+/// Runs of two processes may last for days.
 inline constexpr double kMostProcessSecondsOfFew = 200'000;
 bool affordable(const Plan& plan);
-/// Shortens the run, and where that is not enough lessens what is asked, until it is affordable. To be called before
-/// faults are drawn.
+/// Shortens the run, and if that is not enough reduces demand, until the plan is affordable. Call it before faults are
+/// drawn.
 void afford(Plan& plan);
-/// Lessens what is asked, and leaves the run as long as it is.
+/// Reduces demand, and leaves the run as long as it is.
 void lessen(Plan& plan);
 
 }  // namespace penstock::simulation

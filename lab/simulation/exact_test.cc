@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is promised of shared limits, to the departure: in virtual time no machine is late, so there is nothing to allow
-// for. Each process is the real limiter and the real queue, over the simulated Redis.
+// What is promised of shared limits, exact to the departure: in virtual time no machine is late, so no tolerance is
+// needed. Each process is the real limiter and the real queue, over the simulated Redis.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ using testing::Ge;
 using testing::Le;
 
 constexpr Time kHalfASecond = 500 * kMillisecond;
-constexpr Time kAcquainted = 2 * kSecond;  // by then each has heard of all others
+constexpr Time kAcquainted = 2 * kSecond;  // by then each process has heard of all others
 
-/// So many processes with 50 clients each, which ask again as soon as they are served.
+/// Processes with 50 clients each, which ask again as soon as they are served.
 Plan at_work(LimitConfig limit, int processes, Time length) {
   Plan plan{.seed = 1, .length = length};
   plan.limits = {std::move(limit)};
@@ -39,7 +39,7 @@ Plan failing(Plan plan, Fault fault) {
 LimitConfig pacer_of(double qps, int burst = 0) { return {.kind = PacerConfig{.qps = qps, .max_burst = burst}}; }
 LimitConfig counter_of(int max, Time period) { return {.kind = CounterConfig{.max = max, .period = Duration(period)}}; }
 
-/// When requests left, of one process or of all, ascending.
+/// When requests of one process, or of all, left; ascending.
 std::vector<Time> left_at(const Journal& journal, int member = -1) {
   std::vector<Time> times;
   for (const auto id : journal.departures) {
@@ -54,7 +54,7 @@ int count_in(const std::vector<Time>& times, Time from, Time to) {
   return static_cast<int>(std::ranges::lower_bound(times, to) - std::ranges::lower_bound(times, from));
 }
 
-/// The most that any half-open stretch of that length has, of those that begin in time.
+/// The most departures in any half-open stretch of that length that begins at `from` or later.
 int fullest(const std::vector<Time>& times, Time length, Time from = 0) {
   int most = 0;
   for (const Time begin : times) {
@@ -75,13 +75,13 @@ void expect_equal_within(double part, const std::vector<int>& shares) {
   for (const int share : shares) EXPECT_NEAR(share, mean, part * mean);
 }
 
-/// From then on.
+/// From `from` on.
 double calls_a_request(const Journal& journal, Time from = 0) {
   const auto calls = std::ranges::count_if(journal.calls, [=](const Call& call) { return call.at >= from; });
   return static_cast<double>(calls) / count_in(left_at(journal), from, journal.ended);
 }
 
-/// How many left between two silences.
+/// The number of departures between two silences each.
 std::vector<int> bursts(const std::vector<Time>& times, Time silence) {
   std::vector<int> found;
   Time before = -silence;
@@ -108,7 +108,7 @@ TEST(SharedPacer, is_used_to_the_departure_in_equal_shares_for_few_calls) {
   }
 }
 
-/// 100 000 a second are more than anybody has calls for.
+/// At 100 000 a second, a call for each request would be too expensive.
 TEST(SharedPacer, that_is_hot_is_decided_on_for_many_at_a_time_within_milliseconds) {
   Plan plan = at_work(pacer_of(100'000), 1, kHalfASecond);
   plan.members[0].demand.clients = 64;
@@ -153,7 +153,7 @@ TEST(SharedCounter, is_used_whole_in_every_period_and_never_twice) {
   EXPECT_THAT(counts, Each(20));
 }
 
-/// The first process makes the resets, for it came first.
+/// The first process makes the resets, because it came first.
 Plan led_by_the_first(Fault::Kind kind, Time lasts) {
   Plan plan = at_work(counter_of(20, 2 * kSecond), 2, 30 * kSecond);
   plan.members[1].joins = kSecond;
@@ -251,7 +251,7 @@ TEST(SharedSemaphore, of_a_short_lease_is_renewed_in_time_under_full_load) {
     steps.emplace_back(request.departed, 1), steps.emplace_back(ended, -1);
     flown += std::max<Time>(0, std::min(ended, 20 * kSecond) - std::max(request.departed, 5 * kSecond));
   }
-  std::ranges::sort(steps);  // what ends makes room in the same moment
+  std::ranges::sort(steps);  // landings make room for departures of the same moment
   int flying = 0, most = 0;
   for (const auto& [at, by] : steps) most = std::max(most, flying += by);
   EXPECT_EQ(most, 20);

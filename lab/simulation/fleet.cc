@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings everything together.
+// Puts all parts of a run together.
 #include "simulation/fleet.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace penstock::simulation {
 namespace {
 
 constexpr Time kYear2025 = 1'748'736'000 * kSecond;  // 1 June, midnight UTC
-constexpr Time kCallsOfScript = 8;                   // that it makes of Redis, in the mean
+constexpr Time kCallsOfScript = 8;                   // mean number of commands that a script calls
 constexpr Time kLastTtl = 800 * kDay;
 
 class Fleet final : Outcomes {
@@ -103,10 +103,10 @@ class Fleet final : Outcomes {
     request.ended = world_.now();
     over(id);
   }
-  /// What follows is done by itself: this may be called from inside the process.
+  /// The client reacts in an event of its own, since this may be called from inside the process.
   void over(std::uint64_t id) { loads_[member_of(id)]->over(id); }
 
-  /// Its clients ask no more; it ends when what they asked has been served.
+  /// The process' clients ask no more; it ends when their requests have been served.
   void drain(int member) {
     auto& process = processes_[static_cast<std::size_t>(member)];
     if (!process) return;
@@ -198,9 +198,9 @@ class Fleet final : Outcomes {
   Journal journal_;
   World world_;
   DnsConfig dns_;
-  loop::Loop unused_;  // names are never looked up, but the client wants somebody who could
+  loop::Loop unused_;  // the Redis client needs a resolver, though names are never looked up
   loop::Resolver resolver_;
-  Time redis_ahead_ = 0;  // of the world's time
+  Time redis_ahead_ = 0;  // ahead of the world's time
   RedisServer server_;
   Host host_;
   int starts_ = 0;

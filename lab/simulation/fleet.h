@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a plan: a Redis, processes, their clients, and the faults, in virtual time.
+// Plays a plan in virtual time: a Redis, processes, their clients, and the faults.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace penstock::simulation {
 
-/// A fault put into the scripts of Redis: one text stands in the place of another, which is empty where there is none.
+/// A mistake put into the Redis scripts: `to` replaces `from`; an empty `from` is no mistake.
 struct Mutation {
   std::string from, to;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulation's own machinery: runs repeat, time passes as planned, and each fault does what it is called after.
+// The simulation's own machinery: runs repeat exactly, time passes as planned, and each fault does what its name says.
 #include "simulation/fleet.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-/// So many processes whose clients always want more than a pacer gives.
+/// Processes whose clients always want more than a pacer allows.
 Plan plan_of(int members, double qps = 100) {
   Plan plan{.seed = 7, .length = 10 * kSecond};
   plan.limits = {LimitConfig{.kind = PacerConfig{.qps = qps}}};
@@ -154,7 +154,7 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
   EXPECT_TRUE(not_executed);
 }
 
-/// A connection that worked is made again at once, however often it is lost.
+/// A connection that worked is dialed again at once, however often it is lost.
 TEST(Faults, lose_connections_each_second_and_hold_loses_next_to_nothing) {
   Plan plan = plan_of(1, 300);
   plan.when_down = WhenDown::wait;
@@ -190,7 +190,7 @@ TEST(Faults, pause_the_upstream_for_everybody) {
 
 TEST(Machine, shows_a_clock_that_drifts_and_wakes_its_loop_by_it) {
   World world(1);
-  Machine machine(world, 0, 1'000, 10'000);  // one hundredth faster
+  Machine machine(world, 0, 1'000, 10'000);  // fast by one hundredth
   std::vector<Time> fired;
   loop::Timer timer(machine.loop(), [&] { fired.push_back(world.now()); });
   machine.happen([&] { timer.start(machine.now() + 1'010'000); });
@@ -200,7 +200,7 @@ TEST(Machine, shows_a_clock_that_drifts_and_wakes_its_loop_by_it) {
   EXPECT_EQ(machine.in_world(machine.now()), 2 * kSecond);
 }
 
-/// What it does when it runs on, in this world.
+/// What a frozen process does when it runs on, in a world with this seed.
 std::vector<int> thawed(std::uint64_t seed) {
   World world(seed);
   Machine machine(world, 0, 0, 0);

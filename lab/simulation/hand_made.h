@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of judges: plans and journals that are written by hand, request by request.
+// For tests of judges: plans and journals written by hand, request by request.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace penstock::simulation {
 
-/// A Sunday, 2025-06-01 00:00 UTC: on an edge of every window of a day or less.
+/// A Sunday, 2025-06-01 00:00 UTC: an edge of every window of a day or less.
 inline constexpr std::int64_t kSunday = 1'748'736'000'000'000;
 
 /// A request that is served.
@@ -43,7 +43,7 @@ class HandMade {
                                 .end = Request::End::served});
     return journal.requests.back();
   }
-  /// `count` leave at once, the moment they come.
+  /// `count` requests leave at once, the moment they arrive.
   void pass(Time at, int count, const One& how = {}) {
     One one = how;
     one.arrived = one.departed = at;
@@ -61,12 +61,12 @@ class HandMade {
     return journal.faults.back();
   }
 
-  /// By all judges.
+  /// The judgement of all judges.
   Judgement judged() {
     finish();
     return judge(plan, journal);
   }
-  /// What broke that rule.
+  /// The details of what broke that rule.
   std::vector<std::string> broken(const std::string& rule) {
     std::vector<std::string> details;
     for (const Verdict& verdict : judged().broken) {
@@ -102,8 +102,8 @@ inline LimitConfig each_group(LimitConfig limit) {
   return limit;
 }
 
-/// All have come at the begin; they leave one after the other, 1/qps apart, the processes in turn, but for those that
-/// are to be left out.
+/// All requests arrive at the begin and leave one after the other, 1/qps apart, the processes in turn, except at times
+/// that leave_out() excludes.
 template <typename LeaveOut>
 void queue_of(HandMade& run, double qps, Time until, LeaveOut leave_out) {
   const auto processes = static_cast<int>(run.plan.members.size());
@@ -111,7 +111,7 @@ void queue_of(HandMade& run, double qps, Time until, LeaveOut leave_out) {
     const auto at = static_cast<Time>(n * 1e6 / qps);
     if (!leave_out(at)) run.add({.departed = at, .member = n % processes});
   }
-  // And one of each waits to the end.
+  // One request of each process waits to the end.
   for (int i = 0; i < processes; ++i) run.add({.departed = until + 1, .member = i});
 }
 

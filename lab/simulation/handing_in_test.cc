@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process let go while Redis was away reaches Redis once it is back, whatever becomes of the calls that say so.
+// What a process let leave while Redis was away is replayed to Redis once it is back, even if some of the calls fail.
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,7 +49,7 @@ class HandingIn : public OneOffice {
     server_.feed(connection, bytes);
     server_.disconnect(connection);
   }
-  /// How many each window has counted.
+  /// The count of each window.
   std::vector<int> counts() {
     std::vector<int> all;
     for (const auto& key : server_.keys("p:{api}:window")) {
@@ -66,7 +66,7 @@ class HandingIn : public OneOffice {
   int departed_ = 0;
 };
 
-/// Three calls tell of so many groups. The script of the first fails before it has written anything.
+/// The replay of so many groups takes three calls. The script of the first fails before it has written anything.
 TEST_F(HandingIn, in_several_calls_of_which_one_fails_forgets_no_group) {
   constexpr int kGroups = 120;
   make(LimitConfig::Per::group);
@@ -75,7 +75,7 @@ TEST_F(HandingIn, in_several_calls_of_which_one_fails_forgets_no_group) {
   for (int i = 0; i < kGroups; ++i) depart("group " + std::to_string(i), 2);
   int calls = 0;
   on_call_ = [&] {
-    if (++calls == 2) server_.fail_script(1);  // the first says that this process is back
+    if (++calls == 2) server_.fail_script(1);  // the first call says that this process is back
   };
   start_redis();
   run_for(5 * kSecond);
@@ -91,8 +91,8 @@ class HandingInByAWrongClock : public HandingIn, public testing::WithParamInterf
   HandingInByAWrongClock() : HandingIn(GetParam()) {}
 };
 
-/// It began without Redis. By a clock that is behind, what left was of the day before; by one that is ahead, the pacer
-/// is held up until then.
+/// The process began without Redis. With a clock that is behind, its departures seem to be of the day before; with one
+/// that is ahead, the pacer is held up until then.
 TEST_P(HandingInByAWrongClock, is_by_the_clock_of_redis_once_that_is_known) {
   server_.stop();
   make({window_a_day(LimitConfig::Per::upstream), {.kind = PacerConfig{.qps = 10}, .name = "pacer"}});
@@ -100,7 +100,7 @@ TEST_P(HandingInByAWrongClock, is_by_the_clock_of_redis_once_that_is_known) {
   ASSERT_EQ(departed_, 3);
   start_redis();
   run_for(3 * kSecond);
-  for (const int each : {4, 5}) {  // with the first it is handed in
+  for (const int each : {4, 5}) {  // the first departure brings the replay
     depart({}, 1);
     run_for(200 * kMillisecond);
     EXPECT_EQ(departed_, each);
@@ -110,7 +110,7 @@ TEST_P(HandingInByAWrongClock, is_by_the_clock_of_redis_once_that_is_known) {
 
 INSTANTIATE_TEST_SUITE_P(Ahead, HandingInByAWrongClock, testing::Values(-20 * kSecond, Time{0}, 20 * kSecond, kHour));
 
-/// As long as something else stands under a key that belongs to no single limit, nothing can be handed in.
+/// While a foreign value stands under a key that belongs to no single limit, nothing can be replayed.
 TEST_F(HandingIn, that_meets_a_foreign_value_is_done_once_when_it_is_gone) {
   for (const std::string key : {"p:{api}:head", "p:{api}:alive"}) {
     make(LimitConfig::Per::upstream);

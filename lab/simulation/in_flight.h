@@ -16,7 +16,7 @@ inline Time end_of(const Journal& journal, const Request& request) {
   return request.ended == kNotYet ? journal.ended : request.ended;
 }
 
-/// The most that were in flight at once. What lands at the moment at which another leaves makes room for it.
+/// The most requests that were in flight at once. A landing makes room for a departure at the same moment.
 inline int most_in_flight(const Journal& journal, Time from = 0, Time until = kDay * 1'000) {
   std::vector<std::pair<Time, int>> changes;
   for (const std::uint64_t id : journal.departures) {

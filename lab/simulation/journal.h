@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that happened in a run, as the judges read it. Times are the world's, microseconds from the run's begin.
+// All that happened in a run, as the judges read it. Times are the world's: microseconds from the run's begin.
 #pragma once
 
 #include <cstddef>
@@ -22,47 +22,47 @@ struct Request {
   int weight = 1;
   Time arrived = 0;
   Time departed = kNotYet;  ///< left for the upstream
-  Time booked = kNotYet;    ///< the departure that it took, as its process has it
+  Time booked = kNotYet;    ///< the departure that it took, as its process recorded it
   Time ended = kNotYet;     ///< landed, was refused, left the queue, or was cut
   End end = End::none;
-  flow::Refused refused{};  ///< where it was refused
+  flow::Refused refused{};  ///< if it was refused
   flow::LimitIndex limited_by = flow::kNoLimit;
-  Time told = kNotYet;         ///< the wait that a newcomer was told to expect at its arrival (retry_after), for judges
+  Time told = kNotYet;         ///< the wait that the request was told to expect on arrival (retry_after), for judges
   bool without_redis = false;  ///< departed while its process went by whenDown
 };
 
-/// What one process knew, each time it changed.
+/// The state of one process, as it knew it; one entry for each change.
 struct Standing {
   Time at = 0;
   int member = 0;
-  bool up = false;        ///< Redis, as it sees it
+  bool up = false;        ///< the process considers Redis reachable
   bool degraded = false;  ///< what /status says
 };
 
-/// A script that was called.
+/// A script call.
 struct Call {
   Time at = 0;
   int member = 0;
 };
 
-/// What an upstream told one process with `Retry-After`, as that process heard it.
+/// A pause that an upstream asked one process for with `Retry-After`, as that process heard it.
 struct Pause {
   Time at = 0;
   int member = 0;
-  int group = -1;  ///< whose requests are paused; -1: all
+  int group = -1;  ///< the group that is paused; -1: all
   Time until = 0;
 };
 
 struct Journal {
   std::vector<Request> requests;          ///< by id
-  std::vector<std::uint64_t> departures;  ///< ids, in the order in which they left
+  std::vector<std::uint64_t> departures;  ///< ids, in the order of departure
   std::vector<Standing> standings;
-  std::vector<Call> calls;      ///< but for those below
-  std::vector<Call> presences;  ///< by which a process only says that it is there
+  std::vector<Call> calls;      ///< without those below
+  std::vector<Call> presences;  ///< calls by which a process only says that it is there
   std::vector<Pause> pauses;
   std::vector<std::string> notices;
-  std::vector<Fault> faults;           ///< as they came
-  std::vector<std::string> keys_left;  ///< of Redis, when all TTLs had passed after the end
+  std::vector<Fault> faults;           ///< in order of time
+  std::vector<std::string> keys_left;  ///< keys in Redis after all TTLs have passed after the end
   Time wall_at_begin = 0;              ///< microseconds since 1970, on Redis' clock and, but for drift, on all others
   Time ended = 0;
   std::uint64_t events = 0;  ///< of the world
@@ -71,7 +71,7 @@ struct Journal {
 struct Verdict {
   std::string rule;    ///< "keeps", "use", …
   std::string detail;  ///< which limit, where, by how much
-  double figure = 0;   ///< the excess, the use, the ratio: as the rule counts
+  double figure = 0;   ///< the excess, the use, the ratio, depending on the rule
 };
 
 }  // namespace penstock::simulation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges find nothing where nothing is wrong: one real process keeps each kind of limit in each regime of demand.
+// Judges find nothing where nothing is wrong: one real process keeps each kind of limit under each kind of demand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,8 +91,9 @@ TEST(OneProcess, that_refuses_or_gives_up_is_judged_as_well) {
   EXPECT_EQ(told(judged(plan_of({limit}, {.rate = 300}))), "");
 }
 
-/// The lanes of one process take turns: as good as processes that share by turns, and have no way to Redis. But a turn
-/// is for as much as may leave at once: by kinds that begin anew it is a whole window, and shares are not equal.
+/// Treats the lanes of one process as processes: lanes share by turns, as processes do, but need no way to Redis. A
+/// lane's turn is as large as what may leave at once: for kinds that start anew that is a whole window, so shares are
+/// not equal.
 Judgement judged_as_processes(Plan plan, int processes) {
   plan.members[0].demand.groups = processes;
   Journal journal = OneProcess(plan).run();
@@ -110,7 +111,7 @@ TEST(SeveralProcesses, with_queues_share_and_use_each_kind) {
       const Demand demand{.clients = 100 * processes, .flight = 20 * kMillisecond};
       const Judgement judgement = judged_as_processes(plan_of({limit}, demand, kMinute), processes);
       EXPECT_EQ(told(judgement), "") << called(limit) << " of " << processes;
-      if (rate_of(limit) < 10) continue;  // equal over minutes alone
+      if (rate_of(limit) < 10) continue;  // equal only over minutes
       EXPECT_GT(judgement.figures.shares, 0u) << called(limit) << " of " << processes;
       EXPECT_LT(judgement.figures.widest_shares, 1.2) << called(limit) << " of " << processes;
     }
@@ -125,7 +126,7 @@ TEST(SeveralProcesses, with_open_demand_and_a_spike_drain) {
   }
 }
 
-/// The same process, with limits looser than it is judged by.
+/// The same process, judged by other limits than it keeps.
 TEST(OneProcess, that_goes_by_other_limits_is_found_out) {
   for (const double qps : {90.0, 101.0}) {
     Plan plan = plan_of({pacer(qps)}, {.clients = 100});

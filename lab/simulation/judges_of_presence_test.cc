@@ -37,8 +37,7 @@ TEST(Presences, come_at_once_when_a_process_has_just_begun) {
   EXPECT_THAT(run.broken("calls"), IsEmpty());
 }
 
-/// Three processes, of which the second reads other limits at 10 s and the third at 20 s; the first has them from 1 s
-/// on.
+/// Three processes. The first has the new limits from 1 s on, the second reads them at 10 s, the third at 20 s.
 HandMade reloading(double former, double rate) {
   HandMade run({pacer(rate)}, 3);
   const Time moments[] = {kSecond, 10 * kSecond, 20 * kSecond};
@@ -48,7 +47,7 @@ HandMade reloading(double former, double rate) {
   }
   return run;
 }
-/// So many leave each second from each process.
+/// The first process sends `fast` requests a second, the others `slow`.
 void leave_evenly(HandMade& run, double fast, double slow) {
   const double rates[] = {fast, slow, slow};
   for (int member = 0; member < 3; ++member) {

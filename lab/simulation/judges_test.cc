@@ -50,11 +50,11 @@ TEST(Keeps, a_window_begins_at_its_edge) {
 }
 
 TEST(Keeps, near_to_an_edge_a_window_has_the_doubt_of_far_processes) {
-  for (const double jitter : {0.0, 0.5}) {  // half of 10 ms, by two: 5 ms, of which 1 ms is kept as a distance
+  for (const double jitter : {0.0, 0.5}) {  // half of 10 ms, by two: 5 ms, of which 1 ms is the guard
     HandMade run({window(10, kSecond)}, 2);
     for (Member& member : run.plan.members) member.round_trip = 10'000, member.jitter = jitter;
     run.pass(kSecond / 2, 5);
-    run.pass(kSecond - 3'000, 6);  // one of these may have been meant for the next
+    run.pass(kSecond - 3'000, 6);  // one of these may have been meant for the next window
     run.pass(kSecond + kSecond / 2, 9);
     EXPECT_THAT(run.broken("keeps"), SizeIs(jitter > 0 ? 0 : 1));
     run.pass(kSecond + kSecond / 2, 1);
@@ -71,13 +71,13 @@ TEST(Keeps, a_sliding_window_looks_back_one_interval) {
   }
 }
 
-/// Without a fault the steps are those from the first departure on.
+/// Only a run without faults is held to the steps from the first departure on; this run has a fault.
 TEST(Keeps, a_token_bucket_is_refilled_in_steps) {
   HandMade run({{.kind = TokenBucketConfig{.capacity = 5, .refill_amount = 2, .refill_frequency = 1s}}});
   run.fail(Fault::Kind::scripts_flushed, 0);
   run.pass(300'000, 5);
   run.pass(1'200'000, 2);
-  run.pass(1'400'000, 2);  // more than a second after the first
+  run.pass(1'400'000, 2);  // more than a second after the first departures
   EXPECT_THAT(run.broken("keeps"), IsEmpty());
   run.pass(1'290'000, 1);
   EXPECT_THAT(run.broken("keeps"), SizeIs(1));
@@ -138,7 +138,7 @@ TEST(Keeps, each_group_has_its_own_limit_and_each_process_one_that_is_not_shared
   EXPECT_THAT(both(own), IsEmpty());
 }
 
-/// The most by which any stretch from one departure to another goes over the bound.
+/// The most by which any stretch between two departures exceeds the bound.
 double over(const HandMade& run, const std::function<double(Time length)>& bound) {
   double worst = -INFINITY;
   for (const Request& first : run.journal.requests) {
@@ -180,7 +180,7 @@ TEST(Keeps, the_worst_of_all_stretches_is_found_as_by_looking_at_each) {
 
 // ---- use ------------------------------------------------------------------------------------------------------------
 
-/// Of each of 200 possible units in 2 s: 198 are due, less a grant of three and one request.
+/// Of 200 possible units in 2 s, 198 are due, less a grant of three and one request.
 TEST(UseOfLimits, is_99_percent_less_one_grant_and_one_request) {
   for (const auto& [lost, broken] : {std::pair{5, 0u}, std::pair{8, 1u}}) {
     HandMade run({pacer(100)}, 3);
@@ -190,7 +190,7 @@ TEST(UseOfLimits, is_99_percent_less_one_grant_and_one_request) {
   }
 }
 
-/// So many of 100 have left in a window of a day, and one more waits, or is refused.
+/// `left` of 100 have left in a window of a day, and one more request waits, or is refused.
 TEST(Room, in_a_window_is_for_those_that_wait) {
   for (const bool waits : {false, true}) {
     for (const int left : {70, 98, 99}) {
@@ -250,7 +250,7 @@ TEST(UseOfLimits, is_judged_for_each_group_where_groups_alone_have_limits) {
   }
 }
 
-/// Two permits, flights of 100 ms, a queue; between two flights a permit lies idle for so long.
+/// Two permits, flights of 100 ms, a queue; between two flights a permit lies idle for `idle`.
 HandMade permits_that_idle(Time idle, int processes) {
   HandMade run({semaphore(2)}, processes);
   for (int n = 0; n < 60; ++n) {
@@ -264,7 +264,7 @@ HandMade permits_that_idle(Time idle, int processes) {
 TEST(UseOfPermits, is_99_percent_and_two_round_trips_for_each_that_goes_to_another_process) {
   EXPECT_THAT(permits_that_idle(900, 1).broken("use"), IsEmpty());
   EXPECT_THAT(permits_that_idle(1'100, 1).broken("use"), SizeIs(1));
-  EXPECT_THAT(permits_that_idle(1'300, 2).broken("use"), IsEmpty());  // 0.4 ms more
+  EXPECT_THAT(permits_that_idle(1'300, 2).broken("use"), IsEmpty());  // 0.4 ms more are allowed
   EXPECT_THAT(permits_that_idle(1'600, 2).broken("use"), SizeIs(1));
 }
 
@@ -338,7 +338,7 @@ TEST(Order, lets_nobody_wait_beyond_its_deadline) {
   EXPECT_THAT(waits_still.broken("order"), SizeIs(1));
 }
 
-/// 100 a second, 1 % slower, for 200; a grant of three and a request; 50 ms and a second: 3.11 s.
+/// 200 requests at 100 a second and 1 % slower, a grant of three and a request, 50 ms, and a second: 3.11 s.
 TEST(Draining, ends_a_second_after_the_limit_would_have_let_all_go) {
   for (const auto& [last, broken] : {std::pair{3'100'000, 0u}, std::pair{3'112'000, 1u}}) {
     HandMade run({pacer(100)});
@@ -361,7 +361,7 @@ TEST(Draining, of_groups_is_each_for_itself) {
 
 TEST(Draining, goes_on_while_less_arrives_than_may_leave) {
   for (const double rate :
-       {99.0, 62.0}) {  // with 60 a second arriving 300 must be gone after 7.5 s; two a second are not enough
+       {99.0, 62.0}) {  // with 60 arrivals a second the 300 must be gone after 7.5 s; draining two a second is too slow
     HandMade run({pacer(100)});
     double leaves = 0;
     for (int n = 0; n < 1'200; ++n) {
@@ -373,8 +373,8 @@ TEST(Draining, goes_on_while_less_arrives_than_may_leave) {
   }
 }
 
-/// Two processes: a fair wait for one request is 20 ms; thrice that, two rounds of grants of three, a horizon, two
-/// trips: 230.4 ms.
+/// Two processes: the fair wait for one request is 20 ms. Three times that, two rounds of grants of three, a horizon
+/// and two trips: 230.4 ms.
 TEST(Waits, are_at_most_thrice_the_fair_one_and_two_rounds_of_grants) {
   for (const auto& [wait, broken] : {std::pair{230'400, 0u}, std::pair{230'500, 1u}}) {
     HandMade run({pacer(100)}, 2);
@@ -386,7 +386,7 @@ TEST(Waits, are_at_most_thrice_the_fair_one_and_two_rounds_of_grants) {
 
 // ---- calls and told -------------------------------------------------------------------------------------------------
 
-/// A grant is of three: 0.433 calls a request, and one a second of each process.
+/// A grant has three requests: 0.433 calls a request, plus one a second of each process.
 TEST(Calls, are_fewer_than_requests_under_load) {
   for (const auto& [calls, broken] : {std::pair{433 + 2 * 10, 0u}, std::pair{433 + 2 * 11, 1u}}) {
     HandMade run({pacer(100)}, 2);
@@ -406,7 +406,7 @@ TEST(Calls, are_one_for_a_request_that_need_not_wait) {
   }
 }
 
-/// Told wrong by more than two grants of three and a horizon, for one of 100: that is well, for two it is not.
+/// A told wait is wrong if it is off by more than two grants of three and a horizon: one of 100 may be, two may not.
 TEST(Told, comes_true_for_99_of_100) {
   for (const int wrong : {1, 2}) {
     HandMade run({pacer(100)});
@@ -415,7 +415,7 @@ TEST(Told, comes_true_for_99_of_100) {
       run.add({.arrived = 10'000, .departed = 10'000 + wait}).told =
           wait + (n >= 50 && n < 50 + wrong ? 110'001 : 110'000);
     }
-    // What stands at the begin and at the end has been there before and stays.
+    // These requests keep the process wanting to send from the begin to the end.
     run.journal.requests.insert(run.journal.requests.begin(),
                                 {.departed = 5'000, .ended = 5'000, .end = Request::End::served});
     run.journal.requests.insert(run.journal.requests.begin() + 1,
@@ -426,9 +426,9 @@ TEST(Told, comes_true_for_99_of_100) {
   }
 }
 
-/// What comes at 2 s, and leaves as much later as two grants and a horizon and more than it was told: with another
-/// process that wants from the begin on and gets as much. Not so if it last asked just after that began to want, or if
-/// the other gets a fifth, because it has no more waiting.
+/// A request comes at 2 s, and leaves later than it was told by more than two grants and a horizon, while another
+/// process wants to send from the begin on and gets as much. It is not judged if its process last asked just after the
+/// other began to want, or if the other gets a fifth, because it has no more waiting.
 TEST(Told, is_judged_where_it_could_be_known) {
   for (const auto& [asked, one_of, judged] :
        {std::tuple{1'900'000, 1, 1u}, std::tuple{500'000, 1, 0u}, std::tuple{1'900'000, 5, 0u}}) {
@@ -442,7 +442,7 @@ TEST(Told, is_judged_where_it_could_be_known) {
 }
 
 TEST(Told, refuses_nobody_for_a_wait_that_later_ones_had_not) {
-  for (const auto& [later, broken] : {std::pair{960'001, 0u}, std::pair{959'000, 1u}}) {  // a grant of one, and 50 ms
+  for (const auto& [later, broken] : {std::pair{960'001, 0u}, std::pair{959'000, 1u}}) {  // less a grant and 50 ms
     HandMade run({pacer(100)});
     run.plan.members[0].settings.max_wait = kSecond + 40'000;
     run.refuse(0, flow::Refused::wait_over);
@@ -451,8 +451,7 @@ TEST(Told, refuses_nobody_for_a_wait_that_later_ones_had_not) {
   }
 }
 
-/// A trip of 0.2 ms, there and back, twice, a millisecond, and the doubt of a clock, twice 0.1 ms: 1.6 ms. One of 100
-/// may be off.
+/// Two round trips of 0.2 ms, a millisecond, and the clock error of 0.2 ms: 1.6 ms. One of 100 may be off.
 TEST(Alone, means_to_do_as_one_process_without_redis) {
   for (const auto& [off, those, broken] :
        {std::tuple{1'600, 50, 0u}, std::tuple{1'601, 1, 0u}, std::tuple{1'601, 2, 1u}}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judges of what happens through faults and after them, and the table of what faults excuse.
+// The judges of what happens during and after faults, and the table of what faults excuse.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using enum Fault::Kind;
 
-/// So many in one window of ten, which two processes share.
+/// Sends `units` in one window of ten, which two processes share.
 std::size_t breaks_with(int units, Fault::Kind kind, WhenDown mode, Time lasts = 500'000) {
   HandMade run({window(10, kSecond)}, 2);
   run.plan.when_down = mode;
@@ -56,7 +56,7 @@ TEST(Allowances, of_what_is_no_outage_are_none) {
 TEST(Allowances, end_with_the_fault) {
   HandMade run({window(10, kSecond)}, 2);
   run.fail(cut_off, 100'000, 500'000, 0);
-  run.pass(2'600'000, 15);  // two seconds to return, and to hand in
+  run.pass(2'600'000, 15);  // two seconds are allowed to return and to replay
   EXPECT_THAT(run.broken("keeps"), IsEmpty());
   run.pass(3'100'000, 11);
   EXPECT_THAT(run.broken("keeps"), SizeIs(1));
@@ -67,7 +67,7 @@ TEST(Allowances, of_a_pacer_alone_flow_at_its_part_of_the_rate) {
     HandMade run({pacer(100)}, 2);
     run.fail(cut_off, 0, 4 * kSecond, 0);
     for (int n = 0; n <= 600; ++n) run.pass(n * 10'000, n % 2 == 0 ? 1 : 2);  // 1.5 times the rate
-    run.pass(6 * kSecond, too_many);  // half a burst of none, and one request on top of one
+    run.pass(6 * kSecond, too_many);  // allowed besides: half of a burst of 0, and one request
     EXPECT_THAT(run.broken("keeps"), SizeIs(too_many > 0 ? 1 : 0));
   }
 }
@@ -112,7 +112,7 @@ TEST(AllowanceTable, says_why_and_names_nothing_that_excuses_nothing) {
   for (const auto kind : {scripts_flushed, mailbox_lost, killed, paused}) EXPECT_FALSE(named.contains(kind));
 }
 
-/// What docs/limits.md has between its marks. If it differs: script/simulate --allowances docs/limits.md
+/// The part of docs/limits.md between its marks. If it differs: script/simulate --allowances docs/limits.md
 TEST(AllowanceTable, is_the_one_of_the_documentation) {
   std::ifstream file(PENSTOCK_LIMITS_PAGE);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
@@ -126,7 +126,7 @@ TEST(AllowanceTable, is_the_one_of_the_documentation) {
 
 // ---- without Redis --------------------------------------------------------------------------------------------------
 
-/// Two processes with a window of 20 a second; Redis stops for 6 s, and each second so many leave each.
+/// Two processes with a window of 20 a second; Redis stops for 6 s. Each second the first sends `each`, the second 10.
 HandMade divided(int each, Fault::Kind kind = redis_stops, int member = -1) {
   HandMade run({window(20, kSecond)}, 2);
   run.fail(kind, 2 * kSecond, 6 * kSecond, member);
@@ -136,11 +136,12 @@ HandMade divided(int each, Fault::Kind kind = redis_stops, int member = -1) {
       for (int n = 0; n < (one == 1 ? 10 : each); ++n) run.add({.departed = at, .member = one});
     }
   }
-  for (const int one : {0, 1}) run.add({.departed = 9 * kSecond, .member = one});  // waits all the time
+  for (const int one : {0, 1}) run.add({.departed = 9 * kSecond, .member = one});  // one of each waits all the time
   return run;
 }
 
-/// Of five whole windows four are sure to be in the stretch: 40 units of its own, of which 1 % and two may be missing.
+/// Of five whole windows four surely lie in the stretch: 40 units for each process, of which 1 % and two may be
+/// missing.
 TEST(Parts, are_used_without_redis) {
   EXPECT_THAT(divided(10).broken("parts"), IsEmpty());
   EXPECT_THAT(divided(5).broken("parts"), SizeIs(1));
@@ -151,7 +152,7 @@ TEST(Parts, are_used_without_redis) {
   EXPECT_THAT(held.broken("parts"), IsEmpty());
 }
 
-/// What was booked before may leave for as long as it may have been booked ahead, and an answer may take.
+/// Earlier bookings may still leave, for as long as a departure may be booked ahead and an answer may take.
 TEST(Held, is_what_needs_redis_while_it_is_away) {
   for (const auto mode : {WhenDown::wait, WhenDown::refuse, WhenDown::share}) {
     for (const auto& [late, broken] : {std::pair<Time, unsigned>{99'999, 0}, std::pair<Time, unsigned>{100'000, 1}}) {
@@ -179,7 +180,7 @@ TEST(Keys, that_stay_for_ever_are_two_also_after_a_fault) {
 
 // ---- recovery -------------------------------------------------------------------------------------------------------
 
-/// Up one second after the return, and four trips.
+/// Each process is up one second and four trips after the return.
 TEST(Recovery, has_each_process_up_within_a_second) {
   for (const auto& [up, broken] : {std::pair{3'000'800, 0u}, std::pair{3'000'900, 1u}}) {
     HandMade run({pacer(100)}, 2);
@@ -211,7 +212,7 @@ TEST(Recovery, uses_the_limit_again_when_all_are_back) {
   }
 }
 
-/// And what the rate needs in 50 ms: 5 at 1.2. By `share` a process first hands in what it did alone.
+/// Plus 1.2 times what the rate needs in 50 ms, which is 5. By `share` a process first replays what it did alone.
 TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns_or_three_by_share) {
   using Case = std::tuple<WhenDown, int, unsigned>;
   for (const auto& [mode, calls, broken] : {Case{WhenDown::wait, 10, 0}, Case{WhenDown::wait, 11, 1},
@@ -234,7 +235,7 @@ TEST(UseOfLimits, is_not_judged_while_a_fault_lasts_and_settles) {
   EXPECT_THAT(run.broken("use"), IsEmpty());
 }
 
-/// `open` let too much go: that is no debt. A silence afterwards is as wrong as any.
+/// What left without limits by `open` is no debt. A silence afterwards is as wrong as any.
 TEST(UseOfLimits, is_owed_nothing_by_what_left_without_limits) {
   for (const bool silent : {false, true}) {
     HandMade run({pacer(100)});
@@ -261,7 +262,7 @@ TEST(Degraded, is_said_by_whoever_sends_without_redis) {
   }
 }
 
-/// What was booked leaves within 50 ms, and redis.timeout is as long again.
+/// Booked departures leave within 50 ms, and redis.timeout is another 50 ms.
 TEST(Degraded, is_said_by_nobody_who_sends_with_redis) {
   for (const auto& [at, broken] : {std::pair{1'099'999, 0u}, std::pair{1'100'001, 1u}}) {
     HandMade run({pacer(100)});
@@ -271,7 +272,8 @@ TEST(Degraded, is_said_by_nobody_who_sends_with_redis) {
   }
 }
 
-/// The process that hears it stops after a horizon, others a trip and the doubt of clocks (0.2 ms) later.
+/// The process that hears of the pause stops after a horizon, the others a trip and the clock error (0.2 ms each)
+/// later.
 TEST(Pauses, hold_everywhere_within_a_horizon) {
   for (const auto& [member, at, broken] :
        {std::tuple{0, 1'050'000, 0u}, std::tuple{0, 1'050'001, 1u}, std::tuple{1, 1'050'400, 0u},
@@ -292,7 +294,7 @@ TEST(Pauses, of_a_group_hold_that_group) {
   }
 }
 
-/// A lease of 30 s is renewed each 5 s, and lasts for half of it: 10 s are survived for sure.
+/// A lease of 30 s is renewed every 5 s, and permits last for half of it: an outage of 10 s is survived for sure.
 TEST(Cuts, are_for_those_that_could_not_renew_for_half_a_lease) {
   for (const auto& [lasts, broken] : {std::pair{10 * kSecond, 1u}, std::pair{11 * kSecond, 0u}}) {
     HandMade run({semaphore(10)}, 2);

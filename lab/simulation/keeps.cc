@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges that no limit is exceeded. All stretches are looked at, in O(n log n): units in a stretch less what it allows
-// are a difference of two numbers, one for each end, so the worst stretch up to an end is a running minimum.
+// Judges that no limit is exceeded. All stretches are examined, in O(n log n): the units in a stretch less what it
+// allows are a difference of two numbers, one for each end, so the worst stretch up to an end is a running minimum.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Departures are whole microseconds: two may each be one off.
+/// Departures are whole microseconds: each of two may be off by one.
 constexpr Time kRounding = 2;
 
 struct Worst {
@@ -30,7 +30,7 @@ class Excuses {
  public:
   explicit Excuses(std::vector<Excuse> all) : all_(std::move(all)) {}
 
-  /// What the excuses allow in a stretch that touches them is begun(its end) − over(its begin).
+  /// The excuses allow begun(end) − over(begin) in a stretch that touches them.
   double begun(Time at) const {
     return sum(at, [](const Excuse& excuse, Time t) { return excuse.from <= t; });
   }
@@ -56,7 +56,7 @@ class Excuses {
   std::vector<Excuse> all_;
 };
 
-/// At most `rate` · Δ + `at_once` in any stretch of time.
+/// At most `rate` · Δ + `at_once` in any stretch of length Δ.
 Worst worst_of_rate(const std::vector<Left>& left, double a_microsecond, double at_once, const Excuses& excuses) {
   Worst worst;
   double units = 0, least = std::numeric_limits<double>::infinity();
@@ -71,7 +71,7 @@ Worst worst_of_rate(const std::vector<Left>& left, double a_microsecond, double 
   return worst;
 }
 
-/// The least of what was put at or behind a place.
+/// The least of the entries that were put at or behind a place; a Fenwick tree.
 class LeastBehind {
  public:
   explicit LeastBehind(std::size_t places) : tree_(places + 1, {std::numeric_limits<double>::infinity(), 0}) {}
@@ -92,13 +92,13 @@ class LeastBehind {
 
 struct Steps {
   double at_once;  // units
-  double each;     // units, each step
+  double each;     // units for each step
   Time step;
   Time tolerance;
 };
 
-/// At most `at_once` + `each` · ⌈(Δ + tolerance) ÷ step⌉ in any stretch of time. With t = step · n + rest, that number
-/// of steps is the difference of the n, and one more where the rest at the end is larger.
+/// At most `at_once` + `each` · ⌈(Δ + tolerance) ÷ step⌉ in any stretch of length Δ. With t = step · n + rest, the
+/// number of steps is the difference of the n, plus one if the rest at the end is larger.
 Worst worst_of_steps(const std::vector<Left>& left, const Steps& steps, const Excuses& excuses) {
   std::vector<Time> rests;
   for (const Left& one : left) rests.push_back(one.at % steps.step);
@@ -126,8 +126,8 @@ Worst worst_of_steps(const std::vector<Left>& left, const Steps& steps, const Ex
   return worst;
 }
 
-/// Steps from the first departure on: `at_once` + `each` · ⌊(t + tolerance) ÷ step⌋ until t. Where nothing went wrong
-/// and nobody read other limits; of any stretch worst_of_steps() tells.
+/// Steps counted from the first departure on: at most `at_once` + `each` · ⌊(t + tolerance) ÷ step⌋ until t. Only for
+/// runs without faults in which no process reads other limits; worst_of_steps() judges all stretches.
 Worst worst_since_first(const Reading& reading, const std::vector<Left>& left, const Steps& steps) {
   Worst worst;
   const bool reloads = std::ranges::any_of(reading.plan().members, [](auto& member) { return member.reloads > 0; });
@@ -143,7 +143,7 @@ Worst worst_since_first(const Reading& reading, const std::vector<Left>& left, c
 
 Worst worse_of(const Worst& one, const Worst& other) { return other.excess > one.excess ? other : one; }
 
-/// At most `max` in any half-open stretch as long as `interval`.
+/// At most `max` in any half-open stretch of length `interval`.
 Worst worst_of_sliding(const std::vector<Left>& left, double max, Time interval, const Excuses& excuses) {
   Worst worst;
   double units = 0;
@@ -157,11 +157,11 @@ Worst worst_of_sliding(const std::vector<Left>& left, double max, Time interval,
 }
 
 struct OneWindow {
-  double first = 0, middle = 0, last = 0;  // near to its begin, and to its end
+  double first = 0, middle = 0, last = 0;  // units near its begin, between, and near its end
   Time from = std::numeric_limits<Time>::max(), until = 0;
 };
 
-/// At most `reservoir` in each window. What is nearer to an edge than `doubt` counts on the side that has room for it.
+/// At most `reservoir` in each window. A departure nearer to an edge than `doubt` counts on the side that has room.
 Worst worst_of_windows(const Reading& reading, const std::vector<Left>& left, const WindowConfig& config, Time doubt,
                        const Excuses& excuses) {
   std::map<std::int64_t, OneWindow> windows;
@@ -173,11 +173,11 @@ Worst worst_of_windows(const Reading& reading, const std::vector<Left>& left, co
     window.from = std::min(window.from, one.at), window.until = std::max(window.until, one.at);
   }
   Worst worst;
-  double carried = 0, room = 0;  // of the window before: what it had no room for, and the room that it has left
+  double carried = 0, room = 0;  // of the window before: the units that it had no room for, and its remaining room
   std::int64_t before = std::numeric_limits<std::int64_t>::min();
   for (const auto& [number, window] : windows) {
     if (number != before + 1) {
-      if (carried > 0) carried = 0;  // the window between was empty, and took it
+      if (carried > 0) carried = 0;  // the window between was empty, and took them
       room = config.reservoir;       // likewise
     }
     const double allowed = config.reservoir + excuses.between(window.from, window.until);
@@ -192,7 +192,7 @@ Worst worst_of_windows(const Reading& reading, const std::vector<Left>& left, co
   return worst;
 }
 
-/// Never more than `capacity` in flight. Who lands at the moment at which another leaves was first.
+/// Never more than `capacity` in flight. A landing comes before a departure of the same moment.
 Worst worst_of_flights(const Reading& reading, const std::vector<Left>& left, double capacity, const Excuses& excuses) {
   std::vector<std::pair<Time, int>> changes;
   for (const Left& one : left) {
@@ -210,8 +210,8 @@ Worst worst_of_flights(const Reading& reading, const std::vector<Left>& left, do
   return worst;
 }
 
-/// How far the times of two departures can be off: by what their processes differ about the clock, or, where the limit
-/// is kept by a process alone, by what its own clock has gone wrong.
+/// How far the times of two departures can be off: by what their processes differ about Redis' clock, or, where each
+/// process keeps the limit alone, by how much its own clock has drifted.
 Time doubt_of(const Reading& reading, const LimitConfig& limit) {
   const auto drifted = static_cast<Time>(reading.drift() * static_cast<double>(reading.journal().ended));
   return kRounding + (limit.shared ? reading.clock_error() : drifted);
@@ -222,7 +222,8 @@ struct Judged {
   const std::vector<Left>& left;
   const Excuses& excuses;
   Time doubt;
-  /// Windows and lists are told of who leaves later than booked; what the others count stays as it was booked.
+  /// How much later than booked a departure may leave. Windows and sliding windows are told of it; the other kinds
+  /// count the booked time.
   Time late = 0;
 
   Worst operator()(const PacerConfig& pacer) const {
@@ -251,7 +252,7 @@ struct Judged {
     const double max = counter.max;
     Steps steps{max, max, counter.period.count(), doubt + late};
     const Worst worst = worst_of_steps(left, steps, excuses);
-    steps.tolerance += static_cast<Time>(flow::kGuard);  // the first period begins so much before its first departure
+    steps.tolerance += static_cast<Time>(flow::kGuard);  // the first period begins that much before its first departure
     return worse_of(worst, worst_since_first(reading, left, steps));
   }
 };
@@ -268,8 +269,9 @@ std::string named(const LimitConfig& limit, const Whose& whose) {
   return name;
 }
 
-/// What others than each process took of a limit with Redis since that last heard, before Redis was gone: no more than
-/// the limit lets leave at once. It hears by each call; where departures are spaced, they are booked a horizon ahead.
+/// What other processes took of a limit with Redis after each process had last heard of it, before Redis was gone; at
+/// most what the limit lets leave at once. A process hears with each call. Where departures are spaced, they are booked
+/// a horizon ahead.
 double unheard(const Reading& reading, const std::vector<Left>& left, const LimitConfig& limit, Time gone) {
   const Time ahead = kind_of(limit) == LimitKind::pacer ? flow::kHorizon : 0;
   std::vector<Time> heard(reading.plan().members.size(), 0);

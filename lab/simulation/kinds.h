@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What judges want to know of a limit, whatever its kind: its rate in the long run, its size, its step.
+// What judges need to know of a limit of any kind: its long-term rate, its size, its step.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,19 @@ inline bool of_group(const LimitConfig& limit) { return limit.per == LimitConfig
 double rate_of(const LimitConfig& limit);
 /// Units that may leave at once: the burst, the reservoir, the capacity.
 double size_of(const LimitConfig& limit);
-/// How far apart the moments are at which something becomes free: an interval, a refill's, a period. A pacer's: 0, for
-/// it has no steps.
+/// The distance of the moments at which something becomes free: an interval, a refill, a period. 0 for a pacer, which
+/// has no steps.
 Time step_of(const LimitConfig& limit);
 
-/// The slowest of them; infinite if there is none.
+/// The slowest of the limits' rates; infinite if there is none.
 double slowest_rate(const std::vector<LimitConfig>& limits);
 /// The longest step.
 Time longest_step(const std::vector<LimitConfig>& limits);
-/// How long a stretch has to be for a part of 1 % to say anything: 2 s, and 20 steps or units.
+/// How long a stretch must be for a difference of 1 % to mean anything: 2 s, and 20 steps or units.
 Time telling_length(const std::vector<LimitConfig>& limits);
 
-/// Units of one grant while `processes` want: as much as passes in half a horizon ÷ their number, but six if as many
-/// pass at all, and never less than the heaviest request.
+/// Units of one grant while `processes` want to send: what passes in a horizon ÷ their number, at least six, but no
+/// more than passes in half a horizon and one, and never less than the heaviest request.
 double grant(const std::vector<LimitConfig>& limits, int heaviest, std::size_t processes);
 
 }  // namespace penstock::simulation

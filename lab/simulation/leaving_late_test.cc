@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Departures that leave later than booked count once, however well the process knows Redis' clock by then, or not at
-// all.
+// Departures that leave later than booked count once, however much better the process knows Redis' clock by then, or
+// not at all.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ LimitConfig own(LimitConfig limit) {
   return limit;
 }
 
-/// Far from Redis, with round trips that differ much: at first it knows Redis' clock to 10 ms, later to less than one.
+/// Far from Redis, with round trips that vary much: at first the process knows Redis' clock to 10 ms, later to less
+/// than one.
 class LeavingLate : public OneOffice, public testing::WithParamInterface<std::uint64_t> {
  protected:
   LeavingLate() : OneOffice({.round_trip = 20 * kMillisecond, .jitter = 0.9}, GetParam()) {}
@@ -38,7 +39,8 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
     run_for(20 * kWindow);
   }
 
-  /// Half a window one by one, of which each answer tells of the clock, and the other half when that has left.
+  /// Asks for half a window one by one, and each answer tells of the clock; then for the other half, when that has
+  /// left.
   void ask() {
     machine_.happen([&] {
       flow::Booking booking;
@@ -76,16 +78,17 @@ class LeavingLate : public OneOffice, public testing::WithParamInterface<std::ui
   std::unique_ptr<flow::Limiter> limiter_;
   std::size_t booked_ = 0;
   Windows in_redis_, in_memory_;
-  static inline int misplaced_ = 0;  // how many seem booked for another window, by what was known of the clock later
+  static inline int misplaced_ = 0;  // departures that seem booked for another window, by what is known later
 };
 
-/// Those booked for the first moment of a window seem booked for the one before, by what the process knows later.
+/// Departures booked for the first moment of a window seem booked for the window before, by what the process knows
+/// later.
 TEST_P(LeavingLate, of_the_first_moment_of_a_window_count_in_it_once) {
   work_on({kOneWindow});
   expect_full(in_redis_);
 }
 
-/// Redis is asked a round trip ahead, and has them earlier than this process does.
+/// Redis is asked a round trip ahead, and books the departures for an earlier time than this process does.
 TEST_P(LeavingLate, of_the_first_moment_of_a_window_of_this_process_alone_count_in_it_once) {
   work_on({own(kOneWindow), {.kind = PacerConfig{.qps = 1000}, .name = "pacer"}});
   expect_full(in_memory_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closed loops and open ones.
+// Closed loops and open loops.
 #include "simulation/load.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace penstock::simulation {
 
 namespace {
-constexpr Time kAfterRefusal = 100 * kMillisecond;  // a client that was refused comes again, the mean
+constexpr Time kAfterRefusal = 100 * kMillisecond;  // the mean time after which a refused client comes again
 
-/// Until when its clients ask.
+/// Until when the process' clients ask.
 Time last_of(const Member& member, const Plan& plan) {
   const Time asked = member.demand.until > 0 ? member.demand.until : plan.length;
   return member.ends > 0 ? std::min(asked, member.ends) : asked;

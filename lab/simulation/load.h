@@ -14,7 +14,7 @@ namespace penstock::simulation {
 
 class Load {
  public:
-  /// What it needs of its process. The process may be gone: then nothing is done.
+  /// What the load calls in its process. If the process is gone, these do nothing.
   struct Wants {
     std::function<void(std::uint64_t id)> arrive, leave;
   };
@@ -25,9 +25,9 @@ class Load {
 
   /// The process has begun.
   void begin();
-  /// A request of it is over, whatever the way.
+  /// A request has ended, in whatever way.
   void over(std::uint64_t id);
-  /// How long the upstream takes for one.
+  /// How long the upstream takes for one request.
   Time flight();
 
  private:
@@ -43,7 +43,7 @@ class Load {
   Journal& journal_;
   const Wants wants_;
   Random random_;
-  std::vector<double> groups_;  // up to which part of all requests each goes
+  std::vector<double> groups_;  // the fraction of all requests that goes to each group or those before it
 };
 
 }  // namespace penstock::simulation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop is stepped until it has nothing to do at this moment; then the world is to wake it for its next timer.
+// Steps the loop until it has nothing to do at this moment; then the world is to wake it for its next timer.
 #include "simulation/machine.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void Machine::freeze_until(Time end) {
     const auto alive = life.lock();
     if (!alive || (*alive)->frozen()) return;
     Machine& self = **alive;
-    // Whether timers or messages are noticed first is not said.
+    // It is left open whether timers or messages are noticed first.
     if (self.world_.random().happens(0.5)) self.run();
     for (auto& task : std::exchange(self.waiting_, {})) task();
     self.run();
@@ -62,7 +62,7 @@ void Machine::sleep() {
   wakes_at_ = at;
   world_.at(at, [life = std::weak_ptr(life_), at] {
     const auto alive = life.lock();
-    if (!alive || (*alive)->wakes_at_ != at) return;  // woken earlier, and to be woken anew
+    if (!alive || (*alive)->wakes_at_ != at) return;  // woken earlier in the meantime; a newer wake-up is scheduled
     (*alive)->wakes_at_ = -1;
     if (!(*alive)->frozen()) (*alive)->run();
   });

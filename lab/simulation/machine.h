@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated process' clock and loop: what happens to it is done at its own time, unless it is frozen. Then it is
-// done when it runs on, in the order in which it came.
+// The clock and the loop of one simulated process. Events happen at the process' own time; while it is frozen they
+// wait, and happen in the order in which they came when it runs on.
 #pragma once
 
 #include <deque>
@@ -23,11 +23,11 @@ class Machine final : public loop::Clock {
 
   std::int64_t now() const override { return local(world_.now()); }
   std::int64_t wall() const override { return wall_at_begin_ + now() - offset_; }
-  /// When the world shows what its own clock shows then.
+  /// The world's time at which its own clock shows `local`.
   Time in_world(std::int64_t local) const;
 
   loop::Loop& loop() { return loop_; }
-  /// Something happens to the process: the task is run, and whatever the loop has to do by then.
+  /// An event of the process: runs the task, then whatever the loop has to do by then.
   void happen(World::Task task);
   void freeze_until(Time end);
   bool frozen() const { return world_.now() < frozen_until_; }
@@ -43,9 +43,9 @@ class Machine final : public loop::Clock {
   const Time wall_at_begin_, offset_;
   const double drift_ppm_;
   Time frozen_until_ = 0;
-  std::deque<World::Task> waiting_;  // until it runs on
-  Time wakes_at_ = -1;               // of the world; -1: not by itself
-  std::shared_ptr<Machine*> life_;   // gone with this
+  std::deque<World::Task> waiting_;  // tasks that wait until it runs on
+  Time wakes_at_ = -1;               // the world's time; -1: no wake-up is scheduled
+  std::shared_ptr<Machine*> life_;   // expires with this Machine
   loop::Loop loop_;
 };
 

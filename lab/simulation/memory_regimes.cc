@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redis answers, but may not do what it must, or knows less than it did.
+// Regimes in which Redis answers, but may not do what it must, or knows less than it did.
 #include <array>
 #include <chrono>
 #include <string>
@@ -22,9 +22,9 @@ Fault denial(std::string command, Time at, Time lasts) {
   return fault;
 }
 
-/// From the begin on, or for some seconds of a run that began well. Processes that never reached Redis know of no
-/// others, so that `share` would give the whole limit to each: they hold. Leases are short, for the first use of a
-/// semaphore may wait for half of one.
+/// The command is denied from the begin on, or for some seconds of a run that began well. Processes that never reached
+/// Redis know of no others, so `share` would give the whole limit to each: they use `wait`. Leases are short, because
+/// the first use of a semaphore may wait for half of one.
 Plan denying(Random& random, std::vector<LimitConfig> limits, const std::string& command) {
   Plan plan = busy_fleet(random, std::move(limits));
   const bool from_the_begin = random.happens(0.5);
@@ -81,13 +81,13 @@ Plan forgotten_pause(Random& random) {
   return plan;
 }
 
-/// One process uses 4,000 of 10,000, nothing is asked for longer than a day, then it asks once, and the other for half
-/// of all. That fits, so nobody may be refused for having to wait.
+/// One process uses 4,000 of 10,000; for more than a day no other request comes; then that process asks once, and the
+/// other for half of all. That fits, so no request may be refused for its wait.
 Plan month_with_idle_day(Random& random) {
   constexpr Time kIdle = 25 * kHour;
   Plan plan = busy_fleet(random, {window(10'000, 30 * 24h)}, 2, kIdle + kMinute);
   plan.members[0].demand = steady(1e6 / static_cast<double>(kIdle)).demand;
-  plan.members[0].demand.even = true;  // at the begin, and after the idle time
+  plan.members[0].demand.even = true;  // one request at the begin, and one after the idle time
   plan.members[0].demand.spike = 4'000;
   plan.members[0].demand.spike_at = kSecond;
   plan.members[1].demand = steady(200).demand;

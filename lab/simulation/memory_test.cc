@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Redis remembers, forgets, and has never known: nobody waits for what is not there, and nothing counts twice.
+// What Redis remembers, forgets, and has never known: no request waits for what does not exist, and nothing counts
+// twice.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +39,7 @@ std::ptrdiff_t how_many(const std::vector<Time>& times, Time from, Time to) {
   return std::ranges::count_if(times, [&](Time time) { return time >= from && time < to; });
 }
 
-/// The longest time without a departure, between these two.
+/// The longest time without a departure between `from` and `to`.
 Time longest_gap(const std::vector<Time>& times, Time from, Time to) {
   Time longest = 0, last = from;
   for (const Time time : times) {
@@ -82,7 +83,7 @@ TEST(NewSemaphore, of_a_redis_that_does_not_tell_its_id_waits_for_those_who_may_
   EXPECT_GE(times_of(journal).front(), 15 * kSecond);
 }
 
-/// Somebody holds all permits when Redis forgets them, and a newcomer comes who remembers nothing.
+/// One process holds all permits when Redis forgets them, and then a new process comes that remembers nothing.
 TEST(ForgottenSemaphore, is_not_taken_for_new_by_a_newcomer) {
   for (const auto kind : {Fault::Kind::redis_flushed, Fault::Kind::redis_loses_memory}) {
     Plan plan = plan_with(kSemaphore, {worker(kLongFlights), worker(kLongFlights)}, kMinute);
@@ -108,7 +109,7 @@ TEST(KeptSemaphore, goes_on_at_once_when_redis_was_restarted_with_all_it_knew) {
 
 // ---- states that are still there -----------------------------------------------------------------------------------
 
-/// All that were let through in its first window, as two processes use it: so many before, and then whatever they get.
+/// All departures of the first window, as two processes use it: `before` of each at first, and later whatever they get.
 std::size_t let_through(LimitConfig::Kind kind, const std::vector<Fault>& faults, int before, Time again, Time length) {
   Demand once{.rate = 1e6 / static_cast<double>(again), .even = true, .spike = before, .spike_at = kSecond};
   Plan plan = plan_with(kind, {worker(once), worker(once)}, length);
@@ -160,7 +161,7 @@ TEST(Pause, is_not_forgotten_with_redis_memory) {
   }
 }
 
-/// Whoever was told has gone by then; the others have heard of it from Redis.
+/// The process that was told is dead by then; the others have heard of the pause from Redis.
 TEST(Pause, is_remembered_by_those_who_waited_for_its_end) {
   Plan plan = plan_with(PacerConfig{.qps = 200}, std::vector(3, worker({.clients = 20})), 10 * kSecond);
   plan.faults = {{.kind = Fault::Kind::paused, .at = 3 * kSecond, .lasts = 4 * kSecond, .member = 0},
@@ -171,7 +172,7 @@ TEST(Pause, is_remembered_by_those_who_waited_for_its_end) {
 
 // ---- whenDown: open -------------------------------------------------------------------------------------------------
 
-/// All want three times as much as the limit gives, and get it while Redis is away.
+/// All processes want three times as much as the limit gives, and get it while Redis is away.
 TEST(Open, leaves_no_debt) {
   const LimitConfig::Kind kinds[]{PacerConfig{.qps = 100, .max_burst = 20},
                                   TokenBucketConfig{.capacity = 100, .refill_amount = 10, .refill_frequency = 100ms},
@@ -190,7 +191,7 @@ TEST(Open, leaves_no_debt) {
 
 // ---- old snapshots --------------------------------------------------------------------------------------------------
 
-/// The fullest window of this length, as Redis' clock has them.
+/// The fullest window of this length, by Redis' clock.
 int fullest_window(const Journal& journal, Time interval) {
   std::map<Time, int> windows;
   for (const Time time : times_of(journal)) ++windows[(journal.wall_at_begin + time) / interval];
@@ -251,7 +252,7 @@ TEST(OldSnapshot, counts_little_twice_in_a_long_interval) {
   }
 }
 
-/// Redis lost its memory after that snapshot: the generation in it is one that is over.
+/// Redis lost its memory after that snapshot, so the generation in it is over.
 TEST(OldSnapshot, of_an_older_generation_grants_nothing_twice) {
   const Demand demand{.rate = 15};
   for (const LimitConfig::Kind kind : {LimitConfig::Kind(SlidingWindowConfig{.max = 600, .interval = 24h}),
@@ -272,7 +273,7 @@ TEST(OldSnapshot, of_a_semaphore_grants_no_permit_that_somebody_holds) {
   EXPECT_GE(how_many(times_of(journal), 30 * kSecond, 2 * kMinute), 150) << "and work goes on";
 }
 
-/// Nothing was lost: it must not look so.
+/// Nothing was lost, and it must not look as if something were.
 TEST(Restart, with_all_that_redis_knew_costs_a_second_at_most) {
   Plan plan = goes_back(PacerConfig{.qps = 200}, {.clients = 20}, 30 * kSecond);
   for (const auto kind : {Fault::Kind::redis_stops, Fault::Kind::redis_goes_back}) {
@@ -295,7 +296,7 @@ TEST(Restart, again_and_again_holds_nobody_up_for_longer) {
   EXPECT_GE(how_many(times, 19 * kSecond, 30 * kSecond), 2'190);
 }
 
-/// Those that come later find a generation that began before the latest time that they were told.
+/// Processes that come later find a generation that began before the latest time that they were told.
 TEST(LostMemory, with_a_clock_that_is_set_back_begins_one_generation) {
   Plan plan = plan_with(PacerConfig{.qps = 200}, std::vector(8, worker({.clients = 5})), 30 * kSecond);
   plan.faults = {{.kind = Fault::Kind::redis_loses_memory, .at = 10 * kSecond, .lasts = 300 * kMillisecond},
@@ -311,7 +312,7 @@ TEST(LostMemory, with_a_clock_that_is_set_back_begins_one_generation) {
   EXPECT_GE(how_many(times_of(journal), 12 * kSecond, 30 * kSecond), 3'560);
 }
 
-/// It knows nothing of what the others were told, and is the first to come.
+/// The new process is the first to come, and knows nothing of what the others were told.
 TEST(OldSnapshot, is_not_taken_as_it_is_by_a_newcomer) {
   const Demand before{.rate = 25, .until = 10 * kSecond};
   Plan plan = goes_back(SlidingWindowConfig{.max = 600, .interval = 24h}, before, kMinute);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong on the way of single messages and replies, within a script, and in quick succession.
+// Regimes with faults of single messages and replies, within a script, and in quick succession.
 #include <chrono>
 #include <string>
 #include <variant>
@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using enum Fault::Kind;
 
-/// One of each kind.
+/// One limit of any kind.
 LimitConfig any_kind(Random& random) {
   const LimitConfig limits[] = {pacer(200, 20),          window(200, 1s),
                                 sliding_window(200, 2s), token_bucket(50, 10, 500ms),
@@ -28,7 +28,7 @@ Plan busy_with_any(Random& random) {
   return plan;
 }
 
-/// Of those that hang on messages most.
+/// A fault of messages, with the limits that depend on messages most.
 Plan hanging_on_messages(Random& random, Fault::Kind kind) {
   const LimitConfig limits[] = {semaphore(10, 5s), semaphore(3, 5s), counter(60, 1s), window(20, 500ms)};
   Plan plan = busy_fleet(random, {random.any(limits)}, 3, 30 * kSecond);
@@ -41,7 +41,7 @@ Plan hanging_on_messages(Random& random, Fault::Kind kind) {
   return plan;
 }
 
-/// The same fault of one process or another, each second.
+/// The same fault each second, of one process after the other.
 Plan each_second(Random& random, Fault::Kind kind, Time lasts = 0) {
   Plan plan = busy_with_any(random);
   const auto size = static_cast<int>(plan.members.size());
@@ -59,7 +59,7 @@ Plan failing_scripts(Random& random) {
   return plan;
 }
 
-/// As behind a proxy that leads to one server and then to another: twice, or again and again.
+/// As if a proxy led to one server and then to another: twice, or again and again.
 Plan alternating(Random& random) {
   Plan plan = busy_with_any(random);
   const Time apart = random.happens(0.5) ? 12 * kSecond : kSecond;
@@ -67,7 +67,7 @@ Plan alternating(Random& random) {
   return plan;
 }
 
-/// Between a grant and its departure, now and then.
+/// Processes stand still now and then, between a grant and its departure.
 Plan blinking(Random& random) {
   Plan plan = busy_with_any(random);
   for (Time at = 5 * kSecond; at < 20 * kSecond; at += kSecond / 2) {
@@ -88,7 +88,7 @@ Plan erased(Random& random) {
   return plan;
 }
 
-/// 3,000 of 10,000 have left when the head goes; what the window has left is asked for afterwards, but for a tenth.
+/// 3,000 of 10,000 have left when the head is erased. Afterwards the rest of the window is asked for, except a tenth.
 Plan head_lost(Random& random) {
   Plan plan = busy_fleet(random, {window(10'000, 30 * 24h)}, 2, 45 * kSecond);
   plan.members[0].demand = steady(1).demand;
@@ -109,7 +109,7 @@ Plan promoted_whole(Random& random) {
   return plan;
 }
 
-/// What a configuration can just say.
+/// Limits at the ends of what a configuration allows.
 Plan extreme(Random& random) {
   const LimitConfig limits[] = {
       pacer(1.0 / 3'600, 3),        pacer(20'000, 10'000), token_bucket(1'000'000, 1'000, 10ms),

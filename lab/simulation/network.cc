@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines: what two ends of a connection share, while either is there.
+// Lines: the state that the two ends of a connection share, as long as either exists.
 #include "simulation/network.h"
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 namespace penstock::simulation {
 
 namespace {
-constexpr Time kLatest = 200 * kMillisecond;  // of messages that are late
+constexpr Time kLatest = 200 * kMillisecond;  // how late messages may come
 }
 
 class Network::Line final : public RedisServer::Client, public std::enable_shared_from_this<Line> {
@@ -32,12 +32,12 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
       if (connection_ != 0) host().server.feed(connection_, sent);
     });
   }
-  /// By the process.
+  /// Closed by the process.
   void close() {
     events_ = nullptr;
     towards([this] { disconnect(); });
   }
-  /// By whatever lies between: both ends notice. Of what is under way each way a part arrives before.
+  /// Lost between the ends, both of which notice. Part of what is under way in each direction still arrives.
   void lose() { lose(some_moment_until(there_), some_moment_until(here_)); }
   void lose(Time there, Time here) {
     lost_there_ = there;
@@ -45,7 +45,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     world_.at(lost_there_, [self = shared_from_this()] { self->disconnect(); });
     world_.at(lost_here_, [self = shared_from_this()] { self->at_process([self] { self->gone(ECONNRESET); }); });
   }
-  /// The process is no more: its kernel still sends what it was given, and then the end.
+  /// The process is gone: its kernel still sends what it was given, and then the end of the stream.
   void vanish() {
     events_ = nullptr;
     towards([this] { disconnect(); });
@@ -80,13 +80,13 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     connection_ = 0;
     back([this] { gone(0); });
   }
-  /// Told while it still counts as connected, as a socket is: the client asks whether it was.
+  /// Called while the line still counts as connected, as a socket does: the client asks whether it was.
   void gone(int error) {
     events_->on_gone(error);
     events_ = nullptr;
   }
 
-  /// From now to when the latest has arrived.
+  /// A moment between now and the latest arrival.
   Time some_moment_until(Time latest) {
     const Time now = world_.now();
     if (latest < now) return now;
@@ -94,7 +94,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   }
   bool is_past(Time lost) const { return lost != kNotYet && lost <= world_.now(); }
 
-  /// Done at Redis, when what is sent now has come there, and it runs.
+  /// Runs the task at Redis, when what is sent now has arrived there and Redis does not stall.
   template <typename Task>
   void towards(Task task) {
     if (!network_) return;
@@ -109,7 +109,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     there_ = std::max(there_, host().stalls_until);
     world_.at(host().stalls_until, [self = shared_from_this(), task = std::move(task)]() mutable { task(); });
   }
-  /// Done at the process, when what is sent now has come there.
+  /// Runs the task at the process, when what is sent now has arrived there.
   template <typename Task>
   void back(Task task) {
     if (!network_) return;
@@ -118,7 +118,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
       if (!self->is_past(self->lost_here_)) self->at_process(std::move(task));
     });
   }
-  /// If it still listens.
+  /// Runs the task if the process still listens.
   template <typename Task>
   void at_process(Task task) {
     if (!network_) return;
@@ -130,11 +130,11 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   Network* network_;
   World& world_;
   Host& host_ = network_->host_;
-  redis::WireEvents* events_;  // nullptr: the process has closed it, or is gone
+  redis::WireEvents* events_;  // nullptr: the process has closed the line, or is gone
   RedisServer::Connection connection_ = 0;
   bool connected_ = false;
-  Time there_ = 0, here_ = 0;                        // when the latest arrives
-  Time lost_there_ = kNotYet, lost_here_ = kNotYet;  // nothing arrives from then on
+  Time there_ = 0, here_ = 0;                        // the latest arrival at Redis, and at the process
+  Time lost_there_ = kNotYet, lost_here_ = kNotYet;  // from then on nothing arrives
 };
 
 namespace {
@@ -186,7 +186,7 @@ void Network::count_calls(std::string_view bytes) {
   for (auto at = bytes.find(kCall); at != bytes.npos;) {
     const auto next = bytes.find(kCall, at + 1);
     const std::string_view call = bytes.substr(at, next - at);
-    // What a connection asks first is for no upstream.
+    // The first calls on a connection are for no upstream.
     if (!call.contains(":born\r\n") && !call.contains(":{probe}:\r\n")) on_call_(call.contains(":processes\r\n"));
     at = next;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way between one simulated process and Redis: each connection keeps its order, and each way takes its time. It can
-// be lost, and the process can be cut off: then bytes wait on the way, as TCP sends them again, and new connections
-// are not answered.
+// The way between one simulated process and Redis. Each connection keeps its order, and each direction takes its time.
+// Connections can be lost, and the process can be cut off: then bytes wait on the way, as TCP sends them again, and new
+// connections are not answered.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace penstock::simulation {
 
-/// Redis as the network reaches it: it may stand still.
+/// Redis as the network reaches it; it may stall.
 struct Host {
   RedisServer& server;
   Time stalls_until = 0;
@@ -28,25 +28,26 @@ class Network final : public redis::Network {
  public:
   struct Delay {
     Time round_trip = 0;  ///< the mean
-    double jitter = 0;    ///< each way differs by up to this part of its half
+    double jitter = 0;    ///< each direction differs by up to this fraction of half the round trip
   };
 
-  /// `on_call` hears of each script that is called, and whether by it the process only says that it is there.
+  /// `on_call` is called for each script call, and told whether the process only says with it that it is there.
   Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void(bool is_presence)> on_call);
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// Both connections are reset; or that for messages alone, the newer of two; or that for calls.
+  /// all: both connections are reset; messages: only the one for messages, the newer of the two; calls: only the one
+  /// for calls.
   enum class Which : std::uint8_t { all, messages, calls };
   void lose(Which which);
-  /// The next reply comes half, if it comes until then, and then its connection is reset.
+  /// The next reply that comes before `end` is cut in half, and then its connection is reset.
   void tear_until(Time end) { tears_until_ = end; }
   /// Messages are late, come twice, or not at all.
   void disturb_messages(Fault::Kind how, Time until) { disturbed_ = {how, until}; }
   void cut_off_until(Time end) { cut_off_until_ = std::max(cut_off_until_, end); }
 
-  class Line;  ///< for network.cc
+  class Line;  ///< defined in network.cc
   /// The process is gone: its ends of the connections are closed.
   void vanish();
 
@@ -55,7 +56,7 @@ class Network final : public redis::Network {
   std::uint64_t draw() override { return random_.draw(); }
 
   void count_calls(std::string_view bytes);
-  /// When what is sent now arrives at the other end.
+  /// When bytes sent now arrive at the other end.
   Time arrival();
 
   World& world_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process before a Redis of its own, in virtual time: its office, and no heart. For tests of what it says to Redis.
+// One process before a Redis of its own, in virtual time: its limiter hub, without a scheduler. For tests of what it
+// says to Redis.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@ class OneOffice : public testing::Test, protected flow::LimiterEvents {
   static constexpr Time kToday = 1'748'736'000 * kSecond;
 
   OneOffice() : OneOffice({.round_trip = 200}, 7) {}
-  /// `ahead`: by so much the machine's wall clock is.
+  /// `ahead`: how far the machine's wall clock is ahead.
   OneOffice(Network::Delay delay, std::uint64_t seed, Time ahead = 0)
       : world_(seed),
         machine_(world_, kToday + ahead, 0, 0),
@@ -41,8 +42,8 @@ class OneOffice : public testing::Test, protected flow::LimiterEvents {
   RedisServer server_{[this] { return kToday + world_.now(); }, "id"};
   Host host_{server_};
   Machine machine_;
-  std::function<void()> on_call_ = [] {};          ///< of a script, but for that which says that the process is there
-  std::function<void(bool)> on_up_ = [](bool) {};  ///< Redis is reached, or no more
+  std::function<void()> on_call_ = [] {};          ///< on each script call but the one for presence
+  std::function<void(bool)> on_up_ = [](bool) {};  ///< Redis is reached, or no longer
   Network network_;
   loop::Loop unused_;
   loop::Resolver resolver_{unused_, DnsConfig{}};

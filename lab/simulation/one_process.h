@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of judges: a real process without a network, flow::Upstream with its own limits, plays a plan of one member
-// in virtual time. It keeps all rules by itself, so no judge may find anything.
+// For tests of judges: a real process without a network plays a plan of one member in virtual time, with a
+// flow::Scheduler over its own limits. It keeps all rules by itself, so no judge may find anything.
 #pragma once
 
 #include <cstdint>
@@ -122,7 +122,7 @@ class OneProcess {
   flow::Commands commands_;
   Journal journal_;
   std::vector<flow::Ticket> tickets_;
-  std::vector<bool> repeats_;  // of the client of each request
+  std::vector<bool> repeats_;  // whether the client of each request asks again
   std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
   Time now_ = 0;
 };

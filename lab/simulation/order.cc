@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges order in lanes, outcomes, and deadlines.
+// Judges the order in lanes, outcomes, and deadlines.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 
 using End = Request::End;
 
-/// What of a request contradicts itself; empty: nothing.
+/// How a request contradicts itself; empty: it does not.
 const char* contradiction(const Request& request, Time run_end) {
   const bool left = request.departed != kNotYet, ended = request.ended != kNotYet;
   if (ended != (request.end != End::none)) return "an end without an outcome, or an outcome without an end";
@@ -25,8 +25,8 @@ const char* contradiction(const Request& request, Time run_end) {
   return "";
 }
 
-/// How long it may wait: as its process counts time, which may drift, and stands still while that is frozen. Who may
-/// not wait is given the time that Redis needs to answer.
+/// How long the request may wait, by its process' own clock, which may drift, and stands still while the process is
+/// frozen. A request that may not wait is given the time that Redis needs to answer.
 Time patience(const Reading& reading, const Request& request) {
   const Plan& plan = reading.plan();
   const Member& member = plan.members[static_cast<std::size_t>(request.member)];
@@ -55,7 +55,7 @@ void judge_outcome(const Reading& reading, std::size_t id, Judgement& judgement)
          static_cast<double>(over) / 1e6);
 }
 
-/// Each that left is named once, when it left.
+/// Each request that left is named once, when it left.
 void judge_departures(const Reading& reading, Judgement& judgement) {
   const Journal& journal = reading.journal();
   std::vector<int> named(journal.requests.size());
@@ -79,7 +79,7 @@ void judge_order(const Reading& reading, Judgement& judgement) {
   const Journal& journal = reading.journal();
   for (std::size_t id = 0; id < journal.requests.size(); ++id) judge_outcome(reading, id, judgement);
   judge_departures(reading, judgement);
-  std::map<std::pair<int, int>, std::pair<Time, std::uint64_t>> newest;  // that left, of each lane
+  std::map<std::pair<int, int>, std::pair<Time, std::uint64_t>> newest;  // the newest request that left, for each lane
   for (const std::uint64_t id : journal.departures) {
     if (id >= journal.requests.size()) continue;
     const Request& request = journal.requests[id];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redis goes, stalls, and comes back with all that it knew.
+// Regimes in which Redis goes, stalls, and comes back with all that it knew.
 #include <chrono>
 
 #include "simulation/drawing.h"
@@ -48,7 +48,7 @@ Plan blips(Random& random) {
   return plan;
 }
 
-/// Two of five start while it is away, as the configuration says that they may.
+/// Two of five processes start while Redis is away; the configuration says that there may be five.
 Plan started_meanwhile(Random& random) {
   Plan plan = busy_fleet(random, {window(200, 500ms)}, 5);
   plan.processes = 5;
@@ -56,7 +56,7 @@ Plan started_meanwhile(Random& random) {
   return with(std::move(plan), {fault_of_redis(redis_stops, 5 * kSecond, 5 * kSecond)});
 }
 
-/// Three times what the limit allows, and nothing is held back for five seconds.
+/// Three times what the limit allows, all of which leaves for five seconds.
 Plan open_excess(Random& random) {
   Plan plan = busy_fleet(random, {pacer(100, 20)}, 3, 40 * kSecond);
   for (Member& member : plan.members) member.demand = steady(100).demand;
@@ -64,7 +64,7 @@ Plan open_excess(Random& random) {
   return going_by(WhenDown::open, with(std::move(plan), {fault_of_redis(redis_stops, 5 * kSecond, 5 * kSecond)}));
 }
 
-/// It goes again while those that came back still hand in.
+/// Redis goes again while the processes that came back still replay.
 Plan lost_twice(Random& random) {
   Plan plan = busy_fleet(random, {window(600, 5s)}, 3, 40 * kSecond);
   const Time again = 8 * kSecond + random.between(kMillisecond, 900 * kMillisecond);
@@ -72,7 +72,7 @@ Plan lost_twice(Random& random) {
               {fault_of_redis(redis_stops, 5 * kSecond, 3 * kSecond), fault_of_redis(redis_stops, again, 2 * kSecond)});
 }
 
-/// Its clock is another when it comes back.
+/// Redis comes back with another clock.
 Plan clock_set(Random& random) {
   Plan plan = busy_fleet(random, {random.happens(0.5) ? window(200, 2s) : sliding_window(200, 2s)}, 3);
   Fault step = fault_of_redis(clock_steps, 6 * kSecond);
@@ -95,7 +95,7 @@ Plan alone_at_night(Random& random) {
   return with(std::move(plan), {fault_of_redis(redis_stops, kGoes, 2 * kMinute)});
 }
 
-/// One of three for a while that is drawn.
+/// One of three processes is cut off for a random time.
 Plan one_cut_off(Random& random, LimitConfig limit) {
   constexpr Time kWhiles[] = {20 * kMillisecond, kSecond, 20 * kSecond};
   Plan plan = busy_fleet(random, {limit}, 3, 40 * kSecond);

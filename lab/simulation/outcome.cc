@@ -20,7 +20,7 @@ std::string in_a_line(std::string text) {
   return text;
 }
 
-/// Every digit of it: what is read is what was written.
+/// With all digits, so that reading gives what was written.
 std::string exactly(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", value);

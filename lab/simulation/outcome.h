@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run came to: what was broken, and what was measured.
+// The outcome of one run: what was broken, and what was measured.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct Outcome {
   std::vector<Verdict> broken;  ///< empty: all is well
   std::uint64_t departures = 0;
   std::optional<double> worst_excess;      ///< units over what the limits allow; at most 0 where they hold
-  std::optional<double> least_use;         ///< a part of what was possible
+  std::optional<double> least_use;         ///< a fraction of what was possible
   std::optional<double> least_permit_use;  ///< likewise, of permits times time
   std::optional<double> widest_shares;     ///< the largest ÷ the smallest
-  std::optional<double> calls;             ///< of Redis, a request
-  double seconds = 0;                      ///< of the processor's time; counted by whoever had it played
+  std::optional<double> calls;             ///< calls of Redis for each request
+  double seconds = 0;                      ///< processor time; measured by the caller of Play
 
   bool breaks(std::string_view rule) const;
 };
@@ -30,9 +30,10 @@ struct Outcome {
 /// Plays a plan and judges it.
 using Play = std::function<Outcome(const Plan&)>;
 
-/// As it is passed from one process to another: a line each. Line ends within a verdict become spaces.
+/// The form in which one process passes it to another: a line for each verdict. Line ends within a verdict become
+/// spaces.
 std::string to_text(const Outcome& outcome);
-/// Nothing: that is no whole outcome.
+/// nullopt: the text is no complete outcome.
 std::optional<Outcome> outcome_of(std::string_view text);
 
 }  // namespace penstock::simulation

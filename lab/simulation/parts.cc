@@ -11,8 +11,8 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Units that one of `among` processes may count on in a stretch of that length, by its part of the limit. What is
-/// divided is rounded down; which steps fall into the stretch is not known.
+/// The units that one of `among` processes may count on in a stretch of that length, by its part of the limit. Parts
+/// are rounded down; which steps fall into the stretch is not known.
 double part_of(const LimitConfig& limit, double among, Time length) {
   const auto flows = [&] { return rate_of(limit) / among * static_cast<double>(length) / 1e6; };
   const Time step = step_of(limit);
@@ -46,7 +46,7 @@ void judge_part(const Reading& reading, int member, double least, Span stretch, 
          sent / least);
 }
 
-/// From the next step on: in the one that was open it may have had its part already.
+/// Judged from the next step on: in the step that was open, the process may have had its part already.
 void judge_outage(const Reading& reading, const Fault& fault, double use, Judgement& judgement) {
   const LimitConfig& limit = reading.plan().limits.front();
   const Time timeout = reading.plan().redis_timeout.count();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Permits of semaphores, with and without faults.
+// Regimes for the permits of semaphores, with and without faults.
 #include <chrono>
 
 #include "simulation/drawing.h"
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using enum Fault::Kind;
 
-/// Fifteen clients a process, for which there are not enough permits.
+/// Fifteen clients for each process, for which there are not enough permits.
 Plan flying(Random& random, LimitConfig limit, Time flight, int size = 3, Time length = 60 * kSecond) {
   Plan plan = busy_fleet(random, {limit}, size, length);
   for (Member& member : plan.members) {
@@ -31,7 +31,7 @@ Plan flying_with(Random& random, std::initializer_list<Fault> faults, Time fligh
 
 Time some_flight(Random& random) { return static_cast<Time>(random.scaled(50e3, 5e6)); }
 
-/// One process does not run for longer than the others may wait; its lease is long.
+/// One process is frozen for longer than the others may wait; its lease is long.
 Plan one_frozen(Random& random) {
   Plan plan = flying(random, semaphore(10), 50 * kMillisecond);
   const Time lasts = random.between(5, 20) * kSecond, at = 25 * kSecond + random.between(0, kSecond);
@@ -45,7 +45,7 @@ Plan killed_connections(Random& random) {
   return plan;
 }
 
-/// A few requests a second, for which there are permits enough: the very first must not wait.
+/// A few requests a second, for which there are enough permits: even the very first must not wait.
 Plan first_use(Random& random) {
   Plan plan = busy_fleet(random, {semaphore(10)}, 3, 60 * kSecond);
   for (Member& member : plan.members) member.demand = steady(2, 200 * kMillisecond).demand;
@@ -84,7 +84,7 @@ Plan distant(Random& random) {
   return plan;
 }
 
-/// One of three reaches nothing for some leases.
+/// One of three processes is cut off from Redis, for up to some leases.
 Plan cut_off_for_leases(Random& random) {
   constexpr Time kWhiles[] = {20 * kMillisecond, kSecond, 4 * kSecond, 20 * kSecond};
   Plan plan = flying(random, semaphore(10, 10s), some_flight(random));
@@ -93,7 +93,7 @@ Plan cut_off_for_leases(Random& random) {
   return plan;
 }
 
-/// While the new generation still waits for those that hold permits.
+/// Redis is lost again while the new generation still waits for those that hold permits.
 Plan lost_in_quarantine(Random& random) {
   const Time flight = some_flight(random), again = 16 * kSecond + random.between(0, 5 * kSecond);
   const auto how = random.happens(0.5) ? redis_loses_memory : redis_stops;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semaphores that several processes share, in virtual time: how many permits are in use, who has them, what that costs
-// in calls, and that no fault lets more than the capacity fly.
+// Semaphores that several processes share, in virtual time: how many permits are in use, which processes have them,
+// what that costs in calls, and that no fault lets more requests fly than the capacity.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Time kLease = 30 * kSecond;
-constexpr Time kOpen = kLease / 2 + 2 * kSecond;  // the first of a new semaphore has to wait for half a lease
+constexpr Time kOpen = kLease / 2 + 2 * kSecond;  // the first use of a new semaphore has to wait for half a lease
 
 struct Shape {
   int capacity = 10;
   int members = 3;
-  int clients = 15;  // of each
+  int clients = 15;  // of each process
   Time flight = 50 * kMillisecond;
-  std::vector<Time> round_trips = {200};  // of each in turn
+  std::vector<Time> round_trips = {200};  // of the processes in turn
   Time measured = 8 * kSecond;
 };
 
@@ -44,7 +44,7 @@ Plan meets(Plan plan, Fault fault) {
   return plan;
 }
 
-/// What of the permits' time was used between these moments, by one process or by all.
+/// The fraction of the permits' time that was used between `from` and `to`, by one process or by all.
 double used(const Journal& journal, Time from, Time to, int capacity, int member = -1) {
   Time sum = 0;
   for (const std::uint64_t id : journal.departures) {
@@ -66,7 +66,7 @@ std::size_t started(const Journal& journal, Time from, Time to, int member = -1)
   }));
 }
 
-/// Beside those by which processes say once a second that they are there.
+/// Without the calls by which processes say once a second that they are there.
 double calls_a_request(const Journal& journal, Time from, Time to, int members) {
   const auto calls =
       std::ranges::count_if(journal.calls, [&](const Call& call) { return call.at >= from && call.at < to; });
@@ -74,7 +74,7 @@ double calls_a_request(const Journal& journal, Time from, Time to, int members) 
   return (static_cast<double>(calls) - alive) / static_cast<double>(started(journal, from, to));
 }
 
-/// The least and the most that one process had, as parts of an equal share.
+/// The least and the most that one process had, as fractions of an equal share.
 std::pair<double, double> shares(const Journal& journal, const Shape& shape, Time from, Time to) {
   double least = 1e9, most = 0;
   for (int member = 0; member < shape.members; ++member) {
@@ -86,7 +86,7 @@ std::pair<double, double> shares(const Journal& journal, const Shape& shape, Tim
 
 // ---- in quiet times -------------------------------------------------------------------------------------------------
 
-/// Everybody always wants more than there is.
+/// All processes always want more than there is.
 void expect_used(const Shape& shape, double least_used, double most_calls, double widest_share = 0.1) {
   const Journal journal = run(plan_for(shape));
   const Time to = kOpen + shape.measured;
@@ -121,7 +121,7 @@ TEST(SharedPermits, of_short_flights_are_in_use_most_of_the_time) {
   expect_used({.flight = 2 * kMillisecond, .measured = 4 * kSecond}, 0.98, 0.05, 0.02);
 }
 
-/// A lane of each group asks by itself.
+/// The lane of each group asks by itself.
 TEST(SharedPermits, cost_no_more_than_three_calls_where_every_request_has_a_lane_of_its_own) {
   Plan plan = plan_for({.capacity = 2, .clients = 4, .measured = 20 * kSecond});
   for (auto& member : plan.members) member.demand.groups = 1'000;
@@ -188,7 +188,7 @@ TEST(SharedPermits, beside_a_pacer_cost_no_more_than_two_calls) {
   EXPECT_LE(most_in_flight(journal), 10);
 }
 
-/// What is booked and not taken goes back, which is nothing that a semaphore has to do with.
+/// Bookings that are not used are given back; this does not concern a semaphore.
 TEST(SharedPermits, beside_a_pacer_stay_shared_when_clients_give_up) {
   Plan plan = plan_for({.clients = 2});
   plan.limits.push_back({.kind = PacerConfig{.qps = 30}});
@@ -215,7 +215,7 @@ TEST(SharedPermits, are_for_the_others_while_one_process_is_frozen_but_for_its_p
 
 TEST(SharedPermits, a_single_one_is_not_kept_for_a_process_that_is_frozen) {
   Plan plan = plan_for({.capacity = 1, .clients = 3});
-  // Frozen while it waits, most probably; it may have the permit: then it is the only one who could fly.
+  // The process is most probably frozen while it waits. It may have the permit; then only its request could fly.
   plan.members[0].demand.clients = 0;
   plan.members[0].demand.spike = 2;
   plan.members[0].demand.spike_at = kOpen + kSecond;
@@ -231,8 +231,8 @@ TEST(SharedPermits, are_for_the_others_while_one_process_is_cut_off) {
   const Time from = kOpen + kSecond;
   const Journal journal =
       run(meets(plan, {.kind = Fault::Kind::cut_off, .at = from, .lasts = 7 * kSecond, .member = 0}));
-  // The tenth goes round. Whoever has it, and returns it before it knows that nobody hears it any more, has it no more,
-  // and Redis does not know.
+  // The tenth permit goes round. If the cut-off process has it, and returns it before it notices that Redis no longer
+  // hears, it has the permit no more, and Redis does not know.
   EXPECT_GE(used(journal, from + kSecond, plan.length, 9), 0.97) << "it uses its own part meanwhile";
   EXPECT_LE(most_in_flight(journal), 10);
   EXPECT_EQ(ended_so(journal, Request::End::cut), 0u);
@@ -246,7 +246,7 @@ TEST(SharedPermits, of_one_that_is_killed_are_back_within_a_lease_and_the_others
   EXPECT_GE(used(journal, from + kLease + kSecond, plan.length, 10), 0.97);
 }
 
-/// Nobody else called when its lease ended.
+/// No other process called when its lease ended.
 TEST(SharedPermits, of_one_that_is_killed_are_free_for_whoever_comes_after_its_lease) {
   const Time joins = kOpen + kLease + kMinute;
   Plan plan = plan_for({.members = 2, .measured = kLease + 2 * kMinute});
@@ -257,7 +257,7 @@ TEST(SharedPermits, of_one_that_is_killed_are_free_for_whoever_comes_after_its_l
 
 // ---- Redis goes -----------------------------------------------------------------------------------------------------
 
-/// The others want one at times, and many when Redis goes.
+/// One process holds all permits. The others want one at times, and many when Redis goes.
 Journal with_one_that_holds_all(Fault fault, Time measured = 8 * kSecond) {
   Plan plan = plan_for({.flight = 300 * kMillisecond, .measured = measured});
   for (const std::size_t other : {1u, 2u}) {
@@ -340,7 +340,8 @@ TEST(SharedPermits, hold_when_redis_forgets_everything) {
   }
 }
 
-/// Permits that were granted before it came end within half a lease; then each has its part until it is gone.
+/// Permits that were granted before the foreign value end within half a lease; then each process has its part until
+/// that value is gone.
 TEST(SharedPermits, are_divided_while_something_else_stands_under_their_key) {
   const Time from = kOpen + kSecond, lasts = 60 * kSecond;
   for (const Time joins : {Time{0}, from + kSecond}) {
@@ -372,7 +373,7 @@ TEST(SharedPermits, are_asked_for_anew_when_messages_come_again) {
   EXPECT_GE(least, 0.7);
 }
 
-/// Long flights: at the moment of a call there is hardly ever a permit, and a renewal is ten minutes away.
+/// Long flights: at the moment of a call there is hardly ever a free permit, and a renewal is ten minutes away.
 TEST(SharedPermits, are_found_by_a_process_that_missed_all_messages) {
   const Time lost = 20 * kSecond, heard = 30 * kSecond;
   Plan plan = plan_for({.capacity = 1, .members = 2, .clients = 2, .flight = 2 * kSecond, .measured = 60 * kSecond});

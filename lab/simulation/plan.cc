@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plan in words: a line for each limit, each process and each fault.
+// The text of a plan: a line for each limit, each process and each fault.
 #include "simulation/plan.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a run of the simulation consists of: limits, processes, what is asked of them, and what goes wrong when. A
-// seed draws one; the same plan always gives the same run. Times are microseconds of virtual time from the run's begin.
+// All that a run of the simulation consists of: limits, processes, their demand, and what goes wrong when. A seed draws
+// a plan; the same plan always gives the same run. Times are microseconds of virtual time from the run's begin.
 #pragma once
 
 #include <cstddef>
@@ -22,31 +22,31 @@ inline constexpr Time kMillisecond = 1'000, kSecond = 1'000'000, kMinute = 60 * 
 
 /// What the clients of one process want of the upstream.
 struct Demand {
-  int clients = 0;    ///< each asks again as soon as it is served, or `think` later: a closed loop; 0: an open one
-  Time think = 0;     ///< of a client, between two requests: the mean, exponential
-  double rate = 0;    ///< of an open loop: arrivals a second
-  bool even = false;  ///< these come evenly; otherwise at random (Poisson)
-  int spike = 0;      ///< so many more come at once, at `spike_at`
+  int clients = 0;    ///< a closed loop: each asks again as soon as it is served, or `think` later; 0: an open loop
+  Time think = 0;     ///< time of a client between two requests: the mean, exponential
+  double rate = 0;    ///< arrivals a second of an open loop
+  bool even = false;  ///< arrivals come evenly; otherwise at random (Poisson)
+  int spike = 0;      ///< so many more arrive at once, at `spike_at`
   Time spike_at = 0;
-  Time from = 0;                ///< nothing is asked before
-  Time until = 0;               ///< nor from then on; 0: asked to the end of the run
+  Time from = 0;                ///< no request comes before
+  Time until = 0;               ///< none comes from then on; 0: the end of the run
   int groups = 0;               ///< 0: requests have no group
   double zipf = 0;              ///< the n-th group has 1/n^zipf of the requests
-  std::vector<int> weights;     ///< of a request, each as likely; empty: 1
-  Time flight = kMillisecond;   ///< the mean
-  bool flight_varies = false;   ///< exponential
-  double leaves = 0;            ///< this part of the requests has a client that gives up
-  Time leaves_after = kSecond;  ///< when: the mean, exponential
+  std::vector<int> weights;     ///< of a request, each equally likely; empty: 1
+  Time flight = kMillisecond;   ///< the mean duration
+  bool flight_varies = false;   ///< exponentially
+  double leaves = 0;            ///< fraction of the requests whose client gives up
+  Time leaves_after = kSecond;  ///< the mean time until it gives up, exponential
   Time max_wait = 0;            ///< Penstock-Max-Wait; 0: none
 };
 
 struct Member {
   Time joins = 0;
   Time ends = 0;          ///< it is told to stop, and drains; 0: it stays
-  Time round_trip = 200;  ///< to Redis: the mean
-  double jitter = 0.1;    ///< each way differs by up to this part of it
-  double drift_ppm = 0;   ///< of its clock against the world's
-  Time reloads = 0;       ///< from then on it goes by the plan's limits, before by `former`; 0: always by the plan's
+  Time round_trip = 200;  ///< to Redis, the mean
+  double jitter = 0.1;    ///< each direction differs by up to this fraction of it
+  double drift_ppm = 0;   ///< drift of its clock against the world's
+  Time reloads = 0;       ///< from then on it uses the plan's limits, before that `former`; 0: always the plan's
   std::vector<LimitConfig> former;
   flow::Settings settings;  ///< slots and queue
   Demand demand;
@@ -54,42 +54,42 @@ struct Member {
 
 struct Fault {
   enum class Kind : std::uint8_t {
-    redis_stops,         ///< and comes back after `lasts`, with its memory
-    redis_loses_memory,  ///< likewise, empty
-    redis_goes_back,     ///< likewise, with what it had `back` before: an old snapshot, a replica without the tail
+    redis_stops,         ///< comes back after `lasts`, with its memory
+    redis_loses_memory,  ///< likewise, but empty
+    redis_goes_back,     ///< likewise, with its state of `back` earlier: an old snapshot, a replica without the tail
     redis_flushed,       ///< FLUSHALL
     scripts_flushed,     ///< SCRIPT FLUSH
-    redis_stalls,        ///< answers nothing for so long, then everything
-    clients_killed,      ///< every connection is reset
-    connection_lost,     ///< of one process: both connections are reset
-    mailbox_lost,        ///< of one process: the one for messages
-    cut_off,             ///< one process reaches nothing for so long: bytes are held, new connections time out
-    frozen,              ///< one process does not run for so long
+    redis_stalls,        ///< answers nothing for `lasts`, then everything
+    clients_killed,      ///< all connections are reset
+    connection_lost,     ///< of one process: both its connections are reset
+    mailbox_lost,        ///< of one process: the connection for messages is reset
+    cut_off,             ///< one process reaches nothing for `lasts`: bytes are held, new connections time out
+    frozen,              ///< one process does not run for `lasts`
     killed,              ///< one process ends without a word
     clock_steps,         ///< Redis' clock is set by `step`
-    out_of_memory,       ///< Redis refuses to write for so long
-    read_only,           ///< likewise, as a replica
-    denied,              ///< one command is refused for so long, or to the end (0)
-    key_erased,          ///< one key goes
-    commands_lost,       ///< likewise, the one for calls
-    reply_torn,          ///< the next reply to one process within so long comes half, and its connection is reset
-    messages_late,       ///< to one process come up to 200 ms later, for so long
-    messages_twice,      ///< come twice, the second time later
-    messages_lost,       ///< do not come
-    id_changes,          ///< all connections are reset, and lead to a server of another id with the same memory
+    out_of_memory,       ///< Redis refuses to write for `lasts`
+    read_only,           ///< likewise, as a replica does
+    denied,              ///< one command is refused for `lasts`, or to the end (0)
+    key_erased,          ///< one key is erased
+    commands_lost,       ///< of one process: the connection for calls is reset
+    reply_torn,          ///< the next reply to one process within `lasts` is cut in half, and its connection is reset
+    messages_late,       ///< messages to one process are up to 200 ms late, for `lasts`
+    messages_twice,      ///< messages to one process come twice, the second time later, for `lasts`
+    messages_lost,       ///< messages to one process are lost, for `lasts`
+    id_changes,          ///< all connections are reset, and lead to a server with another id and the same memory
     script_fails,        ///< the next script fails in the middle
     paused,              ///< the upstream answers one process 429 with Retry-After `lasts`
-    publishes_lost,      ///< for so long nobody hears what is published
-    key_foreign,         ///< for so long something else stands under one key
+    publishes_lost,      ///< for `lasts`, published messages reach no client
+    key_foreign,         ///< for `lasts`, a foreign value stands under one key
   };
   Kind kind{};
   Time at = 0;
   Time lasts = 0;
-  int member = -1;      ///< of which process
-  Time back = 0;        ///< of redis_goes_back
+  int member = -1;      ///< the process concerned; -1: all
+  Time back = 0;        ///< of redis_goes_back: how far back
   Time step = 0;        ///< of clock_steps
-  std::string command;  ///< denied
-  std::string key;      ///< erased or foreign; what follows "<prefix>:{<upstream>}"
+  std::string command;  ///< of denied
+  std::string key;      ///< erased or foreign: the part after "<prefix>:{<upstream>}"
 };
 
 inline constexpr int kFaultKinds = static_cast<int>(Fault::Kind::key_foreign) + 1;
@@ -99,7 +99,7 @@ std::string_view name_of(Fault::Kind kind);
 
 struct Plan {
   std::uint64_t seed = 0;
-  std::string regime;  ///< by what name it is drawn
+  std::string regime;  ///< the name of the regime that draws it
   std::vector<LimitConfig> limits;
   WhenDown when_down = WhenDown::share;
   Duration redis_timeout = std::chrono::milliseconds(50);
@@ -109,7 +109,7 @@ struct Plan {
   Time length = 0;
 
   bool grouped() const;
-  /// As whoever replays it wants to read it.
+  /// A text for people who replay it.
   std::string text() const;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What processes know of each other: how many they are when Redis goes, and that their limits differ for a while.
+// Regimes about what processes know of each other: how many they are when Redis goes, and that their limits differ for
+// a while.
 #include <algorithm>
 #include <chrono>
 
@@ -21,21 +22,21 @@ LimitConfig some_rate(Random& random) {
   return random.any(limits);
 }
 
-/// It comes back, or stays away.
+/// Redis goes, and comes back or stays away.
 Plan losing_redis(Random& random, LimitConfig limit, int size) {
   Plan plan = busy_fleet(random, {limit}, size, 24 * kSecond);
   plan.faults = {fault_of_redis(redis_stops, kGoes, random.happens(0.5) ? kAway : plan.length)};
   return plan;
 }
 
-/// Some start while it is away; nothing is configured, and each takes itself for the only one.
+/// A process starts while Redis is away; no number of processes is configured, and it takes itself for the only one.
 Plan started_unsaid(Random& random) {
   Plan plan = losing_redis(random, some_rate(random), 4);
   plan.members[3].joins = kGoes + random.between(0, kSecond);
   return plan;
 }
 
-/// One fewer is configured than there are, or one more, and some start while it is away.
+/// One process fewer or more is configured than there are, or the right number, and some start while Redis is away.
 Plan wrongly_configured(Random& random) {
   const int size = static_cast<int>(random.between(2, 6));
   Plan plan = losing_redis(random, some_rate(random), size);
@@ -47,7 +48,7 @@ Plan wrongly_configured(Random& random) {
   return plan;
 }
 
-/// One has come, or gone, within the second before Redis goes: those that were there do not know it yet.
+/// A process comes or is killed within the second before Redis goes, so the others do not know yet.
 Plan changed_just_before(Random& random) {
   Plan plan = losing_redis(random, some_rate(random), static_cast<int>(random.between(3, 6)));
   const Time moment = kGoes - random.between(kMillisecond, kSecond);
@@ -60,7 +61,7 @@ Plan changed_just_before(Random& random) {
   return plan;
 }
 
-/// Some processes have no requests for the upstream before Redis has gone.
+/// Some processes have no requests for the upstream until Redis has gone.
 Plan idle_at_loss(Random& random) {
   Plan plan = losing_redis(random, some_rate(random), static_cast<int>(random.between(3, 6)));
   for (std::size_t i = 0; i < plan.members.size(); ++i) {
@@ -69,14 +70,15 @@ Plan idle_at_loss(Random& random) {
   return plan;
 }
 
-/// Nobody has used the upstream for a while.
+/// No process has used the upstream for a while.
 Plan all_idle_at_loss(Random& random) {
   Plan plan = losing_redis(random, some_rate(random), static_cast<int>(random.between(2, 6)));
   for (Member& member : plan.members) member.demand.from = kGoes + random.between(kMillisecond, kSecond);
   return plan;
 }
 
-/// One process after the other reads the new configuration; by the former the rate was lower, and the burst too.
+/// One process after the other reads the new configuration; in the former one the rate was lower, and perhaps the burst
+/// too.
 Plan rolling_reload(Random& random) {
   Plan plan = busy_fleet(random, {pacer(100, 10)}, 3, 40 * kSecond);
   const double rates[] = {1, 10, 50, 90};

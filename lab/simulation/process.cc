@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes on what happens to the queue, and does what the queue commands.
+// Passes events to the queue, and carries out the queue's commands.
 #include "simulation/process.h"
 
 #include <algorithm>
@@ -11,12 +11,12 @@ namespace penstock::simulation {
 
 namespace {
 
-constexpr Time kOffset = 1'000 * kSecond;  // its clock has run for a while
-constexpr std::uint64_t kAsksForWait = 8;  // one of so many newcomers
+constexpr Time kOffset = 1'000 * kSecond;  // the process' clock has run for a while
+constexpr std::uint64_t kAsksForWait = 8;  // one of so many requests asks for the expected wait on arrival
 
 RedisConfig config_of(const Plan& plan) {
   RedisConfig config;
-  config.path = "/simulated";  // a name would have to be looked up
+  config.path = "/simulated";  // a host name would have to be looked up
   config.prefix = kPrefix;
   config.timeout = plan.redis_timeout;
   config.when_down = plan.when_down;
@@ -152,7 +152,7 @@ void Process::retry(flow::Booking::Scope scope, std::string_view group) {
   move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.retry(now, scope, group, into); });
 }
 
-/// The youngest first, as the proxy does.
+/// Cuts the youngest requests first, as the proxy does.
 void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
   std::vector<std::uint64_t> meant;
   for (auto id = flying_.rbegin(); id != flying_.rend() && meant.size() < count; ++id) {

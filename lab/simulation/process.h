@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated process: the real limiter over the real client of Redis, and the real queue of one upstream. What the
-// proxy around them does is played here: flights take their time, and what is to be cut is cut.
+// One simulated process: the real limiter over the real Redis client, and the real queue of one upstream. This class
+// plays the part of the proxy around them: flights take their time, and requests to be cut are cut.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace penstock::simulation {
 inline constexpr const char* kUpstream = "api";
 inline constexpr const char* kPrefix = "p";
 
-/// Hears what becomes of requests, from inside the process' own calls: it must not call the process again.
+/// Hears the outcome of requests, called from inside the process' own calls: it must not call the process again.
 class Outcomes {
  public:
   virtual void departed(std::uint64_t id) = 0;
@@ -35,29 +35,29 @@ class Outcomes {
 
 class Process final : flow::LimiterEvents {
  public:
-  /// `plan`, `journal` and all others must outlive it.
+  /// The journal and all other references must outlive it.
   Process(World& world, Host& host, loop::Resolver& resolver, const Plan& plan, int member, Journal& journal,
           Outcomes& outcomes);
-  ~Process();  ///< without a word, as when it is killed
+  ~Process();  ///< without last words, as when it is killed
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// It ends as it should, with its last words; nothing else may happen to it afterwards.
+  /// Ends the process properly, with its last words to Redis; no other call may follow.
   void end();
-  /// From now on it goes by the plan's limits.
+  /// From now on the process uses the plan's limits.
   void reload();
-  /// The request is in the journal.
+  /// The journal already has the request.
   void arrive(std::uint64_t id);
   void cancel(std::uint64_t id);
   void land(std::uint64_t id);
-  /// The upstream asked for a pause, by the answer to some request.
+  /// The upstream asked for a pause in the answer to some request.
   void pause(Time lasts);
 
   Machine& machine() { return machine_; }
   Network& network() { return network_; }
   bool idle() const { return heart_.pending() == 0 && heart_.in_flight() == 0; }
   std::size_t pending() const { return heart_.pending(); }
-  /// Those that fly, the latest last.
+  /// The requests in flight, the latest last.
   const std::vector<std::uint64_t>& flying() const { return flying_; }
 
  private:
@@ -87,7 +87,7 @@ class Process final : flow::LimiterEvents {
   flow::Scheduler heart_;
   loop::Timer wake_;
   flow::Commands commands_, carrying_;
-  bool busy_ = false;  // carrying out
+  bool busy_ = false;  // carry_out() is running
   std::map<std::uint64_t, flow::Ticket> tickets_;
   std::vector<std::uint64_t> flying_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that come, go, stand still and are many; slots; limits side by side; extremes of a configuration.
+// Regimes with processes that come, go, stand still and are many; slots; limits side by side; extremes of a
+// configuration.
 #include <algorithm>
 #include <chrono>
 
@@ -41,7 +42,7 @@ Plan joining(Random& random) {
   return plan;
 }
 
-/// Each process is told to end, and its successor begins.
+/// Each process is told to end, and then its successor begins.
 Plan restarted(Random& random) {
   Plan plan = busy_fleet(random, {one_of_three(random)}, 4, 24 * kSecond);
   for (Time i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chance that is the same on every machine: the standard's distributions are not.
+// Randomness that is the same on every machine: the standard library's distributions are not.
 #pragma once
 
 #include <cmath>
@@ -21,10 +21,10 @@ class Random {
   /// From 0 to below 1.
   double part() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
   bool happens(double chance) { return part() < chance; }
-  /// So that each factor is as likely as any other; 0 < least <= most.
+  /// Each factor is equally likely; 0 < least <= most.
   double scaled(double least, double most) { return least * std::pow(most / least, part()); }
   double exponential(double mean) { return -mean * std::log1p(-part()); }
-  /// One of several.
+  /// One of several choices.
   template <typename Choices>
   const auto& any(const Choices& choices) {
     return *(std::begin(choices) + static_cast<std::ptrdiff_t>(below(std::size(choices))));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a rate is used while several processes queue, without any fault.
+// Regimes about how much of a rate is used while several processes queue, without any fault.
 #include <chrono>
 
 #include "simulation/drawing.h"
@@ -20,7 +20,7 @@ int three_or_eight(Random& random) { return random.happens(0.5) ? 3 : 8; }
 
 LimitConfig slow(double qps) { return pacer(qps); }
 
-/// 300 at once, and then 60 % of what the limit allows: the queue must empty.
+/// 300 requests at once, and then 60 % of what the limit allows: the queue must drain.
 Plan spike_then_less(Random& random) {
   Plan plan = busy_fleet(random, {pacer(100, 100)}, 3, 60 * kSecond);
   for (Member& member : plan.members) {
@@ -32,7 +32,7 @@ Plan spike_then_less(Random& random) {
   return plan;
 }
 
-/// Who waits 2 s is not refused for a wait of 10 s.
+/// A request that waits 2 s is not refused for a wait of 10 s.
 Plan told_waits(Random& random) {
   Plan plan = busy_fleet(random, {pacer(100, 100)});
   for (Member& member : plan.members) {

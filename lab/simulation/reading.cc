@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives from a plan and a journal what judges share.
+// Derives from a plan and a journal what several judges need.
 #include "simulation/reading.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Fault::Kind;
 
-/// What ClockMap puts down to drift.
+/// Microseconds of clock error that ClockMap puts down to drift.
 constexpr double kUnnoticed = 100;
 
 std::vector<Span> merged(std::vector<Span> spans) {
@@ -68,8 +68,8 @@ void Reading::read_members() {
     const double drift = std::abs(member.drift_ppm) * 1e-6;
     drift_ = std::max(drift_, drift);
     const auto trip = static_cast<double>(member.round_trip);
-    // A clock that drifts is noticed when it contradicts what was measured, by a trip. In any case a tenth of a
-    // millisecond goes unnoticed, and the first answers may have taken longer than those by which a clock is known.
+    // Drift is noticed when the clock contradicts earlier measurements, by a trip. In any case a tenth of a millisecond
+    // goes unnoticed, and the first answers may have taken longer than those by which the clock is known later.
     const double error = kUnnoticed + trip * member.jitter / 2 + (drift > 0 ? trip * (1 + member.jitter) : 0);
     clock_error_ = std::max(clock_error_, static_cast<Time>(std::ceil(2 * error)));
     way_back_ = std::max(way_back_, static_cast<Time>(std::ceil(trip * (1 + member.jitter) / 2)));
@@ -86,8 +86,8 @@ void Reading::read_disturbances() {
     const Member& member = plan_.members[i];
     if (member.joins > 0) spans.push_back({member.joins, member.joins + kSettles});
     if (member.ends > 0) spans.push_back({member.ends, member.ends + longest_flight_ + kSettles});
-    if (member.reloads > 0) spans.push_back({0, member.reloads + kSettles});  // until then it goes by other limits
-    // Who is too far away for redis.timeout goes by whenDown all the time.
+    if (member.reloads > 0) spans.push_back({0, member.reloads + kSettles});  // until then it uses other limits
+    // A process too far away for redis.timeout uses whenDown all the time.
     if (round_trip(static_cast<int>(i)) >= plan_.redis_timeout.count()) spans.push_back({0, journal_.ended});
   }
   disturbed_ = merged(std::move(spans));

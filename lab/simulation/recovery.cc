@@ -11,7 +11,7 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Dialer takes 0.4 s at most and a greeting half a second; a few trips besides.
+/// A dial takes 0.4 s at most and a greeting half a second; a few trips besides.
 Time up_after(const Reading& reading, int member) { return kBackWithin + 4 * reading.round_trip(member); }
 
 bool runs(const Reading& reading, int member, Time from, Time until) {
@@ -22,7 +22,7 @@ bool runs(const Reading& reading, int member, Time from, Time until) {
   });
 }
 
-/// Nothing else keeps that process from Redis, or keeps it from running, in that time.
+/// No other fault keeps that process from Redis, or from running, in that time.
 bool undisturbed(const Reading& reading, const Fault& which, int member, Time from, Time until) {
   return std::ranges::none_of(reading.journal().faults, [&](const Fault& fault) {
     const bool concerns = fault.member < 0 || fault.member == member;
@@ -33,7 +33,7 @@ bool undisturbed(const Reading& reading, const Fault& which, int member, Time fr
   });
 }
 
-/// What it knew last at that time.
+/// The last known state of that process at that time.
 const Standing* standing_at(const Reading& reading, int member, Time at) {
   const Standing* last = nullptr;
   for (const Standing& standing : reading.journal().standings) {
@@ -58,8 +58,8 @@ void judge_up(const Reading& reading, const Fault& fault, Time end, Judgement& j
   }
 }
 
-/// Of a fault that took no memory along, the whole limit is used again when all are up: nobody is away any more whose
-/// part would be kept.
+/// After a fault that lost no memory, the whole limit is used again when all processes are up: no process is away any
+/// more whose part would be kept.
 void judge_use_at_once(const Reading& reading, const Fault& fault, Time end, Judgement& judgement) {
   const auto wide = reading.rate_limits(LimitConfig::Per::upstream);
   if (wide.empty() || !reading.all_shared() || reading.has_refusing_limits()) return;

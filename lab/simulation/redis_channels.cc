@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages are delivered at once; who delays them is the network.
+// Delivers messages at once; the network adds the delays.
 #include "simulation/redis_channels.h"
 
 #include <algorithm>

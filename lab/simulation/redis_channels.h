@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of a simulated Redis' clients listens to which channel, and what is published there.
+// Which clients of a simulated Redis listen to which channel, and what is published there.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,30 @@ namespace penstock::simulation {
 class RedisChannels {
  public:
   using Connection = std::uint64_t;
-  /// Is called with the bytes for each connection that a message reaches.
+  /// Called with the bytes for each connection that a message reaches.
   using Send = std::function<void(Connection, std::string_view)>;
   explicit RedisChannels(Send send) : send_(std::move(send)) {}
 
   void subscribe(Connection connection, std::string_view channel);
   void unsubscribe(Connection connection, std::string_view channel);
-  /// Of all.
+  /// Ends all subscriptions of the connection.
   void forget(Connection connection);
   /// In alphabetical order.
   std::vector<std::string> of(Connection connection) const;
   std::size_t count(Connection connection) const;
-  /// Answers how many heard it, in the order in which they subscribed.
+  /// Delivers in the order of subscription; returns how many connections heard it.
   std::size_t publish(std::string_view channel, std::string_view payload) const;
-  /// From now on nobody hears what is published.
+  /// While `is_so`, published messages reach no client.
   void lose(bool is_so) { loses_ = is_so; }
   std::size_t listeners(std::string_view channel) const;
-  /// All that listen to anything.
+  /// All connections that listen to anything.
   std::vector<Connection> all() const;
 
  private:
   const Send send_;
   bool loses_ = false;
   std::map<std::string, std::vector<Connection>, std::less<>> listeners_;
-  std::map<Connection, std::size_t> counts_;  // of channels
+  std::map<Connection, std::size_t> counts_;  // subscribed channels
 };
 
 }  // namespace penstock::simulation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of all commands, and what they have in common: reading of words.
+// The table of all commands, and the parsing of words that they share.
 #include "simulation/redis_commands.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ const RedisCommand* find_redis_command(std::string_view name) {
   return found == kTable.end() ? nullptr : found->second;
 }
 
-/// Only the shortest spelling is one.
+/// Only the shortest spelling is an integer.
 std::optional<std::int64_t> redis_integer(std::string_view word) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands of a simulated Redis, with Redis 7's rules and words: what a script may call as well, and the names of
-// those that only a client may send. One that is missing here is unknown to the simulation, and answered so.
+// The commands of a simulated Redis, with the rules and error texts of Redis 7: those that scripts may call too, and
+// the names of those that only a client may send. A command that is missing here is answered as unknown.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@ struct RedisCommand {
     kWrites = 1,
     kNeedsMemory = 2,  ///< refused when memory is short
     kNotInScripts = 4,
-    kHasKey = 8,  ///< its first argument is one
+    kHasKey = 8,  ///< the first argument is a key
     kHasChannel = 16,
     kBeforeLogin = 32,
     kWhileSubscribed = 64,
   };
 
   std::string_view name;
-  int words;  ///< with its name; negative: at least so many
+  int words;  ///< counting its name; negative: at least that many
   unsigned traits;
-  Run run;                      ///< nullptr: of the connection, see redis_dialogue.cc
-  std::string_view parts = {};  ///< of SCRIPT: "load exists flush"; each has a permission of its own
+  Run run;                      ///< nullptr: a command about the connection, see redis_dialogue.cc
+  std::string_view parts = {};  ///< subcommands of SCRIPT: "load exists flush"; each has a permission of its own
 
   bool is(Trait trait) const { return (traits & trait) != 0; }
-  /// Whether there is such a part, in any case of letters; true for those without.
+  /// Whether there is such a subcommand, in any case of letters; true for commands without subcommands.
   bool has_part(std::string_view part) const;
   bool takes(std::size_t count) const {
     const auto given = static_cast<int>(count);
@@ -48,10 +48,10 @@ struct RedisCommand {
   }
 };
 
-/// In any case of letters; nullptr: there is none.
+/// In any case of letters; nullptr: there is no such command.
 const RedisCommand* find_redis_command(std::string_view name);
 
-// For the files that have the commands.
+// For the files that implement the commands.
 
 inline constexpr std::string_view kNoInteger = "ERR value is not an integer or out of range";
 inline constexpr std::string_view kSyntax = "ERR syntax error";
@@ -62,7 +62,7 @@ bool same_word(std::string_view word, std::string_view lower);
 std::optional<std::int64_t> redis_integer(std::string_view word);
 std::optional<double> redis_double(std::string_view word);
 
-/// What stands under a key; false: it is of another type, and that was answered.
+/// Finds the value under a key. False: it has another type, and an error was answered.
 template <typename Type>
 bool held(RedisReach& reach, std::string_view key, Answer& answer, Type*& value) {
   RedisValue* found = reach.keys.find(key);
@@ -72,7 +72,7 @@ bool held(RedisReach& reach, std::string_view key, Answer& answer, Type*& value)
   return false;
 }
 
-/// The same; where there is nothing it is made. nullptr: it is of another type, and that was answered.
+/// The same, but makes the value if there is none. nullptr: it has another type, and an error was answered.
 template <typename Type>
 Type* held_or_new(RedisReach& reach, std::string_view key, Answer& answer) {
   Type* value = nullptr;
@@ -80,16 +80,16 @@ Type* held_or_new(RedisReach& reach, std::string_view key, Answer& answer) {
   return value ? value : &reach.keys.put(key).held.emplace<Type>();
 }
 
-/// A key with nothing left in it is none.
+/// A key whose collection has become empty does not exist.
 inline void drop_if_empty(RedisReach& reach, std::string_view key) {
   const RedisValue* value = reach.keys.find(key);
   if (value && value->empty()) reach.keys.erase(key);
 }
 
-/// An integer among the words; nothing: it is none, and that was answered.
+/// Reads an integer; nullopt: the word is none, and an error was answered.
 std::optional<std::int64_t> integer_word(std::string_view word, Answer& answer);
 
-/// Places `first` to `last` of so many elements, counted from the end where they are negative.
+/// Positions `first` to `last` among `size` elements, counted from the end where negative.
 struct Places {
   std::size_t begin = 0, end = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of book costs the simulated Redis, in microseconds, as bytes in and bytes out. Not a test: prints a
-// table.
+// Measures what a call of the book script costs the simulated Redis, in microseconds, and its bytes in and out. Not a
+// test: prints a table.
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -23,7 +23,7 @@ class Deaf final : public RedisServer::Client {
 
 LimitConfig named(std::string name, LimitConfig::Kind kind) { return {.kind = kind, .name = std::move(name)}; }
 
-/// Each call a millisecond after the one before.
+/// Calls a millisecond apart.
 void print(const char* name, const std::vector<LimitConfig>& limits, std::size_t count, bool touch) {
   std::int64_t now = 1'790'000'000'000'000;
   RedisServer server([&now] { return now; }, "cost");

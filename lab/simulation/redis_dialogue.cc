@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands about the connection itself: who it is, what the server is, scripts, channels.
+// Commands about the connection itself: the client, the server, scripts, channels.
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,14 +91,14 @@ void RedisDialogue::ping(Words words, Answer& answer) {
   answer.status("PONG");
 }
 
-/// What our client reads, and what people look for.
+/// What Penstock's client reads, and what people look for.
 void RedisDialogue::info(Words, Answer& answer) {
   answer.text("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\nrun_id:" + node.run_id_ +
               "\r\n\r\n# Replication\r\nrole:" + (node.refusals_.writes.starts_with("READONLY") ? "slave" : "master") +
               "\r\n");
 }
 
-/// As much of it as does nothing.
+/// The subcommands that need to do nothing.
 void RedisDialogue::client(Words words, Answer& answer) {
   if (same_word(words[1], "id")) return answer.integer(static_cast<std::int64_t>(peer.id));
   if (same_word(words[1], "getname")) return peer.name.empty() ? answer.nil() : answer.text(peer.name);
@@ -164,7 +164,7 @@ void RedisDialogue::call_script(std::string_view digest, Words words, Answer& an
   ++node.scripts_called_;
 }
 
-// Channels: each is answered on its own.
+// Channels: each channel gets an answer of its own.
 
 void RedisDialogue::subscribe(Words words, Answer& answer) {
   for (const auto channel : words.subspan(1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values, and keys that go when their time has passed.
+// Values, and keys that expire.
 #include "simulation/redis_keys.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Either : Uses... {
   using Uses::operator()...;
 };
 
-constexpr double kWhole = 1e15;  // below it "%.17g" writes a whole number as an integer is written
+constexpr double kWhole = 1e15;  // below it, "%.17g" writes whole numbers like integers
 
 std::string_view text_of(const std::string& element) { return element; }
 std::string text_of(const RedisHash::Field& field) { return field.first + "=" + field.second; }
@@ -100,7 +100,7 @@ std::string RedisValue::shown() const {
       held);
 }
 
-/// A text is a value although it is empty.
+/// An empty text is still a value.
 bool RedisValue::empty() const {
   return std::visit(
       Either{[](const RedisText&) { return false; }, [](const auto& elements) { return elements.empty(); }}, held);

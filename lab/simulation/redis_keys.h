@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of one database of a simulated Redis: values of Redis' types, each with a time to live if it has one. A key
-// whose time has passed is gone for whoever looks for it. Orders of elements are fixed: nothing depends on a hash.
+// The keys of one database of a simulated Redis: values of Redis' types, each with an optional time to live. A lookup
+// does not find an expired key. Elements have fixed orders: nothing depends on a hash.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ using RedisText = std::string;
 using RedisList = std::deque<std::string>;
 using RedisSet = std::set<std::string, std::less<>>;
 
-/// Fields stay in the order in which they came, as in Redis while a hash is small. Meant for hundreds of fields.
+/// Fields keep the order in which they came, as in Redis while a hash is small. Meant for hundreds of fields.
 class RedisHash {
  public:
   using Field = std::pair<std::string, std::string>;
   std::string* find(std::string_view field);
-  /// True: it is new.
+  /// True: the field is new.
   bool set(std::string_view field, std::string_view value);
   bool erase(std::string_view field);
   const std::vector<Field>& fields() const { return fields_; }
@@ -42,11 +42,11 @@ class RedisSortedSet {
  public:
   using Member = std::pair<double, std::string>;
   std::optional<double> score(std::string_view member) const;
-  /// True: it is new.
+  /// True: the member is new.
   bool set(std::string_view member, double score);
   bool erase(std::string_view member);
   const std::vector<Member>& members() const { return members_; }
-  /// erase_if(member) for each; answers how many went.
+  /// Erases the members for which judge(member) is true; returns how many.
   template <typename Judge>
   std::size_t erase_if(Judge judge) {
     return std::erase_if(members_, judge);
@@ -61,29 +61,29 @@ class RedisSortedSet {
 struct RedisValue {
   static constexpr std::int64_t kStays = -1;
   std::variant<RedisText, RedisList, RedisSortedSet, RedisHash, RedisSet> held;
-  std::int64_t expires = kStays;  ///< the last millisecond since 1970 in which it is there
+  std::int64_t expires = kStays;  ///< the last millisecond since 1970 in which it exists
 
   std::string_view type() const;
-  /// For people and judges: a text as it is, elements with blanks between them.
+  /// For people and judges: a text as it is, the elements of a collection separated by blanks.
   std::string shown() const;
   bool empty() const;
 };
 
 class RedisKeys {
  public:
-  /// Of all that follows: milliseconds since 1970.
+  /// The time for all calls that follow: milliseconds since 1970.
   void set_now(std::int64_t now) { now_ = now; }
   std::int64_t now() const { return now_; }
 
-  /// nullptr: there is none.
+  /// nullptr: there is no such key.
   RedisValue* find(std::string_view key);
-  /// The one that there is, or a new one: an empty text without a time to live.
+  /// The existing value, or a new one: an empty text without a time to live.
   RedisValue& put(std::string_view key);
   bool erase(std::string_view key);
   void clear() { values_.clear(); }
-  /// Those that have gone and were not looked for among them.
+  /// Includes expired keys that no call has looked for since.
   std::size_t count() const { return values_.size(); }
-  /// Those that begin so, in alphabetical order.
+  /// Keys with that prefix, in alphabetical order.
   std::vector<std::pair<std::string_view, const RedisValue*>> beginning(std::string_view prefix) const;
 
  private:
@@ -92,7 +92,7 @@ class RedisKeys {
 
   std::int64_t now_ = 0;
   base::TextMap<RedisValue> values_;
-  std::size_t sweep_at_ = 1024;  // so many keys: those that nobody looks for any more have to go
+  std::size_t sweep_at_ = 1024;  // so many keys: then expired ones are removed, which no call may look for again
 };
 
 /// As Redis writes a double.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which command is refused, in the order in which Redis looks, and with its words.
+// Which commands are refused, in the order of Redis' checks, and with its error texts.
 #include "simulation/redis_node.h"
 
 #include <algorithm>
@@ -71,7 +71,7 @@ void RedisNode::run(const RedisCommand& command, std::size_t database, Words wor
   command.run(reach, words, answer);
 }
 
-/// Empty: it is not refused.
+/// The error; empty: the command is not refused.
 std::string RedisNode::refusal(const RedisPeer& peer, const RedisCommand& command, Words words) const {
   using C = RedisCommand;
   if (!peer.let_in && !command.is(C::kBeforeLogin)) return "NOAUTH Authentication required.";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one simulated Redis node knows and forbids, and how it answers one command of one client. Knows nothing of bytes
-// that come and go: that is redis_server.h.
+// What one simulated Redis node knows and forbids, and how it answers one command of one client. redis_server.h handles
+// the bytes and the connections.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@
 
 namespace penstock::simulation {
 
-/// Why a node that works answers with errors.
+/// Reasons for which a working node answers with errors.
 struct RedisRefusals {
   bool out_of_memory = false;
-  std::string writes;                         ///< with this error, every command that writes
+  std::string writes;                         ///< the error for every command that writes; empty: none
   std::set<std::string, std::less<>> denied;  ///< commands, and "keys" and "channels" for all of them
-  std::string all;                            ///< with this error, everything that is not a greeting
+  std::string all;                            ///< the error for everything but a greeting; empty: none
 
-  /// Names in lower case, "script|load" too.
+  /// Names are in lower case, "script|load" too.
   bool denies(std::string_view command) const { return !denied.empty() && denied.contains(command); }
 };
 
@@ -35,7 +35,7 @@ struct RedisRefusals {
 struct RedisPeer {
   std::uint64_t id = 0;
   std::size_t database = 0;
-  bool let_in = true;  ///< it told the password, or there is none
+  bool let_in = true;  ///< it has sent the password, or none is needed
   bool leaves = false;
   std::string name;
 };
@@ -51,7 +51,7 @@ class RedisNode final : ScriptCalls {
   void execute(RedisPeer& peer, Words words, Answer& answer);
 
   Databases& databases() { return databases_; }
-  /// With its clock looked at.
+  /// The keys of a database, with the node's clock applied.
   RedisKeys& keys(std::size_t database);
   RedisScripts& scripts() { return scripts_; }
   RedisChannels& channels() { return channels_; }
@@ -79,13 +79,13 @@ class RedisNode final : ScriptCalls {
   RedisChannels channels_;
   RedisScripts scripts_;
   RedisRefusals refusals_;
-  std::int64_t now_ = 0;             // stands still while a command, or a script, is executed
-  RedisPeer* script_of_ = nullptr;   // who runs one
-  bool script_has_written_ = false;  // then it may go on, although memory is short
+  std::int64_t now_ = 0;             // stands still while a command or a script is executed
+  RedisPeer* script_of_ = nullptr;   // the connection that runs a script
+  bool script_has_written_ = false;  // then the script may go on although memory is short
   std::uint64_t scripts_called_ = 0, commands_ = 0;
 };
 
-/// The commands that are about the connection itself, in redis_dialogue.cc.
+/// The commands about the connection itself, in redis_dialogue.cc.
 struct RedisDialogue {
   RedisNode& node;
   RedisPeer& peer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets to the real one, and calls into the other.
+// Talks to the real server over sockets, and to the simulated one by calls.
 #include "simulation/redis_pair.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kPatience = 10'000;  // milliseconds
 
-/// How many bytes the first answer has; nothing: it is not whole.
+/// The size of the first answer in bytes; nullopt: it is incomplete.
 std::optional<std::size_t> answer_size(std::string_view bytes) {
   const auto line = bytes.find("\r\n");
   if (line == std::string_view::npos) return std::nullopt;
@@ -101,7 +101,8 @@ RedisPair::Ends::~Ends() {
 }
 
 RedisPair::RedisPair() : real_(start_with_clock(clock_)), model_([this] { return clock_.now(); }, "0123456789abcdef") {
-  // By itself it drops keys when it likes; those that nobody asked for come back when the clock is set back.
+  // Redis would drop expired keys at any time; keys that were not looked up become valid again when the clock is set
+  // back.
   real_->run({"DEBUG", "SET-ACTIVE-EXPIRE", "0"});
   connect();
 }
@@ -114,7 +115,7 @@ std::size_t RedisPair::connect() {
   return connections_.size() - 1;
 }
 
-/// False: it has ended the connection.
+/// False: the server has ended the connection.
 bool RedisPair::read_more(Ends& ends) {
   pollfd waits{.fd = ends.fd, .events = POLLIN, .revents = 0};
   if (::poll(&waits, 1, kPatience) != 1) throw std::runtime_error("redis-server does not answer");
@@ -168,7 +169,7 @@ void RedisPair::short_of_memory(bool is_so) {
   model_.out_of_memory(is_so);
 }
 
-/// Of a server that does not answer.
+/// Makes both a replica of a server that does not answer.
 void RedisPair::as_replica(bool is_so) {
   real_->run({"REPLICAOF", is_so ? "127.0.0.1" : "NO", is_so ? "1" : "ONE"});
   model_.read_only(is_so);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real redis-server and the simulated one on one clock, which stands until it is moved. Whatever is sent goes to
-// both, and what they answer is compared byte by byte. For tests.
+// A real redis-server and the simulated one on the same clock, which stands still until it is moved. Every command goes
+// to both, and their answers are compared byte by byte. For tests.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace penstock::simulation {
 
-/// What a client of the simulated Redis was told.
+/// What the simulated Redis sent to a client.
 class Heard final : public RedisServer::Client {
  public:
   void on_bytes(std::string_view some) override { bytes += some; }
   void on_closed() override { closed = true; }
-  /// All of it, which is forgotten.
+  /// Returns all bytes and forgets them.
   std::string take() { return std::exchange(bytes, {}); }
 
   std::string bytes;
   bool closed = false;
 };
 
-/// Bytes of a command.
+/// The bytes of a command.
 std::string request(const std::vector<std::string>& words);
 
-/// A clock in a file that another process looks at, too.
+/// A clock in a file that another process reads too.
 class SharedClock {
  public:
   static constexpr std::int64_t kStart = 1'790'000'000'123'456;  // in 2026
@@ -51,14 +51,14 @@ class RedisPair {
  public:
   RedisPair();
 
-  /// Further connections have numbers from 1 on.
+  /// Further connections are numbered from 1 on.
   std::size_t connect();
-  /// The answer, if both gave the same; otherwise the test fails, and it is empty.
+  /// The answer, if both gave the same; otherwise the test fails, and the result is empty.
   std::string run(const std::vector<std::string>& words, std::size_t connection = 0);
-  /// Bytes as they are, in pieces; then both must tell so many bytes as the simulated one did, and end the connection
-  /// if it did.
+  /// Sends bytes as they are, in pieces. Both servers must then answer the same bytes, and the real one must end the
+  /// connection if the simulated one did.
   void tell(std::initializer_list<std::string_view> pieces, std::size_t connection);
-  /// What came unasked on a connection, alike on both.
+  /// What came unasked on a connection, the same from both.
   std::string heard(std::size_t connection);
 
   void pass(std::int64_t microseconds) { clock_.set(clock_.now() + microseconds); }
@@ -66,15 +66,15 @@ class RedisPair {
   RedisServer& model() { return model_; }
   void short_of_memory(bool is_so);
   void as_replica(bool is_so);
-  /// Orders that only a real one understands: CONFIG, ACL.
+  /// For commands that only a real server understands: CONFIG, ACL.
   test::RedisServer& real() { return *real_; }
-  /// Whether the same keys have the same values and times to live.
+  /// Checks that both have the same keys with the same values and times to live.
   void compare_keys();
 
  private:
   struct Ends {
     int fd = -1;
-    std::string unread = {};  // of the real one
+    std::string unread = {};  // from the real server
     RedisServer::Connection model = 0;
     std::unique_ptr<Heard> heard = std::make_unique<Heard>();
     Ends() = default;

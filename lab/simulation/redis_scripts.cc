@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lua reports errors by longjmp, over whatever is on the way: so a function that raises one has nothing to destroy, and
-// what needs destroying is done in another that returns before.
+// Lua reports errors by longjmp, past all frames in between: so a function that raises an error has nothing to destroy,
+// and objects with destructors live in another function that returns before.
 #include "simulation/redis_scripts.h"
 
 #include <openssl/evp.h>
@@ -20,8 +20,8 @@ namespace penstock::simulation {
 namespace {
 
 constexpr std::size_t kDigestSize = 40;
-constexpr int kOnError = 1;  // the place on the stack of the function that is called when a script fails
-constexpr int kPause = 120;  // percent of what is in use before rubbish is looked for: little stays in the cache
+constexpr int kOnError = 1;  // stack index of the function that is called when a script fails
+constexpr int kPause = 120;  // percent of the memory in use at which the collector runs: a small heap stays cached
 constexpr double kWholeNumber = 1e15;
 
 std::string digest_of(std::string_view script) {
@@ -34,7 +34,7 @@ std::string digest_of(std::string_view script) {
   return digest;
 }
 
-/// Whatever a script raises becomes a table which tells where.
+/// Turns anything that a script raises into a table that says where it was raised.
 int on_error(lua_State* lua) {
   if (!lua_istable(lua, 1)) {
     lua_createtable(lua, 0, 3);
@@ -60,7 +60,7 @@ int on_error(lua_State* lua) {
   return 1;
 }
 
-/// As Redis 7 has it: an error that is a table arrives as its text.
+/// As in Redis 7: an error that is a table arrives as its text.
 int protected_call(lua_State* lua) {
   luaL_checkany(lua, 1);
   const bool succeeded = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0) == 0;
@@ -78,7 +78,8 @@ int unknown_global(lua_State* lua) {
 }
 int new_global(lua_State* lua) { return luaL_error(lua, "Attempt to modify a readonly table"); }
 
-/// True: the one argument is a text. Otherwise an error stands for it, which is answered and not raised.
+/// True: there is one argument, and it is a text. Otherwise pushes an error as the result, which is returned and not
+/// raised.
 bool has_one_text(lua_State* lua) {
   if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) return true;
   push_error(lua, "ERR wrong number or type of arguments");
@@ -130,7 +131,7 @@ void RedisScripts::Close::operator()(lua_State* lua) const { ::lua_close(lua); }
 
 RedisScripts::RedisScripts(ScriptCalls& calls) : calls_(calls) { make_globals(); }
 
-/// Without what reaches out of the script, and without chance: a script that uses these fails here.
+/// Leaves out what reaches beyond the script, and randomness: a script that uses these fails here.
 void RedisScripts::make_globals() {
   lua_.reset(::lua_newstate(ScriptMemory::change, &memory_));
   lua_State* lua = lua_.get();
@@ -177,7 +178,7 @@ void RedisScripts::forget_all() {
   make_globals();
 }
 
-/// Digests may come in capitals.
+/// Digests may be in upper case.
 RedisScripts::Functions::const_iterator RedisScripts::find(std::string_view digest) const {
   const auto found = functions_.find(digest);
   return found == functions_.end() && digest.size() == kDigestSize ? functions_.find(lowered(digest)) : found;
@@ -221,7 +222,7 @@ bool RedisScripts::run(std::string_view digest, Words keys, Words arguments, Ans
   return true;
 }
 
-/// What is on top is a table made by on_error(), unless Lua itself failed.
+/// On top is a table made by on_error(), unless Lua itself failed.
 void RedisScripts::answer_error(std::string_view digest, Answer& answer) {
   lua_State* lua = lua_.get();
   if (!lua_istable(lua, -1)) {
@@ -253,7 +254,7 @@ int RedisScripts::pcall(lua_State* lua) {
   return 1;
 }
 
-/// Pushes the answer. False: it is an error.
+/// Pushes the command's answer. False: it is an error.
 bool RedisScripts::execute(lua_State* lua) {
   AnswerValue answer(lua);
   if (++called_ == fails_at_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scripts of a simulated Redis: a real Lua 5.1 with Redis' ways of calling commands, converting values and telling
-// errors. Scripts are compiled once and known by their digests. One thread.
+// The scripts of a simulated Redis: a real Lua 5.1 that calls commands, converts values and reports errors as Redis
+// does. Scripts are compiled once and found by their digests. One thread.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct lua_State;
 
 namespace penstock::simulation {
 
-/// What a script's redis.call leads to.
+/// The receiver of a script's redis.call.
 class ScriptCalls {
  public:
   virtual void call_from_script(Words words, Answer& answer) = 0;
@@ -35,13 +35,13 @@ class RedisScripts {
   RedisScripts(const RedisScripts&) = delete;
   RedisScripts& operator=(const RedisScripts&) = delete;
 
-  /// The digest by which it is called from now on. Empty: it does not compile, and that was answered.
+  /// Returns the digest by which the script can be called. Empty: it does not compile, and an error was answered.
   std::string load(std::string_view script, Answer& answer);
   bool knows(std::string_view digest) const { return find(digest) != functions_.end(); }
-  /// False: it knows none with this digest.
+  /// False: there is no script with this digest.
   bool run(std::string_view digest, Words keys, Words arguments, Answer& answer);
   void forget_all();
-  /// Scripts that are loaded from now on have the one text in the place of the other: to see who notices.
+  /// In scripts loaded from now on, `to` replaces `from`: a test of whether the mistake is noticed.
   void mutate(std::string from, std::string to) { mutation_ = {std::move(from), std::move(to)}; }
 
   /// In the next script the n-th call of a command, from 1 on, fails with this text and is not executed.
@@ -65,10 +65,10 @@ class RedisScripts {
   ScriptCalls& calls_;
   ScriptMemory memory_;
   std::unique_ptr<lua_State, Close> lua_;
-  Functions functions_;                        // by digest: their places in Lua's registry
-  Digests digests_;                            // of what was ever loaded
-  std::vector<std::string_view> words_;        // of the command that a script calls
-  std::vector<std::array<char, 40>> numbers_;  // those of them that were numbers
+  Functions functions_;                        // by digest: references in Lua's registry
+  Digests digests_;                            // of every script ever loaded
+  std::vector<std::string_view> words_;        // of the command that the script calls
+  std::vector<std::array<char, 40>> numbers_;  // texts of those words that were numbers
   std::pair<std::string, std::string> mutation_;
   std::size_t fails_at_ = 0, called_ = 0;
   std::string failure_;

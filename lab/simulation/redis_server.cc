@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections, and what befalls a server. Clients are told when a command has been executed, so that they may send the
-// next one from there.
+// Connections, and the faults of a server. Clients hear after a command has been executed, so that they may send the
+// next one from within the callback.
 #include "simulation/redis_server.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void RedisServer::send(Connection connection, std::string_view bytes) {
 
 void RedisServer::owes(Connection connection) { owed_.push_back(connection); }
 
-/// A client may do anything while it is told, and new bytes come behind the others.
+/// A client may call anything from its callback; new bytes come after the earlier ones.
 void RedisServer::deliver() {
   if (std::exchange(delivering_, true)) return;
   for (std::size_t i = 0; i < owed_.size(); ++i) {
@@ -69,7 +69,7 @@ void RedisServer::deliver() {
   delivering_ = false;
 }
 
-/// Told by the next deliver().
+/// The client is told by the next deliver().
 void RedisServer::end(Connection connection) {
   node_.channels().forget(connection);
   connections_.at(connection).closed = true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated Redis node, as its clients see it: bytes in, bytes out, at once; who delays them is the network. It
+// One simulated Redis node, as its clients see it: bytes in, bytes out, at once; the network adds the delays. It
 // answers as Redis 7 does, runs real Lua, and can be made to fail in the ways in which Redis fails. Its clock is an
 // argument: nothing in it depends on the machine, or on chance. One thread.
 //
-// It knows the commands of redis_commands.h and no others: without KEYS, SCAN, SMEMBERS, transactions, RESP3 and
-// options of PEXPIRE; scripts are without redis.sha1hex, cjson, math.random. Whoever uses one of these is told that it
-// is unknown. In place of `maxmemory` there is out_of_memory(), in place of ACL deny().
+// It knows only the commands of redis_commands.h: no KEYS, SCAN, SMEMBERS, transactions, RESP3, or options of PEXPIRE;
+// scripts have no redis.sha1hex, cjson or math.random. A client that uses one of these is told that it is unknown.
+// out_of_memory() stands for `maxmemory`, deny() for ACL.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace penstock::simulation {
 
 class RedisServer {
  public:
-  /// Called after the command that causes it, from feed() or a fault; it may call the server again.
+  /// Called after the command that causes the call, from feed() or a fault; it may call the server again.
   class Client {
    public:
     /// Replies and messages.
@@ -38,7 +38,7 @@ class RedisServer {
   };
   using Connection = std::uint64_t;
 
-  /// `clock`: microseconds since 1970. It may go back and forth; a script sees it stand still.
+  /// `clock`: microseconds since 1970. It may go back and forth; within a script it stands still.
   RedisServer(RedisNode::Clock clock, std::string run_id);
   RedisServer(const RedisServer&) = delete;
   RedisServer& operator=(const RedisServer&) = delete;
@@ -62,9 +62,9 @@ class RedisServer {
   };
   /// Scripts are forgotten in any case.
   void start(Memory memory, std::string run_id);
-  /// For connections from now on: as behind a proxy.
+  /// The run id for connections from now on, as if a proxy led to another server.
   void rename(std::string run_id) { node_.set_run_id(std::move(run_id)); }
-  /// What a snapshot has, or a replica that is promoted later.
+  /// Keeps what a later snapshot has, or a replica that is promoted later.
   void save();
   void flush();
   void script_flush() { node_.scripts().forget_all(); }
@@ -73,27 +73,28 @@ class RedisServer {
   void read_only(bool is_so) {
     refuse_writes(is_so ? "READONLY You can't write against a read only replica." : std::string());
   }
-  /// Every command that writes is answered with this error, "MISCONF …" or "NOREPLICAS …", in scripts too; empty: that
-  /// is over.
+  /// Every command that writes is answered with this error, "MISCONF …" or "NOREPLICAS …", in scripts too. Empty: no
+  /// longer.
   void refuse_writes(std::string error) { node_.refusals().writes = std::move(error); }
-  /// All but a greeting is answered with this error, "LOADING …" or "MOVED …"; empty: that is over.
+  /// Everything but a greeting is answered with this error, "LOADING …" or "MOVED …". Empty: no longer.
   void refuse(std::string error) { node_.refusals().all = std::move(error); }
-  /// A command, "script|load", "keys" or "channels". Whoever listens to a channel that is denied is thrown out.
+  /// A command, "script|load", "keys" or "channels". A client that listens to a denied channel is disconnected.
   void deny(std::string command);
-  /// What is published reaches nobody, though it counts as heard.
+  /// Published messages reach no client, though they count as heard.
   void lose_messages(bool is_so) { node_.channels().lose(is_so); }
   void allow_all() { node_.refusals().denied.clear(); }
-  /// For connections from now on.
+  /// Applies to new connections.
   void require(std::string user, std::string password) { node_.set_password(std::move(user), std::move(password)); }
-  /// Scripts loaded from now on are others: see RedisScripts.
+  /// Scripts loaded from now on are changed: see RedisScripts.
   void mutate_scripts(std::string from, std::string to) { node_.scripts().mutate(std::move(from), std::move(to)); }
   /// In the next script the n-th call of a command, from 1 on, is not executed, and raises this error.
   void fail_script(std::size_t n, std::string error = "ERR simulated") {
     node_.scripts().fail_call(n, std::move(error));
   }
-  /// A key is deleted, or evicted; or goes after `milliseconds` since 1970. False: there is none.
+  /// Deletes a key, as by DEL or eviction; expire_at() makes it expire at `milliseconds` since 1970. False: there is no
+  /// such key.
   bool erase(std::string_view key) { return node_.keys(0).erase(key); }
-  /// Something that our scripts do not understand, for so long.
+  /// Puts a value under the key that Penstock's scripts do not understand, for so many milliseconds.
   void set_foreign(const std::string& key, std::int64_t milliseconds);
   bool expire_at(std::string_view key, std::int64_t milliseconds);
 
@@ -102,18 +103,18 @@ class RedisServer {
   struct Key {
     std::string key;
     std::string_view type;
-    std::string text;                             ///< of a collection: its elements with blanks between them
+    std::string text;                             ///< of a collection: its elements separated by blanks
     std::optional<std::int64_t> expires_in = {};  ///< milliseconds
     bool operator==(const Key&) const = default;
   };
-  /// Of database 0, in alphabetical order.
+  /// The keys of database 0, in alphabetical order.
   std::vector<Key> keys(std::string_view prefix = {});
-  /// How many there are in memory, some of which may have expired.
+  /// The number of keys in memory, of which some may have expired.
   std::size_t remembered() { return node_.databases()[0].count(); }
   bool is_up() const { return up_; }
   std::size_t connections() const { return connections_.size(); }
-  std::uint64_t calls() const { return node_.scripts_called(); }  ///< scripts that were executed
-  std::uint64_t commands() const { return node_.commands(); }     ///< of clients, scripts among them
+  std::uint64_t calls() const { return node_.scripts_called(); }  ///< executed scripts
+  std::uint64_t commands() const { return node_.commands(); }     ///< from clients, script calls among them
 
  private:
   struct Talk {
@@ -121,7 +122,7 @@ class RedisServer {
     RedisPeer peer;
     RequestReader reader = {};
     std::string out = {};
-    bool closed = false;  // is to be told
+    bool closed = false;  // the client is still to be told
   };
 
   void end(Connection connection);
@@ -133,8 +134,8 @@ class RedisServer {
   bool up_ = true;
   Connection last_ = 0;
   std::map<Connection, Talk> connections_;
-  std::vector<Connection> owed_;  // those with bytes to be delivered, in order
-  std::string told_;              // just now
+  std::vector<Connection> owed_;  // connections with bytes to be delivered, in order
+  std::string told_;              // bytes being delivered
   bool delivering_ = false;
   std::optional<RedisNode::Databases> saved_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated Redis by itself: what befalls it, what its clients are told then, and what judges see.
+// The simulated Redis by itself: its faults, what its clients are told of them, and what judges see.
 #include "simulation/redis_server.h"
 
 #include <gmock/gmock.h>
@@ -183,7 +183,7 @@ TEST_F(SimulatedRedis, shows_judges_what_it_has) {
   EXPECT_EQ(server_.commands(), 7U);
 }
 
-/// Calls the server from within what it is told.
+/// A client that calls the server from within its callback.
 class Busy final : public RedisServer::Client {
  public:
   void on_bytes(std::string_view bytes) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands for sets and sorted sets. SMEMBERS is not among them: its order is Redis' own affair.
+// Commands for sets and sorted sets. Without SMEMBERS, whose order Redis leaves open.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -66,7 +66,7 @@ AddOptions add_options(Words words) {
   return options;
 }
 
-/// Answers what an addition counts for.
+/// Returns what the addition counts for in the answer.
 int add_one(RedisSortedSet& set, const AddOptions& options, double score, std::string_view member) {
   const auto old = set.score(member);
   if (!old) {
@@ -114,7 +114,7 @@ std::optional<Bound> bound(std::string_view word) {
   return score ? std::optional(Bound{*score, !open}) : std::nullopt;
 }
 
-/// From one score to another; nothing: these are none, and that was answered.
+/// A range of scores; nullopt: the words are none, and an error was answered.
 class Scores {
  public:
   static std::optional<Scores> read(Words two, Answer& answer) {
@@ -181,7 +181,7 @@ void answer_members(std::span<const RedisSortedSet::Member> members, bool with_s
   }
 }
 
-/// By places only, or by score where the word BYSCORE is the command's own: ZRANGEBYSCORE.
+/// By positions only; ranges by score have a command of their own, ZRANGEBYSCORE.
 void zrange(RedisReach& reach, Words words, Answer& answer) {
   const bool with_scores = words.size() == 5 && same_word(words[4], "withscores");
   if (words.size() > 4 && !with_scores) return answer.error(kSyntax);

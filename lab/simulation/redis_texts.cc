@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands for texts, for keys and their times to live, and for all of the server: TIME, PUBLISH.
+// Commands for texts, for keys and their times to live, and for the whole server: TIME, PUBLISH.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -10,7 +10,7 @@ namespace penstock::simulation {
 
 namespace {
 
-constexpr std::int64_t kMilliseconds = 1000;  // of a second, and microseconds of one
+constexpr std::int64_t kMilliseconds = 1000;  // in a second; also microseconds in a millisecond
 constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
 
 void get(RedisReach& reach, Words words, Answer& answer) {
@@ -23,7 +23,7 @@ void get(RedisReach& reach, Words words, Answer& answer) {
   }
 }
 
-/// The last millisecond of a life of so many units; nothing: it is no life, and that was answered.
+/// The last millisecond of a life of `life` units; nullopt: it is not valid, and an error was answered.
 std::optional<std::int64_t> last_moment(std::int64_t now, std::int64_t life, std::int64_t unit, bool may_be_past,
                                         std::string_view command, Answer& answer) {
   const bool too_long = life > (kLatest - now) / unit || life < -kLatest / unit;
@@ -38,7 +38,7 @@ struct SetOptions {
   std::int64_t unit = 1;
 };
 
-/// Nothing: they are no options.
+/// nullopt: the words are no valid options.
 std::optional<SetOptions> set_options(Words words) {
   SetOptions options;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -62,7 +62,7 @@ std::optional<SetOptions> set_options(Words words) {
   return options;
 }
 
-/// When a text that is set now goes; nothing: that was answered.
+/// When a text that is set now expires; nullopt: the life is not valid, and an error was answered.
 std::optional<std::int64_t> set_until(const RedisReach& reach, const SetOptions& options, Answer& answer) {
   if (!options.life) return RedisValue::kStays;
   const auto life = integer_word(*options.life, answer);
@@ -148,7 +148,7 @@ void answer_life(RedisReach& reach, std::string_view key, std::int64_t unit, Ans
 void pttl(RedisReach& reach, Words words, Answer& answer) { answer_life(reach, words[1], 1, answer); }
 void ttl(RedisReach& reach, Words words, Answer& answer) { answer_life(reach, words[1], kMilliseconds, answer); }
 
-/// A moment that has passed deletes.
+/// A moment in the past deletes the key.
 void expire(RedisReach& reach, Words words, std::int64_t unit, bool at, Answer& answer) {
   const auto life = integer_word(words[2], answer);
   if (!life) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Redis refuses one of the commands that scripts call: no more leaves than `whenDown` allows, /status says so, and all
-// goes on as before when it is granted.
+// goes on as before when the command is allowed again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ std::ptrdiff_t most_in(const Journal& journal, Time length) {
   return most;
 }
 
-/// What each process said last before that moment.
+/// Whether each process said `degraded` last before that moment.
 bool all_said(const Journal& journal, Time before, bool degraded) {
   std::vector<int> said(3, -1);
   for (const Standing& one : journal.standings) {
@@ -89,14 +89,14 @@ TEST(RefusedCommand, while_it_runs_leaves_each_process_its_part) {
   }
 }
 
-/// Permits, and whoever waits for a reset, hang on what processes tell each other.
+/// Permits, and processes that wait for a reset, depend on the messages of other processes.
 TEST(RefusedMessages, take_semaphores_and_counters_off_redis) {
   for (const std::string what : {"channels", "publish", "subscribe"}) {
     for (const LimitConfig::Kind& kind :
          {LimitConfig::Kind(SemaphoreConfig{4, 5s}), LimitConfig::Kind(CounterConfig{100, 1s})}) {
       SCOPED_TRACE(what);
       const Journal journal = run(three_at(kind, what, 0, 6 * kSecond, WhenDown::wait));
-      const Time known = what == "subscribe" ? 100 * kMillisecond : 0;  // that is only heard over another connection
+      const Time known = what == "subscribe" ? 100 * kMillisecond : 0;  // noticed over another connection only
       EXPECT_EQ(left_in(journal, known, 6 * kSecond), 0);
       EXPECT_TRUE(all_said(journal, 6 * kSecond, true));
       EXPECT_GT(left_in(journal, 8 * kSecond, 12 * kSecond), 300);

@@ -17,7 +17,7 @@ std::vector<Regime> all_regimes() {
   return all;
 }
 
-/// So that regimes do not draw alike from the same seed.
+/// So that regimes do not draw the same from the same seed.
 std::uint64_t mixed(std::string_view name, std::uint64_t seed) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regimes: kinds of runs that have a name. Each draws a plan from a seed; the same seed always draws the same plan.
+// Regimes: named kinds of runs. Each draws a plan from a seed; the same seed always draws the same plan.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ namespace penstock::simulation {
 struct Regime {
   std::string_view name;
   std::string_view about;
-  Plan (*draw)(Random&);  ///< all but seed and name
+  Plan (*draw)(Random&);  ///< draws all but seed and name
 };
 
-/// Those that are about one thing come first, then those that are about anything.
+/// Regimes about one thing come first, then those about anything.
 std::span<const Regime> regimes();
-/// nullptr: none has that name.
+/// nullptr: no regime has that name.
 const Regime* regime_named(std::string_view name);
 Plan draw(const Regime& regime, std::uint64_t seed);
 
-// What they are put together from, one table a file.
+// The tables that make up regimes(), one in each file.
 std::vector<Regime> rate_regimes();
 std::vector<Regime> share_regimes();
 std::vector<Regime> outage_regimes();

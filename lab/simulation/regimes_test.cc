@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every regime draws plans that Penstock would take as a configuration, that can be paid for, and that are the same
-// for the same seed; together they go as far as they say.
+// Every regime draws plans that Penstock would accept as a configuration, that are affordable, and that are the same
+// for the same seed; together the regimes cover the ranges that they claim.
 #include "simulation/regimes.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ std::string refused(const Plan& plan) {
   return text;
 }
 
-/// What no configuration says.
+/// What no configuration allows.
 std::string senseless(const Plan& plan) {
   std::string text;
   const auto must = [&](bool holds, const char* what) { text += holds ? "" : std::string(what) + "\n"; };
@@ -110,7 +110,7 @@ TEST(Regimes, have_names_of_their_own) {
   EXPECT_EQ(regime_named("no such regime"), nullptr);
 }
 
-/// What is seen in all plans of regimes whose names begin so.
+/// Calls `see` for all plans of the regimes whose names have that beginning.
 template <typename See>
 void each_plan(std::string_view beginning, See see) {
   for (const Regime& regime : regimes()) {
@@ -159,7 +159,7 @@ TEST(AnyRegimes, cover_limits_from_one_end_to_the_other) {
   EXPECT_LT(rates.least, 1.0 / 1'800);
   EXPECT_GT(rates.most, 15'000);
   EXPECT_EQ(bursts.least, 0);
-  EXPECT_GT(bursts.most, 10);  // seconds of the rate
+  EXPECT_GT(bursts.most, 10);  // in seconds of the rate
   EXPECT_EQ(intervals.least, 0.1);
   EXPECT_EQ(intervals.most, 366.0 * 86'400);
   EXPECT_EQ(reservoirs.least, 1);

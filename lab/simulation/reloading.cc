@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges the time in which processes differ in their limits, because one after the other reads other ones.
+// Judges the time in which processes have different limits, because one after the other reads new ones.
 #include <algorithm>
 #include <variant>
 #include <vector>
@@ -10,7 +10,7 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Of one process, in that stretch.
+/// Units of one process in that stretch.
 double units_of(const Reading& reading, int member, const Span& stretch) {
   double units = 0;
   for (const Left& one : reading.left()) {
@@ -42,7 +42,7 @@ void judge_stretch(const Reading& reading, const Span& stretch, Judgement& judge
     const double own = qps_of(members[i].former);
     if (!is_former(members[i]) || own <= 0 || own >= rate) continue;
     const double units = units_of(reading, static_cast<int>(i), stretch);
-    // What one with a rate near the others' can have is its share of theirs.
+    // A process whose rate is near that of the others can have only its share of theirs.
     const double part = std::min(own / former, rate / static_cast<double>(members.size()));
     const double least = 0.8 * part * seconds - 1;
     if (units >= least) continue;

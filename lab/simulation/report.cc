@@ -11,7 +11,7 @@ namespace penstock::simulation {
 
 namespace {
 
-constexpr int kWidth = 27;  // of the longest name
+constexpr int kWidth = 27;  // of the longest regime name
 
 void keep_most(std::optional<double>& most, std::optional<double> other) {
   if (other && (!most || *other > *most)) most = other;

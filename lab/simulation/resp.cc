@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words are views of what was fed; only what is not whole yet is copied.
+// Words are views of the bytes fed in; only incomplete commands are copied.
 #include "simulation/resp.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::int64_t kLongestWord = 512 * 1024 * 1024;
 constexpr std::int64_t kMostWords = 1024 * 1024;
 
-/// Redis answers one line whatever the text has.
+/// Redis answers a single line, even if the text has line ends.
 char without_line_ends(char letter) { return letter == '\r' || letter == '\n' ? ' ' : letter; }
 
 bool read_number(std::string_view digits, std::int64_t& number) {

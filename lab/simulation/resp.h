@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RESP2 as a server speaks it: commands are read from bytes that come in any pieces, and answers are written as bytes.
+// RESP2 from the server's side: commands are read from bytes that come in any pieces, and answers are written as bytes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace penstock::simulation {
 /// A command and its arguments.
 using Words = std::span<const std::string_view>;
 
-/// Where the answer of a command goes: to a client as bytes, or to a script as values.
+/// The receiver of a command's answer: a client gets bytes, a script gets values.
 class Answer {
  public:
   virtual void status(std::string_view text) = 0;
@@ -24,7 +24,7 @@ class Answer {
   virtual void text(std::string_view bytes) = 0;
   virtual void nil() = 0;
   virtual void nil_array() = 0;
-  /// So many answers follow, which are its elements.
+  /// The given number of answers that follow are its elements.
   virtual void array(std::size_t elements) = 0;
 
   void ok() { status("OK"); }
@@ -37,7 +37,7 @@ class Answer {
   ~Answer() = default;
 };
 
-/// Appends to a string.
+/// Appends the answer's bytes to a string.
 class AnswerBytes final : public Answer {
  public:
   explicit AnswerBytes(std::string& out) : out_(out) {}
@@ -60,11 +60,11 @@ class RequestReader {
  public:
   enum class Found : std::uint8_t { command, nothing, nonsense };
 
-  /// Then next() is called until it finds nothing more. `bytes` and the words found stay valid for so long.
+  /// Call next() after it until it finds nothing more; `bytes` must stay valid until then, and so do the words found.
   void feed(std::string_view bytes);
   Found next();
   Words words() const { return words_; }
-  /// Redis' words for the nonsense.
+  /// Redis' error text for the nonsense.
   const std::string& wrong() const { return wrong_; }
 
  private:
@@ -74,9 +74,9 @@ class RequestReader {
   Found arrays_words(std::int64_t count);
   Found inline_words(std::string_view found);
 
-  std::string kept_;       // of a command that is not whole yet
-  std::string_view rest_;  // not looked at yet
-  std::string_view left_;  // while one is looked at: what is behind the part read so far
+  std::string kept_;       // of an incomplete command
+  std::string_view rest_;  // not parsed yet
+  std::string_view left_;  // while a command is parsed: what follows the part read so far
   std::vector<std::string_view> words_;
   std::string wrong_;
 };

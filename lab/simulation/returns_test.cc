@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process with a thousand upstreams whose connections are lost and made again: Redis is not asked by all of them at
-// once, none is asked for that has nothing to tell, and who is used waits for nobody.
+// A process with a thousand upstreams loses its connections, and they are made again: the upstreams do not all call
+// Redis at once, one that has nothing to tell does not call, and an upstream in use waits for no other.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ class ManyUpstreams : public OneOffice {
     world_.run_until(kSecond);
     use(0, count);
   }
-  /// One request each, which lands at once.
+  /// One request for each upstream, which lands at once.
   void use(int from, int to) {
     for (int i = from; i < to; ++i) {
       machine_.happen([&, i] {
@@ -55,7 +55,7 @@ class ManyUpstreams : public OneOffice {
     return most;
   }
   static std::string name_of(int number) { return "u" + std::to_string(number); }
-  /// Redis has heard from it within seconds.
+  /// Whether Redis has heard from the upstream within the last seconds.
   bool is_present(int number) { return !server_.keys("p:{" + name_of(number) + "}:limits").empty(); }
 
   std::vector<Time> calls_;
@@ -101,7 +101,7 @@ TEST_F(ManyUpstreams, return_as_soon_as_they_are_used) {
   EXPECT_FALSE(hub_->degraded());
 }
 
-/// Every upstream has lost its memory, and one process in use says so of each.
+/// Every upstream has lost its memory in Redis, and a process that uses them says so for each.
 TEST_F(ManyUpstreams, that_nobody_uses_take_their_time_when_they_hear_of_lost_memory) {
   make({kOnePacer, kOneSemaphore});
   run_for(20 * kSecond);

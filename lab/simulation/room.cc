@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Judges that what a long window has left is granted. The judge of use needs twenty windows, and a run does not last
-// for months; but whether there is room in the window that is open can be counted.
+// for months; but the room in the open window can be counted.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace penstock::simulation {
 
 namespace {
 
-constexpr Time kLong = 2 * kSecond;  // to wait, or to be refused, though there is room
+constexpr Time kLong = 2 * kSecond;  // the time to wait, or to be refused, although there is room
 
 bool held_at_end(const Reading& reading, const Request& request) {
   const Time end = reading.journal().ended;
@@ -28,7 +28,7 @@ void judge_room(const Reading& reading, Judgement& judgement) {
   if (!window || window->spread || of_group(plan.limits[0]) || !reading.all_shared()) return;
   const Time end = reading.journal().ended, interval = window->interval.count();
   const auto number = [&](Time at) { return reading.wall(at) / interval; };
-  // A process that ended without a word may have booked a horizon ahead.
+  // A process that was killed may have booked a horizon ahead.
   const bool killed =
       std::ranges::any_of(reading.journal().faults, [](auto& f) { return f.kind == Fault::Kind::killed; });
   if (killed || !reading.calm(end - 2 * kLong, end) || number(end - 2 * kLong) != number(end)) return;

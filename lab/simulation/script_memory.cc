@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is larger than the largest of the lists comes from the system.
+// Pieces larger than the largest list come from the system.
 #include "simulation/script_memory.h"
 
 #include <algorithm>

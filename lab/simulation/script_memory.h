@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for Lua, which asks for many small pieces and says how large they were: a list of free ones for each size.
-// All of it is given back at the end. One thread.
+// Memory for Lua, which asks for many small pieces and tells their sizes when it returns them: one free list for each
+// size. All memory is given back at the end. One thread.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class ScriptMemory {
   ScriptMemory(const ScriptMemory&) = delete;
   ScriptMemory& operator=(const ScriptMemory&) = delete;
 
-  /// A lua_Alloc, whose first argument is one of these.
+  /// A lua_Alloc; its first argument is a ScriptMemory.
   static void* change(void* memory, void* piece, std::size_t old_size, std::size_t new_size);
 
  private:
@@ -24,14 +24,14 @@ class ScriptMemory {
   struct Free {
     Free* next;
   };
-  /// The number of a size's list; those that are larger have none.
+  /// The index of the free list for a size; larger sizes have none.
   static constexpr std::size_t list_of(std::size_t size) { return (size + kStep - 1) / kStep - 1; }
   void* take(std::size_t size);
   void give_back(void* piece, std::size_t size);
 
   std::array<Free*, kLargest / kStep> free_{};
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
-  std::byte* unused_ = nullptr;  // of the last block
+  std::byte* unused_ = nullptr;  // the free rest of the last block
   std::size_t left_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions both ways.
+// Conversions in both directions.
 #include "simulation/script_values.h"
 
 #include <lua.hpp>
@@ -12,9 +12,9 @@ namespace penstock::simulation {
 
 namespace {
 
-constexpr int kDeepest = 100;  // of tables in tables
+constexpr int kDeepest = 100;  // nesting of tables
 
-/// What the processor makes of a number that no integer is: Redis shows it so.
+/// What the processor makes of a number that fits no integer: Redis shows the same.
 std::int64_t truncated(double number) {
   constexpr double kBeyond = 9223372036854775808.0;
   if (!(number < kBeyond && number >= -kBeyond)) return std::numeric_limits<std::int64_t>::min();
@@ -27,7 +27,7 @@ std::string_view string_at(lua_State* lua, int place) {
   return {bytes, size};
 }
 
-/// Pushes it; false: the table on top has none that is a string, and nothing is pushed.
+/// Pushes the field; false: the table on top has no such string, and nothing is pushed.
 bool push_field(lua_State* lua, const char* name) {
   lua_pushstring(lua, name);
   lua_rawget(lua, -2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between Redis' answers and Lua's values, as Redis converts them. Only for redis_scripts.cc.
+// Converts between Redis' answers and Lua values, as Redis does. Only for redis_scripts.cc.
 #pragma once
 
 #include <array>
@@ -34,14 +34,14 @@ class AnswerValue final : public Answer {
   void pushed();
 
   lua_State* lua_;
-  std::array<Array, 4> arrays_;  // that are not complete, the outer ones first
+  std::array<Array, 4> arrays_;  // incomplete arrays, the outer ones first
   std::size_t open_ = 0;
   bool failed_ = false;
 };
 
 /// Answers with the value on top of the stack, and removes it.
 void answer_with_value(lua_State* lua, Answer& answer);
-/// {err = …}: a text without a code of its own is one of ERR.
+/// {err = …}: a text without a code of its own gets the code ERR.
 void push_error(lua_State* lua, std::string_view text);
 
 }  // namespace penstock::simulation

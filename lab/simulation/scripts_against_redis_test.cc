@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripts of production, spelt as a process spells them, on a real redis-server and on the simulated one: the same
-// answers, and the same keys with the same times to live, after thousands of calls by chance.
+// The production scripts, with the arguments that a process sends, on a real redis-server and on the simulated one: the
+// same answers, and the same keys with the same times to live, after thousands of random calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace penstock::simulation {
 namespace {
 
-constexpr std::int64_t kOf2025 = 1'735'689'600'000'000;  // where the scripts' clock begins
+constexpr std::int64_t kOf2025 = 1'735'689'600'000'000;  // the begin of 2025, where the scripts' clock begins
 
 using redis::ScriptArgs;
 using redis::ScriptCall;
@@ -56,7 +56,7 @@ std::vector<std::vector<LimitConfig>> limits_to_try() {
            limit(WindowConfig{.reservoir = 5, .interval = seconds(2), .spread = true}, true)}};
 }
 
-/// As one process has them that has read another configuration.
+/// The limits of a process that has read another configuration.
 std::vector<LimitConfig> with_faster_pacers(std::vector<LimitConfig> limits) {
   for (auto& config : limits) {
     if (auto* pacer = std::get_if<PacerConfig>(&config.kind)) pacer->qps *= 3, pacer->max_burst += 5;
@@ -64,7 +64,7 @@ std::vector<LimitConfig> with_faster_pacers(std::vector<LimitConfig> limits) {
   return limits;
 }
 
-/// One process, which has no lanes and no sense: it asks, gives back, hands in and returns what chance says.
+/// A process without lanes and without sense: it asks, gives back, replays and returns at random.
 struct Process {
   explicit Process(std::string name, const std::vector<LimitConfig>& limits)
       : who(std::move(name)), script_args("penstock", "api", who, limits) {}
@@ -113,7 +113,7 @@ class Fleet {
   }
 
   std::string group() { return below(3) == 0 ? "" : "g" + std::to_string(below(2)); }
-  /// For a call that has only views of its words.
+  /// Keeps the word for a call that has only views of its words.
   const std::string& keep(std::string word) { return kept_.emplace_back(std::move(word)); }
   const std::string& generation(const Process& process) {
     return keep(below(25) == 0 ? "another" : process.generation);
@@ -138,7 +138,7 @@ class Fleet {
     return pair_.run(words);
   }
 
-  /// The generation is the first text of a book's answer, and numbers behind its last array are departures.
+  /// The generation is the first text of a book script's answer, and the numbers after its last array are departures.
   void learn(Process& process, const std::string& answer) {
     if (!answer.starts_with("*11\r\n$")) return;
     const auto line = answer.find("\r\n", 5) + 2;
@@ -203,7 +203,7 @@ void Fleet::spell_hand_in(const Process& process, ScriptCall& call) {
   }
 }
 
-/// False: there is nothing to call.
+/// Makes the script args. False: there is nothing to call.
 bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const std::string& known = generation(process);
   const std::string& hash = keep(group());
@@ -240,7 +240,7 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   return false;
 }
 
-/// What befalls a Redis now and then.
+/// A random fault of a Redis.
 void trouble(RedisPair& pair, Fleet& fleet) {
   const auto meanwhile = [&] {
     for (int i = 0; i < 5; ++i) fleet.step();

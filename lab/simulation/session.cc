@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// Not before so many seconds have passed.
+/// Passes after `seconds`; nullopt: never.
 class Deadline {
  public:
   explicit Deadline(std::optional<double> seconds)
@@ -34,10 +34,10 @@ class Deadline {
   steady_clock::time_point at_;
 };
 
-/// Which run is next: those of a list, or of each regime in turn, each round with the next seed.
+/// The runs in their order: those of a list, or of each regime in turn, each round with the next seed.
 class Jobs {
  public:
-  /// `rounds`: so often, each time with the next seeds; 0: without end.
+  /// `rounds`: how many, each with the next seeds; 0: no end.
   Jobs(std::vector<Job> list, std::uint64_t rounds) : list_(std::move(list)), rounds_(rounds) {}
 
   std::optional<Job> next() {
@@ -72,7 +72,7 @@ std::expected<Jobs, std::string> jobs_for(const Options& options) {
   return Jobs(std::move(jobs), rounds);
 }
 
-/// What a tally is of.
+/// What a tally is about.
 std::string said_of(const Options& options) {
   const auto regimes = chosen(options.only);
   const std::string names = options.only.empty() ? "all " : "'" + options.only + "': ";
@@ -116,7 +116,7 @@ class Session {
   struct Run {
     Plan plan;
     std::vector<std::string> open;
-    std::optional<Outcome> outcome;  // as soon as it has ended
+    std::optional<Outcome> outcome;  // once the run has ended
   };
 
   bool begin_next() {
@@ -128,7 +128,7 @@ class Session {
     return true;
   }
 
-  /// Whoever looks at one rule still wants to know of crashes.
+  /// With one rule selected, crashes and time-outs still count.
   Apart::Done next_done() {
     auto done = apart_.wait();
     std::erase_if(done.outcome.broken, [&](const Verdict& verdict) {
@@ -138,7 +138,7 @@ class Session {
     return done;
   }
 
-  /// They are taken up in the order in which they were begun, whichever ended first.
+  /// Outcomes are processed in the order in which the runs began, whichever ended first.
   void hear() {
     auto done = next_done();
     runs_.at(done.number).outcome = std::move(done.outcome);
@@ -172,7 +172,7 @@ class Session {
     return wrong.empty();
   }
 
-  /// What is known to be broken is no failure until it is mended: then it must not be known so any longer.
+  /// A known breach is no failure as long as it lasts; once it is mended, the line must no longer name it.
   static void forgive(const std::vector<std::string>& open, Outcome& outcome) {
     for (const std::string& rule : open) {
       const auto erased = std::erase_if(outcome.broken, [&](const Verdict& verdict) { return verdict.rule == rule; });
@@ -212,9 +212,9 @@ class Session {
   const std::uint64_t wall_before_;
   const steady_clock::time_point began_at_ = steady_clock::now();
   steady_clock::time_point kept_at_ = began_at_;
-  std::map<std::uint64_t, Run> runs_;  // under way, or not taken up yet
+  std::map<std::uint64_t, Run> runs_;  // running, or not processed yet
   std::uint64_t begun_;
-  std::optional<std::pair<Plan, Outcome>> first_;  // that failed, and ends it
+  std::optional<std::pair<Plan, Outcome>> first_;  // the first run that failed, which ends the session
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program does: runs regimes in turn, judges each run, and says what was seen. A run that fails is made
-// smaller and printed, with the command that plays it again.
+// What the program does: it runs regimes in turn and judges each run. A run that fails is shrunk and printed, with the
+// command that replays it.
 #pragma once
 
 #include <cstddef>
@@ -18,38 +18,38 @@
 namespace penstock::simulation {
 
 struct Options {
-  std::optional<double> seconds;  ///< no run begins later; nothing: see `once` and `fixed`
-  std::uint64_t seed = 1;         ///< of the first run of each regime; the next has the next
-  std::string only;               ///< the name of a regime, or how names begin and a star; empty: all
-  bool once = false;              ///< each regime is run once
-  std::string fixed;              ///< a file: these runs, once each
-  std::string rule;               ///< what breaks another one is no failure; empty: all count
-  bool keep_going = false;        ///< failures are summed up, instead of ending it
-  std::uint64_t rounds = 0;       ///< of each regime no more runs than that; 0: as many as there is time for
-  std::string tally;              ///< a file: goes on where the run ended that is in it, and keeps it
-  std::string page;               ///< a file of documentation: what the tally has is written into it at the end
+  std::optional<double> seconds;  ///< no run begins later; nullopt: see `once` and `fixed`
+  std::uint64_t seed = 1;         ///< of the first run of each regime; each next run has the next seed
+  std::string only;               ///< the name of a regime, or a prefix and a star; empty: all
+  bool once = false;              ///< run each regime once
+  std::string fixed;              ///< a file that lists the runs, once each
+  std::string rule;               ///< breaches of other rules are no failures; empty: all count
+  bool keep_going = false;        ///< sum failures up, instead of ending at the first
+  std::uint64_t rounds = 0;       ///< the most runs of each regime; 0: as many as there is time for
+  std::string tally;              ///< a file: go on where the session saved in it ended, and keep saving to it
+  std::string page;               ///< a page of documentation: the tally is written into it at the end
   std::size_t at_once = 2;
-  int most_tries = 300;        ///< plans that are tried to make a failing one smaller
-  double shrink_seconds = 60;  ///< and for how long
-  int longest = 120;           ///< seconds of the processor's time, for one run
+  int most_tries = 300;        ///< plans that are tried to shrink a failing one
+  double shrink_seconds = 60;  ///< and the time for that
+  int longest = 120;           ///< processor seconds of one run
 };
 
 struct Job {
   const Regime* regime = nullptr;
   std::uint64_t seed = 0;
-  std::vector<std::string> open;  ///< rules that it breaks and may, as yet: it fails when it breaks them no more
+  std::vector<std::string> open;  ///< rules that it breaks as yet: it fails when it no longer breaks them
 };
 
-/// Those that `only` names; or what is wrong with it.
+/// The regimes that `only` names, or an error text.
 std::expected<std::vector<const Regime*>, std::string> chosen(std::string_view only);
-/// A regime and a seed in each line, then `breaks` and the rules that it still breaks, if any; what follows `#` is why.
-/// Or which line is wrong.
+/// Each line has a regime and a seed, then optionally `breaks` and the rules that it still breaks; `#` begins a
+/// comment. The error text says which line is wrong.
 std::expected<std::vector<Job>, std::string> jobs_of(std::string_view text);
-/// Names, and what they are about.
+/// The names of all regimes, and what they are about.
 std::string listed();
 
 enum class Ended { well, failed, unusable };
-/// `unusable`: an option that means nothing; `out` says which.
+/// `unusable`: an option makes no sense; `out` says which.
 Ended simulate(const Options& options, const Play& play, std::ostream& out);
 
 }  // namespace penstock::simulation

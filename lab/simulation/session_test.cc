@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program says and how it ends, with runs that are not played: what a plan comes to is decided here.
+// What the program says and how it ends, with runs that are not played: here each test decides the outcome of a plan.
 #include "simulation/session.h"
 
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ TEST(Session, shrinks_what_fails_and_says_how_to_play_it_again) {
   EXPECT_THAT(text, HasSubstr("  use: 2 processes\n"));
 }
 
-/// A plan that fails by another rule is not the same failure.
+/// A plan that breaks another rule is not the same failure.
 TEST(Session, shrinks_by_the_rule_that_was_broken) {
   const auto [ended, text] = said({.only = "burst-100", .once = true}, [](const Plan& plan) {
     return broken(plan.members.size() >= 3 ? "use" : "shares", "said");
@@ -116,7 +116,7 @@ TEST(Session, plays_fixed_seeds) {
   EXPECT_THAT(text, AllOf(HasSubstr("seen: 1 run, as with seed 7: burst-25 7"), HasSubstr("permits 12\n")));
 }
 
-/// A file of one line, and a run that breaks these rules.
+/// Plays a file of one line, whose run breaks these rules.
 std::string fixed_line(const std::string& line, const std::vector<std::string>& rules) {
   const std::string path = ::testing::TempDir() + "/line-" + std::to_string(::getpid());
   std::ofstream(path) << line << "\n";
@@ -137,7 +137,7 @@ TEST(Session, forgives_fixed_seeds_what_they_are_known_to_break_until_they_do_no
               AllOf(StartsWith("failed"), HasSubstr("burst-25, mended: 1 run"), HasSubstr("'use'")));
 }
 
-/// A file for one test, gone with it.
+/// A file for one test, deleted with this object.
 struct TemporaryFile {
   explicit TemporaryFile(const std::string& name)
       : path(::testing::TempDir() + "/" + name + "-" + std::to_string(::getpid())) {}
@@ -156,7 +156,7 @@ TEST(Session, plays_so_many_rounds) {
   EXPECT_THAT(text, HasSubstr("\nburst-25                              3 "));
 }
 
-/// What was played before is not played again, and counts.
+/// What was played before is not played again, but counts.
 TEST(Session, goes_on_where_its_tally_ended) {
   const TemporaryFile tally("tally");
   const Options twice{.only = "permits*", .keep_going = true, .rounds = 2, .tally = tally.path};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether processes that want get the same, whatever their groups, weights and round trips.
+// Regimes about equal shares of processes that want to send, whatever their groups, weights and round trips.
 #include <chrono>
 
 #include "simulation/drawing.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges that processes which all want have equal shares, over stretches long enough to tell.
+// Judges that processes which all want to send have equal shares, over stretches long enough to tell.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,10 +14,10 @@ namespace {
 
 struct Stretch {
   Span span;
-  std::vector<int> members;  // that want all the time
+  std::vector<int> members;  // that want to send all the time
 };
 
-/// Over max(10 s, 20 steps, 20 rounds of grants).
+/// The least length of a stretch: max(10 s, 20 steps, 20 rounds of grants).
 Time telling_shares(const Reading& reading, const std::vector<LimitConfig>& wide) {
   const double rate = slowest_rate(wide);
   const auto processes = reading.plan().members.size();
@@ -26,7 +26,7 @@ Time telling_shares(const Reading& reading, const std::vector<LimitConfig>& wide
   return std::max({10 * kSecond, 20 * longest_step(wide), round});
 }
 
-/// Cut at each begin and end of a span, so that within each the same processes want.
+/// Cuts at each begin and end of a span, so that within each stretch the same processes want to send.
 std::vector<Stretch> stretches(const std::vector<std::vector<Span>>& wanting, Time least) {
   std::vector<Time> edges;
   for (const auto& spans : wanting) {
@@ -46,7 +46,7 @@ std::vector<Stretch> stretches(const std::vector<std::vector<Span>>& wanting, Ti
   return found;
 }
 
-/// Of each process: units that left, or permits · seconds.
+/// For each process: units that left, or permits · seconds.
 std::vector<double> had(const Reading& reading, Span span, bool permits) {
   std::vector<double> had(reading.plan().members.size());
   for (const Left& one : reading.left()) {
@@ -61,7 +61,7 @@ std::vector<double> had(const Reading& reading, Span span, bool permits) {
   return had;
 }
 
-/// Of permits alone: when each process had something waiting and a slot. The permits are what is shared.
+/// For permits only: when each process had a waiting request and a slot. The permits are what is shared.
 std::vector<std::vector<Span>> waiting_for_permits(const Reading& reading) {
   std::vector<std::vector<Span>> waiting(reading.plan().members.size());
   for (const Request& request : reading.journal().requests) {
@@ -69,7 +69,7 @@ std::vector<std::vector<Span>> waiting_for_permits(const Reading& reading) {
     const Span wait{reading.first_answer(request), request.departed == kNotYet ? ended : request.departed};
     auto& spans = waiting[static_cast<std::size_t>(request.member)];
     if (wait.length() <= 0) continue;
-    // In order of arrival, so in order of begin.
+    // Requests are in order of arrival, so the spans are in order of their begin.
     if (!spans.empty() && wait.from <= spans.back().until)
       spans.back().until = std::max(spans.back().until, wait.until);
     else
@@ -115,7 +115,7 @@ void judge_shares(const Reading& reading, Judgement& judgement) {
   std::vector<std::vector<Span>> wanting = permits ? waiting_for_permits(reading) : reading.wanting();
   for (auto& spans : wanting) spans = calm_parts(reading, spans, least);
   const double one_grant = grant(wide, reading.heaviest(), reading.plan().members.size());
-  // A flight that has just begun, or just not ended, at either end.
+  // A flight may have just begun, or not quite ended, at either end.
   const double flight = 2 * static_cast<double>(reading.longest_flight()) / 1e6;
   const double slack = permits ? flight : std::max(2.0 * reading.heaviest(), one_grant);
   for (const Stretch& stretch : stretches(wanting, least)) judge_stretch(reading, stretch, permits, slack, judgement);

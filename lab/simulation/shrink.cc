@@ -14,7 +14,7 @@ namespace {
 
 constexpr Time kShortestRun = 100 * kMillisecond;
 
-/// Those from `first` to before `last` are not there; faults of others are theirs as before.
+/// Removes the members from `first` to before `last`; the faults of other members stay theirs.
 void remove_members(Plan& plan, std::size_t first, std::size_t last) {
   const auto from = static_cast<int>(first), until = static_cast<int>(last);
   std::erase_if(plan.faults, [&](const Fault& fault) { return fault.member >= from && fault.member < until; });
@@ -24,12 +24,12 @@ void remove_members(Plan& plan, std::size_t first, std::size_t last) {
   plan.members.erase(plan.members.begin() + from, plan.members.begin() + until);
 }
 
-/// Plans that differ from the one they are made of, with no process or moment that is not there any more.
+/// Plans that differ from the original, without references to processes or moments that no longer exist.
 class Steps {
  public:
   explicit Steps(const Plan& plan) : plan_(plan), text_(plan.text()) {}
 
-  /// `change` is applied to a copy.
+  /// Applies `change` to a copy.
   template <typename Change>
   void add(Change change) {
     Plan next = plan_;
@@ -37,7 +37,7 @@ class Steps {
     tidy(next);
     if (!next.members.empty() && !next.limits.empty() && next.text() != text_) steps_.push_back(std::move(next));
   }
-  /// `change` is applied to what each process is asked for.
+  /// Applies `change` to the demand of each process.
   template <typename Change>
   void each_demand(Change change) {
     add([&](Plan& next) {
@@ -101,7 +101,7 @@ void shorter(Steps& steps, const Plan& plan) {
   }
 }
 
-/// None where there are no more than these.
+/// Steps that change nothing are not added.
 void less_demand(Steps& steps) {
   steps.each_demand([](Demand& demand) { demand.groups = 0; });
   steps.each_demand([](Demand& demand) { demand.groups = (demand.groups + 1) / 2; });
@@ -145,7 +145,7 @@ std::vector<Plan> smaller(const Plan& plan) {
   less_demand(steps);
   nothing_that_varies(steps);
   auto all = steps.take();
-  // Without a limit, or clients that think, a run may take longer than it is worth.
+  // Without a limit, or with clients that never think, a run may take longer than it is worth.
   std::erase_if(all, [](const Plan& next) { return !asks(next) || !affordable(next); });
   return all;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fails becomes as small as it can, stays a plan that can be run, and is not asked about for ever.
+// A failing plan becomes as small as it can, remains a plan that can be run, and is not tried for ever.
 #include "simulation/shrink.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr int kEnough = 2'000;
 
-/// Eight processes with groups and weights, three limits, and a fault of each of them.
+/// Eight processes with groups and weights, three limits, and a fault for each process.
 Plan large() {
   Random random(1);
   Plan plan =
@@ -60,7 +60,7 @@ TEST(Shrink, takes_away_all_that_does_not_matter) {
   EXPECT_LT(shrunk.tries, kEnough);
 }
 
-/// The fault that it takes stays with the process that has it, whatever place that has by then.
+/// The needed fault stays with its process, whatever index that has by then.
 TEST(Shrink, keeps_faults_with_their_processes) {
   Plan begun = large();
   begun.members[5].round_trip = 7 * kMillisecond;
@@ -79,7 +79,7 @@ TEST(Shrink, keeps_faults_with_their_processes) {
   EXPECT_GT(shrunk.plan.length, 6 * kSecond);
 }
 
-/// A process that would begin after the end is not there any more, and the faults of those behind it are still theirs.
+/// A process that would begin after the end is dropped, and the faults of the processes after it are still theirs.
 TEST(Shrink, drops_processes_that_would_come_too_late) {
   Plan begun = large();
   begun.members[2].joins = 50 * kSecond;
@@ -124,7 +124,7 @@ TEST(Shrink, leaves_what_does_not_fail_when_smaller) {
             plan.text());
 }
 
-/// Whatever is drawn: each step is another plan, which asks for something and has only faults of its own processes.
+/// Whatever is drawn, each step is another plan, which has demand and only faults of its own processes.
 TEST(Shrink, steps_are_sound) {
   for (const Regime& regime : regimes()) {
     const Plan plan = draw(regime, 5);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program: whole fleets in virtual time, regime after regime.
+// The program: plays whole fleets in virtual time, regime after regime.
 //   simulate SECONDS [--seed N | --fresh] [--only REGIME] [--rule RULE] [--keep-going] [--rounds N]
 //   simulate SECONDS --keep-going --tally FILE [--page FILE]
 //   simulate --once [--only REGIME] [--seed N]
 //   simulate [SECONDS] --fixed FILE
 //   simulate --allowances docs/limits.md
 //   simulate --list
-// Ends with 1 if anything failed, with 2 if an option means nothing.
+// Ends with 1 if anything failed, with 2 if an option makes no sense.
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <iostream>
@@ -46,7 +46,7 @@ int run_program(int count, char** words) {
   double seconds = 0;
   bool fresh = false, list = false;
   std::string allowances;
-  std::pair<std::string, std::string> texts;  // the former and the other
+  std::pair<std::string, std::string> texts;  // the text to be replaced, and its replacement
   CLI::App app{"Plays fleets of processes in virtual time, and judges every departure."};
   auto* const time = app.add_option("SECONDS", seconds, "No run begins later")->check(CLI::NonNegativeNumber);
   auto* const seed = app.add_option("--seed", options.seed, "Of each regime's first run; the next has the next");

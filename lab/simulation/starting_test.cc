@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that has just begun waits for its first connection to Redis, however far that is, and no longer than a try.
+// A process that has just begun waits for its first connection to Redis, however far away that is, but no longer than
+// one try.
 #include <algorithm>
 #include <deque>
 #include <memory>
@@ -14,7 +15,7 @@ class Starting : public OneOffice {
  protected:
   explicit Starting(Time round_trip = 200) : OneOffice({.round_trip = round_trip}, 7) {}
 
-  /// Each has one request, which asks as soon as it may.
+  /// Each upstream has one request, which asks as soon as it may.
   void make_upstreams(int count) {
     for (int i = 0; i < count; ++i) upstreams_.emplace_back(*this, "u" + std::to_string(i));
     run_for(5 * kSecond);

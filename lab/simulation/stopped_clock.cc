@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded before the C library into a redis-server: its system clock stands where the file STOPPED_CLOCK says, in
+// Loaded before the C library into a redis-server: its system clock stands at the time in the file STOPPED_CLOCK, in
 // microseconds since 1970. Its monotonic clock, and so its timers, run on.
 #include <fcntl.h>
 #include <sys/mman.h>

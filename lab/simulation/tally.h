@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a long run came to so far, in a file: it may be ended at any moment, and goes on from there.
+// The result of a long session so far, in a file: the session may be ended at any moment, and goes on from there.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 namespace penstock::simulation {
 
 struct Tally {
-  std::string what;        ///< which regimes, from which seed on: whoever goes on does the same
-  std::uint64_t jobs = 0;  ///< so many of them, the first ones, are in the report
-  std::uint64_t wall = 0;  ///< seconds that went by
+  std::string what;        ///< the regimes and the first seed; a continued session must use the same
+  std::uint64_t jobs = 0;  ///< how many jobs, from the first on, are in the report
+  std::uint64_t wall = 0;  ///< elapsed seconds
   Report report;
 };
 
-/// A file that is not there is an empty tally. Or what is wrong with it.
+/// Reads a tally, or returns an error text. A missing file is an empty tally.
 std::expected<Tally, std::string> read_tally(const std::string& path, const std::string& what);
-/// False: it cannot be written. The file is always whole.
+/// False: the file cannot be written. The file is always complete.
 bool write_tally(const std::string& path, const Tally& tally);
 
-/// As docs/reliability.md has it: what was played, a line for each regime, how often each kind met each fault, and what
-/// was broken.
+/// The text for docs/reliability.md: what was played, a line for each regime, how often each kind met each fault, and
+/// what was broken.
 std::string page_of(const Tally& tally);
 
 }  // namespace penstock::simulation

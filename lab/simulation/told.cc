@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges what newcomers are told: the wait to expect, and that it would be too long.
+// Judges what a request is told on arrival: the wait to expect, and that the wait would be too long.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -13,7 +13,8 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Within 2 %, or one grant and a horizon; how heavy requests fit into a step nobody knows.
+/// 2 %, or one grant and a horizon; with mixed weights also a step, because how heavy requests fit into it is not
+/// known.
 Time tolerance(const Reading& reading, Time wait) {
   const double rate = slowest_rate(reading.plan().limits);
   const double one_grant = grant(reading.plan().limits, reading.heaviest(), reading.plan().members.size());
@@ -22,7 +23,8 @@ Time tolerance(const Reading& reading, Time wait) {
   return std::max(wait / 50, units + flow::kHorizon + packing);
 }
 
-/// When a process last heard from Redis who waits for the same limits, and how these stand: it asked then.
+/// When the process last heard from Redis which processes wait for the same limits, and how the limits stand: when it
+/// last called.
 Time last_asked(const Reading& reading, const Request& request) {
   const Time answered = request.arrived - reading.round_trip(request.member);
   Time last = -kDay;
@@ -33,7 +35,7 @@ Time last_asked(const Reading& reading, const Request& request) {
   return last;
 }
 
-/// What left between the request's arrival and its departure, of each process.
+/// What each process sent between the request's arrival and its departure.
 std::vector<double> sent_meanwhile(const Reading& reading, const Request& request) {
   std::vector<double> units(reading.plan().members.size());
   auto one = std::ranges::upper_bound(reading.left(), request.arrived, {}, &Left::at);
@@ -42,11 +44,11 @@ std::vector<double> sent_meanwhile(const Reading& reading, const Request& reques
   return units;
 }
 
-/// No estimate can know that somebody will leave the queue, when flights end, or what will yet come to another process.
-/// So each of them has as much waiting as this one: it waited all the time, for so long before that this one had heard
-/// of it, and got as much; or it sent nothing. Of one that stands in no line, because a limit of its own holds it, a
-/// process hears within half a second; and what stands in the line may be a step old, for it is told by asks. So long a
-/// fault must be over, too.
+/// No estimate can know that a request will leave the queue, when flights end, or what will yet come to other
+/// processes. So each other process must have as much waiting as this one: it waited all the time, for so long before
+/// that this process had heard of it, and got as much; or it sent nothing. Of a process that has no place in the line,
+/// because a limit of its own holds it, others hear within half a second; and its place in the line may be a step old,
+/// because processes tell of it only when they ask. A fault must be over for as long, too.
 bool foreseeable(const Reading& reading, const Request& request, double one_grant) {
   const Time until = request.departed;
   const auto own = static_cast<std::size_t>(request.member);
@@ -71,7 +73,7 @@ bool somebody_gives_up(const Reading& reading) {
 
 using Lane = std::vector<std::size_t>;
 
-/// What left of each lane, in the order in which it came.
+/// The departures of each lane, in order.
 std::map<std::pair<int, int>, Lane> lanes_of(const Reading& reading) {
   std::map<std::pair<int, int>, Lane> lanes;
   for (const Left& one : reading.left()) {
@@ -81,15 +83,15 @@ std::map<std::pair<int, int>, Lane> lanes_of(const Reading& reading) {
   return lanes;
 }
 
-/// By how much what it was told is outside of what became of those one grant before it and behind it: in a window that
-/// is what decides between this and the next.
+/// How far the told wait is outside of what the requests one grant before and one grant after it waited: in a window
+/// that decides between this one and the next.
 Time told_off(const Reading& reading, const Lane& lane, std::size_t place, std::size_t one_grant) {
   const auto& requests = reading.journal().requests;
   const Request& request = requests[lane[place]];
   const Time wait = request.departed - request.arrived, expected = request.arrived + request.told;
   const Time earliest = requests[lane[place - std::min(place, one_grant)]].departed;
   const Time latest = requests[lane[std::min(place + one_grant, lane.size() - 1)]].departed;
-  // What is told by flights alone is rounded up to seconds.
+  // Waits told by flights alone are rounded up to seconds.
   if (request.told % kSecond == 0 && request.told >= wait && request.told - wait < kSecond) return 0;
   const Time off = std::max({Time{0}, earliest - expected, expected - latest});
   return off <= tolerance(reading, wait) ? 0 : off;
@@ -121,8 +123,8 @@ void judge_waits_told(const Reading& reading, Judgement& judgement) {
          static_cast<double>(wrong) / static_cast<double>(judged));
 }
 
-/// Whoever was refused for the wait, and behind whom somebody came later in the same lane, as heavy, and left in time
-/// for the one refused, could have left then itself.
+/// A request was refused for its wait, though a later one of the same lane, at least as heavy, left in time for it: the
+/// refused request could have left then itself.
 void judge_refusals(const Reading& reading, Judgement& judgement) {
   const auto& requests = reading.journal().requests;
   auto lanes = lanes_of(reading);
@@ -135,7 +137,7 @@ void judge_refusals(const Reading& reading, Judgement& judgement) {
     if (member.demand.max_wait > 0) patience = std::min(patience, member.demand.max_wait);
     const Time deadline = request.arrived + patience - tolerance(reading, patience);
     if (deadline <= request.ended || !reading.calm(request.arrived, deadline)) continue;
-    // They leave in the order in which they came.
+    // A lane's requests leave in the order in which they came.
     const auto& lane = lanes[{request.member, request.group}];
     auto later =
         std::ranges::upper_bound(lane, request.ended, {}, [&](std::size_t other) { return requests[other].departed; });
@@ -156,7 +158,7 @@ void judge_refusals(const Reading& reading, Judgement& judgement) {
 
 void judge_told(const Reading& reading, Judgement& judgement) {
   if (somebody_gives_up(reading)) return;
-  // Of permits nobody knows when they come back.
+  // When permits come back is not known.
   if (!reading.has(LimitKind::semaphore) && !reading.has_group_limits()) judge_waits_told(reading, judgement);
   judge_refusals(reading, judgement);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Primes a booker with what left before a stretch, and asks it for all that it grants within.
+// Primes a limiter with what left before a stretch, and asks it for all that it grants within.
 #include "simulation/twin.h"
 
 #include <algorithm>

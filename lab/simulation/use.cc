@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges the use of limits on the rate. Arrivals in a closed loop depend on departures, so they cannot be given to a
-// twin; but where one process had a request waiting at every moment, with a slot, its arrivals do not matter: it could
-// have sent whatever the limits let pass. So the twin begins with what had left by then, and always has one more.
+// Judges the use of limits on the rate. Arrivals in a closed loop depend on departures, so the twin cannot be given
+// them. But where one process had a request waiting at every moment, with a slot, its arrivals do not matter: it could
+// have sent whatever the limits allow. So the twin begins with what had left by then, and always has one more request.
 #include "simulation/use.h"
 
 #include <algorithm>
@@ -17,11 +17,11 @@ namespace penstock::simulation {
 
 namespace {
 
-/// So many stretches, and so many groups, are judged in a run: those in which least was sent.
+/// The most stretches, and the most groups, that are judged in a run: those in which least was sent.
 constexpr std::size_t kMostStretches = 8, kMostGroupsJudged = 16;
 
-/// What other processes may have of it that the twin has not: a full burst is not remembered through a loss of memory,
-/// and counts as spent after a time without limits.
+/// What other processes may have of a limit that the twin has not: a full burst is forgotten when memory is lost, and
+/// counts as spent after a time without limits.
 double forgotten(const Reading& reading, const std::vector<LimitConfig>& limits, Time until) {
   double units = 0;
   for (const Fault& fault : reading.journal().faults) {
@@ -36,7 +36,7 @@ double forgotten(const Reading& reading, const std::vector<LimitConfig>& limits,
   return units;
 }
 
-/// Heavy requests wait for room, and what they leave unused at the end of a step depends on who comes first.
+/// Heavy requests wait for room, and what they leave unused at the end of a step depends on the order of arrival.
 double packing(const Reading& reading, const std::vector<LimitConfig>& limits, Time length) {
   double units = 0;
   for (const LimitConfig& limit : limits) {
@@ -47,8 +47,8 @@ double packing(const Reading& reading, const std::vector<LimitConfig>& limits, T
   return units;
 }
 
-/// A counter's resets are a period apart, or more: one of the processes makes them, by its own clock, from its own
-/// begin on.
+/// A counter's resets are a period apart, or more: one of the processes makes them, by its own clock, counted from its
+/// own begin.
 double late_resets(const Reading& reading, const std::vector<LimitConfig>& limits, double possible) {
   double units = 0;
   for (const LimitConfig& limit : limits) {
@@ -75,7 +75,7 @@ std::vector<Span> tiles(const std::vector<Span>& spans, Time length) {
   return tiles;
 }
 
-/// Of all stretches those in which least was sent.
+/// Judges the stretches in which least was sent.
 void judge_scope(const Reading& reading, const std::vector<LimitConfig>& limits, const std::vector<Left>& left,
                  const std::vector<Span>& spans, const std::string& name, Judgement& judgement) {
   std::vector<std::pair<double, Span>> by_sent;
@@ -96,7 +96,7 @@ void judge_scope(const Reading& reading, const std::vector<LimitConfig>& limits,
   }
 }
 
-/// When some request of the group waited in a process that had a slot.
+/// When a request of the group waited in a process that had a slot.
 std::map<int, std::vector<Span>> waits_of_groups(const Reading& reading) {
   std::map<std::pair<int, int>, std::vector<Span>> lanes;
   for (const Request& request : reading.journal().requests) {
@@ -143,12 +143,12 @@ struct Change {
   int waiting, flying;
 };
 
-/// Permits, while some request waited for one that had a slot: how many lay idle, for how long.
+/// How many permits were idle, and for how long, while a request with a slot waited for one.
 struct Permits {
   const Reading& reading;
   double capacity;
   std::vector<int> waiting, flying;
-  std::vector<int> gave_back;  // processes whose permits nobody has taken yet, oldest first
+  std::vector<int> gave_back;  // processes whose returned permits are not taken yet, oldest first
   std::size_t taken = 0;
   double idle = 0, wanted = 0, handing_over = 0;  // permits · microseconds
 
@@ -220,8 +220,8 @@ Use use_of(const Reading& reading, const std::vector<LimitConfig>& limits, const
   const auto twin = twin_sends(reading, limits, before, weights, stretch);
   Use use;
   use.sent = units_between(left, stretch.from, stretch.until);
-  // What the twin sends at a step just before the end takes the others a horizon and a trip. Where it sends evenly
-  // nothing is forgiven by that.
+  // What the twin sends at a step just before the end reaches the others a horizon and a trip later, and is forgiven.
+  // Where the twin sends evenly, nothing is.
   const Time grace = flow::kHorizon + 2 * reading.longest_trip();
   const double even = slowest_rate(limits) * static_cast<double>(grace) / 1e6;
   const double not_yet = std::max(0.0, units_between(twin, stretch.until - grace, stretch.until) - even);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of what limits allow was used in a stretch of time, against the twin. For the judges of use and recovery.
+// How much of what limits allow was used in a stretch of time, compared with the twin. For the judges of use and
+// recovery.
 #pragma once
 
 #include <vector>
@@ -10,16 +11,16 @@ namespace penstock::simulation {
 
 struct Use {
   double sent = 0, possible = 0;
-  double missing = 0;  ///< of 99 % of the possible, less what is not yet due: broken if above 0
+  double missing = 0;  ///< from 99 % of the possible, less what is not yet due: broken if above 0
 };
 
-/// `left` is what left by these limits over the whole run: of the upstream, or of one group.
+/// `left` are all departures of the run under these limits: of the upstream, or of one group.
 Use use_of(const Reading& reading, const std::vector<LimitConfig>& limits, const std::vector<Left>& left, Span stretch);
 
-/// What is left of these spans where nothing was wrong, and what is at least so long.
+/// The parts of these spans in which nothing was wrong and that are at least `least` long.
 std::vector<Span> calm_parts(const Reading& reading, const std::vector<Span>& spans, Time least);
 
-/// Spans of one process or another in which it wanted all the time, none overlapping, each at least so long.
+/// Disjoint spans, each at least `least` long, in each of which one process wanted to send all the time.
 std::vector<Span> somebody_wants(const Reading& reading, Time least);
 
 }  // namespace penstock::simulation

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges that nobody starves: each request against the wait that would have been fair.
+// Judges that no request starves: compares each wait with the wait that would have been fair.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -14,8 +14,8 @@ namespace penstock::simulation {
 
 namespace {
 
-/// Units that waited when each request came, itself among them: of its process, of its lane, and of its group in all
-/// processes.
+/// Units that waited when each request arrived, itself included: in its process, in its lane, and in its group across
+/// all processes.
 struct Ahead {
   double process = 0, lane = 0, group = 0;
 };
@@ -48,7 +48,7 @@ std::vector<Ahead> ahead_of_each(const Reading& reading) {
   return ahead;
 }
 
-/// Lanes of one process take turns: of how many there are at most.
+/// The most lanes of any process; the lanes of a process take turns.
 double most_lanes(const Reading& reading) {
   std::map<int, std::set<int>> groups;
   std::size_t most = 1;
@@ -63,7 +63,7 @@ double most_lanes(const Reading& reading) {
 }  // namespace
 
 void judge_waits(const Reading& reading, Judgement& judgement) {
-  // Where permits hold, flights decide.
+  // Where permits hold requests, flights decide.
   if (reading.has(LimitKind::semaphore) || !reading.all_shared() || reading.plan().limits.empty()) return;
   const auto processes = static_cast<double>(reading.plan().members.size());
   const double wide = slowest_rate(reading.rate_limits(LimitConfig::Per::upstream));

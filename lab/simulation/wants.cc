@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays arrivals, departures and landings in their order, with the limits of groups beside them, and notes when a
-// process had a request that only the upstream's own limits on the rate, or Redis, could have held.
+// Plays arrivals, departures and landings in order, together with the limits of groups, and notes when a process had a
+// request that only the upstream's own limits on the rate, or Redis, could have held.
 #include "simulation/wants.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace penstock::simulation {
 
 namespace {
 
-/// At one moment landings come first, and a queue is looked at when all has happened.
+/// At one moment landings come first, and queues are examined after all events.
 enum class What : std::uint8_t { lands, gives_up, waits, leaves };
 
 struct Event {
@@ -162,7 +162,7 @@ class Play {
 
   void group_may(int number) {
     Group& group = groups_[number];
-    if (!group.held || group.held_until != now_) return;  // somebody else of it left meanwhile
+    if (!group.held || group.held_until != now_) return;  // another request of the group left meanwhile
     group.held = false;
     count_ready(group, 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each process wanted to send and could have, but for the limits that all share. For Reading.
+// When each process wanted to send and could have, were it not for the shared limits. For Reading.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ class Reading;
 struct Span;
 
 struct Wants {
-  std::vector<std::vector<Span>> wanting, full;  // of each process
+  std::vector<std::vector<Span>> wanting, full;  // for each process
 };
 
 Wants find_wants(const Reading& reading);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual time: what is to happen when, in order. One thread; nothing here looks at a real clock.
+// Virtual time: tasks and the moments at which they happen, in order. One thread; nothing here looks at a real clock.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class World {
   Random& random() { return random_; }
   std::uint64_t events() const { return events_; }
 
-  /// Never before now; what is due at the same moment happens in the order of these calls.
+  /// Never earlier than now; tasks due at the same moment happen in the order of these calls.
   void at(Time when, Task task) {
     tasks_.push_back({std::max(when, now_), next_++, std::move(task)});
     std::ranges::push_heap(tasks_, later);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// ::ffff:a.b.c.d reaches the same host as a.b.c.d: kept as that, it cannot slip past a rule for the other.
+// ::ffff:a.b.c.d reaches the same host as a.b.c.d. Kept as IPv4, it cannot slip past a rule for a.b.c.d.
 Address unmapped(const Address& address) {
   if (!address.v6 || !std::equal(kMapped.begin(), kMapped.end(), address.bytes.begin())) return address;
   Address v4;

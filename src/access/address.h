@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses and networks, as text and back, and which of them are special. Knows no names, and judges nothing.
+// IP addresses and networks as text and back, and which of them are special. Knows no names, and judges nothing.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct Address {
 /// A plain dotted quad or RFC 4291 text, without brackets or zone.
 std::optional<Address> parse_address(std::string_view text);
 std::string to_string(const Address&);
-/// Who is counted as one client: the address, or its /64, for whoever has one address of that has all of them.
+/// What counts as one client: an IPv4 address, or the /64 of an IPv6 one, as a client with one address has all of it.
 Address client_of(const Address&);
 
 struct Network {
@@ -34,10 +34,10 @@ struct Network {
 std::expected<std::vector<Network>, std::string> parse_networks(std::string_view text);
 
 /// Loopback, private, link-local, carrier-grade NAT, multicast, documentation, … by the IANA special-purpose
-/// registries; IPv6 forms that embed an IPv4 address are judged by that too.
+/// registries; so are all IPv6 forms in special.cc that embed an IPv4 address.
 bool is_special(const Address&);
 bool is_loopback(const Address&);
-/// Where clouds hand out credentials to whoever asks.
+/// Where clouds hand out credentials to any process that asks.
 bool is_metadata(const Address&);
 
 }  // namespace penstock::access

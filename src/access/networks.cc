@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Networks in CIDR form, and the two that have names. Strict: bits beyond the prefix are a mistake, not ignored.
+// Networks in CIDR form, and the two named ones. Strict: bits beyond the prefix are an error, not ignored.
 #include <algorithm>
 #include <charconv>
 
@@ -13,7 +13,7 @@ using Parsed = std::expected<std::vector<Network>, std::string>;
 
 int width(const Address& address) { return address.v6 ? 128 : 32; }
 
-// What of byte `index` belongs to a prefix of `prefix` bits.
+// The bits of byte `index` that belong to a prefix of `prefix` bits.
 std::uint8_t mask(int prefix, int index) {
   const int bits = std::clamp(prefix - 8 * index, 0, 8);
   return static_cast<std::uint8_t>(0xff00U >> bits);
@@ -62,7 +62,7 @@ std::vector<Network> all_of(std::initializer_list<std::string_view> texts) {
 
 }  // namespace
 
-// Asked for every address that is dialled, of some thirty networks: whole bytes first, which mostly settles it.
+// Called for every dialled address, on some thirty networks: comparing whole bytes first mostly settles it.
 bool Network::contains(const Address& address) const {
   const int whole = prefix / 8;
   if (address.v6 != base.v6 || !std::equal(base.bytes.begin(), base.bytes.begin() + whole, address.bytes.begin())) {

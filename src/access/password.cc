@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcrypt, which knows bcrypt and SHA-512.
+// Uses libcrypt, which supports bcrypt and SHA-512.
 #include "access/password.h"
 
 #include <crypt.h>
@@ -19,7 +19,7 @@ bool same(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool is_password(const std::string& password, const std::string& hash) {
-  const auto room = std::make_unique<crypt_data>();  // 32 KiB: more than a stack should hold
+  const auto room = std::make_unique<crypt_data>();  // 32 KiB: too large for a stack
   const char* made = crypt_r(password.c_str(), hash.c_str(), room.get());
   return made && same(made, hash);
 }

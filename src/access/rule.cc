@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries are read as networks first, and as hosts where they are none; hosts are found by their labels.
+// Entries are read as networks first, and otherwise as hosts; hosts are looked up label by label.
 #include "access/rule.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool is_host_char(char c) {
   return (lower(c) >= 'a' && lower(c) <= 'z') || is_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
-// What a lenient resolver would take for a number: such a host must be a whole dotted quad.
+// What a lenient resolver takes for a number: such a host must be a whole dotted quad.
 bool looks_numeric(std::string_view host) {
   const auto last = host.substr(host.rfind('.') + 1);
   return last.starts_with("0x") || std::all_of(last.begin(), last.end(), is_digit);
@@ -32,7 +32,7 @@ bool has_long_label(std::string_view host) {
   return false;
 }
 
-// What http/target.cc judges in requests, with words for a configuration.
+// The rules of http/target.cc for hosts, with error texts for a configuration.
 std::optional<std::string> wrong_with_host_name(std::string_view host) {
   if (host.empty()) return "the host is missing";
   if (host.size() > kLongestHost) return "the host is longer than 253 characters";
@@ -53,7 +53,7 @@ std::optional<std::uint16_t> parse_port(std::string_view digits) {
   return whole ? std::optional(port) : std::nullopt;
 }
 
-// Takes `:port`, or nothing, off the end of a host; false where it is no port.
+// Reads `:port`, or nothing, behind a host; false if it is no port.
 bool take_port(std::string_view after_host, Rule& rule) {
   if (after_host.empty()) return true;
   rule.port = after_host.front() == ':' ? parse_port(after_host.substr(1)) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entries of `access.allow` and `access.deny`: networks and hosts, with or without a port. What they come to
-// together is the verdict's. Pure; asking allocates nothing.
+// The entries of `access.allow` and `access.deny`: networks and hosts, with or without a port. Verdict combines both
+// lists. Pure; lookups allocate nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ namespace penstock::access {
 
 /// `10.0.0.0/8`, `private`, `127.0.0.1:8080`, `[::1]:8080`, `example.com`, `*.example.com:443`.
 struct Rule {
-  std::vector<Network> networks;      ///< none: it is a host
+  std::vector<Network> networks;      ///< empty: the rule names a host
   std::string host;                   ///< as in a pattern of `match`
   bool suffix = false;                ///< everything below `host`, not `host` itself
-  std::optional<std::uint16_t> port;  ///< nothing: any
+  std::optional<std::uint16_t> port;  ///< nothing: any port
 };
 /// The rule, or what is wrong with it.
 std::expected<Rule, std::string> parse_rule(std::string_view text);
 
-/// A name as it is known from here on, in lower case and without a dot at its end, or what is wrong with it. A dotted
-/// quad is one, too.
+/// A name in its normal form, in lower case and without a dot at its end, or what is wrong with it. A dotted quad is
+/// accepted too.
 std::expected<std::string, std::string> parse_name(std::string_view text);
 
-/// One of the lists.
+/// One of the two lists.
 class Rules {
  public:
   Rules() = default;
-  /// Entries that are no rules are left out: they are for validation to find.
+  /// Skips entries that are no rules: validation reports those.
   explicit Rules(const std::vector<std::string>& texts);
 
   void add(Rule rule);
   bool name(const Address&, std::uint16_t port) const;
-  /// By this address alone, not by a network that it is in.
+  /// True if an entry is this address alone, not a network around it.
   bool name_alone(const Address&, std::uint16_t port) const;
   /// `host` is in the form of parse_name().
   bool name(std::string_view host, std::uint16_t port) const;

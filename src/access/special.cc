@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses that are not plain unicast Internet, after the IANA special-purpose registries, and the IPv4 addresses
-// that hide in IPv6 ones. Says what an address is, not whether it may be dialled.
+// The addresses that are not plain unicast Internet, by the IANA special-purpose registries, and the IPv4 addresses
+// embedded in IPv6 ones. Says what an address is, not whether it may be dialled.
 #include "access/special.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr std::string_view kSpecial[] = {
     "::/96",            // unspecified, loopback, IPv4-compatible
     "::ffff:0:0:0/96",  // IPv4-translated
     "64:ff9b::/96",     // NAT64
-    "64:ff9b:1::/48",   // NAT64 of one's own
+    "64:ff9b:1::/48",   // local NAT64
     "100::/64",         // discard
     "2001::/32",        // Teredo
     "2001:2::/48",      // benchmarking
@@ -37,11 +37,11 @@ constexpr std::string_view kSpecial[] = {
     "5f00::/16",        // segment routing
     "fc00::/7",         // private; cloud metadata at fd00:ec2::254
     "fe80::/10",        // link-local
-    "fec0::/10",        // site-local, as it was
+    "fec0::/10",        // site-local, deprecated
     "ff00::/8",         // multicast
 };
 
-// Each hands out what its machine may do, or how it is set up. The last is a plain address, but never a service's.
+// Each hands out credentials or settings of its machine. The last is public, but no other service has it.
 constexpr std::string_view kMetadata[] = {
     "169.254.169.254",  // nearly all clouds
     "169.254.170.2",    // containers at Amazon
@@ -61,7 +61,7 @@ std::vector<Network> parse_all(const auto& texts) {
   return networks;
 }
 
-// Where an IPv6 form keeps an IPv4 address, and which of its bits are turned over.
+// Where an IPv6 form keeps an IPv4 address, and which of its bits are inverted.
 struct Form {
   Network network;
   std::size_t at;

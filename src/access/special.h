@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verdict.cc needs to know about an address beyond address.h. For this room only.
+// What verdict.cc needs to know about an address beyond address.h. Only for this directory.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace penstock::access {
 /// `0.0.0.0` and `::`, which the kernel takes for this machine.
 bool is_unspecified(const Address&);
 
-/// The IPv4 addresses that a gateway would really dial for an IPv6 one.
+/// The IPv4 addresses that a translating gateway (NAT64, …) would really dial for an IPv6 address.
 struct Embedded {
   std::array<Address, 2> addresses{};
   std::size_t count = 0;

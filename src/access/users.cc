@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line at a time: the name, then the form of its hash, which must be one that is worth its name.
+// One user per line: the name, then a hash, which must be a whole bcrypt or SHA-512 hash of an accepted cost.
 #include "access/users.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 255;
 constexpr int kDearestBcrypt = 14;       // about a second
-constexpr long kDearestSha = 1'000'000;  // likewise
+constexpr long kDearestSha = 1'000'000;  // as long
 constexpr std::string_view kHow = "; write it with htpasswd -B, or with openssl passwd -6";
 
 bool is_crypt_char(char c) {
@@ -28,7 +28,7 @@ std::optional<long> number(std::string_view digits) {
   return value;
 }
 
-// `$2y$CC$` and 22 characters of salt and 31 of hash.
+// `$2y$CC$`, then 22 characters of salt and 31 of hash.
 std::optional<std::string> wrong_with_bcrypt(std::string_view hash) {
   constexpr std::size_t kSize = 60, kSaltAt = 7;
   const auto cost = hash.size() == kSize && hash[6] == '$' ? number(hash.substr(4, 2)) : std::nullopt;
@@ -37,7 +37,7 @@ std::optional<std::string> wrong_with_bcrypt(std::string_view hash) {
   return std::nullopt;
 }
 
-// `$6$[rounds=N$]SALT$` and 86 characters.
+// `$6$[rounds=N$]SALT$`, then 86 characters of hash.
 std::optional<std::string> wrong_with_sha(std::string_view hash) {
   constexpr std::string_view kRounds = "rounds=";
   constexpr std::size_t kSize = 86, kLongestSalt = 16;

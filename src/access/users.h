@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may use the proxy by name and password: the text of an htpasswd file, read strictly, and what of it a check
-// needs. Pure; a value. Whether a password is right is for password.h.
+// The users who may use the proxy by name and password: parses the text of an htpasswd file strictly, and gives what a
+// check needs. Pure; a value. The check itself is in password.h.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@ struct UsersError {
 
 class Users {
  public:
-  /// Every error at once. Lines are `NAME:HASH`; blank ones and those that begin with # do not count.
+  /// Reports every error at once. Lines are `NAME:HASH`; blank lines and those that begin with # do not count.
   static std::expected<Users, std::vector<UsersError>> parse(std::string_view text);
 
-  /// What a password of this user is held against. Of an unknown name it is the hash of somebody else, always the same
-  /// one, so that a check takes no less time; it must not be believed then.
+  /// The hash to check a password against. For an unknown name it is another user's, always the same one, so that the
+  /// check takes no less time; its result must then be ignored.
   struct Entry {
     std::string hash;
     bool known = false;
   };
-  /// `key` is a hash of the name that nobody outside can compute.
+  /// `key` is a hash of the name that no client can compute.
   Entry entry(std::string_view name, std::uint64_t key) const;
   std::size_t size() const { return hashes_.size(); }
   bool operator==(const Users&) const = default;

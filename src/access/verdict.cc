@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the rules together: our own ports first, then what is closed, `deny`, and special addresses that nothing allows.
+// Combines the rules: our own ports first, then closed endpoints, `deny`, and special addresses that nothing allows.
 #include "access/verdict.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Verdict::Verdict(const Config& config, const std::vector<Endpoint>& own, const s
   permit(config);
 }
 
-/// Whoever listens at one address of this machine may listen at the others too.
+/// A server that listens at one address of this machine may listen at the others too, so all are closed with it.
 void Verdict::close(const std::vector<Endpoint>& places) {
   for (auto& [address, port] : closed_) {
     if (is_here(address)) address = Address{};
@@ -65,7 +65,7 @@ void Verdict::close(const std::vector<Endpoint>& places) {
   }
 }
 
-/// Whoever writes an address into the configuration means it.
+/// An address that is written into the configuration is meant to be dialled.
 void Verdict::permit(const Config& config) {
   const auto add = [this](const std::string& host, std::optional<std::uint16_t> port) {
     const auto address = parse_address(host);
@@ -100,7 +100,7 @@ bool Verdict::gives_hints(const Address& address) const {
 Destination Verdict::destination(const Address& address, std::uint16_t port, std::string_view host) const {
   const auto is_own = [&](const Address& a) { return reach_any(own_, a, port); };
   const auto is_barred = [&](const Address& a) { return bars(a, port, host); };
-  // Allowing a gateway's prefix must not allow what it leads to.
+  // To allow a translating gateway's prefix must not allow the addresses behind it.
   const auto inner = embedded(address);
   if (is_own(address) || std::any_of(inner.begin(), inner.end(), is_own)) return Destination::own;
   const bool barred = is_barred(address) || std::any_of(inner.begin(), inner.end(), is_barred) || denies(host, port);
@@ -115,7 +115,7 @@ bool Verdict::bars(const Address& address, std::uint16_t port, std::string_view 
   return metadata ? !allow_.name_alone(address, port) : !allow_.name(address, port) && !allow_.name(host, port);
 }
 
-/// An upstream's address is asked for by that address: a name that leads there is somebody else's idea.
+/// An upstream's special address is permitted only to requests for that address, not for a name that leads there.
 bool Verdict::permits(const Address& address, std::uint16_t port, std::string_view host) const {
   if (!permitted_.name(address, port)) return false;
   const auto asked = parse_address(host);

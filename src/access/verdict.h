@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may use the proxy, and what may be dialled: judged on the address that is really dialled, with the name it was
-// found by, wherever there is one. Pure; safe to copy; judging allocates nothing.
+// Decides which clients may use the proxy and what may be dialled: judges the address that is really dialled, and the
+// name that led to it, if there is one. Pure; safe to copy; judging allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ enum class Destination : std::uint8_t { allowed, denied, own };  // `own`: a por
 
 class Verdict {
  public:
-  /// `config` must be valid. `own` are the endpoints really bound, listeners and admin alike; `closed` are others that
-  /// nobody may dial, whatever is allowed: by address, or by name, with their port. `here` are addresses of this
-  /// machine, besides loopback: each leads to a listener on all of them, and what is closed at one of them is at all.
+  /// `config` must be valid. `own`: the endpoints really bound, listeners and admin alike. `closed`: others that must
+  /// never be dialled, whatever is allowed; by address or by name, with their port. `here`: addresses of this machine
+  /// besides loopback. Each reaches the listeners on all addresses, and what is closed at one of them is closed at all.
   Verdict(const Config& config, const std::vector<Endpoint>& own, const std::vector<Endpoint>& closed = {},
           const std::vector<std::string>& here = {});
 
   bool client(const Address&) const;
-  /// Whether this client's `Penstock-*` fields count.
+  /// True if this client's `Penstock-*` fields count.
   bool gives_hints(const Address&) const;
-  /// `host`: what was asked for, as it stands in http::Target; empty: nobody knows.
+  /// `host`: what the request asked for, in the form of http::Target; empty: unknown.
   Destination destination(const Address&, std::uint16_t port, std::string_view host = {}) const;
-  /// Whether the name alone is enough to say no.
+  /// True if the name alone is enough to deny.
   bool denies(std::string_view host, std::uint16_t port) const { return deny_.name(host, port); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See new_file.h.
+// See atomic_file.h.
 #include "app/atomic_file.h"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// CertificateCache `errno` as it was.
+/// Leaves `errno` as it was.
 void drop(int fd, const std::string& path) {
   const int error = errno;
   ::close(fd);
@@ -42,7 +42,7 @@ void drop(int fd, const std::string& path) {
   errno = error;
 }
 
-/// It was opened for its owner only: nobody reads half of it.
+/// The file was opened for its owner only, so no one else reads half of it.
 Done fill(int fd, const std::string& path, const std::string& text, mode_t mode) {
   if (write_all(fd, text) && ::fchmod(fd, mode) == 0 && ::fsync(fd) == 0) return ::close(fd), Done{};
   drop(fd, path);
@@ -51,7 +51,7 @@ Done fill(int fd, const std::string& path, const std::string& text, mode_t mode)
 
 std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
-/// The name is on disk, too, and not only what it stands for. Where that cannot be had, the file is there nevertheless.
+/// Writes the folder to disk, so that the name is there too. If that fails, the file exists nevertheless.
 void run_until_stable(const std::string& folder) {
   const base::UniqueFd opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) ::fsync(opened.get());

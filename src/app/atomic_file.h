@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are there whole or not at all, of exactly the mode that is asked for, whatever the umask. For commands,
-// which have the time to wait for the disk. Errors are sentences that name the path.
+// Creates files that exist whole or not at all, with exactly the mode asked for, whatever the umask. For commands,
+// which can wait for the disk. Errors are sentences that name the path.
 #pragma once
 
 #include <sys/types.h>
@@ -10,13 +10,13 @@
 
 namespace penstock::app {
 
-/// With those above it that are missing, each for its owner only.
+/// Creates the folder and its missing parents, each for its owner only.
 std::expected<void, std::string> make_folder(const std::string& path);
 
-/// Makes it, and its folder if need be; a file that is there already is not touched, and an error.
+/// Creates a file, and its folder if need be. An existing file is left alone, and is an error.
 std::expected<void, std::string> create_file(const std::string& path, const std::string& text, mode_t mode);
 
-/// The same, but takes the place of one that is there, at once: whoever opens it reads the old one or the new one.
+/// The same, but replaces an existing file atomically: a reader gets the old file or the new one.
 std::expected<void, std::string> replace_file(const std::string& path, const std::string& text, mode_t mode);
 
 }  // namespace penstock::app

@@ -12,7 +12,7 @@ namespace penstock::app {
 
 namespace {
 
-/// As the XDG Base Directory Specification has it: a relative path counts for nothing.
+/// As in the XDG Base Directory Specification: a relative path is ignored.
 std::optional<std::string> folder_of(const Environment& environment) {
   const auto own = environment("XDG_CONFIG_HOME").value_or("");
   if (own.starts_with('/')) return own + "/penstock";
@@ -20,8 +20,8 @@ std::optional<std::string> folder_of(const Environment& environment) {
   return home.empty() ? std::nullopt : std::optional(home + "/.config/penstock");
 }
 
-/// Of systemd's LoadCredential=. Such a file may belong to root and be let read by an access list, which looks as if
-/// its group could.
+/// From systemd's LoadCredential=. Such a file may belong to root and be readable by an access list, which looks as if
+/// its group could read it.
 bool is_credential(const std::string& path, const Environment& environment) {
   const auto folder = environment("CREDENTIALS_DIRECTORY").value_or("");
   return folder.starts_with('/') && path.starts_with(folder + "/");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the authority of interception lies, and that it can be used. For start, reload and the commands about it.
+// Where the authority of interception is stored, and whether it is usable. For start, reload and the commands about it.
 #pragma once
 
 #include <expected>
@@ -15,16 +15,16 @@ namespace penstock::app {
 /// Whether any upstream is intercepted.
 bool intercepts(const Config& config);
 
-/// What the configuration names; otherwise `ca.pem` and `ca-key.pem` in $XDG_CONFIG_HOME/penstock, or in
-/// ~/.config/penstock. Empty paths: there is no such folder for this user.
+/// The files named in the configuration; otherwise `ca.pem` and `ca-key.pem` in $XDG_CONFIG_HOME/penstock, or in
+/// ~/.config/penstock. Empty paths: this user has no such folder.
 tls::AuthorityFiles authority_files(const InterceptConfig& intercept,
                                     const Environment& environment = process_environment);
 
-/// Nothing where nothing is intercepted. The error begins with the key of the configuration: `intercept.key: …`.
+/// Null if nothing is intercepted. The error begins with the key of the configuration: `intercept.key: …`.
 std::expected<std::shared_ptr<const tls::Authority>, Error> authority_of(const Config& config);
 
-/// A warning, where it ends within 30 days or has ended; otherwise empty. It was made for ten years, and then
-/// forgotten.
+/// A warning if it expires within 30 days or has expired; otherwise empty. It lasts ten years, and is forgotten by
+/// then.
 std::string warning_of_end(const tls::Authority& authority);
 
 }  // namespace penstock::app

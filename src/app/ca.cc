@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `penstock ca`: makes the authority of interception, once, and says where it is.
+// `penstock ca`: creates the authority of interception, once, and says where it is.
 #include <pwd.h>
 #include <unistd.h>
 
@@ -31,7 +31,7 @@ std::string host() {
   return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "localhost";
 }
 
-/// So that people who find it in a browser's list know what it is.
+/// A name that explains itself in a browser's list of authorities.
 std::string name_of_authority() {
   auto name = ("Penstock CA of " + user() + "@" + host()).substr(0, kLongestName);
   std::ranges::replace_if(
@@ -54,7 +54,7 @@ int refuse(const std::string& path) {
                   "one would have to trust anew, remove both its files");
 }
 
-/// The key first: a certificate alone would seem to be of use.
+/// Writes the key first: a certificate alone would seem to be usable.
 int make(const tls::AuthorityFiles& files) {
   for (const auto& path : {files.certificate, files.key}) {
     if (is_there(path)) return refuse(path);

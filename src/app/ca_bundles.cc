@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See trust_files.h.
+// See ca_bundles.h.
 #include "app/ca_bundles.h"
 
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Debian and what is like it, Fedora, openSUSE, RHEL, Alpine.
+/// Debian and its like, Fedora, openSUSE, RHEL, Alpine.
 constexpr std::array kRoots{
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -43,8 +43,8 @@ bool is_of(const Kind& kind, std::string_view name) {
          name.substr(kind.begin.size(), kDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The block at the begin of `pem`, which ends by its own name and has no other in it: a key must not slip through
-/// behind a certificate that was cut. Empty: it is none.
+/// The block at the start of `pem`, which must end by its own name and contain no other: a key must not slip through
+/// behind a truncated certificate. Empty: no certificate.
 std::string_view certificate_at_begin(std::string_view pem) {
   constexpr std::string_view kBegin = "-----BEGIN ", kDashes = "-----";
   const auto dashes = pem.find(kDashes, kBegin.size());
@@ -59,7 +59,7 @@ std::string_view certificate_at_begin(std::string_view pem) {
 
 std::string all_of(const std::string& folder) {
   std::error_code failed;
-  std::set<std::string> paths;  // in an order that does not change
+  std::set<std::string> paths;  // sorted, so that the order never changes
   for (const auto& entry : fs::directory_iterator(folder, failed)) paths.insert(entry.path());
   std::string all;
   for (const auto& path : paths) {

@@ -15,45 +15,45 @@
 
 namespace penstock::app {
 
-/// Nothing: it cannot be read.
+/// Null: the file cannot be read.
 std::optional<std::string> text_of(const std::string& path);
 
-/// The certificates of a PEM text, and nothing else of it: not a key.
+/// Only the certificates of a PEM text: no key, nor anything else.
 std::string certificates_in(std::string_view pem);
 
-/// Those of a file, or of all files of a folder; empty: there is none.
+/// The certificates of a file, or of all files of a folder; empty: there are none.
 std::string certificates_at(const std::string& path);
 
-/// Those that the operating system trusts, wherever it has them; empty: they are nowhere.
+/// The certificates that the operating system trusts, wherever it keeps them; empty: none were found.
 std::string system_roots();
 
-/// Two of these texts as one, each certificate once.
+/// Two such texts as one, each certificate once.
 std::string joined(std::string all, std::string_view more);
 
-/// Files named by what is in them: runs at the same time do not disturb each other, and what one run has made is there
-/// for the next.
+/// Files named after their content: concurrent runs do not disturb each other, and a later run reuses what an earlier
+/// one made.
 class CaBundles {
  public:
-  /// In $XDG_CACHE_HOME/penstock or ~/.cache/penstock; for a user without a home in `otherwise`.
+  /// In $XDG_CACHE_HOME/penstock or ~/.cache/penstock; in `otherwise` for a user without a home.
   CaBundles(const Environment& environment, const std::string& otherwise);
 
-  /// In a folder that other users can read: $CACHE_DIRECTORY, as systemd names it, or /var/cache/penstock. For root.
+  /// In a folder that other users can read: $CACHE_DIRECTORY, as systemd sets it, or /var/cache/penstock. For root.
   static CaBundles for_all(const Environment& environment);
 
-  using Made = std::expected<std::string, std::string>;  ///< its path, or why there is none
-  /// A file `KIND-…ENDING` for everybody to read, or its owner alone. `text` is told apart from others by `seed`, and
-  /// not made where the file is there already.
+  using Made = std::expected<std::string, std::string>;  ///< the file's path, or why there is none
+  /// Keeps a file `KIND-…ENDING`, readable by everybody or by its owner only. `seed` identifies the text; `text` is not
+  /// called if the file exists already.
   Made keep(const std::string& name, const std::string& ending, const std::string& seed,
             const std::function<std::string()>& text, mode_t mode = kForAll) const;
   Made keep(const std::string& name, const std::string& ending, const std::string& text, mode_t mode = kForAll) const;
 
-  /// Whether a path is that of one of these files, by its folder and name.
+  /// Whether `path`, by its folder and name, is one of these files.
   bool has(const std::string& path) const;
 
-  /// What a file that is joined from the user's own begins with: in PEM and for wget a comment, for runs inside this
-  /// one.
+  /// The first line of a file that was joined from the user's own, a comment in PEM and for wget: it tells runs inside
+  /// this one which file that was.
   static std::string note_of(const std::string& path);
-  /// What a variable named before a run of ours: a file of ours stands for what its note names, or for nothing.
+  /// What a variable named before we set it: for a file of ours the path in its note, or nothing.
   std::string before(const std::string& path) const;
 
   static constexpr mode_t kForAll = 0644, kForOwner = 0600;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See trust.h. Each variable takes the place of the system's authorities, or adds to them, as its programs have it; so
-// each file holds whomever its programs would trust without us, and our authority.
+// See ca_environment.h. A variable replaces the system's authorities or adds to them, depending on the program; so each
+// file holds the authorities that its programs would trust without us, and ours.
 #include "app/ca_environment.h"
 
 #include <unistd.h>
@@ -26,7 +26,7 @@ namespace {
 
 using Made = CaBundles::Made;
 
-/// What its programs read where it is not set: `else_by`, and SSL_CERT_DIR beside it.
+/// What its programs read if it is not set: `else_by`, and beside it SSL_CERT_DIR.
 struct Bundle {
   const char* name;
   const char* else_by = nullptr;
@@ -39,9 +39,8 @@ constexpr std::array<Bundle, 6> kBundles{{{"SSL_CERT_FILE", nullptr, true},
                                           {"HTTPLIB2_CA_CERTS"},
                                           {"PERL_LWP_SSL_CA_FILE", "HTTPS_CA_FILE"}}};
 
-/// Where they are not set, their programs read one of those above, or none at all. Where they are, they win over it. So
-/// they are set only where the user has: rclone (1.60, for one) fails wherever there is an AWS_CA_BUNDLE, whatever it
-/// has.
+/// If these are not set, their programs read one of those above, or none; if set, they win over it. So they are set
+/// only where the user did: rclone (1.60, for one) fails whenever AWS_CA_BUNDLE is set, whatever it holds.
 constexpr std::array kWhereSet{"AWS_CA_BUNDLE",
                                "BUNDLE_SSL_CA_CERT",
                                "CARGO_HTTP_CAINFO",
@@ -83,7 +82,7 @@ class Joining {
       if (value_of(name).empty()) continue;
       if (const auto file = pem(found_for({name})); !set(name, file)) return std::unexpected(file.error());
     }
-    // Node trusts those that it came with anyway, wget those of the system.
+    // Node trusts its built-in authorities anyway, wget those of the system.
     if (const auto file = pem(named_by("NODE_EXTRA_CA_CERTS")); !set("NODE_EXTRA_CA_CERTS", file))
       return std::unexpected(file.error());
     if (const auto file = wgetrc(); !set("WGETRC", file)) return std::unexpected(file.error());
@@ -106,7 +105,7 @@ class Joining {
 
   std::string path_in(const char* name) const { return files_.before(value_of(name)); }
 
-  /// Those of the file that `name` names.
+  /// The certificates of the file that `name` names.
   Certificates named(const std::string& name, const std::string& path) {
     if (path.empty()) return {};
     auto found = certificates_at(path);
@@ -116,7 +115,7 @@ class Joining {
   }
   Certificates named_by(const char* name) { return named(name, path_in(name)); }
 
-  /// As OpenSSL has it, a list.
+  /// A list of folders, as OpenSSL reads it.
   std::string in_folders() const {
     std::string all;
     std::istringstream folders(value_of("SSL_CERT_DIR"));
@@ -154,11 +153,11 @@ class Joining {
   Trust trust_;
 };
 
-/// wget reads no variable but this, which names a file with whatever else its user has set there: passwords, maybe.
+/// wget reads no variable but this one. It names a file with all of the user's settings: passwords, maybe.
 Made Joining::wgetrc() {
   const auto own = path_in("WGETRC");
   const auto text = text_of(own.empty() ? value_of("HOME") + "/.wgetrc" : own);
-  if (!own.empty() && !text) return std::string();  // wget will say so
+  if (!own.empty() && !text) return std::string();  // wget will report it
   auto others = named("ca_certificate of wget", files_.before(ca_certificate_of_wget(text.value_or(""))));
   const auto bundle = pem({.text = std::move(others.text), .from = {}});
   if (!bundle) return bundle;
@@ -173,7 +172,7 @@ Made Joining::npm_cafile() {
   return others.text.empty() ? std::string() : pem(std::move(others));
 }
 
-/// What its settings name.
+/// The certificates that PHP's settings name.
 Certificates Joining::found_for_php(const char* key, const std::vector<std::string>& folders) {
   Certificates all;
   for (const auto& path : named_by_php(key, environment_, folders)) {
@@ -182,7 +181,7 @@ Certificates Joining::found_for_php(const char* key, const std::vector<std::stri
   return all;
 }
 
-/// A file of settings. Its streams read SSL_CERT_FILE where nothing else is named, and its curl nothing at all.
+/// A settings file. PHP's streams read SSL_CERT_FILE if nothing else is named; its curl reads no variable.
 Made Joining::php_ini(const std::vector<std::string>& folders) {
   auto for_curl = found_for_php("curl.cainfo", folders), for_streams = found_for_php("openssl.cafile", folders);
   if (for_curl.text.empty()) for_curl.text = roots_;
@@ -194,8 +193,8 @@ Made Joining::php_ini(const std::vector<std::string>& folders) {
   return files_.keep("php", "/penstock.ini", text);
 }
 
-/// PHP reads no variable for it, but one that names folders with settings, of which the last count. An empty one stands
-/// for those that it was built with.
+/// PHP has no variable for it, only one that names folders with settings, of which the last counts. An empty entry
+/// stands for the folders that PHP was built with.
 Made Joining::php_folders() {
   const auto given = environment_("PHP_INI_SCAN_DIR");
   std::vector<std::string> folders;
@@ -210,7 +209,7 @@ Made Joining::php_folders() {
   return all + std::filesystem::path(*ini).parent_path().string();
 }
 
-/// The user's own settings come behind ours, and win.
+/// The user's own settings come after ours, and win.
 Made Joining::apt_conf(const CaBundles& files) const {
   const auto bundle = files.keep("ca", ".pem", joined(roots_, authority_));
   if (!bundle) return bundle;
@@ -220,7 +219,7 @@ Made Joining::apt_conf(const CaBundles& files) const {
   return files.keep("apt", ".conf", text);
 }
 
-/// Whether apt is installed. Started by root it reads these files as the user _apt, which cannot read root's home.
+/// Only if apt is installed. Started by root it reads these files as the user _apt, which cannot read root's home.
 void Joining::tell_apt() {
   std::error_code unknown;
   if (!std::filesystem::exists("/usr/lib/apt", unknown)) return;
@@ -229,12 +228,12 @@ void Joining::tell_apt() {
   if (!set("APT_CONFIG", file)) trust_.warnings.push_back("apt will not trust the authority: " + file.error());
 }
 
-/// Without what a run of ours has added to them.
+/// Without what an earlier run of ours has added.
 std::string Joining::options_of_java() const {
   return without_ours(value_of(kJava), [&](const std::string& path) { return files_.has(path); });
 }
 
-/// Empty where Java has been told of another one: by the variable that counts first, or before the others do.
+/// Empty if Java has been given another store: by the variable that counts first, or before the others.
 Made Joining::trust_store() {
   for (const char* name : {"_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", kJava}) {
     const auto own = java_option(value_of(name), "javax.net.ssl.trustStore");
@@ -247,7 +246,7 @@ Made Joining::trust_store() {
   return files_.keep("java", ".p12", all, [&] { return tls::make_trust_store(all); });
 }
 
-/// A store that it has been given before is no matter of ours then, whosever it is.
+/// Here a trust store given before is kept, even if it is ours.
 std::string java_by_proxy(const Endpoint& listener, const Environment& environment) {
   const auto keep = [](const std::string&) { return false; };
   return java_options(without_ours(environment(kJava).value_or(""), keep), listener, "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment variables by which programs trust the authority of interception, beside whom they trust anyway.
-// For `env`, `exec` and `doctor`.
+// The environment variables that make programs trust the authority of interception, beside the authorities that they
+// trust anyway. For `env`, `exec` and `doctor`.
 #pragma once
 
 #include <expected>
@@ -15,16 +15,17 @@ namespace penstock::app {
 
 struct Trust {
   Variables variables;
-  std::vector<std::string> warnings;  ///< of what programs will not trust, though they may be meant to
+  std::vector<std::string> warnings;  ///< which programs will not trust it, though they may be meant to
 };
 
-/// For a proxy that listens there. Where nothing is intercepted, Java's alone, which has no other for the proxy. What
-/// the variables say already in `environment` stays in force: their files are joined with the authority, and options of
-/// Java stay before ours.
+/// For a proxy at `listener`. If nothing is intercepted, only Java's variable, since Java has no other for the proxy.
+/// Values already in `environment` stay in force: their files are joined with the authority, and Java's options stay
+/// before ours.
 std::expected<Trust, std::string> trust_variables(const Config& config, const Endpoint& listener,
                                                   const Environment& environment = process_environment);
 
-/// These and those by which they find the proxy. Warnings go to stderr, and so does an error: nothing then.
+/// These variables and those by which programs find the proxy. Prints warnings to stderr; null after an error, which is
+/// printed too.
 std::optional<Variables> variables_for(const Config& config, const Endpoint& listener);
 
 }  // namespace penstock::app

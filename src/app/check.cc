@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `penstock check`: what is wrong with a file, and what is right but may not do what it seems to.
+// `penstock check`: what is wrong with a file, and what is valid but may not do what it seems to.
 #include <iostream>
 #include <vector>
 

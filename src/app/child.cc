@@ -56,7 +56,7 @@ Started spawn(std::vector<std::string> command, const Variables& variables, cons
   return started;
 }
 
-/// In a process group of its own, by which those that it starts can be ended with it.
+/// In its own process group, so that the processes that it starts can be killed with it.
 Started start_quietly(std::vector<std::string> command, const Variables& variables, int output) {
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
@@ -70,7 +70,7 @@ Started start_quietly(std::vector<std::string> command, const Variables& variabl
   return started;
 }
 
-/// False: it was not at its end by then.
+/// False: the output had not ended by then.
 bool listen_until(int input, Clock::time_point until, std::string& said) {
   for (std::array<char, 4096> bytes{};;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
@@ -82,7 +82,7 @@ bool listen_until(int input, Clock::time_point until, std::string& said) {
   }
 }
 
-/// False: it still ran by then, though it may have closed its output.
+/// False: the process still ran by then, though it may have closed its output.
 bool ends_until(pid_t pid, Clock::time_point until, int& status) {
   for (; waitpid(pid, &status, WNOHANG) != pid; std::this_thread::sleep_for(kPause)) {
     if (Clock::now() >= until) return false;

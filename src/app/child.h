@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other programs, started with variables of ours in their environment. For `exec` and `doctor`.
+// Starts other programs with variables of ours in their environment. For `exec` and `doctor`.
 #pragma once
 
 #include <signal.h>
@@ -16,24 +16,24 @@ namespace penstock::app {
 
 struct Started {
   pid_t pid = 0;
-  int error = 0;  ///< of `errno`; 0: it runs
+  int error = 0;  ///< an errno; 0: it runs
 };
 
-/// With this signal mask, and our own input and output. Variables take the place of those of the same name.
+/// Starts `command` with this signal mask and our own input and output. `variables` replace those of the same name.
 Started start(std::vector<std::string> command, const Variables& variables, const sigset_t& mask);
 
 struct Ran {
   int code = 0;       ///< 128 + n: signal n ended it
-  std::string said;   ///< on stdout and stderr
-  bool late = false;  ///< it was ended for that, and all that it had started
+  std::string said;   ///< its output, stdout and stderr
+  bool late = false;  ///< the limit passed: it was killed, with all that it had started
 };
 
-/// Runs it with an empty input to its end, but no longer than `limit`, and not in the terminal's foreground. Nothing:
+/// Runs `command` to its end, with empty input and outside the terminal's foreground, but no longer than `limit`. Null:
 /// there is no such program.
 std::optional<Ran> run_quietly(std::vector<std::string> command, const Variables& variables,
                                std::chrono::milliseconds limit);
 
-/// 128 + n where signal n ended it.
+/// From waitpid's status; 128 + n if signal n ended it.
 int exit_code(int status);
 
 }  // namespace penstock::app

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands of the program, one function each. They print, and return the program's exit code: 0, or 1 with a reason
-// on stderr. `config_file` is empty where none was given: the built-in defaults. Called by main only.
+// on stderr. An empty `config_file` means the built-in defaults. Called by main only.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace penstock::app {
 
-/// Runs the proxy until SIGTERM or SIGINT, then drains; a second one ends at once. SIGHUP reopens the event
-/// log, and has the file read anew.
+/// Runs the proxy until SIGTERM or SIGINT, then drains; a second one ends the process at once. SIGHUP reopens the event
+/// log, and reloads the file.
 int run(const std::string& config_file);
 
-/// Says everything that is wrong with a file.
+/// Reports everything that is wrong with a file.
 int check(const std::string& file);
 
 /// Which upstream a URL belongs to, and how a request for it would travel.
@@ -21,19 +21,19 @@ int explain(const std::string& config_file, const std::string& url);
 /// Prints the proxy variables for `eval`.
 int env(const std::string& config_file);
 
-/// Runs a command under a proxy of its own. Its exit code; 128 + n where signal n ended it, 127 where it was not found,
-/// 126 where it could not be started, 2 where there is none.
+/// Runs a command under a proxy of its own. Returns its exit code; 128 + n if signal n ended it, 127 if it was not
+/// found, 126 if it could not be started, 2 if no command was given.
 int exec(const std::string& config_file, std::vector<std::string> command);
 
-/// Makes the authority of interception; never overwrites one.
+/// Creates the authority of interception; never overwrites one.
 int ca_init(const std::string& config_file);
-/// Prints where its certificate is.
+/// Prints the path of its certificate.
 int ca_path(const std::string& config_file);
 
-/// Tries with each program that is installed whether interception works with it.
+/// Tries interception with each program that is installed.
 int doctor(const std::string& config_file);
 
-/// PendingAsks the admin port of a running Penstock whether it is ready.
+/// Asks the admin port of a running Penstock whether it is ready.
 int healthcheck(const std::string& config_file);
 
 /// "0.1.0", and "penstock 0.1.0 (commit 0123456789)".

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `penstock doctor`: has every program of this machine that it knows ask an https server of its own through a proxy of
-// its own which intercepts that, with the environment that `exec` would give them. What they do here they will do
-// there.
+// `penstock doctor`: lets every known program on this machine ask an https server of doctor's own, through a proxy of
+// its own that intercepts it, with the environment that `exec` would give them. What works here works there.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,7 +46,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  /// The path of a file with that text.
+  /// Creates a file with that text; returns its path.
   std::expected<std::string, std::string> write(const std::string& name, const std::string& text) const {
     if (path_.empty()) return std::unexpected("there is no folder for temporary files");
     const auto path = path_ + "/" + name;
@@ -103,8 +102,7 @@ std::expected<void, std::string> open(Practice& practice, const InterceptConfig&
   return {};
 }
 
-/// What was seen of a client's TLS with us; all of it, for the word that the client did not trust us comes in many
-/// ways.
+/// The counts of a client's TLS handshakes with us. All failures count: missing trust shows in many ways.
 struct Seen {
   std::uint64_t handshakes = 0, failures = 0;
 };
@@ -117,7 +115,7 @@ Seen seen_by(const Proxy& proxy) {
   return {.handshakes = shaken.done, .failures = shaken.rejected + shaken.left + shaken.failed + shaken.timed_out};
 }
 
-/// The line that says most of what went wrong, as far as one can guess.
+/// A guess at the line that says most about what went wrong.
 std::string words_of(const std::string& said) {
   std::istringstream lines(said);
   std::string last, telling;
@@ -149,7 +147,7 @@ std::string verdict(const Probe& probe, const Ran& ran, const Seen& before, cons
   return "does not ask the proxy: " + probe.about_proxy + in_its_words;
 }
 
-/// The first thing that looks like one: "7.88.1".
+/// The first text that looks like a version: "7.88.1".
 std::string version_in(const std::string& said) {
   std::istringstream lines(said);
   for (std::string line; std::getline(lines, line);) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of RFC 1035 as one resolver needs who asks for one name.
+// See doctor_names.h. As much of RFC 1035 as one resolver needs that asks for one name.
 #include "app/doctor_names.h"
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kHead = 12;
 constexpr std::string_view kAddress{"\0\1", 2};
-/// The name of the question, A, IN, for no time at all, four bytes.
+/// An answer: the name of the question, A, IN, TTL 0, four bytes.
 constexpr std::string_view kRecord{"\300\14\0\1\0\1\0\0\0\0\0\4\177\0\0\1", 16};
 
 sockaddr_in on_loopback(std::uint16_t port) {
@@ -26,7 +26,7 @@ sockaddr_in on_loopback(std::uint16_t port) {
   return address;
 }
 
-/// Empty: that was no question.
+/// Empty: the datagram was no question.
 std::string answer_to(std::string_view asked) {
   auto end = kHead;
   while (end < asked.size() && asked[end] != '\0') end += static_cast<unsigned char>(asked[end]) + 1U;
@@ -49,7 +49,7 @@ DoctorNames::DoctorNames() : fd_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) 
   thread_ = std::thread([this] { serve(); });
 }
 
-/// An empty datagram from itself is its end.
+/// An empty datagram to itself ends the thread.
 DoctorNames::~DoctorNames() {
   if (thread_.joinable()) {
     const auto here = on_loopback(port_);

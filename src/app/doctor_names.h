@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name server for one name, which no other knows: so no client can go past the proxy to where it leads.
+// A name server for one name that no other server knows: so no client can reach its host past the proxy.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace penstock::app {
 
-/// A domain that never exists (RFC 6761). Not below `localhost`: some clients look up a name first, and ask no proxy
-/// for what turns out to be this machine.
+/// A domain that never exists (RFC 6761). Not below `localhost`: some clients look up a name first, and use no proxy
+/// for a name that turns out to be this machine.
 inline constexpr std::string_view kDoctorHost = "doctor.invalid";
 
-/// On loopback, on a thread of its own, for as long as it lives: every name is 127.0.0.1.
+/// Listens on loopback, on a thread of its own, for its lifetime. Every name is 127.0.0.1.
 class DoctorNames {
  public:
   DoctorNames();
@@ -21,7 +21,7 @@ class DoctorNames {
   DoctorNames(const DoctorNames&) = delete;
   DoctorNames& operator=(const DoctorNames&) = delete;
 
-  /// `127.0.0.1:port`; empty: it could not be made.
+  /// `127.0.0.1:port`; empty: the server could not be started.
   std::string address() const;
 
  private:

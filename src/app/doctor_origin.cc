@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kLongestHead = 64 * 1024;
 
-/// What git takes for a repository with nothing in it.
+/// What git takes for an empty repository.
 constexpr std::string_view kEmptyRepository = "001e# service=git-upload-pack\n00000000";
 
-/// What S3 answers who asks for his buckets, one of which has the word for a name.
+/// S3's answer to a request for the list of buckets; one has the word as its name.
 std::string buckets() {
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListAllMyBucketsResult "
          "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Owner><ID>doctor</ID></Owner><Buckets><Bucket><Name>" +
@@ -29,7 +29,7 @@ std::string answer_with(std::string_view type, std::string_view body) {
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\nConnection: close\r\n\r\n" + std::string(body);
 }
 
-/// One connection with one request, whatever it is.
+/// A connection with one request, whatever it is.
 class Visit final : public loop::SelfOwned, private loop::StreamEvents {
  public:
   Visit(loop::Loop& loop, const tls::Leaf& leaf, std::unique_ptr<loop::Stream> stream)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An https server that says one word, for programs to be tried against; on loopback, on a thread of its own, for as
-// long as it lives.
+// An https server that answers with one word, for programs to be tried against; on loopback, on a thread of its own,
+// for its lifetime.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr std::string_view kDoctorWord = "penstock-doctor-is-content";
 
 class DoctorOrigin {
  public:
-  /// Or why it cannot listen.
+  /// The error says why it cannot listen.
   static std::expected<std::unique_ptr<DoctorOrigin>, std::string> start(std::shared_ptr<const tls::Leaf> leaf);
   ~DoctorOrigin();
   DoctorOrigin(const DoctorOrigin&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is made in which order, and who is told of what.
+// See engine.h: the order in which parts are made, and the calls between them.
 #include "app/engine.h"
 
 #include <unistd.h>
@@ -27,7 +27,7 @@ constexpr std::int64_t kLeaveLookEvery = 50'000;
 constexpr std::size_t kSpareDescriptors = 256;  // for upstreams
 constexpr std::int64_t kLastWords = 500'000;    // for answers written when grace is over
 constexpr std::int64_t kOnceMore = 500'000;     // for clients that have asked before
-constexpr std::int64_t kAtLast = 5'000'000;     // for those that have not
+constexpr std::int64_t kAtLast = 5'000'000;     // for clients that have not
 
 using Limits = std::vector<LimitConfig>;
 bool shares(const Limits& limits) { return std::ranges::any_of(limits, &LimitConfig::shared); }
@@ -77,7 +77,7 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
 
 Engine::~Engine() {
   say_drained(false);
-  dispatcher_.reset();  // first: exchanges point at requesters and transfers, which must still be there
+  dispatcher_.reset();  // first: exchanges point at sinks and transfers, which must still exist
   hub_.reset();
   redis_lookup_.reset();
   clients_.reset();
@@ -85,7 +85,7 @@ Engine::~Engine() {
 }
 
 std::expected<void, Error> Engine::open(HandedOver& sockets) {
-  // Files that no request could use are found now.
+  // Files that no request could use are reported at start.
   if (auto issues = unusable_files(config_); !issues.empty()) {
     return std::unexpected(Error{.token = {}, .message = std::move(issues.front().message)});
   }
@@ -118,7 +118,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   return {};
 }
 
-/// With the port that was really bound, as /status shows it.
+/// With the port that was really bound, for /status.
 Config Engine::as_bound() const {
   Config shown = config_;
   shown.proxy.listen = bound_.front();
@@ -127,7 +127,7 @@ Config Engine::as_bound() const {
 
 access::Verdict Engine::verdict() const { return {config_, bound_, closed_, here_}; }
 
-/// The verdict first: who is asked anything from here on shall have the new one.
+/// The verdict is replaced first, so that every later question gets the new one.
 void Engine::change(Config config, std::optional<access::Users> users,
                     std::shared_ptr<const tls::Authority> authority) {
   config_ = std::move(config);
@@ -180,7 +180,7 @@ void Engine::make_proxy() {
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
 }
 
-/// Whether they are others than before. Where nobody tells, those that are known stay.
+/// True if the addresses changed. If the system cannot list them, keep the last known ones.
 bool Engine::learn_addresses() {
   auto addresses = loop::local_addresses();
   if (!addresses && here_.empty()) {
@@ -199,8 +199,8 @@ void Engine::look_around() {
   find_redis();
 }
 
-/// Where Redis has a name, the addresses behind it are closed too, old ones and new: before our own connection goes
-/// there, and from time to time.
+/// If Redis has a host name, the addresses behind it are closed too, old and new: before our own connection goes there,
+/// and from time to time.
 void Engine::find_redis() {
   if (!config_.redis || !config_.redis->path.empty() || access::parse_address(config_.redis->host)) return;
   redis_lookup_ = resolver_->ask(config_.redis->host,
@@ -215,7 +215,7 @@ void Engine::close(const loop::Addresses& of_redis) {
   if (closed_.size() > before) *verdict_ = verdict();
 }
 
-/// Upstreams with shared limits book through Redis, where there is one; the others need not wait for it.
+/// Upstreams with shared limits book through Redis, if it is configured; the others need not wait for it.
 void Engine::make_limiters(proxy::Services& services) {
   if (!config_.redis) return;
   processes_file_ = std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + "/processes",
@@ -234,7 +234,7 @@ void Engine::make_limiters(proxy::Services& services) {
   services.fits_limiter = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
 }
 
-/// The processes agree on a key for labels only where it is needed: groups are made by a header, and no secret is set.
+/// The processes agree on a key for labels only if needed: if groups are made by a header, and no secret is set.
 void Engine::share_labels() {
   if (!hub_ || !config_.redis->secret.empty()) return;
   const bool any = std::ranges::any_of(config_.upstreams, groups_by_header, &UpstreamConfig::settings);
@@ -277,7 +277,7 @@ void Engine::watch_clients() {
   notice(LogLevel::warn, "file descriptors run short: " + std::to_string(pauses) + " times so far clients had to wait");
 }
 
-/// Once a day in its last month, for a program that is never told to reload learns of it in no other way.
+/// Warns once a day in its last month: a program that is never reloaded learns of it in no other way.
 void Engine::watch_authority() {
   auto warning = authority_ ? warning_of_end(*authority_) : "";
   if (warning != end_told_ && !warning.empty()) notice(LogLevel::warn, warning);
@@ -316,13 +316,13 @@ void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done
   serve_accepted();
 }
 
-/// Who has asked is served, also who waits for a password to be checked.
+/// Requests already sent are served, also those whose password is still being checked.
 void Engine::serve_accepted() {
   if (!in_time_ || (!may_ask_once_more() && !clients_->any_authenticating())) return come_to_rest();
   hearing_timer_.start(loop_.now() + kLeaveLookEvery);
 }
 
-/// A restart shall refuse nobody, and whom we have accepted no other process can serve.
+/// A restart must refuse no request, and no other process can serve connections that we have accepted.
 bool Engine::may_ask_once_more() const {
   if (!has_successor_ || clients_->count() == 0) return false;
   return loop_.now() - draining_since_ < (clients_->any_new() ? kAtLast : kOnceMore);
@@ -347,7 +347,7 @@ void Engine::say_drained(bool in_time) {
   for (auto& when_done : std::exchange(when_drained_, {})) when_done(in_time);
 }
 
-/// Answers are complete, but some are still on their way to slow readers. Who is at the gate has none yet.
+/// Answers are complete, but some are still on their way to slow readers. A request at the authenticator has none yet.
 void Engine::take_leave() {
   clients_->close_idle();
   if (loop_.now() >= leave_by_ && authenticator_.is_busy()) out_of_grace();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that lives on the loop's thread, joined: listeners, clients, dispatcher, connections to upstreams, event log,
-// metrics. Made, run and destroyed on that one thread. Only for proxy.cc.
+// Joins everything that lives on the loop's thread: listeners, clients, dispatcher, connections to upstreams, event
+// log, metrics. Created, run and destroyed on that thread. For proxy.cc only.
 #pragma once
 
 #include <expected>
@@ -36,44 +36,45 @@
 
 namespace penstock::app {
 
-/// Listening sockets that somebody else has bound, until they are taken; -1: none.
+/// Listening sockets that another process has bound, until they are taken; -1: none.
 struct HandedOver {
   base::UniqueFd proxy, admin;
 };
 
 class Engine {
  public:
-  /// Without `notices` they go to stderr at `log.level`.
+  /// Without `notices`, notices go to stderr at `log.level`.
   Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& observers, NoticeSink notices);
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Before open(): what is to be known at the next start is kept in that folder; empty: nowhere.
+  /// Call before open(): what the next start has to know is kept in that folder; empty: nowhere.
   void keep_state_in(std::string folder) { state_folder_ = std::move(folder); }
-  /// Binds what was not handed over, and makes everything. Once, before the loop runs.
+  /// Binds the sockets that were not handed over, and creates everything. Once, before the loop runs.
   std::expected<void, Error> open(HandedOver& sockets);
 
   Endpoint proxy_endpoint() const { return listener_->bound(); }
   Endpoint admin_endpoint() const { return admin_->bound(); }
 
-  /// Takes on another configuration, with which nothing may be wrong (reload.h): all that is derived from the one
-  /// before follows within this call.
+  /// Adopts another configuration, which must be free of errors (reload.h): everything derived from the old one is
+  /// updated within this call.
   void change(Config config, std::optional<access::Users> users, std::shared_ptr<const tls::Authority> authority);
-  /// A configuration could not be taken on.
+  /// Counts a configuration that could not be adopted.
   void not_changed() { metrics_->reloaded(false); }
 
   Snapshot snapshot() const;
   void submit(Request request, proxy::LocalSink::OnResponse on_response);
   void reopen_log(base::UniqueFd file) { log_->reopen(std::move(file)); }
-  /// The event log could not be opened anew.
+  /// Warns that the event log could not be reopened.
   void not_reopened(const Error& why) const { notice(LogLevel::warn, why.message + ": it goes on in the old file"); }
-  /// A file that was read has something in it that may not do what it seems to.
+  /// Warns of something in a file that may not do what it seems to.
   void warn(std::string what) const { notice(LogLevel::warn, std::move(what)); }
-  /// Stops accepting; `when_done` hears whether all was finished within `grace`, and then nothing is left to do. A
-  /// second call joins the first, whose grace stands. Whoever still waits when the engine goes hears that it was not.
+  /// Stops accepting. `when_done` is told whether all was finished within `grace`, and then nothing is left to do. A
+  /// second call joins the first, whose grace stands. Calls still waiting when the engine is destroyed are told that it
+  /// was not.
   void drain(Duration grace, std::move_only_function<void(bool)> when_done);
-  /// Ends what is under way, so that every request has its outcome.
+  /// Ends everything under way, so that every request has its outcome.
   void end_all();
 
  private:
@@ -101,7 +102,7 @@ class Engine {
   void say_drained(bool in_time);
 
   loop::Loop& loop_;
-  Config config_;  // in force; others refer to it where it is
+  Config config_;  // in force; others keep references to it
   const std::vector<EventSink>& observers_;
   const bool own_notices_;
   NoticeSink notices_;
@@ -109,38 +110,38 @@ class Engine {
   std::unique_ptr<observe::Metrics> metrics_;
   std::unique_ptr<loop::Listener> listener_;
   std::vector<Endpoint> bound_;    // of the proxy, then of the admin port
-  std::vector<Endpoint> closed_;   // places of Redis, by name and by the addresses that it has had
+  std::vector<Endpoint> closed_;   // endpoints of Redis, by name and by all addresses it has had
   std::vector<std::string> here_;  // addresses of this machine
   std::unique_ptr<observe::AdminServer> admin_;
   std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<loop::Resolver::Lookup> redis_lookup_;  // under way, or answered
   std::unique_ptr<proxy::UpstreamPools> connections_;
-  base::SipKey labels_;  // under which the log has groups by header
+  base::SipKey labels_;  // the log's key for the labels of groups by header
   std::string state_folder_;
   std::unique_ptr<ProcessesFile> processes_file_;
-  std::unique_ptr<redis::LimiterHub> hub_;  // where Redis is configured
+  std::unique_ptr<redis::LimiterHub> hub_;  // null without Redis
   std::unique_ptr<proxy::Dispatcher> dispatcher_;
   std::unique_ptr<proxy::Clients> clients_;
   std::int64_t lag_due_ = 0;
   std::int64_t next_watch_ = 0;
-  std::int64_t next_look_ = 0;    // around
-  std::uint64_t lines_lost_ = 0;  // as last said
+  std::int64_t next_look_ = 0;    // for look_around()
+  std::uint64_t lines_lost_ = 0;  // as last reported
   loop::Timer lag_timer_;
   loop::Timer grace_timer_;
   loop::Timer hearing_timer_;
   loop::Timer leave_timer_;
   proxy::Authenticator authenticator_;
   proxy::InterceptionService interceptor_;
-  std::shared_ptr<const tls::Authority> authority_;  // where something is intercepted
-  std::string end_told_;                             // of it, when last said
-  bool has_successor_ = false;                       // whoever has bound our socket hands it to the next process too
+  std::shared_ptr<const tls::Authority> authority_;  // null if nothing is intercepted
+  std::string end_told_;                             // the warning of its end, as last given
+  bool has_successor_ = false;                       // our socket was handed over: the next process gets it too
   std::int64_t draining_since_ = 0;
   std::int64_t leave_by_ = 0;
-  std::uint64_t pauses_ = 0;  // of the listener that is gone
+  std::uint64_t pauses_ = 0;  // of the listener, which is gone
   std::uint64_t away_told_ = 0, pauses_told_ = 0;
   bool in_time_ = true;
-  bool drained_ = false;  // those who asked have been answered
+  bool drained_ = false;  // all waiting drain() calls have been answered
   std::vector<std::move_only_function<void(bool)>> when_drained_;
 };
 

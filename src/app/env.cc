@@ -10,7 +10,7 @@ namespace penstock::app {
 
 namespace {
 
-// For any POSIX shell: nothing is special inside single quotes but their end.
+// For any POSIX shell: inside single quotes only the closing quote is special.
 std::string shell_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `penstock exec`: a proxy in this process for the life of one command, which finds it in its environment. The command
-// must notice nothing else: it gets back the signal mask, and all signals and its exit code pass through.
+// `penstock exec`: a proxy in this process for the life of one command, which finds it in its environment. Otherwise
+// the command must notice nothing: it gets the original signal mask, and signals and its exit code pass through.
 #include <sys/wait.h>
 
 #include <atomic>
@@ -28,7 +28,7 @@ Config for_one_command(Config config) {
   return config;
 }
 
-// The terminal sends Ctrl-C to the command by itself: only what was sent to us alone is passed on.
+// The terminal itself sends Ctrl-C to the command: only signals sent to this process alone are passed on.
 void pass_on(const siginfo_t& signal, pid_t to) {
   if (signal.si_code != SI_KERNEL) kill(to, signal.si_signo);
 }
@@ -44,7 +44,7 @@ int wait_for(pid_t pid, const BlockedSignals& signals) {
   }
 }
 
-/// A program that goes past the proxy says nothing of it, and obeys no limit.
+/// A program that bypasses the proxy says nothing of it, and obeys no limit.
 void tell_unless(bool asked, const LogConfig& log) {
   if (asked || log.level > LogLevel::info) return;
   complain("no request came by: the command asked for nothing, or went past the proxy (docs/clients.md says which do)");
@@ -62,9 +62,9 @@ int exec(const std::string& config_file, std::vector<std::string> command) {
   const auto config = settings(config_file);
   if (!config) return 1;
   leave_sockets();
-  std::signal(SIGCHLD, SIG_DFL);  // if it came to us ignored, the command's exit code would be lost
+  std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, the command's exit code would be lost
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGCHLD};
-  std::atomic<bool> told = false;  // of some request; before the proxy, which tells of its last ones as it ends
+  std::atomic<bool> told = false;  // there was an event; outlives the proxy, which sends its last ones as it ends
   Proxy proxy{for_one_command(*config)};
   proxy.observe([&](const Event&) { told = true; });
   if (const auto running = proxy.start(); !running) return complain(running.error().message);
@@ -74,7 +74,7 @@ int exec(const std::string& config_file, std::vector<std::string> command) {
   const auto started = start(command, *variables, signals.before());
   if (started.error != 0) return not_started(command[0], started.error);
   const int code = wait_for(started.pid, signals);
-  const bool connected = proxy.snapshot().connections > 0;  // and its request is yet to be read, or to be told of
+  const bool connected = proxy.snapshot().connections > 0;  // its request is yet to be read, or to be reported
   tell_unless(connected || told, config->log);
   return code;
 }

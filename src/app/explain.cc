@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `penstock explain`: says in words what routing, limits and access rules would do with a URL, by asking the very
+// `penstock explain`: says in words what routing, limits and access rules would do with a URL, by calling the very
 // functions that do it.
 #include <algorithm>
 #include <iostream>
@@ -165,7 +165,7 @@ std::string inside_connect(const AccessConfig& access, const UrlTrace& trace) {
   return text + "it is a tunnel: " + named + " is not in access.plainPorts";
 }
 
-/// How the application would have to ask, to have each request governed.
+/// How the application would have to ask so that each request is limited.
 std::string instead_of_tunnel(const Config& config, const UrlTrace& trace) {
   const auto entry = trace.route.entry;
   const auto& target = trace.dialled;
@@ -189,7 +189,7 @@ void print_tunnel(const Config& config, const UrlTrace& trace) {
   line("", instead_of_tunnel(config, trace));
 }
 
-/// Which path counts is not seen before the CONNECT is answered, and its port is.
+/// The path is not known before the CONNECT is answered, but the port is.
 void print_opened(const Config& config, const UrlTrace& trace) {
   const auto& target = trace.dialled;
   if (!has(config.access.connect_ports, target.port))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `penstock healthcheck`: one small request with plain sockets, since a loop and its threads would be too much for it.
+// `penstock healthcheck`: one small request over plain sockets; a loop and its threads would be too much for it.
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/time.h>

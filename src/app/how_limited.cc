@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See governed.h.
+// See how_limited.h.
 #include "app/how_limited.h"
 
 #include <algorithm>
@@ -8,13 +8,13 @@ namespace penstock::app {
 
 namespace {
 
-/// A tunnel shows no path; one that is opened does, and its requests are held against it.
+/// Whether requests by CONNECT can match: a tunnel shows no path; one that is opened does, for each of its requests.
 bool open_to_connect(const AccessConfig& access, const Match& match, Https https) {
   if (!match.path.empty() && https != Https::intercept) return false;
   return match.port ? std::ranges::count(access.connect_ports, *match.port) > 0 : !access.connect_ports.empty();
 }
 
-/// Of the entry "*", which has no patterns, everything that no entry names.
+/// The entry "*" has no patterns: it takes everything that no entry names.
 bool takes_connect(const Config& config, std::size_t entry, Https https) {
   if (entry == 0) return !config.access.connect_ports.empty();
   const auto& match = config.upstreams[entry - 1].match;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an upstream is governed, in words: per request, or per tunnel and why. For `explain`, and for `run`, which says
-// it of every upstream at its start.
+// How an upstream is limited, in words: per request, or per tunnel and why. For `explain`, and for `run`, which says it
+// of every upstream at its start.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,11 @@
 
 namespace penstock::app {
 
-/// Of an entry as proxy::Route counts them: 0 is "*", n the n-th of `upstreams`. `proxy` is the proxy's URL.
+/// `entry` as in proxy::Route: 0 is "*", n the n-th of `upstreams`. `proxy` is the proxy's URL.
 std::string how_limited(const Config& config, std::size_t entry, const std::string& proxy);
 
-/// `upstream NAME: ` and the words, for each entry in the order of the file, and for "*" unless nothing goes there.
+/// `upstream NAME: ` and the words, for each entry in the order of the file, and for "*" unless unmatched requests are
+/// refused.
 std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy);
 
 }  // namespace penstock::app

@@ -12,17 +12,17 @@ namespace penstock::app {
 namespace {
 
 constexpr const char* kTrustStore = "javax.net.ssl.trustStore";
-/// Ours take the place of whatever they were before.
+/// Ours replace any earlier values.
 constexpr std::array kProxy{"http.proxyHost", "http.proxyPort", "https.proxyHost", "https.proxyPort",
                             "http.nonProxyHosts"};
 
-/// Options end at white space that is not quoted, and quotes are taken away.
+/// Java splits options at unquoted white space, and removes quotes.
 std::string quoted(const std::string& value) {
   if (value.find_first_of(" \t\n'\"") == std::string::npos) return value;
   return value.contains('"') ? "'" + value + "'" : "\"" + value + "\"";
 }
 
-/// An option as it stands, and what it says.
+/// An option as written, and its meaning without quotes.
 struct Option {
   std::string raw, text;
 };
@@ -81,9 +81,9 @@ std::string java_options(std::string options, const Endpoint& proxy, const std::
     add(options, scheme + ".proxyHost", proxy.address);
     add(options, scheme + ".proxyPort", port);
   }
-  // As no_proxy has it. Without a word Java would go past the proxy for more.
+  // As in no_proxy. Without this option Java would bypass the proxy for more hosts.
   add(options, "http.nonProxyHosts", proxy.address.contains(':') ? "[" + proxy.address + "]" : proxy.address);
-  // Neither its password nor its type, which would go for another store on a command line, too.
+  // Neither its password nor its type: they would also apply to another store on a command line.
   if (!trust_store.empty()) add(options, kTrustStore, trust_store);
   return options;
 }

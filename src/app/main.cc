@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: reads it with CLI11, which nobody else knows, and calls the command. Exit code 2 for a command line
-// that makes no sense.
+// The command line: parsed with CLI11, which only this file uses, then the command is called. Exit code 2 for an
+// invalid command line.
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   add_ca(program, given, code);
 }
 
-// For a word that CLI11 would answer with no more than "a subcommand is required". True: it is a command.
+// Handles a word for which CLI11 would only say "a subcommand is required". True: it is a command.
 bool is_command(const CLI::App& program, const std::string& word) {
   std::vector<std::string_view> known;
   for (const auto* command : program.get_subcommands({})) known.push_back(command->get_name());
@@ -84,7 +84,7 @@ bool are_commands(const CLI::App& program, int count, char** arguments) {
   return count < 3 || arguments[1] != std::string_view("ca") || is_command(*program.get_subcommand("ca"), arguments[2]);
 }
 
-// What `exec` shall run stands after --, and is taken away before CLI11 could find meaning in it.
+// The command for `exec` comes after --, and is removed before CLI11 could interpret it.
 std::vector<std::string> take_command(int& count, char** arguments) {
   if (count < 2 || arguments[1] != std::string_view("exec")) return {};
   char** const last = arguments + count;

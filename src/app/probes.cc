@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See probes.h. Each asks as plainly as a program in that language would that was told nothing but its environment.
+// See probes.h. Each probe asks as plainly as a program in that language would that knows only its environment.
 #include "app/probes.h"
 
 namespace penstock::app {
@@ -8,7 +8,7 @@ namespace {
 
 std::vector<std::string> python(const std::string& program) { return {"python3", "-c", program}; }
 
-/// In ways that differ in one module: it names its version, and prints what comes.
+/// For programs that differ in one module: prints its version, and the answer.
 Probe python_probe(const std::string& module, const std::string& program, const std::string& about_proxy,
                    const std::string& about_trust) {
   return {.name = "python " + module + " %",
@@ -34,7 +34,7 @@ async def main():
             print(await answer.text())
 asyncio.run(main()))";
 
-/// As the agents of Node's packages do it.
+/// As the proxy agents of Node's packages do it.
 constexpr const char* kNodeAgent = R"(
 import http from 'node:http';
 import https from 'node:https';
@@ -65,7 +65,7 @@ constexpr const char* kPerl =
 constexpr const char* kPhp =
     "$curl = curl_init($argv[1]); if (!curl_exec($curl)) { fwrite(STDERR, curl_error($curl)); exit(1); }";
 
-/// Fetches a file by apt itself. As root apt does that as the user _apt, which must be able to read the folder.
+/// Fetches a file by apt itself. As root apt does that as the user _apt, which must have access to the folder.
 constexpr const char* kApt =
     "set -e; folder=$(mktemp -d); trap 'rm -rf \"$folder\"' EXIT; chmod 777 \"$folder\"; "
     "/usr/lib/apt/apt-helper download-file \"$0\" \"$folder/page\" >&2; cat \"$folder/page\"";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs that `doctor` tries: what each is asked to do, and what to tell people whose program does not do it.
+// The programs that `doctor` tries: what each is asked to do, and the advice if it fails.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 namespace penstock::app {
 
 struct Probe {
-  std::string name;                  ///< "curl %": its version takes the place of the percent sign
-  std::vector<std::string> version;  ///< succeeds where it is installed, and says a version
-  std::vector<std::string> command;  ///< asks for the URL behind it, and prints what comes
-  std::string about_proxy;           ///< what to do where it does not ask the proxy
-  std::string about_trust;           ///< what to do where it does not trust the authority
-  bool says_nothing = false;         ///< of what comes; only that it is content
+  std::string name;                  ///< "curl %": the percent sign is replaced by the version
+  std::vector<std::string> version;  ///< succeeds if the program is installed, and prints a version
+  std::vector<std::string> command;  ///< requests the URL appended to it, and prints the answer
+  std::string about_proxy;           ///< advice if it does not use the proxy
+  std::string about_trust;           ///< advice if it does not trust the authority
+  bool says_nothing = false;         ///< does not print the answer, only succeeds
 };
 
-/// How a probe says, on its last line, why there was nothing to try.
+/// The exit code of a probe that had nothing to try; its last line says why.
 inline constexpr int kNotTried = 77;
 
-/// For `java`, which takes a file: it is to be written at `java_file`.
+/// The java probe takes a source file: write kJavaProbe to `java_file`.
 std::vector<Probe> all_probes(const std::string& java_file);
 extern const char* const kJavaProbe;
 

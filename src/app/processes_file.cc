@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One number and the end of the line.
+// See processes_file.h. The file holds one number and a line feed.
 #include "app/processes_file.h"
 
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processes were seen at Redis, kept over restarts of this one: should Redis be away at the next, limits are
-// divided by that many. Written by the loop's worker, and only when it changes. For the engine.
+// Keeps the number of processes seen at Redis over restarts of this one: if Redis is away at the next start, limits are
+// divided by that number. Written by the loop's worker, and only when it changes. For the engine.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace penstock::app {
 
 class ProcessesFile {
  public:
-  /// Without a path nothing is kept. A file that cannot be written is told of once.
+  /// With an empty path nothing is kept. A file that cannot be written is reported once.
   ProcessesFile(loop::Loop& loop, std::string path, NoticeSink notices);
   ~ProcessesFile();
   ProcessesFile(const ProcessesFile&) = delete;
   ProcessesFile& operator=(const ProcessesFile&) = delete;
 
   const std::string& path() const { return path_; }
-  /// As it was left; 0: nothing that can be read.
+  /// The number read at start, or kept since; 0: none could be read.
   int kept() const { return kept_; }
-  /// What is seen, each second. More is kept at once; fewer when it was never more for ten minutes, for where all are
-  /// stopped one after the other, the last sees itself alone.
+  /// Takes the number seen, each second. A higher one is kept at once; a lower one after ten minutes without a higher:
+  /// when all processes are stopped one after the other, the last sees only itself.
   void seen(std::int64_t now, int processes);
 
  private:
@@ -36,10 +36,10 @@ class ProcessesFile {
   const std::string path_;
   const NoticeSink notices_;
   int kept_ = 0;
-  int most_ = 0;            // since then
-  std::int64_t since_ = 0;  // fewer than are kept were seen
+  int most_ = 0;            // the most seen since `since_`
+  std::int64_t since_ = 0;  // when fewer than kept were first seen
   bool complained_ = false;
-  base::WeakSelf<ProcessesFile> self_{this};  // last: no callback comes to what has gone
+  base::WeakSelf<ProcessesFile> self_{this};  // last: no callback after destruction
 };
 
 }  // namespace penstock::app

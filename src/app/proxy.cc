@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Behind penstock/proxy.h: one thread with one loop and one engine, and the doors through which other threads reach it.
+// Behind penstock/proxy.h: one thread with one loop and one engine, and the calls by which other threads reach it.
 #include "penstock/proxy.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ namespace penstock {
 namespace {
 constexpr Duration kLongestGrace = 24h * 365;  // "however long it takes" must not overflow
 
-/// Writing to a peer that has gone is an error like any other, in this thread and in those that it starts.
+/// Makes writing to a closed connection an error like any other, in this thread and in those that it starts.
 void block_sigpipe() {
   sigset_t pipe;
   sigemptyset(&pipe);
@@ -32,7 +32,7 @@ void block_sigpipe() {
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
 }
 
-/// As a client on this machine would reach it.
+/// The URL by which a client on this machine reaches it.
 std::string reachable(Endpoint endpoint) {
   if (endpoint.address == "0.0.0.0") endpoint.address = "127.0.0.1";
   if (endpoint.address == "::") endpoint.address = "::1";
@@ -54,12 +54,12 @@ struct Proxy::Impl {
   explicit Impl(Config its_config) : config(std::move(its_config)) {}
 
   void live(std::promise<std::expected<void, Error>> started);
-  /// Runs `task` on the loop's thread; false once that has ended.
+  /// Runs `task` on the loop's thread; false once the loop has ended.
   bool post(std::move_only_function<void()> task);
 
-  /// `next` has been judged, but for the file of users.
+  /// `next` has been validated, except for the file of users.
   std::expected<void, std::vector<ConfigError>> take_on(const Config& next);
-  /// Counts it if it fails.
+  /// Counts a failed reload.
   std::expected<void, std::vector<ConfigError>> reload(const Read& next);
 
   mutable std::mutex reloading;
@@ -75,7 +75,7 @@ struct Proxy::Impl {
   std::mutex joining;
 
   std::mutex mutex;
-  loop::Loop* loop = nullptr;  // while it runs
+  loop::Loop* loop = nullptr;  // null unless it runs
   app::Engine* engine = nullptr;
 };
 

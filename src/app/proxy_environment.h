@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment variables by which programs find a proxy, in both cases, since no program obeys all of them.
-// For `env` and `exec`.
+// The environment variables by which programs find a proxy, in upper and lower case, since no program obeys all of
+// them. For `env` and `exec`.
 #pragma once
 
 #include <string>
@@ -13,7 +13,8 @@ namespace penstock::app {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// For a proxy that listens there: http_proxy, https_proxy and no_proxy in both cases, and what has Node obey them.
+/// For a proxy at `listener`: http_proxy, https_proxy and no_proxy in both cases, and the one that makes Node obey
+/// them.
 Variables proxy_variables(const Endpoint& listener);
 
 }  // namespace penstock::app

@@ -17,13 +17,13 @@ namespace {
 void check(std::vector<config::Issue>& issues, const std::string& name, const TlsConfig& identity) {
   auto fine = tls::check(identity);
   if (fine) return;
-  // It begins with the key: "tls.clientKey: ...".
+  // The message begins with the key: "tls.clientKey: ...".
   const auto& words = fine.error().message;
   const std::string path = "upstreams." + name + ".";
   issues.push_back({.path = path + words.substr(0, words.find_first_of(": ")), .message = path + words});
 }
 
-/// It begins with the whole key: "intercept.key: ...".
+/// The message begins with the whole key: "intercept.key: ...".
 void check_authority(std::vector<config::Issue>& issues, const Config& config) {
   const auto authority = authority_of(config);
   if (authority) return;

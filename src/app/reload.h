@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps a configuration from taking the place of the one in force, besides what is wrong with it anyway. Looks at
-// files: not for the loop's thread once it runs. Only for engine.cc and proxy.cc.
+// What prevents a configuration from replacing the one in force, beside its own errors. Reads files: not for the loop's
+// thread once the loop runs. For engine.cc and proxy.cc only.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace penstock::app {
 
-/// Files of TLS identities, and of the authority of interception, that no request could use.
+/// Unusable files: of TLS identities, and of the authority of interception.
 std::vector<config::Issue> unusable_files(const Config& config);
 
-/// These, and what a running proxy cannot take on.
+/// These, and changes that a running proxy cannot adopt.
 std::vector<config::Issue> why_not_reload(const Config& in_force, const Config& next);
 
 }  // namespace penstock::app

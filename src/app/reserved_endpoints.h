@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Redis listens, as far as the configuration says so, and where this machine is, as far as the system does:
-// nobody may send requests there through us. For the engine and `explain`.
+// Endpoints that no request may reach through the proxy: those of Redis, as far as the configuration tells, and this
+// machine's addresses, as far as the system tells. For the engine and `explain`.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ inline std::vector<Endpoint> reserved_endpoints_of(const std::optional<RedisConf
   return {{redis->host, redis->port}};
 }
 
-/// For commands, which need not say that the system does not tell.
+/// For commands, which need not report that the system does not list them.
 inline std::vector<std::string> addresses_here() {
   return loop::local_addresses().value_or(std::vector<std::string>{});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See resources.h.
+// See rlimits.h.
 #include "app/rlimits.h"
 
 #include <sys/resource.h>
@@ -12,7 +12,7 @@
 namespace penstock::app {
 
 namespace {
-/// Event log, name servers, Redis, the loop's own.
+/// For the event log, name servers, Redis, and the loop.
 constexpr std::size_t kOfOurOwn = 64;
 }  // namespace
 
@@ -31,7 +31,7 @@ std::optional<std::string> too_few_files(const Config& config, std::size_t allow
   };
   std::size_t upstreams = most(config.unmatched);
   for (const auto& upstream : config.upstreams) upstreams += most(upstream.settings);
-  upstreams = std::min(upstreams, config.caps.connections);  // each is for a client that is connected
+  upstreams = std::min(upstreams, config.caps.connections);  // each serves a connected client
   const std::size_t wanted = config.caps.connections + upstreams + kOfOurOwn;
   if (allowed == 0 || wanted <= allowed) return std::nullopt;
   return "at most " + std::to_string(allowed) + " files may be open (ulimit -Hn): caps.connections (" +
@@ -41,7 +41,7 @@ std::optional<std::string> too_few_files(const Config& config, std::size_t allow
 
 void end_when_out_of_memory() {
   std::set_new_handler([] {
-    constexpr std::string_view kLine = "penstock: out of memory\n";  // to say more may take some
+    constexpr std::string_view kLine = "penstock: out of memory\n";  // a longer message may need memory
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kLine.data(), kLine.size());
     _exit(kOutOfMemory);
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon asks of the operating system: file descriptors, and a plain end where memory is out. Not for the
-// library: such things are a program's own to decide.
+// What the daemon asks of the operating system: file descriptors, and a plain exit when memory runs out. Not for the
+// library: the program decides such things.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace penstock::app {
 
-/// Raises the limit on open files as far as it may be; how many there may be then.
+/// Raises the limit on open files as far as allowed; returns the limit then in force.
 std::size_t allow_open_files();
-/// What to say if that is fewer than the caps and the upstreams may come to need.
+/// A warning if that is fewer than the caps and the upstreams may need.
 std::optional<std::string> too_few_files(const Config& config, std::size_t allowed);
 
 inline constexpr int kOutOfMemory = 70;  ///< the exit code
-/// From now on whoever finds no memory ends the process, with a line on stderr.
+/// From now on a failed allocation ends the process, with a line on stderr.
 void end_when_out_of_memory();
 
 }  // namespace penstock::app

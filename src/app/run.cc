@@ -35,7 +35,7 @@ void announce(const Config& config, const Proxy& proxy) {
   for (auto& text : how_all_are_limited(config, proxy.url())) say({.level = LogLevel::info, .text = std::move(text)});
 }
 
-// A pipe takes so many at once, and nobody reads more: what follows them shall not be lost.
+// At most as many lines as a pipe takes at once: the pipe is not read meanwhile, and what follows must not be lost.
 void tell(const std::vector<ConfigError>& faults) {
   constexpr std::size_t kMost = 20;
   for (std::size_t i = 0; i < std::min(faults.size(), kMost); ++i) observe::say_plainly(to_string(faults[i]));
@@ -59,7 +59,7 @@ void hang_up(Proxy& proxy, const std::string& config_file) {
              (reopened ? "" : "; " + reopened.error().message));
 }
 
-// What makes other programs behave in another way, and those that are built on libcurl above all.
+// Variables that change how other programs behave, above all those built on libcurl.
 void warn_of_environment(const LogConfig& log) {
   std::string all;
   for (const auto* name : {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",

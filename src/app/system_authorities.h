@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the system's authorities are there, by which TLS to upstreams is verified where no `tls.ca` is named. Minimal
+// Whether the system's certificate authorities exist, which verify TLS to upstreams unless `tls.ca` is set. Minimal
 // images have none, and every request over TLS fails there.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace penstock::app {
 
-/// What is wrong where they cannot be read and an upstream speaks TLS by its settings: once, at the first of them.
+/// The issue if they cannot be read and an upstream's settings use TLS: one, at the first such upstream.
 std::vector<config::Issue> missing_authorities(const Config& config);
 
-/// The same in a sentence where no settings say so, but clients may: `https://` URLs are taken from everybody. Empty:
-/// they are there, or nothing needs them.
+/// The same as a sentence, where settings do not use TLS but clients may: any client may send `https://` URLs. Empty:
+/// the authorities exist, or nothing needs them.
 std::string warning_of_authorities(const Config& config);
 
 }  // namespace penstock::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See service.h. The one file that knows libsystemd.
+// See systemd.h. The only file that uses libsystemd.
 #include "app/systemd.h"
 
 #include <systemd/sd-daemon.h>
@@ -49,7 +49,7 @@ std::expected<Sockets, std::string> take_sockets() {
 
 void leave_sockets() { sd_listen_fds(1); }
 
-/// Where a unit has several, they stand between colons; the first is ours.
+/// A unit may have several, separated by colons; the first is ours.
 std::string state_folder() {
   const char* const folders = std::getenv("STATE_DIRECTORY");
   const std::string all = folders ? folders : "";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes between the daemon and systemd, or what speaks as it does: the sockets that it hands over, the states
-// that it is told, the heartbeat that it may want. Where there is none, all of this does nothing. For commands only.
+// The exchange between the daemon and systemd, or a program that speaks its protocol: sockets handed over, states
+// reported, and the heartbeat if wanted. Without systemd all of this does nothing. For commands only.
 #pragma once
 
 #include <condition_variable>
@@ -13,26 +13,26 @@
 
 namespace penstock::app {
 
-/// Listening sockets by what they are for; -1: none.
+/// Listening sockets by their purpose; -1: none.
 struct Sockets {
   int proxy = -1, admin = -1;
 };
-/// Those that were handed over to this process, by their names. They stand in the environment, which its children shall
-/// not have: it is changed, so before any thread starts, and once.
+/// The sockets handed over to this process, by their names. They are listed in the environment, which is changed so
+/// that children do not inherit the list: call once, before any thread starts.
 std::expected<Sockets, std::string> take_sockets();
-/// The same for whoever has no use for them.
+/// Removes them from the environment, for a command that does not use them.
 void leave_sockets();
 
-/// Where a service is to keep what it wants to have at its next start ($STATE_DIRECTORY); empty: nowhere.
+/// The folder in which a service keeps what its next start needs ($STATE_DIRECTORY); empty: none.
 std::string state_folder();
 
-/// How it is; `status` is for `systemctl status`. Whoever listens is waited for.
+/// Report the daemon's state; `status` is for `systemctl status`. They may wait for the receiver.
 void tell_ready(const std::string& status);
 void tell_reloading();
 void tell_stopping();
 
-/// Says, as often as it is wanted, that the loop turns: from a thread of its own, which asks the loop first. So a loop
-/// that stands still is found out, and one that runs never waits for who is told.
+/// Reports, as often as systemd wants, that the loop runs: from a thread of its own, which asks the loop first. So a
+/// stuck loop is noticed, and a running one never waits for the receiver.
 class Heartbeat {
  public:
   explicit Heartbeat(const Proxy& proxy);

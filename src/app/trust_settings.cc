@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See trust_settings.h. All these files have a line for each setting, `key = value`, of which the last counts.
+// See trust_settings.h. All these files have one line per setting, `key = value`, of which the last counts.
 #include "app/trust_settings.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(from, text.find_last_not_of(kBlank) + 1 - from);
 }
 
-/// The value of the last line whose key `is_it`.
+/// The value of the last line whose key fulfills `is_it`.
 std::string last_value(const std::string& text, const std::function<bool(std::string_view key)>& is_it) {
   std::string value;
   std::istringstream lines(text);
@@ -44,7 +44,7 @@ std::string unquoted(const std::string& value) {
   return quoted ? value.substr(1, value.size() - 2) : value;
 }
 
-/// As wget reads it, without regard to case, `_` and `-`. A comment is none.
+/// Matches keys as wget does, ignoring case, `_` and `-`. A comment is no key.
 bool is_ca_certificate(std::string_view key) {
   std::string letters;
   for (const char c : key) {
@@ -54,7 +54,7 @@ bool is_ca_certificate(std::string_view key) {
   return letters == "cacertificate";
 }
 
-/// `${NAME}` is the variable of that name, where there is one, and `~/` begins with the user's home.
+/// Replaces `${NAME}` by that variable, if it is set, and a leading `~` by the user's home.
 std::string resolved(std::string text, const Environment& environment) {
   for (auto at = text.find("${"); at != std::string::npos; at = text.find("${", at)) {
     const auto end = text.find('}', at);
@@ -66,7 +66,7 @@ std::string resolved(std::string text, const Environment& environment) {
   return text.starts_with("~/") ? environment("HOME").value_or("") + text.substr(1) : text;
 }
 
-/// Those of all versions: as Debian has it, each has a folder of its own in /etc/php.
+/// The paths for all versions: on Debian each version has a folder of its own in /etc/php.
 std::vector<std::string> of_each_version(const std::string& below) {
   std::vector<std::string> all;
   std::error_code none;
@@ -74,7 +74,7 @@ std::vector<std::string> of_each_version(const std::string& below) {
   return all;
 }
 
-/// In PHPRC, which is a folder or a file, or else where Debian, Fedora and Docker's images have it.
+/// In PHPRC, which is a folder or a file, or else where Debian, Fedora and Docker's images keep it.
 std::vector<std::string> php_inis(const Environment& environment) {
   if (const auto own = environment("PHPRC").value_or(""); !own.empty()) return {own, own + "/php.ini"};
   auto all = of_each_version("cli/php.ini");
@@ -83,7 +83,7 @@ std::vector<std::string> php_inis(const Environment& environment) {
 }
 
 std::vector<std::string> inis_of(const std::string& folder) {
-  std::set<std::string> paths;  // in an order that does not change
+  std::set<std::string> paths;  // sorted, so that the order never changes
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none)) {
     if (entry.path().extension() == ".ini") paths.insert(entry.path());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See journey.h.
+// See url_trace.h.
 #include "app/url_trace.h"
 
 #include "access/verdict.h"
@@ -20,8 +20,8 @@ std::expected<UrlTrace, http::Refusal> through(const proxy::Gateways& gateways, 
       .way = UrlTrace::Way::gateway, .asked = *target, .dialled = *target, .route = {.entry = gateway->entry}};
 }
 
-/// Whether a request for it comes to the proxy itself: by address, or, where the gateway is known, by a name that
-/// nothing else claims.
+/// Whether a request for it comes to the proxy itself: by address, or, if the gateway is known, by a name that nothing
+/// else claims.
 bool is_proxy(const Config& config, const proxy::Router& router, const http::Target& target, bool known) {
   if (target.secure() || target.port != config.proxy.listen.port) return false;
   const auto address = target.literal ? access::parse_address(target.host) : std::nullopt;
@@ -39,7 +39,7 @@ http::Target secured(http::Target target) {
   return target;
 }
 
-/// Of an https URL an application asks for its host and port alone.
+/// For an https URL an application asks only for its host and port.
 http::Target tunnel_to(const http::Target& target) {
   return {.host = target.host, .port = target.port, .literal = target.literal, .tunnel = true};
 }

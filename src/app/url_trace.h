@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a URL comes to when an application calls it: by which way, by which entry, and where it would be dialled.
-// PendingAsks the router, judges no address. Only for `explain`.
+// What becomes of a URL that an application calls: by which way, to which entry, and where it would be dialled. Asks
+// the router, judges no address. Only for `explain`.
 #pragma once
 
 #include <expected>
@@ -15,21 +15,21 @@ namespace penstock::app {
 
 struct UrlTrace {
   enum class Way {
-    plain,    ///< http://, as it is
-    secured,  ///< http://, which leaves as https
+    plain,    ///< http://, sent as http
+    secured,  ///< http://, sent on as https
     tunnel,   ///< https://, by CONNECT
     opened,   ///< https://, by a CONNECT that is opened here (https: intercept)
     gateway,  ///< http://PROXY/@NAME/…
   };
   Way way = Way::plain;
-  http::Target asked;  ///< what patterns are held against; of a gateway the same as `dialled`
+  http::Target asked;  ///< what patterns are matched against; for a gateway the same as `dialled`
   http::Target dialled;
   proxy::Route route;
-  bool connect_opened = false;  ///< a CONNECT to where `asked` leads is opened here, whatever comes in it
+  bool connect_opened = false;  ///< a CONNECT to `asked` is opened here, whatever it carries
 };
 
-/// Or why the proxy would refuse the URL: it is malformed (`Why::malformed`, `Why::not_implemented`), or no upstream of
-/// that name has a base URL (`Why::gateway_unknown`).
+/// The error says why the proxy would refuse the URL: it is malformed (`Why::malformed`, `Why::not_implemented`), or no
+/// upstream of that name has a base URL (`Why::gateway_unknown`).
 std::expected<UrlTrace, http::Refusal> trace_of(const Config& config, const proxy::Router& router,
                                                 const std::string& url);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that `access.users` names, read and judged. For start, reload and `check`.
+// Reads and validates the file that `access.users` names. For start, reload and `check`.
 #pragma once
 
 #include <expected>
@@ -11,7 +11,7 @@
 
 namespace penstock::app {
 
-/// What the configuration asks for: nothing where it names no file. Every error, with its file and line.
+/// Null if the configuration names no file. All errors, each with its file and line.
 std::expected<std::optional<access::Users>, std::vector<ConfigError>> users_of(const AccessConfig& access);
 
 }  // namespace penstock::app

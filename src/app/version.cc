@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that knows the commit, so that nothing else is compiled again for it.
+// The only file that knows the commit, so that nothing else is recompiled when it changes.
 #include "app/commands.h"
 
 namespace penstock::app {

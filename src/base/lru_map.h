@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A map by text that keeps a bounded number of entries: beyond it, the one goes that was used least recently. Not
+// A map with text keys and a bounded number of entries: beyond it, the least recently used entry is removed. Not
 // thread-safe.
 #pragma once
 
@@ -19,8 +19,8 @@ class LruMap {
   explicit LruMap(std::size_t capacity) : capacity_(capacity) {}
   LruMap(const LruMap&) = delete;
 
-  /// The entry, most recently used from now on; a new one, `T()`, where there was none. May end that used least
-  /// recently. The reference stays good until this entry goes.
+  /// Returns the entry, or a new one, `T()`, and marks it as used most recently. May remove the least recently used
+  /// entry. The reference is valid until this entry is removed.
   T& use(std::string_view key) {
     if (const auto known = places_.find(key); known != places_.end()) {
       entries_.splice(entries_.begin(), entries_, known->second);
@@ -32,7 +32,7 @@ class LruMap {
     return entries_.front().second;
   }
 
-  /// Null: there is none. That it was looked at does not count as a use.
+  /// The entry, or null if there is none. Does not count as a use.
   T* find(std::string_view key) {
     const auto known = places_.find(key);
     return known == places_.end() ? nullptr : &known->second->second;
@@ -60,7 +60,7 @@ class LruMap {
   using Entries = std::list<std::pair<std::string, T>>;
 
   const std::size_t capacity_;
-  Entries entries_;  // the one used most recently in front
+  Entries entries_;  // the most recently used in front
   TextMap<typename Entries::iterator> places_;
 };
 

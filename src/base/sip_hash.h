@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SipHash-2-4 by Jean-Philippe Aumasson and Daniel J. Bernstein: a keyed hash of short texts. Whoever does not know the
-// key can neither foresee a value nor find texts with the same one.
+// SipHash-2-4 by Jean-Philippe Aumasson and Daniel J. Bernstein: a keyed hash of short texts. Without the key, hash
+// values cannot be predicted, and collisions cannot be found.
 #pragma once
 
 #include <bit>

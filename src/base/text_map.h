@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hash map by text that is looked up by a std::string_view, without making a std::string of it.
+// A hash map with text keys, looked up by std::string_view without making a std::string.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace penstock::base {
 
-/// `noexcept`, or libstdc++ would keep a hash beside each text: eight bytes for each of a million groups.
+/// `noexcept`, or libstdc++ would store the hash with each key: eight bytes for each of a million groups.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }

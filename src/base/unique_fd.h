@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file descriptor, closed with its owner. -1: none.
+// Owns a file descriptor and closes it when destroyed. -1: none.
 #pragma once
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  /// The caller closes it from now on.
+  /// Gives up ownership: the caller must close the descriptor.
   int release() { return std::exchange(fd_, -1); }
   void reset() {
     if (fd_ >= 0) ::close(release());

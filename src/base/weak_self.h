@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For callbacks that may come when their owner has gone: they hold a reference that is null from then on. Owner and
-// callbacks are of one thread; a reference may pass through others on its way.
+// For callbacks that may run after their owner was destroyed: they hold a reference, which is null from then on. Owner
+// and callbacks run on one thread; a reference may be passed through other threads in between.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class WeakSelf {
   };
 
   Ref ref() const { return Ref(self_); }
-  /// All references are null from now on, before the owner's end.
+  /// Makes all references null now, before the owner is destroyed.
   void expire() { *self_ = nullptr; }
 
  private:

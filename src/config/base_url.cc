@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `baseUrl`: read and judged. What stands behind the scheme is judged as a pattern of `match` is, and
-// then as strictly as the target of a request. No sentence repeats the URL: there may be a password in it.
+// Reads and judges `baseUrl`. What follows the scheme is judged like a pattern of `match`, and then by stricter rules.
+// URLs with a user name are refused before any error text quotes a part: there may be a password in them.
 #include <algorithm>
 
 #include "penstock/config.h"
@@ -29,7 +29,7 @@ std::optional<std::string> wrong_with_rest(std::string_view rest) {
   return std::nullopt;
 }
 
-// What a pattern may have, and the host of a target may not.
+// Rules for the host of a URL beyond those of a pattern.
 std::optional<std::string> wrong_with_host(std::string_view host) {
   if (host.find('_') != std::string_view::npos) return "the host has a character other than letters, digits, - and .";
   while (!host.empty()) {

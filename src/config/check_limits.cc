@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits that cannot work, and those that cannot stand side by side.
+// Finds limits that cannot work, and limits that cannot exist side by side.
 #include <algorithm>
 #include <map>
 
@@ -12,16 +12,16 @@ namespace penstock::config {
 namespace {
 
 constexpr int kMostUnits = 1'000'000'000;
-constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // a second: one in twelve days, one in a microsecond
+constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // per second: from one in twelve days to one in a microsecond
 constexpr Duration kShortest = 10ms, kLongest = 366 * 24h;
 constexpr std::size_t kMostLimits = 16, kLongestName = 64, kShortestSecret = 16;
 constexpr int kMostProcesses = 10'000;
 constexpr int kMostSliding = 10'000, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
-/// One limit, where it stands, and what it is held against.
+/// Checks the parameters of one limit.
 struct Checked {
   Issues& issues;
-  const std::string path;  // of its kind: "upstreams.github.limits[0].pacer"
+  const std::string path;  // with its kind: "upstreams.github.limits[0].pacer"
   const LimitConfig& limit;
 
   void operator()(const PacerConfig& pacer) const {

@@ -30,7 +30,7 @@ void check_count(Issues& issues, const std::string& path, std::int64_t value, st
 }
 
 void check_number(Issues& issues, const std::string& path, double value, double least, double most) {
-  if (value >= least && value <= most) return;  // which NaN is not
+  if (value >= least && value <= most) return;  // false for NaN
   add_out_of_bounds(issues, path, write_number(value), write_number(least), write_number(most));
 }
 

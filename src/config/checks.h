@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single values held against their bounds; what is out of them becomes an issue. For validate.cc and check_limits.cc.
+// Checks single values against their bounds; values out of bounds become issues. For validate.cc and check_limits.cc.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace penstock::config {
 
 using Issues = std::vector<Issue>;
 
-/// "maxWait in defaults.queue" and `what`.
+/// Adds an issue that says "maxWait in defaults.queue", followed by `what`.
 void add(Issues& issues, const std::string& path, const std::string& what);
 void check_count(Issues& issues, const std::string& path, std::int64_t value, std::int64_t least, std::int64_t most);
 void check_number(Issues& issues, const std::string& path, double value, double least, double most);
 void check_size(Issues& issues, const std::string& path, std::size_t value, std::size_t least, std::size_t most);
 void check_duration(Issues& issues, const std::string& path, Duration value, Duration least, Duration most);
-/// Whether there is text, and nothing in it but letters, digits and the characters of `extra`.
+/// True if there is text, and it has only letters, digits and the characters of `extra`.
 bool all_of(std::string_view text, std::string_view extra);
 
-/// Everything about an upstream's limits, groups and pauses.
+/// Checks everything about an upstream's limits, groups and pauses.
 void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings);
 void check_redis(Issues& issues, const RedisConfig& redis);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that knows yaml-cpp. It listens to the parser's events, since the tree of yaml-cpp hides what must be
-// refused here: anchors, aliases, tags, duplicate keys, a second document.
+// The only file that uses yaml-cpp. It listens to the parser's events, since yaml-cpp's tree hides what must be refused
+// here: anchors, aliases, tags, duplicate keys, a second document.
 #include "config/document.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -51,7 +51,7 @@ class TreeBuilder : public YAML::EventHandler {
   Document take() { return std::move(document_); }
 
  private:
-  // An open list or map. Its address holds: its parent gets no further child before it is closed.
+  // An open list or map. Its address stays valid: its parent gets no further child before this one is closed.
   struct Open {
     Node* node;
     bool awaits_value = false;
@@ -85,7 +85,7 @@ class TreeBuilder : public YAML::EventHandler {
     open_.push_back({&node});
   }
 
-  // yaml-cpp takes the end of the file for a closing quote.
+  // yaml-cpp accepts the end of the file as a closing quote.
   void check_closed(const YAML::Mark& mark) const {
     const auto from = static_cast<std::size_t>(mark.pos);
     const char quote = from < text_.size() ? text_[from] : ' ';
@@ -119,7 +119,7 @@ std::string_view line_of(std::string_view text, int index) {
   return text.substr(0, text.find('\n'));
 }
 
-// What the writer most probably did, where the parser's own words would not tell.
+// The most probable mistake, where the parser's own message would not show it.
 std::string_view hint(std::string_view line, const YAML::Exception& error) {
   if (line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos) {
     return "; indent with blanks, not with tabs";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A YAML document as a plain tree with positions, in the subset that Penstock reads: no anchors, aliases, tags, merge
-// keys or second document. Knows nothing of settings; duplicate keys are left in for the reader to name.
+// keys or second document. Knows nothing of settings; duplicate keys stay in, for the reader to report.
 #pragma once
 
 #include <expected>
@@ -15,12 +15,12 @@ namespace penstock::config {
 struct Entry;
 
 struct Node {
-  enum class Kind { null, scalar, list, map, broken };  ///< `broken`: complained of already, not to be read
+  enum class Kind { null, scalar, list, map, broken };  ///< `broken`: already reported, not to be read
   Kind kind = Kind::null;
   int line = 0;
   int column = 0;
   std::string text = {};         ///< of a scalar
-  bool quoted = false;           ///< a scalar in quotes, or a block
+  bool quoted = false;           ///< a scalar in quotes, or a block scalar
   std::vector<Node> items = {};  ///< of a list
   std::vector<Entry> entries;    ///< of a map, in the order of the text
 };
@@ -32,10 +32,10 @@ struct Entry {
 
 struct Document {
   Node root;
-  std::vector<Problem> problems;  ///< what is not supported; the rest of the tree is sound
+  std::vector<Problem> problems;  ///< unsupported YAML that was found; the rest of the tree is sound
 };
 
-/// The tree, or the one thing that keeps the text from being YAML at all.
+/// The tree, or the one fault that keeps the text from being YAML at all.
 std::expected<Document, Problem> parse_document(std::string_view text);
 
 }  // namespace penstock::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `address:port` as text, for listeners. Names are refused: what is bound should be what is read.
+// Reads `address:port` of listeners. Names are refused: the text must show the address that is bound.
 #include "access/verdict.h"
 #include "config/units.h"
 #include "penstock/config.h"
@@ -8,7 +8,7 @@ namespace penstock {
 
 namespace {
 
-// `127.0.0.1` or `[::1]`; an IPv6 address without brackets would leave the port in doubt.
+// `127.0.0.1` or `[::1]`; in an IPv6 address without brackets, the port would be ambiguous.
 std::optional<access::Address> bracketed_address(std::string_view text) {
   const bool brackets = text.size() > 2 && text.front() == '[' && text.back() == ']';
   if (brackets) text = text.substr(1, text.size() - 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of `group`: read, judged, and written back. Which group a request belongs to is the proxy's.
+// Reads and judges the rule of `group`. The proxy decides which group a request belongs to.
 #include <algorithm>
 #include <set>
 
@@ -22,7 +22,7 @@ bool is_header_char(char c) {  // a token of RFC 9110
 
 bool all(std::string_view text, bool (*fits)(char)) { return std::all_of(text.begin(), text.end(), fits); }
 
-// One segment of a path's pattern; the names of the braced parts go into `names`.
+// Judges one segment of a path's pattern, and adds the names of its braced parts to `names`.
 std::optional<std::string> wrong_with_segment(std::string_view segment, std::set<std::string_view>& names) {
   const std::string said = "'" + std::string(segment) + "'";
   if (segment.empty()) return "the pattern has an empty segment";

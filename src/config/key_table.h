@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a table of keys is made of: a key's name and how its value is read into its owner, be it a value or a section of
-// further keys. For keys.cc and limit_keys.cc, which have the tables.
+// What a table of keys is made of: a key's name, and the function that reads its value into the owner, be it a single
+// value or a section of further keys. For keys.cc and limit_keys.cc, which have the tables.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ template <typename Owner>
 struct Key {
   std::string_view name;
   void (*read)(Reading&, const Spot&, Owner&);
-  void (*list)(const std::string& path, std::vector<std::string>& into) = nullptr;  // of a section: what is below it
+  void (*list)(const std::string& path, std::vector<std::string>& into) = nullptr;  // of a section: the keys below it
 };
 
 template <typename>
@@ -49,11 +49,11 @@ void list_keys(const auto& keys, const std::string& path, std::vector<std::strin
   }
 }
 
-/// The entries of a map with each key once; what else is there is complained of. Nothing where it is no map.
+/// The entries of a map, each key once; reports all others. Empty if the node is no map.
 std::vector<const Entry*> unique_entries(Reading& reading, const Spot& spot, std::string_view expected);
 void complain_unknown(Reading& reading, const Spot& spot, const Node& key, std::span<const std::string_view> known);
 std::string below(const std::string& path, std::string_view key);
-/// A value that is missing stands nowhere: its key's place is the next best.
+/// A missing value has no position, so it gets that of its key.
 Node at_key_if_null(const Entry& entry);
 
 template <typename Owner>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See keys.h. Sections are read in the order of their table, whatever the order of the file: `defaults` before the
-// upstreams that start from them.
+// See keys.h. Sections are read in the order of their table, not of the file: `defaults` comes before the upstreams
+// that start from them.
 #include "config/keys.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool is_of_connection(const Entry& entry) {
   return std::ranges::any_of(kConnection, is_it);
 }
 
-// Those of the connection stand in `defaults` only.
+// The time-outs of a client's connection are allowed in `defaults` only.
 void read_timeouts(Reading& reading, const Spot& spot, UpstreamSettings& into) {
   Node node = spot.node;
   std::erase_if(node.entries, [&](const Entry& entry) {
@@ -56,7 +56,7 @@ constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_conc
                                                value<&UpstreamSettings::https>("https")};
 constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig::client_cert>("clientCert"),
                                    value<&TlsConfig::client_key>("clientKey")};
-// What a single upstream may have besides. `rate` comes before `limits`, as its pacer does.
+// Further keys of an upstream, which `defaults` does not have. `rate` comes before `limits`, as its pacer does.
 constexpr Key<UpstreamSettings> kLimits[] = {
     section<&UpstreamSettings::tls, kTls>("tls"), {"rate", read_rate},
     value<&UpstreamSettings::group>("group"),     {"limits", read_limits, list_limits},
@@ -89,7 +89,7 @@ constexpr auto kPatternEntry = [] {
   return keys;
 }();
 
-// A named upstream has these, `match` and `baseUrl`.
+// A named upstream has these keys, and `match` and `baseUrl`.
 template <std::size_t... index>
 constexpr auto of_named(std::index_sequence<index...>) {
   return std::array<Key<UpstreamConfig>, sizeof...(index) + 2>{
@@ -116,7 +116,7 @@ void read_redis_secret(Reading& reading, const Spot& spot, RedisConfig& redis) {
   redis.secret = *text;
 }
 
-// The URL first: it fills the whole.
+// `url` comes first: it overwrites the whole RedisConfig.
 constexpr Key<RedisConfig> kRedis[] = {{"url", read_redis_url},
                                        value<&RedisConfig::prefix>("prefix"),
                                        value<&RedisConfig::timeout>("timeout"),
@@ -136,7 +136,7 @@ void read_version(Reading& reading, const Spot& spot, Config&) {
   if (version != 1) reading.complain(spot.node, "version must be 1, the only one there is");
 }
 
-// In `defaults` the time-outs of the connection stand among those of a request.
+// In `defaults` the time-outs of a client's connection stand beside those of a request.
 template <std::size_t... of_request, std::size_t... of_connection>
 constexpr auto all_timeouts(std::index_sequence<of_request...>, std::index_sequence<of_connection...>) {
   return std::array{Key<Config>{kTimeouts[of_request].name,
@@ -177,7 +177,7 @@ void read_unmatched(Reading& reading, const Spot& spot, Config& config) {
   if (text) config.pass_unmatched = *text != "deny";
 }
 
-// The entry "*": settings only.
+// The entry "*" has settings only.
 void read_pattern_entry(Reading& reading, const Spot& spot, Config& config) {
   Node node = spot.node;
   std::erase_if(node.entries, [&](const Entry& entry) {

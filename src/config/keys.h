@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys a configuration file has, and what each sets: one table per section, in keys.cc. The only place where a
-// key's name is written.
+// Which keys a configuration file has, and what each sets: one table per section, in keys.cc and limit_keys.cc.
 #pragma once
 
 #include <string>

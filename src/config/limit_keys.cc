@@ -26,7 +26,7 @@ constexpr Key<SemaphoreConfig> kSemaphore[] = {value<&SemaphoreConfig::capacity>
                                                value<&SemaphoreConfig::lease>("lease")};
 constexpr Key<CounterConfig> kCounter[] = {value<&CounterConfig::max>("max"), value<&CounterConfig::period>("period")};
 
-// A kind's parameters, and what is common to all kinds.
+// The keys of a kind: its parameters, and those that all kinds share.
 template <typename Kind, const auto& keys, std::size_t... index>
 constexpr auto with_common(std::index_sequence<index...>) {
   return std::array<Key<LimitConfig>, sizeof...(index) + 4>{
@@ -63,7 +63,7 @@ void complain_unknown_kind(Reading& reading, const Spot& spot, const Node& key) 
   complain_unknown(reading, spot, key, names);
 }
 
-// What cannot be read takes no place in the list, so that the numbering of the paths keeps in step.
+// An unreadable limit is left out of `into`. Paths count by `into`, so that they stay in step with it.
 void read_limit(Reading& reading, const Spot& item, std::vector<LimitConfig>& into) {
   constexpr std::string_view kExpected =
       " must hold kinds of limits, as in '- window: { reservoir: 10, interval: 1s }'";

@@ -9,13 +9,13 @@
 
 namespace penstock::config {
 
-/// `rate: 15/s`: a pacer, before all other limits.
+/// Reads `rate: 15/s`: a pacer, before all other limits.
 void read_rate(Reading& reading, const Spot& spot, UpstreamSettings& into);
-/// The list of limits. Their paths count as the vector does: "upstreams.github.limits[1].window.interval".
+/// Reads the list of limits. Paths count as the vector does: "upstreams.github.limits[1].window.interval".
 void read_limits(Reading& reading, const Spot& spot, UpstreamSettings& into);
-/// What may stand in a limit: "pacer", "pacer.qps", …
+/// Lists the keys that a limit may have: "pacer", "pacer.qps", …
 void list_limits(const std::string& path, std::vector<std::string>& into);
-/// Complains of each `shared: true` that was written although there is no Redis.
+/// Reports each `shared: true` that is written although there is no Redis.
 void check_shared(Reading& reading, const Config& config);
 
 }  // namespace penstock::config

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patterns of `match`: read, judged, brought into one form, and written back. Which of them wins is the router's.
+// The patterns of `match`: read, judged, normalized, and written back. The router decides which of them wins.
 #include <algorithm>
 
 #include "access/address.h"
@@ -41,7 +41,7 @@ std::optional<std::string> read_port(std::string_view text, Match& match) {
   return std::nullopt;
 }
 
-// What stands before the path: takes the host, and reads the port into `match`.
+// Reads the part before the path: returns the host, and stores the port in `match`.
 std::expected<std::string, std::string> parse_authority(std::string_view text, Match& match) {
   const bool bracketed = text.starts_with('[');
   const auto end = bracketed ? text.find(']') : text.find(':');
@@ -57,7 +57,7 @@ std::expected<std::string, std::string> parse_authority(std::string_view text, M
   return bracketed ? parse_bracketed(text.substr(1, end - 1)) : access::parse_name(text.substr(0, end));
 }
 
-// `/v1/` says no more than `/v1`, and `/` nothing.
+// `/v1/` means the same as `/v1`, and `/` the same as no path.
 std::expected<std::string, std::string> parse_path(std::string_view text) {
   if (text.find('*') != std::string_view::npos) return Wrong("a path is a prefix: it has no *");
   if (!std::all_of(text.begin(), text.end(), is_path_char)) return Wrong("'" + std::string(text) + "' is not a path");

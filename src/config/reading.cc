@@ -22,7 +22,7 @@ bool is_name(std::string_view text) {
 
 std::string quoted(const Node& node) { return "'" + node.text + "'"; }
 
-// Why a text with a missing or foreign unit was refused.
+// Why a text was refused whose unit is missing or unknown.
 std::string unit_hint(std::string_view text, std::string_view zero, std::string_view example) {
   if (text == "0") return "needs a unit; write " + std::string(zero);
   if (parse_count(text)) return "needs a unit, as in " + std::string(example);
@@ -40,7 +40,7 @@ std::optional<std::uint64_t> read_count(Reading& reading, const Spot& spot, std:
   return std::nullopt;
 }
 
-// What cannot be read leaves an empty place in its list: the numbering, on which positions rest, keeps in step.
+// An unreadable pattern leaves an empty one in its list: indices, which positions depend on, must stay in step.
 Match read_pattern(Reading& reading, const Spot& spot) {
   reading.met(spot.path, spot.node);
   const auto text = reading.text(spot, "a pattern such as api.example.com");
@@ -50,7 +50,7 @@ Match read_pattern(Reading& reading, const Spot& spot) {
   return std::move(match).value_or(Match{});
 }
 
-// One of a few words, each of which stands for a value.
+// Reads one of a few words, each of which stands for a value.
 template <typename Value>
 void read_word(Reading& reading, const Spot& spot, std::initializer_list<std::pair<std::string_view, Value>> words,
                Value& into) {
@@ -223,7 +223,7 @@ void read(Reading& reading, const Spot& spot, H2Only& into) {
   read_word(reading, spot, {{"tunnel", H2Only::tunnel}, {"refuse", H2Only::refuse}}, into);
 }
 
-// One that cannot be read leaves an empty one: that there is none would be complained of as well.
+// An unreadable URL leaves an empty one, so that it is not reported as missing as well.
 void read(Reading& reading, const Spot& spot, std::optional<BaseUrl>& into) {
   const auto text = reading.text(spot, "a URL such as https://api.example.com/v1");
   auto url = parse_base_url(text.value_or(""));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one reading, and how single values are read from the tree: errors are collected, and for each key that
-// was met its place is kept, so that what validation finds later has a position too. For keys.cc and yaml_reader.cc.
+// The state of reading one file, and the readers of single values: collects errors, and keeps the position of every key
+// found, so that errors found later by validation have one too. For keys.cc and yaml_reader.cc.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace penstock::config {
 
-/// A value of the tree, and where it stands: "upstreams.github.queue".
+/// A value of the tree, and its path: "upstreams.github.queue".
 struct Spot {
   const Node& node;
   std::string path;
@@ -22,16 +22,16 @@ struct Spot {
 
 class Reading {
  public:
-  /// `so_far`: what was complained of before.
+  /// `so_far`: the problems found before.
   Reading(const Environment& environment, std::vector<Problem> so_far);
 
   void complain(const Node& at, std::string message);
-  /// Keeps the place of a key that is there, for complaints that come later.
+  /// Keeps the position of a key that exists, for later complaints.
   void met(const std::string& path, const Node& at);
   bool has_met(const std::string& path) const { return places_.contains(path); }
-  /// About the value at `path`, or the nearest thing around it that was met. Silent where that had a complaint already.
+  /// About the value at `path`, or the nearest one around it that exists. Silent if that had a complaint already.
   void complain_about(std::string path, std::string message);
-  /// The scalar's text with every ${NAME} filled in. Nothing, with a complaint, where there is none.
+  /// The scalar's text with every ${NAME} replaced. Nothing, after a complaint, if that cannot be had.
   std::optional<std::string> text(const Spot& spot, std::string_view expected);
 
   bool content() const { return problems_.empty(); }
@@ -44,11 +44,11 @@ class Reading {
 
   const Environment& environment_;
   std::vector<Problem> problems_;
-  std::set<Place> blamed_;  // by complain()
+  std::set<Place> blamed_;  // has a complaint at it already
   std::map<std::string, Place> places_;
 };
 
-/// The path without the numbers of items, which nobody counts: "upstreams.github.limits.window.interval".
+/// The path without the indices of items, which people do not count: "upstreams.github.limits.window.interval".
 std::string shown(std::string_view path);
 /// "maxPending in upstreams.github.queue", "version".
 std::string named(std::string_view path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where Redis is. No sentence of this file repeats what it read: there is a password in it.
+// Reads `redis.url`. No error text of this file repeats a part of the URL, which may hold a password.
 #include <charconv>
 
 #include "config/units.h"

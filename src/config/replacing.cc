@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running proxy cannot take on from another Config: what was bound, opened or connected when it started.
+// What a running proxy cannot take over from another Config: what it bound, opened or connected when it started.
 #include "config/checks.h"
 
 namespace penstock::config {

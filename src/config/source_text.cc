@@ -12,7 +12,7 @@ constexpr std::size_t kLargest = 1024 * 1024;
 
 unsigned char byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-// How many bytes the UTF-8 sequence at `at` should have; 0 where none begins.
+// The length of the UTF-8 sequence that begins with `first`; 0 if none does.
 std::size_t sequence_length(unsigned char first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -21,7 +21,7 @@ std::size_t sequence_length(unsigned char first) {
   return 0;
 }
 
-// Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte.
+// False for overlong forms, surrogates and values beyond U+10FFFF, all of which show in the second byte.
 bool second_fits(unsigned char first, unsigned char second) {
   if (first == 0xe0) return second >= 0xa0;
   if (first == 0xed) return second < 0xa0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A look at a file's bytes before YAML sees them: size, UTF-8, control characters. What passes has one byte per byte,
-// so positions can be trusted. For document.cc only.
+// Checks a file's bytes before YAML reads them: size, UTF-8, control characters. The parser then sees the same bytes,
+// so that its positions can be trusted. For document.cc only.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,17 @@
 
 namespace penstock::config {
 
-/// What is wrong at a place; line and column count from 1, columns in bytes.
+/// A fault at a position; line and column count from 1, columns in bytes.
 struct Problem {
   int line = 0;
   int column = 0;
   std::string message;
 };
 
-/// The line and column of a byte.
+/// A problem at the line and column of the byte at `offset`.
 Problem problem_at(std::string_view text, std::size_t offset, std::string message);
 
-/// The first thing that makes the text unreadable, if any.
+/// The first fault that makes the text unreadable, if any.
 std::optional<Problem> find_unreadable(std::string_view text);
 
 }  // namespace penstock::config

@@ -13,7 +13,7 @@ constexpr std::size_t kLongestWord = 40;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
-// Optimal string alignment: insertions, deletions, replacements, and neighbours that changed places. Case is free.
+// Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours. Case is ignored.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;

@@ -8,7 +8,7 @@
 
 namespace penstock::config {
 
-/// Nothing where no word is near enough to be a likely slip.
+/// Nothing if no word is so near that `word` is probably a slip for it.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace penstock::config

@@ -15,7 +15,7 @@ namespace {
 struct Unit {
   std::string_view name;
   std::uint64_t worth;
-  std::uint64_t written_from = 1;  // so many of them
+  std::uint64_t written_from = 1;  // the least number of it that is written
 };
 
 // The largest first. A minute reads better as 60s, a day as 24h.
@@ -26,7 +26,7 @@ constexpr Unit kDurations[] = {{"d", 86'400'000'000, 2}, {"h", 3'600'000'000, 2}
 constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
 constexpr double kLargestSize = static_cast<double>(1ULL << 50);
 
-constexpr std::pair<std::string_view, double> kRates[] = {{"/s", 1}, {"/m", 60}, {"/h", 3600}};  // seconds
+constexpr std::pair<std::string_view, double> kRates[] = {{"/s", 1}, {"/m", 60}, {"/h", 3600}};  // seconds in the unit
 
 std::string write(std::uint64_t value, std::span<const Unit> units, std::string_view zero) {
   if (value == 0) return std::string(zero);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts, numbers, sizes and rates as users write them, and written back the same way, as durations are. Durations are
+// Reads counts, numbers, sizes and rates as users write them, and writes them and durations the same way. Durations are
 // read by penstock/duration.h. Pure.
 #pragma once
 
@@ -21,14 +21,14 @@ std::optional<std::uint64_t> parse_size(std::string_view text);
 /// A plain decimal number: "50", "0.5". No sign, no exponent; nothing larger than 10^15.
 std::optional<double> parse_number(std::string_view text);
 
-/// So many a second: "15/s", "0.5/s", "900/m", "100/h".
+/// A number per second: "15/s", "0.5/s", "900/m", "100/h".
 std::optional<double> parse_rate(std::string_view text);
 
-/// In the largest unit that takes a whole number, and of m, h, d two at least: "30s", "1500ms", "60s", "2m", "0s".
+/// In the largest unit that gives a whole number, of m, h and d at least two: "30s", "1500ms", "60s", "2m", "0s".
 std::string write_duration(Duration duration);
 std::string write_size(std::uint64_t bytes);
 std::string write_number(double value);  ///< "0.5", "nan"
-/// In the first unit of s, m, h that leaves one or more: "15/s", "30/m".
+/// In the first unit of s, m, h that gives at least one: "15/s", "30/m".
 std::string write_rate(double per_second);
 
 }  // namespace penstock::config

@@ -60,7 +60,7 @@ void check_networks(Issues& issues, const std::string& path, const std::vector<s
   }
 }
 
-/// A slip in one of the words for networks would pass as a host.
+/// A misspelled word for networks would pass as a host.
 std::string meant(const std::string& text) {
   constexpr std::string_view kWords[] = {"loopback", "private"};
   const auto word = nearest(text, kWords);
@@ -93,8 +93,7 @@ void check_ports(Issues& issues, const std::string& path, const std::vector<std:
 
 void check_caps(Issues& issues, const CapsConfig& caps) {
   constexpr std::size_t kKib = 1024, kMib = 1024 * kKib, kGib = 1024 * kMib;
-  // libcurl sends no head of more than 1 MiB, and no trailers of more than 64 KiB; a line may grow on its way by a
-  // byte.
+  // libcurl sends no head of more than 1 MiB and no trailers of more than 64 KiB; a line may grow by a byte on its way.
   constexpr std::size_t kLongestHead = 512 * kKib, kLongestTrailers = 48 * kKib;
   check_size(issues, "caps.headerBytes", caps.header_bytes, 256, kLongestHead);
   check_count(issues, "caps.headerCount", static_cast<std::int64_t>(caps.header_count), 1, 100'000);
@@ -123,7 +122,7 @@ void check_authority(Issues& issues, const InterceptConfig& intercept) {
       key_only ? " has no ca beside it" : " has no key beside it; `penstock ca init` makes both");
 }
 
-/// What is read along by Penstock is said host by host.
+/// Interception, which lets Penstock read the traffic, must be asked for in the upstreams of the hosts concerned.
 void check_interception(Issues& issues, const Config& config) {
   const char* const kNamed = " cannot be intercept: say it in the upstreams whose hosts are meant";
   if (config.defaults.https == Https::intercept) return add(issues, "defaults.https", kNamed);
@@ -183,7 +182,7 @@ void check_base_url(Issues& issues, const std::string& path, const BaseUrl& url)
   if (*read_again != url) add(issues, path, ": '" + to_string(url) + "' is not in its plain form");
 }
 
-// A match may be left out, or be empty, where there is another way in.
+// `match` may be left out, or be empty, if there is a baseUrl.
 void check_match_list(Issues& issues, const std::string& path, const UpstreamConfig& upstream, Taken& taken) {
   if (upstream.match.empty() && !upstream.base_url)
     issues.push_back({path + ".match", path + " has no match; which hosts are its own?"});
@@ -192,8 +191,8 @@ void check_match_list(Issues& issues, const std::string& path, const UpstreamCon
   }
 }
 
-/// Where the paths of one host are parted between entries, an application calls all of them by one scheme: a part that
-/// is not originated would leave in the clear.
+/// An application calls all paths of one host by one scheme. If the paths belong to several upstreams, and one of these
+/// does not originate https, its requests would leave unencrypted.
 void check_https(Issues& issues, const Config& config) {
   std::map<std::string, const UpstreamConfig*> first;  // by the pattern without its path
   for (const auto& upstream : config.upstreams) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with the values of a Config, wherever they came from: ranges, names, networks, patterns that collide.
-// Knows keys by their paths, not files. For yaml_reader.cc and reloads; everyone else calls penstock::validate.
+// Finds what is wrong with the values of a Config, wherever they came from: ranges, names, networks, patterns that
+// collide. Knows keys by their paths, not files. For yaml_reader.cc and reloads; others call penstock::validate.
 #pragma once
 
 #include <expected>
@@ -21,17 +21,17 @@ struct Issue {
 
 std::vector<Issue> find_issues(const Config& config);
 
-/// What is said of a value may repeat it: line ends and other controls in it are shown as `\n`, `\x1b`.
+/// Messages may repeat a value: line ends and other control characters in it are shown as `\n`, `\x1b`.
 std::string in_one_line(std::string_view message);
 
-/// What of `next` a proxy that runs with `in_force` cannot take on.
+/// The values of `next` that a proxy running with `in_force` cannot take over.
 std::vector<Issue> find_lasting(const Config& in_force, const Config& next);
 
-/// What else may be wrong with a Config that is sound in itself.
+/// A further check of a Config that is sound in itself.
 using Judge = std::function<std::vector<Issue>(const Config&)>;
 
-/// load_config, with one more judge, which is asked where nothing else is wrong. Where all is right, `warnings` gets
-/// what may not do what it seems to.
+/// Like penstock::load_config, with one more check, which is made if nothing else is wrong. If all is right, `warnings`
+/// gets the settings that may not do what they seem to.
 std::expected<Config, std::vector<ConfigError>> load_config(const std::string& path, const Environment& environment,
                                                             const Judge& judge, std::vector<ConfigError>& warnings);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Above all of https, which goes through tunnels unless something else is said: what is inside is not seen.
+// Mostly about https, which goes through tunnels by default: what is inside a tunnel is not seen.
 #include "config/warnings.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kInstead = "; see https: originate, https: intercept and baseUrl";
 
-/// Warnings of one upstream, each behind the path that it is about.
+/// Collects the warnings of one upstream, each with the path that it is about.
 class Warnings {
  public:
   Warnings(std::vector<Issue>& all, const std::string& upstream) : all_(all), path_("upstreams." + upstream) {}
@@ -50,7 +50,7 @@ void warn_of_paths(Warnings& warnings, const UpstreamConfig& upstream) {
   }
 }
 
-/// Of rules that https, which goes through tunnels, passes by.
+/// Warns of rules that do not apply to https, as it goes through tunnels.
 void warn_of_tunnels(Warnings& warnings, const UpstreamConfig& upstream) {
   warn_of_paths(warnings, upstream);
   // A tunnel shows no path, so it never belongs to a pattern with one.
@@ -61,7 +61,7 @@ void warn_of_tunnels(Warnings& warnings, const UpstreamConfig& upstream) {
   warn_of_group(warnings, upstream.settings.group);
 }
 
-/// A pattern is held against what the application calls, and http:// means port 80 there.
+/// A pattern is compared with the URL that the application calls, where http:// means port 80.
 void warn_of_port(Warnings& warnings, const UpstreamConfig& upstream) {
   for (const auto& pattern : upstream.match) {
     if (pattern.port != 443) continue;
@@ -72,7 +72,7 @@ void warn_of_port(Warnings& warnings, const UpstreamConfig& upstream) {
   }
 }
 
-/// Only a CONNECT can be opened, and only where it may go.
+/// Only a CONNECT can be intercepted, and only to an allowed port.
 void warn_of_closed_ports(Warnings& warnings, const UpstreamConfig& upstream, const AccessConfig& access) {
   for (const auto& pattern : upstream.match) {
     if (!pattern.port || std::ranges::count(access.connect_ports, *pattern.port) > 0) continue;
@@ -81,7 +81,7 @@ void warn_of_closed_ports(Warnings& warnings, const UpstreamConfig& upstream, co
   }
 }
 
-/// Nobody says in so many words that the default is to be kept.
+/// No warning for the default list, which the user did not write.
 void warn_of_plain_ports(std::vector<Issue>& all, const AccessConfig& access) {
   if (access.plain_ports == AccessConfig{}.plain_ports) return;
   for (const auto port : access.plain_ports) {

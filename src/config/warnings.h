@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is right in a Config, but may not do what it seems to. For yaml_reader.cc.
+// Finds settings of a Config that are valid, but may not do what they seem to. For yaml_reader.cc.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace penstock::config {
 
-/// Whether the file has this key: "upstreams.github.https".
+/// True if the file has this key: "upstreams.github.https".
 using Said = std::function<bool(const std::string& path)>;
 
 std::vector<Issue> find_warnings(const Config& config, const Said& said);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a file's text to a Config, or to everything that is wrong with it: parse, read, judge. The doors of config.h.
+// Turns a file's text into a Config, or into all its errors: parses, reads, judges. Implements penstock/config.h.
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>

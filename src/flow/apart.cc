@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pause of those requests alone that bring no credentials. While it lasts they wait apart from their lane, so that
-// no other request waits behind them; then they go back to their places in the order of arrival. The pause is checked
-// when such a request arrives and when its lane asks: a departure that is booked already is taken.
+// Pauses of only those requests that have no credentials. During a pause they wait apart from their lane, so that no
+// other request waits behind them; afterwards they return to their places in order of arrival. The pause is checked
+// when such a request arrives and when its lane asks; a departure that is booked already is taken.
 #include <algorithm>
 
 #include "flow/scheduler.h"
@@ -15,7 +15,7 @@ bool Scheduler::must_wait_apart(Time now, const Arrival& arrival, const Lane& la
 
 Ticket Scheduler::wait_apart(Time now, const Arrival& arrival, Lane& lane, Commands& commands) {
   lane.apart_until = std::max(lane.apart_until, limiter_->anonymous_paused_until(arrival.group));
-  if (lane.has_anonymous()) {  // they came before it
+  if (lane.has_anonymous()) {  // they arrived earlier, and go first
     lane.set_apart(requests_);
     refuse_overdue_apart(now, lane, commands);
   }
@@ -33,7 +33,7 @@ Ticket Scheduler::wait_apart(Time now, const Arrival& arrival, Lane& lane, Comma
   return ticket;
 }
 
-// False: there is no such pause. The lane may be gone afterwards.
+// False if there is no such pause. The lane may be deleted by this.
 bool Scheduler::set_apart(Time now, Lane& lane, Commands& commands) {
   const Time until = limiter_->anonymous_paused_until(lane.group());
   if (until <= now) return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A newcomer: it starts at once, waits, or is turned away.
+// An arriving request: it starts at once, waits, or is refused.
 #include <algorithm>
 
 #include "flow/scheduler.h"
 
 namespace penstock::flow {
 
-// The usual way, with a slot free and nobody before it: no list, no heap. Any other answer stays in the lane.
+// The usual case, a free slot and no request ahead, needs no list and no heap. Any other answer is kept in the lane.
 Scheduler::Asked Scheduler::ask_for(Time now, const Arrival& arrival, Lane& lane) {
   const LastRefusal& forbidden = forbidding(now, lane, arrival.weight);
   if (forbidden.covers(now, arrival.weight) && lane.wants() == 0) {
@@ -88,7 +88,7 @@ Ticket Scheduler::keep_waiting(Time now, const Arrival& arrival, Lane& lane, con
   lengths_.place(lane);
   ++pending_;
   deadlines_.add(wait.deadline, requests_.ticket(index));
-  // Where other processes wait for the same permits, who comes now must stand in their line from now on.
+  // If other processes wait for the same permits, this request must be in their line from now on: the lane asks again.
   if (lane.awaits() && limiter_->patience() > 0) lane.forget_told();
   return requests_.ticket(index);
 }

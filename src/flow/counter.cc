@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody is awake at a reset that nobody needs: those that were due are made up for when somebody looks.
+// Resets are lazy: overdue ones are applied when the state is next read.
 #include "flow/counter.h"
 
 #include <cstdio>
@@ -11,7 +11,8 @@ Instant Counter::frontier(int weight) const {
   return state_.count + weight <= config_.max ? state_.reset + kGuard : kNever;
 }
 
-// The first period begins so that its first departure is where the first of any other may be.
+// The first period begins kGuard before its first departure, since in any period departures may begin kGuard after the
+// reset.
 void Counter::commit(Instant at, int weight) {
   if (state_.reset == kNever) state_.reset = at - kGuard;
   state_.latest = std::max(state_.latest, at);
@@ -37,7 +38,7 @@ void Counter::shift(Instant by) {
 
 Instant Counter::forgettable_at() const { return state_.reset == kNever ? kAlways : next_reset(state_); }
 
-/// Its resets have no number here, and no leader.
+/// The number and the leader of the reset, which Redis keeps, do not exist here.
 std::string Counter::state() const {
   char text[128];
   std::snprintf(text, sizeof text, "1c %.4f %lld %.4f 0 - 0", state_.reset, static_cast<long long>(state_.count),
@@ -45,7 +46,8 @@ std::string Counter::state() const {
   return state_.reset == kNever ? "" : text;
 }
 
-// Departures booked before a reset leave after it: so the first waits for the latest of them.
+// The next reset waits for the latest booked departure (next_reset()), which would else leave after it. Resets beyond
+// that one come at each period.
 Counter::State Counter::state_at(Instant now) const {
   if (now < state_.reset + period()) return state_;
   State state{.reset = next_reset(state_), .latest = state_.latest};

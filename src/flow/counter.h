@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit kind `counter`: at most so many units between two resets. This process is its own leader: a reset takes
-// place when it is due, a period after the one before, though not before the latest departure that is booked. Only for
-// this room.
+// The limit kind `counter`: at most `max` units between two resets. This process is its own leader: a reset takes
+// place a period after the one before, though not before the latest booked departure. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +31,9 @@ class Counter final : public Limit {
 
  private:
   struct State {
-    Instant reset = kNever;    // when the latest was; kNever: there has not been any departure
-    Instant latest = kAlways;  // departure booked
-    std::int64_t count = 0;    // since the reset
+    Instant reset = kNever;    // time of the latest reset; kNever: there was no departure yet
+    Instant latest = kAlways;  // the latest departure booked
+    std::int64_t count = 0;    // units since the reset
   };
   Instant period() const { return static_cast<Instant>(config_.period.count()); }
   State state_at(Instant now) const;

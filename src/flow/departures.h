@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The departures booked for one lane, ascending: taken from the front as their times come, given back from the rear.
-// Only for this room.
+// The departures booked for one lane in ascending order: taken from the front as they come due, given back from the
+// rear. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Departures {
   const Departure& front() const { return all_[first_]; }
   const Departure& back() const { return all_.back(); }
 
-  /// Cheap for the latest so far, which is the rule.
+  /// Cheap if the departure is the latest so far, as it usually is.
   void add(const Departure& departure) {
     const auto begin = all_.begin() + static_cast<std::ptrdiff_t>(first_);
     const auto later = [](const Departure& a, const Departure& b) { return a.at < b.at; };
@@ -35,7 +35,7 @@ class Departures {
     return last;
   }
 
-  /// use(departure) for each; it must not change the time.
+  /// Calls use(departure) for each; it must not change the time.
   template <typename Use>
   void each(Use use) {
     std::for_each(all_.begin() + static_cast<std::ptrdiff_t>(first_), all_.end(), use);
@@ -48,7 +48,7 @@ class Departures {
   }
 
   std::vector<Departure> all_;
-  std::size_t first_ = 0;  // those before it are taken
+  std::size_t first_ = 0;  // departures before this index are taken
 };
 
 }  // namespace penstock::flow

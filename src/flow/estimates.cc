@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long requests have waited, and how long another one would.
+// Estimates: how long requests have waited, and how long another one would wait.
 #include <algorithm>
 
 #include "flow/scheduler.h"
@@ -29,7 +29,7 @@ Time Scheduler::retry_after(Time now, std::string_view group, int weight, Time n
   const std::int64_t others = unbooked_units_ - (lane ? lane->counted_units : 0);
   const Time free = limiter_->expected(now, group, weight, units, others);
   const Time by_limits = std::max(free, not_before) - now;
-  // An estimate is no more exact than seconds: who came back every few milliseconds would only be refused again.
+  // Rounded up to seconds: a client that retried every few milliseconds would only be refused again.
   const Time estimated = std::max((by_slots + kSecond - 1) / kSecond, Time{1}) * kSecond;
   return std::clamp(by_limits > by_slots ? by_limits : estimated, kSecond / 1'000, kLongestRetry);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a group is called where its name must not be seen or would be too long: in Redis keys, and, where the name is a
-// header's value, in events. SipHash-2-4 under a key made from the prefix, the upstream and `redis.secret`, so that all
-// processes agree and no two upstreams' digits can be compared. Nobody can read a name back, and only who knows the
-// secret can check a guess; without one everybody can, so that what people see is hashed once more, under a random key.
-// Pure.
+// The hash that stands for a group's name where the name must not be seen or would be too long: in Redis keys, and in
+// events if the name is a header's value. SipHash-2-4 under a key made from the prefix, the upstream and
+// `redis.secret`: all processes agree, and digits of two upstreams cannot be compared. A name cannot be read back, and
+// a guess can be checked only with the secret. Without a secret anybody can check guesses, so what people see is hashed
+// once more under a random key. Pure.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class GroupHash {
  public:
   using Digits = std::array<char, 16>;  ///< hexadecimal, lower case
 
-  /// Empty `secret`: there is none, and the key is made of public names.
+  /// With an empty `secret` the key is made of public names alone.
   GroupHash(std::string_view prefix, std::string_view upstream, std::string_view secret = {}) {
     const std::string seed = std::string(prefix) + ":{" + std::string(upstream) + "}";
     base::SipKey first{0, 0}, second{1, 0};

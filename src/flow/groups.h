@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept for each group, found by the group's name, and forgotten little by little: no call takes long, however
-// many groups there are. Only for this room.
+// A map from group names to what is kept for each group. Entries are forgotten little by little, so that no call takes
+// long however many groups there are. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace penstock::flow {
 template <typename Kept>
 class Groups {
  public:
-  /// Up to so many are kept without being looked at.
+  /// Up to this many groups, sweep() does nothing.
   static constexpr std::size_t kFew = 256;
 
   std::size_t size() const { return size_; }
@@ -34,7 +34,7 @@ class Groups {
     ++size_;
     return shard_of(name).emplace(name, std::move(kept)).first->second;
   }
-  /// use(name, kept)
+  /// Calls use(name, kept) for each group.
   template <typename Use>
   void each(Use use) const {
     for (const Shard& shard : shards_) {
@@ -57,8 +57,8 @@ class Groups {
     return std::ranges::all_of(shards_, are);
   }
 
-  /// Looks at a few of those that were not looked at for longest, and forgets which may be. Called whenever a group is
-  /// looked for, it keeps those that may be forgotten fewer than the others.
+  /// Looks at the few groups that were not looked at for longest, and forgets those that may be forgotten. If called at
+  /// every look-up, it keeps the forgettable groups fewer than the others.
   template <typename MayForget>
   void sweep(MayForget may_forget) {
     for (std::size_t buckets = kBucketsASweep; buckets > 0 && size_ > kFew; --buckets) {
@@ -69,9 +69,9 @@ class Groups {
 
  private:
   using Shard = base::TextMap<Kept>;
-  static constexpr std::size_t kShards = 64;  // one grows at a time: of a million groups, 16 000 are rehashed at once
+  static constexpr std::size_t kShards = 64;  // shards grow one at a time: of a million groups, 16 000 are rehashed
   static constexpr std::size_t kBucketsASweep = 4;
-  static constexpr std::size_t kEmptyEnough = 4;  // buckets for each: a round after a peak must not take as long
+  static constexpr std::size_t kEmptyEnough = 4;  // buckets a group from which a shard shrinks: rounds get short again
 
   Shard& shard_of(std::string_view name) { return shards_[(base::TextHash()(name) >> 48) % kShards]; }
 
@@ -92,9 +92,9 @@ class Groups {
     shard_ = (shard_ + 1) % kShards;
   }
 
-  std::vector<Shard> shards_;  // none before the first group
+  std::vector<Shard> shards_;  // empty before the first group
   std::size_t size_ = 0;
-  std::size_t shard_ = 0;  // where the sweep goes on
+  std::size_t shard_ = 0;  // where the next sweep goes on, with bucket_
   std::size_t bucket_ = 0;
 };
 

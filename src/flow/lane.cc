@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's queue and bookings, and the orders in which an upstream keeps its lanes.
+// A lane's queue and booked departures, and the orders in which the scheduler keeps its lanes.
 #include "flow/lane.h"
 
 #include <tuple>
@@ -44,11 +44,11 @@ void Lane::rejoin(Requests& requests, Time slots_so_far) {
     remove(requests, index);
     if (requests[index].apart == Apart::now) {
       requests[index].apart = Apart::before;
-      requests[index].slots_before = slots_so_far;  // it waited for none meanwhile
+      requests[index].slots_before = slots_so_far;  // while apart it did not wait for a slot
     }
     join(requests, index);
   };
-  // A tunnel that waited outside came into the lane behind what had come meanwhile.
+  // A tunnel that waited outside joined the lane behind requests that had arrived meanwhile.
   const auto goes_first = [&] {
     if (apart_.empty()) return true;
     const Request &waiting = requests[waiting_.front()], &apart = requests[apart_.front()];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A place becomes free an interval after the departure that has it, and is granted again up to a horizon before that.
-// So a departure that has not left need not be moved at every moment, but only in time before somebody books its place.
+// A departure's place in a limit becomes free an interval after it, and is granted again up to kHorizon before that. So
+// a departure that has not left need not be moved all the time, only before another one could take its place.
 #include "flow/late_departures.h"
 
 namespace penstock::flow {
 
 namespace {
-constexpr Time kAtLeast = 10'000, kAtMost = 1'000'000;  // for which the machine may stand still meanwhile
+constexpr Time kAtLeast = 10'000, kAtMost = 1'000'000;  // how long the machine may stand still meanwhile
 }  // namespace
 
 LateDepartures::Leaving::Leaving(LateDepartures& late, std::string_view group, Departure& departure)
@@ -34,13 +34,13 @@ Time LateDepartures::to_expect(Time now) const {
   return most < 0 ? kAssumed : most;
 }
 
-/// For how long after its departure a place is safe: the booker has to hear in time that it moves.
+/// For how long after its departure a place cannot be taken: the limiter must learn in time that it moves.
 Time LateDepartures::holds(Time interval, const Limiter& limiter) {
   const Time on_its_way = limiter.patience() > 0 ? limiter.lead() : 0;
   return interval - kHorizon - on_its_way - std::clamp(interval / 4, kAtLeast, kAtMost);
 }
 
-/// Where an interval is so short that the place would not be safe until the next time, it counts from a moment ahead.
+/// If the interval is so short that the place would not be safe until the next call, it counts from a later moment.
 std::optional<Time> LateDepartures::count_anew(Time now, Time interval, Limiter& limiter) {
   const Time safe = holds(interval, limiter);
   const Time from = now + std::max<Time>(0, kHorizon - safe);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Those of one upstream that have departed and not left, because their connections are slow to be made. As long as they
-// have not, a limit that looks back counts them as if they left now, and the moments that it names may move by so much.
-// Pure.
+// The requests of one upstream that have taken off but not left, because their connections are slow to be made. Until
+// they leave, a limit that looks back (slidingWindow) counts them as if they left now, so the times that it names may
+// move by as much. Pure.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace penstock::flow {
 
 class LateDepartures {
  public:
-  /// What is assumed where nobody has left in the last minute.
+  /// The lateness assumed if no request has left in the last minute.
   static constexpr Time kAssumed = 1'000'000;
 
-  /// One that has a departure and has not left. Whoever is dropped without left() never leaves.
+  /// A request that took its departure and has not left. Destroyed without left(), it never leaves.
   class Leaving {
    public:
-    /// A request of `group` takes `departure`. Both outlive it; the departure is moved when it is counted anew.
+    /// A request of `group` takes `departure`. Both must outlive this; count_anew() moves the departure.
     Leaving(LateDepartures& late, std::string_view group, Departure& departure);
     ~Leaving();
     Leaving(const Leaving&) = delete;
@@ -37,24 +37,24 @@ class LateDepartures {
     const std::string_view group_;
     Departure& departure_;
     const Time booked_;
-    Time patience_over_;  // until it has been counted anew: before this moment it is not late
+    Time patience_over_;  // until it is first counted anew: before this time it is not late; then 0
     Leaving *before_, *behind_ = nullptr;
   };
 
-  /// The most that anybody was late in the last minute, or up to two; nothing where all have left.
+  /// The greatest lateness of the last one to two minutes; 0 if all have left.
   Time to_expect(Time now) const;
 
-  /// Whose places, under a limit that looks back so far, are about to become free though they have not left: they count
-  /// from now on, and their departures are those that the booker knows of. The moment to come again; nothing: all have
-  /// left.
+  /// Requests that have not left although their places, under a limit that looks back by `interval`, are about to
+  /// become free: they count anew from `now`, and their departures become those that the limiter knows. Returns when to
+  /// call again; nullopt: all have left.
   std::optional<Time> count_anew(Time now, Time interval, Limiter& limiter);
-  /// When count_anew() is due for whoever departed last, who has not left.
+  /// When count_anew() is due for the request that took off last, which must not have left.
   Time due_for_newest(Time interval, const Limiter& limiter) const;
 
  private:
   struct Minute {
-    Time number = -2;  // counted from the clock's zero
-    Time most = -1;
+    Time number = -2;  // minutes since the clock's zero
+    Time most = -1;    // the greatest lateness in it
   };
   static Time number(Time now) { return now / 60'000'000; }
   static Time holds(Time interval, const Limiter& limiter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which limit of an upstream goes on as which, where its configuration changes.
+// Which old limit of an upstream goes on as which new one when its configuration changes.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace penstock::flow {
 
-/// Whether one goes on where the other was: all else may differ.
+/// True if one limit goes on from the state of the other: kind, scope and name are the same, all else may differ.
 inline bool same_limit(const LimitConfig& a, const LimitConfig& b) {
   return a.kind.index() == b.kind.index() && a.per == b.per && limit_name(a) == limit_name(b);
 }
 
-/// For each limit before, its number after; kNoLimit: it is gone.
+/// For each old limit its index among the new ones; kNoLimit: it is gone.
 inline std::vector<LimitIndex> limit_remap(const std::vector<LimitConfig>& before,
                                            const std::vector<LimitConfig>& after) {
   std::vector<LimitIndex> moved;
@@ -28,7 +28,7 @@ inline std::vector<LimitIndex> limit_remap(const std::vector<LimitConfig>& befor
   return moved;
 }
 
-/// The number that a limit has now: `moved` tells it of each that there was.
+/// The new index of an old limit, by a limit_remap(). Negative values stay as they are.
 inline LimitIndex renumbered(LimitIndex limit, std::span<const LimitIndex> moved) {
   if (limit < 0) return limit;
   const auto index = static_cast<std::size_t>(limit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people are told that a request waited for. One rule for all: a slot, where for half of its wait or more nothing
-// else was missing; or else the limit that held it last.
+// What a request waited for, as users are told. One rule for all: a slot, if for half of its wait or more only a slot
+// was missing; else the limit that held it last.
 #include "flow/scheduler.h"
 
 namespace penstock::flow {
@@ -20,24 +20,24 @@ LimitIndex Scheduler::name_for(Time now, const Request& request, LimitIndex last
   return last == kNoLimit || 2 * waited_for_slots >= now - request.arrived ? kSlots : last;
 }
 
-// What its lane was told, or else all lanes: since it came, or before, and it still stood then; or else the limit of
-// the departure that is booked for it, or for one before it.
+// The limit that stopped its lane, or else all lanes, since the request arrived (or before, if that stop still held at
+// its arrival); or else the limit of the departure that is booked for it, or for a request before it.
 LimitIndex Scheduler::last_limit(const Request& request) const {
   const Lane& lane = *request.lane;
-  // From a pause it came back as if it came now.
+  // A request that was set apart counts as if it had arrived at the end of the pause.
   const Time since = request.apart == Apart::before ? std::max(request.arrived, lane.apart_until) : request.arrived;
   if (lane.stopped() || lane.limited.at >= since) return lane.limited.by;
   if (stopped_until_ > since || limited_.at >= since) return limited_.by;
   return lane.departures().empty() ? kNoLimit : lane.departures().back().limited_by;
 }
 
-// A clock that goes while all slots are taken and no limit of the upstream's own holds the lanes anyhow. Which of the
-// two is so changes in calls only.
+// A clock that runs while all slots are taken and no limit of the upstream itself stops the lanes anyway. Neither
+// condition changes between two calls, but for the end of the stop at stopped_until_.
 Time Scheduler::full_time(Time now) const {
   return full() ? full_time_ + std::max<Time>(0, now - std::max(last_call_, stopped_until_)) : full_time_;
 }
 
-// For how long nothing but slots was missing in that lane, since it came into being.
+// For how long only slots were missing in that lane, since the lane was created.
 Time Scheduler::for_slots(Time now, const Lane& lane) const {
   return lane.lacks_slot ? lane.for_slots + full_time(now) - lane.noted : lane.for_slots;
 }
@@ -47,7 +47,7 @@ void Scheduler::time_passed(Time now) {
   last_call_ = now;
 }
 
-// What a newcomer would have to wait for: what the head of its lane has waited for, or else what is in the way now.
+// What an arrival would wait for: what the head of its lane has waited for, or else what stops the lane now.
 LimitIndex Scheduler::limiting(Time now, const Lane* lane, Asked asked) const {
   if (lane && asked == Asked::refused) return lane->limited.by;
   if (lane && !lane->waiting().empty()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composes the limits of one process: looks at all, then commits all or none.
+// Composes the limits of one process: takes the latest frontier of all, then commits to all or to none.
 #include "flow/local_limiter.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ using Stop = Booking::Stop;
 using Scope = Booking::Scope;
 
 namespace {
-constexpr Time kHopeless = 1'000'000;  // how long somebody waits whom a changed limit cannot admit any more
+constexpr Time kHopeless = 1'000'000;  // retry interval of a request which no longer fits into a changed limit
 constexpr Instant kImprecision = 0.001;
 }  // namespace
 
-/// What the limits say to one departure that is no earlier than a base.
+/// The latest frontiers of the limits for one departure that is no earlier than a base.
 struct LocalLimiter::Frontiers {
-  Moment all;    ///< the latest, the base included; of equal ones the first in the file
-  Moment wide;   ///< of the upstream's own, the base included
-  Moment group;  ///< of the group's
+  Moment all;    ///< of all limits and the base; of equal ones the first in the configuration
+  Moment wide;   ///< of the limits of the whole upstream and the base
+  Moment group;  ///< of the limits of the group
   Moment refusing;
   Moment delaying;
   LimitIndex full = kNoLimit;  ///< the first without a permit
@@ -60,7 +60,7 @@ void LocalLimiter::look(Time now, const Ask& ask, Booking& booking, const Look& 
   others_ = others_units_ = 0;
 }
 
-/// Whom no limit can admit waits until they have changed again.
+/// A request that a changed limit can never admit waits, and asks again, until the limits change again.
 bool LocalLimiter::exceeds_wait(Time now, int weight, Booking& booking) const {
   const LimitIndex by = forbids(weight);
   if (by == kNoLimit) return false;
@@ -75,7 +75,7 @@ Departure LocalLimiter::departure(Time now, Moment moment, int weight) const {
   return {.at = at, .weight = weight, .limited_by = at > now ? moment.by : kNoLimit, .epoch = epoch_};
 }
 
-/// Moves `last` on to the next departure, or says in `booking` why there is none.
+/// Moves `last` on to the next departure; or returns false and says in `booking` why there is none.
 bool LocalLimiter::find_next(Time now, const Group* group, int weight, Moment& last, Booking& booking) const {
   const Frontiers found = frontiers(last, group, weight);
   if (found.refusing.at > instant(now) && found.refusing.at > found.delaying.at) {
@@ -130,7 +130,7 @@ LocalLimiter::Frontiers LocalLimiter::frontiers(Moment base, const Group* group,
   return found;
 }
 
-// Off the edge of one window may be too near to another's.
+// A moment far enough from the edge of one window may be too near to another window's edge: hence several rounds.
 LocalLimiter::Moment LocalLimiter::after_guard(Moment moment, const Group* group) const {
   if (moment.at == kNever) return moment;
   Instant before = kAlways;
@@ -155,7 +155,7 @@ void LocalLimiter::tell_wait(Time now, const Group* group, int weight, Moment mo
   });
 }
 
-/// The moment, or what is to be expected where only a reset will tell.
+/// The moment; or, if it is kNever because only a reset will tell, an estimate.
 Instant LocalLimiter::estimate(Time now, const Group* group, int weight, Moment moment) const {
   if (moment.at != kNever) return moment.at;
   Moment latest{instant(now)};
@@ -180,7 +180,7 @@ Time LocalLimiter::ahead(Time now, std::string_view group, std::int64_t units, s
   return expected(now, group, 1, units, others, {});
 }
 
-/// How long the slowest limit takes for so many that others let go at once.
+/// How long the slowest limit takes for `units` that another limit lets leave at once.
 Instant LocalLimiter::taken_for(const Group* group, std::int64_t units) const {
   Instant longest = 0;
   if (units > 0) {
@@ -321,7 +321,7 @@ Remaining* LocalLimiter::left_of(LimitIndex limit, std::string_view group) {
   return known && known->left ? &known->left[place_in_group(limit)] : nullptr;
 }
 
-/// The limit's place among those of a group.
+/// The limit's index among the `per: group` limits.
 std::size_t LocalLimiter::place_in_group(LimitIndex limit) const {
   const auto of_group = [](const auto& rule) { return rule->of_group(); };
   return static_cast<std::size_t>(std::count_if(rules_.begin(), rules_.begin() + limit, of_group));
@@ -352,7 +352,7 @@ LocalLimiter::Group* LocalLimiter::commit(Instant at, std::string_view name, Gro
   return group;
 }
 
-// ---- other limits ---------------------------------------------------------------------------------------------------
+// ---- changed limits -------------------------------------------------------------------------------------------------
 
 void LocalLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   set_limits(limits);
@@ -402,7 +402,7 @@ void LocalLimiter::replace_rules(std::vector<LimitConfig> limits) {
   replace_limits_of_groups(of_groups);
 }
 
-/// The limits of groups refer to rules, which are gone where there is no such limit any more.
+/// Limits of groups refer to their rules: those of removed rules must go, too.
 void LocalLimiter::replace_limits_of_groups(const std::vector<const Rule*>& before) {
   constexpr auto kNew = static_cast<std::size_t>(-1);
   std::vector<std::size_t> from;

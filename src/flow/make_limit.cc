@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line for each kind.
+// Makes a limit from its parameters: one line for each kind.
 #include "flow/make_limit.h"
 
 #include "flow/counter.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a limit's parameters to the limit. Only for this room.
+// Makes a limit from its parameters. Internal to flow/.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace penstock::flow {
 
-/// A new limit of that kind. It refers to the parameters: they must outlive it where they are, may change, and must
-/// remain of the same kind.
+/// A new limit of that kind. It keeps a reference to `kind`, which must outlive it at the same address. Its parameters
+/// may change; the kind must not.
 std::unique_ptr<Limit> make_limit(const LimitConfig::Kind& kind);
 
 }  // namespace penstock::flow

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long requests have been flying, on average, over the last minute: twelve sums of five seconds each.
-// It serves the estimate in `Retry-After`; metrics keep books of their own. Only for this room.
+// The mean time in flight of the requests of the last minute, from twelve sums of five seconds each. It serves the
+// estimate in `Retry-After`; metrics count separately. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace penstock::flow {
 
 class MeanLatency {
  public:
-  /// What is assumed of an upstream from which nothing has landed for a minute, and to which nothing flies.
+  /// The mean assumed if nothing has landed for a minute and nothing is in flight; the least if something is in flight.
   static constexpr Time kAssumed = 1'000'000;
 
   void landed(Time now, Time flight) {
@@ -24,8 +24,8 @@ class MeanLatency {
     ++slice.count;
   }
 
-  /// Those still flying have had `flown` together. Their time counts too, or a few short flights would speak for slots
-  /// that long ones hold; none counts for more than the minute that is looked at.
+  /// `flying` requests are still in flight, for `flown` in total. Their time counts too, or a few short flights would
+  /// speak for slots that long ones hold; on average, none counts for more than a minute.
   Time mean(Time now, std::int64_t flying = 0, Time flown = 0) const {
     const std::int64_t oldest = now / kSlice - static_cast<std::int64_t>(slices_.size()) + 1;
     Time sum = 0;
@@ -43,7 +43,7 @@ class MeanLatency {
   static constexpr Time kSlice = 5'000'000;
   static constexpr Time kMinute = 12 * kSlice;
   struct Slice {
-    std::int64_t number = 0;  // counted from the clock's zero
+    std::int64_t number = 0;  // slices since the clock's zero
     Time sum = 0;
     std::int64_t count = 0;
   };

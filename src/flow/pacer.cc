@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weight first fills the burst's bucket; what does not fit is paced. The bucket leaks only while the pacer is idle.
+// A departure's units first fill the burst's bucket; units that do not fit are paced. The bucket leaks only while the
+// pacer is idle.
 #include "flow/pacer.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ void Pacer::commit(Instant at, int weight) {
   debt_ = filled - level;
 }
 
-// Only the newest, if all of it was paced: a slot in the middle could be taken at exactly its own time alone. The one
-// before it is taken to have been as heavy.
+// Takes back only the newest departure, and only if all of it was paced: an earlier one's time could be used only by a
+// departure at exactly that time. The departure before it is assumed to have had the same weight.
 void Pacer::give_back(Instant at, int weight) {
   const Instant before = next() - time_of(weight);
   if (rounded_up(before) != at) return;

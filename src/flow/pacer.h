@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit kind `pacer`: a leaky bucket used as a queue. In any stretch of time it lets pass no more than the rate
-// brings, one burst, and the largest weight. Only for this room.
+// The limit kind `pacer`: a leaky bucket used as a queue. In any stretch of time it lets pass at most what the rate
+// allows, plus one burst, plus the largest weight. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -29,19 +29,19 @@ class Pacer final : public Limit {
   }
 
  private:
-  /// What the burst's bucket holds: more than fits, where it was larger.
+  /// Units in the burst's bucket at `t`: more than fit, if `max_burst` was larger before.
   double held_at(Instant t) const;
   double level_at(Instant t) const { return std::min<double>(held_at(t), config_.max_burst); }
-  /// The time that the rate gives to so many units.
+  /// How long this many units take at the rate.
   Instant time_of(double units) const { return units * 1'000'000 / config_.qps; }
 
   const PacerConfig& config_;
-  /// The next free moment, at the rate of now.
+  /// The next free moment at the current rate.
   Instant next() const { return last_ + time_of(debt_); }
 
-  Instant last_ = kAlways;  // when the last left
-  double debt_ = 0;         // units of it that are paced
-  double level_ = 0;        // of the burst's bucket, at the next free moment
+  Instant last_ = kAlways;  // time of the last departure
+  double debt_ = 0;         // its paced units
+  double level_ = 0;        // units in the burst's bucket at the next free moment
 };
 
 }  // namespace penstock::flow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part begins where the whole limit was.
+// A part starts from what was left of the whole limit, divided by the processes.
 #include "flow/part_of_limit.h"
 
 #include <cmath>
@@ -12,8 +12,8 @@ namespace penstock::flow {
 
 namespace {
 
-/// In a period that has begun since a process heard, the others may have taken all. It waits for the next one, unless
-/// that is far: then it takes its part.
+/// In a period that began after this process last heard, the others may have taken all: it waits for the next period.
+/// If the period is longer than this (µs), it takes its part at once.
 constexpr Instant kMostInVain = 10'000'000;
 
 Instant period_of(const WindowConfig& window) { return static_cast<Instant>(window.interval.count()); }
@@ -59,14 +59,15 @@ Remaining PartOfLimit::left_alone(Instant now) const {
   return {.until = flows ? std::max(now, part_->frontier(1)) : std::max(until_, part_->forgettable_at()), .units = 0};
 }
 
-/// By the whole rate a pacer seems to be idle in between, and its next to be free at once.
+/// Of a pacer, the part's state: by the whole rate the pacer would seem idle in between, and its next moment free now.
 std::string PartOfLimit::state() const {
   const bool paces = std::holds_alternative<PacerConfig>(kind_);
   std::string paced = paces ? part_->state() : std::string();
   return paced.empty() ? whole_->state() : paced;
 }
 
-/// Refilled as one bucket with what Redis has of it: two that are refilled each by itself would refill twice.
+/// What was taken from the bucket, so that Redis refills it with its own use as one bucket: two buckets that are
+/// refilled separately would refill twice.
 std::string PartOfLimit::taken() const {
   return untouched_ ? static_cast<const TokenBucket&>(*part_).state_less(*untouched_) : std::string();
 }

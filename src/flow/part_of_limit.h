@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A limit that one process keeps alone, by its part, while it cannot ask what the others do. What was left of the limit
-// when it last heard is divided, too. The whole limit goes on beside it, as a memory of the process' own departures.
+// One process' part of a shared limit, which it keeps while it cannot ask Redis what the others do. What was left of
+// the limit when it last heard is divided, too. The whole limit is kept beside it, and remembers the process' own
+// departures.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +18,14 @@ namespace penstock::flow {
 
 class PartOfLimit final : public Limit {
  public:
-  /// `part` are the parameters of one of so many processes, and must outlive this, where they are; `left` is of the
-  /// whole. Nobody is known to have asked since before `now`.
+  /// `part` are the parameters of this process' part, and must outlive it at the same address; `left` is what was left
+  /// of the whole limit, to be divided by `processes`. What other processes did before `now` is not known.
   PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left, int processes,
               Instant now);
-  /// What is left of the whole as far as this process can tell that was alone until `now`: nothing, until a new period
-  /// begins.
+  /// What is left of the whole limit, as far as a process can tell that was alone until `now`: nothing until a new
+  /// period begins.
   Remaining left_alone(Instant now) const;
-  /// The limit as it is for all processes; this is of no use afterwards.
+  /// Gives back the whole limit. Do not use this object afterwards.
   std::unique_ptr<Limit> release() { return std::move(whole_); }
 
   bool admits(int weight) const override { return part_->admits(weight); }
@@ -66,10 +67,10 @@ class PartOfLimit final : public Limit {
   void begin(const Count& part, std::int64_t units, Instant until);
 
   std::unique_ptr<Limit> whole_, part_;
-  std::unique_ptr<TokenBucket> untouched_;  // the part, if nobody had departed
+  std::unique_ptr<TokenBucket> untouched_;  // the part as it would be without any departure
   const LimitConfig::Kind& kind_;
   Instant now_;
-  Instant until_ = kAlways;  // before it, no more than so many units
+  Instant until_ = kAlways;  // before this, at most units_ may leave
   std::int64_t units_ = 0;
 };
 

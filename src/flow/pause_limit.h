@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit that is learned, not configured: an upstream or a group of it has asked for a pause. Only for this room.
+// A pause that an upstream asked for, for itself or one of its groups, as a limit that is not configured. Internal to
+// flow/.
 #pragma once
 
 #include <algorithm>

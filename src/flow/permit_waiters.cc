@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes free and was promised to nobody: whose turn it is to ask for it, and who is next if that one does not
-// take it. And who has no place in a full queue when nothing becomes free.
+// Decides which lane may ask for a permit or departure that becomes free, and which is next if that lane does not take
+// it; and which request leaves a full queue.
 #include <algorithm>
 #include <utility>
 
@@ -8,18 +8,18 @@
 
 namespace penstock::flow {
 
-// A departure that one lane gave back may be another's, sooner than it was told; and so may the permit that it held,
-// which may be for one that goes on and stands in no line for it.
+// A departure that one lane gave back may be granted to another, earlier than that lane was told. So may the permit
+// that it held, also to a tunnel that resumes, which waits in no line for it.
 void Scheduler::wake_told_lanes(Time now, std::size_t count) {
   if (count > 0) stopped_until_ = std::min(stopped_until_, now), resume_at_ = std::min(resume_at_, now);
   for (std::size_t left = count; left > 0 && !told_.empty(); --left) rest(now, told_.front());
   for (std::size_t left = count; left > 0 && !awaiting_.empty(); --left) offer_permit_in_order(now);
 }
 
-// A permit of the lane's group, or of the upstream: then it is for whoever has waited longest.
+// A permit of the lane's group or of the upstream came free; the latter is for the lane that has waited longest.
 void Scheduler::permit_came(Time now, Lane& lane) {
   permit_may_be_free(lane);
-  resume_at_ = std::min(resume_at_, now);  // who was refused a permit stands in no line for it
+  resume_at_ = std::min(resume_at_, now);  // a tunnel that was refused a permit waits in no line for it
   if (lane.awaits() == Booking::Scope::group) rest(now, lane);
   if (!awaiting_.empty()) offer_permit_in_order(now);
 }
@@ -30,13 +30,15 @@ void Scheduler::offer_permit_in_order(Time now) {
   rest(now, lane);
 }
 
-// Something else stops the lane that was called, or nobody is left in it that wants one.
+// The lane that was called is stopped by something else, or has no request left that wants a permit: the next lane is
+// called.
 void Scheduler::pass_permits_on(Time now, Lane& lane) {
   for (std::size_t left = std::exchange(lane.called, 0); left > 0 && !awaiting_.empty(); --left)
     offer_permit_in_order(now);
 }
 
-// Who is next now weighs less than the one for whom the lane asked, who left, was refused or was overtaken.
+// Voids an answer given for a heavier request than the lane's next one: the heavier one left, was refused or was
+// overtaken.
 void Scheduler::forget_what_heavier_was_told(Time now, Lane& lane) {
   if (lane.asking() || lane.asked_weight() == 1) return;
   if (lane.wants() > 0 && requests_[lane.first_wanting(requests_)].weight >= lane.asked_weight()) return;
@@ -44,8 +46,8 @@ void Scheduler::forget_what_heavier_was_told(Time now, Lane& lane) {
   if (stopped_lane_ == &lane) stopped_lane_ = nullptr, stopped_until_ = std::min(stopped_until_, now);
 }
 
-// So that no group keeps others out of a full queue: there the newest of the longest lane makes room for a newcomer
-// whose lane, with it, is shorter. Who waits there only to hear the answer holds no place that it could give.
+// No group may keep others out of a full queue: the newest request of the longest lane makes room for an arrival whose
+// lane, counting it, is shorter. A request beyond the queue, which only awaits an answer, has no place to give.
 bool Scheduler::may_make_room(std::size_t length) const {
   const Lane* longest = lengths_.longest();
   if (!longest || settings_.max_pending == 0 || longest->length() <= length + 1) return false;
@@ -61,7 +63,7 @@ std::uint32_t Scheduler::newest_of(const Lane& lane) const {
   return requests_[inside].arrived > requests_[index].arrived ? inside : index;
 }
 
-// Its owner knows another who holds a place, and has less right to it.
+// The caller named a waiting request that has less right to its place than the arrival.
 bool Scheduler::may_displace(const Arrival& arrival) const {
   if (settings_.max_pending == 0 || requests_.stage(arrival.in_place_of) != Stage::waiting) return false;
   return pending_ <= settings_.max_pending && !requests_[arrival.in_place_of.index].beyond_queue;
@@ -77,7 +79,7 @@ void Scheduler::make_room(Time now, std::uint32_t index, Commands& commands) {
   refresh(now, lane, commands);
 }
 
-// A full queue has no place for those who were let in to hear the answer, and do not start by it, unless a longer lane
+// Requests let in beyond a full queue to await an answer, and not started by it, are refused, unless a longer lane
 // makes room for them.
 void Scheduler::refuse_excess(Time now, std::string_view group, Commands& commands) {
   for (Lane* lane = find_lane(group); lane && !lane->asking() && lane->beyond_queue() > 0; lane = find_lane(group)) {

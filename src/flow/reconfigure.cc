@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an upstream comes by other settings, other limits, and another booker, while requests wait and fly.
+// Changes the settings, the limits and the limiter of an upstream while requests wait and are in flight.
 #include <utility>
 
 #include "flow/scheduler.h"
@@ -24,10 +24,10 @@ void Scheduler::change(Time now, const Settings& settings, std::span<const Limit
   each_lane([&](Lane& lane) {
     lane.renumber(moved);
     lane.no_permit = false;
-    lane.admit_all(requests_);  // nobody who waits is refused for a shorter queue
+    lane.admit_all(requests_);  // no waiting request is refused because the queue became shorter
     const std::size_t granted = lane.flying + lane.departures().size();
     if (granted > 0) limiter_->count_existing(now, lane.group(), granted);
-    rest(now, lane);  // one that wants nothing is in no list
+    rest(now, lane);  // also lanes that want nothing, which are in no list
   });
   run_until_stable(now, commands);
 }
@@ -42,7 +42,7 @@ void Scheduler::replace(Limiter& limiter) {
   });
 }
 
-// In the order in which they were told.
+// Lanes may ask again in the order in which they were told to wait.
 void Scheduler::forget_what_was_told(Time now) {
   stopped_until_ = std::min(stopped_until_, now);
   for (LaneList* list : {&told_, &awaiting_}) {

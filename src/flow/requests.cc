@@ -17,7 +17,7 @@ std::uint32_t Requests::take() {
 void Requests::release(std::uint32_t index) {
   Request& request = nodes_[index];
   request.stage = Stage::released;
-  if (++request.generation == 0) request.generation = 1;  // zero is the ticket made from nothing
+  if (++request.generation == 0) request.generation = 1;  // generation 0 is a default-constructed ticket's
   request.next = free_;
   free_ = index;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests that an upstream knows, pending or in flight: small nodes in one growing array, used again when
-// released, and lists of them linked through the nodes themselves. A ticket names a node for one life. Only for this
-// room.
+// The requests of a scheduler, pending or in flight: small nodes in one growing array, reused when released, and lists
+// linked through the nodes themselves. A ticket names a node until that is released. Internal to flow/.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,11 @@ namespace penstock::flow {
 
 class Lane;
 
-/// What the caller knows a request by; opaque here.
+/// The caller's name for a request; opaque here.
 using RequestId = std::uint64_t;
 
-/// What an upstream knows a request by. Dead once the request was refused, has left or has landed, and never revived;
-/// a ticket made from nothing is dead.
+/// The scheduler's name for a request. It is dead for good once the request is refused, has left or has landed; a
+/// default-constructed ticket is dead.
 struct Ticket {
   std::uint32_t index = 0;
   std::uint32_t generation = 0;
@@ -27,24 +26,25 @@ struct Ticket {
 
 enum class Stage : std::uint8_t {
   released,
-  waiting,   ///< in its lane, has not flown
-  flying,    ///< holds a slot
-  returned,  ///< in its lane again, holds its slot
-  resting,   ///< has left its slot to others
-  resuming,  ///< has rested, and wants a slot again
+  waiting,   ///< pending: in its lane, apart, or outside; has not taken off
+  flying,    ///< in flight, holds a slot
+  returned,  ///< in its lane again to be sent once more, holds its slot
+  resting,   ///< a tunnel that has given up its slot
+  resuming,  ///< a tunnel that has rested, and wants a slot again
 };
 
-/// Of a request without credentials: whether it waits for the end of a pause of such requests alone.
+/// Whether a request without credentials waits, or has waited, apart from its lane: for the end of a pause of only such
+/// requests.
 enum class Apart : std::uint8_t { never, now, before };
 
 struct Request {
   RequestId id = 0;
   Time arrived = 0;
   union {
-    Time deadline = 0;  ///< of one that waits and has not flown; of one that rests: since when
-    Time took_off;      ///< of all others: the first time, or when it last had rested
+    Time deadline = 0;  ///< in stage waiting: its deadline; in stages resting and resuming: since when it rests
+    Time took_off;      ///< in stages flying and returned: its first take-off, or when it last resumed
   };
-  Time slots_before = 0;  ///< for how long its lane had waited for slots when it came
+  Time slots_before = 0;  ///< for how long its lane had waited only for slots when it joined
   Lane* lane = nullptr;
   std::uint32_t previous = 0;
   std::uint32_t next = 0;
@@ -52,20 +52,20 @@ struct Request {
   int weight = 1;
   Stage stage = Stage::released;
   Apart apart = Apart::never;
-  bool beyond_queue : 1 = false;  ///< waits only to hear whether it starts by an answer under way
+  bool beyond_queue : 1 = false;  ///< has no place in the full queue: waits only for an answer that may start it
   bool tunnel : 1 = false;
   bool spare : 1 = false;        ///< a tunnel that makes room before others
-  bool outside : 1 = false;      ///< of its lane: waits for a tunnel to end
+  bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
   bool anonymous : 1 = false;    ///< without credentials
-  std::uint32_t ms_outside = 0;  ///< for how long it waited so
+  std::uint32_t ms_outside = 0;  ///< how long it waited outside
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
 
 class Requests {
  public:
-  /// A node for a new request. Pointers and references to other nodes end here; indices stay.
+  /// A node for a new request. Invalidates pointers and references to nodes; indices stay valid.
   std::uint32_t take();
-  /// Kills its ticket. The node must not be in a list.
+  /// Frees the node; its ticket is dead. The node must not be in a list.
   void release(std::uint32_t index);
 
   Request& operator[](std::uint32_t index) { return nodes_[index]; }
@@ -77,10 +77,10 @@ class Requests {
  private:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
   std::vector<Request> nodes_;
-  std::uint32_t free_ = kNone;  // linked through `next`
+  std::uint32_t free_ = kNone;  // first of the free nodes, linked through `next`
 };
 
-/// First come, first served. Removing from the middle costs no more than from an end.
+/// A FIFO list of requests. Each operation takes constant time, also removing from the middle.
 class RequestList {
  public:
   std::size_t size() const { return size_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that have flown already: those to be sent once more, and tunnels that rest and go on. A tunnel that rests
-// leaves its slot and its permits to others; how many may be open at all is bounded, and who finds no room waits
-// outside of its lane, lest those behind it, which are no tunnels, wait along.
+// Requests that have taken off already: those to be sent once more, and tunnels that rest and resume. A resting tunnel
+// gives up its slot and its permits. The number of open tunnels is bounded; a tunnel beyond it waits outside its lane,
+// so that requests behind it need not wait, too.
 #include <algorithm>
 
 #include "flow/scheduler.h"
@@ -15,7 +15,7 @@ void Scheduler::requeue(Time now, Ticket ticket, Commands& commands) {
   Lane& lane = *request.lane;
   request.stage = Stage::returned;
   lane.join(requests_, ticket.index);
-  lane.await_none();  // with a slot in its hands it may ask for what others were called for
+  lane.await_none();  // the request holds a slot, so its lane may ask at once, even for permits others are called for
   --lane.flying;
   if (limiter_->landed(now, lane.group())) permit_came(now, lane);
   refresh(now, lane, commands);
@@ -37,7 +37,7 @@ void Scheduler::leave_slot(Request& request) {
   busy_tunnels_ -= request.tunnel ? 1 : 0;
 }
 
-/// It may be taken out of its lane or list before, and must be.
+/// The request must have been removed from its lane or list before.
 void Scheduler::release(std::uint32_t index) {
   if (requests_[index].tunnel && !requests_[index].outside) --tunnels_;
   requests_[index].outside = requests_[index].spare = false;
@@ -50,7 +50,7 @@ RequestList* Scheduler::list_elsewhere(const Request& request) {
   return request.stage == Stage::resuming ? &resuming_ : nullptr;
 }
 
-// ---- to rest, and to go on ------------------------------------------------------------------------------------------
+// ---- rest and resume ------------------------------------------------------------------------------------------------
 
 void Scheduler::park(Time now, Ticket ticket, Commands& commands) {
   time_passed(now);
@@ -107,7 +107,7 @@ void Scheduler::resume_rested(Time now, Commands& commands) {
   }
 }
 
-/// The first for which there may be a slot and a permit. It is the first of all, unless permits are short.
+/// The first tunnel for which there may be a slot and a permit: the first of all, unless permits are short.
 std::optional<std::uint32_t> Scheduler::next_to_resume(Time now) const {
   if (resuming_.empty() || free_slots() == 0 || no_permit_ || now < resume_at_) return std::nullopt;
   std::uint32_t index = resuming_.front();
@@ -118,7 +118,7 @@ std::optional<std::uint32_t> Scheduler::next_to_resume(Time now) const {
   return std::nullopt;
 }
 
-/// It stands at the head of its own lane, and lanes take turns.
+/// True if another lane's turn comes first. Within its own lane a tunnel that resumes goes first.
 bool Scheduler::others_first(Time now, const Lane& lane) const {
   if (held(now) || wanting_.empty() || asks_are_rationed()) return false;
   const Lane& next = wanting_.front();
@@ -136,7 +136,7 @@ void Scheduler::ask_to_resume(Time now, Lane& lane, Commands& commands) {
   place(now, lane);
 }
 
-// The lane may be gone afterwards.
+// The lane may be deleted by this.
 void Scheduler::resume_answered(Time now, Lane& lane, const Booking& booking, Commands& commands) {
   lane.asks_to_resume = false;
   if (booking.departures.empty()) {
@@ -159,10 +159,10 @@ void Scheduler::resume_answered(Time now, Lane& lane, const Booking& booking, Co
     lane.last_served = ++turns_;
     take_slot(now, request);
     commands.resume.push_back(request.id);
-  } else if (limiter_->landed(now, lane.group())) {  // it has left meanwhile
+  } else if (limiter_->landed(now, lane.group())) {  // the tunnel has left meanwhile
     permit_came(now, lane);
   }
-  // Where permits are shared, who is given one leaves the line, and its lane with it.
+  // Where permits are shared, a granted permit also ends the lane's place in the line: the lane must ask anew.
   if (lane.awaits() && limiter_->patience() > 0 && !booking.departures.empty()) lane.forget_told();
   refresh(now, lane, commands);
 }
@@ -199,7 +199,7 @@ Ticket Scheduler::wait_outside(Time now, const Arrival& arrival, Lane& lane, Com
   ++pending_;
   deadlines_.add(request.deadline, requests_.ticket(index));
   const Ticket ticket = requests_.ticket(index);
-  if (makes_room) run_until_stable(now, commands);  // a departure that was booked for who has left may be another's
+  if (makes_room) run_until_stable(now, commands);  // a departure of the refused request may be granted to another
   return ticket;
 }
 
@@ -211,7 +211,7 @@ void Scheduler::let_in(Time now, Commands& commands) {
     --lane.elsewhere, --lane.outside;
     requests_[index].outside = false;
     requests_[index].ms_outside = static_cast<std::uint32_t>((now - requests_[index].arrived + 999) / 1'000);
-    requests_[index].slots_before = for_slots(now, lane);  // it waited for none meanwhile
+    requests_[index].slots_before = for_slots(now, lane);  // outside it did not wait for a slot
     ++tunnels_;
     lane.join(requests_, index);
     lengths_.place(lane);
@@ -224,7 +224,7 @@ bool Scheduler::may_have_room(Time now) const {
   return free_slots() > 0 && !held(now) && makes_room_at().value_or(now + 1) <= now;
 }
 
-/// Nobody who rests is closed for one that would have to wait for a slot anyway.
+/// No resting tunnel is closed for a tunnel that would have to wait for a slot anyway.
 bool Scheduler::room_for_tunnel(Time now, Commands& commands) {
   while (tunnels_ >= settings_.max_tunnels && may_have_room(now)) close_longest_rested(now, commands);
   return tunnels_ < settings_.max_tunnels;

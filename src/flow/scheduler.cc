@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of the heart. Each call makes its change, refreshes the lane it touched, and settles: overdue requests are
-// refused, due departures taken, free slots offered to the lanes in turn, until nothing more happens at this moment.
+// The rules of the scheduler. Each call makes its change, refreshes the lane it touched, and runs until stable: overdue
+// requests are refused, due departures taken, free slots offered to the lanes in turn, until nothing more changes now.
 #include "flow/scheduler.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ void Scheduler::answer(Time now, std::string_view group, const Booking& booking,
   } else {
     use(now, *lane, lane->answered(), booking, commands);
   }
-  wake_told_lanes(now, given_back);  // it was told before that was given back
+  wake_told_lanes(now, given_back);  // the limiter answered before these departures were given back
   run_until_stable(now, commands);
   if (pending_ > settings_.max_pending) refuse_excess(now, group, commands);
 }
@@ -125,7 +125,7 @@ void Scheduler::run_until_stable(Time now, Commands& commands) {
     let_in(now, commands);
     resume_rested(now, commands);
     serve_lanes(now, commands);
-    // A departure that comes before those booked by other limits may be too light for the one that has returned.
+    // A booked departure may be too light for a returned request: its lane gives it back and must ask anew.
   } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()) || next_to_resume(now) ||
            may_let_in(now));
 }
@@ -195,7 +195,7 @@ void Scheduler::ask(Time now, Lane& lane, std::size_t share, Commands& commands)
                        commands);
   }
   const std::size_t count = std::min(share, run.count);
-  LaneList::move(lane, nullptr);  // so that it comes last if it wants more
+  LaneList::move(lane, nullptr);  // it comes last in its list if it wants more
   booking_.clear();
   lane.line.reset();
   has_reservation_ = false;
@@ -209,7 +209,7 @@ void Scheduler::ask(Time now, Lane& lane, std::size_t share, Commands& commands)
   }
 }
 
-// What is left to want beyond it is bounded by the slots that it leaves free.
+// `more` and `others` count only requests for which slots are left free by this ask.
 Ask Scheduler::ask_of(const Lane& lane, std::size_t count, int weight) const {
   const Wants& own = lane.counted_wants;
   const std::size_t left = wants_.requests - std::min(own.requests, count);
@@ -225,7 +225,7 @@ Ask Scheduler::ask_of(const Lane& lane, std::size_t count, int weight) const {
           .others = with_slots(wants_.units - own.units)};
 }
 
-// The lane may be gone afterwards.
+// The lane may be deleted by this.
 void Scheduler::use(Time now, Lane& lane, std::size_t asked_for, const Booking& booking, Commands& commands) {
   const bool to_refuse = !book(now, lane, asked_for, booking);
   const std::size_t granted = std::min(asked_for, booking.departures.size());
@@ -233,7 +233,7 @@ void Scheduler::use(Time now, Lane& lane, std::size_t asked_for, const Booking& 
   if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.called = 0;
   if (granted < asked_for) pass_permits_on(now, lane);
   while (!lane.empty() && lane.departs_by(now)) start_head(now, lane, commands);
-  // Where answers take their time, another ask would be under way then, again for the lighter ones behind.
+  // With an asynchronous limiter another ask would be under way when it departs, again for the lighter requests behind.
   const bool too_light = limiter_->patience() > 0 && !lane.empty() && !lane.departures().empty() &&
                          requests_[lane.head()].weight > lane.departures().front().weight;
   if (too_light) give_all_back(now, lane);
@@ -242,12 +242,12 @@ void Scheduler::use(Time now, Lane& lane, std::size_t asked_for, const Booking& 
   refresh(now, lane, commands);
 }
 
-// False: the next request is to be refused.
+// False: the next request must be refused.
 bool Scheduler::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
   const std::size_t granted = std::min(asked_for, booking.departures.size());
-  // Who is told anything but to wait for a permit has lost the lane's place in that line.
+  // Any answer but "wait for a permit" means that the lane has lost its place in the line for a permit.
   if (lane.resuming > 0 && (granted == asked_for || booking.stop != Booking::Stop::permit)) permit_may_be_free(lane);
-  // What was granted at once was held, if at all, by what was told before: this answer says what makes the next wait.
+  // A departure granted for now was held, if at all, by the limit of an earlier answer, not by the one named here.
   const LimitIndex held_by =
       granted > 0 && lane.wants() > 0 ? last_limit(requests_[lane.first_wanting(requests_)]) : kNoLimit;
   for (std::size_t i = 0; i < granted; ++i) {
@@ -278,7 +278,7 @@ void Scheduler::tell(Time now, Lane& lane, const Booking& booking) {
     lane.line = booking.scope;
     return lane.await_permit(booking.scope);
   }
-  if (booking.ask_again == 0 && !booking.departures.empty()) {  // it asks when its last departure is near
+  if (booking.ask_again == 0 && !booking.departures.empty()) {  // the lane asks when its last departure is near
     if (booking.not_before > now && booking.scope == Booking::Scope::upstream) has_reservation_ = true;
     return;
   }
@@ -295,7 +295,7 @@ void Scheduler::tell(Time now, Lane& lane, const Booking& booking) {
   stopped_not_before_ = booking.not_before;
 }
 
-// The lane may be gone afterwards.
+// The lane may be deleted by this.
 void Scheduler::refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands) {
   const std::uint32_t index = lane.first_wanting(requests_);
   lane.asked(0, requests_[index].weight);
@@ -321,13 +321,13 @@ void Scheduler::start_head(Time now, Lane& lane, Commands& commands) {
   ++lane.flying;
   const Time waited = now - request.arrived;
   const LimitIndex by = waited > 0 ? name_for(now, request, departure.limited_by) : kNoLimit;
-  // Where the process stood still. The booker hears of it before anybody asks for the place.
+  // The process stood still meanwhile. The limiter must know before any lane asks for the same time.
   if (now > booked + kOnTime) departure = limiter_->report_late(lane.group(), departure, now);
   commands.start.push_back({request.id, waited, by, departure, booked});
 }
 
-// The departures were booked for others, who left or were overtaken by one that came back: the head, which costs more,
-// is asked for anew, and the rest after it; whatever the lane was told, it was told with these departures in its hands.
+// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks anew
+// for the head, which weighs more, and then for the rest. Earlier answers are void, as they assumed these departures.
 void Scheduler::give_all_back(Time now, Lane& lane) {
   for (; !lane.departures().empty(); ++lane.called) {
     limiter_->give_back(now, lane.group(), lane.drop_latest_departure());
@@ -367,7 +367,7 @@ void Scheduler::refresh(Time now, Lane& lane, Commands& commands) {
   if (given_back > 0) permit_may_be_free(lane);
   if (lane.empty() && lane.resuming == 0 && lane.line) {
     limiter_->cancel_wait(now, *std::exchange(lane.line, std::nullopt), lane.group());
-    permit_may_be_free(lane);  // its place in line was everybody's who goes on
+    permit_may_be_free(lane);  // tunnels that resume relied on the lane's place in the line, too
   }
   if (lane.empty()) lane.forget_told();
   if (lane.empty() || (lane.wants() == 0 && !lane.asking())) pass_permits_on(now, lane);
@@ -423,11 +423,11 @@ void Scheduler::place(Time now, Lane& lane) {
     if (last > now + limiter_->lead()) lane.ask_later(last - limiter_->lead(), now);
   }
   if (!wants) {
-    lane.await_none();  // in no list, it would not hear of the permit
+    lane.await_none();  // a lane in no list would not learn of the permit
     LaneList::move(lane, nullptr);
   } else if (lane.awaits() == Booking::Scope::upstream) {
     LaneList::move(lane, &awaiting_);
-    if (lane.wants_no_slot() > 0) awaiting_.put_first(lane);  // whoever needs a slot too may not find one
+    if (lane.wants_no_slot() > 0) awaiting_.put_first(lane);  // other lanes need a slot too, and may not find one
   } else if (lane.awaits() || lane.was_told_to_wait()) {
     LaneList::move(lane, &told_);
   } else {

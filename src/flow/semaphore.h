@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit kind `semaphore`, kept in this process: so many in flight, whatever the time. A permit is one request's,
-// whatever its weight. Only for this room.
+// The limit kind `semaphore`, kept in this process: at most `capacity` requests in flight. A request takes one permit,
+// whatever its weight. Internal to flow/.
 #pragma once
 
 #include "flow/limit.h"

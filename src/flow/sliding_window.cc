@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unit that must have left an interval ago is found by its place in the list.
+// A departure is allowed an interval after an earlier unit, which is found by its index in the list of times.
 #include "flow/sliding_window.h"
 
 #include <algorithm>
@@ -11,15 +11,14 @@ Instant SlidingWindow::frontier(int weight) const {
   return in_the_way < 0 || size() == 0 ? kAlways : time(std::min(in_the_way, size() - 1)) + interval();
 }
 
-// With weights and several lanes a departure may be before the newest: it counts as if it were with it. What is over
-// the maximum is dropped once it is past: a lowered maximum may be raised again.
+// With weights and several lanes a departure may be before the newest one: it counts as if it left with that. Units
+// over the maximum are dropped only when they are past: a lowered maximum may be raised again.
 void SlidingWindow::commit(Instant at, int weight) {
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
 }
 
-// Only what no departure from now on could come too near to: it may be that the newest are given back, or `max` is
-// raised.
+// Drops only units that are too old for any departure from now on: the newest may still be given back, or `max` raised.
 void SlidingWindow::refresh(Instant now) {
   while (size() > config_.max && time(0) + interval() <= now) drop_first();
 }
@@ -28,8 +27,9 @@ void SlidingWindow::give_back(Instant at, int weight) {
   for (; weight > 0 && size() > 0 && times_.back() == at; --weight) times_.pop_back();
 }
 
-// The first that are no earlier give way, a little before `from` already: what was handed in may differ by that, and
-// what was stored as late as the newest is later. To move one too old does no harm. What is over may be forgotten.
+// Moves the first units that are no earlier than `from` less kGuard: replayed times may differ by that, and units
+// stored with the newest are later than `from`. Moving a unit that is too old does no harm. If `from` is an interval or
+// more before `to`, its units may be dropped already: new ones are added.
 void SlidingWindow::moved(Instant from, Instant to, int weight) {
   const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(first_);
   const auto last = std::lower_bound(begin, times_.end(), to);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit kind `slidingWindow`: at most so many units in any stretch of time as long as the interval. Keeps the times
-// of the last departures, 8 bytes a unit. Only for this room.
+// The limit kind `slidingWindow`: at most `max` units in any stretch of time as long as `interval`. Keeps the times of
+// the last departures, 8 bytes a unit. Internal to flow/.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ class SlidingWindow final : public Limit {
   void give_back(Instant at, int weight) override;
   void moved(Instant from, Instant to, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
-  /// Each process has its part of the times, and goes on by it.
+  /// With other processes waiting, each is expected to get an equal part of `max`.
   Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::string state() const override;
 
  private:
-  /// Two guards longer than it is said to be: the first departure may have been late, and the next punctual.
+  /// The configured interval plus two guards: one departure may leave late, and the next punctually.
   Instant interval() const { return static_cast<Instant>(config_.interval.count()) + 2 * kGuard; }
   std::int64_t size() const { return static_cast<std::int64_t>(times_.size() - first_); }
   Instant time(std::int64_t n) const { return times_[first_ + static_cast<std::size_t>(n)]; }
@@ -37,8 +37,8 @@ class SlidingWindow final : public Limit {
   void drop_first();
 
   const SlidingWindowConfig& config_;
-  std::vector<Instant> times_;  // whole, ascending
-  std::size_t first_ = 0;       // those before it are dropped
+  std::vector<Instant> times_;  // whole microseconds, ascending
+  std::size_t first_ = 0;       // times before this index are dropped
 };
 
 }  // namespace penstock::flow

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refills are counted when a departure needs them.
+// Refills are computed when a departure needs them.
 #include "flow/token_bucket.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void TokenBucket::commit(Instant at, int weight) {
   used_.tokens += weight;
 }
 
-// Of an earlier period: lost, since a refill may have found the bucket full in between.
+// Tokens of an earlier period are not given back, since a refill may have found the bucket full in between.
 void TokenBucket::give_back(Instant at, int weight) {
   if (at >= used_.since) used_.tokens = std::max<std::int64_t>(0, used_.tokens - weight);
 }

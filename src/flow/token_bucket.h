@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit kind `tokenBucket`: so many tokens come at fixed moments, and at most the capacity is kept. Starts full;
-// the moments keep the phase of the first departure. Only for this room.
+// The limit kind `tokenBucket`: `refill_amount` tokens come at fixed moments, and at most `capacity` are kept. Starts
+// full; the moments keep the phase of the first departure. Internal to flow/.
 #pragma once
 
 #include "flow/limit.h"
@@ -20,19 +20,19 @@ class TokenBucket final : public Limit {
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::string state() const override;
-  /// Of what is missing in this one, but not in the other, which has the same refills.
+  /// state() of the tokens that are missing in this bucket but not in `other`, which has the same refills.
   std::string state_less(const TokenBucket& other) const;
   void heard(Instant since, std::int64_t missing) override { used_ = {.since = since, .tokens = missing}; }
 
  private:
   struct Used {
-    Instant since = kAlways;  // the last refill that is counted; kAlways: none, and nothing is used
-    std::int64_t tokens = 0;  // not those that are left: a changed capacity keeps what was used
+    Instant since = kAlways;  // the last refill counted; kAlways: none yet, and no token is used
+    std::int64_t tokens = 0;  // used, not left: they stay right when the capacity changes
   };
   Instant period() const { return static_cast<Instant>(config_.refill_frequency.count()); }
   Used used_at(Instant t) const;
   static std::string text(const Used& used);
-  /// When so many tokens have come, by `each` a refill.
+  /// When this many tokens have come since `since`, at `each` tokens a refill.
   Instant refilled(Instant since, std::int64_t tokens, std::int64_t each) const;
 
   const TokenBucketConfig& config_;

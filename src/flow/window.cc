@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts units in one window; a later one begins with its first departure.
+// Counts the units of one window; the count of a later window begins with its first departure.
 #include "flow/window.h"
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 
 namespace penstock::flow {
 
-// What is known to have left in the old window may all have left in the new one that is furthest on.
+// After a change of the interval, all units of the old window may have left in the latest new window that it overlaps:
+// they all count there.
 void Window::refresh(Instant now) {
   if (start_ == kAlways || interval_ == interval()) return;
   start_ = window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
@@ -40,7 +41,7 @@ void Window::give_back(Instant at, int weight) {
   if (at >= start_ && at < start_ + interval()) count_ = std::max<std::int64_t>(0, count_ - weight);
 }
 
-// Over an edge it counts in both windows.
+// A departure that moved over an edge counts in both windows.
 void Window::moved(Instant from, Instant to, int weight) {
   const Instant start = window_of(to);
   if (start > window_of(from) && start >= start_) commit(to, weight);
@@ -61,7 +62,7 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
   return std::max(now, start + windows * interval() + place(before % config_.reservoir));
 }
 
-// Its departures may be of two windows then: all count in that of the latest.
+// After the shift its departures may be in two windows: all count in the window of the latest.
 void Window::shift(Instant by) {
   if (start_ == kAlways) return;
   latest_ += by;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit kind `window`: at most so many units in each window of time; windows are aligned to 1970. A weight that
-// does not fit closes its window. Only for this room.
+// The limit kind `window`: at most `reservoir` units in each window of time; windows are aligned to 1970. A weight that
+// does not fit leaves in the next window, and closes this one. Internal to flow/.
 #pragma once
 
 #include "flow/limit.h"
@@ -31,15 +31,15 @@ class Window final : public Limit {
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
   Instant window_of(Instant t) const;
-  /// With those that have left in the window of now, or in a later one.
+  /// `units` plus the units that have left in the current window, or in a later one.
   std::int64_t before(Instant now, std::int64_t units) const;
-  /// Where in its window the unit leaves that has `count` before it.
+  /// The offset in its window at which a unit leaves that has `count` units before it.
   Instant place(std::int64_t count) const;
 
   const WindowConfig& config_;
-  Instant start_ = kAlways;   // of the window that `count_` is of; an index would go astray with the interval
-  Instant interval_ = 0;      // as it was then
-  Instant latest_ = kAlways;  // departure that counts in it
+  Instant start_ = kAlways;   // start of the window of `count_`; an index would be wrong after a changed interval
+  Instant interval_ = 0;      // the interval of that window
+  Instant latest_ = kAlways;  // the latest departure in that window
   std::int64_t count_ = 0;
 };
 

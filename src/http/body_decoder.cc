@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces are views; trailers go through a LineBuffer.
+// Pieces of the body are views of the input; trailer lines go through a LineBuffer.
 #include "http/body_decoder.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer's body as it stands on the wire behind its head: by length, in chunks with trailers, or up to the end of
-// the connection (RFC 9112 sections 6 and 7). Copies nothing, and takes chunks only as the grammar has them. Pure.
+// Decodes a response body as it arrives behind its head: by length, in chunks with trailers, or up to the end of the
+// connection (RFC 9112 sections 6 and 7). Copies no body bytes, and accepts chunks only in strict grammar. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace penstock::http {
 class BodyDecoder {
  public:
   enum class State : std::uint8_t {
-    more,   ///< all bytes were taken, and more are needed
-    piece,  ///< some were taken: call again
-    whole,  ///< the body is complete; what follows it is left alone
+    more,   ///< all bytes were consumed; more are needed
+    piece,  ///< some bytes were consumed: call again
+    whole,  ///< the body is complete; the bytes behind it are left alone
     bad,    ///< see why()
   };
 
-  /// `reader` holds the final head, of the answer to a request of this method, and judges the trailers.
+  /// `reader` holds the final head, of the response to a request of this method, and also judges the trailers.
   BodyDecoder(ResponseHeadReader& reader, std::string_view method);
 
-  /// Takes bytes from the front of `bytes`; a part of the body that was among them is in `piece`.
+  /// Consumes bytes from the front of `bytes`; `piece` is the part of the body among them, a view, or empty.
   State next(std::string_view& bytes, std::string_view& piece);
-  /// Whether a body that is not whole yet may end with the connection.
+  /// True if the body runs to the end of the connection, so that closing the connection completes it.
   bool ends_with_connection() const { return phase_ == Phase::to_end; }
 
   Why why() const { return why_; }
-  /// A sentence for people about what is wrong.
+  /// A human-readable sentence about the fault.
   const std::string& details() const { return details_; }
 
  private:
@@ -46,7 +46,7 @@ class BodyDecoder {
   ResponseHeadReader& reader_;
   ChunkDecoder chunks_;
   LineBuffer lines_;        // of the trailers
-  std::uint64_t left_ = 0;  // of a body with a length
+  std::uint64_t left_ = 0;  // body bytes left, unless chunked
   Phase phase_ = Phase::over;
   bool bad_ = false;
   Why why_{};

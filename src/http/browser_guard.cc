@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See browser.h. A page whose name leads to its own server first and to this machine next (DNS rebinding) is of one
-// origin for the browser, which then adds nothing: only its name gives it away.
+// See browser_guard.h. In DNS rebinding, a page's name leads to the page's own server first and to this machine next.
+// The browser sees one origin and adds no field that tells, so only the name in `Host` gives the page away.
 #include "http/browser_guard.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ bool ends_with_ignoring_case(std::string_view text, std::string_view end) {
   return text.size() > end.size() && equal_ignoring_case(text.substr(text.size() - end.size()), end);
 }
 
-/// `http://` and the Host, as the browser spells an origin.
+/// True if `origin` is `http://` and the Host, as browsers spell an origin (without port 80).
 bool is_own_origin(std::string_view origin, std::string_view host) {
   constexpr std::string_view kScheme = "http://";
   if (host.ends_with(":80")) host.remove_suffix(3);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state for each part of a chunk. Lines are read byte by byte, so that a fault is seen where it stands, and the
-// outcome is the same however the bytes were cut; data is passed on in runs.
+// One state per part of a chunk. Lines are read byte by byte: a fault is found at its exact byte, and the result does
+// not depend on how the bytes were cut. Data is passed on in runs.
 #include "http/chunk_decoder.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostSizeDigits = 16;
 constexpr std::uint64_t kLargestChunk = std::numeric_limits<std::int64_t>::max();
 
-/// The value of a hexadecimal digit; -1: it is none.
+/// The value of a hexadecimal digit; -1 for any other character.
 constexpr int hex_value(char c) {
   if (is_digit(c)) return c - '0';
   const char low = lower(c);
@@ -77,14 +77,14 @@ ChunkDecoder::Part ChunkDecoder::behind_size(char c) {
   return fail(is_field_value({&c, 1}) ? Fault::extension : Fault::line_end);
 }
 
-/// RFC 9112 7.1.1: those that one does not know are ignored, and here that is all of them.
+/// RFC 9112 7.1.1: unknown extensions are ignored, and here all extensions are unknown.
 ChunkDecoder::Part ChunkDecoder::in_extension(char c) {
   if (c == '\r') return Part::line_feed;
   if (!is_field_value({&c, 1})) return fail(Fault::line_end);
   return c == '"' ? Part::quoted : Part::extension;
 }
 
-/// A line that ends within quotes might go on for another reader.
+/// Another reader might continue a quoted string beyond the line, so a line must not end within quotes.
 ChunkDecoder::Part ChunkDecoder::in_quotes(char c) {
   if (!is_field_value({&c, 1})) return fail(Fault::extension);
   if (c == '\\') return Part::escaped;

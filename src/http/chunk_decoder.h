@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A body in chunks as it stands on the wire, up to its trailers (RFC 9112 section 7.1): for requests and for answers
-// alike, so that both sides agree on where a body ends. Extensions are for the next hop only, and dropped. Copies
-// nothing. Pure.
+// Decodes a chunked body up to its trailers (RFC 9112 section 7.1). Requests and responses share it, so that both sides
+// agree on where a body ends. Chunk extensions are for the next hop only, and are dropped. Copies nothing. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +12,21 @@ namespace penstock::http {
 class ChunkDecoder {
  public:
   enum class State : std::uint8_t {
-    more,   ///< all bytes were taken, and more are needed
-    piece,  ///< some were taken: call again
+    more,   ///< all bytes were consumed; more are needed
+    piece,  ///< some bytes were consumed: call again
     last,   ///< the last chunk is over: trailers follow, or the empty line that ends the body
     bad,    ///< see fault()
   };
   enum class Fault : std::uint8_t {
     none,
-    size,           ///< the line does not begin with one to 16 hexadecimal digits, at most 2^63-1
-    extension,      ///< something other than extensions follows the size, or a quote in them does not close
-    line_too_long,  ///< size and extensions
-    line_end,       ///< no CR LF, or another control character
-    length,         ///< no CR LF behind as many bytes as the size said
+    size,           ///< the line does not begin with 1 to 16 hexadecimal digits, or the size exceeds 2^63-1
+    extension,      ///< something other than an extension follows the size, or a quote in one does not close
+    line_too_long,  ///< the line of size and extensions
+    line_end,       ///< the line does not end in CR LF, or has another control character
+    length,         ///< no CR LF after the number of bytes that the size announced
   };
 
-  /// Takes bytes from the front of `bytes`; a part of the body that was among them is in `piece`, a view of them.
+  /// Consumes bytes from the front of `bytes`; `piece` is the part of the body among them, a view, or empty.
   /// A line of size and extensions has at most `longest_line` bytes, its CR LF included.
   State next(std::string_view& bytes, std::string_view& piece, std::size_t longest_line);
   Fault fault() const { return fault_; }
@@ -35,8 +34,8 @@ class ChunkDecoder {
  private:
   enum class Part : std::uint8_t {
     size,
-    blanks,     // behind the size, and before an extension
-    extension,  // whatever it says
+    blanks,     // after the size, before an extension
+    extension,  // not interpreted
     quoted,
     escaped,
     line_feed,
@@ -60,7 +59,7 @@ class ChunkDecoder {
   Fault fault_ = Fault::none;
   std::uint8_t digits_ = 0;
   std::size_t line_bytes_ = 0;
-  std::uint64_t left_ = 0;  // of the chunk
+  std::uint64_t left_ = 0;  // bytes left of the chunk
 };
 
 }  // namespace penstock::http

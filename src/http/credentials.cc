@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 as RFC 4648 has it, with its padding and nothing else: one password has one spelling.
+// Strict base64 (RFC 4648), padding required: one password has exactly one spelling.
 #include "http/credentials.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestEncoded = 1024;
 constexpr std::string_view kField = "proxy-authorization";
-/// Asked of every request, so whole names that are looked up at once.
+/// Looked up for every request, so a set of whole names, which is fast.
 constexpr NameSet kOfUpstreams({"x-vault-token",
                                 "x-figma-token",
                                 "circle-token",
@@ -38,7 +38,7 @@ bool is_of_credentials(const Fields::Line& line) {
   return line.name.size() == kField.size() && equal_ignoring_case(line.name, kField);
 }
 
-/// Parts of names, in lower case. `auth` covers Authorization and what ends with it, `key` X-Api-Key and its like.
+/// Parts of names, in lower case. `auth` matches Authorization and what ends with it, `key` matches X-Api-Key.
 constexpr std::string_view kTelling[] = {"auth",       "key",  "token",   "secret",    "passw", "pwd", "cookie",
                                          "credential", "cert", "session", "signature", "jwt",   "otp", "csrf"};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says of itself: to us in `Proxy-Authorization: Basic` (RFC 7617), and which fields may say it to the
-// upstream. Whether it is true is for others. Pure.
+// The credentials in a request: those for the proxy in `Proxy-Authorization: Basic` (RFC 7617), and the fields that may
+// hold credentials for the upstream. Does not check whether they are right. Pure.
 #pragma once
 
 #include <expected>
@@ -13,28 +13,28 @@
 
 namespace penstock::http {
 
-/// How it is asked for, in `Proxy-Authenticate`.
+/// The value of `Proxy-Authenticate`.
 inline constexpr std::string_view kChallenge = R"(Basic realm="penstock", charset="UTF-8")";
 
-/// The credentials as they came, still encoded; empty: there are none, or of another scheme, or more than anybody
-/// needs. Two such fields are malformed: who speaks for whom?
+/// The credentials, still encoded. Empty if there are none, or if they have another scheme or more than 1024 bytes. Two
+/// such fields are malformed, as it would be unclear which one counts.
 std::expected<std::string_view, Refusal> basic_credentials(const Fields& request);
 
-/// The fields that it reads, alone.
+/// Only the fields that basic_credentials() reads.
 Fields only_credentials(const Fields& request);
 
 struct Credentials {
   std::string user, password;
 };
-/// Nothing: that is no base64, or nothing that could be a name and a password. Neither has a NUL.
+/// Nothing if `encoded` is no base64, or holds no name and password, or a NUL.
 std::optional<Credentials> decode_basic(std::string_view encoded);
 
-/// Whether a field of this name may tell who somebody is, or let do what only they may: the standard ones, and those
-/// that are named for what they hold, as `X-Api-Key`, `X-Amz-Security-Token` or `Session-Id`.
+/// True if a field of this name may identify a user or grant access: the standard fields, and those named after what
+/// they hold, such as `X-Api-Key`, `X-Amz-Security-Token` or `Session-Id`.
 bool may_be_credentials(std::string_view field_name);
 
-/// Whether an upstream may know by one of these fields whose request it is: `Authorization`, cookies, keys of APIs. One
-/// that says so in its URL, or by another field, counts as one without.
+/// True if a field may tell the upstream whose request it is: `Authorization`, cookies, API keys. Credentials in the
+/// URL or in other fields are not found.
 bool has_credentials(const Fields& request);
 
 }  // namespace penstock::http

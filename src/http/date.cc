@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each format is a sequence of pieces; the first that does not fit ends the reading.
+// Each format is a sequence of pieces; reading stops at the first piece that does not fit.
 #include "http/date.h"
 
 #include <chrono>
@@ -31,7 +31,7 @@ class Reader {
     rest_.remove_prefix(digits);
     return true;
   }
-  /// One of these words; their number, from 1.
+  /// Reads one of these words and gives its number, from 1.
   bool word(std::span<const std::string_view> words, int& into) {
     for (std::size_t i = 0; i < words.size(); ++i) {
       if (!fits(words[i])) continue;
@@ -47,7 +47,7 @@ class Reader {
 };
 
 struct Moment {
-  int weekday, year, month, day, hour, minute, second;  // the weekday is read, and believed by nobody
+  int weekday, year, month, day, hour, minute, second;  // the weekday is read but not used
 };
 
 bool read_time(Reader& reader, Moment& m) {
@@ -76,7 +76,7 @@ bool read_asctime(Reader reader, Moment& m) {
          read_time(reader, m) && reader.fits(" ") && reader.number(4, m.year) && reader.ended();
 }
 
-/// A second of 60 is a leap second: the first of the next minute.
+/// A leap second (60) counts as the first second of the next minute.
 std::optional<std::int64_t> seconds_of(const Moment& m) {
   using namespace std::chrono;
   const year_month_day date{year{m.year}, month{static_cast<unsigned>(m.month)}, day{static_cast<unsigned>(m.day)}};

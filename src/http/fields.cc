@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field lines as places in one text: name and value of each line stand side by side, in the order of arrival.
+// Each line is a place in one text: its name and value stand side by side, in the order of arrival.
 #include "http/fields.h"
 
 #include "http/grammar.h"

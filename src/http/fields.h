@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A header or trailer section as it came: names, values, order and repetitions. All text in one block, so that a
-// pending request costs two allocations for its fields, however many there are.
+// A header or trailer section as it came: names, values, order and repetitions. All text is in one block, so that the
+// fields of a pending request cost two allocations, however many there are.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace penstock::http {
 
-/// ASCII case is ignored, as in every comparison of field names and of most tokens.
+/// Ignores ASCII case, as every comparison of field names and of most tokens does.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 class Fields {
@@ -23,7 +23,7 @@ class Fields {
   };
 
   void add(std::string_view name, std::string_view value);
-  /// A line in pieces, as a parser meets it: begin(), then pieces of its name, then pieces of its value.
+  /// Adds a line in pieces, as a parser finds them: begin(), then pieces of the name, then pieces of the value.
   void begin() {
     const auto at = static_cast<std::uint32_t>(text_.size());
     places_.push_back({at, 0, at, 0});
@@ -39,24 +39,24 @@ class Fields {
   }
   void trim_value();  ///< drops blanks at the end of the last line's value
 
-  /// Room for that much text and that many lines, where it is known beforehand.
+  /// Reserves room for so many bytes of text and so many lines, where they are known beforehand.
   void reserve(std::size_t text, std::size_t lines);
   void clear();
-  void shrink_to_fit();  ///< before a long wait
+  void shrink_to_fit();  ///< for before a long wait
 
   std::size_t size() const { return places_.size(); }
   bool empty() const { return places_.empty(); }
-  /// Valid until the next change.
+  /// The views are valid until the next change.
   Line operator[](std::size_t index) const {
     const Place& place = places_[index];
     return {{text_.data() + place.name_at, place.name_size}, {text_.data() + place.value_at, place.value_size}};
   }
-  /// The first line of that name.
+  /// The value of the first line of that name.
   std::optional<std::string_view> find(std::string_view name) const;
   std::size_t count(std::string_view name) const;
-  /// Whether any line of that name has this token in its comma-separated list.
+  /// True if any line of that name has this token in its comma-separated list.
   bool lists(std::string_view name, std::string_view token) const;
-  /// Memory held, roughly: for `caps.pendingMemory`.
+  /// The approximate memory held, counted against `caps.pendingMemory`.
   std::size_t bytes() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which fields pass, and which come: sets of names, then one pass over the section.
+// Sets of names tell which fields pass; one pass over the section then builds the result.
 #include "http/forwarding.h"
 
 #include <array>
@@ -12,12 +12,12 @@
 namespace penstock::http {
 namespace {
 
-// `Host` is made anew, `Expect` is between client, proxy and upstream; the rest is between two neighbours only.
+// `Host` is made anew, `Expect` is between client, proxy and upstream; the others concern a single hop.
 constexpr NameSet kNotInRequests({"connection", "keep-alive", "te", "transfer-encoding", "content-length", "upgrade",
                                   "http2-settings", "host", "expect"});
 constexpr NameSet kNotInResponses({"connection", "keep-alive", "proxy-connection", "te", "transfer-encoding",
                                    "content-length", "upgrade", "proxy-authenticate", "proxy-authentication-info"});
-// RFC 9110 6.5.1, 6.6.2: what frames, routes, authenticates, or must be known before the body.
+// RFC 9110 6.5.1, 6.6.2: fields that frame, route or authenticate, or that must be known before the body.
 constexpr NameSet kNotInTrailers({"connection",
                                   "keep-alive",
                                   "te",
@@ -51,7 +51,7 @@ constexpr NameSet kNotInTrailers({"connection",
                                   "content-encoding",
                                   "content-type",
                                   "content-range"});
-// RFC 9110 7.6.1: fields for all recipients cannot be nominated away. `close` and `keep-alive` name no field.
+// RFC 9110 7.6.1: Connection cannot nominate fields for all recipients. `close` and `keep-alive` name no field.
 constexpr NameSet kNotNominable({"close",
                                  "keep-alive",
                                  "host",
@@ -77,7 +77,7 @@ constexpr std::string_view kMaxWait = "penstock-max-wait";
 constexpr std::string_view kWeight = "penstock-weight";
 constexpr std::uint64_t kHeaviest = 1'000'000;
 constexpr std::string_view kMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-/// What Via and Server-Timing add, roughly.
+/// Approximate size of what Via and Server-Timing add, in bytes.
 constexpr std::size_t kOwnText = 96;
 
 bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
@@ -131,7 +131,7 @@ bool passes_in_trailers(std::string_view name) {
          !starts_with_ignoring_case(name, "penstock-");
 }
 
-/// A text with every comment of RFC 9110 5.6.5 left out.
+/// The text without its comments (RFC 9110 5.6.5).
 std::string without_comments(std::string_view text) {
   std::string out;
   int depth = 0;
@@ -150,7 +150,7 @@ std::string_view received_by(std::string_view member) {
   return blank == std::string_view::npos ? std::string_view() : trim(member.substr(blank));
 }
 
-/// Whether a member of this `Proxy-Status` claims to be ours.
+/// True if a member of this `Proxy-Status` has our name.
 bool claims_to_be(std::string_view proxy_status, std::string_view name) {
   bool claims = false;
   each_member(proxy_status, [&](std::string_view member) {

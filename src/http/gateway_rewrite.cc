@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See front.h. In, it is one concatenation; out, three kinds of fields are looked at.
+// See gateway_rewrite.h. Requests take one concatenation; in responses, three kinds of fields are changed.
 #include "http/gateway_rewrite.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMark = "/@", kEscapedMark = "/%40";
 
-/// What follows the authority of a URL that leads to the target's own place; nothing: it leads elsewhere.
+/// What follows the authority of a URL with the target's own scheme, host and port; nothing if it leads elsewhere.
 std::optional<std::string_view> behind_authority(std::string_view url, const Target& target) {
   const std::string_view scheme = target.scheme;
   if (equal_ignoring_case(cut(url, ':'), scheme) && url.starts_with("//")) {
@@ -26,7 +26,7 @@ std::optional<std::string_view> behind_authority(std::string_view url, const Tar
   return std::nullopt;
 }
 
-/// What of a path follows another, whole segments; nothing: it is not below it.
+/// What follows `base` in a path, in whole segments; nothing if the path is not below it.
 std::optional<std::string_view> behind(std::string_view path, std::string_view base) {
   if (!path.starts_with(base)) return std::nullopt;
   path.remove_prefix(base.size());
@@ -34,19 +34,19 @@ std::optional<std::string_view> behind(std::string_view path, std::string_view b
   return path;
 }
 
-/// What a client asks for to reach a gateway, in its own spelling.
+/// Appends `/@NAME` or `/%40NAME`, as the client spelled it.
 void append_front(const Target& target, std::string& room) {
   room.append(target.gateway_escaped ? kEscapedMark : kMark).append(target.gateway->name);
 }
 
-/// A path, and what follows it, that stays below another whoever reads it; what is left of it then.
+/// Like behind(), but nothing also if some reader may see a dot segment in the path, and so leave `base`.
 std::optional<std::string_view> surely_behind(std::string_view path, std::string_view base) {
   if (has_dot_segment(path.substr(0, path.find_first_of("?#")))) return std::nullopt;
   return behind(path, base);
 }
 
-/// Where an http URL leads, a user name left out; nothing: clients differ in that. Some read `http:path` as a path on
-/// the place that they asked, a backslash as a slash, and numbers as addresses.
+/// The authority of an http URL, without a user name; nothing where clients disagree about it. Some read `http:path` as
+/// a path on the server that they asked, a backslash as a slash, and numbers as addresses.
 std::optional<Authority> authority_in_http(std::string_view url) {
   cut(url, ':');
   if (!url.starts_with("//")) return std::nullopt;
@@ -58,8 +58,8 @@ std::optional<Authority> authority_in_http(std::string_view url) {
   return parsed ? std::optional(*std::move(parsed)) : std::nullopt;
 }
 
-/// Whether this URL, which does not lead to the target, may lead to the very proxy that the client asked, and there to
-/// anything but this gateway: its upstream has no say in what is asked of another.
+/// True if this URL, which does not lead to the target, may lead to the proxy that the client asked, and there to
+/// anything but this gateway. An upstream must not direct clients to another upstream's gateway.
 bool may_lead_to_other_gateway(std::string_view url, const Target& target) {
   if (!equal_ignoring_case(scheme_of(url), "http")) return false;
   const auto there = authority_in_http(url);
@@ -72,7 +72,7 @@ bool may_lead_to_other_gateway(std::string_view url, const Target& target) {
   return !form || form->name != target.gateway->name || !surely_behind(form->rest, "");
 }
 
-/// Of a place of the target's host: the path as it was said, and with its dot segments resolved.
+/// A link to the target's host: `said` is the path as written, `resolved` the path with dot segments resolved.
 std::string_view link_through_gateway(std::string_view said, const std::string& resolved, const Target& target,
                                       std::string& room) {
   room.clear();
@@ -85,17 +85,17 @@ std::string_view link_through_gateway(std::string_view said, const std::string& 
   return room.append(said);
 }
 
-/// What else the host has would leave as plain http: that keeps, or gets, its full URL.
+/// Links to parts of the host that are not originated would leave as plain http: they keep, or get, their full URL.
 std::string_view link_to_originated(std::string_view value, std::string_view said, const std::string& resolved,
                                     const Target& target, std::string& room) {
   const bool absolute = said.size() < value.size();
   const bool below = target.originated_below.empty() || surely_behind(resolved, target.originated_below);
   if (absolute != below) return value;
-  room.assign(below ? "http://" : "https://").append(target.host_field());  // 443 has become 80 again: neither is said
+  room.assign(below ? "http://" : "https://").append(target.host_field());  // 443 became 80: neither is written
   return room.append(below ? said : std::string_view(resolved));
 }
 
-/// A reference with scheme and authority.
+/// For a reference with scheme and authority.
 std::optional<std::string_view> link_with_authority(std::string_view value, const Target& target, std::string& room) {
   const auto said = behind_authority(value, target);
   if (!said && target.gateway && may_lead_to_other_gateway(value, target)) return std::nullopt;
@@ -107,15 +107,15 @@ std::optional<std::string_view> link_with_authority(std::string_view value, cons
 }
 
 std::optional<std::string_view> link(std::string_view value, const Target& target, std::string& room) {
-  if (target.gateway && value.contains('\t')) return std::nullopt;  // some clients take tabs out, and read what is left
+  if (target.gateway && value.contains('\t')) return std::nullopt;  // some clients remove tabs and read the rest
   if (!scheme_of(value).empty()) return link_with_authority(value, target, room);
   if (value.starts_with("//")) {
-    const std::string whole = target.scheme + ":" + std::string(value);  // the client's scheme is another
+    const std::string whole = target.scheme + ":" + std::string(value);  // the client's scheme differs
     const auto said = link_with_authority(whole, target, room);
     if (said && said->data() == whole.data()) room = whole;
     return said ? std::optional<std::string_view>(room) : std::nullopt;
   }
-  if (value.empty() || value.starts_with('?') || value.starts_with('#')) return value;  // the place that was asked for
+  if (value.empty() || value.starts_with('?') || value.starts_with('#')) return value;  // the requested URL itself
   const std::string resolved = resolve_path(target.path(), value);
   return target.gateway ? link_through_gateway(value, resolved, target, room)
                         : link_to_originated(value, value, resolved, target, room);
@@ -127,14 +127,14 @@ void add_cookie_path(std::string_view path, const Target& target, std::string& r
   if (const auto below = surely_behind(path, target.gateway->base_url->path)) room.append(*below);
 }
 
-/// Without a path a cookie is for the folder of the request's. That of `/@NAME` would be the root, and all gateways.
+/// A cookie without a path is for the folder of the request. For `/@NAME` that is the root, and so all gateways.
 bool is_for_the_root(const Target& target) {
   const auto below = behind(target.path(), target.gateway->base_url->path);
   return below && (below->empty() || *below == "/");
 }
 
-/// A gateway's path is said once, at the end: of several the last one counts, also where it says nothing (RFC 6265 5.2
-/// and 5.3), and a client that takes another must not find any.
+/// A gateway's cookie gets one path, at the end. Of several paths the last one counts, even an empty one (RFC 6265 5.2
+/// and 5.3), and a client that takes another one must not find any.
 std::string_view cookie(std::string_view value, const Target& target, std::string& room) {
   const bool goes_over_http = target.secure() && target.originated_below.empty();
   std::string_view path;
@@ -187,7 +187,7 @@ std::expected<Target, Refusal> behind_gateway(const UpstreamConfig& upstream, st
 std::optional<std::string_view> said_in_front(const Fields::Line& line, const Target& target, std::string& room) {
   const auto& [name, value] = line;
   if (equal_ignoring_case(name, "strict-transport-security")) return std::nullopt;
-  // RFC 2965, which RFC 6265 has replaced: some jars still take such a cookie, with whatever path it names.
+  // RFC 2965, replaced by RFC 6265: some jars still take such a cookie, with whatever path it names.
   if (target.gateway && equal_ignoring_case(name, "set-cookie2")) return std::nullopt;
   if (equal_ignoring_case(name, "location") || equal_ignoring_case(name, "content-location"))
     return link(value, target, room);

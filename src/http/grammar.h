@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest words of RFC 9110 section 5.6: token characters, blanks, comma-separated lists, digits; and sets of
-// field names. No messages here. For this room, and for whoever must judge fields that did not come off a wire.
+// The smallest parts of RFC 9110 section 5.6: token characters, blanks, comma-separated lists, digits; and sets of
+// field names. Has no error texts. For this directory, and for code that judges fields from elsewhere.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@
 
 namespace penstock::http {
 
-/// A message whose Connection fields nominate more than this is refused.
+/// A message whose Connection fields nominate more fields than this is refused.
 inline constexpr std::size_t kMostNominations = 32;
-/// And a request with a longer method is not implemented.
+/// A request with a longer method is refused as not implemented.
 inline constexpr std::size_t kLongestMethod = 32;
 
 constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
@@ -38,7 +38,7 @@ inline constexpr std::array<bool, 256> kToken = token_table();
 
 constexpr bool is_token_char(char c) { return detail::kToken[static_cast<unsigned char>(c)]; }
 
-/// A method or a field name.
+/// True for a method or a field name.
 constexpr bool is_token(std::string_view text) {
   for (const char c : text) {
     if (!is_token_char(c)) return false;
@@ -64,7 +64,7 @@ constexpr std::string_view trim(std::string_view text) {
   return trim_right(text);
 }
 
-/// One or more digits, at most 2^63-1. Nothing for a sign, a blank, or anything else.
+/// One or more digits, at most 2^63-1; nothing for a sign, a blank, or anything else.
 constexpr std::optional<std::uint64_t> parse_digits(std::string_view text) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (text.empty()) return std::nullopt;
@@ -78,7 +78,7 @@ constexpr std::optional<std::uint64_t> parse_digits(std::string_view text) {
   return value;
 }
 
-/// Cuts `text` at the first `separator`: gives what stood before it, leaves what stood behind it.
+/// Cuts `text` at the first `separator`: returns the part before it, and leaves the part behind it.
 constexpr std::string_view cut(std::string_view& text, char separator) {
   const std::size_t at = text.find(separator);
   const std::string_view before = text.substr(0, at);
@@ -86,7 +86,7 @@ constexpr std::string_view cut(std::string_view& text, char separator) {
   return before;
 }
 
-/// Calls `visit` with each member of a comma-separated list that is not empty, without its blanks.
+/// Calls `visit` with each non-empty member of a comma-separated list, without its blanks.
 template <class Visit>
 void each_member(std::string_view list, Visit visit) {
   while (!list.empty()) {
@@ -95,7 +95,7 @@ void each_member(std::string_view list, Visit visit) {
   }
 }
 
-/// A set of field names, in lower case. Most names are told apart by length and first letter alone.
+/// A set of field names, in lower case. Most other names are ruled out by length and first letter alone.
 template <std::size_t N>
 class NameSet {
  public:

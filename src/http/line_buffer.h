@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts lines out of bytes, however these come: a line that lies within one read is a view of it. Pure.
+// Splits bytes into lines, however they arrive: a line that lies within one read is a view of it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace penstock::http {
 
 class LineBuffer {
  public:
-  /// Takes the next line, with its line feed, from the front of `bytes`. Nothing: all of them are kept, for the line is
-  /// not whole. The view lives until the next call, or as long as `bytes`.
+  /// Takes the next line, with its line feed, from the front of `bytes`. Nothing: the line is not complete, and all
+  /// bytes were kept. The view is valid until the next call, and only as long as the memory of `bytes`.
   std::optional<std::string_view> next(std::string_view& bytes) {
     if (given_) kept_.clear();
     given_ = false;
@@ -25,12 +25,12 @@ class LineBuffer {
     return given_ ? std::optional<std::string_view>(kept_) : std::nullopt;
   }
 
-  /// Bytes of a line that is not whole.
+  /// Bytes kept of an incomplete line.
   std::size_t kept() const { return given_ ? 0 : kept_.size(); }
 
  private:
   std::string kept_;
-  bool given_ = false;  // what is kept was a line
+  bool given_ = false;  // the last call gave a line
 };
 
 }  // namespace penstock::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A method, a space, and how a target begins. An SSH banner may have the first two, and HTTP/2 begins with all of them.
+// Looks for a method, a space, and the start of a target. An SSH banner may have the first two, HTTP/2 has all three.
 #include "http/protocol_sniff.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ Protocol sniff_protocol(std::string_view bytes) {
   if (method.size() > kLongestMethod) return Protocol::other;
   if (method.size() == bytes.size()) return Protocol::undecided;
   if (method.empty() || *end != ' ' || method == "PRI") return Protocol::other;
-  if (method == "CONNECT") return Protocol::request;  // to be refused as one
+  if (method == "CONNECT") return Protocol::request;  // to be refused as a request
   const std::string_view target = bytes.substr(method.size() + 1);
   if (target.empty()) return Protocol::undecided;
   const char first = lower(target.front());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a connection that may carry anything carries HTTP/1 requests: told by the fewest bytes that tell it. Pure.
+// Detects whether a connection that may carry anything carries HTTP/1 requests, from as few bytes as possible. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace penstock::http {
 
 enum class Protocol : std::uint8_t { undecided, request, other };
 
-/// Of all bytes that have come so far, from the first.
+/// `bytes` are all that have come so far, from the first.
 Protocol sniff_protocol(std::string_view bytes);
 
 }  // namespace penstock::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See reference.h. Looking for dot segments copies nothing where nothing is percent-encoded.
+// See reference.h. The search for dot segments copies only paths with a percent sign.
 #include "http/reference.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr int nibble(char c) {
   return lower(c) >= 'a' && lower(c) <= 'f' ? lower(c) - 'a' + 10 : -1;
 }
 
-/// Puts the byte that the text's last three stand for in their place; false: they stand for themselves.
+/// Replaces an escape at the end of the text by its byte; false if the text does not end with one.
 bool undo_escape(std::string& text) {
   if (text.size() < 3) return false;
   const std::size_t at = text.size() - 3;
@@ -26,7 +26,7 @@ bool undo_escape(std::string& text) {
   return true;
 }
 
-/// '.', '/' and '\' in two bytes, as decoders once took them.
+/// Replaces a two-byte overlong '.', '/' or '\' at the end of the text, as decoders once did.
 void undo_overlong(std::string& text) {
   constexpr std::string_view kOverlong[] = {"\xc0\xae.", "\xc0\xaf/", "\xc1\x9c\\"};
   for (const auto& form : kOverlong) {
@@ -36,8 +36,8 @@ void undo_overlong(std::string& text) {
   }
 }
 
-/// As a reader sees it that decodes again and again, until nothing is left to decode. In one pass: what an escape
-/// becomes may complete another only with what stands before it or comes behind it.
+/// The path as read by a decoder that repeats until nothing is left to decode. One pass is enough: a decoded byte can
+/// complete another escape only together with the bytes before or after it.
 std::string decoded_path(std::string_view path) {
   std::string out;
   out.reserve(path.size());
@@ -77,7 +77,7 @@ std::string resolve_path(std::string_view base, std::string_view reference) {
   whole.append(reference.substr(0, end));
   std::string out;
   for (std::string_view rest = whole; !rest.empty();) {
-    rest.remove_prefix(1);  // each segment stands behind a slash
+    rest.remove_prefix(1);  // the slash before the segment
     const std::string_view segment = rest.substr(0, rest.find('/'));
     rest.remove_prefix(segment.size());
     const bool up = segment == "..";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table from reason to status, token and label, and the words of a refusal made safe for where they stand.
+// The table from reason to status, token and label; and refusal texts made safe for where they are written.
 #include "http/refusal.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Row {
   Wording wording;
 };
 
-// Sorted as the enumeration is, so that a reason is its own place.
+// In the order of the enumeration, so that a reason is its own index.
 constexpr std::array kRows = {
     Row{Why::queue_full, {503, "connection_limit_reached", "queue_full"}},
     Row{Why::wait_over, {503, "connection_limit_reached", "wait_over"}},
@@ -77,7 +77,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 
-/// Printable ASCII only; a '?' stands for every other byte.
+/// Printable ASCII only; a '?' replaces every other byte.
 std::string printable(std::string_view text, std::size_t longest) {
   std::string clean(text.substr(0, longest));
   for (char& c : clean) {

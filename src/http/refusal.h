@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why Penstock answers a request itself, and what it says then: one table from reason to status, RFC 9209 token and
-// the label `kind` of refusals_total. Nothing here decides; it only words.
+// Why Penstock answers a request itself, and with which words: one table from reason to status, RFC 9209 token and the
+// label `kind` of refusals_total. Makes no decisions.
 #pragma once
 
 #include <chrono>
@@ -21,30 +21,30 @@ enum class Why : std::uint8_t {
   draining,
   pending_memory,    // caps.pendingMemory reached
   too_many_clients,  // caps.connections or caps.connectionsPerClient reached
-  // The limits
-  limit_refused,    // one in refuse mode (429, Retry-After)
-  limit_too_heavy,  // a weight that one can never admit (400)
+  // Limits
+  limit_refused,    // a limit in refuse mode (429, Retry-After)
+  limit_too_heavy,  // a weight that some limit can never admit (400)
   limiter_down,     // Redis does not answer, and whenDown is refuse (503, Retry-After)
-  // Who and where to (403)
+  // Access (403)
   client_denied,
-  credentials,          // none, or wrong (407)
-  credentials_busy,     // too many to be checked (503, Retry-After)
-  page_denied,          // a page in a browser asks for a gateway
+  credentials,          // missing or wrong (407)
+  credentials_busy,     // too many wait to be checked (503, Retry-After)
+  page_denied,          // a web page in a browser asks for a gateway
   destination_denied,   // special or denied address
   destination_unnamed,  // `unmatched: deny`
   port_denied,          // CONNECT beyond access.connectPorts
-  gateway_unknown,      // `/@NAME` that names no upstream with a baseUrl (404)
+  gateway_unknown,      // `/@NAME` names no upstream with a baseUrl (404)
   // Malformed (4xx, 5xx, http_request_error)
   malformed,            // 400
   head_timeout,         // 408, timeouts.header
   body_timeout,         // 408, timeouts.body
   target_too_long,      // 414
   expectation_unknown,  // 417
-  misdirected,          // another host than that of the CONNECT that it came in (421)
+  misdirected,          // the target names another host than the CONNECT around it (421)
   head_too_large,       // 431
   not_implemented,      // 501
   version_unsupported,  // 505
-  // Answered here as RFC 9110 asks (Max-Forwards: 0)
+  // Answered by the proxy itself, as RFC 9110 asks (Max-Forwards: 0)
   max_forwards,
   // Loop (502)
   loop,
@@ -64,9 +64,9 @@ enum class Why : std::uint8_t {
   upgrade_failed,
   tls_protocol_error,
   tls_certificate_error,
-  destination_unavailable,  // no descriptors left
-  lease_lost,               // of a semaphore, in flight: others may hold its permit (503)
-  unconfigured,             // what the configuration names cannot be used any more (500)
+  destination_unavailable,  // no file descriptors left
+  lease_lost,               // a semaphore's lease, in flight: others may hold its permit (503)
+  unconfigured,             // something that the configuration names cannot be used any more (500)
   internal_error,
 };
 
@@ -83,33 +83,33 @@ struct Refusal {
   Why why{};
   std::string details{};  ///< one sentence that says what to do: "github queue full, retry in 7s"
   std::optional<Duration> retry_after{};
-  int status = 0;       ///< 0: the table's
-  std::string allow{};  ///< a value for `Allow`, where 405 or OPTIONS asks for one; usually empty
-  std::string rcode{};  ///< of dns_error: what the name server said, `NXDOMAIN`; empty: nothing
+  int status = 0;       ///< 0: the status of the table
+  std::string allow{};  ///< a value for `Allow`, for 405 and OPTIONS; usually empty
+  std::string rcode{};  ///< of dns_error: the name server's code, such as `NXDOMAIN`; empty: none
 
   int status_code() const { return status ? status : wording(why).status; }
 };
 
-/// What a request is refused with that breaks a rule of HTTP; `details` says which.
+/// The refusal of a request that breaks a rule of HTTP; `details` says which rule.
 std::unexpected<Refusal> malformed(const char* details);
 
 /// Reason phrase of the status line: `Penstock: github queue full, retry in 7s`. Safe for a status line: no controls,
 /// printable ASCII, at most 200 bytes.
 std::string reason_phrase(const Refusal&);
 
-/// A refusal that says in words, too, when to come again: `what` and ", retry in 7s".
+/// A refusal whose details also say when to retry: `what` and ", retry in 7s".
 Refusal refusal_until(Why, std::string what, Duration wait);
 
 /// Value of `Retry-After`: seconds, rounded up.
 std::string retry_after_seconds(Duration wait);
-/// Value of `Retry-After-Ms`: milliseconds, rounded up, and one more: timers that count milliseconds may begin within
+/// Value of `Retry-After-Ms`: milliseconds, rounded up, plus one, as a timer that counts milliseconds may begin within
 /// one.
 std::string retry_after_milliseconds(Duration wait);
 
 /// Value of `Proxy-Status`: `penstock; error=connection_limit_reached; details="…"`. `name` is `proxy.via`.
 std::string proxy_status(const Refusal&, std::string_view name);
 
-/// The standard reason phrase of a status ("Not Found"); empty for one that nobody has heard of.
+/// The standard reason phrase of a status ("Not Found"); empty for an unknown status.
 std::string_view standard_reason(int status);
 
 }  // namespace penstock::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pass over the fields collects what matters; then RFC 9112 sections 3.2, 6 and 9.3 are asked in turn.
+// One pass over the fields collects the relevant ones; then RFC 9112 sections 3.2, 6 and 9.3 are applied in turn.
 #include "http/request_framing.h"
 
 #include "http/grammar.h"
@@ -9,7 +9,7 @@
 namespace penstock::http {
 namespace {
 
-/// The fields that frame, route or end.
+/// The fields that frame or route the message, or end the connection.
 struct Seen {
   std::size_t hosts = 0;
   std::size_t lengths = 0;
@@ -21,8 +21,8 @@ struct Seen {
   bool close = false;
   bool keep_alive = false;
   bool continue_expected = false;
-  bool upgrade = false;            // there is such a field
-  bool upgrade_nominated = false;  // and Connection says so
+  bool upgrade = false;            // an Upgrade field is there
+  bool upgrade_nominated = false;  // and Connection lists it
 };
 
 void look_at_connection(Seen& seen, std::string_view value) {
@@ -99,7 +99,7 @@ const char* judge_length(RequestHead& head, const Seen& seen) {
 const char* judge_body(RequestHead& head, const Seen& seen) {
   if (seen.codings == 0 && seen.lengths == 0) return nullptr;
   if (head.method == "CONNECT") {
-    // Some clients say of every request how long its body is.
+    // Some clients send a Content-Length with every request.
     const bool none = seen.codings == 0 && seen.lengths == 1 && parse_digits(seen.length) == 0;
     return none ? nullptr : "CONNECT has no body: neither Transfer-Encoding nor a Content-Length other than 0";
   }
@@ -117,8 +117,8 @@ std::optional<Refusal> judge_framing(RequestHead& head) {
   if (!wrong && seen.nominations > kMostNominations) wrong = "Connection nominates more than 32 fields";
   if (wrong) return Refusal{.why = Why::malformed, .details = wrong};
 
-  // After a refused CONNECT the connection may go on only for a client that waits, and says so: what another sends
-  // behind it, meant for a tunnel, must never be read as a request.
+  // After a refused CONNECT the connection stays open only for a client that asks for it, and so waits for the answer:
+  // bytes that another client sends behind the CONNECT, for the tunnel, must never be read as a request.
   const bool stays_by_itself = head.minor_version == 1 && head.method != "CONNECT";
   head.keep_alive = !seen.close && (stays_by_itself || seen.keep_alive);
   const bool may_upgrade = head.method == "GET" && head.minor_version == 1 && !head.has_body();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fields of a request mean for its framing and its connection, and which of them make it unacceptable: the
-// rules that no parser of single lines can know. Only request_parser uses it.
+// What a request's fields mean for its framing and its connection, and which of them make it unacceptable: the rules
+// that a parser of single lines cannot know. Only request_parser uses it.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace penstock::http {
 
-/// Fills body, content_length, keep_alive, expect_continue and upgrade from method, version and fields; or gives the
+/// Fills body, content_length, keep_alive, expect_continue and upgrade from method, version and fields; or returns the
 /// reason to refuse.
 std::optional<Refusal> judge_framing(RequestHead& head);
 

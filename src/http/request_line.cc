@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A state for each part of the line. Method and target are taken in runs, the few other bytes one by one.
+// One state per part of the line. Method and target are taken in runs, the few other bytes one by one.
 #include "http/request_line.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string_view run_of(std::string_view bytes, Belongs belongs) {
   return bytes.substr(0, static_cast<std::size_t>(end - bytes.begin()));
 }
 
-/// `HTTP/d.d`, whatever the digits.
+/// `HTTP/d.d`, with any digits.
 bool is_version(std::string_view text) {
   return text.size() == 8 && text.starts_with("HTTP/") && is_digit(text[5]) && text[6] == '.' && is_digit(text[7]);
 }
@@ -84,7 +84,7 @@ std::size_t RequestLine::take_version(char c, RequestHead& head) {
   const std::string_view version(version_.data(), version_size_);
   if (!is_version(version)) return fail(Fault::version);
   if (!version.starts_with("HTTP/1.")) return fail(Fault::version_unsupported);
-  head.minor_version = version.back() == '0' ? 0 : 1;  // RFC 9110 2.5: a later one is read as the latest that is known
+  head.minor_version = version.back() == '0' ? 0 : 1;  // RFC 9110 2.5: a later version is read as the latest known one
   part_ = Part::line_end;
   return 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one request line, in whatever pieces it comes: `METHOD SP target SP HTTP/1.x CRLF`, blank lines before it
-// skipped. Only request_parser uses it: llhttp knows a closed list of methods and lets two spaces pass.
+// skipped. Replaces llhttp here, which knows a closed list of methods and accepts two spaces. Only for request_parser.
 #pragma once
 
 #include <array>
@@ -27,12 +27,12 @@ class RequestLine {
     line_end
   };
 
-  /// Takes bytes up to the end of the line, or up to a fault, and fills method, target and version of `head`.
-  /// Gives the number of bytes taken.
+  /// Consumes bytes up to the end of the line or to a fault, and fills method, target and version of `head`.
+  /// Returns the number of bytes consumed.
   std::size_t consume(std::string_view bytes, std::size_t longest_target, RequestHead& head);
 
   bool complete() const { return part_ == Part::complete; }
-  /// Whether anything but blank lines has come.
+  /// True if anything but blank lines has come.
   bool begun() const { return part_ > Part::blank_line; }
   Fault fault() const { return fault_; }
 
@@ -53,7 +53,7 @@ class RequestLine {
   std::array<char, 8> version_{};
 };
 
-/// What to answer to a faulty request line.
+/// The answer to a faulty request line.
 Refusal refusal_for(RequestLine::Fault fault);
 
 }  // namespace penstock::http

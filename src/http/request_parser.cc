@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of one request: its line (request_line), its fields (llhttp), the verdict on both (request_framing), then a
+// The stages of a request: its line (request_line), its fields (llhttp), the verdict on both (request_framing), then a
 // body by length (counted here) or in chunks (chunk_decoder), and trailers (llhttp, as if they were fields). llhttp
-// stops at every seam, so that each cap counts exactly its own bytes, and the answer is the same however the bytes were
-// cut.
+// stops at every boundary, so that each cap counts exactly its own bytes, and the answer does not depend on how the
+// bytes were cut.
 #include "http/request_parser.h"
 
 #include <llhttp.h>
@@ -18,11 +18,11 @@
 namespace penstock::http {
 namespace {
 
-/// Room for fields that is made at once, where so many bytes have come; more grows as it is needed.
+/// Initial room for fields, limited by the bytes that have come; more is allocated as needed.
 constexpr std::size_t kUsualFieldText = 512;
 constexpr std::size_t kUsualFieldLines = 8;
 
-/// What a cap leaves, which may be less now than what has come already.
+/// The bytes that a cap still allows. A cap that was lowered may be below what was already taken.
 std::string_view up_to(std::size_t cap, std::size_t taken, std::string_view bytes) {
   return bytes.substr(0, cap - std::min(cap, taken));
 }
@@ -72,21 +72,22 @@ struct RequestParser::Impl {
 
   const CapsConfig& caps_;
   RequestSink& sink_;
-  RequestHead head_;  // once it is handed over, its fields collect the trailers
+  RequestHead head_;  // after it is handed over, its fields collect the trailers
   llhttp_t parser_{};
   RequestLine line_;
   ChunkDecoder chunks_;
   Phase phase_ = Phase::line;
   bool in_field_ = false;  // a field's name has begun and its value is not complete
-  char last_byte_ = '\n';  // among fields: what came before
+  char last_byte_ = '\n';  // within fields: the byte before the next one
   bool stop_ = false;
   bool keep_alive_ = true;
-  std::size_t section_bytes_ = 0;  // of the head or the trailers under way
+  std::size_t section_bytes_ = 0;  // of the current head or trailers
   std::uint64_t body_left_ = 0;
   std::unique_ptr<Refusal> refusal_;
 };
 
-// What llhttp calls. It never sees a request line of a client: it knows a closed list of methods, and is lenient there.
+// llhttp's callbacks. llhttp never sees a client's request line: it knows a closed list of methods, and is lenient
+// there.
 const llhttp_settings_t& RequestParser::Impl::settings() {
   static const llhttp_settings_t kSettings = [] {
     llhttp_settings_t calls;
@@ -102,7 +103,7 @@ const llhttp_settings_t& RequestParser::Impl::settings() {
   return kSettings;
 }
 
-/// A parser for which fields come next. To copy it is all it takes to begin a request.
+/// A parser that expects fields next. Copying it is all it takes to begin a request.
 const llhttp_t& RequestParser::Impl::parser_after_request_line() {
   static const llhttp_t kParser = [] {
     constexpr std::string_view kLine = "POST / HTTP/1.1\r\n";
@@ -159,7 +160,7 @@ void RequestParser::Impl::begin_fields(std::size_t promised) {
   begin_section(Phase::fields);
 }
 
-/// Of field lines, up to an empty one. What the head has announced says nothing to llhttp in the trailers.
+/// Begins a section of field lines, up to an empty one. With a fresh parser, the head means nothing to the trailers.
 void RequestParser::Impl::begin_section(Phase phase) {
   parser_ = parser_after_request_line();
   parser_.data = this;
@@ -167,7 +168,7 @@ void RequestParser::Impl::begin_section(Phase phase) {
   phase_ = phase;
 }
 
-/// What llhttp would let pass is looked for before llhttp sees it.
+/// Looks for the faults that llhttp accepts before llhttp sees the bytes.
 std::size_t RequestParser::Impl::read_fields(std::string_view bytes, std::size_t cap, const char* too_large) {
   const std::string_view allowed = up_to(cap, section_bytes_, bytes);
   if (allowed.empty()) {
@@ -188,8 +189,9 @@ std::size_t RequestParser::Impl::read_fields(std::string_view bytes, std::size_t
   return taken;
 }
 
-/// Where a field line begins with a blank (llhttp joins it to the line before), or a line feed stands alone (llhttp
-/// takes it for the end of the section); npos where neither does. May look beyond the section: llhttp stops there.
+/// The position of a field line that begins with a blank (llhttp joins it to the line before), or of a line feed
+/// without CR (llhttp takes it for the end of the section); npos if neither is there. May look beyond the section:
+/// llhttp stops there.
 std::size_t RequestParser::Impl::find_line_fault(std::string_view bytes) const {
   char before = last_byte_;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -226,7 +228,7 @@ std::size_t RequestParser::Impl::read_length_body(std::string_view bytes) {
   return size;
 }
 
-/// Runs llhttp up to the next seam. Gives the number of bytes it took.
+/// Runs llhttp up to the next boundary. Returns the number of bytes consumed.
 std::size_t RequestParser::Impl::run(std::string_view bytes) {
   llhttp_resume(&parser_);
   const llhttp_errno_t code = llhttp_execute(&parser_, bytes.data(), bytes.size());
@@ -273,7 +275,7 @@ int RequestParser::Impl::end_head() {
   return HPE_PAUSED;
 }
 
-/// Who sends a coding here has lost count of where the body ends.
+/// A client that sends Transfer-Encoding here disagrees about where the body ends.
 int RequestParser::Impl::end_trailers() {
   if (head_.fields.find("transfer-encoding"))
     return refuse(Why::malformed, "there is a Transfer-Encoding among trailers");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads HTTP/1 requests from a client's bytes: llhttp in strict mode, plus the checks and the caps that it lacks.
-// Judges the message, not where it wants to go (target.h does). One parser per connection.
+// Parses HTTP/1 requests from a client's bytes: llhttp in strict mode, plus the checks and the caps that it lacks.
+// Judges the message, not its target (target.h does). One parser per connection.
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ struct RequestHead {
   bool has_body() const { return body == BodyKind::chunked || (body == BodyKind::length && content_length > 0); }
 };
 
-/// What the parser tells, from inside consume(). The parser must outlive the call.
+/// Receives the parser's events, from inside consume(). The parser must outlive the call.
 class RequestSink {
  public:
   virtual void on_head(RequestHead&& head) = 0;
-  /// Decoded: no chunk framing. The view lives for the call.
+  /// Decoded: no chunk framing. The view is valid during the call.
   virtual void on_body(std::string_view bytes) = 0;
   virtual void on_complete(Fields&& trailers) = 0;
 
@@ -47,8 +47,8 @@ class RequestSink {
 class RequestParser {
  public:
   enum class State : std::uint8_t {
-    hungry,  ///< took everything, wants more
-    paused,  ///< stopped after on_complete, or where pause() asked for it; call consume() with what is left over
+    hungry,  ///< everything was consumed; more is needed
+    paused,  ///< stopped after on_complete or by pause(); call consume() with the remaining bytes
     failed,  ///< see refusal(); the connection must be closed after the answer
   };
   struct Progress {
@@ -56,32 +56,32 @@ class RequestParser {
     State state;
   };
 
-  /// `caps` outlives it, and may change between two calls: what comes from then on is held to the new ones.
+  /// `caps` must outlive the parser, and may change between two calls: the new caps apply to all bytes from then on.
   RequestParser(const CapsConfig& caps, RequestSink& sink);
   RequestParser(const CapsConfig&& caps, RequestSink& sink) = delete;
   ~RequestParser();
   RequestParser(const RequestParser&) = delete;
   RequestParser& operator=(const RequestParser&) = delete;
 
-  /// Feeds bytes. Stops after each complete request (`paused`), so the caller decides when to read the next; bytes
-  /// not consumed stay the caller's. The next consume() goes on. After a request that ends the connection
-  /// (`keep_alive` false) whatever follows is swallowed unread.
+  /// Feeds bytes. Stops after each complete request (`paused`), so that the caller decides when to read the next one;
+  /// bytes that were not consumed stay with the caller. The next consume() goes on. After a request that ends the
+  /// connection (`keep_alive` false) all further bytes are swallowed unread.
   Progress consume(std::string_view bytes);
 
-  /// From inside on_head or on_body: stop at the next possible byte. A message that has no byte left still completes.
+  /// From inside on_head or on_body: stops at the next possible byte. A message without further bytes still completes.
   void pause();
 
-  /// Forgets everything: what comes next begins a connection. Not from inside consume().
+  /// Forgets everything: the next bytes begin a connection. Not from inside consume().
   void restart();
 
-  /// Whether a request has begun and is not complete: a connection that ends now was cut.
+  /// True if a request has begun and is not complete: a connection that ends now cuts it off.
   bool in_message() const;
-  /// Whether the head under way is complete (the body is being read).
+  /// True if the current request's head is complete, and its body or trailers are being read.
   bool in_body() const;
 
-  /// Why it failed. Valid in State::failed only.
+  /// Why parsing failed. Valid in State::failed only.
   const Refusal& refusal() const;
-  /// Whether what failed in its head was a HEAD: its answer has no body.
+  /// True if the head that failed is of a HEAD request: its answer has no body.
   bool failed_head_method() const;
 
  private:

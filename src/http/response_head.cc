@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes what HTTP allows to be cleaned (blanks before a colon, folded lines), and refuses everything else that could be
-// read in two ways.
+// Cleans up what HTTP allows to clean up (blanks before a colon, folded lines), and refuses everything else that could
+// be read in two ways.
 #include "http/response_head.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace penstock::http {
 namespace {
-/// libcurl frames by these lines as they came, and understands neither folds nor blanks before a colon: what may be
-/// cleaned up in another field would here leave two opinions of where the answer ends.
+/// True for fields by which libcurl frames a response. It reads these lines as they came, and understands neither folds
+/// nor blanks before a colon: to clean them up would leave two opinions of where the response ends.
 bool frames(std::string_view name) {
   return equal_ignoring_case(name, "content-length") || equal_ignoring_case(name, "transfer-encoding") ||
          equal_ignoring_case(name, "connection");
@@ -27,7 +27,7 @@ std::string_view without_line_end(std::string_view line) {
   return line;
 }
 
-/// The one number that all Content-Length lines and their members agree on.
+/// The one number on which all Content-Length lines and their members agree.
 std::optional<std::uint64_t> agreed_length(const Fields& fields) {
   std::optional<std::uint64_t> agreed;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -89,8 +89,8 @@ ResponseHeadReader::Verdict ResponseHeadReader::status_line(std::string_view lin
   const std::string_view code = line.size() > kCodeAt ? line.substr(kCodeAt, 3) : std::string_view();
   const auto status = code.size() == 3 ? parse_digits(code) : std::nullopt;
   const bool whole = line.size() == kCodeAt + 3 || (line.size() > kCodeAt + 3 && line[kCodeAt + 3] == ' ');
-  // libcurl reads no later HTTP/1, so neither does what reads without it: an upstream is understood by every way or
-  // none.
+  // libcurl reads no later HTTP/1, so the code that reads without libcurl refuses it too: an upstream works in all ways
+  // or in none.
   const bool known =
       line.starts_with(kVersion) && line.size() > kCodeAt && std::string_view("01").contains(line[kVersion.size()]);
   if (!known || !status || !whole || line[kCodeAt - 1] != ' ') {
@@ -121,9 +121,9 @@ ResponseHeadReader::Verdict ResponseHeadReader::field_line(std::string_view line
   return Verdict::more;
 }
 
-/// RFC 9112 5.2: a fold is a blank.
+/// RFC 9112 5.2: a fold is read as a blank.
 ResponseHeadReader::Verdict ResponseHeadReader::folded_line(std::string_view line, Fields& fields) {
-  // libcurl copies a field anew for each fold of it.
+  // libcurl copies the field again for each of its folds.
   if (++folds_ > max_lines_) {
     return fail(Why::response_head_too_large, "the upstream's header section has too many folded lines");
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judges the upstream's response head, line by line as libcurl hands it up: libcurl is lenient, this is not
-// (RFC 9112 sections 4 to 6). Trailers, which libcurl hands up the same way, are judged too. Pure.
+// Judges the upstream's response head, line by line as libcurl delivers it: libcurl is lenient, this is strict (RFC
+// 9112 sections 4 to 6). Trailers, delivered the same way, are judged too. Pure.
 #pragma once
 
 #include <cstddef>
@@ -33,24 +33,24 @@ class ResponseHeadReader {
     more,      ///< go on
     interim,   ///< a 1xx head is complete: head() holds it until the next line
     final,     ///< the final head is complete: head() holds it
-    switched,  ///< a 101 is complete, after let_switch(): what follows is another protocol
+    switched,  ///< a 101 is complete, after let_switch(): another protocol follows
     bad,       ///< see why(): answer 502
   };
 
-  /// `max_bytes` and `max_lines` cap each section, `max_interim` the number of 1xx heads, `max_interim_bytes` all of
-  /// them together. Folded lines count, too.
+  /// `max_bytes` and `max_lines` cap each section (folded lines count too), `max_interim` the number of 1xx heads,
+  /// `max_interim_bytes` their total size.
   ResponseHeadReader(std::size_t max_bytes, std::size_t max_lines, std::size_t max_interim = 100,
                      std::size_t max_interim_bytes = 256 * 1024);
 
-  /// Another protocol was asked for. Without this a 101 is bad.
+  /// The request asked for another protocol. Without this call a 101 is bad.
   void let_switch() { may_switch_ = true; }
-  /// One line as it came, with its line end. After the final head, lines are trailer fields; bad ones fail too.
+  /// Takes one line as it came, with its line end. After the final head, lines are trailer fields; bad ones fail too.
   Verdict on_line(std::string_view line);
 
   const ResponseHead& head() const { return head_; }
   const Fields& trailers() const { return trailers_; }
   Why why() const { return why_; }
-  /// A sentence for people about what is wrong.
+  /// A human-readable sentence about the fault.
   const std::string& details() const { return details_; }
 
  private:
@@ -66,7 +66,7 @@ class ResponseHeadReader {
   Fields trailers_;
   std::string details_;
   std::size_t max_bytes_, max_lines_, max_interim_, max_interim_bytes_;
-  std::size_t bytes_ = 0, folds_ = 0;  // of the section under way
+  std::size_t bytes_ = 0, folds_ = 0;  // of the current section
   std::size_t interims_ = 0, interim_bytes_ = 0;
   bool may_switch_ = false;
   Why why_{};

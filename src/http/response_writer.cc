@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Framing by what is known: a length, chunks, or the end of the connection. Nothing of the upstream's framing is seen
-// here.
+// Chooses the framing by what is known: a length, chunks, or the end of the connection. The upstream's framing never
+// comes here.
 #include "http/response_writer.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void add_number(std::string& out, std::uint64_t value, int base = 10) {
   out.append(digits, std::to_chars(digits, digits + sizeof digits, value, base).ptr);
 }
 
-/// A reason may say anything but end the line.
+/// Control characters in a reason become blanks: they could end the line.
 void add_status_line(std::string& out, int status, std::string_view reason) {
   out += "HTTP/1.1 ";
   add_number(out, static_cast<std::uint64_t>(status));
@@ -51,7 +51,7 @@ void add_length(std::string& out, std::uint64_t length) {
   out += "\r\n";
 }
 
-/// HTTP/1.1 stays open unless it is told otherwise, HTTP/1.0 the other way round.
+/// HTTP/1.1 keeps the connection unless told otherwise, HTTP/1.0 closes it unless told otherwise.
 void add_connection(std::string& out, bool keeps, std::uint8_t minor_version) {
   if (!keeps) out += "Connection: close\r\n";
   if (keeps && minor_version == 0) out += "Connection: keep-alive\r\n";
@@ -102,7 +102,7 @@ void ResponseWriter::end(std::string& out, const Fields& trailers) {
     add_fields(out, trailers);
     out += "\r\n";
   } else if (!bodyless_ && left_ > 0) {
-    keeps_connection_ = false;  // a body shorter than was said: only the connection's end can tell
+    keeps_connection_ = false;  // the body is shorter than announced: only closing tells
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds, with decimals as some vendors write them, or a date.
+// Retry-After is a number of seconds, with decimals as some vendors write them, or a date.
 #include "http/retry_after.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ Duration wait_of(double seconds) {
   return Duration(static_cast<std::int64_t>(std::ceil(std::clamp(seconds, 0.0, kLongest) * 1e6)));
 }
 
-/// "120", "2.0": no sign, no exponent. What no number can hold is too long in any case.
+/// "120", "2.0": no sign, no exponent. A number that no double can hold counts as the longest wait.
 std::optional<double> parse_seconds(std::string_view text) {
   if (text.empty() || !is_digit(text.front()) || !is_digit(text.back())) return std::nullopt;
   double seconds = kLongest;

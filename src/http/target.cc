@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a target into scheme, authority and resource and refuses what RFC 3986 leaves open to a second reading: numbers
-// that might be addresses, escapes in a host, userinfo, fragments.
+// Splits a target into scheme, authority and resource, and refuses what RFC 3986 leaves ambiguous: numbers that might
+// be addresses, escapes in a host, userinfo, fragments.
 #include "http/target.h"
 
 #include <arpa/inet.h>
@@ -25,14 +25,14 @@ std::unexpected<Refusal> not_implemented(const char* details) {
   return std::unexpected(Refusal{.why = Why::not_implemented, .details = details});
 }
 
-/// An authority cut in two; nothing is judged yet.
+/// An authority in two parts, not judged yet.
 struct Parts {
   std::string_view host;
   std::string_view port;
   bool bracketed = false;
 };
 
-/// Nothing where brackets do not close, or something other than a port follows them.
+/// Nothing if a bracket does not close, or something other than a port follows it.
 std::optional<Parts> split(std::string_view text) {
   Parts parts;
   if (text.starts_with('[')) {
@@ -50,7 +50,7 @@ std::optional<Parts> split(std::string_view text) {
   return parts;
 }
 
-/// Decimal, 1 to 65535; 0 for an empty one, which means none.
+/// Decimal, 1 to 65535; 0 for an empty text, which means no port.
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   if (text.empty()) return 0;
   const auto value = text.size() <= 5 ? parse_digits(text) : std::nullopt;
@@ -60,7 +60,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
 
 bool is_number(std::string_view label) { return std::all_of(label.begin(), label.end(), is_digit); }
 
-/// Resolvers take such a last label for a part of an IPv4 address in one of its old spellings.
+/// Resolvers take such a last label for part of an IPv4 address in an old spelling.
 bool looks_numeric(std::string_view label) {
   return is_number(label) || label.starts_with("0x") || label.starts_with("0X");
 }
@@ -79,7 +79,7 @@ bool is_dotted_quad(std::string_view host) {
   return true;
 }
 
-/// What is wrong with a label of a name; nothing where it is right.
+/// What is wrong with a label of a name; null if nothing is.
 const char* judge_label(std::string_view label) {
   if (label.empty()) return "the host has an empty label";
   if (label.size() > kLongestLabel) return "a label of the host is longer than 63 bytes";
@@ -106,8 +106,8 @@ const char* judge_name(std::string_view host) {
   return nullptr;
 }
 
-/// The shortest spelling, or nothing where it is no IPv6 address (an address with a zone is none). One that is mapped
-/// to IPv4 comes out as that: it is dialled as the same host, so it must not be known by another name.
+/// The shortest spelling; nothing if it is no IPv6 address (one with a zone is refused). An IPv4-mapped address is
+/// returned as IPv4: it reaches the same host, so it must not have a second name.
 std::optional<std::string> canonical_address(std::string_view text) {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   if (text.size() >= buffer.size()) return std::nullopt;
@@ -126,7 +126,7 @@ std::string lowered(std::string_view text) {
   return out;
 }
 
-/// The host as it is known from here on, or what is wrong with it.
+/// The host in the form used from here on, or what is wrong with it.
 std::expected<Authority, const char*> judge_host(const Parts& parts) {
   if (parts.bracketed) {
     auto address = canonical_address(parts.host);
@@ -161,7 +161,7 @@ std::expected<Target, Refusal> tunnel_to(std::string_view raw) {
   return target;
 }
 
-/// What is wrong with a target that is not absolute-form; nothing where it may be.
+/// What is wrong with a target that cannot be absolute-form; null if it may be.
 const char* judge_form(std::string_view raw) {
   if (raw.empty()) return "the target is empty";
   if (!std::all_of(raw.begin(), raw.end(), is_visible))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of protocols: name[/version], the name without regard to case.
+// Reads lists of protocols, name[/version]; names are compared without regard to case.
 #include "http/upgrade.h"
 
 #include "http/grammar.h"

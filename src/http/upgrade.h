@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A change of protocol (RFC 9110 section 7.8): which of the protocols that a request asks for may be passed on, whether
-// a 101 answers that, and the fields that say both. Pure.
+// Protocol changes (RFC 9110 section 7.8): which of the requested protocols may be passed on, whether a 101 fits them,
+// and the fields for both. Pure.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace penstock::http {
 
-/// The members of `Upgrade` that may be passed on, `websocket` above all, with commas between them. Never another HTTP
-/// or TLS: what comes after a change to these would be requests that nobody sees.
+/// The members of `Upgrade` that may be passed on, `websocket` above all, joined with commas. Never another HTTP or
+/// TLS: requests after such a change would pass unseen.
 std::string upgrades_passed(const Fields& fields);
 
-/// Whether this 101 changes to protocols that were all asked for.
+/// True if this 101 changes only to protocols that were asked for.
 bool switches_as_asked(const ResponseHead& head, std::string_view asked);
 
-/// `Connection: Upgrade` and `Upgrade: protocols`.
+/// Adds `Connection: Upgrade` and `Upgrade: protocols`.
 void add_upgrade(Fields& fields, std::string_view protocols);
 
 }  // namespace penstock::http

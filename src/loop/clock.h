@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a loop has its time from. A loop that is given none has the system's. One that is given a clock never waits:
-// whoever moves that clock has the loop do what is due by Loop::step(), so a test or a simulation plays days in
-// moments.
+// The clock of a loop. A loop without one uses the system's clocks. A loop with one never waits: the code that moves
+// the clock calls Loop::step() to run what is due, so a test or a simulation plays days in moments.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that takes a good part of a millisecond each time, such as a step of a TLS handshake. All of it together has a
-// part of each turn of the loop, so that everybody else has the rest.
+// Expensive work: each piece, such as a step of a TLS handshake, takes a good part of a millisecond. All of it together
+// gets a time budget in each iteration of the loop, so that other work is not held up longer.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace penstock::loop {
 
 class ExpensiveWork {
  public:
-  /// False: this turn has had its part. The work is to be asked for again in the next.
+  /// False: this iteration's budget is used up; try again in the next iteration.
   static bool may_begin(const Loop& loop) { return loop.expensive_time_ < kPerIteration; }
 
-  /// Until it is destroyed.
+  /// Measures the work from here until the object is destroyed.
   explicit ExpensiveWork(Loop& loop) : loop_(loop), began_(loop.now()) {}
   ~ExpensiveWork() { loop_.expensive_time_ += loop_.now() - began_; }
   ExpensiveWork(const ExpensiveWork&) = delete;

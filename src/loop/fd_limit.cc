@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See open_files.h.
+// RLIMIT_NOFILE, and the part of it that dialled sockets may use.
 #include "loop/fd_limit.h"
 
 #include <sys/resource.h>

@@ -4,11 +4,11 @@
 
 namespace penstock::loop {
 
-/// At this moment: the limit may be changed while the process runs.
+/// The limit at this moment; it may be changed while the process runs.
 int most_open_files();
 
-/// Of what can be dialled at a peer's wish, no descriptor has this number or a higher one. The kernel gives the lowest
-/// that is free; those from here on are left to the admin port, to name servers, Redis and files.
+/// Sockets dialled at a peer's wish must have descriptors below this number. The kernel gives the lowest free number,
+/// so those from here on stay free for the admin port, name servers, Redis and files.
 int ceiling_of_dials();
 
 }  // namespace penstock::loop

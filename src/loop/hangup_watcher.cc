@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See leavers.h. libuv polls the epoll itself.
+// One epoll for all watched sockets; libuv polls that epoll's descriptor.
 #include "loop/hangup_watcher.h"
 
 #include <sys/epoll.h>
@@ -12,7 +12,7 @@
 namespace penstock::loop {
 
 namespace {
-constexpr std::size_t kMostAtOnce = 64;  // the others are still there in the next turn
+constexpr std::size_t kMostAtOnce = 64;  // epoll reports the rest in the next iteration
 }
 
 HangupWatcher::HangupWatcher(uv_loop_t* loop) : epoll_(::epoll_create1(EPOLL_CLOEXEC)), poll_(new uv_poll_t) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peers that leave while nothing is read from them, of which libuv hears nothing: an epoll of its own, in which the
-// sockets stand beside libuv's, so that to watch one takes no descriptor. For this room.
+// The hangup watcher: notices peers that leave while nothing is read from them, which libuv does not. It has an epoll
+// of its own, in which sockets are registered as well as in libuv's, so watching takes no descriptor. Only for loop/.
 #pragma once
 
 struct uv_loop_s;
@@ -12,8 +12,8 @@ class HangupWatcher {
  public:
   class Watched {
    public:
-    /// Its peer says that no more will come, or has reset the connection; said again until unwatched. One that is
-    /// unwatched within the turn may still be told, and must stay for as long as libuv's handles do.
+    /// The peer has ended its side, or reset the connection; called again until unwatched. It may still be called in
+    /// the iteration of unwatch(), so the object must live as long as libuv's handles do.
     virtual void peer_left(bool by_reset) = 0;
 
    protected:
@@ -23,12 +23,12 @@ class HangupWatcher {
   explicit HangupWatcher(uv_loop_s* loop);
   HangupWatcher(const HangupWatcher&) = delete;
   HangupWatcher& operator=(const HangupWatcher&) = delete;
-  /// Before the loop ends.
+  /// To be called before the loop is closed.
   void close();
 
   /// False: the system has no room for it.
   bool watch(int fd, Watched& whose);
-  /// Before the socket is closed.
+  /// To be called before the socket is closed.
   void unwatch(int fd);
 
  private:

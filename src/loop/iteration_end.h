@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Something to do once at the end of the loop's turn, cancelled when its owner goes. Asking twice is asking once.
+// A task that runs once at the end of the loop's iteration when asked for; asking twice is asking once. Destroying the
+// object cancels it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bind and listen, or take a socket that does; accept; by hand, since libuv closes whom it has no descriptor for.
+// Binds a socket or adopts one that listens, and calls accept4() itself, since libuv closes connections for which it
+// has no descriptor.
 #include "loop/listener.h"
 
 #include <fcntl.h>
@@ -19,12 +20,12 @@ namespace penstock::loop {
 
 namespace {
 constexpr int kBacklog = 4096;
-constexpr int kMostPerIteration = 64;  // the others have their turn, too
+constexpr int kMostPerIteration = 64;  // so that other work is not held up
 constexpr std::int64_t kPause = 100'000;
 
 bool are_short(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
-/// What has become of one connection, and is no reason to stop; the network's errors are those that accept(2) lists.
+/// True for errors of a single connection, which are no reason to pause; the network errors are those of accept(2).
 bool is_of_connection(int error) {
   switch (error) {
     case EINTR:
@@ -63,7 +64,7 @@ Endpoint bound_of(int fd) {
   return endpoint_of(reinterpret_cast<const sockaddr*>(&address));
 }
 
-/// What is wrong with a socket that should listen at `address`; port 0 is any. Empty: nothing.
+/// Why a socket cannot be the one that listens at `address` (port 0: any); empty: it can.
 std::string why_not_adopt(int fd, const sockaddr_storage& address) {
   const int family = option(fd, SO_DOMAIN);
   if (family != AF_INET && family != AF_INET6) return "what was handed over is no socket of IP";
@@ -137,7 +138,7 @@ void Listener::accept_some() {
   }
 }
 
-/// Whether there may be more. The kernel gives the lowest number that is free: all below it are taken.
+/// True if more may be accepted. The kernel gives the lowest free descriptor: at the ceiling, all below are taken.
 bool Listener::accept_one() {
   const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (fd < 0) return goes_on_after(errno);
@@ -147,7 +148,7 @@ bool Listener::accept_one() {
   return !last;
 }
 
-/// A socket that has become invalid would be readable without end.
+/// Pauses on unknown errors too: a socket that has become invalid would be readable without end.
 bool Listener::goes_on_after(int error) {
   if (is_of_connection(error)) return true;
   if (are_short(error)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A listening TCP socket that hands over accepted connections as Streams. Where file descriptors run short it pauses,
-// and whoever connects waits in the kernel. Dropping it stops accepting.
+// A listening TCP socket that hands over accepted connections as Streams. When file descriptors run short it pauses,
+// and new connections wait in the kernel. Dropping it stops accepting.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ class Listener {
  public:
   using OnConnection = std::function<void(std::unique_ptr<Stream>)>;
 
-  /// CertificateCache `spare` descriptors to others, or a quarter of all where there are few. Called back for every
-  /// connection. `handed_over` is a socket that listens there already, and ours from here on; -1: none, so one is
-  /// bound.
+  /// Calls back for every connection. Leaves `spare` descriptors to others, but at most a quarter of all.
+  /// `handed_over`: a socket that already listens there; the listener owns it from here on, even on error. -1: none, so
+  /// one is bound.
   static std::expected<std::unique_ptr<Listener>, Error> listen(Loop& loop, const Endpoint& endpoint,
                                                                 OnConnection on_connection, std::size_t spare = 0,
                                                                 int handed_over = -1);
@@ -34,11 +34,11 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// With the port that was really bound.
+  /// The endpoint with the port that was really bound.
   Endpoint bound() const;
   /// How often descriptors ran short.
   std::uint64_t pauses() const { return pauses_; }
-  /// Whether they do now, or accepting fails in a way that no connection is the cause of.
+  /// True while it pauses: descriptors are short, or accepting fails for a reason that is not a single connection's.
   bool pausing() const { return looking_.running(); }
 
  private:
@@ -61,7 +61,7 @@ class Listener {
   int ceiling_ = 0;  // the first descriptor that is not for clients
   Timer looking_;
   std::uint64_t pauses_ = 0;
-  base::WeakSelf<Listener> self_{this};  // whoever is called may drop us
+  base::WeakSelf<Listener> self_{this};  // on_connection_ may destroy this object
 };
 
 }  // namespace penstock::loop

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// getifaddrs(), not libuv's list: that leaves out an interface without a carrier, whose addresses lead here all the
+// Uses getifaddrs(), since libuv's list leaves out interfaces without a carrier, whose addresses are local all the
 // same.
 #include "loop/local_addresses.h"
 

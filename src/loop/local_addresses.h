@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses this machine has at the moment, on whichever interface, be it up or not.
+// The addresses of this machine at the moment, on all interfaces, whether up or not.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace penstock::loop {
 
-/// Nothing where the system does not tell, which AF_NETLINK forbidden is a reason for.
+/// Nullopt if the system cannot list them, for instance because AF_NETLINK is forbidden.
 std::optional<std::vector<std::string>> local_addresses();
 
 }  // namespace penstock::loop

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop's turn: libuv's callbacks, then what asked for the turn's end, then the tasks of every turn, then the timers
-// are armed.
+// An iteration of the loop: libuv's callbacks, then the IterationEnds asked for, then the tasks of every iteration,
+// then the timers are armed.
 #include "loop/loop.h"
 
 #include <uv.h>
@@ -26,7 +26,7 @@ struct Loop::Impl {
   uv_loop_t uv;
   uv_async_t wake;
   uv_prepare_t turn_end;
-  uv_tcp_t first_stream;  // never used: libuv opens a descriptor of its own with the first, and not when one comes
+  uv_tcp_t first_stream;  // never used: libuv opens a spare descriptor with its first stream, so it does so here
   std::mutex mutex;
   std::vector<Task> posted;
   std::vector<IterationEnd*> iteration_ends;  // cancelled ones are null
@@ -34,7 +34,7 @@ struct Loop::Impl {
     std::function<void()> task;
     std::weak_ptr<const void> owner;
   };
-  std::deque<EveryTurn> every_turn;  // which stay where they are while one of them adds another
+  std::deque<EveryTurn> every_turn;  // a deque: tasks stay in place while one of them adds another
   const std::shared_ptr<const bool> ourselves = std::make_shared<const bool>(true);
   std::unordered_map<SelfOwned*, std::unique_ptr<SelfOwned>> self_owned;
   std::unique_ptr<TimerQueue> timers;
@@ -62,7 +62,7 @@ struct Loop::Impl {
     iteration_ends.clear();
   }
 
-  /// A task may add others, and be the end of another's owner.
+  /// A task may add others, and may destroy another's owner.
   void run_every_turn() {
     bool some_ownerless = false;
     for (std::size_t i = 0; i < every_turn.size(); ++i) {
@@ -119,7 +119,7 @@ Loop::~Loop() {
   uv_close(reinterpret_cast<uv_handle_t*>(&in.wake), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&in.turn_end), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&in.first_stream), nullptr);
-  // Again where a late stop() has made the run a short one.
+  // Runs again if a late stop() has cut the run short.
   while (uv_loop_close(&in.uv) == UV_EBUSY) uv_run(&in.uv, UV_RUN_DEFAULT);
 }
 
@@ -172,7 +172,7 @@ void Loop::adopt(std::unique_ptr<SelfOwned> resident) {
 }
 
 void Loop::dismiss(SelfOwned* resident) {
-  const auto leaving = impl_->self_owned.extract(resident);  // destroyed when it is no longer among them
+  const auto leaving = impl_->self_owned.extract(resident);  // removed from the map first, then destroyed
 }
 
 std::size_t Loop::self_owned() const { return impl_->self_owned.size(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event loop and its clock: libuv, wrapped so that ownership is in the types. Everything else in Penstock runs
+// One event loop and its clock: libuv, wrapped so that the types express ownership. Everything else in Penstock runs
 // inside it. Only post() and stop() may be called from other threads.
 #pragma once
 
@@ -19,7 +19,7 @@ class HangupWatcher;
 class TimerQueue;
 class IterationEnd;
 
-/// Something that lives on the loop without an owner of its own, until it dismisses itself or the loop ends.
+/// A self-owned object: it lives on the loop without another owner, until it dismisses itself or the loop ends.
 class SelfOwned {
  public:
   virtual ~SelfOwned() = default;
@@ -27,9 +27,10 @@ class SelfOwned {
 
 class Loop {
  public:
-  /// `clock` must outlive it; nothing: the system's.
+  /// `clock` must outlive the loop; null: the system's clocks.
   explicit Loop(const Clock* clock = nullptr);
-  /// Closes what is left. Every object made on the loop must be gone before.
+  /// Finishes offloaded and posted tasks, and destroys self-owned objects. Every other object made on the loop must be
+  /// gone before.
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -38,23 +39,23 @@ class Loop {
   void run();
   void stop();
 
-  /// Of a loop with a clock of its own, instead of run(): one turn. Runs what was posted and the timers that are due,
-  /// and ends the turn.
+  /// For a loop with a clock of its own, instead of run(): one iteration. Runs posted tasks and due timers, and ends
+  /// the iteration.
   void step();
-  /// When step() has something to do: at once where something was posted or asked for the turn's end, at the next
-  /// timer, or, nothing: not by time alone.
+  /// When step() has something to do: now if tasks are posted or an IterationEnd was asked for; else the time of the
+  /// next timer; nullopt: there is none.
   std::optional<std::int64_t> next_step() const;
 
-  /// Runs `task` in the loop's thread, soon, in order of posting.
+  /// Runs `task` soon in the loop's thread, in order of posting.
   void post(std::move_only_function<void()> task);
-  /// Runs what was posted and has not run yet: after run(), for the last words.
+  /// Runs the posted tasks that have not run yet: after run() has returned.
   void run_posted();
-  void run_iteration_ends();  ///< likewise, what asked for the turn's end
+  void run_iteration_ends();  ///< likewise, the IterationEnds that were asked for
   /// Runs `work` on this loop's own worker thread, one at a time, and then `done` in the loop's thread.
   void offload(std::move_only_function<void()> work, std::move_only_function<void()> done);
 
-  /// Runs `task` at the end of every turn, before the loop waits again and after what turn_end.h asked for, in order of
-  /// registration; for as long as `owner` lives, where one is given.
+  /// Runs `task` at the end of every iteration, after the IterationEnds and before the loop waits again, in order of
+  /// registration; with `owner`, only as long as it lives.
   void at_iteration_end(std::function<void()> task);
   void at_iteration_end(std::function<void()> task, std::weak_ptr<const void> owner);
 
@@ -64,15 +65,15 @@ class Loop {
 
   /// Microseconds, monotonic.
   std::int64_t now() const { return clock_ ? clock_->now() : system_now(); }
-  /// The number of the turn under way, from 1 on.
+  /// The number of the current iteration, from 1 on.
   std::uint64_t turn() const;
   /// Microseconds since 1970, UTC.
   std::int64_t wall() const { return clock_ ? clock_->wall() : system_wall(); }
 
-  uv_loop_s* uv();                  ///< for this room, transfer/ and redis/
+  uv_loop_s* uv();                  ///< for loop/, transfer/ and redis/
   TimerQueue& timers();             ///< for timer.h
-  HangupWatcher& hangup_watcher();  ///< for this room
-  char* read_buffer();              ///< shared by all streams: what is read is handed on before the next read
+  HangupWatcher& hangup_watcher();  ///< for loop/
+  char* read_buffer();              ///< shared by all streams: each read is handed on before the next
   static constexpr std::size_t kReadBuffer = 64 * 1024;
 
  private:
@@ -81,7 +82,7 @@ class Loop {
   struct Impl;
   const Clock* const clock_;
   std::unique_ptr<Impl> impl_;
-  std::int64_t expensive_time_ = 0;  // of this turn
+  std::int64_t expensive_time_ = 0;  // used in this iteration
 };
 
 }  // namespace penstock::loop

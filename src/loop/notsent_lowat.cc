@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See unsent.h.
+// Sets the socket option.
 #include "loop/notsent_lowat.h"
 
 #include <netinet/in.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much the kernel takes of what a peer is not ready for.
+// Caps unsent bytes in the kernel's send buffer (TCP_NOTSENT_LOWAT).
 #pragma once
 
 namespace penstock::loop {
 
-/// A little, and not megabytes: it comes no sooner for lying there, and a thousand peers that do not read would have
-/// gigabytes copied. Of what is on its way it takes as much as ever (TCP_NOTSENT_LOWAT).
+/// Caps them at Stream::kHighWater: they arrive no sooner for lying in the kernel, and a thousand peers that do not
+/// read would have gigabytes copied there. Bytes that are on their way are not limited.
 void limit_unsent(int fd);
 
 }  // namespace penstock::loop

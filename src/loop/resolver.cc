@@ -52,7 +52,7 @@ Addresses addresses_in(const ares_addrinfo* found, int family) {
   return addresses;
 }
 
-/// In turns, so that a family that leads nowhere costs one attempt (RFC 8305 section 4).
+/// Alternates the families, so that one that leads nowhere costs one attempt (RFC 8305 section 4).
 Addresses in_turns(const Addresses& first, const Addresses& second) {
   Addresses all;
   for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
@@ -119,7 +119,7 @@ struct Resolver::Impl {
   std::unordered_map<std::string, std::unique_ptr<Asking>> asking;
   std::map<std::string, Remembered, std::less<>> remembered;
   std::vector<Answered> to_deliver;
-  std::vector<std::unique_ptr<Asking>> abandoned;  // timed out, but c-ares still has them
+  std::vector<std::unique_ptr<Asking>> abandoned;  // timed out, but c-ares still refers to them
   Timer tick;
   IterationEnd delivery;
 };
@@ -132,8 +132,8 @@ Resolver::Impl::Impl(Loop& l, const DnsConfig& config)
   static std::once_flag once;
   std::call_once(once, [] { ares_library_init(ARES_LIB_INIT_ALL); });
   open_channel(config, 0);
-  // A server's own failure makes c-ares turn to the next one, and forget what was said: if there is none, it is to be
-  // told.
+  // When a server reports a failure, c-ares tries the next server and forgets the failure. With a single server it is
+  // reported instead.
   if (count_servers() == 1) {
     ares_destroy(channel);
     open_channel(config, ARES_FLAG_NOCHECKRESP);
@@ -143,7 +143,7 @@ Resolver::Impl::Impl(Loop& l, const DnsConfig& config)
 void Resolver::Impl::open_channel(const DnsConfig& config, int flags) {
   ares_options options{};
   char lookups[] = "fb";                        // /etc/hosts, then name servers, whatever nsswitch.conf says
-  options.flags = flags | ARES_FLAG_NOALIASES;  // HOSTALIASES of the environment is not for us
+  options.flags = flags | ARES_FLAG_NOALIASES;  // ignores HOSTALIASES of the environment
   options.lookups = lookups;
   options.timeout = std::max(200, static_cast<int>(timeout / 1000 / kTries));
   options.tries = kTries;
@@ -168,7 +168,7 @@ std::size_t Resolver::Impl::count_servers() const {
 }
 
 Resolver::Impl::~Impl() {
-  ares_destroy(channel);  // answers every open question with ARES_EDESTRUCTION
+  ares_destroy(channel);  // answers every open lookup with ARES_EDESTRUCTION
 }
 
 void Resolver::Impl::want(ares_socket_t fd, int events) {
@@ -181,7 +181,7 @@ void Resolver::Impl::want(ares_socket_t fd, int events) {
   }
   if (!poll) {
     auto made = std::make_unique<Poll>();
-    if (uv_poll_init(loop.uv(), &made->uv, fd) != 0) return;  // c-ares' own time-outs must do
+    if (uv_poll_init(loop.uv(), &made->uv, fd) != 0) return;  // c-ares' own time-outs must suffice
     poll = made.release();
     poll->uv.data = this;
   }
@@ -214,7 +214,7 @@ std::unique_ptr<Resolver::Lookup> Resolver::Impl::ask(std::string_view host, OnA
   Asking* asked = open.get();
   asked->deadline.start(loop.now() + timeout);
   ares_addrinfo_hints hints{};
-  hints.ai_flags = ARES_AI_NOSORT;  // it would connect a socket to each address, of which there may be thousands
+  hints.ai_flags = ARES_AI_NOSORT;  // sorting connects a socket to each address, perhaps thousands
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   ares_getaddrinfo(
@@ -250,7 +250,7 @@ void Resolver::Impl::answered(Asking& asked, int status, ares_addrinfo* found) {
 }
 
 void Resolver::Impl::time_out(Asking& asked) {
-  // c-ares goes on until it gives up by itself; nobody waits for it any more.
+  // c-ares goes on until it gives up by itself; its answer is then ignored.
   auto node = asking.extract(asked.host);
   to_deliver.push_back({std::move(asked.askers), std::unexpected(LookupFailure{.timed_out = true, .rcode = {}})});
   abandoned.push_back(std::move(node.mapped()));

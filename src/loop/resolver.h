@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names to addresses, by c-ares on the loop: the one place in Penstock where a name is looked up. Looks in /etc/hosts
-// first, joins questions for the same name, and remembers answers for their TTL.
+// Resolves names to addresses with c-ares on the loop: the one place in Penstock where a name is looked up. Reads
+// /etc/hosts first, joins lookups of the same name, and remembers answers for their TTL.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ class Resolver {
   using OnAnswer = std::move_only_function<void(const LookupResult&)>;
 
   Resolver(Loop& loop, const DnsConfig& config);
-  ~Resolver();  ///< questions still open are never answered
+  ~Resolver();  ///< open lookups are never answered
 
-  /// A question asked: dropping it withdraws it.
+  /// A lookup under way. Dropping it cancels the callback.
   class Lookup {
    public:
     ~Lookup();
@@ -43,9 +43,9 @@ class Resolver {
     std::shared_ptr<OnAnswer> on_answer_;
   };
 
-  /// Answers later, never from inside the call; `host` is a name, in lower case.
+  /// Looks up `host`, a name in lower case. Calls back later, never from inside the call.
   std::unique_ptr<Lookup> ask(std::string_view host, OnAnswer on_answer);
-  /// The addresses remembered for it, if any: no need to ask then.
+  /// The remembered addresses, valid until the next lookup ends; null: none, call ask().
   const Addresses* remembered(std::string_view host) const;
 
  private:

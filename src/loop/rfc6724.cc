@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datagram socket that is connected knows the way, and from where it would begin.
+// Connects a datagram socket, which sends nothing but tells whether there is a route and its source address.
 #include "loop/rfc6724.h"
 
 #include <netinet/in.h>
@@ -20,7 +20,7 @@ bool is_of_site(const sockaddr_storage& address) {
   return address.ss_family == AF_INET6 && (v6->sin6_addr.s6_addr[0] & 0xfe) == 0xfc;
 }
 
-/// Nothing: there is no way.
+/// The source address of the route to `there`; nullopt: there is no route.
 std::optional<sockaddr_storage> source_for(const sockaddr_storage& there) {
   const base::UniqueFd socket(::socket(there.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both families, one after the other.
+// Conversion in both directions, for IPv4 and IPv6.
 #include "loop/socket_address.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP connection over uv_tcp_t, watched beside libuv for peers that leave unread.
+// A TCP connection over uv_tcp_t. While nothing is read, the hangup watcher notices a peer that leaves.
 #include "loop/tcp_stream.h"
 
 #include <fcntl.h>
@@ -21,11 +21,11 @@ namespace penstock::loop {
 
 struct TcpStream::Socket final : HangupWatcher::Watched {
   uv_tcp_t tcp;
-  TcpStream* stream = nullptr;          // nothing once closing
-  HangupWatcher* watched_by = nullptr;  // for the peer's leaving
+  TcpStream* stream = nullptr;          // null once closing
+  HangupWatcher* watched_by = nullptr;  // null: not watched
   uv_connect_t connecting;
   uv_write_t writing;
-  std::string rest;  // in the kernel's way
+  std::string rest;  // bytes that the kernel has not taken yet
 
   static Socket* make(Loop& loop, int family, int& error);
   int descriptor() const;
@@ -34,8 +34,8 @@ struct TcpStream::Socket final : HangupWatcher::Watched {
   void end_watch();
 };
 
-/// One that can dial; if there is an error, one without a descriptor. What is not to be dialled with is free again at
-/// once, for many may try in one turn.
+/// Makes a socket that can dial; on error, one without a descriptor. A descriptor not below the ceiling is closed at
+/// once, because many dials may be tried in one iteration.
 TcpStream::Socket* TcpStream::Socket::make(Loop& loop, int family, int& error) {
   auto* socket = new Socket;
   if (error == 0) error = uv_tcp_init_ex(loop.uv(), &socket->tcp, static_cast<unsigned>(family));
@@ -46,12 +46,12 @@ TcpStream::Socket* TcpStream::Socket::make(Loop& loop, int family, int& error) {
     socket = new Socket;
     error = UV_EMFILE;
   }
-  uv_tcp_init(loop.uv(), &socket->tcp);  // of one that failed libuv has forgotten all
+  uv_tcp_init(loop.uv(), &socket->tcp);  // anew: libuv has dropped a handle that failed
   socket->tcp.data = socket;
   return socket;
 }
 
-/// -1: libuv has closed it.
+/// -1: there is none, or libuv has closed it.
 int TcpStream::Socket::descriptor() const {
   uv_os_fd_t fd = -1;
   return uv_fileno(reinterpret_cast<const uv_handle_t*>(&tcp), &fd) == 0 ? fd : -1;
@@ -88,7 +88,7 @@ std::unique_ptr<Stream> TcpStream::adopt(Loop& loop, int fd) {
   uv_tcp_init(loop.uv(), &socket->tcp);
   socket->tcp.data = socket;
   int error = 0;
-  // libcurl closes some sockets before libuv hears of it, which then still thinks of the number as theirs.
+  // libcurl closes some sockets before libuv hears of it; libuv then still has the number registered for them.
   while ((error = uv_tcp_open(&socket->tcp, fd)) == UV_EEXIST) {
     const int other = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
     ::close(std::exchange(fd, other));
@@ -125,8 +125,8 @@ std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, Strea
   return stream;
 }
 
-/// A buffer full a turn: a fast peer's next bytes are there before these are taken, and others want their turn. libuv
-/// comes again in the next where it is lent nothing.
+/// Reads one buffer per iteration: the next bytes of a fast peer come before these are handled, and would hold up other
+/// work. Lent no buffer, libuv asks again in the next iteration.
 void TcpStream::read_on() {
   if (reading_ || gone_ || failed_ || peer_ended_) return;
   reading_ = true;
@@ -146,18 +146,18 @@ void TcpStream::read_off() {
   reading_ = false;
   uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
   if (socket_->watched_by) return;
-  iteration_end_
-      .ask();  // reading often goes on within the turn: only who is still off at its end is worth a system call
+  // Reading often goes on within the iteration: watching costs a system call, so it begins only at the end.
+  iteration_end_.ask();
 }
 
-/// Where there is no room for that: until the next try, a peer that leaves is noticed by what is written to it.
+/// If the system has no room for that, only a failing write shows that the peer has left, until the next try.
 void TcpStream::watch_for_hangup() {
   if (loop_.hangup_watcher().watch(socket_->descriptor(), *socket_)) socket_->watched_by = &loop_.hangup_watcher();
 }
 
 void TcpStream::left_unread(bool by_reset) {
   if (!half_open_ || by_reset) return gone();
-  end_seen_ = true;  // it is read in its turn, behind the bytes before it
+  end_seen_ = true;  // on_end() comes when the bytes before it are read
   socket_->end_watch();
 }
 
@@ -213,7 +213,7 @@ void TcpStream::end_iteration() {
   flush();
 }
 
-/// How many bytes the kernel takes at once.
+/// Returns how many bytes the kernel took at once.
 std::size_t TcpStream::try_send(std::string_view bytes) {
   const uv_buf_t buffer = uv_buf_init(const_cast<char*>(bytes.data()), static_cast<unsigned>(bytes.size()));
   const int sent = uv_try_write(reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1);
@@ -242,7 +242,7 @@ bool TcpStream::send(std::string_view bytes) {
     return !sending_;
   }
   const std::size_t taken = try_send(bytes);
-  if (taken == bytes.size() && !half_open_) socket_->rest = {};  // kept only from one wait to the next
+  if (taken == bytes.size() && !half_open_) socket_->rest = {};  // the memory is kept only from one wait to the next
   if (taken == bytes.size() || failed_) return true;
   socket_->rest.assign(bytes.substr(taken));
   send_rest();
@@ -263,7 +263,7 @@ void TcpStream::send_rest() {
 void TcpStream::sent(int status) {
   sending_ = false;
   socket_->rest.clear();
-  if (!half_open_) socket_->rest = {};  // otherwise more may have to wait soon
+  if (!half_open_) socket_->rest = {};  // a half-open stream keeps the memory: more may have to wait soon
   if (status != 0) return gone();
   flush();
   if (failed_) return gone();
@@ -280,14 +280,14 @@ void TcpStream::end_writing() {
 
 void TcpStream::shut_down() { ::shutdown(socket_->descriptor(), SHUT_WR); }
 
-/// A stream whose last bytes are on their way: sends them for as long as the peer takes some, says that no more will
-/// come, and reads what the peer still sends until it has closed too, for as long as is polite.
+/// A stream that is closing: sends its last bytes as long as the peer takes some, then ends its side, and reads and
+/// drops what the peer still sends until it closes too, for a bounded time.
 class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
  public:
   Lingering(std::unique_ptr<TcpStream> stream)
       : loop_(stream->loop_), stream_(std::move(stream)), timeouts_(loop_, [this] { look(); }) {
     stream_->set_events(*this);
-    stream_->socket_->end_watch();  // the peer's end is to come behind its last bytes
+    stream_->socket_->end_watch();  // the peer's end must be read behind its last bytes
     stream_->read_on();
     timeouts_.start(loop_.now() + kPatienceWithReaders);
     left_ = stream_->unread_by_peer();
@@ -297,7 +297,7 @@ class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
   void on_read(std::string_view bytes) override {
     dropped_ += bytes.size();
     if (dropped_ > kMostDropped) return loop_.dismiss(this);
-    // One that is still uploading will look at our answer when it is done.
+    // A peer that is still uploading reads our answer only when it is done.
     if (left_ == 0 && loop_.now() < give_up_at_) timeouts_.start(loop_.now() + kPatience);
   }
   void on_gone() override { loop_.dismiss(this); }
@@ -308,8 +308,8 @@ class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
 
  private:
   static constexpr std::int64_t kPatience = 2'000'000;
-  static constexpr std::int64_t kPatienceWithReaders = 30'000'000;  // without a byte taken
-  static constexpr std::int64_t kPatienceWithTalkers = 10'000'000;  // in all
+  static constexpr std::int64_t kPatienceWithReaders = 30'000'000;  // microseconds without a byte taken by the peer
+  static constexpr std::int64_t kPatienceWithTalkers = 10'000'000;  // in all, after our last byte
   static constexpr std::size_t kMostDropped = 256 * 1024 * 1024;
 
   void shut_down() {
@@ -327,7 +327,7 @@ class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
     timeouts_.start(loop_.now() + kPatienceWithReaders);
   }
 
-  /// To who has not got all of it a mere end would say that it was all.
+  /// A plain close would tell a peer that lacks some bytes that it has them all.
   void give_up() {
     if (stream_->queued() > 0) close_with_reset(std::move(stream_));
     loop_.dismiss(this);
@@ -336,7 +336,7 @@ class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
   Loop& loop_;
   std::unique_ptr<TcpStream> stream_;
   Timer timeouts_;
-  std::size_t left_ = 0;  // to be sent, when last looked at
+  std::size_t left_ = 0;  // bytes that the peer had not taken at the last look
   std::size_t dropped_ = 0;
   std::int64_t give_up_at_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream over one TCP socket. Made by Stream::adopt and Stream::dial; nobody else needs this file.
+// A Stream over one TCP socket. Made by Stream::adopt and Stream::dial; no other code needs this file.
 #pragma once
 
 #include "loop/iteration_end.h"
@@ -50,14 +50,14 @@ class TcpStream final : public Stream {
   IterationEnd iteration_end_;
   bool sending_ = false;
   bool reading_ = false;
-  bool failed_ = false;  // a write failed: said at the turn's end
+  bool failed_ = false;  // a write failed: reported at the iteration's end
   bool gone_ = false;
   bool half_open_ = false;
-  bool end_seen_ = false;       // the peer's, perhaps beyond bytes that are still to be read
-  bool peer_ended_ = false;     // and read
+  bool end_seen_ = false;       // the peer has ended its side; bytes may be left to read
+  bool peer_ended_ = false;     // the same, and all was read
   bool writing_ended_ = false;  // shut down once all is sent
   int dial_error_ = 0;
-  std::uint64_t read_in_ = 0;  // the turn of the last bytes
+  std::uint64_t read_in_ = 0;  // the iteration of the last read
 };
 
 }  // namespace penstock::loop

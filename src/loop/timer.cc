@@ -41,7 +41,7 @@ void TimerQueue::close() {
 }
 
 void TimerQueue::start(Timer& timer, std::int64_t at) {
-  // One that is started for a moment already being fired waits for the next turn, or the loop would never leave.
+  // A timer that a firing one starts for a time already due waits for the next iteration, or fire() would never return.
   timer.at_ = std::max(at, firing_ + 1);
   if (!timer.running()) {
     heap_.push_back(&timer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timers with microseconds: a heap of our own over one timerfd, since libuv's have milliseconds. Starting and stopping
-// costs no system call while an earlier timer is armed. Never early.
+// Timers in microseconds: a heap of our own over one timerfd, since libuv's timers have milliseconds. Starting and
+// stopping costs no system call while an earlier timer is armed. A timer never fires early.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  /// Once, at `at` on the loop's clock; replaces an earlier start. One in the past fires soon. The callback may destroy
-  /// the timer.
+  /// Fires once, at `at` on the loop's clock (microseconds); replaces an earlier start. A time in the past fires soon.
+  /// The callback may destroy the timer.
   void start(std::int64_t at);
   void stop();
   bool running() const { return place_ != kNowhere; }

@@ -20,18 +20,18 @@ class Timer;
 class TimerQueue {
  public:
   explicit TimerQueue(uv_loop_s* uv);
-  /// Of a loop that has this clock: nothing wakes it, whoever moves the clock calls fire().
+  /// For a loop with this clock: there is no timerfd; the code that moves the clock has fire() called (Loop::step()).
   explicit TimerQueue(const Clock& clock) : clock_(&clock) {}
 
   void start(Timer& timer, std::int64_t at);
   void stop(Timer& timer);
   /// Sets the timerfd for the earliest timer, if it is not set for that or for something earlier already.
   void arm();
-  /// Before the loop is closed.
+  /// To be called before the loop is closed.
   void close();
   /// Runs the timers that are due.
   void fire();
-  /// When the next is due; nothing: never.
+  /// When the next timer is due; nullopt: there is none.
   std::optional<std::int64_t> next() const;
 
  private:
@@ -40,8 +40,8 @@ class TimerQueue {
   void sink(std::size_t at);
 
   const Clock* clock_ = nullptr;
-  base::UniqueFd fd_;          // without a clock
-  uv_poll_s* poll_ = nullptr;  // likewise
+  base::UniqueFd fd_;          // unless there is a clock
+  uv_poll_s* poll_ = nullptr;  // null with a clock
   std::vector<Timer*> heap_;
   std::int64_t armed_ = kNever;
   std::int64_t firing_ = kNever;  // while firing: the moment up to which timers are due

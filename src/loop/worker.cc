@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's thread and its queue.
+// The thread's loop over the queue of tasks.
 #include "loop/worker.h"
 
 #include <utility>

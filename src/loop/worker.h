@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread that runs tasks in order: for the few things that would stall the loop. libuv's pool is the process's, and
-// an embedded proxy leaves that alone.
+// One thread that runs tasks in order, for the few things that would stall the loop. libuv's thread pool belongs to the
+// whole process, so an embedded proxy does not use it.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ namespace penstock::loop {
 class Worker {
  public:
   Worker();
-  ~Worker();  ///< finishes what was given
+  ~Worker();  ///< runs all tasks given so far, and waits for them
 
   void run(std::move_only_function<void()> task);
 

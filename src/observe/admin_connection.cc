@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See admin_connection.h. A request with a body has no business here; one that takes too long, or a client that asks
-// without reading, ends the connection.
+// See admin_connection.h. A request with a body is refused. The connection ends if a request takes too long, or if the
+// client asks without reading the answers.
 #include "observe/admin_connection.h"
 
 #include <utility>
@@ -9,13 +9,13 @@ namespace penstock::observe {
 namespace {
 
 constexpr std::int64_t kIdle = 60'000'000;
-constexpr std::int64_t kHead = 5'000'000;  // from connecting, or from its first byte
+constexpr std::int64_t kHead = 5'000'000;  // µs; from connecting, or from the request's first byte
 constexpr std::size_t kMostUntaken = 4 * 1024 * 1024;
 
-// Room for a browser's cookies of the same host.
+// With room for a browser's cookies of the same host.
 constexpr CapsConfig kCaps{.header_bytes = 32 * 1024, .header_count = 100, .target_bytes = 2 * 1024};
 
-// Also of a target in absolute form, which a server must understand.
+// Also accepts a target in absolute form, as a server must.
 std::string_view path_of(std::string_view target) {
   constexpr std::string_view kScheme = "http://";
   if (target.starts_with(kScheme)) {
@@ -106,7 +106,7 @@ void AdminConnection::refuse(const http::Refusal& refusal) {
   last_ = true;
 }
 
-/// However its bytes come.
+/// Starts the time limit for a whole head, however slowly its bytes come.
 void AdminConnection::await_head() {
   asking_ = true;
   last_moved_ = loop_.now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client of the admin port: reads its requests, one at a time, and writes the answers. What the pages say is not
-// its business. For admin_server.cc only.
+// One client connection of the admin port: reads its requests, one at a time, and writes the answers; AdminServer
+// decides what the pages say. For admin_server.cc only.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
 
   class Pages {
    public:
-    /// Nothing: the answer comes later, through answer_later(), unless the connection has ended by then.
+    /// Null: the answer comes later, through answer_later(), unless the connection has ended by then.
     virtual std::optional<Answer> answer(std::uint64_t connection, const http::RequestHead& head,
                                          std::string_view path) = 0;
-    /// Destroy the connection.
+    /// Must destroy the connection.
     virtual void ended(std::uint64_t connection) = 0;
 
    protected:
@@ -40,10 +40,10 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
 
   AdminConnection(std::uint64_t id, loop::Loop& loop, std::unique_ptr<loop::Stream> stream, Pages& pages);
 
-  /// The connection may be gone after it.
+  /// May destroy the connection.
   void answer_later(const Answer& answer);
 
-  /// No answer is awaited, made or taken.
+  /// No answer is awaited, being made, or still being read by the client.
   bool is_idle() const { return !answering_ && stream_->queued() == 0; }
   bool has_asked() const { return has_asked_; }
   std::int64_t last_moved() const { return last_moved_; }
@@ -74,11 +74,11 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   std::string unread_;
   http::RequestHead head_;
   std::int64_t last_moved_ = 0;
-  bool has_asked_ = false;  // a whole request, at any time
-  bool asking_ = false;     // a head has begun
-  bool whole_ = false;      // head_ is a request to be answered
-  bool answering_ = false;  // its answer is under way
-  bool last_ = false;       // the connection ends with what was written
+  bool has_asked_ = false;  // has sent a whole request, at any time
+  bool asking_ = false;     // a request head has begun
+  bool whole_ = false;      // head_ is a whole request, to be answered
+  bool answering_ = false;  // the answer to it is under way
+  bool last_ = false;       // the connection ends after what is written
 };
 
 }  // namespace penstock::observe

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See admin_server.h: the listening socket, the connections, and what each page says. Long texts are written by the
-// loop's worker; a gate keeps them from touching what has gone with the server.
+// See admin_server.h: the listening socket, the connections, and what each page says. The loop's worker makes long
+// texts; a lock keeps it from using what is destroyed with the server.
 #include "observe/admin_server.h"
 
 #include <mutex>
@@ -19,7 +19,8 @@ using Answer = AdminConnection::Answer;
 constexpr std::size_t kMostConnections = 64;
 constexpr std::string_view kPages = "/metrics /healthz /readyz /status";
 
-// Closed by the server's end, which waits for a text under way: the worker reads the server's metrics under the lock.
+// Closed when the server ends. Its end waits for a text under way: the worker reads the server's metrics under the
+// lock.
 struct Authenticator {
   std::mutex mutex;
   bool closed = false;
@@ -71,7 +72,7 @@ void AdminServer::Impl::accept(std::unique_ptr<loop::Stream> stream) {
   connections.emplace(id, std::make_unique<AdminConnection>(id, loop, std::move(stream), *this));
 }
 
-/// Who says nothing shall keep nobody out: a probe that is not answered may cost this process its life.
+/// Drops the least useful idle connection: silent clients must not block a probe, which may kill an unanswered process.
 bool AdminServer::Impl::make_room() {
   auto least = connections.end();
   const auto worth = [](const AdminConnection& one) { return std::pair(one.has_asked(), one.last_moved()); };
@@ -84,8 +85,8 @@ bool AdminServer::Impl::make_room() {
   return true;
 }
 
-/// Not for pages in browsers. On loopback a name that any page could have is one; elsewhere whoever scrapes may know us
-/// by such a name.
+/// Rejects requests from pages in browsers. On loopback the host name must be ours, since any page could use another
+/// one; elsewhere a scraper may know this process by such a name.
 bool AdminServer::Impl::is_for(const http::RequestHead& head) const {
   const auto& address = config->admin.listen.address;
   const bool loopback = address == "::1" || address.starts_with("127.");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status. Anything else is 404 or 405. Runs on the loop;
-// what takes long (the texts of /metrics and /status) is written by the loop's worker.
+// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status; all else gets 404 or 405. Runs on the loop's
+// thread; the slow texts (/metrics and /status) are made by the loop's worker.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ class AdminServer {
   /// Taken once per request, on the loop's thread.
   using SnapshotSource = std::function<Snapshot()>;
 
-  /// `config.proxy.listen` is shown as it is given: pass it with the port that was really bound. `metrics` outlives the
-  /// server. `handed_over` as in Listener.
+  /// /status shows `config.proxy.listen` as given: pass it with the port that was really bound. `metrics` must outlive
+  /// the server. `handed_over` as in Listener.
   static std::expected<std::unique_ptr<AdminServer>, Error> listen(loop::Loop& loop, const Config& config,
                                                                    Metrics& metrics, SnapshotSource snapshot,
                                                                    std::function<std::uint64_t()> events_dropped,
                                                                    int handed_over = -1);
   ~AdminServer();  ///< closes its connections; waits for a text under way
 
-  /// What /status shows from now on; likewise.
+  /// What /status shows from now on; `config.proxy.listen` as in listen().
   void change(const Config& config);
   Endpoint bound() const;  ///< with the port that was really bound
 
@@ -40,7 +40,7 @@ class AdminServer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// /status: what it prints, from a snapshot.
+/// The body of /status, from a snapshot.
 std::string status_json(const Snapshot& snapshot, const Config& config);
 
 }  // namespace penstock::observe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event as one JSON object: which fields stand in it, and in which order.
+// One event as one JSON object: its fields and their order.
 #include "observe/event_log.h"
 #include "observe/line_text.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event log on spdlog's asynchronous logger. Lines of one loop turn travel as one message; the queue holds a fixed
-// number of messages, and the oldest gives way. No other file knows of spdlog.
+// The event log on spdlog's asynchronous logger. The lines of one iteration of the loop travel as one message; the
+// queue holds a fixed number of messages, and the oldest is dropped. Only this file uses spdlog.
 #include "observe/event_log.h"
 
 #include <pthread.h>
@@ -22,11 +22,11 @@ namespace {
 
 constexpr std::size_t kQueuedMessages = 1024;
 constexpr std::size_t kMessageBytes = 64 * 1024;
-constexpr std::chrono::seconds kPatienceAtTheEnd{2};        // with a reader that is slow
-constexpr std::chrono::milliseconds kSilenceAtTheEnd{400};  // and with one that reads nothing
+constexpr std::chrono::seconds kPatienceAtTheEnd{2};        // for a slow reader
+constexpr std::chrono::milliseconds kSilenceAtTheEnd{400};  // for a reader that reads nothing
 
-// A message carries, where spdlog has the line of the source, how often the file had been opened anew before it: that
-// word of a rotation is never lost, even if the message that brought it is.
+// Each message carries, in place of the source line, how often the file had been reopened before it: so a rotation is
+// not lost, even if the message that announced it is.
 class Sink final : public spdlog::sinks::sink {
  public:
   explicit Sink(EventOutput& output) : output_(output) {}
@@ -47,7 +47,7 @@ class Sink final : public spdlog::sinks::sink {
   int opened_ = 0;
 };
 
-// Signals belong to the program's own threads; a broken pipe is an error code here.
+// Signals belong to the program's own threads; here a broken pipe is an error code.
 void block_signals() {
   sigset_t all;
   sigfillset(&all);
@@ -74,11 +74,11 @@ struct EventLog::Impl {
   std::shared_ptr<spdlog::details::thread_pool> pool;
   std::shared_ptr<spdlog::async_logger> logger;
 
-  std::string lines;  // of this turn
+  std::string lines;  // of this iteration
   std::uint32_t line_count = 0;
   int opened = 0;
-  // How many lines the last messages had. The queue is contiguous: which message an overrun took follows from how many
-  // were posted, so lost lines are counted exactly, and at once.
+  // How many lines each of the last messages had. The queue is contiguous: the number of messages posted tells which
+  // one an overrun dropped, so lost lines are counted exactly, and at once.
   std::array<std::uint32_t, kQueuedMessages + 1> recent{};
   std::uint64_t posted = 0;
   std::size_t overruns = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes events as JSON lines, in order, through spdlog's asynchronous logger with a thread and a queue of its own. A
 // slow or full disk never stalls the caller: the oldest lines are dropped and counted. Lines are written by hand,
-// escaped; bytes that are not UTF-8 are replaced. All calls on the loop's thread but where it says otherwise.
+// escaped; bytes that are not UTF-8 are replaced. All calls on the loop's thread unless stated otherwise.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,15 @@ class EventLog {
  public:
   /// `target`: stdout, stderr, off, or a file's path (appended to).
   static std::expected<std::unique_ptr<EventLog>, Error> open(const std::string& target);
-  ~EventLog();  ///< writes what is queued, then ends the thread
+  ~EventLog();  ///< writes the queued lines, then ends the thread
 
   void record(const Event& event);
-  /// Hands the lines of this loop turn to the logger as one message. Call at the end of each turn.
+  /// Hands the lines of this iteration of the loop to the logger as one message. Call at the end of each iteration.
   void flush();
-  /// For rotation: the file of that name as it is by now, to go on in; nothing for stdout, stderr and off. Any thread.
+  /// For rotation: opens the file of that name as it is now, for reopen(); an empty descriptor for stdout, stderr and
+  /// off. Any thread.
   static std::expected<base::UniqueFd, Error> open_anew(const std::string& target);
-  /// Goes on there: what was recorded before goes to the old file. Never blocks.
+  /// Continues in `file`; what was recorded before goes to the old file. Never blocks.
   void reopen(base::UniqueFd file);
   /// Lines lost to a slow disk so far. Any thread.
   std::uint64_t dropped() const;

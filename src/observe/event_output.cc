@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See event_output.h. Pipes and terminals are opened anew through /proc where possible, so that they can be written
+// See event_output.h. Pipes and terminals are reopened through /proc where possible, so that they can be written to
 // without blocking and without changing the mode that other processes share.
 #include "observe/event_output.h"
 
@@ -36,7 +36,7 @@ base::UniqueFd open_file(const std::string& path) {
       ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, kFileMode)};
 }
 
-// A regular file keeps the offset that it shares with whoever else writes to it.
+// A regular file is duplicated instead, to keep the offset that it shares with its other writers.
 base::UniqueFd share(int standard) {
   if (!is_regular(standard)) {
     const std::string path = "/proc/self/fd/" + std::to_string(standard);
@@ -117,7 +117,7 @@ std::size_t EventOutput::write_some(std::string_view bytes) {
   return done;
 }
 
-// Errors of the descriptor count as writable: write() says which.
+// Errors of the descriptor count as writable: write() then reports them.
 bool EventOutput::wait_until_writable() {
   for (int left = milliseconds_left(); left != 0; left = milliseconds_left()) {
     pollfd watched[] = {{sink_.get(), POLLOUT, 0}, {wake_.get(), POLLIN, 0}};
@@ -131,7 +131,7 @@ bool EventOutput::wait_until_writable() {
   return false;
 }
 
-// As poll() wants it: -1 for ever, 0 over.
+// As poll() takes it: -1 waits for ever, 0 not at all.
 int EventOutput::milliseconds_left() const {
   const std::int64_t deadline = deadline_.load(std::memory_order_acquire);
   if (deadline == kForever) return -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where event lines end up: a descriptor, written to by one thread that may wait for it, but never for longer than
-// another thread allows. Lines that cannot be written are counted and forgotten. For event_log.cc only.
+// Where event lines end up: a descriptor, written to by one thread, which may wait for it, but never longer than
+// another thread allows. Lines that cannot be written are counted and dropped. For event_log.cc only.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,21 @@ namespace penstock::observe {
 
 class EventOutput {
  public:
-  /// `target`: stdout, stderr, or a file's path, which is created where it is missing.
+  /// `target`: stdout, stderr, or a file's path; a missing file is created.
   static std::expected<std::unique_ptr<EventOutput>, Error> open(const std::string& target);
 
-  /// The same file once more, or what is there by now; nothing for stdout and stderr. Any thread.
+  /// Opens the target's path once more, as it is now; an empty descriptor for stdout and stderr. Any thread.
   static std::expected<base::UniqueFd, Error> open_anew(const std::string& target);
 
-  /// Whole lines. Waits while a pipe is full. The writer's thread only.
+  /// Writes whole lines. Waits while a pipe is full. The writer's thread only.
   void write(std::string_view lines);
-  /// What reopen() shall go on with. Any thread.
+  /// Sets the descriptor that reopen() switches to. Any thread.
   void offer(base::UniqueFd next);
-  /// Goes on with what was offered. The writer's thread only.
+  /// Switches to the offered descriptor, if any. The writer's thread only.
   void reopen();
 
-  /// From now on write() waits for `patience` at most, all calls together, and no longer than `silence` for the next
-  /// bytes to be taken; then it drops what is left. Any thread, once.
+  /// From now on all write() calls together wait for `patience` at most, and no longer than `silence` for the next
+  /// bytes to be taken; then the rest is dropped. Any thread, once.
   void hurry(std::chrono::nanoseconds patience, std::chrono::milliseconds silence);
   /// Lines that could not be written. Any thread.
   std::uint64_t unwritten() const { return unwritten_.load(std::memory_order_relaxed); }
@@ -48,11 +48,11 @@ class EventOutput {
   static constexpr std::int64_t kForever = INT64_MAX;
 
   base::UniqueFd sink_;
-  base::UniqueFd wake_;                           // an eventfd: interrupts the wait when the hurry begins
-  bool blocking_ = false;                         // a write could block: wait first, and write no more than surely fits
-  bool torn_ = false;                             // the last line written lacks its end
+  base::UniqueFd wake_;                           // an eventfd: interrupts the wait when hurry() is called
+  bool blocking_ = false;                         // a write could block: poll first, and write at most PIPE_BUF
+  bool torn_ = false;                             // the last line written is incomplete
   std::atomic<std::int64_t> deadline_{kForever};  // ns on the steady clock
-  std::atomic<int> silence_{0};                   // ms, while there is a deadline
+  std::atomic<int> silence_{0};                   // ms; used while there is a deadline
   std::atomic<std::uint64_t> unwritten_{0};
   std::mutex offering_;
   base::UniqueFd offered_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See families.h. One line a metric.
+// See families.h. One line per metric.
 #include "observe/families.h"
 
 #include <string>
@@ -65,7 +65,7 @@ Families::Families(prometheus::Registry& r)
       build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
 
 prometheus::Histogram::BucketBoundaries request_bounds() {
-  // 2^(n/2 + 1/4), to three digits
+  // 2^(n/2 + 1/4) ms, to three digits
   return {0.000581, 0.000821, 0.00116, 0.00164, 0.00232, 0.00328, 0.00465, 0.00657, 0.00929, 0.0131,
           0.0186,   0.0263,   0.0372,  0.0526,  0.0743,  0.105,   0.149,   0.21,    0.297,   0.42,
           0.595,    0.841,    1.19,    1.68,    2.38,    3.36,    4.76,    6.73,    9.51,    13.5,

@@ -18,7 +18,7 @@ struct Families {
 
   explicit Families(prometheus::Registry& registry);
 
-  // By upstream
+  // Per upstream
   Counters& requests;
   Counters& responses;
   Counters& refusals;
@@ -42,7 +42,7 @@ struct Families {
   Histograms& wait;
   Histograms& flight;
   Histograms& first_byte;
-  // Of the whole process
+  // For the whole process
   Histograms& loop_lag;
   Counters& events_dropped;
   Counters& config_reloads;
@@ -63,10 +63,10 @@ struct Families {
 };
 
 /// Bounds in seconds, from 0.6 ms to two and a half minutes, each √2 times the one before: a quantile is off by no
-/// more. They lie beside the round values at which waits gather (1 s, 30 s): of those on a bound, half the bucket would
-/// be told.
+/// more. They lie beside the round values at which waits gather (1 s, 30 s): waits equal to a bound would be reported
+/// as the middle of their bucket.
 prometheus::Histogram::BucketBoundaries request_bounds();
-/// Bounds in seconds, from a tenth of a millisecond to one second: of the loop's lag and of round trips to Redis.
+/// Bounds in seconds, from a tenth of a millisecond to one second: for the loop's lag and round trips to Redis.
 prometheus::Histogram::BucketBoundaries lag_bounds();
 
 }  // namespace penstock::observe

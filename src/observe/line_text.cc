@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See line_text.h. Runs of plain ASCII are copied whole; everything else is looked at byte by byte.
+// See line_text.h. Runs of plain ASCII are copied whole; all else is handled byte by byte.
 #include "observe/line_text.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Sequence {
   bool valid;
 };
 
-// Table 3-7 of the Unicode standard. Of a broken sequence, what could still have become one counts as one replacement.
+// Table 3-7 of the Unicode standard. In a broken sequence the longest prefix of a valid one counts as one replacement.
 Sequence utf8_sequence(std::string_view text) {
   const std::uint8_t lead = byte(text, 0);
   const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
@@ -67,7 +67,7 @@ std::size_t append_special(std::string& out, std::string_view text) {
   return size;
 }
 
-// Never within a character, as far as this is UTF-8 at all.
+// Never cuts within a UTF-8 character.
 std::string_view cut(std::string_view text) {
   std::size_t end = kLongestText;
   for (int back = 0; back < 3 && (byte(text, end) & 0xc0) == 0x80; ++back) --end;
@@ -84,7 +84,7 @@ void append_escaped(std::string& out, std::string_view text) {
   }
 }
 
-// `digits` of them, with leading zeros.
+// Writes `digits` digits, with leading zeros.
 char* put_padded(char* at, std::uint32_t number, int digits) {
   for (int i = digits - 1; i >= 0; --i, number /= 10) at[i] = static_cast<char>('0' + number % 10);
   return at + digits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See metrics.h. With upstream_metrics, families and process_metrics the only place that knows of prometheus-cpp.
+// See metrics.h. Only this file, families, and the *_metrics files of this room use prometheus-cpp.
 #include "observe/metrics.h"
 
 #include <prometheus/registry.h>
@@ -30,8 +30,7 @@ struct Metrics::Impl {
 
   prometheus::Registry registry;
   Families families{registry};
-  std::vector<std::unique_ptr<UpstreamMetrics>>
-      upstreams;  // by entry: "*", then the configured ones; some are nobody's
+  std::vector<std::unique_ptr<UpstreamMetrics>> upstreams;  // by entry: "*", then the configured ones; null if unused
   prometheus::Histogram& loop_lag = families.loop_lag.Add({}, lag_bounds());
   prometheus::Counter& events_dropped = families.events_dropped.Add({});
   prometheus::Counter& reloads_good = families.config_reloads.Add({{"result", "success"}});
@@ -41,11 +40,11 @@ struct Metrics::Impl {
   prometheus::Counter& refused_of_client = families.turned_away.Add({{"kind", "connectionsPerClient"}});
   prometheus::Counter& accept_pauses = families.accept_pauses.Add({});
   prometheus::Counter& hints_dropped = families.hints_dropped.Add({});
-  prometheus::Gauge* authority_end = nullptr;  // where there is one
+  prometheus::Gauge* authority_end = nullptr;  // null if there is none
   prometheus::Gauge& tunnels = families.tunnels.Add({});
   prometheus::Counter& tunnel_bytes_in = families.tunnel_bytes.Add({{"direction", "in"}});
   prometheus::Counter& tunnel_bytes_out = families.tunnel_bytes.Add({{"direction", "out"}});
-  std::optional<RedisMetrics> redis;  // where one is configured
+  std::optional<RedisMetrics> redis;  // if Redis is configured
   std::uint64_t dropped_counted = 0;
   TunnelTotals tunnels_counted;
   TurnedAway turned_away_counted;
@@ -82,7 +81,7 @@ void Metrics::change(const Config& config, const Snapshot& snapshot) {
   upstreams[0]->change(config.unmatched);
   for (const UpstreamSnapshot& one : snapshot.upstreams) {
     if (one.entry == 0) continue;
-    const auto its_settings = settings.find(one.name);  // none: it is gone, and serves who is still there
+    const auto its_settings = settings.find(one.name);  // none: the name is gone, but still serves open requests
     const auto before = known.find(one.name);
     if (before == known.end()) {
       if (its_settings != settings.end()) impl_->add(one.entry, one.name, *its_settings->second);
@@ -156,7 +155,7 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
 std::string Metrics::text() const {
   std::vector<prometheus::MetricFamily> families = impl_->registry.Collect();
   std::ranges::move(process_metrics(), std::back_inserter(families));
-  // prometheus-cpp keeps series in a hash map; people read them better in order.
+  // prometheus-cpp keeps series in a hash map; in order they are easier to read.
   for (prometheus::MetricFamily& family : families) {
     std::ranges::sort(family.metric, {}, &prometheus::ClientMetric::label);
   }

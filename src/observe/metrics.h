@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything /metrics says, kept with prometheus-cpp. Children are resolved once per configured upstream, never per
-// request: labels come from configured names only. record() and set() on the loop's thread, text() on any.
+// Everything that /metrics says, kept with prometheus-cpp. Children are resolved once per configured upstream, never
+// per request: labels come from configured names only. record() and set() on the loop's thread, text() on any.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ class Metrics {
   explicit Metrics(const Config& config);
   ~Metrics();
 
-  /// The configuration is another one. `snapshot` tells which name has which entry now: series stay with their name,
-  /// and go with one that is not there any more.
+  /// Adopts a new configuration. `snapshot` tells which entry each name has now: a series stays with its name, and is
+  /// removed if the name is gone.
   void change(const Config& config, const Snapshot& snapshot);
 
   void record(const Event& event);
-  /// The gauges, from the state at the moment of a scrape. `at` is µs on the loop's monotonic clock, as in Event.
+  /// Sets the gauges from the state at a scrape. `at` is µs on the loop's monotonic clock, as in Event.
   void set(const Snapshot& snapshot, std::uint64_t events_dropped, std::int64_t at);
-  /// Of a configuration that was to replace another.
+  /// Counts an attempt to reload the configuration.
   void reloaded(bool success);
   /// How late a 10 ms timer of the loop came.
   void loop_lag(Duration late);
-  /// Of one call to Redis that was answered.
+  /// Records an answered call to Redis.
   void redis_round_trip(Duration took);
   /// Prometheus text format 0.0.4, with process_* read from /proc. May take milliseconds: call it off the loop.
   std::string text() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diagnostics on stderr: `2026-11-21T01:35:12.123456Z warn text`. Written at once, and dropped where stderr does not
-// take them at once: the loop waits for nobody.
+// Diagnostics on stderr: `2026-11-21T01:35:12.123456Z warn text`. Written at once, and dropped if stderr does not take
+// them at once: the loop never waits for stderr.
 #include "observe/notices.h"
 
 #include <poll.h>

@@ -9,13 +9,13 @@
 
 namespace penstock::observe {
 
-/// As the configuration writes it.
+/// The level's name as in the configuration.
 std::string_view name_of(LogLevel level);
 
-/// A line of plain text for stderr, without a level and not stamped with a time; no more than 2 KiB of it.
+/// Writes one line of plain text to stderr, without level or time; at most 2 KiB of it.
 void say_plainly(std::string_view text);
 
-/// A sink that drops what is below `level`.
+/// A sink that drops notices below `level`.
 NoticeSink notices_to_stderr(LogLevel level);
 
 }  // namespace penstock::observe

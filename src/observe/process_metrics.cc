@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See process_metrics.h. What cannot be read is left out.
+// See process_metrics.h. Values that cannot be read are left out.
 #include "observe/process_metrics.h"
 
 #include <sys/resource.h>
@@ -40,8 +40,8 @@ std::optional<double> number_at(std::string_view text) {
   return value;
 }
 
-// Field `wanted` of /proc/self/stat, numbered as in proc(5). The second may hold blanks and brackets; it ends at the
-// last ')'.
+// Field `wanted` of /proc/self/stat, numbered as in proc(5). The second field may hold blanks and brackets; it ends at
+// the last ')'.
 std::optional<double> stat_field(std::string_view stat, int wanted) {
   auto at = stat.rfind(')');
   for (int field = 2; field < wanted && at != std::string_view::npos; ++field) at = stat.find(' ', at + 1);
@@ -65,7 +65,7 @@ double cpu_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// Without the one that the count itself opens.
+// Not counting the descriptor that the count itself opens.
 std::optional<double> open_descriptors() {
   std::error_code error;
   const std::filesystem::directory_iterator open{"/proc/self/fd", error};

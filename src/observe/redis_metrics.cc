@@ -6,7 +6,7 @@
 
 namespace penstock::observe {
 namespace {
-// The others are rare enough to begin with their first.
+// Kinds whose series exist from the start; rarer kinds begin with their first error.
 constexpr const char* kUsualErrors[] = {"unreachable", "timeout", "lost", "error"};
 }  // namespace
 

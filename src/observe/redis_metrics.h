@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of Redis. They are there from the start where Redis is configured, and not at all where it is not. For
-// metrics.cc only.
+// The metrics of Redis: present from the start if Redis is configured, otherwise absent. For metrics.cc only.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ class RedisMetrics {
   void set(const RedisSnapshot& redis);
 
  private:
-  /// A counter, and what somebody else has counted for it so far.
+  /// A counter that follows a total kept elsewhere.
   struct Followed {
     prometheus::Counter* counter;
     std::uint64_t counted = 0;

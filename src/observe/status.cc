@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /status prints. Durations of the configuration are written the way they are configured.
+// The text of /status. Durations of the configuration are written the way they are configured.
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -56,7 +56,7 @@ Json settings_json(const UpstreamSettings& settings) {
           {"https", text_of(settings.https)}};
 }
 
-/// With the time-outs of the connection, which stand there.
+/// With the time-outs of the connection, which belong to the defaults.
 Json defaults_json(const Config& config) {
   Json json = settings_json(config.defaults);
   json["timeouts"]["header"] = text_of(config.connection.header);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See stopwatch.h. A ring of one-second buckets; a bucket whose second has passed is recognised by its stamp.
+// See stopwatch.h. A ring of one-second buckets, each stamped with its second, so that a stale bucket is recognized.
 #include "observe/stopwatch.h"
 
 #include <algorithm>

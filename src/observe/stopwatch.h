@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reckons how busy one upstream was, its requests per busy second and its mean latency over a sliding minute. Pure:
+// Computes how busy one upstream was, its requests per busy second and its mean latency over a sliding minute. Pure:
 // time is an argument, in µs on any monotonic clock. For this room only.
 #pragma once
 
@@ -12,18 +12,18 @@ namespace penstock::observe {
 
 class Stopwatch {
  public:
-  /// Of the last 60 whole or begun seconds. Zero where nothing succeeded.
+  /// Over the last 60 seconds, the current one included. Zero if nothing succeeded.
   struct Minute {
-    double rps = 0;           ///< successes ÷ seconds with at least one in flight
+    double rps = 0;           ///< successes ÷ seconds with at least one request in flight
     double mean_latency = 0;  ///< seconds: Σ flight of successes ÷ successes
   };
 
   void took_off(std::int64_t at);
   void landed(std::int64_t at);
-  /// After landed().
+  /// Call after landed().
   void succeeded(std::int64_t at, Duration flight);
 
-  /// Time with at least one in flight, since ever.
+  /// Total time with at least one request in flight.
   Duration busy(std::int64_t at);
   Minute last_minute(std::int64_t at);
 

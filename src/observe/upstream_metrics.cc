@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See upstream_metrics.h: what each event counts for.
+// See upstream_metrics.h: what each event counts towards.
 #include "observe/upstream_metrics.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ void observe(prometheus::Histogram& histogram, std::optional<Duration> duration)
   if (duration) histogram.Observe(seconds(*duration));
 }
 
-/// Units a second in the long run; nothing for what bounds requests in flight.
+/// Units a second in the long run; null for limits on requests in flight.
 struct Rate {
   std::optional<double> operator()(const PacerConfig& pacer) const { return pacer.qps; }
   std::optional<double> operator()(const WindowConfig& w) const { return w.reservoir / seconds(w.interval); }
@@ -40,8 +40,8 @@ struct Rate {
   std::optional<double> operator()(const CounterConfig& counter) const { return counter.max / seconds(counter.period); }
 };
 
-/// How long a tunnel stays open says nothing of how fast the upstream works; and whether a change of protocol makes one
-/// is not known at take-off.
+/// A tunnel's duration says nothing of the upstream's speed; and at take-off it is unknown whether an upgrade will
+/// become a tunnel.
 bool measured(const Event& event) { return !event.tunnel && event.upgrade.empty(); }
 
 std::size_t place_of(Outcome outcome) { return static_cast<std::size_t>(outcome) - 1; }
@@ -160,7 +160,7 @@ void UpstreamMetrics::count(const HandshakeTotals& now) {
   const HandshakeTotals before = std::exchange(handshakes_counted_, now);
   for (std::size_t i = 0; i < kHandshakes; ++i) {
     const auto result = kHandshakeResults[i].first;
-    const auto more = now.*result - (now.*result < before.*result ? 0 : before.*result);  // less: it was made anew
+    const auto more = now.*result - (now.*result < before.*result ? 0 : before.*result);  // less: counted anew
     if (handshakes_[i]) handshakes_[i]->Increment(static_cast<double>(more));
   }
 }
@@ -177,7 +177,7 @@ void UpstreamMetrics::record(const Event& event) {
   ended(event);
 }
 
-/// Once for each request: where it leaves the queue. A refusal on arrival never waited.
+/// Counts each request once, where it leaves the queue. A refusal on arrival never waited.
 void UpstreamMetrics::waited(const Event& event) {
   const bool left_queue = event.kind == EventKind::dispatch || event.kind == EventKind::gone ||
                           (event.kind == EventKind::refused && event.wait > Duration{0});
@@ -203,7 +203,7 @@ void UpstreamMetrics::landed(const Event& event) {
   if (event.outcome == Outcome::success) stopwatch_.succeeded(event.at, event.flight.value_or(Duration{0}));
 }
 
-/// Only an answer of the upstream's has a first byte: a 503 without one is our own.
+/// Only an answer of the upstream has a first byte: a 503 without one is our own.
 void UpstreamMetrics::refused_there(const Event& event) {
   if (!event.first_byte) return;
   const auto code = std::ranges::find(kRefusing, event.status);
@@ -211,7 +211,7 @@ void UpstreamMetrics::refused_there(const Event& event) {
 }
 
 void UpstreamMetrics::ended(const Event& event) {
-  // A refusal on arrival never waited; it would make the waits look shorter than they are.
+  // A refusal on arrival never waited: it would make waits look shorter than they are.
   if (event.kind == EventKind::refused && event.wait > Duration{0}) observe(wait_, event.wait);
   if (event.outcome != Outcome::none) requests_[place_of(event.outcome)]->Increment();
   if (event.status >= kFirstCode && event.status < kFirstCode + kCodes) response(event.status).Increment();

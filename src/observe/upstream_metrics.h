@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of one label `upstream`: a configured name, or "*" for everything that no entry names. The children are
-// looked up once, here, so that an event costs additions only. For metrics.cc only.
+// The metrics of one `upstream` label: a configured name, or "*" for all hosts that no entry names. The children are
+// looked up once, here, so that an event costs only additions. For metrics.cc only.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace penstock::observe {
 
-/// What the upstreams of one label are doing at one moment.
+/// The present load of all upstreams with one label.
 struct Occupancy {
   std::size_t pending = 0;
   std::size_t in_flight = 0;
@@ -30,12 +30,12 @@ struct Occupancy {
 class UpstreamMetrics {
  public:
   UpstreamMetrics(Families& families, std::string label, const UpstreamSettings& settings);
-  ~UpstreamMetrics();  ///< its series go, too
+  ~UpstreamMetrics();  ///< removes its series
   UpstreamMetrics(const UpstreamMetrics&) = delete;
   UpstreamMetrics& operator=(const UpstreamMetrics&) = delete;
 
   const std::string& label() const { return label_; }
-  /// Limits that are gone take their series along.
+  /// Removes the series of limits that are gone.
   void change(const UpstreamSettings& settings);
 
   void record(const Event& event);
@@ -68,11 +68,11 @@ class UpstreamMetrics {
   std::array<prometheus::Counter*, kOutcomes> requests_{};
   std::array<prometheus::Counter*, kRefusing.size()> upstream_refusals_{};
   std::array<prometheus::Counter*, kCodes> responses_{};                // made when a code is first seen
-  std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // likewise; a handful
+  std::vector<std::pair<std::string, prometheus::Counter*>> refusals_;  // made when a kind is first seen; a handful
   std::vector<std::pair<std::string, prometheus::Counter*>> limit_waits_;
   std::vector<prometheus::Gauge*> limit_rates_;
-  prometheus::Counter* tunnels_past_limits_ = nullptr;          // where there are limits
-  std::array<prometheus::Counter*, kHandshakes> handshakes_{};  // nothing: the upstream is not intercepted
+  prometheus::Counter* tunnels_past_limits_ = nullptr;          // null without limits
+  std::array<prometheus::Counter*, kHandshakes> handshakes_{};  // null unless TLS is intercepted
   prometheus::Gauge& max_pending_shown_;
   prometheus::Gauge& max_wait_;
   prometheus::Gauge& max_concurrent_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL counts who holds a store.
+// See authorities.h. OpenSSL's stores are reference-counted.
 #include "tls/authorities.h"
 
 #include <openssl/ssl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The authorities that several of libcurl's handles trust. Each handle would read them for itself, which holds up the
-// loop for tens of milliseconds; so one reads, and lends them to the others.
+// The trusted authorities that several libcurl handles share. Reading them holds up the loop for tens of milliseconds,
+// so one handle reads them and the others borrow its store.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace penstock::tls {
 
 class Authorities {
  public:
-  /// Files are read anew after so long, for they change.
+  /// After this long the files are read again, because they change.
   static constexpr std::chrono::hours kGoodFor{1};
 
-  /// From a connection that trusts them behind its handshake: until then libcurl has not read them.
+  /// Takes the store of a connection after its handshake; libcurl has not read it earlier.
   void take(const ssl_st* reader);
-  /// To one that has read none. Only where can_lend().
+  /// Gives the store to a context that has read none. Only if can_lend().
   void lend(ssl_ctx_st* borrower) const;
   bool can_lend() const;
 

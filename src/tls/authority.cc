@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates as RFC 5280 has them: an authority that may sign leaves and nothing else, leaves that name one host.
+// See authority.h. Certificates per RFC 5280: an authority that may only sign leaf certificates, and leaf certificates
+// for one host each.
 #include "tls/authority.h"
 
 #include <arpa/inet.h>
@@ -30,8 +31,8 @@ using Key = std::shared_ptr<EVP_PKEY>;
 constexpr std::int64_t kDay = 24 * 60 * 60;
 constexpr std::int64_t kAuthorityLasts = 3652 * kDay;
 constexpr std::int64_t kLeafLasts = 30 * kDay;
-constexpr std::int64_t kBefore = kDay;  // for clients whose clocks are behind
-constexpr int kX509v3 = 2;              // as X.509 counts versions
+constexpr std::int64_t kBefore = kDay;  // for clients with slow clocks
+constexpr int kX509v3 = 2;              // version 3, as X.509 encodes it
 
 Certificate owned(X509* certificate) { return {certificate, &X509_free}; }
 Key owned(EVP_PKEY* key) { return {key, &EVP_PKEY_free}; }
@@ -58,7 +59,7 @@ void add_extension(X509* certificate, X509* issuer, int what, const char* value)
   X509_EXTENSION_free(extension);
 }
 
-/// A positive number of 127 bits that nobody can guess.
+/// A positive, unpredictable number of 127 bits.
 void set_serial(X509* certificate) {
   std::array<unsigned char, 16> bytes{};
   RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
@@ -83,7 +84,7 @@ Certificate begin(EVP_PKEY* key, std::int64_t from, std::int64_t to) {
   return made;
 }
 
-/// The one name that the certificate is for, as what it is: an address is no name. Without a subject it is critical
+/// Adds the one host name or address that the certificate is for. The extension must be critical if there is no subject
 /// (RFC 5280 4.2.1.6).
 void add_host(X509* certificate, const std::string& host, bool critical) {
   std::array<unsigned char, sizeof(in6_addr)> address{};
@@ -109,9 +110,9 @@ std::int64_t end_of(const X509* certificate) {
   return timegm(&when);
 }
 
-// The settings of connections.
+// OpenSSL contexts for connections.
 
-/// http/1.1 or nothing: what is inside is read.
+/// Accepts only http/1.1, because the content must be read.
 int select_protocol(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
   auto* const known = reinterpret_cast<const unsigned char*>(kHttp1.data());
@@ -121,7 +122,8 @@ int select_protocol(SSL*, const unsigned char** out, unsigned char* size, const 
   return found == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// The certificate is for where the CONNECT leads; whoever wants another host inside would not believe it anyway.
+/// The certificate is for the host of the CONNECT. A client that asks for another host (SNI) would not accept it
+/// anyway.
 int judge_name(SSL* ssl, int* alert, void*) {
   const char* const name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
   if (!name || X509_check_host(SSL_get_certificate(ssl), name, 0, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1) {
@@ -131,7 +133,7 @@ int judge_name(SSL* ssl, int* alert, void*) {
   return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-/// `chain` is shown behind every leaf. Clients keep their sessions as tickets.
+/// `chain` is sent after every leaf certificate. Clients keep their sessions as tickets.
 std::shared_ptr<SSL_CTX> settings_of_servers(const std::vector<Certificate>& chain) {
   std::shared_ptr<SSL_CTX> made = make_settings(TLS_server_method());
   SSL_CTX_set_num_tickets(made.get(), 1);
@@ -144,7 +146,7 @@ std::shared_ptr<SSL_CTX> settings_of_servers(const std::vector<Certificate>& cha
   return made;
 }
 
-// Reading one.
+// Reading an authority.
 
 std::unexpected<Error> wrong(const std::string& key, const std::string& what) {
   ERR_clear_error();
@@ -161,7 +163,7 @@ std::expected<std::string, Error> read_file(const std::string& key, const std::s
   return wrong(key, errno != 0 ? "cannot read " + path + ": " + std::strerror(errno) + hint : path + " is empty");
 }
 
-/// Whoever has the key can be any host to those who trust it.
+/// Anyone who has the key can impersonate any host to clients that trust the authority.
 std::expected<void, Error> check_private(const AuthorityFiles& files) {
   const mode_t others = files.key_is_credential ? S_IRWXO : S_IRWXG | S_IRWXO;
   struct stat is {};
@@ -172,8 +174,9 @@ std::expected<void, Error> check_private(const AuthorityFiles& files) {
 
 Certificate next_certificate(BIO* pem) { return owned(PEM_read_bio_X509(pem, nullptr, nullptr, nullptr)); }
 
-/// What a client must be shown that trusts an authority above `own`: own, and what follows it, each signed by the next,
-/// up to the root, which the client has. Nothing where `own` is the root. The error is what is wrong with them.
+/// The certificates to send to clients that trust only an authority above `own`: `own` and those that follow it, each
+/// signed by the next, without the root, which clients have. Empty if `own` is the root. The error says what is wrong
+/// with them.
 std::expected<std::vector<Certificate>, std::string> chain_of(const Certificate& own, BIO* following) {
   std::vector<Certificate> chain;
   for (auto one = own; X509_self_signed(one.get(), 0) == 0;) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The certificate authority of this machine, with which Penstock stands in for hosts towards clients that trust it: how
-// it is made, once and for ten years; and the leaves that it signs, one for each host, for thirty days.
+// The certificate authority of this machine, with which Penstock impersonates hosts to clients that trust it, and the
+// leaf certificates that it signs, one per host. The authority is made once and is good for ten years, a leaf for
+// thirty days.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +26,20 @@ struct AuthorityPem {
 /// The paths of two files.
 struct AuthorityFiles {
   std::string certificate, key;
-  /// systemd lets nobody but this service read it, whatever its mode says of the group.
+  /// The key is a systemd credential: only this service can read it, so group permissions do not matter.
   bool key_is_credential = false;
 };
 
-/// A new one: ECDSA P-256, good for ten years, for servers' certificates only. `name` is what people see of it, at most
-/// 64 bytes. Times are in seconds since 1970.
+/// Makes an authority: ECDSA P-256, good for ten years, for server certificates only. `name` is what people see of it,
+/// at most 64 bytes. Times are in seconds since 1970.
 AuthorityPem make_authority(const std::string& name, std::int64_t now);
 
-/// What the server's side of a connection proves itself by. Stays good when its authority is gone.
+/// A certificate with its key, by which the server side of a connection proves its identity. Stays usable when its
+/// authority is gone.
 class Leaf {
  public:
-  /// At least TLS 1.2, HTTP/1.1 only, no renegotiation. A client that asks for another name (SNI) is turned away.
+  /// A server-side connection: at least TLS 1.2, HTTP/1.1 only, no renegotiation. A client that asks for another name
+  /// (SNI) is refused.
   Ssl connection() const;
   bool is_good_at(std::int64_t now) const { return now < good_until_; }
 
@@ -53,20 +56,20 @@ class Leaf {
 
 class Authority {
  public:
-  /// From two files in PEM form. The key must not be readable by others. Behind the certificate those of
-  /// authorities above it may follow: clients that trust only these are shown the way. The error begins with the key of
-  /// the configuration that is to blame: `intercept.key: …`.
+  /// Loads two files in PEM form. The key must not be readable by others. Authorities above this one may follow its
+  /// certificate; they are sent to clients, some of which trust only those. The error begins with the configuration key
+  /// to blame: `intercept.key: …`.
   static std::expected<std::shared_ptr<const Authority>, Error> load(const AuthorityFiles& files, std::int64_t now);
-  /// The same from texts; `from` is where they are from, for errors.
+  /// The same from texts; `from` names their sources in errors.
   static std::expected<std::shared_ptr<const Authority>, Error> read(const AuthorityPem& pem, std::int64_t now,
                                                                      const AuthorityFiles& from = {"it", "it"});
 
-  /// For a name, or a literal address without brackets. Takes a good part of a millisecond; any thread may call it.
-  /// Nothing: it has expired, or OpenSSL cannot.
+  /// A leaf certificate for a name, or for a literal address without brackets. Takes a good part of a millisecond; any
+  /// thread may call it. Null: the authority has expired, or OpenSSL failed.
   std::shared_ptr<const Leaf> sign(const std::string& host, std::int64_t now) const;
-  /// Until when it is good, and with it those above it whom clients are shown.
+  /// When the authority, or one above it that is sent to clients, expires.
   std::int64_t good_until() const { return good_until_; }
-  /// For people: what to do before that.
+  /// For people: what to do before it expires.
   std::string how_to_renew() const;
   bool operator==(const Authority& other) const;
 
@@ -76,8 +79,8 @@ class Authority {
 
   std::shared_ptr<x509_st> certificate_;
   std::shared_ptr<evp_pkey_st> key_;
-  std::vector<std::shared_ptr<x509_st>> chain_;  // shown behind each leaf; empty: this one is a root
-  std::shared_ptr<ssl_ctx_st> settings_;         // of all its leaves' connections
+  std::vector<std::shared_ptr<x509_st>> chain_;  // sent after each leaf; empty: this one is a root
+  std::shared_ptr<ssl_ctx_st> settings_;         // for the connections of all its leaves
   std::int64_t good_until_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts in the call-back that OpenSSL has for tracing: nothing else is told of records that it deals with itself.
+// See bounds.h. Counts in OpenSSL's trace call-back: only that one sees the records that OpenSSL handles itself.
 #include "tls/bounds.h"
 
 #include <openssl/bio.h>
@@ -13,7 +13,7 @@
 namespace penstock::tls {
 
 namespace {
-/// Of a connection's own data: the place of its count, kept in the pointer itself.
+/// Index of a connection's extra data that holds its count, stored in the pointer itself.
 int place() {
   static const int ours = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return ours;
@@ -21,7 +21,7 @@ int place() {
 
 std::intptr_t count_of(const SSL* ssl) { return reinterpret_cast<std::intptr_t>(SSL_get_ex_data(ssl, place())); }
 
-/// The way to no more bytes. OpenSSL's own, BIO_s_null, would stay in the state of one that is to be tried again.
+/// A BIO at its end. OpenSSL's BIO_s_null would keep the retry flags of the last read.
 BIO* make_end() {
   static BIO_METHOD* const kMethod = [] {
     BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "end");
@@ -37,7 +37,7 @@ BIO* make_end() {
   return bio;
 }
 
-constexpr unsigned char kOfApplication = 23;  // the type of records that carry something
+constexpr unsigned char kOfApplication = 23;  // the record type of application data
 
 bool carries_nothing(int told, unsigned char first) {
   if (told == SSL3_RT_HEADER || told == SSL3_RT_INNER_CONTENT_TYPE) return first != kOfApplication;
@@ -48,11 +48,11 @@ void on_message(int sent, int, int told, const void* bytes, std::size_t size, SS
   if (sent == 1 || size == 0 || !carries_nothing(told, *static_cast<const unsigned char*>(bytes))) return;
   const std::intptr_t count = count_of(ssl) + 1;
   SSL_set_ex_data(ssl, place(), reinterpret_cast<void*>(count));
-  // OpenSSL asks for the way to the bytes anew before each read.
+  // OpenSSL fetches the BIO anew before each read.
   if (count > kMostChatter) SSL_set0_rbio(ssl, make_end());
 }
 
-/// Those of `made` that are not over a finite field, as OpenSSL spells them.
+/// The ciphers of `made` without finite-field Diffie-Hellman, as OpenSSL spells them.
 std::string affordable_ciphers(const SSL_CTX* made) {
   std::string names;
   const auto* ciphers = SSL_CTX_get_ciphers(made);
@@ -67,9 +67,9 @@ std::string affordable_ciphers(const SSL_CTX* made) {
 }  // namespace
 
 void bound_costs(ssl_ctx_st* made) {
-  static const std::string ciphers = affordable_ciphers(made);  // the system's choice, the same for all
+  static const std::string ciphers = affordable_ciphers(made);  // the system's choice, the same for all contexts
   SSL_CTX_set_cipher_list(made, ciphers.c_str());
-  static const bool hybrid = SSL_CTX_set1_groups_list(made, "X25519MLKEM768") == 1;  // from OpenSSL 3.5 on
+  static const bool hybrid = SSL_CTX_set1_groups_list(made, "X25519MLKEM768") == 1;  // needs OpenSSL 3.5
   if (!hybrid) ERR_clear_error();
   SSL_CTX_set1_groups_list(made,
                            hybrid ? "X25519MLKEM768:X25519:P-256:X448:P-521:P-384" : "X25519:P-256:X448:P-521:P-384");

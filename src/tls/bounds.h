@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one TLS peer can cost, whichever side it is on and whoever made the connection, OpenSSL for us or libcurl: no
-// key exchange that is dear, and no end of what carries nothing.
+// Bounds what one TLS peer can cost, on either side and for connections made by OpenSSL here or in libcurl: no
+// expensive key exchange, and no endless stream of records without application data.
 #pragma once
 
 struct ssl_ctx_st;
@@ -8,19 +8,18 @@ struct ssl_st;
 
 namespace penstock::tls {
 
-/// So many records that are not application data, and messages inside them, may come in the life of a connection:
-/// handshakes, new keys, tickets, alerts. A first handshake has some twenty. OpenSSL answers each within the call that
-/// reads, and reads on until there is something to hand out: without a bound a peer holds the loop for as long as it
-/// speaks.
+/// The most records other than application data, and messages inside them, in the life of a connection: handshakes, key
+/// updates, tickets, alerts. A first handshake has some twenty. OpenSSL answers each inside the reading call and reads
+/// on until it has data to hand out; without a bound a peer could hold the loop as long as it likes.
 inline constexpr int kMostChatter = 256;
 
-/// For all connections of `made` from now on. Beyond kMostChatter the input of a connection is at its end, even for a
-/// call that is under way; and a call that reads ends behind each record of them, as if nothing more had come, so that
-/// others have their turn. Diffie-Hellman is over elliptic curves only: a server of TLS 1.2 makes up the group that it
-/// is computed in without them, and one of 10,000 bits takes a second.
+/// Applies to all later connections of `made`. Beyond kMostChatter a connection's input is at its end, even for a call
+/// under way. A reading call ends after each such record as if nothing more had come, so that other connections get
+/// their share. Only elliptic-curve Diffie-Hellman is allowed: a TLS 1.2 server chooses the group of the finite-field
+/// kind, and one of 10,000 bits takes a second.
 void bound_costs(ssl_ctx_st* made);
 
-/// Whether that connection has said more than kMostChatter.
+/// Whether the connection has exceeded kMostChatter.
 bool has_chattered(const ssl_st* connection);
 
 }  // namespace penstock::tls

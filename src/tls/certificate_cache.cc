@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is at hand, and what is being made.
+// See certificate_cache.h.
 #include "tls/certificate_cache.h"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ void CertificateCache::make_next() {
 void CertificateCache::is_made(const std::string& host, const std::shared_ptr<const Authority>& by,
                                std::shared_ptr<const Leaf> leaf) {
   making_ = false;
-  if (by != authority_) {  // there is another one now
+  if (by != authority_) {  // the authority was replaced meanwhile
     waiting_.push_front(host);
     return make_next();
   }

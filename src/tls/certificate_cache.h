@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The leaves of the hosts that Penstock stands in for: each made once, on the loop's worker thread, however many ask
-// for it, and kept until others have been asked for more lately or its days are over. The loop's thread only.
+// Certificate cache: the leaf certificates of the hosts that Penstock impersonates. Each is made once, on the loop's
+// worker thread, however many requests ask for it, and kept until it is among the least recently used or is about to
+// expire. To be used from the loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +23,23 @@ namespace penstock::tls {
 class CertificateCache {
  public:
   static constexpr std::size_t kMost = 1000;
-  /// Nothing: it could not be made.
+  /// Null: the leaf could not be made.
   using OnLeaf = std::move_only_function<void(const std::shared_ptr<const Leaf>&)>;
 
   explicit CertificateCache(loop::Loop& loop) : loop_(loop) {}
 
-  /// Nothing: none can be made. False: it is the one that was there. Those of another are forgotten.
+  /// Null: no leaf can be made. Returns false if `authority` equals the current one; otherwise forgets all leaves.
   bool set_authority(std::shared_ptr<const Authority> authority);
-  /// None is made any more.
+  /// The authority has expired, so no leaf is made any more.
   bool authority_has_expired() const;
 
-  /// Dropping it withdraws the asker.
+  /// A pending request for a leaf; dropping it cancels the call of `on_leaf`.
   class Question {
     friend class CertificateCache;
     std::shared_ptr<OnLeaf> on_leaf_;
   };
-  /// Calls `on_leaf`: later, on the loop; at once where the leaf is at hand, and there is no question then.
+  /// Calls `on_leaf` later, from the loop; or at once, and returns null, if the leaf is cached or there is no
+  /// authority.
   std::unique_ptr<Question> ask(const std::string& host, OnLeaf on_leaf);
 
   std::size_t size() const { return kept_.size(); }
@@ -54,7 +56,7 @@ class CertificateCache {
   std::shared_ptr<const Authority> authority_;
   base::LruMap<std::shared_ptr<const Leaf>> kept_{kMost};  // by host
   std::unordered_map<std::string, Askers> asked_for_;
-  std::deque<std::string> waiting_;  // of these, in order
+  std::deque<std::string> waiting_;  // hosts of `asked_for_` whose leaf is yet to be made, in order
   bool making_ = false;
   std::uint64_t made_ = 0;
   base::WeakSelf<CertificateCache> self_{this};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL reads them as it will for each connection.
+// See check_identity.h. Lets OpenSSL read the files as it will for each connection.
 #include "tls/check_identity.h"
 
 #include <openssl/err.h>
@@ -35,7 +35,7 @@ std::expected<void, Error> check_own(SSL_CTX* ssl, const TlsConfig& identity) {
   if (SSL_CTX_use_certificate_chain_file(ssl, identity.client_cert.c_str()) != 1) {
     return wrong_setting("clientCert", "there is no certificate in " + identity.client_cert + ", as PEM");
   }
-  // It says no both to what is no key and to one that does not fit.
+  // The call fails both for a file without a key and for a key that does not match.
   if (SSL_CTX_use_PrivateKey_file(ssl, identity.client_key.c_str(), SSL_FILETYPE_PEM) == 1) return {};
   const int why = ERR_GET_REASON(ERR_peek_last_error());
   const bool other = why == X509_R_KEY_VALUES_MISMATCH || why == X509_R_KEY_TYPE_MISMATCH;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of a TLS identity, looked at before the first request needs them.
+// Checks the files of a TLS identity before the first request needs them.
 #pragma once
 
 #include <expected>
@@ -9,8 +9,9 @@
 
 namespace penstock::tls {
 
-/// Whether its authorities, certificate and key can be read, and belong together. The error begins with the key that is
-/// to blame: `tls.clientKey: …`. Keys with a passphrase are refused: nobody is there to type it.
+/// Checks that the authorities, the certificate and the key can be read and belong together. The error begins with the
+/// configuration key to blame: `tls.clientKey: …`. Private keys with a passphrase are refused, since no one can type
+/// it.
 std::expected<void, Error> check(const TlsConfig& identity);
 
 }  // namespace penstock::tls

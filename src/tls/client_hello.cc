@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records are peeled off first, for a hello may be spread over many; the whole message is then read by a cursor that
-// knows its end. Whatever does not fit ends the reading, and what was found before it stands.
+// See client_hello.h. Collects the message from its records first, because a hello may span several, then parses it
+// with a cursor that knows its end. Anything malformed ends the parsing; what was found before stays.
 #include "tls/client_hello.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr std::size_t kLongestRecord = 16 * 1024;
 constexpr std::size_t kLongestText = 255;
 constexpr std::size_t kServerName = 0, kHostName = 0, kProtocols = 16;
 
-/// Takes numbers and blocks off the front. One that is not there makes it empty, and not sound.
+/// Takes numbers and blocks off the front. Reading past the end empties the cursor and marks it unsound.
 class Cursor {
  public:
   explicit Cursor(std::string_view bytes) : rest_(bytes) {}
@@ -37,7 +37,7 @@ class Cursor {
     for (const char c : take(bytes)) value = value << 8 | static_cast<std::uint8_t>(c);
     return value;
   }
-  /// A block behind its length, which has so many bytes.
+  /// A block preceded by its length, a number of `length_bytes` bytes.
   std::string_view block(std::size_t length_bytes) { return take(number(length_bytes)); }
   bool more() const { return sound_ && !rest_.empty(); }
 
@@ -60,7 +60,7 @@ std::string server_name(std::string_view extension) {
   return {};
 }
 
-/// RFC 8701: a name that means nothing, sent so that servers stay used to such names.
+/// RFC 8701 (GREASE): a meaningless name, sent so that servers keep tolerating unknown names.
 bool is_grease(std::string_view name) {
   return name.size() == 2 && name[0] == name[1] && (static_cast<std::uint8_t>(name[0]) & 0xf) == 0xa;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What OpenSSL is told once, and what for each connection.
+// See client_identity.h. Settings per identity first, then those per connection.
 #include "tls/client_identity.h"
 
 #include <openssl/err.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// As whom TLS connections to upstreams are made, and whom they trust: one OpenSSL context for each TlsConfig, made when
-// it is first needed and kept.
+// The client side of TLS connections to upstreams: the own certificate and the trusted authorities. One OpenSSL context
+// per TlsConfig, made on first use and kept.
 #pragma once
 
 #include <expected>
@@ -17,11 +17,11 @@ namespace penstock::tls {
 
 class ClientIdentity {
  public:
-  /// The error names the key and the file that cannot be used.
+  /// The error names the configuration key and the file that cannot be used.
   static std::expected<ClientIdentity, Error> make(const TlsConfig& config);
 
-  /// The client's side of a connection that is good only if the peer proves to be `host`, a name or an address. At
-  /// least TLS 1.2, HTTP/1.1, no renegotiation, nothing sent early.
+  /// A client-side connection that succeeds only if the peer proves to be `host`, a name or an address. At least TLS
+  /// 1.2, HTTP/1.1, no renegotiation, no early data.
   Ssl connection_to(const std::string& host) const;
 
  private:
@@ -33,7 +33,7 @@ class ClientIdentity {
 class ClientIdentities {
  public:
   std::expected<std::shared_ptr<const ClientIdentity>, Error> find_or_make(const TlsConfig& config);
-  /// Their files are read anew when they are next needed.
+  /// Forgets all identities; their files are read anew on next use.
   void forget() { all_.clear(); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for texts. Pure.
+// Short names for texts, by hashing. Pure.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace penstock::tls {
 
-/// 32 hexadecimal digits that no other text has (of SHA-256): for the names of files.
+/// The first 32 hexadecimal digits of the text's SHA-256, for file names.
 std::string digest(std::string_view text);
 
 }  // namespace penstock::tls

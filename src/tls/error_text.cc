@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL's words are for programmers: those that are met often are said in others.
+// See error_text.h. OpenSSL's words are for programmers, so frequent errors get texts of their own.
 #include "tls/error_text.h"
 
 #include <openssl/err.h>
@@ -11,7 +11,7 @@
 namespace penstock::tls {
 
 namespace {
-/// The reason at the end of an OpenSSL error: what follows the last `::`, up to what libcurl puts behind it.
+/// The reason in an OpenSSL error: the text after the last `::`, up to what libcurl appends.
 std::string_view reason(std::string_view said) {
   const auto at = said.rfind("::");
   if (at == std::string_view::npos) return {};
@@ -19,7 +19,7 @@ std::string_view reason(std::string_view said) {
   return said.substr(0, said.find(','));
 }
 
-/// The peer's alert that an error stands for; 0: it stands for none.
+/// The peer's alert that an error stands for; 0: none.
 int alert_of(unsigned long error) {
   const int reason = ERR_GET_REASON(error);
   return ERR_GET_LIB(error) == ERR_LIB_SSL && reason > SSL_AD_REASON_OFFSET ? reason - SSL_AD_REASON_OFFSET : 0;
@@ -79,7 +79,7 @@ bool is_rejection(unsigned long error) {
     case SSL_AD_CERTIFICATE_UNKNOWN:
     case SSL_AD_UNKNOWN_CA:
     case SSL_AD_ACCESS_DENIED:
-    case SSL_AD_HANDSHAKE_FAILURE: return true;  // what OpenSSL says for a program whose own check did not like it
+    case SSL_AD_HANDSHAKE_FAILURE: return true;  // sent by OpenSSL when a program's own check refused the certificate
     default: return false;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why TLS with an upstream, or with a client, did not come about, in words for people who can do something about it.
-// Nothing secret.
+// Texts for people that say why TLS with an upstream or a client failed, so that they can mend it. Contains nothing
+// secret.
 #pragma once
 
 #include <string>
@@ -8,23 +8,24 @@
 
 namespace penstock::tls {
 
-/// Of OpenSSL's verdict on the upstream's certificate, as libcurl tells it: where that complains of none of its own
-/// (0), or of nothing special (1), it has found the certificate good, but for another name.
+/// The text for OpenSSL's verdict on the upstream's certificate, as libcurl reports it. With X509_V_OK (0) or
+/// X509_V_ERR_UNSPECIFIED (1) libcurl found the certificate good, but for another name.
 std::string wrong_certificate(long verdict);
 
-/// Of a failed handshake, from what OpenSSL said: `…error:0A000410:SSL routines::sslv3 alert handshake failure…`.
+/// The text for a failed handshake, from OpenSSL's message: `…error:0A000410:SSL routines::sslv3 alert handshake
+/// failure…`.
 std::string failed_handshake(std::string_view said);
 
-/// Of a handshake that a client has not come through with us, from OpenSSL's error; 0: it has just ended.
+/// The text for a failed handshake of a client with us, from OpenSSL's error; 0: the connection just ended.
 std::string failure_of_client(unsigned long error);
 
-/// Whether the connection has just ended.
+/// Whether the connection ended without close_notify.
 bool is_end(unsigned long error);
 
-/// Whether the client has said that it does not take our certificate.
+/// Whether the client's alert rejects our certificate.
 bool is_rejection(unsigned long error);
 
-/// Whether that is the peer's own complaint.
+/// Whether OpenSSL's message reports an alert of the peer.
 bool is_alert(std::string_view said);
 
 }  // namespace penstock::tls

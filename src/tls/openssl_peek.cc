@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl looks at the socket of a kept connection only, and there a ticket, the end and an answer that nobody asked
-// for look alike. OpenSSL can tell them apart; it is lent a way to the socket for that, as libcurl's own works only
-// inside libcurl.
+// See openssl_peek.h. libcurl checks only the socket of a kept connection, where a ticket, the end and an unasked
+// response look alike. OpenSSL can tell them apart, but libcurl's BIO works only inside libcurl, so OpenSSL gets
+// another BIO for the check.
 #include "tls/openssl_peek.h"
 
 #include <openssl/bio.h>
@@ -21,7 +21,7 @@ bool is_quiet(int fd) {
   return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-/// Our own way to the socket, and nobody told of tickets, for as long as this lives.
+/// While this lives, `ssl` uses our own socket BIO, and new tickets are not reported to libcurl.
 class Lent {
  public:
   Lent(SSL* ssl, int fd)
@@ -58,7 +58,7 @@ void harden(void* ssl_ctx) {
   SSL_CTX_clear_options(static_cast<SSL_CTX*>(ssl_ctx), SSL_OP_IGNORE_UNEXPECTED_EOF);
 }
 
-/// How OpenSSL's call-backs find the connection: a shared pointer of their own.
+/// How OpenSSL's call-backs find the OpensslPeek: a shared pointer in the SSL's extra data.
 struct OpensslPeek::Notes {
   using Place = std::shared_ptr<OpensslPeek>;
 
@@ -71,7 +71,7 @@ struct OpensslPeek::Notes {
     const std::unique_ptr<Place> last(static_cast<Place*>(place));
     if (last) (*last)->ssl_ = nullptr;
   }
-  /// OpenSSL's own note of it is gone once libcurl has closed the connection.
+  /// Recorded here because OpenSSL's own flag is gone once libcurl has closed the connection.
   static void note(const SSL* ssl, int what, int alert) {
     if (what == SSL_CB_READ_ALERT && (alert & 0xff) == SSL_AD_CLOSE_NOTIFY) (*find(ssl))->has_said_goodbye_ = true;
   }
@@ -99,7 +99,7 @@ bool OpensslPeek::speaks_unasked(int fd) const {
   const int count = SSL_peek(ssl, &byte, 1);
   const bool silent = count <= 0 && SSL_get_error(ssl, count) == SSL_ERROR_WANT_READ;
   ERR_clear_error();
-  // A new handshake is more than nothing, and so is what never ends.
+  // A new handshake does not count as silence, nor does an endless stream of records.
   return !silent || SSL_in_init(ssl) == 1 || has_chattered(ssl);
 }
 

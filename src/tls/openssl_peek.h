@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What transfer/ needs to know of a TLS connection that libcurl has made with OpenSSL, and libcurl does not look at.
+// Inspects TLS connections that libcurl has made with OpenSSL, for what libcurl itself does not check. For transfer/.
 #pragma once
 
 #include <memory>
 
 namespace penstock::tls {
 
-/// Puts right what libcurl gives an `SSL_CTX*`: a peer's cost is bounded, keys are written nowhere, whatever
-/// SSLKEYLOGFILE says, and an end without a good-bye is not taken for one.
+/// Hardens the `SSL_CTX*` that libcurl made: bounds a peer's cost, writes no keys even if SSLKEYLOGFILE is set, and
+/// treats an end without close_notify as an error.
 void harden(void* ssl_ctx);
 
-/// Beside libcurl's `SSL*`, which may go first: what is known of the connection stays known.
+/// Accompanies libcurl's `SSL*` and may outlive it: what is known of the connection stays known.
 class OpensslPeek {
  public:
-  /// The one beside it, from the first asking on. `ssl` is not null.
+  /// Returns the object for `ssl`, made on the first call. `ssl` must not be null.
   static std::shared_ptr<OpensslPeek> of(void* ssl);
 
-  /// Whether the peer has said that this is its end, so that nobody else can have cut the connection there.
+  /// Whether the peer has sent close_notify, so that the connection was not cut by anything else.
   bool has_said_goodbye() const { return has_said_goodbye_; }
-  /// Whether bytes that were received wait where nobody sees them on the socket.
+  /// Whether OpenSSL holds received bytes, which are not visible on the socket.
   bool holds_bytes() const;
-  /// Whether the peer says something while nothing is asked: bytes, its end, or an error. What TLS says for itself,
-  /// such as a session ticket that comes late, is read and counts as silence.
+  /// Whether the peer has sent something while no request is under way: bytes, its end, or an error. TLS's own
+  /// messages, such as a late session ticket, are read and count as silence. True too if libcurl has closed the
+  /// connection.
   bool speaks_unasked(int fd) const;
 
-  void* owner = nullptr;  ///< whatever this belongs to
+  void* owner = nullptr;  ///< set by transfer/: the socket of this connection
 
  private:
   struct Notes;
-  void* ssl_ = nullptr;  // nothing: libcurl has closed it
+  void* ssl_ = nullptr;  // null: libcurl has closed the connection
   bool has_said_goodbye_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PKCS#12 as keytool writes it where only certificates are in it.
+// See pkcs12.h. Writes PKCS#12 as keytool does for a store of certificates only.
 #include "tls/pkcs12.h"
 
 #include <openssl/err.h>
@@ -13,7 +13,7 @@ namespace penstock::tls {
 
 namespace {
 
-/// By which Java takes a certificate without a key for a trusted one (`trustedKeyUsage`).
+/// Attribute by which Java trusts a certificate without a key (`trustedKeyUsage`).
 constexpr const char* kTrusted = "2.16.840.1.113894.746875.1.1";
 constexpr int kUnencrypted = -1;
 
@@ -28,7 +28,7 @@ template <typename T>
 using Owned = std::unique_ptr<T, Deleter>;
 using Bags = Owned<STACK_OF(PKCS12_SAFEBAG)>;
 
-/// Java names those that have no name.
+/// Adds no name; Java makes one up.
 void add_trusted(STACK_OF(PKCS12_SAFEBAG) * &bags, X509* certificate) {
   PKCS12_SAFEBAG* const bag = PKCS12_add_cert(&bags, certificate);
   if (!bag) return;
@@ -36,7 +36,7 @@ void add_trusted(STACK_OF(PKCS12_SAFEBAG) * &bags, X509* certificate) {
   PKCS12_add1_attr_by_txt(bag, kTrusted, V_ASN1_OBJECT, any, -1);
 }
 
-/// One that cannot be read is passed over, as OpenSSL does where it takes a folder.
+/// Skips unreadable certificates, as OpenSSL does with a directory.
 Bags read_all(std::string_view pem) {
   const Owned<BIO> text(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   STACK_OF(PKCS12_SAFEBAG)* bags = nullptr;
@@ -49,7 +49,7 @@ Bags read_all(std::string_view pem) {
   return Bags(bags);
 }
 
-/// Neither encrypted nor sealed: it needs no password, and takes any, whichever Java is given for another store.
+/// Neither encrypted nor sealed (MAC), so any password opens it, such as one that Java was given for another store.
 Owned<PKCS12> wrapped(STACK_OF(PKCS12_SAFEBAG) * bags) {
   STACK_OF(PKCS7)* one = nullptr;
   PKCS12_add_safe(&one, bags, kUnencrypted, 0, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorities in the form in which Java wants them. Pure.
+// Makes trust stores of authorities for Java. Pure.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace penstock::tls {
 
-/// Every certificate of `pem` as a trusted one, in a PKCS#12 file that Java reads from version 8 on, without a
-/// password. Empty: there is no certificate.
+/// A PKCS#12 file without a password that has every certificate of `pem` as a trusted one; Java reads it from version 8
+/// on. Empty: `pem` has no certificate.
 std::string make_trust_store(std::string_view pem);
 
 }  // namespace penstock::tls

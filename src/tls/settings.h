@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every TLS connection of ours keeps to that OpenSSL makes, whichever side it is.
+// Settings of every TLS connection that Penstock makes with OpenSSL, client or server.
 #pragma once
 
 #include <memory>
@@ -18,14 +18,14 @@ struct SslDeleter {
 using Ssl = std::unique_ptr<ssl_st, SslDeleter>;
 using Settings = std::unique_ptr<ssl_ctx_st, SslDeleter>;
 
-/// The one protocol that is spoken inside, as ALPN has it on the wire.
+/// The only application protocol, in ALPN's wire format.
 inline constexpr std::string_view kHttp1 = "\x08http/1.1";
 
-/// Bounded in cost; at least TLS 1.2, no renegotiation, no compression, sessions nowhere kept; little memory for
-/// connections at rest.
+/// An OpenSSL context with bounded cost: at least TLS 1.2, no renegotiation, no compression, no session cache, and
+/// little memory for idle connections.
 Settings make_settings(const ssl_method_st* side);
 
-/// Of a key: nobody is there to type it.
+/// OpenSSL's passphrase call-back for keys: gives none, since no one can type it.
 int no_passphrase(char*, int, int, void*);
 
 }  // namespace penstock::tls

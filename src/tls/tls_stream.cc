@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL never sees a socket: it takes encrypted bytes from the read that is under way, and leaves its own in a
-// string, which is sent before the call into it is over.
+// See tls_stream.h. OpenSSL never sees a socket: it reads encrypted bytes from the read under way, and writes its own
+// into a string that is sent before the call returns.
 #include "tls/tls_stream.h"
 
 #include <openssl/bio.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kOneRead = 64 * 1024;
 constexpr std::size_t kRecord = 16 * 1024;
 constexpr std::size_t kLongestHandshake = 64 * 1024;
-constexpr int kChatterATurn = 16;         // records that carry nothing; new keys take some 20 µs each
+constexpr int kChatterATurn = 16;         // records without application data; a key update takes some 20 µs
 constexpr std::size_t kRecordExtra = 64;  // at most what encryption adds to a record
 
 std::string last_error() {
@@ -101,7 +101,7 @@ loop::DialFailure Stream::dial_failure() const {
   return failure_ != loop::DialFailure::none ? failure_ : inner_->dial_failure();
 }
 
-// From the peer.
+// Reading.
 
 void Stream::on_read(std::string_view bytes) {
   if (gone_ || peer_ended_) return;
@@ -110,14 +110,13 @@ void Stream::on_read(std::string_view bytes) {
   connected_ ? read() : shake_hands();
 }
 
-/// What is left over waits until it is wanted.
+/// Keeps the bytes that OpenSSL has not taken.
 void Stream::keep_unread() {
   if (unread_.empty() && offered_.empty()) return;
   unread_ = std::string(std::exchange(offered_, {}));
 }
 
-/// A client whom we know nothing of must not have us keep what it likes. What it says right behind its handshake is
-/// not taken for it.
+/// Bounds what an unknown client can make us buffer in its handshake. Bytes behind the handshake do not count.
 bool Stream::is_no_handshake(std::size_t taken) {
   shaken_ += taken;
   if (!serves_ || shaken_ <= kLongestHandshake) return false;
@@ -158,7 +157,7 @@ int Stream::handshake_step(int& error) {
   return done;
 }
 
-/// Says one thing only, for that may be the end of this stream; what else there is comes at the turn's end.
+/// Reports one event only, because this stream may be destroyed in it; the rest comes at the end of the iteration.
 void Stream::read() {
   std::array<char, kOneRead> room;
   ERR_clear_error();
@@ -177,8 +176,8 @@ void Stream::read() {
   error == SSL_ERROR_ZERO_RETURN ? ended() : gone();
 }
 
-/// As much as there is room for. OpenSSL wants more to read although there is more only behind a record that carries
-/// nothing for us: of these only so many are taken.
+/// Decrypts as much as `room` holds. OpenSSL reports WANT_READ after a record without application data even if more
+/// follows; only so many such records are taken in a row.
 std::size_t Stream::decrypt(std::span<char> room, int& error) {
   std::size_t size = 0;
   for (int chatter = 0; size < room.size() && error == SSL_ERROR_NONE;) {
@@ -193,7 +192,7 @@ std::size_t Stream::decrypt(std::span<char> room, int& error) {
   return size;
 }
 
-/// The rest is for the next turn, and no more is taken from the peer until then.
+/// Leaves the rest for the next iteration; nothing more is read from the peer until then.
 void Stream::take_breath() {
   inner_->read_off();
   breath_.start(loop_.now());
@@ -260,7 +259,8 @@ void Stream::on_gone() {
   inner_has_ended();
 }
 
-/// After a good-bye that is no news. Before it the connection was cut, which is said behind what came whole.
+/// After close_notify this is expected. Before it the connection was cut, which is reported after the data that came
+/// complete.
 void Stream::inner_has_ended() {
   inner_ended_ = true;
   if (peer_ended_ || gone_) return;
@@ -287,7 +287,7 @@ void Stream::keep_half_open() {
   inner_->keep_half_open();
 }
 
-// To the peer.
+// Writing.
 
 void Stream::on_drained() {
   if (connected_ && !gone_) events_->on_drained();

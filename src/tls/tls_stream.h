@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream of plain bytes over TLS over another Stream, as its client or as its server. It is connected when the
-// handshake is done, and who has to prove who it is has done so. An end is one only if TLS says so: a connection that
-// just ends was cut, and is gone.
+// A Stream of plain bytes over TLS over another Stream, as client or server. It counts as connected when the handshake
+// is done and the peer that must prove its identity has done so. Only close_notify is an end (on_end()); a connection
+// that ends without it was cut (on_gone()).
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,11 @@ namespace penstock::tls {
 
 class Stream final : public loop::Stream, private loop::StreamEvents {
  public:
-  /// Connects to a literal address, where `host` is to be met, a name or an address.
+  /// Connects to a literal address, where the peer must prove to be `host`, a name or an address.
   static std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, const ClientIdentity& identity,
                                             const std::string& host, loop::StreamEvents& events);
-  /// Answers a client on a connection that there is; the first bytes that have come already are `early`. Anything
-  /// longer than 64 KiB is no handshake.
+  /// Serves a client on the existing connection `inner`; `early` are the bytes already read from it. A handshake longer
+  /// than 64 KiB fails.
   static std::unique_ptr<loop::Stream> accept(loop::Loop& loop, const Leaf& leaf, std::unique_ptr<loop::Stream> inner,
                                               std::string early, loop::StreamEvents& events);
   ~Stream() override;
@@ -47,7 +47,7 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   std::string failure_words() const override { return words_; }
 
  private:
-  struct Bio;  // OpenSSL's way to the bytes
+  struct Bio;  // the BIO through which OpenSSL reads and writes
   Stream(loop::Loop& loop, Ssl ssl);
   void on_read(std::string_view bytes) override;
   void on_gone() override;
@@ -80,19 +80,19 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   Ssl ssl_;
   std::unique_ptr<loop::Stream> inner_;
   loop::IterationEnd iteration_end_;
-  loop::Timer breath_;        // of the loop, while the peer has had its part of this turn
-  std::string_view offered_;  // encrypted, to be taken by OpenSSL in this call
-  std::string unread_;        // what it has not taken
+  loop::Timer breath_;        // resumes in the next iteration, when the peer has used up its share of this one
+  std::string_view offered_;  // encrypted, for OpenSSL to take in this call
+  std::string unread_;        // encrypted, not yet taken
   std::string sealed_;        // encrypted by OpenSSL in this call
-  std::string words_;         // of what went wrong
+  std::string words_;         // describes the failure
   loop::DialFailure failure_ = loop::DialFailure::none;
-  std::size_t shaken_ = 0;  // bytes of the handshake
+  std::size_t shaken_ = 0;  // bytes of the handshake so far
   const bool serves_;
-  bool answered_ = false;  // something was sent
+  bool answered_ = false;  // something was sent to the peer
   bool connected_ = false;
   bool reading_ = false;
-  bool more_ = false;         // there may be more to tell than was told
-  bool inner_ended_ = false;  // after its last bytes
+  bool more_ = false;         // there may be more to report
+  bool inner_ended_ = false;  // the inner stream has ended
   bool peer_ended_ = false;
   bool goodbye_said_ = false;
   bool half_open_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl has conveniences that a proxy must not have; here they are all turned off.
+// See easy.h. Turns off all conveniences of libcurl that a proxy must not have.
 #include "transfer/easy.h"
 
 #include <arpa/inet.h>
@@ -19,12 +19,13 @@ namespace penstock::transfer {
 
 namespace {
 constexpr long kBufferBytes = 16 * 1024;
-constexpr std::size_t kTakenAtOnce = 8 * 1024;  // by the kernel, for a connection that has nothing to send
+constexpr std::size_t kTakenAtOnce = 8 * 1024;  // bytes that the kernel takes at once on an idle connection
 constexpr long kKeptSeconds = 300;
 constexpr long kAuthoritiesSeconds = std::chrono::seconds(tls::Authorities::kGoodFor).count();
 constexpr long kNoTimeoutMs = 24L * 3600 * 1000;  // zero would mean libcurl's 300 s
 
-/// The trailer list is freed by libcurl, so it is made the way libcurl makes it. Of trailers it knows no "Name;".
+/// libcurl frees the trailer list, so the list is made with libcurl's functions. In trailers libcurl does not know the
+/// form "Name;".
 curl_slist* copy_of(HeaderLines& lines) {
   curl_slist* list = nullptr;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -78,14 +79,14 @@ void Easy::set_fixed_options() {
   set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(CURLOPT_HTTP09_ALLOWED, 0L);
   set(CURLOPT_FOLLOWLOCATION, 0L);
-  // The variables of our own environment are for others.
+  // Proxy variables in the environment are not meant for Penstock itself.
   set(CURLOPT_PROXY, "");
   set(CURLOPT_NOPROXY, "*");
   set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
   set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   set(CURLOPT_PATH_AS_IS, 1L);
   set(CURLOPT_HTTP_CONTENT_DECODING, 0L);
-  set(CURLOPT_HTTP_TRANSFER_DECODING, 0L);  // it would read on and on while there is nothing to hand out
+  set(CURLOPT_HTTP_TRANSFER_DECODING, 0L);  // libcurl would read on and on while it has nothing to hand out
   set(CURLOPT_KEEP_SENDING_ON_ERROR, 0L);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);
@@ -93,7 +94,7 @@ void Easy::set_fixed_options() {
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_BUFFERSIZE, kBufferBytes);
   set(CURLOPT_MAXLIFETIME_CONN, kKeptSeconds);
-  set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);  // of addresses that are not pinned: those that were asked for as such
+  set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);  // of addresses that are not pinned: literal ones
   set(CURLOPT_HEADERFUNCTION, header);
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, write);
@@ -115,7 +116,7 @@ void Easy::set_tls(const TlsConfig& identity) {
   set(CURLOPT_SSL_VERIFYHOST, 2L);
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_CAINFO, trust.borrows ? nullptr : identity.ca.c_str());
-  // With a folder of authorities, which is built in, libcurl would read them all again for each connection.
+  // libcurl would read all files of its built-in CA directory again for each connection.
   set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
   set(CURLOPT_CA_CACHE_TIMEOUT, trust.borrows ? 0L : kAuthoritiesSeconds);
   if (!identity.client_cert.empty()) {
@@ -142,7 +143,7 @@ void Easy::set_method(const Request& request) {
   if (!upload) curl_easy_setopt(handle, CURLOPT_HTTPGET, 1L);
   curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size);
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  // libcurl can send a body or expect none in return, not both.
+  // libcurl cannot both send a body and expect none in return.
   if (asks_head && !upload) curl_easy_setopt(handle, CURLOPT_NOBODY, 1L);
   head_only = asks_head && upload;
   chunked = request.body == BodyKind::chunked;
@@ -152,8 +153,8 @@ void Easy::link_lines(bool expect_continue) {
   const auto link = [this](const char* line) { links.push_back({.data = const_cast<char*>(line), .next = nullptr}); };
   links.clear();
   if (!lines.has_accept()) link("Accept:");
-  // libcurl looks at the first of a name: told here that there is no Expect, it sends the later one without waiting for
-  // the 100, or repeating the request after a 417, on its own account.
+  // libcurl looks only at the first line of a name. An empty first Expect makes it send the later one without acting on
+  // it: it neither waits for the 100 nor repeats the request after a 417.
   link("Expect:");
   for (std::size_t i = 0; i < lines.size(); ++i) link(lines.line(i));
   if (expect_continue) link("Expect: 100-continue");
@@ -182,10 +183,10 @@ void Easy::prepare(Request&& request, TransferEvents& whose, Pins& all_pins) {
   pin(request.pin, all_pins);
 }
 
-/// libcurl 7.88 takes a request without a body for sent when one upload buffer of its head has been, behind what the
-/// kernel, or over TLS the first buffer, took at once: the buffer has to hold the whole head.
+/// libcurl 7.88 considers a request without a body sent once one upload buffer of its head has been sent after the part
+/// that the kernel (over TLS: the first buffer) took at once. So the buffer must hold the whole head.
 void Easy::make_room_for_head(const Request& request) {
-  constexpr std::size_t kOfLibcurl = 256;  // the version, and lines of its own
+  constexpr std::size_t kOfLibcurl = 256;  // the HTTP version, and header lines that libcurl adds
   const std::size_t head = request.method.size() + request.resource.size() + lines.bytes_on_wire() + kOfLibcurl;
   head_at_once = head <= kTakenAtOnce;
   const long wanted = std::max(kBufferBytes, static_cast<long>(head));
@@ -213,7 +214,8 @@ void Easy::call_again() {
   curl_easy_pause(handle, CURLPAUSE_CONT);
 }
 
-/// Of a head that the kernel does not take at once it is known when libcurl turns to the body, or an answer comes.
+/// Reports that the head was sent. If the kernel did not take the head at once, this is known only when libcurl asks
+/// for the body, or a response comes.
 void Easy::head_sent() {
   if (std::exchange(head_on_its_way, false)) events->on_head_sent();
 }
@@ -222,7 +224,7 @@ std::size_t Easy::header(char* line, std::size_t, std::size_t size, void* self) 
   auto* easy = static_cast<Easy*>(self);
   easy->head_sent();
   easy->answered = true;
-  // libcurl would speak HTTP/1.0 on this connection from now on.
+  // After such a response libcurl would use HTTP/1.0 for later requests on this connection.
   if (std::string_view(line, size).starts_with("HTTP/1.0")) curl_easy_setopt(easy->handle, CURLOPT_FORBID_REUSE, 1L);
   if (!easy->events->on_line({line, size})) return 0;
   easy->ended = easy->ends_with_head({line, size});
@@ -268,16 +270,16 @@ int Easy::trailers(curl_slist** list, void* self) {
 
 int Easy::before_request(void* self, char* address, char*, int port, int local_port) {
   auto* easy = static_cast<Easy*>(self);
-  // libcurl repeats a request by itself when a kept connection turns out dead, whatever its method. Whether to send
-  // again is not libcurl's to decide.
+  // libcurl repeats a request by itself, whatever its method, if a kept connection turns out dead. That decision is not
+  // libcurl's.
   const bool kept = !std::exchange(easy->dials, false);
   if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
   easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port), easy->host);
   easy->denied = !easy->dialled;
-  // An address that may not be dialled any more: there may be another, or else a fresh attempt says so.
+  // The address of the kept connection is no longer allowed: another may be, or a fresh attempt reports the denial.
   if (kept && easy->denied) easy->distrusted = true;
   if (easy->denied) return CURL_PREREQFUNC_ABORT;
-  // The loop watches kept connections, but what has come since it last looked, only the kernel knows.
+  // The loop watches kept connections, but only the kernel knows what has come since the loop last looked.
   easy->distrusted = !easy->may_use(kept) || (kept && !easy->woken(*easy, address, port, local_port));
   if (easy->distrusted) return CURL_PREREQFUNC_ABORT;
   easy->events->on_connected();
@@ -286,7 +288,7 @@ int Easy::before_request(void* self, char* address, char*, int port, int local_p
   return CURL_PREREQFUNC_OK;
 }
 
-/// libcurl has looked at the kept socket, not at what TLS says there.
+/// libcurl has checked the kept socket, but not what came over TLS.
 bool Easy::may_use(bool kept) {
   if (!secure) return true;
   const curl_tlssessioninfo* session = nullptr;
@@ -307,7 +309,7 @@ curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
 }
 
 curl_socket_t Easy::dial(const curl_sockaddr& to) {
-  if (sends > 0) return CURL_SOCKET_BAD;  // for a repetition that is not to be
+  if (sends > 0) return CURL_SOCKET_BAD;  // libcurl wants to repeat the request
   char text[INET6_ADDRSTRLEN] = "";
   std::uint16_t port = 0;
   if (to.family == AF_INET) {
@@ -349,7 +351,7 @@ Failure Easy::broken() const {
   long error = 0;
   curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, &error);
   if (!answered) return secure && tls::is_alert(said.data()) ? Failure::tls : Failure::terminated;
-  // What libcurl complains of without an error of the system or of TLS is the chunks.
+  // Without a system or TLS error, libcurl's complaint is about the chunks.
   const bool of_tls = std::string_view(said.data()).find("SSL") != std::string_view::npos;
   return error != 0 || (secure && of_tls) ? Failure::incomplete : Failure::coding;
 }

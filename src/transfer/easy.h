@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One libcurl easy handle with the options that a proxy must set, and the callbacks behind them. For this room.
+// One libcurl easy handle with the options that a proxy must set, and the callbacks behind them. Internal to transfer/.
 #pragma once
 
 #include <curl/curl.h>
@@ -25,9 +25,10 @@ struct Socket;
 
 struct Easy {
   using Opened = std::function<void(Easy&, curl_socket_t)>;
-  /// A kept connection is to be used: whether it may be.
+  /// A kept connection is about to be used; returns whether it may be.
   using Woken = std::function<bool(Easy&, std::string_view address, int port, int local_port)>;
-  /// libcurl writes a head which the kernel takes at once, and is back when it has.
+  /// libcurl is about to write a head small enough for the kernel to take at once: the head has been sent when libcurl
+  /// returns or calls back for another transfer.
   using Writes = std::function<void(Easy&)>;
   Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom, std::chrono::seconds idle,
        Opened when_opened, Woken when_woken, Writes when_writing);
@@ -37,31 +38,30 @@ struct Easy {
 
   /// Makes the handle ready for one request.
   void prepare(Request&& request, TransferEvents& whose, Pins& all_pins);
-  /// What libcurl's result means here.
+  /// Translates libcurl's result.
   Result result(CURLcode code) const;
   bool answered_without_body() const;
-  /// Tells libcurl what is paused now.
+  /// Tells libcurl which directions are paused now.
   void apply_pauses();
-  /// Has libcurl look after this transfer soon, where nothing else would make it.
+  /// Makes libcurl handle this transfer soon, when nothing else would.
   void call_again();
-  /// The head has been sent: it is told once.
+  /// The head has been sent; reported once.
   void head_sent();
-  /// Whether libcurl can send any other request with this handle: after one chunked body it frames the next one
-  /// wrongly.
+  /// Whether the handle can be used for another request: after a chunked body libcurl frames the next one wrongly.
   bool reusable() const { return !chunked; }
 
   CURL* handle;
   TransferEvents* events = nullptr;
   bool download_paused = false;
   bool upload_paused = false;
-  bool running = false;                       // in the multi handle
-  bool sound = false;                         // has served one request well, and may serve another
-  bool dials = false;                         // has tried an address, and stands nowhere yet
+  bool running = false;                       // is in the multi handle
+  bool sound = false;                         // has served one request without an error, and may serve another
+  bool dials = false;                         // has tried an address and is not connected yet
   bool secure = false;                        // https
-  std::shared_ptr<tls::OpensslPeek> secured;  // once there is one, until the end is known
-  Socket* carrier = nullptr;                  // the kept connection that it uses
-  curl_socket_t dialer = CURL_SOCKET_BAD;     // the socket for the last address
-  std::string pinned;                         // the name and port whose addresses are; empty: it is an address itself
+  std::shared_ptr<tls::OpensslPeek> secured;  // its TLS connection, until the result is known
+  Socket* carrier = nullptr;                  // the kept connection in use
+  curl_socket_t dialer = CURL_SOCKET_BAD;     // the socket opened last
+  std::string pinned;                         // `name:port` whose addresses are pinned; empty: a literal address
 
  private:
   void set_fixed_options();
@@ -91,22 +91,22 @@ struct Easy {
   const Writes writes;
   HeaderLines lines;
   std::string_view host;
-  std::vector<curl_slist> links;  // libcurl reads the list where it stands
+  std::vector<curl_slist> links;  // libcurl reads this list in place
   curl_slist* pins = nullptr;
   long upload_room = 0;
   int sends = 0;
   bool asks_head = false;
-  bool chunked = false;          // the request's body
-  bool head_at_once = true;      // the kernel takes it in one piece
-  bool head_on_its_way = false;  // and has not been told of
-  bool head_only = false;        // libcurl does not know that no body follows
-  bool answered = false;         // a line of an answer has come
-  bool ended = false;            // by us, for there is no more to come
-  bool dialled = false;          // an address was allowed
-  bool denied = false;           // another was not
+  bool chunked = false;          // the request's body is chunked
+  bool head_at_once = true;      // the kernel takes the head in one piece
+  bool head_on_its_way = false;  // on_head_sent() is still to be called
+  bool head_only = false;        // libcurl does not know that no response body follows
+  bool answered = false;         // a line of a response has come
+  bool ended = false;            // stopped by us, because nothing more will come
+  bool dialled = false;          // the judge allowed an address
+  bool denied = false;           // the judge refused an address
   bool no_descriptors = false;
-  bool distrusted = false;                   // the kept connection is not fit for use
-  std::array<char, CURL_ERROR_SIZE> said{};  // by libcurl, of a failure
+  bool distrusted = false;                   // the kept connection is unfit for use
+  std::array<char, CURL_ERROR_SIZE> said{};  // libcurl's error text
 };
 
 }  // namespace penstock::transfer

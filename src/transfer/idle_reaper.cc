@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See broom.h.
+// See idle_reaper.h.
 #include "transfer/idle_reaper.h"
 
 #include <utility>
@@ -7,7 +7,7 @@
 namespace penstock::transfer {
 
 namespace {
-constexpr std::chrono::seconds kSlack{2};  // libcurl counts whole seconds, and looks once a second at most
+constexpr std::chrono::seconds kSlack{2};  // libcurl counts whole seconds, and checks once a second at most
 }
 
 IdleReaper::IdleReaper(loop::Loop& loop, CURLM* multi, std::chrono::seconds idle, std::function<bool()> any_kept)
@@ -41,7 +41,7 @@ void IdleReaper::sweep_within(std::chrono::seconds time) {
   if (!timer_.running() || timer_.at() > at) timer_.start(at);
 }
 
-/// Goes on while there is one that may come to be too old.
+/// Repeats while there may be kept connections.
 void IdleReaper::sweep() {
   if (!std::exchange(sweeping_, true)) curl_multi_add_handle(multi_, handle_);
   if (any_kept_()) sweep_within(idle_ / 3 + kSlack);

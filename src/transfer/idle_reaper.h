@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl looks for kept connections that are dead or too old when a transfer starts, and at no other time. This is a
-// transfer that starts for nothing else, now and then, and goes nowhere. For this room.
+// Closes kept connections that are dead or too old. libcurl does that only when a transfer starts, so this class now
+// and then starts a transfer that goes nowhere. Internal to transfer/.
 #pragma once
 
 #include <curl/curl.h>
@@ -15,17 +15,17 @@ namespace penstock::transfer {
 
 class IdleReaper {
  public:
-  /// Connections that have been idle for longer than `idle` are too old; `any_kept` says whether there may be some.
+  /// Connections that have been idle for longer than `idle` are too old; `any_kept` returns whether there may be any.
   IdleReaper(loop::Loop& loop, CURLM* multi, std::chrono::seconds idle, std::function<bool()> any_kept);
-  ~IdleReaper();  ///< before the multi handle
+  ~IdleReaper();  ///< must be destroyed before the multi handle
   IdleReaper(const IdleReaper&) = delete;
   IdleReaper& operator=(const IdleReaper&) = delete;
 
-  /// There is a connection that will be too old.
+  /// There is a kept connection, which will become too old.
   void is_wanted();
-  /// There is one that is dead.
+  /// There is a kept connection that is dead.
   void is_wanted_soon();
-  /// libcurl is done with it.
+  /// libcurl has finished the transfer.
   void rest();
 
  private:

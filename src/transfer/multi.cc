@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libcurl's multi handle on the loop. Its wishes for sockets are gathered and applied once, at the end of the turn, and
-// only where they change something: between two requests on a kept connection nothing is said to the kernel.
+// See multi.h. The socket events that libcurl wants are gathered and passed to the kernel once, at the end of the
+// iteration, and only if they changed: between two requests on a kept connection no system call is made.
 #include "transfer/multi.h"
 
 #include <curl/curl.h>
@@ -82,24 +82,24 @@ struct Multi::Impl {
   const std::chrono::seconds idle;
   const Trust trust;
   CURLM* handle = nullptr;
-  CURLSH* sessions = nullptr;  // of TLS
+  CURLSH* sessions = nullptr;  // TLS session cache
   loop::Timer timer;
   loop::IterationEnd kick;
   std::optional<IdleReaper> idle_reaper;
-  int rounds = 0;                                       // of this turn
-  bool acting = false;                                  // inside libcurl
-  Easy* writing = nullptr;                              // whose head libcurl was about to write when it last called
-  bool telling = false;                                 // of transfers that have ended
-  std::vector<Socket*> sockets;                         // by descriptor
-  std::unordered_multimap<int, Socket*> by_local_port;  // those that have rested
-  std::vector<Socket*> noted;                           // wishes changed in this turn
-  std::vector<Easy*> diallers;                          // each with the socket that it opened last
+  int rounds = 0;                                       // immediate calls of libcurl in this iteration
+  bool acting = false;                                  // a call into libcurl is under way
+  Easy* writing = nullptr;                              // its head was about to be written at libcurl's last call-back
+  bool telling = false;                                 // on_done() calls are under way
+  std::vector<Socket*> sockets;                         // indexed by file descriptor
+  std::unordered_multimap<int, Socket*> by_local_port;  // sockets that have rested or paused
+  std::vector<Socket*> noted;                           // those whose wanted events changed in this iteration
+  std::vector<Easy*> diallers;                          // transfers that are connecting
   std::vector<std::unique_ptr<Easy>> spare;
   Pins pins;
   std::size_t kept = 1024;
   std::size_t flying = 0;
-  std::size_t started = 0;                                                       // ever
-  const std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);  // the loop may turn on without us
+  std::size_t started = 0;                                                       // transfers started in total
+  const std::shared_ptr<const bool> alive = std::make_shared<const bool>(true);  // the loop may outlive this object
 };
 
 void Multi::Impl::act(curl_socket_t fd, int happened) {
@@ -139,10 +139,10 @@ void Multi::Impl::collect() {
   if (ended > 0 && by_local_port.size() > kept + flying + 1) let_too_many_go(started - before);
 }
 
-/// libcurl's cap counts transfers under way. Of several that end in one call each still counts when the others'
-/// connections are kept, and so too many are. Those that are hung up here it still counts, and may close in place of
-/// others, until they are swept away. One more is its own way. Transfers that have begun meanwhile will take theirs
-/// from among those that are left.
+/// When several transfers end in one call, libcurl counts them as active while it decides what to keep, and keeps too
+/// many. It still counts the connections hung up here, and may close them in place of others, until the idle reaper
+/// removes them. libcurl itself keeps one more than its cap, hence the 1. Transfers begun meanwhile will use some of
+/// those left.
 void Multi::Impl::let_too_many_go(std::size_t begun) {
   std::vector<Socket*> resting;
   for (const auto& [port, socket] : by_local_port) {
@@ -155,10 +155,10 @@ void Multi::Impl::let_too_many_go(std::size_t begun) {
   std::for_each(resting.begin(), last, [this](Socket* socket) { end_rest(*socket); });
 }
 
-/// After an answer without a body libcurl drops what else it has read, and keeps the connection: what is still to be
-/// read there would be the next one's answer. So would what has come behind an answer in the same TLS record, which
-/// nobody sees on the socket. If the next one has the connection already, it has looked there itself, and what comes
-/// since is its own.
+/// Closes a kept connection that holds bytes which would be taken for the next response. After a response without a
+/// body libcurl drops what else it has read and keeps the connection. Bytes behind a response in the same TLS record
+/// are not visible on the socket. If the next transfer already has the connection, it has checked that itself, and
+/// later bytes are its own.
 void Multi::Impl::look_back(const Easy& easy) {
   const bool bodyless = easy.answered_without_body();
   if (!easy.secure && !bodyless) return;
@@ -168,8 +168,8 @@ void Multi::Impl::look_back(const Easy& easy) {
   if (suspect && socket->speaks_unasked()) end_rest(*socket);
 }
 
-/// That of a transfer that has ended, if it is kept. libcurl searches all its connections for it: of TLS that is done
-/// once for each.
+/// The socket of a transfer that has ended, if it is kept; otherwise null. libcurl searches all its connections for it,
+/// so with TLS the result is remembered per connection.
 Socket* Multi::Impl::socket_behind(const Easy& easy) {
   if (easy.secured && easy.secured->owner) return static_cast<Socket*>(easy.secured->owner);
   curl_socket_t fd = CURL_SOCKET_BAD;
@@ -183,7 +183,8 @@ Socket* Multi::Impl::socket_behind(const Easy& easy) {
 
 void Multi::Impl::want_timer(long ms) {
   if (ms < 0) return timer.stop();
-  // Zero means "as soon as you are out of here". A few rounds are played in this turn, then others are heard.
+  // Zero means "as soon as you have left libcurl". A few such rounds run in this iteration; then other work gets its
+  // share.
   if (ms == 0 && ++rounds <= kRoundsATurn) return kick.ask();
   timer.start(loop.now() + ms * 1000);
 }
@@ -203,7 +204,7 @@ void Multi::Impl::want_socket(CURL* whose, curl_socket_t fd, int what) {
   Socket* socket = socket_of(fd);
   if (!socket) return;
   const bool turns_away = what == CURL_POLL_REMOVE;
-  if (turns_away && !socket->connected) return forget(fd);  // libcurl has closed it on its own
+  if (turns_away && !socket->connected) return forget(fd);  // libcurl has closed it itself
   socket->resting = false;
   socket->wanted = ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
   socket->connected = socket->connected || (socket->wanted & UV_READABLE) != 0;
@@ -211,8 +212,8 @@ void Multi::Impl::want_socket(CURL* whose, curl_socket_t fd, int what) {
   note(*socket);
 }
 
-/// libcurl turns away from a socket when a transfer pauses, and when it has ended and the connection is kept. Of a
-/// transfer that ends out of a pause it says nothing more, so whose connection it is must be noted at the pause.
+/// libcurl stops polling a socket when a transfer pauses, and when a transfer has ended and its connection is kept.
+/// When a paused transfer ends, libcurl says nothing more, so the user of the socket must be noted at the pause.
 void Multi::Impl::turned_away(CURL* whose, Socket& socket) {
   Easy* easy = nullptr;
   curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
@@ -221,7 +222,7 @@ void Multi::Impl::turned_away(CURL* whose, Socket& socket) {
   use(*easy, socket);
 }
 
-/// Kept, and used by nobody: from now on it is heard by us alone, and found again by its port.
+/// The connection is kept and unused. From now on only this class listens to it, and finds it again by its local port.
 void Multi::Impl::rest(Socket& socket) {
   socket.resting = true;
   socket.since = loop.now();
@@ -235,9 +236,9 @@ void Multi::Impl::remember(Socket& socket) {
   idle_reaper->is_wanted();
 }
 
-/// A kept connection is to be used: it rests no more. libcurl does not say so where a request is answered, or its
-/// answer is held up, within a single call: nothing that it wants of the socket has changed then. False: somebody has
-/// spoken there unasked.
+/// A kept connection is about to be used, so its rest ends. libcurl does not report that if a request is answered, or
+/// its response paused, within one call: the events that it wants have not changed then. False: the connection is
+/// unknown, or the peer has sent something unasked.
 bool Multi::Impl::wake(Easy& easy, std::string_view address, int port, int local_port) {
   const auto [begin, end] = by_local_port.equal_range(local_port);
   const auto found = std::find_if(
@@ -251,15 +252,15 @@ bool Multi::Impl::wake(Easy& easy, std::string_view address, int port, int local
   return true;
 }
 
-/// The one before may have ended in the same call of libcurl, which will be told afterwards: then the connection is no
-/// longer that one's to be given back.
+/// The previous transfer may have ended in the same call of libcurl and be reported afterwards; it must not let the
+/// connection rest then.
 void Multi::Impl::use(Easy& easy, Socket& socket) {
   if (socket.user) socket.user->carrier = nullptr;
   socket.user = &easy;
   easy.carrier = &socket;
 }
 
-/// The transfer is over; if its connection is still there, it is kept.
+/// The transfer is over; if its connection still exists, it is kept.
 void Multi::Impl::let_rest(Easy& easy) {
   Socket* socket = std::exchange(easy.carrier, nullptr);
   if (!socket) return;
@@ -269,14 +270,14 @@ void Multi::Impl::let_rest(Easy& easy) {
   note(*socket);
 }
 
-/// In one call libcurl serves many transfers, one after another. When it comes to the next, the one before has been
-/// written; when it is back, the last.
+/// libcurl serves many transfers in one call, one after another. The previous head has been written when libcurl comes
+/// to the next transfer; the last one when libcurl returns.
 void Multi::Impl::writes(Easy* easy) {
   if (Easy* written = std::exchange(writing, easy)) written->head_sent();
 }
 
-/// A new socket, or none to be had. libcurl closes those that never connected without a word; the next may have the
-/// same number, and libcurl sees no change then, but the kernel does.
+/// A socket was opened, or could not be. libcurl closes sockets that never connected without a report. The next one may
+/// have the same number; libcurl then sees no change, but the kernel does.
 void Multi::Impl::opened(Easy& easy, curl_socket_t fd) {
   writes(nullptr);
   if (std::ranges::find(diallers, &easy) == diallers.end()) diallers.push_back(&easy);
@@ -290,7 +291,7 @@ void Multi::Impl::opened(Easy& easy, curl_socket_t fd) {
   }
 }
 
-/// When an address fails, libcurl turns to the next only when it is called again, and asks for no such call.
+/// When an address fails, libcurl tries the next one only when it is called again, but does not ask for such a call.
 void Multi::Impl::kick_next_address() {
   std::erase_if(diallers, [this](Easy* easy) {
     const bool dials = easy->running && easy->dials;
@@ -319,7 +320,7 @@ void Multi::Impl::forget(curl_socket_t fd) {
 }
 
 void Multi::Impl::ready(Socket& socket, int status, int events) {
-  if (status < 0) {  // libuv has stopped the polling: what libcurl still wants after this is told anew
+  if (status < 0) {  // libuv has stopped polling; what libcurl still wants must be passed to the kernel again
     socket.told = 0;
     note(socket);
   }
@@ -332,12 +333,12 @@ void Multi::Impl::ready(Socket& socket, int status, int events) {
     socket.told = 0;
     return;
   }
-  // Of an error libcurl is told nothing but that it may try: there may be an answer to read before it, and an error
-  // flag on one of several addresses tried at once would be taken for the end of them all.
+  // libcurl is not told of errors, only that it may try: there may be a response to read before the error, and libcurl
+  // would take an error flag on one of several addresses tried at once for the failure of all.
   const int happened = status < 0 ? socket.wanted : events;
   const int told = ((happened & UV_READABLE) ? CURL_CSELECT_IN : 0) | ((happened & UV_WRITABLE) ? CURL_CSELECT_OUT : 0);
   if (!shakes_hands(socket)) return act(socket.fd, told);
-  if (!loop::ExpensiveWork::may_begin(loop) && status >= 0) return;  // it is still ready in the next turn
+  if (!loop::ExpensiveWork::may_begin(loop) && status >= 0) return;  // it will still be ready in the next iteration
   const loop::ExpensiveWork work(loop);
   act(socket.fd, told);
 }
@@ -348,15 +349,15 @@ bool Multi::Impl::shakes_hands(Socket& socket) const {
   return socket.fresh = std::ranges::any_of(diallers, dials_it);
 }
 
-/// The upstream has left a connection that nobody uses, or says what nobody asked for and nobody shall hear: libcurl
-/// would take it for the next answer.
+/// Hangs up an unused connection: the upstream has closed it, it is surplus, or it holds bytes that nothing asked for,
+/// which libcurl would take for the next response.
 void Multi::Impl::end_rest(Socket& socket) {
   socket.hang_up(loop.read_buffer(), loop::Loop::kReadBuffer);
   socket.resting = false;
   socket.wanted = 0;
   uv_poll_stop(&socket.poll);
   socket.told = 0;
-  idle_reaper->is_wanted_soon();  // it holds a descriptor until then
+  idle_reaper->is_wanted_soon();  // the connection holds a file descriptor until the sweep
 }
 
 void Multi::Impl::note(Socket& socket) {
@@ -372,7 +373,7 @@ void Multi::Impl::tell_kernel() {
   };
   for (Socket* socket : noted) {
     socket->noted = false;
-    // Readable stays on for a transfer that pauses: it may go on within the turn, and one wake-up is cheaper.
+    // A paused transfer may resume within the iteration, so readability stays polled: one wake-up is cheaper.
     const bool good_enough = socket->wanted == 0 && (socket->told & UV_WRITABLE) == 0;
     if (socket->wanted == socket->told || good_enough) continue;
     socket->told = socket->wanted;
@@ -401,7 +402,7 @@ std::unique_ptr<Easy> Multi::Impl::take_easy() {
       [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); },
       [this](Easy& writer) { writes(&writer); });
   curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
-  // Connections outlive the handle that opened them: what closes them must outlive it too.
+  // Connections outlive the easy handle that opened them, so the object that closes them must too.
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
   curl_easy_setopt(
       easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
@@ -409,8 +410,8 @@ std::unique_ptr<Easy> Multi::Impl::take_easy() {
   return easy;
 }
 
-/// libcurl's limit is on connections in all: as soon as so many transfers are under way it would keep none for the
-/// next, and search them all at the end of each.
+/// libcurl's limit includes connections in use. Without adding `flying`, it would keep none for reuse once as many
+/// transfers are under way, and would search all connections at the end of each.
 void Multi::Impl::count_flying(std::size_t now) {
   flying = now;
   curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, static_cast<long>(kept + flying));
@@ -424,7 +425,7 @@ void Multi::Impl::give_back(std::unique_ptr<Easy> easy) {
   if (!easy->pinned.empty()) pins.leave(std::exchange(easy->pinned, {}));
   easy->secured.reset();
   std::erase(diallers, easy.get());
-  // What libcurl keeps of a failure or a half-sent body in a handle is nobody else's business.
+  // libcurl keeps state of a failure or of a half-sent body in a handle, so such a handle is not reused.
   if (easy->sound && spare.size() < kMostSpare) spare.push_back(std::move(easy));
 }
 

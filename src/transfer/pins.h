@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which names have addresses pinned in libcurl's cache. That keeps them until it is told otherwise, and searches all
-// that it keeps at the end of every transfer: a name is to be there as long as a transfer needs it, and no longer.
-// Only for this room.
+// Which names have addresses pinned in libcurl's DNS cache. libcurl keeps pins until told otherwise, and searches all
+// of them at the end of every transfer; so a name is pinned only as long as a transfer needs it. Internal to transfer/.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@ namespace penstock::transfer {
 
 class Pins {
  public:
-  /// `name:port`.
+  /// `name` is `name:port`.
   void use(const std::string& name) { ++in_use_[name]; }
   void leave(const std::string& name) {
     const auto found = in_use_.find(name);
@@ -22,7 +21,7 @@ class Pins {
     in_use_.erase(found);
     left_.push_back(name);
   }
-  /// Those that nobody uses any more: libcurl is to be told.
+  /// Returns the names no longer in use, for libcurl to be told; forgets them.
   std::vector<std::string> take_left() {
     std::erase_if(left_, [this](const std::string& name) { return in_use_.contains(name); });
     return std::exchange(left_, {});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transfers of one TLS identity, any number of them. libcurl looks at every connection of a multi handle when one of
-// its transfers ends, and at those to the same host when one begins: thousands that do nothing would cost each of the
-// others a multiple of its own work. So a handle carries 256 of them, and the next one those beyond; an idle
-// connection is used by transfers of its own handle only. The first handle reads the authorities for all.
+// Any number of transfers of one TLS identity, spread over several Multi handles. libcurl searches all connections of a
+// multi handle when one of its transfers ends, and all to the same host when one begins, which is too slow with
+// thousands. So each handle carries 256 transfers. An idle connection is reused only by transfers of its own handle.
+// The first handle reads the authorities for all.
 #pragma once
 
 #include <chrono>
@@ -21,25 +21,25 @@ namespace penstock::transfer {
 
 class Pool {
  public:
-  static constexpr std::size_t kMostFlying = 256;  ///< on one handle
-  static constexpr std::size_t kMostKept = 1024;   ///< connections that may be idle, on all
+  static constexpr std::size_t kMostFlying = 256;  ///< transfers on one handle
+  static constexpr std::size_t kMostKept = 1024;   ///< idle connections on all handles together
 
-  /// The arguments are a Multi's. All transfers must be gone before it.
+  /// Arguments as for Multi. All transfers must be gone before the pool is destroyed.
   Pool(loop::Loop& loop, Multi::Judge judge, TlsConfig tls = {}, std::chrono::seconds idle = std::chrono::seconds(30));
 
-  /// How many connections may be idle at once, on all handles together; kMostKept at most. Where that is less than
-  /// before, they are closed as transfers end or they grow old.
+  /// How many connections may be idle at once on all handles together; at most kMostKept. If that is fewer than before,
+  /// surplus ones are closed as transfers end or they grow too old.
   void keep_at_most(std::size_t count);
-  /// On the first handle that has room, so that few are in use; https on the very first, as long as that has read no
-  /// authorities. Not from inside TransferEvents, other than on_done().
+  /// Starts on the first handle with room, so that few handles are in use; https on the very first as long as that has
+  /// read no authorities. Not from inside TransferEvents, except on_done().
   std::unique_ptr<Transfer> start(Request&& request, TransferEvents& events);
-  /// No transfer is there, and none is being told of its end; connections may be.
+  /// No transfer exists, and none is inside on_done(); connections may exist.
   bool idle() const;
-  /// Forgets handles that a crowd has left behind, once their connections are closed. Where start() may be called.
+  /// Destroys surplus handles of a past peak, once their connections are closed. Call only where start() may be called.
   void sweep();
   std::size_t handles() const { return multis_.size(); }
 
-  /// What each of so many handles may keep of `count`: one at least.
+  /// How many of `count` idle connections each of `handles` handles may keep: at least one.
   static std::size_t share_of(std::size_t count, std::size_t handles);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to send to an upstream: already judged, ready for the wire. Framing is not in it; transfer writes its own.
+// A request to send to an upstream, already checked and ready for the wire. Framing fields are not in it; transfer/
+// adds them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@ class HeaderLines {
   void add(std::string_view name, std::string_view value);
   void clear() { text_.clear(), starts_.clear(); }
   std::size_t size() const { return starts_.size(); }
-  std::size_t bytes_on_wire() const { return text_.size() + starts_.size(); }  ///< at most
+  std::size_t bytes_on_wire() const { return text_.size() + starts_.size(); }  ///< upper bound
   /// Valid until the next add().
   char* line(std::size_t index) { return text_.data() + starts_[index]; }
   bool has_accept() const { return has_accept_; }
@@ -34,17 +35,17 @@ enum class BodyKind : std::uint8_t { none, length, chunked };
 
 struct Request {
   std::string method;
-  std::string origin;     ///< `http://host:port/` or `https://host:port/`, all that libcurl parses
-  std::string_view host;  ///< of `origin`, as the judge is to know it; outlives the transfer
+  std::string origin;     ///< `http://host:port/` or `https://host:port/`; all that libcurl parses
+  std::string_view host;  ///< host of `origin`, for the judge; must outlive the transfer
   std::string resource;   ///< the request target, byte-exact
   std::string pin;        ///< `host:port:address[,address…]` for a name; empty for a literal address
-  HeaderLines lines;      ///< Host first
+  HeaderLines lines;      ///< the Host line first
   BodyKind body = BodyKind::none;
   std::uint64_t length = 0;
-  bool expect_continue = false;   ///< say `Expect: 100-continue`; when to send the body is the caller's to decide
-  bool fresh_connection = false;  ///< no kept connection, however good it looks
-  bool own_connection = false;    ///< a fresh one, and nobody's after it
-  Duration connect_timeout{0};    ///< all addresses together; zero: none
+  bool expect_continue = false;   ///< send `Expect: 100-continue`; the caller decides when to send the body
+  bool fresh_connection = false;  ///< do not use a kept connection
+  bool own_connection = false;    ///< use a fresh connection, and do not reuse it
+  Duration connect_timeout{0};    ///< for all addresses together; zero: no time-out
 };
 
 }  // namespace penstock::transfer

@@ -12,7 +12,7 @@
 namespace penstock::transfer {
 
 namespace {
-// The port is at the same place in both families.
+// The port is at the same offset in both address families.
 int port_of(const sockaddr_storage& end) { return ntohs(reinterpret_cast<const sockaddr_in&>(end).sin_port); }
 
 std::string text_of(const sockaddr_storage& end) {
@@ -43,10 +43,10 @@ bool Socket::note_ends() {
 
 void Socket::hang_up(char* buffer, std::size_t size) const {
   ::shutdown(fd, SHUT_RDWR);
-  // An upstream in the middle of talking must hear RST when it is closed, or it would wait for us to listen.
+  // An upstream that is still sending must get a RST when the socket is closed, or it would wait for us to read.
   const linger at_once{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  // Only one that has nothing to read and no error to report is seen to be dead.
+  // libcurl considers a socket dead only if it has nothing to read and no error to report.
   while (::recv(fd, buffer, size, MSG_DONTWAIT) > 0) {
   }
 }

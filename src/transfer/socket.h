@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of libcurl's sockets: what it wants to hear, what the kernel has been told, and whether it rests. For this room.
+// One of libcurl's sockets: the events that libcurl wants, those that the kernel was asked for, and whether the
+// connection rests. Internal to transfer/.
 #pragma once
 
 #include <curl/curl.h>
@@ -18,27 +19,28 @@ class Multi;
 struct Easy;
 
 struct Socket {
-  /// Bytes, an end or an error, while nothing is asked on it.
+  /// Whether bytes, an end or an error have come although no request is under way.
   bool speaks_unasked() const;
-  /// libcurl names a kept connection, when it is about to use it, by its ends: they are noted. False: there are none.
+  /// Notes both ends: libcurl identifies the kept connection that it is about to use by them. False: the socket has
+  /// none.
   bool note_ends();
-  /// So that libcurl sees that it is dead.
+  /// Shuts the socket down so that libcurl sees that it is dead.
   void hang_up(char* buffer, std::size_t size) const;
 
   uv_poll_t poll;
   Multi* multi;
   curl_socket_t fd;
-  std::string address = {};  // its other end and ours, once it has rested or paused
+  std::string address = {};  // the peer's address and both ports, once it has rested or paused
   int port = 0, local_port = 0;
   int wanted = 0;
   int told = 0;
-  bool fresh = true;  // it may still be in its handshake
+  bool fresh = true;  // may still be in its TLS handshake
   bool noted = false;
   bool connected = false;
-  bool resting = false;                       // kept for the next request
-  std::int64_t since = 0;                     // since when it rests, on the loop's clock
-  Easy* user = nullptr;                       // whose transfer has taken it out of its rest, or pauses on it
-  std::shared_ptr<tls::OpensslPeek> secured;  // where there is TLS
+  bool resting = false;                       // is kept for the next request
+  std::int64_t since = 0;                     // when the rest began, on the loop's clock
+  Easy* user = nullptr;                       // the transfer that uses it after a rest, or has paused on it
+  std::shared_ptr<tls::OpensslPeek> secured;  // null: no TLS, or not known yet
 };
 
 }  // namespace penstock::transfer

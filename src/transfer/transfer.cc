@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One transfer, as its owner sees it: it may be paused, and ended.
+// See transfer.h.
 #include "transfer/transfer.h"
 
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request on its way to an upstream and its answer on the way back, by libcurl. Dropping a Transfer cancels it.
-// Bytes pass through unjudged; http/ judges them.
+// One request to an upstream and its response, by libcurl. Dropping a Transfer cancels it. Bytes pass unchecked; http/
+// checks them.
 #pragma once
 
 #include <cstddef>
@@ -15,51 +15,51 @@ namespace penstock::transfer {
 
 enum class Failure : std::uint8_t {
   none,
-  stale_connection,  ///< a kept connection died before a line of the answer: the request may be sent once more
-  not_sent,          ///< a kept connection was found unfit in time: the request may be sent, whatever it is
+  stale_connection,  ///< a kept connection died before any line of the response; the request may be sent once more
+  not_sent,          ///< a kept connection was found unfit in time; any request may be sent again
   denied,            ///< the judge refused every address
   refused,
   unroutable,
   connect_timeout,
   no_descriptors,
-  terminated,  ///< closed before the answer was whole
-  incomplete,  ///< shorter than it said
+  terminated,  ///< closed before the response was complete
+  incomplete,  ///< the body is shorter than announced
   coding,      ///< broken chunks
   head_too_large,
   protocol,     ///< not HTTP
-  certificate,  ///< the upstream's is not acceptable
-  tls,          ///< there is no TLS with it, for another reason
-  stopped,      ///< one of TransferEvents asked for it
+  certificate,  ///< the upstream's certificate is not acceptable
+  tls,          ///< TLS failed for another reason
+  stopped,      ///< a TransferEvents call asked for it
   internal,
 };
 
 struct Result {
   Failure failure = Failure::none;
-  std::string details;  ///< libcurl's words; of TLS a sentence for people; empty on success
-  /// Of https: the upstream has not said that it has ended. A body that ends with its connection may have been longer.
+  std::string details;  ///< libcurl's words; for TLS failures a sentence for people; empty on success
+  /// https only: the upstream sent no close_notify. A body that ends with its connection may have been cut off.
   bool without_goodbye = false;
 };
 
-/// What a transfer tells and asks. All but on_done() come from inside libcurl: they must not start, drop or resume a
-/// transfer.
+/// What a transfer reports and asks for. All calls but on_done() come from inside libcurl: they must not start, drop or
+/// resume a transfer.
 class TransferEvents {
  public:
   enum class Taken : std::uint8_t { all, none, stop };  ///< none: pause; the same bytes come again after resume
   enum class Given : std::uint8_t { bytes, none, end, stop };
 
-  /// A connection stands and the request is about to be sent.
+  /// The connection is established and the request is about to be sent.
   virtual void on_connected() = 0;
-  /// The kernel has the whole head by now. Once, after on_connected() and before the first line.
+  /// The kernel has accepted the whole head. Called once, after on_connected() and before the first on_line().
   virtual void on_head_sent() = 0;
-  /// A line of the head as it came, 1xx heads included. False: stop.
+  /// A header line as received, those of 1xx heads included. False: stop the transfer.
   virtual bool on_line(std::string_view line) = 0;
-  /// Body bytes as they came, chunks with their sizes and trailers: at least once for each that are read.
+  /// Body bytes as received, with chunk sizes and trailers. Called at least once per read.
   virtual Taken on_body(std::string_view bytes) = 0;
-  /// Body bytes for the upstream: `size` of at most `room`.
+  /// Body bytes for the upstream: write at most `space` bytes to `room` and set `size`.
   virtual Given give_body(char* room, std::size_t space, std::size_t& size) = 0;
-  /// After the last chunk of a chunked body.
+  /// Called after the last chunk of a chunked body.
   virtual void give_trailers(HeaderLines& trailers) = 0;
-  /// The end, once, from the loop. The transfer may be dropped in it.
+  /// The end; called once, from the loop. The transfer may be dropped in it.
   virtual void on_done(const Result& result) = 0;
 
  protected:
@@ -79,7 +79,7 @@ class Transfer {
   void resume_download();
   /// After Given::none.
   void resume_upload();
-  /// Nobody shall use its connection after it. Also from inside TransferEvents, but on_done().
+  /// Its connection is not reused after this transfer. May be called from inside TransferEvents, except on_done().
   void end_connection();
 
  private:

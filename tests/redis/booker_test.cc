@@ -218,7 +218,7 @@ TEST_F(LimiterTest, pauses_a_group_alone) {
   const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
   const auto until = run_.loop.now() + kSecond;
   a->limiter().pause(run_.loop.now(), "held", until);
-  ASSERT_TRUE(run_.run_until([&] { return !server_.run({"KEYS", "penstock:{github}:hold:*"}).items.empty(); }));
+  ASSERT_TRUE(run_.run_until([&] { return !server_.run({"KEYS", "penstock:{github}:pause:*"}).items.empty(); }));
   b->arrive(1, "held");
   b->arrive(1, "free");
   ASSERT_TRUE(took_off(*b, 2));

@@ -153,7 +153,7 @@ TEST_F(WhenDownTest, a_pause_is_obeyed_and_told_to_the_others_afterwards) {
   EXPECT_EQ(a->took_off().size(), before);
   server_.resume();
   ASSERT_TRUE(all_up(a, b));
-  ASSERT_TRUE(run_.run_until([&] { return server_.run({"EXISTS", "penstock:{github}:hold"}).integer == 1; }));
+  ASSERT_TRUE(run_.run_until([&] { return server_.run({"EXISTS", "penstock:{github}:pause"}).integer == 1; }));
   b->arrive(1);
   ASSERT_TRUE(run_.run_until([&] { return b->took_off().size() == 1; }));
   EXPECT_GE(b->took_off()[0].at, until - clock_error(*a, *b));

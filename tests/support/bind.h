@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes an address and port for a test's socket, where the port was chosen at another address. At 127.0.0.2 and its
-// neighbours it may be that of some other test's client.
+// Binds a test's socket to an address with a port that was chosen at another address. At 127.0.0.2 and its neighbors
+// that port may be in use by the client of another test.
 #pragma once
 
 #include <netinet/in.h>
@@ -11,10 +11,10 @@
 
 namespace penstock::test {
 
-/// 127.9.0.2: on this machine, and nobody connects from there.
+/// 127.9.0.2: an address of this machine from which no client connects.
 inline constexpr in_addr_t kElsewhere = INADDR_LOOPBACK + (9 << 16) + 1;
 
-/// Whether it was to be had within five seconds.
+/// False: the place was not free within five seconds.
 inline bool take_place(int fd, const sockaddr_in& place) {
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

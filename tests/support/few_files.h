@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For as long as it lives, this process may open only a few files more.
+// While a FewFiles lives, this process may open only a few more files.
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@ namespace penstock::test {
 
 class FewFiles {
  public:
-  /// At most so many.
+  /// At most `more` further files.
   explicit FewFiles(rlim_t more) {
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
     const int lowest = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A port of 127.0.0.1 for a program that wants to be told one. It is bound here for as long as this lives, with
-// SO_REUSEADDR and without listening: nobody else is given it, who sets SO_REUSEADDR may listen there, and while nobody
-// does, who calls is refused.
+// A port of 127.0.0.1 for a program that must be told one. While a HeldPort lives, the port is bound with SO_REUSEADDR
+// but not listened on: the system gives it to no other socket, a program that sets SO_REUSEADDR may listen on it, and
+// until one does, connections are refused.
 #pragma once
 
 #include <cstdint>

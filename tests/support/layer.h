@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands between a blocking or polled socket of the tests and its bytes, where that is not nothing: TLS. Used by
-// the sockets of tests/support and of tests/system, which so need no TLS library.
+// A layer between a test's blocking or polled socket and its bytes, such as TLS. With this interface, the sockets of
+// tests/support and tests/system need no TLS library.
 #pragma once
 
 #include <sys/types.h>
@@ -15,20 +15,21 @@ namespace penstock::test {
 class Layer {
  public:
   virtual ~Layer() = default;
-  /// As ::send and ::recv do it, with errno.
+  /// Like ::send and ::recv, with errno.
   virtual ssize_t send(const char* bytes, std::size_t size) = 0;
   virtual ssize_t receive(char* room, std::size_t space) = 0;
-  /// Bytes that were received and can be had without the socket.
+  /// True if received bytes can be had without reading the socket.
   virtual bool has_more() const = 0;
-  /// Says that nothing more is sent, before the socket is closed.
+  /// Tells the peer that nothing more is sent; called before the socket is closed.
   virtual void say_goodbye() = 0;
-  /// Says something that is no byte of what the layer carries.
+  /// Sends a message of the layer itself, which carries no payload.
   virtual void speak_aside() = 0;
-  /// Whom the peer has proved to be; empty: nobody.
+  /// The identity that the peer has proved; empty: none.
   virtual std::string peer() const = 0;
 };
 
-/// Puts a layer on a connection that was accepted, on its own thread. Nothing: that failed, and it is to be closed.
+/// Puts a layer on an accepted connection, in that connection's own thread. nullptr: that failed, and the connection is
+/// to be closed.
 using Wrap = std::function<std::unique_ptr<Layer>(int fd)>;
 
 }  // namespace penstock::test

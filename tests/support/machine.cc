@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread on each core sleeps until a moment, again and again, and notes when it was woken too late.
+// One thread on each core sleeps until a set time, again and again, and records when it was woken too late.
 #include "support/machine.h"
 
 #include <pthread.h>
@@ -48,7 +48,7 @@ class Watch {
     }
   }
 
-  /// When some core stood, between the two: ascending, and apart from each other.
+  /// When at least one core was late between `from` and `to`: ascending and disjoint.
   std::vector<Stall> stalls(Moment from, Moment to) const {
     std::vector<Stall> all, merged;
     for (const auto& core : cores_) core->add_stalls(from, to, all);
@@ -65,7 +65,7 @@ class Watch {
    public:
     explicit Core(int core) : thread_([this, core](const std::stop_token& stop) { run(core, stop); }) {}
 
-    /// One that goes on counts too: a thread which is overdue has not noted it yet.
+    /// A stall that still goes on counts too: its thread is overdue and has not recorded it yet.
     void add_stalls(Moment from, Moment to, std::vector<Stall>& all) const {
       const std::scoped_lock lock(mutex_);
       add({due_, MachineClock::now()}, from, to, all);
@@ -87,7 +87,7 @@ class Watch {
       for (Moment due = MachineClock::now(); !stop.stop_requested();) {
         due += kPeriod;
         expect_at(due);
-        std::this_thread::sleep_until(due);  // this is what is measured
+        std::this_thread::sleep_until(due);  // this sleep is measured
         due = woken(due, MachineClock::now());
       }
     }
@@ -98,7 +98,7 @@ class Watch {
     Moment woken(Moment due, Moment now) {
       const std::scoped_lock lock(mutex_);
       if (now - due >= kOrdinary) stalls_.push_back({due, now});
-      due_ = Moment::max();  // or this one would count twice
+      due_ = Moment::max();  // or this stall would count twice
       return now;
     }
 
@@ -127,7 +127,7 @@ double seconds_of_processor() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-/// Bytes through a socket, and a look at each of them.
+/// Processor time of a fixed piece of work: bytes through a socket, each block hashed a few times.
 double seconds_of_work() {
   constexpr int kRounds = 1'000, kLooks = 4;
   std::array<int, 2> ends{};

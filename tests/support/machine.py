@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late this machine wakes threads that asked to be woken: machine.h for the tests in Python. A program of its own has
-a thread on each core which asks to be woken every few milliseconds, from watch() on; a thread of the test would measure
-how busy the test is. Seconds of time.monotonic()."""
+"""How late this machine wakes sleeping threads: machine.h for the tests in Python. From watch() on, a separate program
+has a thread on each core that asks to be woken every few milliseconds; a thread of the test itself would measure how
+busy the test is. Times are seconds of time.monotonic()."""
 
 import os
 import subprocess
@@ -10,21 +10,21 @@ import threading
 import time
 
 PERIOD = 0.005
-ORDINARY = 0.002  # by so much an idle machine is late too, and so is Python
+ORDINARY = 0.002  # an idle machine, and Python, are late by that much too
 
 _stalls = []  # (from, to), in the order in which they ended
 _watching = threading.Lock()
 
 
 def watch():
-    """Begins, if nobody has yet."""
+    """Begins to watch, once."""
     if _watching.acquire(blocking=False):
         program = subprocess.Popen([sys.executable, "-BS", __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         threading.Thread(target=_note, args=(program,), daemon=True).start()
 
 
 def late(since, until=None):
-    """For how many seconds, between the two, some thread was late. A stall that goes on counts when it is over."""
+    """Seconds from `since` to `until` in which at least one thread was late. A stall counts once it is over."""
     until = time.monotonic() if until is None else until
     found, seen = 0, since
     for begin, end in sorted(_stalls):
@@ -35,7 +35,7 @@ def late(since, until=None):
 
 
 def say_not_judged(seconds, test, what):
-    """In a line of its own, which script/test counts: `what` of this test was not judged, and so late the machine was."""
+    """Writes a line, which script/test counts: `what` of this test was not judged, because the machine was so late."""
     line = f"machine: {seconds * 1000:.0f} ms late, not judged: {test}: {what}\n"
     sys.stderr.write(line)
     if file := os.environ.get("PENSTOCK_NOT_JUDGED"):
@@ -49,7 +49,7 @@ def _note(program):
 
 
 def _sample(core):
-    os.sched_setaffinity(0, {core})  # of this thread alone
+    os.sched_setaffinity(0, {core})  # only this thread
     while True:
         due = time.monotonic() + PERIOD
         time.sleep(PERIOD)

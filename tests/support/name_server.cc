@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of RFC 1035 as it takes.
+// The part of RFC 1035 that the tests need.
 #include "support/name_server.h"
 
 #include <arpa/inet.h>
@@ -75,7 +75,7 @@ std::string packet_for(std::string_view asked, const Question& question, const N
   return packet;
 }
 
-/// The question with the word that its answer is too long.
+/// The query's answer without records and with the truncation bit: the full answer is too long.
 std::string truncated(std::string_view asked) {
   std::string packet(asked.substr(0, 2));
   packet += two_bytes(0x8380) + two_bytes(1) + two_bytes(0) + two_bytes(0) + two_bytes(0);
@@ -87,7 +87,7 @@ std::string receive(int fd, std::size_t size) {
   return ::recv(fd, bytes.data(), size, MSG_WAITALL) == static_cast<ssize_t>(size) ? bytes : "";
 }
 
-/// Behind the two bytes that say how long it is; empty at the end.
+/// Reads a packet that follows its two-byte length; empty at the end of the stream.
 std::string receive_packet(int fd) {
   const std::string size = receive(fd, 2);
   if (size.empty()) return {};
@@ -103,7 +103,7 @@ NameServer::NameServer(Answer answer) : answer_(std::move(answer)) {
   tcp_thread_ = std::thread([this] { live_over_tcp(); });
 }
 
-/// The port that is free for one may be somebody else's for the other.
+/// Binds UDP and TCP to one port. False: the port that is free for one is taken for the other.
 bool NameServer::bind_both() {
   for (const int fd : {fd_, tcp_}) {
     if (fd >= 0) ::close(fd);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A name server of the tests' own on loopback: answers as it is told, or keeps silent, and counts questions. Over UDP;
-// what is too long for it is to be asked for over TCP.
+// A DNS server for tests on loopback. It answers as the test says, or stays silent, and counts queries. It serves UDP;
+// an answer that is too long for UDP must be asked for over TCP.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class NameServer {
 
   struct Reply {
     int rcode = kNoError;
-    std::vector<std::string> addresses{};  ///< of the type that was asked for
+    std::vector<std::string> addresses{};  ///< of the queried type
     std::uint32_t ttl = 60;
     std::vector<std::string>
-        aliases{};  ///< the name is one of the first, that of the next, and the addresses the last's
+        aliases{};  ///< CNAME chain: the name points to the first, each to the next, the last has the addresses
   };
-  /// Nothing: silence.
+  /// nullopt: no answer.
   using Answer = std::function<std::optional<Reply>(const std::string& name, std::uint16_t type)>;
 
   explicit NameServer(Answer answer);
@@ -44,12 +44,12 @@ class NameServer {
   bool bind_both();
   void live();
   void live_over_tcp();
-  /// From the question's packet to the answer's; nothing: silence.
+  /// Takes the query's packet, gives the answer's; nullopt: no answer.
   std::optional<std::string> answer_to(std::string_view packet);
 
   const Answer answer_;
   int fd_ = -1, tcp_ = -1;
-  int caller_ = -1;  // over TCP, one at a time
+  int caller_ = -1;  // the TCP connection being served, one at a time
   bool stopping_ = false;
   std::uint16_t port_ = 0;
   mutable std::mutex mutex_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scripted TCP server: each connection is served by the script in a thread of its own, byte by byte as the test says.
-// What the script notes down can be read by the test.
+// A scripted TCP server: the script serves each connection in a thread of its own, byte by byte. The test can read what
+// the script notes.
 #pragma once
 
 #include <atomic>
@@ -20,16 +20,16 @@ class Origin {
   /// `number` counts connections from 1.
   using Script = std::function<void(Origin& origin, Socket& peer, int number)>;
 
-  /// `wrap` puts a layer on each connection; one that it fails on is closed before the script sees it.
+  /// `wrap` puts a layer on each connection; if that fails, the connection is closed before the script sees it.
   explicit Origin(Script script, Wrap wrap = {});
-  ~Origin();  ///< ends the connections, and waits for their scripts
+  ~Origin();  ///< ends the connections and waits for their scripts
   Origin(const Origin&) = delete;
 
   std::uint16_t port() const { return listening_.port(); }
   std::string host() const { return "127.0.0.1:" + std::to_string(port()); }
 
   int connections() const;
-  /// A gate for scripts that hold something back until the test says so.
+  /// Lets scripts wait in wait_for_release() until the test says so.
   void release() {
     released_ = true;
     released_.notify_all();
@@ -47,13 +47,13 @@ class Origin {
   mutable std::mutex mutex_;
   std::vector<std::string> notes_;
   std::list<Socket> peers_;
-  std::vector<std::thread> threads_;  // of the accepting thread, then the test's
+  std::vector<std::thread> threads_;  // filled by the accepting thread, then used by the test's
   int connections_ = 0;
   std::atomic<bool> released_ = false;
-  std::thread accepting_;  // last: it uses all the rest
+  std::thread accepting_;  // last: it uses all other members
 };
 
-/// Serves every request on every connection with the same answer, noting down each request's head.
+/// Serves every request on every connection with the same answer, and notes each request's head.
 Origin::Script always(std::string answer);
 
 }  // namespace penstock::test

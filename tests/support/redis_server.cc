@@ -34,7 +34,7 @@ pid_t spawn(const std::vector<std::string>& arguments, const std::string& log) {
   const pid_t test = ::getpid();
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that dies takes it along
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the server dies with the test process
   if (::getppid() != test) ::_exit(127);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(file, 1), ::dup2(file, 2);
@@ -100,7 +100,7 @@ void RedisServer::start() {
   }
 }
 
-/// With a password an error is an answer too.
+/// Any status is an answer to PING; with a password, NOAUTH is one too.
 bool RedisServer::answers() {
   const RedisReply reply = run({"PING"});
   return reply.kind == RedisReply::Kind::status || reply.text.starts_with("NOAUTH");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real redis-server on a free loopback port and on a unix socket, in a temporary folder, without persistence, that
-// lives no longer than the test. It can be stopped, frozen, and restarted empty on the same port. One thread.
+// A real redis-server on a free loopback port and a unix socket, in a temporary folder, without persistence; it lives
+// no longer than the test. It can be stopped, frozen, and restarted empty on the same port. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -30,7 +30,7 @@ struct RedisReply {
 
 class RedisServer {
  public:
-  /// Further options of redis-server's command line: {"--requirepass", "secret"}.
+  /// `options`: further words of redis-server's command line: {"--requirepass", "secret"}.
   explicit RedisServer(std::vector<std::string> options = {});
   ~RedisServer();
   RedisServer(const RedisServer&) = delete;
@@ -41,15 +41,15 @@ class RedisServer {
   std::string url() const { return "redis://127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return pid_; }  ///< 0 while stopped
 
-  /// Returns once it answers. What it remembered is lost: it always starts empty.
+  /// Returns once the server answers. It always starts empty.
   void start();
   /// Returns once the process has ended.
   void stop(int signal = SIGTERM);
   void restart_empty() { stop(SIGKILL), start(); }
-  void pause();  ///< frozen: connections stay, nothing is answered
+  void pause();  ///< freezes the process: connections stay, nothing is answered
   void resume();
 
-  /// One command over a connection of its own, waiting two seconds at most.
+  /// Runs one command over a connection of its own; waits at most two seconds.
   RedisReply run(const std::vector<std::string_view>& command);
 
  private:

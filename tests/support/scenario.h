@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario: limits, what happens to an upstream, and what must come of each request. With short words to write one.
-// scenarios.h is the table of them, scenario_run.h runs one.
+// A scenario: limits, events at an upstream, and the expected outcome of each request, with short words to write one.
+// scenarios.h is the table of scenarios, scenario_run.h runs one.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ using flow::kPause;
 using flow::LimitIndex;
 using flow::Time;
 
-/// The Instant at which a scenario's clock shows 0: 14 000 hours after the beginning of 2025. So windows that divide an
-/// hour have an edge there, and a double holds these times to 1/128 µs, no better and no worse than those of today.
+/// The Instant at which a scenario's clock shows 0: 14 000 hours after the beginning of 2025. Windows that divide an
+/// hour have an edge there, and a double holds these times to 1/128 µs, as precisely as times of today.
 inline constexpr double kStart = 14'000 * 3'600e6;
 
 constexpr Time ms(double n) { return static_cast<Time>(n * 1'000); }
@@ -33,7 +33,7 @@ struct Arrive {
   int weight = 1;
   std::string_view group = {};
 };
-/// From now on these limits. Of what was booked before nothing is given back if some are new.
+/// The limits from now on. If some of them are new, earlier bookings are not given back.
 struct Change {
   Time at;
   std::vector<LimitConfig> limits;
@@ -43,12 +43,12 @@ struct Pause {
   Time until;
   std::string_view group = {};
 };
-/// The n-th request (from 0, in order of arrival), which has a departure ahead, does not take it.
+/// The n-th request (from 0, in order of arrival), whose departure is still ahead, gives it back.
 struct GiveBack {
   Time at;
   std::size_t request;
 };
-/// The n-th request, whose departure has come, leaves only now. One that was refused, or waits, does not.
+/// The n-th request, whose departure has come, leaves only now. Ignored for a request that was refused or still waits.
 struct LeaveLate {
   Time at;
   std::size_t request;
@@ -58,8 +58,8 @@ using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate>;
 // ---- what comes of each request -------------------------------------------------------------------------------------
 
 struct Outcome {
-  Time at = 0;               ///< when it leaves; of no meaning where it is refused
-  LimitIndex by = kNoLimit;  ///< what made it wait, or refused it
+  Time at = 0;               ///< when it leaves; meaningless if refused
+  LimitIndex by = kNoLimit;  ///< the limit that made it wait, or refused it
   bool refused = false;
   bool operator==(const Outcome&) const = default;
 };
@@ -68,7 +68,7 @@ struct Scenario {
   std::string_view name;
   std::vector<LimitConfig> limits;
   std::vector<Event> events;
-  std::vector<Outcome> outcomes;  ///< of the requests in order of their arrival
+  std::vector<Outcome> outcomes;  ///< of the requests, in order of arrival
 };
 
 // ---- words to write them with ---------------------------------------------------------------------------------------

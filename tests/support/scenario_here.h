@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits that are kept in this process, as scenarios ask them: what the shared ones are compared with, too.
+// The limits kept in this process, as scenarios ask them; shared limits are compared with these.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one scenario: lanes of endless slots that ask as those of an upstream do, each for the run of equal weights at
-// its head, at once or when it was told to ask again; the departures go to its requests first come first served.
+// Runs one scenario. Its lanes have unlimited slots and ask as the lanes of an upstream do: for the run of requests of
+// equal weight at the head, at once or when told to ask again. Departures go to the lane's requests first come, first
+// served.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,12 +18,12 @@
 
 namespace penstock::scenarios {
 
-/// What is asked: the limits of one upstream, by one process.
+/// The limits of one upstream, as one process asks them.
 class Asked {
  public:
   virtual ~Asked() = default;
-  /// The answer, at once. Times never go back from call to call. Where resets are to be asked for, those that were due
-  /// by `now` and have not been are asked for first, each at its own moment.
+  /// Answers at once. `now` never decreases from call to call. If counter resets must be requested, the implementation
+  /// first requests those due by `now` that have not taken place, each at its own due time.
   virtual flow::Booking ask(Time now, const flow::Ask& ask) = 0;
   virtual void give_back(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void left(Time now, std::string_view group, const flow::Departure& departure) = 0;
@@ -63,7 +64,7 @@ class Course {
   struct Lane {
     std::deque<std::size_t> waiting;
     Time ask_again = 0;
-    int told = 0;  // when, among the others
+    int told = 0;  // sequence number of this answer among all lanes
     LimitIndex told_by = kNoLimit;
   };
 
@@ -77,7 +78,7 @@ class Course {
     }
     if (!was_told_to_wait) ask(arrival.at, group, lane);
   }
-  /// Whoever waits asks again, and what it was told is void.
+  /// Every lane that waits asks again; what it was told before is void.
   void happen(const Change& change) {
     asked_.change(change.at, change.limits);
     for (auto& [name, lane] : lanes_) {
@@ -99,7 +100,7 @@ class Course {
     request.departure.at = late.at;
   }
 
-  /// Until nobody waits, or it is told to.
+  /// Asks until no request waits, or the lane is told to wait.
   void ask(Time now, const std::string& group, Lane& lane) {
     while (!lane.waiting.empty()) {
       const std::size_t count = run_at_head(lane);
@@ -139,7 +140,7 @@ class Course {
     return request;
   }
 
-  /// Of the lanes that wait, the one that is to ask next; of those at one moment, who was told first.
+  /// The waiting lane that is to ask next; among lanes with the same time, the one that was told first.
   std::pair<std::string, Lane*> next_lane() {
     std::pair<std::string, Lane*> next{{}, nullptr};
     for (auto& [name, lane] : lanes_) {

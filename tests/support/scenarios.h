@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table that local limits and those in Redis must agree on: requests that arrive, and when each leaves and by which
-// limit it was kept. Every expectation is worked out by hand from the rules of the kinds, never copied from an output.
+// The table that local limits and limits in Redis must agree on: requests that arrive, when each leaves, and which
+// limit made it wait. Every expectation is worked out by hand from the rules of the kinds, never copied from an output.
 #pragma once
 
 #include <vector>
@@ -9,23 +9,23 @@
 
 namespace penstock::scenarios {
 
-// Where a rule leaves room, this is what it means:
-// - "Within the horizon" is: the departure, rounded up to whole microseconds, is no later than now + 50 ms.
+// Where a rule leaves room for interpretation, it means this:
+// - "Within the horizon": the departure, rounded up to whole microseconds, is no later than now + 50 ms.
 // - A window's guard is 1 ms, or a tenth of its interval (whole microseconds, rounded down) where that is less. The
-//   frontier knows nothing of it; the time that all limits have agreed on is moved: if its phase in a window is less
-//   than the guard, to edge + guard; if more than interval - guard, to the next edge + guard; for each window in the
-//   order of the file, again until none moves it, at most eight times round. The one that moved it last is named.
+//   frontier ignores the guard. The guard moves the time that all limits have agreed on: if its phase in a window is
+//   less than the guard, to edge + guard; if more than interval - guard, to the next edge + guard. This is done for
+//   each window in the order of the file, repeatedly until no window moves it, at most eight times round. The window
+//   that moved it last is named.
 // - A counter's first period begins 1 ms before its first departure. A reset is due at R + period and takes place then,
-//   whether or not anybody asks: R becomes the later of that moment and the latest departure booked. Departures are
+//   whether or not a request asks: R becomes the later of that moment and the latest departure booked. Departures are
 //   from R + 1 ms on. With no room left, nothing is booked before the reset has taken place.
-// - Named is the limit with the latest frontier later than the ask, on a tie the first in the file; a hold only where
-//   it is later than every limit. A departure that leaves with the one before it in the same answer names what that one
-//   does. A request that was told to wait, and whose departure names nothing, waited for what it had been told.
-// - Where no limit is `per: upstream`, a group may commit up to the horizon; otherwise no further than 5 ms beyond the
+// - Named is the limit with the latest frontier later than the ask; on a tie, the first in the file. A pause is named
+//   only if it is later than every limit. A departure that leaves with the one before it in the same answer names the
+//   same limit. A request that was told to wait, and whose departure names nothing, waited for what it had been told.
+// - If no limit is `per: upstream`, a group may commit up to the horizon; otherwise no further than 5 ms beyond the
 //   moment that the upstream's own limits allow.
 // - Taken back: pacer, if N - w/qps rounds up to the departure (all of it was paced): N becomes that. slidingWindow,
-// the
-//   newest alone, and exactly: times over `max` are kept until they are an interval before now, not before the newest.
+//   only the newest, and exactly: times over `max` are kept until an interval before now, not before the newest.
 
 inline std::vector<Scenario> pacers() {
   return {
@@ -84,15 +84,15 @@ inline std::vector<Scenario> bursts() {
        {Arrive{0, 6}},
        times(4, at(0)) + std::vector{at(ms(100), 0), at(ms(200), 0)}},
       {"a_burst_is_earned_back_while_idle",
-       {pacer(10, 3)},  // idle from 100 ms on; a second of it leaks 5 of 3
+       {pacer(10, 3)},  // idle from 100 ms on; one second leaks 5, more than the 3 in the bucket
        {Arrive{0, 4}, Arrive{ms(1'100), 5}},
        times(4, at(0)) + times(4, at(ms(1'100))) + times(1, at(ms(1'200), 0))},
       {"a_burst_is_earned_back_in_part",
-       {pacer(10, 3)},  // idle from 100 to 500 ms: 2 of 3
+       {pacer(10, 3)},  // idle from 100 to 500 ms leaks 2 of 3
        {Arrive{0, 4}, Arrive{ms(500), 4}},
        times(4, at(0)) + times(3, at(ms(500))) + times(1, at(ms(600), 0))},
       {"a_burst_is_earned_back_at_the_rate_that_the_factor_says",
-       {pacer(10, 4, 0.25)},  // 5 at 0, then idle from 100 to 500 ms: 1 of 4
+       {pacer(10, 4, 0.25)},  // 5 leave at 0; idle from 100 to 500 ms leaks 1 of 4
        {Arrive{0, 5}, Arrive{ms(500), 3}},
        times(5, at(0)) + times(2, at(ms(500))) + times(1, at(ms(600), 0))},
       {"no_burst_is_earned_while_busy",
@@ -100,11 +100,11 @@ inline std::vector<Scenario> bursts() {
        {Arrive{0, 4}, Arrive{ms(100)}, Arrive{ms(200), 2}},
        times(4, at(0)) + std::vector{at(ms(100)), at(ms(200)), at(ms(300), 0)}},
       {"a_weight_across_the_burst_line_is_charged_once",
-       {pacer(10, 3)},  // 3 of 5 fill the bucket, 2 are paced
+       {pacer(10, 3)},  // 3 of the weight of 5 fill the bucket, 2 are paced
        {Arrive{0, 1, 5}, Arrive{0}},
        {at(0), at(ms(200), 0)}},
       {"a_lowered_burst_is_no_debt",
-       {pacer(10, 5)},  // 3 in the bucket, of which 2 fit; a millisecond leaks 0.005 of them; one more pays for itself
+       {pacer(10, 5)},  // 3 in the bucket, of which 2 fit; 1 ms leaks 0.005 of them; one more request pays for itself
        {Arrive{0, 3}, Change{ms(0.5), {pacer(10, 2)}}, Arrive{ms(1), 2}},
        times(3, at(0)) + std::vector{at(ms(1)), at(ms(101), 0)}},
       {"a_pacer_takes_back_the_newest_when_its_burst_is_used_up",
@@ -165,7 +165,7 @@ inline std::vector<Scenario> windows() {
        {Arrive{ms(100), 2}, Change{ms(200), {window(3, sec(1))}}, Arrive{ms(300), 2}},
        times(2, at(ms(100))) + std::vector{at(ms(300)), at(ms(1'001), 0)}},
       {"a_shortened_interval_does_not_wait_for_the_end_of_the_old_one",
-       {window(2, sec(3'600))},  // what is known to have left may all have left in the window of now + 50 ms
+       {window(2, sec(3'600))},  // all known departures may have left in the window that contains now + 50 ms
        {Arrive{ms(100), 2}, Change{sec(10), {window(2, sec(1))}}, Arrive{ms(20'500)}},
        times(2, at(ms(100))) + times(1, at(ms(21'001), 0))},
       {"a_window_takes_back_what_was_not_used_in_it",
@@ -176,7 +176,7 @@ inline std::vector<Scenario> windows() {
 }
 
 inline std::vector<Scenario> sliding_windows() {
-  // Times are those of the limit's own interval and 2 ms.
+  // Expected times are the limit's own interval plus 2 ms.
   return {
       {"a_sliding_window_opens_an_interval_after_the_departure",
        {sliding(3, sec(1))},
@@ -250,7 +250,7 @@ inline std::vector<Scenario> token_buckets() {
        times(3, at(0)) + std::vector{at(ms(100), 0), at(ms(200), 0)}},
       {"a_bucket_of_one_is_a_pacer", {bucket(1, 1, ms(100))}, {Arrive{0, 3}}, {at(0), at(ms(100), 0), at(ms(200), 0)}},
       {"idle_time_refills_and_is_not_subtracted",
-       {bucket(100, 10, sec(1))},  // half of it in 5 s
+       {bucket(100, 10, sec(1))},  // half of it refills in 5 s
        {Arrive{0, 100}, Arrive{sec(5), 51}},
        times(100, at(0)) + times(50, at(sec(5))) + times(1, at(sec(6), 0))},
       {"refills_keep_the_phase_of_the_first_departure",
@@ -299,7 +299,7 @@ inline std::vector<Scenario> counters() {
        {Arrive{ms(100)}, Arrive{sec(10), 5}},
        times(1, at(ms(100))) + times(2, at(sec(10))) + times(2, at(ms(10'100), 0)) + times(1, at(ms(11'100), 0))},
       {"a_departure_booked_before_a_reset_counts_before_it",
-       {counter(2, ms(100))},  // due at 99 ms, but 110 ms is booked: reset there
+       {counter(2, ms(100))},  // reset due at 99 ms, but a departure is booked at 110 ms: the reset takes place then
        {Arrive{0}, Pause{ms(80), ms(110)}, Arrive{ms(85), 3}},
        {at(0), at(ms(110), kPause), at(ms(111), 0), at(ms(111), 0)}},
       {"a_weight_that_does_not_fit_waits_for_the_reset",

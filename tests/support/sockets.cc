@@ -20,7 +20,7 @@ namespace penstock::test {
 namespace {
 constexpr timeval kPatience{.tv_sec = 60, .tv_usec = 0};
 
-std::mutex closing;  // of any: nobody ends the reads of a descriptor that has just become another's
+std::mutex closing;  // for all sockets: end_reads() must not meet a descriptor that was closed and reused
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};

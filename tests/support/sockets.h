@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking TCP sockets on loopback, for the far ends in tests. Each call waits a minute at most; what goes wrong
-// fails the test that is running.
+// Blocking TCP sockets on loopback, for the far ends in tests. Each call waits a minute at most; an error fails the
+// running test.
 #pragma once
 
 #include <cstddef>
@@ -20,31 +20,31 @@ class Socket {
   Socket& operator=(Socket&& other) noexcept;
   ~Socket();
 
-  /// True if everything was sent; a peer that has gone is no failure.
+  /// True if everything was sent; a peer that has gone is not an error.
   bool send(std::string_view bytes);
-  /// Empty at the end.
+  /// Empty at the end of the stream.
   std::string read_some(std::size_t most = 64 * 1024);
-  /// Fewer only if the end comes before.
+  /// Returns fewer bytes only if the stream ends before.
   std::string read(std::size_t size);
-  /// Up to and with `mark`; all there was if the end comes before.
+  /// Up to and including `mark`; if the stream ends before, everything read.
   std::string read_until(std::string_view mark);
   std::string read_to_end();
-  /// What is there without waiting.
+  /// The bytes that are there without waiting.
   std::string peek();
-  /// Whether the end that was read was a reset.
+  /// Whether the stream ended with a reset.
   bool was_reset() const { return reset_; }
 
   /// From now on bytes go through a layer; false: it could not be put on.
   bool put_on(const Wrap& wrap);
-  /// Nothing: there is none.
+  /// nullptr: no layer.
   Layer* layer() const { return layer_.get(); }
 
-  void shut_down();  ///< FIN; reading goes on
+  void shut_down();  ///< sends FIN; reading goes on
   void close();
   void cut();                  ///< closes without the layer's good-bye
-  void reset();                ///< RST
-  void end_reads();            ///< from another thread: whoever waits for bytes gets the end
-  std::uint16_t port() const;  ///< of this side
+  void reset();                ///< sends RST
+  void end_reads();            ///< from another thread: a thread that waits for bytes gets the end
+  std::uint16_t port() const;  ///< of this end
   int fd() const { return fd_; }
 
  private:
@@ -52,11 +52,11 @@ class Socket {
 
   int fd_;
   std::unique_ptr<Layer> layer_;
-  std::string read_;  // not yet handed out
+  std::string read_;  // read but not yet returned
   bool reset_ = false;
 };
 
-/// On 127.0.0.1.
+/// Connects to 127.0.0.1.
 Socket connect_to(std::uint16_t port);
 
 class ListeningSocket {
@@ -67,7 +67,7 @@ class ListeningSocket {
 
   std::uint16_t port() const { return port_; }
   int fd() const { return fd_; }
-  /// A descriptor below zero once close() was called, by whatever thread.
+  /// Returns a descriptor below zero once any thread has called close().
   Socket accept();
   void close();
 

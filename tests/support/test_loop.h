@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop that a test runs in its own thread, for as long as it takes until something holds.
+// An event loop that a test runs in its own thread until a condition holds.
 #pragma once
 
 #include <pthread.h>
@@ -17,7 +17,7 @@ namespace penstock::test {
 class TestLoop {
  public:
   TestLoop() {
-    sigset_t pipe;  // as whoever runs a loop must
+    sigset_t pipe;  // SIGPIPE must be blocked in a thread that runs a loop
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
@@ -27,8 +27,8 @@ class TestLoop {
     });
   }
 
-  /// Runs until `done` holds at the end of a turn; gives up, and false, after a minute. Looked at every few
-  /// milliseconds even where nothing happens, for it may hang on another thread.
+  /// Runs until `done` holds at the end of an iteration; gives up after a minute and returns false. Checks every few
+  /// milliseconds even if nothing happens, because `done` may depend on another thread.
   bool run_until(std::function<bool()> done) {
     done_ = std::move(done);
     loop::Timer giving_up(loop, [this] { finish(); });
@@ -39,7 +39,7 @@ class TestLoop {
     return giving_up.running();
   }
 
-  /// Runs for that many microseconds; gives the number of turns that this took.
+  /// Runs for that many microseconds; returns the number of loop iterations.
   int run_for(std::int64_t time) {
     const int before = turns_;
     loop::Timer ending(loop, [this] { finish(); });

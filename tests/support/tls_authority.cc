@@ -26,7 +26,7 @@ Key new_key(const std::string& kind = "P-256") {
 }
 
 struct Signer {
-  X509* certificate;  // nothing: the certificate itself
+  X509* certificate;  // nullptr: the certificate itself
   EVP_PKEY* key;
 };
 
@@ -84,7 +84,7 @@ std::string new_tls_folder() {
   return folder;
 }
 
-/// A name of its own, so that a certificate of one authority is never looked for below another.
+/// A unique name, so that no certificate of one authority is looked up under another.
 std::string own_name() {
   unsigned char random[4];
   RAND_bytes(random, sizeof random);
@@ -104,7 +104,7 @@ struct Authority::Impl {
 
 Authority::Authority() : impl_(std::make_unique<Impl>()) {
   X509* own = impl_->certificate.get();
-  sign(own, {nullptr, impl_->key.get()});  // for the issuer's name, which the extensions look at
+  sign(own, {nullptr, impl_->key.get()});  // sets the issuer's name, which the extensions need
   extend(own, own, NID_basic_constraints, "critical,CA:TRUE");
   extend(own, own, NID_key_usage, "critical,keyCertSign,cRLSign");
   extend(own, own, NID_subject_key_identifier, "hash");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A certificate authority of the tests' own, made at run time with keys that nobody else has: its certificate and those
-// that it issues lie as PEM files in a folder that goes with it.
+// A certificate authority for tests, made at run time with fresh keys. Its certificate and those it issues are PEM
+// files in a folder that is deleted with it.
 #pragma once
 
 #include <memory>
@@ -9,15 +9,15 @@
 
 namespace penstock::test {
 
-/// What a certificate says.
+/// The contents of a certificate.
 struct Wanted {
   std::vector<std::string> names{"good.test", "localhost"};
   std::vector<std::string> addresses{"127.0.0.1"};
-  std::string key = "P-256";  ///< the name of a curve, or RSA and its bits: RSA-4096
+  std::string key = "P-256";  ///< the name of a curve, or RSA with its bits: RSA-4096
   std::string common_name = "a certificate of the tests";
   bool expired = false;      ///< since yesterday
   bool not_yet = false;      ///< valid from tomorrow
-  bool self_signed = false;  ///< by nobody else
+  bool self_signed = false;  ///< instead of by the authority
 };
 
 /// The paths of two PEM files.
@@ -33,11 +33,11 @@ class Authority {
 
   /// The path of its own certificate: for `curl --cacert`, `tls.ca`, SSL_CERT_FILE.
   const std::string& file() const;
-  /// Of its own key, which only its owner may read: for `intercept.key`.
+  /// The path of its private key, readable by the owner only: for `intercept.key`.
   const std::string& key_file() const;
-  /// Of the folder, which takes other files of a test too.
+  /// The path of the folder; a test may put other files there.
   const std::string& folder() const;
-  /// Good for servers and clients.
+  /// The certificate is valid for servers and clients.
   Issued issue(const Wanted& wanted = {});
 
  private:

@@ -29,7 +29,7 @@ bool is_address(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), &room) == 1 || inet_pton(AF_INET6, host.c_str(), &room) == 1;
 }
 
-/// As the extension has them: each with its length in front.
+/// The ALPN wire form: each name after its length.
 std::string wire_form(const std::string& protocols) {
   std::string out;
   std::istringstream all(protocols);
@@ -37,7 +37,7 @@ std::string wire_form(const std::string& protocols) {
   return out;
 }
 
-/// Options of one version and one trust, shared by the connections of a test that has thousands.
+/// The SSL_CTX for one version range and one CA; shared by the thousands of connections of one test.
 std::shared_ptr<SSL_CTX> options_of(const Shaking& how) {
   static thread_local std::pair<std::string, std::shared_ptr<SSL_CTX>> last;
   const std::string key = how.ca + '|' + std::to_string(how.least) + '|' + std::to_string(how.most);
@@ -157,7 +157,7 @@ std::int64_t TlsClient::ends() const {
 
 std::shared_ptr<SSL_SESSION> TlsClient::session() const { return {SSL_get1_session(ssl_), &SSL_SESSION_free}; }
 
-// On a socket.
+// TLS on a socket.
 
 bool TlsClientLayer::await(short what) {
   pollfd asked{.fd = fd_, .events = what, .revents = 0};
@@ -230,11 +230,11 @@ ssize_t TlsClientLayer::receive(char* room, std::size_t space) {
     if (size > 0) return static_cast<ssize_t>(size);
     if (more_) return judge(why);
     const auto count = hear();
-    if (count <= 0) return count;  // an end without a good-bye is one, for those who do not ask
+    if (count <= 0) return count;  // an end without close_notify is reported like a normal end
   }
 }
 
-/// There was nothing to read, for this reason.
+/// The result when nothing could be read, by SSL_get_error()'s reason.
 ssize_t TlsClientLayer::judge(int why) {
   more_ = false;
   if (why == SSL_ERROR_ZERO_RETURN) return 0;
@@ -250,7 +250,7 @@ void TlsClientLayer::say_goodbye() {
   flush();
 }
 
-/// A key update, of TLS 1.3 only.
+/// Sends a key update; TLS 1.3 only.
 void TlsClientLayer::speak_aside() {
   const std::lock_guard lock(mutex_);
   EXPECT_EQ(SSL_key_update(client_.ssl(), SSL_KEY_UPDATE_REQUESTED), 1);

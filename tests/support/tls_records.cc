@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL tells the secrets for key logs, and derives keys from them.
+// Takes the secrets from OpenSSL's key log callback, and derives the keys from them.
 #include "support/tls_records.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ std::string key_block(const SSL* ssl) {
                   param(OSSL_KDF_PARAM_SEED, client)});
 }
 
-/// Of this side, from the line of the key log.
+/// The ex-data index of this side's traffic secret, which comes from the key log line.
 int place_of_secret() {
   static const int ours = SSL_get_ex_new_index(
       0, nullptr, nullptr, nullptr,
@@ -116,7 +116,7 @@ RecordSealer::RecordSealer(const SSL* connection, std::uint64_t said)
   const std::size_t ours = SSL_is_server(connection) ? 1 : 0;
   key_ = block.substr(ours * kKey, kKey);
   iv_ = block.substr(2 * kKey + ours * kSalt, kSalt);
-  ++sequence_;  // of its Finished
+  ++sequence_;  // the Finished record
 }
 
 void RecordSealer::derive(std::string_view secret) {

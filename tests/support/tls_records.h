@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of TLS as no library sends them: of any type and content, sealed with the keys of a connection whose
-// handshake OpenSSL has done, AES-128-GCM of TLS 1.2 (RFC 5246, 5288) or 1.3 (RFC 8446).
+// TLS records that no library would send: of any type and content, sealed with the keys of a connection whose handshake
+// OpenSSL has done. AES-128-GCM of TLS 1.2 (RFC 5246, 5288) or 1.3 (RFC 8446).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct ssl_st;
 
 namespace penstock::test {
 
-/// The types of records.
+/// Record types.
 enum class Record : std::uint8_t {
   change_cipher_spec = 20,
   alert = 21,
@@ -20,21 +20,21 @@ enum class Record : std::uint8_t {
   unknown = 77
 };
 
-/// As it is before there are keys.
+/// A record as it is before there are keys.
 std::string plain_record(Record type, std::string_view content);
-/// A message of the handshake: its type, and its length before the body.
+/// A handshake message: the type, the length, then the body.
 std::string handshake_message(std::uint8_t type, std::string_view body);
 
-/// Seals what one side says once it has nothing more to say by OpenSSL. For one connection that was prepared.
+/// Seals the records of one side after that side's last data through OpenSSL. For one connection that was prepared.
 class RecordSealer {
  public:
-  /// Before its handshake: it keeps what is needed, takes no other cipher, and sends no tickets.
+  /// Before the handshake: keeps the needed secrets, allows no other cipher, and turns tickets off.
   static void prepare(ssl_st* connection);
-  /// After the handshake. `said`: how many records with data this side has sent since.
+  /// After the handshake. `said`: how many data records this side has sent since.
   RecordSealer(const ssl_st* connection, std::uint64_t said);
 
   std::string seal(Record type, std::string_view content);
-  /// TLS 1.3: announces other keys, asks for the same, and has them from now on.
+  /// TLS 1.3: returns a key update that asks the peer to update too, and uses the new keys from then on.
   std::string update_keys();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL over a socket that somebody else owns.
+// OpenSSL over a socket that another object owns.
 #include "support/tls_server.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace penstock::test {
 
 namespace {
 
-/// SSL writes without MSG_NOSIGNAL.
+/// OpenSSL writes without MSG_NOSIGNAL.
 void block_sigpipe() {
   sigset_t pipe;
   sigemptyset(&pipe);
@@ -25,7 +25,7 @@ void block_sigpipe() {
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
 }
 
-/// An alert would be lost in the reset that follows a close with bytes unread.
+/// Reads until the peer closes: a close with unread bytes sends a reset, in which the alert would be lost.
 void await_end(int fd) {
   ::shutdown(fd, SHUT_WR);
   char ignored[1024];
@@ -96,7 +96,7 @@ class TlsLayer final : public Layer {
   bool sound_ = false;
 };
 
-/// Notes what was offered, and takes the one that the server speaks.
+/// Records what the client offered, and selects the protocol that the server speaks.
 int choose_alpn(SSL* ssl, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                 unsigned int offered_size, void* speaks) {
   const std::string& wanted = *static_cast<const std::string*>(speaks);
@@ -133,7 +133,7 @@ struct TlsServer::Impl {
 TlsServer::TlsServer(const Issued& shown, TlsOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
   SSL_CTX* ssl = impl_->ssl;
   const auto& how = impl_->options;
-  if (how.most < 12) SSL_CTX_set_security_level(ssl, 0);  // OpenSSL 3 speaks the old ones below all security only
+  if (how.most < 12) SSL_CTX_set_security_level(ssl, 0);  // OpenSSL 3 speaks older versions at security level 0 only
   SSL_CTX_set_min_proto_version(ssl, tls_version(how.least));
   if (!how.ciphers.empty()) {
     EXPECT_EQ(SSL_CTX_set_cipher_list(ssl, how.ciphers.c_str()), 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's side of TLS, for the origins of the tests: what it shows, what it demands, and what it has seen of each
-// client. One for any number of connections, from any thread; it outlives them.
+// The server side of TLS, for the origins of tests: what it shows, what it demands, and what it has seen of each
+// client. One TlsServer serves any number of connections, from any thread; it must outlive them.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@
 namespace penstock::test {
 
 struct TlsOptions {
-  std::string client_ca{};  ///< clients must show a certificate below this one; empty: they need none
-  std::string alpn{};       ///< the one protocol that it takes where it is offered; empty: it does not choose
+  std::string client_ca{};  ///< clients must show a certificate issued below this CA; empty: they need none
+  std::string alpn{};       ///< the protocol that it selects if the client offers it; empty: it selects none
   int most = 13;            ///< the highest version: 10, 11, 12 or 13
-  int least = 10;           ///< and the lowest
-  std::string ciphers{};    ///< below 1.3, as OpenSSL spells them; empty: its own choice
-  std::string groups{};     ///< of the key exchange, likewise
-  std::size_t tickets = 2;  ///< of TLS 1.3, right after the handshake; Layer::speak_aside() sends another
+  int least = 10;           ///< the lowest version
+  std::string ciphers{};    ///< for TLS below 1.3, in OpenSSL's notation; empty: OpenSSL's default
+  std::string groups{};     ///< key exchange groups, likewise
+  std::size_t tickets = 2;  ///< TLS 1.3 tickets sent right after the handshake; Layer::speak_aside() sends another
 };
 
-/// One handshake, whole or not.
+/// One handshake, complete or not.
 struct Handshake {
   bool whole = false;
-  std::string sni;      ///< as the client asked; empty: not at all
-  std::string offered;  ///< ALPN, with commas between
+  std::string sni;      ///< as the client sent it; empty: none
+  std::string offered;  ///< ALPN, separated by commas
   std::string peer;     ///< the common name in the client's certificate
   std::string version;  ///< "TLSv1.3"
   bool resumed = false;
 };
 
-/// OpenSSL's number of TLS 1.0 (10) to 1.3 (13).
+/// OpenSSL's number for TLS 1.0 (10) to 1.3 (13).
 int tls_version(int number);
 
 class TlsServer {
@@ -42,7 +42,7 @@ class TlsServer {
   ~TlsServer();
   TlsServer(const TlsServer&) = delete;
 
-  /// For an origin. The handshake takes place when the layer is put on.
+  /// For an origin. Putting the layer on a connection performs the handshake.
   Wrap wrap();
   /// In the order in which they ended.
   std::vector<Handshake> handshakes() const;

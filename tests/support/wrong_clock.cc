@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loaded before the C library into a program whose system clock is to be wrong, by as many seconds as WRONG_CLOCK says,
-// and the first eight bytes of the file WRONG_CLOCK_FILE, which may change.
-// Its monotonic clock and its timers stay right; libfaketime 0.9.10 moves a timerfd along, whatever clock that has.
+// Loaded before the C library into a program whose system clock is to be wrong: by WRONG_CLOCK seconds, plus the number
+// in the first eight bytes of the file WRONG_CLOCK_FILE, which may change. The monotonic clock and timers stay right;
+// libfaketime 0.9.10 instead moves every timerfd, whatever its clock.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,7 +19,7 @@ time_t wrong_by() {
   return seconds ? atol(seconds) : 0;
 }
 
-/// Nothing: there is no such file.
+/// nullptr: there is no such file.
 const volatile std::int64_t* changing() {
   const char* path = getenv("WRONG_CLOCK_FILE");
   const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;

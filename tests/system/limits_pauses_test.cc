@@ -36,7 +36,7 @@ TEST_P(Pause, that_an_answer_asks_for_is_kept_and_the_answer_is_untouched) {
   stage.expect_all_served();
   stage.expect_arrivals(
       3, [pause = pause](int) { return pause; }, "/next");
-  EXPECT_THAT(stage.limited_by(4, "dispatch"), ElementsAre("", "hold", "hold", "hold"));
+  EXPECT_THAT(stage.limited_by(4, "dispatch"), ElementsAre("", "pause", "pause", "pause"));
 }
 INSTANTIATE_TEST_SUITE_P(
     Asked, Pause,
@@ -166,9 +166,9 @@ TEST(Pauses, that_last_too_long_for_a_request_refuse_it_at_once_and_truly_say_un
   EXPECT_EQ(stage.fetch("/busy").status, 429);
   const Reply reply = stage.fetch("/hurried", "Penstock-Max-Wait: 300ms\r\n");
   const auto refused_at = Clock::now();
-  expect_limited(reply, 503, "hold");
+  expect_limited(reply, 503, "pause");
   EXPECT_LE(retry_after(reply), 2);
-  EXPECT_THAT(stage.limited_by(1, "refused"), ElementsAre("hold"));
+  EXPECT_THAT(stage.limited_by(1, "refused"), ElementsAre("pause"));
   ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + std::chrono::seconds(retry_after(reply)); }));
   EXPECT_EQ(stage.fetch("/then", "Penstock-Max-Wait: 0s\r\n").status, 200);
 }
@@ -181,7 +181,7 @@ TEST(Pauses, and_limits_of_the_file_both_hold) {
   stage.expect_all_served();
   stage.expect_arrivals(
       4, [](int k) { return 500ms + k * 200ms; }, "/next");
-  EXPECT_THAT(stage.limited_by(5, "dispatch"), ElementsAre("", "hold", "pacer", "pacer", "pacer"));
+  EXPECT_THAT(stage.limited_by(5, "dispatch"), ElementsAre("", "pause", "pacer", "pacer", "pacer"));
 }
 
 // One that says nothing of itself, and is refused, must not stop everybody for as long as the answer likes.
@@ -195,22 +195,22 @@ TEST(Pauses, that_a_request_without_credentials_drew_hold_such_requests_alone) {
   stage.send_one("/anonymous/2");
   EXPECT_EQ(stage.fetch("/mine", mine).status, 200) << "nobody waits behind those that are paused";
   const Reply hasty = stage.fetch("/anonymous/hasty", "Penstock-Max-Wait: 500ms\r\n");
-  expect_limited(hasty, 503, "hold");
+  expect_limited(hasty, 503, "pause");
   EXPECT_LE(retry_after(hasty), 2);
   EXPECT_EQ(stage.fetch("/mine", mine).status, 200);
   EXPECT_TRUE(within(2s, stage.start)) << "the pause is not over yet";
   stage.expect_all_served();
   stage.expect_arrivals(
       2, [](int) { return 2s; }, "/anonymous");
-  EXPECT_THAT(stage.limited_by(5, "dispatch"), ElementsAre("", "", "", "hold", "hold"));
+  EXPECT_THAT(stage.limited_by(5, "dispatch"), ElementsAre("", "", "", "pause", "pause"));
 }
 
 TEST(Pauses, that_a_request_with_credentials_drew_hold_everybody) {
   Limited stage("maxConcurrent: 5");
   stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 60\r\n"));
   EXPECT_EQ(stage.fetch("/busy", "Cookie: session=1\r\n").status, 429);
-  expect_limited(stage.fetch("/next", "Penstock-Max-Wait: 1s\r\n"), 503, "hold");
-  expect_limited(stage.fetch("/next", "X-Api-Key: k\r\nPenstock-Max-Wait: 1s\r\n"), 503, "hold");
+  expect_limited(stage.fetch("/next", "Penstock-Max-Wait: 1s\r\n"), 503, "pause");
+  expect_limited(stage.fetch("/next", "X-Api-Key: k\r\nPenstock-Max-Wait: 1s\r\n"), 503, "pause");
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(Each, LostBucket,
 
 TEST(LostMemory, by_a_restart_lets_nothing_through_twice) {
   // By `share` those who had left others a part of theirs would take it back while Redis is away.
-  ThreeAtWork stage(patiently("window: { reservoir: 30, interval: 500ms }", "hold"));
+  ThreeAtWork stage(patiently("window: { reservoir: 30, interval: 500ms }", "wait"));
   stage.await_spent(30);
   const std::string before = stage.head().generation;
   stage.redis.restart_empty();
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
         Foreign{"counter_hash", "counter: { max: 9, period: 1s }", "counter", {"HSET", "a", "b"}},
         Foreign{"semaphore_text", "semaphore: { capacity: 9, lease: 1s }", "semaphore", {"SET", "1s|x|"}, false},
         Foreign{"head", "pacer: { qps: 1000 }", "head", {"SET", "0"}, false},
-        Foreign{"hold", "pacer: { qps: 1000 }", "hold", {"SET", "for ever"}, false}),
+        Foreign{"pause", "pacer: { qps: 1000 }", "pause", {"SET", "for ever"}, false}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(MadRedis, is_dropped_and_nobody_notices) {

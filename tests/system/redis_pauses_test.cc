@@ -16,13 +16,13 @@ TEST(LearnedPause, of_one_daemon_delays_the_other) {
   const Reply busy = stage.fetch(told, "/busy", "Authorization: Bearer of-mine\r\n");
   EXPECT_EQ(busy.status, 429);
   EXPECT_EQ(busy.field("retry-after"), "1") << "passed on untouched";
-  ASSERT_TRUE(eventually([&] { return !stage.value("hold").empty(); }));
+  ASSERT_TRUE(eventually([&] { return !stage.value("pause").empty(); }));
   EXPECT_EQ(stage.fetch(other).status, 200);
   EXPECT_GE(Clock::now() - since, 1s);
   EXPECT_TRUE(within(1s + kLate, since));
   const auto dispatched = other.await_events(2, "dispatch");
   ASSERT_EQ(dispatched.size(), 2u);
-  EXPECT_EQ(dispatched[1].at("limitedBy"), "hold");
+  EXPECT_EQ(dispatched[1].at("limitedBy"), "pause");
 }
 
 TEST(LearnedPause, of_a_group_delays_that_group_alone) {
@@ -31,7 +31,7 @@ TEST(LearnedPause, of_a_group_delays_that_group_alone) {
   stage.origin.on("/reds/busy", scripts::answers(503, "later", "Retry-After: 2\r\n"));
   const auto since = Clock::now();
   EXPECT_EQ(stage.fetch(told, "/reds/busy", "Authorization: Bearer of-mine\r\n").status, 503);
-  ASSERT_TRUE(eventually([&] { return stage.redis.run({"KEYS", stage.key("hold:*")}).items.size() == 1; }));
+  ASSERT_TRUE(eventually([&] { return stage.redis.run({"KEYS", stage.key("pause:*")}).items.size() == 1; }));
   EXPECT_EQ(stage.fetch(other, "/blues").status, 200);
   EXPECT_LT(Clock::now() - since, 2s) << "another group need not wait";
   EXPECT_EQ(stage.fetch(other, "/reds").status, 200);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process of the experiment as Bottleneck's Redis clustering does it: workers that each ask the origin as soon as
-// they have their answer, all under one limiter that all processes share. For lab/experiment only.
+// One process of the experiment with Bottleneck's Redis clustering: each worker asks the origin again as soon as it has
+// its answer, under one limiter that all processes share. For lab/experiment only.
 //   bottleneck.mjs ORIGIN-PORT REDIS-PORT PROCESS WORKERS SECONDS '{"minTime": 2.5}'
-// Says `ready`, waits for a line, and at the end says {"answers": 1, "worst_ms": 2.0}.
+// Prints `ready`, waits for a line, and at the end prints {"answers": 1, "worst_ms": 2.0}.
 import http from "node:http";
 import readline from "node:readline";
 import Bottleneck from "bottleneck";

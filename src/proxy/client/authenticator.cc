@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known, what waits, and the one that is being tried.
+// The remembered credentials, the queue of checks, and the check under way on the worker thread.
 #include "proxy/client/authenticator.h"
 
 #include <algorithm>
@@ -95,11 +95,11 @@ std::expected<std::unique_ptr<Authenticator::Check>, http::Refusal> Authenticato
 void Authenticator::end() {
   ended_ = true;
   auto all = std::exchange(waiting_, {});
-  if (under_way_) all.push_back(std::exchange(under_way_, nullptr));  // its verdict may come when the program has ended
+  if (under_way_) all.push_back(std::exchange(under_way_, nullptr));  // its result may come too late
   for (const auto& trial : all) tell(*trial, std::unexpected(busy()));
 }
 
-/// Many connections of one program begin at once with the same password: it is tried once.
+/// A program may open many connections at once with the same password: they share one check.
 Authenticator::Trial* Authenticator::find_trial(const Key& key) {
   if (under_way_ && under_way_->key == key) return under_way_.get();
   const auto found = std::ranges::find(waiting_, key, [](const auto& trial) { return trial->key; });
@@ -118,7 +118,8 @@ bool Authenticator::make_room(const access::Address& client) {
   return waiting_.size() < kMostWaiting || take_place_for(of_client);
 }
 
-/// From whoever has most, as long as that makes it more even: few who bring many shall not shut out the others.
+/// Takes the place of the newest check of the client with most checks, if that evens out the numbers: a few clients
+/// with many checks must not shut out the others.
 bool Authenticator::take_place_for(std::size_t of_newcomer) {
   const auto share = [this](const auto& trial) { return std::pair(waiting_of(trial->client), trial->turn); };
   const auto youngest = std::ranges::max_element(waiting_, {}, share);
@@ -129,7 +130,7 @@ bool Authenticator::take_place_for(std::size_t of_newcomer) {
   return true;
 }
 
-/// One of each client in turn, whoever has brought how many.
+/// Numbers a check so that each client gets one per round, however many it has queued.
 std::uint64_t Authenticator::next_turn(const access::Address& client) const {
   std::uint64_t last = under_way_ && under_way_->client == client ? std::max(turn_, under_way_->turn) : turn_;
   for (const auto& trial : waiting_) {
@@ -161,7 +162,7 @@ void Authenticator::tried(bool right) {
   if (ended_) return;
   auto trial = std::move(under_way_);
   if (open()) return open_to(std::move(trial));
-  if (under_way_for_ != generation_) {  // there are other users now
+  if (under_way_for_ != generation_) {  // the users have changed meanwhile
     waiting_.push_back(std::move(trial));
     return try_next();
   }
@@ -171,14 +172,14 @@ void Authenticator::tried(bool right) {
   tell(*trial, verdict);
 }
 
-/// There are no users any more.
+/// The new configuration has no users: lets everybody in.
 void Authenticator::open_to(std::unique_ptr<Trial> trial) {
   auto all = std::exchange(waiting_, {});
   all.push_back(std::move(trial));
   for (const auto& one : all) tell(*one, Verdict(std::string_view()));
 }
 
-/// Askers may ask again while they are told.
+/// A callback may call check() again.
 void Authenticator::tell(const Trial& trial, const Verdict& verdict) {
   for (const auto& asker : trial.askers) {
     if (const auto on_verdict = asker.lock()) (*on_verdict)(verdict);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets in clients that name themselves, where the configuration has users. A password that was right once is known by
-// its hash under a key of this process from then on, and costs nothing more; others are tried on a thread of their own,
-// one after the other, each client in its turn (an IPv6 one is its /64), and no more than a few may wait.
+// Checks users and passwords where the configuration has users. Credentials that were right once are remembered by a
+// hash under a key of this process, and cost nothing from then on. Others are checked on a worker thread, one at a time
+// and round-robin over the clients (an IPv6 client is its /64); only a few checks may wait. The loop's thread only.
 #pragma once
 
 #include <array>
@@ -30,33 +30,33 @@ namespace penstock::proxy {
 class Authenticator {
  public:
   explicit Authenticator(loop::Loop& loop);
-  ~Authenticator();  ///< waits for a password under trial, which takes a second at most
+  ~Authenticator();  ///< waits for the check under way, which takes a second at most
   Authenticator(const Authenticator&) = delete;
   Authenticator& operator=(const Authenticator&) = delete;
 
-  /// From now on these are let in; nothing: everybody. If they are others, nobody is known any more.
+  /// Lets in these users from now on; nullopt: everybody. If the users differ, remembered credentials are forgotten.
   void set_users(std::optional<access::Users> users);
   bool open() const { return !users_; }
-  /// No more passwords are tried: whoever waits is told to come again, and so is whoever asks from now on. This goes
-  /// for the password under trial too.
+  /// Checks no more passwords: all checks, the one under way included, and all later ones are refused as busy (503, try
+  /// again later).
   void end();
-  /// Whether end() would be news to anybody.
+  /// True if a check is under way or waits, and end() was not called.
   bool is_busy() const { return !ended_ && (under_way_ || !waiting_.empty()); }
 
-  /// The user's name, valid for the moment, or why not.
+  /// The user's name, valid during the call only; or the refusal.
   using Verdict = std::expected<std::string_view, http::Refusal>;
   using OnVerdict = std::move_only_function<void(const Verdict&)>;
 
-  /// What can be said at once. Nothing: check() must be called.
+  /// The verdict if it is known at once; nullopt: call check().
   std::optional<Verdict> ask(const http::Fields& request);
 
-  /// Dropping it withdraws the asker.
+  /// A check that was asked for. Dropping it cancels the callback.
   class Check {
     friend class Authenticator;
     std::shared_ptr<OnVerdict> on_verdict_;
   };
-  /// Of a request about which ask() could not say anything, from this address. `on_verdict` is called later, on the
-  /// loop, or when the place is wanted for a client that has fewer. Otherwise: there is no room for another.
+  /// Queues a check for a request, from this address, that ask() could not decide. `on_verdict` is called later on the
+  /// loop, or, with a refusal, when a client with fewer checks takes its place. Error: bad credentials, or no room.
   std::expected<std::unique_ptr<Check>, http::Refusal> check(const http::Fields& request, const access::Address& from,
                                                              OnVerdict on_verdict);
 
@@ -86,16 +86,16 @@ class Authenticator {
   const std::string* remember(const Key& key, const std::string& user);
 
   loop::Loop& loop_;
-  const std::array<base::SipKey, 3> keys_;  // of credentials, twice, and of names
+  const std::array<base::SipKey, 3> keys_;  // two for credentials, one for user names
   std::optional<access::Users> users_;
-  std::uint64_t generation_ = 0;  // of users_
+  std::uint64_t generation_ = 0;  // counts changes of users_
 
   std::unordered_map<Key, std::string, Hash> known_;
-  std::deque<Key> known_since_;  // the oldest first
+  std::deque<Key> known_since_;  // the keys of known_, oldest first
 
   std::vector<std::unique_ptr<Trial>> waiting_;
   std::unique_ptr<Trial> under_way_;
-  std::uint64_t under_way_for_ = 0;  // the generation that it is held against
+  std::uint64_t under_way_for_ = 0;  // the generation of users_ that it is checked against
   std::uint64_t turn_ = 0;
   bool ended_ = false;
   std::optional<loop::Worker> worker_;  // made when first needed

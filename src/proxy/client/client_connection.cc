@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests in, answers out, in order.
+// Parses requests, hands each to the dispatcher when the one before is answered, and writes the answers.
 #include "proxy/client/client_connection.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kReadAhead = 16 * 1024;
-constexpr std::size_t kPiecesATurn = 1024;  // of a body: chunks of a byte each take as long as others of a kilobyte
+constexpr std::size_t kPiecesATurn = 1024;  // of a body: a chunk of one byte costs as much as one of a kilobyte
 
-/// Whether what comes behind it can only be the next request.
+/// True if the bytes that follow this head can only be the next request.
 bool may_be_passed(const http::RequestHead& head) {
   return !head.has_body() && head.method != "CONNECT" && head.upgrade.empty();
 }
@@ -75,7 +75,7 @@ void ClientConnection::parse(std::string_view bytes) {
   wanted ? stream_->read_on() : stream_->read_off();
 }
 
-/// What may not be parsed yet is still read, a little: so a client that leaves is heard at once.
+/// A little is read even while nothing may be parsed, so that a client that leaves is noticed at once.
 bool ClientConnection::wants_bytes() const {
   if (may_parse()) return unread_.empty();
   return !closing_ && body_whole_ && unread_.size() < kReadAhead;
@@ -132,7 +132,7 @@ void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
   answer_refusal(refusal);
 }
 
-// At the gate, where users must name themselves. A CONNECT speaks for what is inside, as long as its user may come in.
+// Authentication (access.users). Requests inside a CONNECT use the CONNECT's credentials, judged anew for each request.
 
 const http::Fields& ClientConnection::credentials_of(const http::RequestHead& head) const {
   return outside_ ? outside_->credentials : head.fields;
@@ -151,7 +151,7 @@ bool ClientConnection::on_authenticated(const Authenticator::Verdict& verdict) {
   if (verdict) {
     user_ = *verdict;
   } else {
-    // Its CONNECT spoke for it: another may speak better.
+    // The credentials are those of the CONNECT: only a new CONNECT can bring others.
     if (outside_ && verdict.error().why == http::Why::credentials) answering_.keep_alive = false;
     refuse_arrival(verdict.error());
   }
@@ -181,7 +181,7 @@ void ClientConnection::on_body(std::string_view bytes) {
 }
 
 void ClientConnection::on_complete(http::Fields&& trailers) {
-  if (body_whole_) return;  // one that had none, or one read ahead
+  if (body_whole_) return;  // a request without a body, or one read ahead
   body_whole_ = true;
   if (!exchange_) return;
   exchange_->body.whole = true;
@@ -195,13 +195,13 @@ void ClientConnection::answer_interim(int status, std::string_view reason, const
   writer_.interim(out(), status, reason, fields);
   stream_->touch();
   if (status != 100 || !exchange_) return;
-  exchange_->head.expect_continue = false;  // what it expected has come: from now on its body is awaited
+  exchange_->head.expect_continue = false;  // the client got its 100: its body is awaited from now on
   keep_time();
 }
 
 void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
                                    std::optional<std::uint64_t> length) {
-  // An upload that the upstream has turned down will not be heard to its end.
+  // The rest of an upload that was answered with an error is not read.
   if (closes_after_answers_ || (!body_whole_ && status >= 400)) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   writer_.head(out(), status, reason, fields, length);
@@ -268,13 +268,13 @@ void ClientConnection::answered() {
   going_on_.ask();
 }
 
-// At the end of a turn: the next request, more of a body, or good-bye.
+// At the end of an iteration: the next request, more of a body, or closing.
 
 void ClientConnection::go_on() {
   if (opened_) return sniff();
   if (connecting_ && !serving_) {
     connecting_ = false;
-    if (!unread_.empty()) closing_ = true;  // meant for the tunnel that was refused: never read as requests
+    if (!unread_.empty()) closing_ = true;  // bytes for the refused tunnel: never parsed as requests
   }
   if (failed_ && exchange_ && !body_whole_) dispatcher_.reject(*std::exchange(exchange_, nullptr), parser_.refusal());
   if (!serving_ && !closing_ && has_room()) serve_next();
@@ -294,7 +294,7 @@ void ClientConnection::serve_next() {
   if (failed_) refuse_unread(parser_.refusal());
 }
 
-/// One that never became a request.
+/// Refuses a head that never became a request: it was malformed or came too slowly.
 void ClientConnection::refuse_unread(const http::Refusal& refusal) {
   dispatcher_.report_refused(refusal);
   answering_ = {.head_method = parser_.failed_head_method(), .keep_alive = false};
@@ -303,7 +303,7 @@ void ClientConnection::refuse_unread(const http::Refusal& refusal) {
 
 void ClientConnection::close_if_idle() {
   if ((serving_ && !opened_) || closing_) return;
-  stream_ ? close_politely() : leave();  // without one it is being intercepted
+  stream_ ? close_politely() : leave();  // without a stream: the TLS takeover has it
 }
 
 void ClientConnection::close_politely() {
@@ -311,7 +311,7 @@ void ClientConnection::close_politely() {
     closing_ = true;
     return going_on_.ask();
   }
-  // Neither side owes the other anything; but in TLS an end without a good-bye is none.
+  // Nothing is outstanding, so it may close at once; but TLS needs its close_notify to be sent first.
   outside_ && outside_->target.secure() ? loop::Stream::close_lingering(std::move(stream_)) : stream_.reset();
   leave();
 }
@@ -321,7 +321,7 @@ void ClientConnection::reevaluate_access() {
   keep_time();
 }
 
-// What a client may take its time for.
+// Client time-outs.
 
 void ClientConnection::keep_time() {
   using For = ClientTimeouts::For;
@@ -338,7 +338,7 @@ ClientTimeouts::For ClientConnection::awaited() const {
   using For = ClientTimeouts::For;
   if (closing_ || failed_ || opened_) return For::nothing;
   if (!serving_) return ahead_.empty() && parser_.in_message() ? For::head : For::request;
-  // Behind the beginning of an answer a client may well wait for more of it: then `timeouts.idle` decides.
+  // Once the answer has begun, a client may wait for more of it before it sends more: then `timeouts.idle` decides.
   if (body_whole_ || !may_parse() || exchange_->head.expect_continue) return For::nothing;
   return exchange_->flight && exchange_->flight->answered() ? For::nothing : For::body;
 }
@@ -359,7 +359,7 @@ void ClientConnection::on_timed_out() {
     const auto why = late(http::Why::head_timeout, "the request's head took longer than", limit, "timeouts.header");
     return refuse_unread(why);
   }
-  // Who takes our last answers little by little, or has just done so, is not idle.
+  // A client that is still taking our last answers, or has just taken them, is not idle.
   const std::size_t before = std::exchange(untaken_, stream_->unread_by_peer());
   if (untaken_ == before) return close_politely();
   timeouts_.moved();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client's connection: reads requests, some ahead of their turn, has them served one after the other, and writes
-// the answers in that order. What it may not take it leaves unread. A CONNECT in which requests may be is the same
-// connection, from there on (inside_connect.cc). Owned by Clients.
+// One client's connection: reads requests, some of them ahead, has them served one at a time, and writes the answers in
+// the same order. Bytes that it may not take yet stay unread. Requests inside a CONNECT are served by the same object
+// (connect_sniffing.cc). Owned by Clients.
 #pragma once
 
 #include <cstddef>
@@ -32,21 +32,21 @@ class ClientConnection final : private loop::StreamEvents,
                                private ResponseSink,
                                private TlsTakeoverEvents {
  public:
-  /// `from`: where the client is. If its network may not use the proxy, its first request is refused. `held`: by all of
-  /// its requests.
+  /// `from`: the client's address; if it may not use the proxy, the first request is refused. `held`: what all requests
+  /// of this client hold of caps.pendingMemory.
   ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
                    std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held);
   ~ClientConnection();
 
-  /// From now on each answer is the connection's last.
+  /// Closes the connection after its next answer.
   void close_after_answers() { closes_after_answers_ = true; }
-  /// Closes if no request is under way. It may be gone from Clients when this returns.
+  /// Closes if no request is under way. Clients may have removed the connection when this returns.
   void close_if_idle();
-  /// Whom to let in is another matter now, from the next request on; what it may take its time for, at once.
+  /// The configuration has changed: access is judged anew from the next request on, new time-outs apply at once.
   void reevaluate_access();
-  /// Whether its first request is still to come.
+  /// True until its first request has come.
   bool is_new() const { return new_; }
-  /// Whether it has a request that is no exchange yet, for its password is being checked.
+  /// True while a request waits for the check of its password; it is no exchange yet.
   bool is_authenticating() const { return authenticating_ != nullptr; }
 
  private:
@@ -79,16 +79,16 @@ class ClientConnection final : private loop::StreamEvents,
   void on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) override;
   void on_not_intercepted(Handshake result, const std::string& details) override;
 
-  /// A CONNECT that was answered before anything was dialled. What is inside is still to be seen.
+  /// A CONNECT that was answered with 200 before anything was dialled, until its first bytes show what it carries.
   struct Opened {
     Admission::Opening what;
     http::RequestHead head;
     loop::Timer patience;
-    std::unique_ptr<TlsTakeover> interception;                 // nothing: TLS inside is not for us
-    Admission::Tunnels tunnels = Admission::Tunnels::as_ever;  // should it become one
+    std::unique_ptr<TlsTakeover> interception;                 // null: TLS inside passes as a tunnel
+    Admission::Tunnels tunnels = Admission::Tunnels::as_ever;  // if it becomes a tunnel
   };
 
-  /// The CONNECT that all requests come inside.
+  /// The CONNECT that the requests of this connection come in.
   struct Outside {
     http::Target target;
     http::Fields credentials;
@@ -144,26 +144,26 @@ class ClientConnection final : private loop::StreamEvents,
   http::AnswerTo answering_;
   PinnedPools pinned_pools_;
   loop::IterationEnd going_on_;
-  loop::Timer breath_;      // of the loop, while there is more to parse than one turn should have
-  std::size_t pieces_ = 0;  // of a body, since parsing began in this turn
+  loop::Timer breath_;      // runs while parsing pauses until the next iteration, to let the loop do other work
+  std::size_t pieces_ = 0;  // pieces of a body since parsing began in this iteration
   ClientTimeouts timeouts_;
-  std::size_t untaken_ = 0;               // of our answers, when patience was over last
-  std::string unread_;                    // bytes that the parser may not have yet
-  std::vector<http::RequestHead> ahead_;  // requests whose turn has not come; only the last may have a body
+  std::size_t untaken_ = 0;               // bytes of our answers not taken when the time-out last fired
+  std::string unread_;                    // bytes read that the parser may not have yet
+  std::vector<http::RequestHead> ahead_;  // requests read ahead; only the last may have a body
   std::size_t ahead_bytes_ = 0;
-  Exchange* exchange_ = nullptr;  // under way; nothing also while a refused body is still to be read
-  bool serving_ = false;          // a request's turn has begun and its answer has not ended
-  bool body_whole_ = true;        // of the request being served
-  bool connecting_ = false;       // it is a CONNECT, or was until this turn: what comes behind it is not HTTP
+  Exchange* exchange_ = nullptr;  // under way; null also while a refused request's body is read
+  bool serving_ = false;          // a request has begun and its answer has not ended
+  bool body_whole_ = true;        // the body of the request being served has come whole
+  bool connecting_ = false;       // a CONNECT, or was until this iteration: what follows it is not HTTP
   std::unique_ptr<Authenticating> authenticating_;
-  std::string user_;  // that the last request has named, where users must
+  std::string user_;  // of the last request; empty if access.users is not set
   std::unique_ptr<Opened> opened_;
   std::unique_ptr<Outside> outside_;
-  std::int64_t intercepted_at_ = 0;  // when, as long as no request has come since
-  bool connect_answered_ = false;    // the 200 was said, and a tunnel is wanted
-  bool upgrading_ = false;           // it may become a tunnel: what comes behind it may not be HTTP
+  std::int64_t intercepted_at_ = 0;  // when the TLS takeover succeeded; 0 once a request has come
+  bool connect_answered_ = false;    // the 200 was sent before the exchange, which is a tunnel
+  bool upgrading_ = false;           // may become a tunnel: what follows it may not be HTTP
   bool reading_ = false;
-  bool failed_ = false;  // the parser has; its refusal comes when all before it are answered
+  bool failed_ = false;  // the parser has failed; refused once all earlier requests are answered
   bool closing_ = false;
   bool closes_after_answers_ = false;
   bool new_ = true;  // no request has come yet

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One timer, looked at late.
+// One timer that is not restarted on every change; when it fires, it compares the times and may start again.
 #include "proxy/client/client_timeouts.h"
 
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a client may let us wait, be it for a request, for the rest of a head or for more of a body. Its timer is
-// left running while that changes, and looks when it fires: on the usual way of a request nothing is started or
-// stopped.
+// Client time-outs: the limit for what a client must send next, be it a request, the rest of a head, or more of a body.
+// The timer keeps running while that changes and compares the times only when it fires, so a usual request starts and
+// stops no timer.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class ClientTimeouts {
 
   ClientTimeouts(loop::Loop& loop, std::move_only_function<void()> when_over);
 
-  /// What is awaited from now on, and how long; zero is without end. The same again goes on counting.
+  /// What is awaited from now on, and the limit for it; zero: no limit. With the same `what` the time goes on counting.
   void wait_for(For what, Duration limit);
   void wait_for_nothing() { what_ = For::nothing; }
-  /// A part of it came: it may take as long once more.
+  /// A part of it came: the time begins anew.
   void moved() { since_ = loop_.now(); }
   For what() const { return what_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In by the listener, out by themselves.
+// Admitting streams, turning away those beyond the quota, and calls to all connections.
 #include "proxy/client/clients.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ Clients::Clients(Dispatcher& dispatcher, const Services& services)
 
 void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   const auto address = access::parse_address(stream->peer().address);
-  if (!address) return;  // it has reset already: nobody is there to be judged or answered
+  if (!address) return;  // the client has reset already: there is no peer to judge or answer
   auto seat = quota_.take(*address, services_.config.caps);
   if (!seat && makes_room(seat.error(), *address)) seat = quota_.take(*address, services_.config.caps);
   if (!seat) return refuse_arrival(std::move(stream), seat.error());
@@ -26,13 +26,13 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   connections_.emplace(connection.get(), std::move(connection));
 }
 
-/// Who has closed its side of a tunnel is the first to go where seats are wanted.
+/// Frees a slot of the quota by closing a tunnel whose client has closed its side.
 bool Clients::makes_room(ConnectionQuota::Full full, const access::Address& address) {
   const bool in_all = full == ConnectionQuota::Full::in_all;
   return dispatcher_.make_room(in_all ? std::nullopt : std::optional(access::client_of(address)));
 }
 
-/// Told so, as long as that costs little; without a look at what it asks, nor a line in the log: there may be many.
+/// Sends 503 if a slot for that is left; reads no request and logs nothing, since there may be many.
 void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full) {
   const bool in_all = full == ConnectionQuota::Full::in_all;
   ++(in_all ? turned_away_.in_all : turned_away_.of_client);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clients connected: lets them in from the listener, and keeps their connections until these take their leave.
+// All clients' connections: admits streams from the listener, within the connection quota, and owns the connections
+// until they remove themselves.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +22,16 @@ class Clients {
   Clients(Dispatcher& dispatcher, const Services& services);
 
   void admit(std::unique_ptr<loop::Stream> stream);
-  /// From a connection, about itself; it is destroyed at the end of the turn.
+  /// Called by a connection about itself; it is destroyed at the end of the iteration.
   void remove(ClientConnection& connection);
 
-  /// Lets each client have one more answer, and no further.
+  /// Each connection closes after its next answer.
   void close_after_answers();
   void close_idle();
-  /// Whether one of them has not asked anything yet.
+  /// True if a connection has not sent a request yet.
   bool any_new() const;
   bool any_authenticating() const;
-  /// The configuration is another one, and the dispatcher has it.
+  /// The configuration has changed, and the dispatcher has taken it on.
   void reevaluate_access();
   std::size_t count() const { return connections_.size(); }
   const TurnedAway& turned_away() const { return turned_away_; }

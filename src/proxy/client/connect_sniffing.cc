@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client connection has inside its CONNECT, where that is looked for: plain requests, which some clients send
-// so, or TLS that is answered here in the host's place (interception.h), with requests in it; each is governed by
-// itself. Which of it there is shows in the first bytes, and these come behind a 200 only. Anything else is for a
-// tunnel.
+// The part of ClientConnection that finds out what a CONNECT carries: plain requests, or TLS to be taken over
+// (tls_takeover.h) with requests in it; each request is then limited by itself. Anything else becomes a tunnel. The
+// first bytes tell, and a client sends them only after a 200.
 #include <utility>
 
 #include "http/protocol_sniff.h"
@@ -12,13 +11,13 @@
 namespace penstock::proxy {
 
 namespace {
-/// A client that says nothing for so long wants to hear the server first: there are such protocols.
+/// A client that is silent for so long waits for the server to speak first, as in some protocols: it gets a tunnel.
 constexpr std::int64_t kPatienceForFirstBytes = 3'000'000;
-/// But not where only requests are served.
+/// Where no such tunnel is possible: a client that is silent for so long is closed.
 constexpr std::int64_t kPatienceForRequests = 30'000'000;
-/// A client that goes so soon behind a handshake, without a word, has seen something that it does not like.
+/// A client that leaves so soon after the handshake, without a request, is taken to reject our certificate.
 constexpr std::int64_t kSoon = 1'000'000;
-constexpr char kTlsHandshake = 0x16;  // how each of its records begins
+constexpr char kTlsHandshake = 0x16;  // the first byte of a handshake record
 }  // namespace
 
 bool ClientConnection::open_at_once(http::RequestHead& head) {
@@ -43,7 +42,7 @@ bool ClientConnection::open_at_once(http::RequestHead& head) {
   return true;
 }
 
-/// This client is known for not taking our certificate for the host.
+/// True if this client is known to reject our certificate for the host.
 bool ClientConnection::bypasses(const http::Target& outside) {
   if (!services_.interceptor->rejections.bypasses({from_, user_}, outside.host, services_.loop.now())) return false;
   report_handshake(outside, Handshake::bypassed);
@@ -82,7 +81,7 @@ void ClientConnection::become_tunnel() {
   exchange_ = dispatcher_.accept(*this, std::move(opened->head), nullptr, opened->tunnels);
 }
 
-// TLS in the host's place.
+// TLS takeover.
 
 void ClientConnection::intercept() {
   opened_->patience.stop();
@@ -99,7 +98,7 @@ void ClientConnection::on_intercepted(std::unique_ptr<loop::Stream> stream) {
   serve_inside();
 }
 
-/// As if nothing had been looked for: what it has said goes on.
+/// Goes on as without a takeover: what the client has sent, `early`, goes into a tunnel.
 void ClientConnection::on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) {
   report_handshake(opened_->what.outside, Handshake::bypassed);
   opened_->tunnels = Admission::Tunnels::of_interceptors;
@@ -127,7 +126,7 @@ void ClientConnection::on_first_request_in_tls() {
   services_.interceptor->rejections.accepted({from_, user_}, outside_->target.host);
 }
 
-/// Some clients look at certificates when the handshake is over, and say nothing of what they think.
+/// Some clients check the certificate only after the handshake, and close without an alert if they reject it.
 void ClientConnection::on_silent_close() {
   const bool rejected = stream_->dial_failure() == loop::DialFailure::certificate;
   if (!rejected && services_.loop.now() - intercepted_at_ > kSoon) return;
@@ -139,7 +138,7 @@ void ClientConnection::on_silent_close() {
                    departure(outside_->target.host));
 }
 
-/// Whoever reads of it shall learn why there are tunnels from here on.
+/// The report says so if the client gets tunnels from now on.
 void ClientConnection::report_rejection(const http::Target& outside, Handshake result, CertificateRejections::Sign sign,
                                         std::string details) {
   auto& rejections = services_.interceptor->rejections;

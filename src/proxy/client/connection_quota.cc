@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counted in, counted out.
+// Slots count themselves in when made and out when destroyed, in all and per client.
 #include "proxy/client/connection_quota.h"
 
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many clients may be connected at once, in all and from one address: each connection takes a seat, and keeps it
-// wherever its stream goes, into a tunnel or to its end. An IPv6 client is its /64. Only for Clients.
+// The connection quota: how many clients may be connected at once, in all and from one address (an IPv6 client is its
+// /64). Each connection takes a slot, which stays with its stream until that closes, in a tunnel too. Only for Clients.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ class ConnectionQuota {
   ConnectionQuota();
 
   std::expected<Seat, Full> take(const access::Address& client, const CapsConfig& caps);
-  /// That of the client which has this seat, not one at the door. Whoever keeps it keeps the seat.
+  /// The byte count of the client that has this slot; not for take_at_the_door(). Keeping it keeps the slot taken.
   static HeldBytes held_by(const Seat& seat);
-  /// For one that is told that there is none: there are few of these. Nothing: not even that.
+  /// A slot for a client that will be refused with 503; null when even those are used up.
   Seat take_at_the_door();
 
  private:
   struct Taken;
   struct Impl;
   struct AtTheDoor;
-  const std::shared_ptr<Taken> taken_;  // seats may outlive us
+  const std::shared_ptr<Taken> taken_;  // slots may outlive this object
 };
 
 }  // namespace penstock::proxy

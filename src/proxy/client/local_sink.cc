@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request without a wire, and its answer.
+// Turns a Request into an exchange, and the answer or refusal into a Response.
 #include "proxy/client/local_sink.h"
 
 #include <utility>
@@ -9,8 +9,8 @@
 namespace penstock::proxy {
 
 namespace {
-/// What would split the message is refused, and a tunnel needs a connection; what would frame or route a message is
-/// dropped later, like any client's.
+/// False for fields that would split the message, and for CONNECT, since a tunnel needs a connection. Fields that frame
+/// or route a message are dropped later, as for any client.
 bool acceptable(const Request& request) {
   if (!http::is_token(request.method) || request.method == "CONNECT") return false;
   for (const auto& field : request.fields) {
@@ -95,7 +95,7 @@ void LocalSink::answer_refusal(const http::Refusal& refusal) {
   finish(std::move(response_));
 }
 
-/// The caller is told at the end of the turn: never from inside libcurl, or the middle of a dispatch.
+/// Calls back at the end of the iteration: never from inside libcurl, nor in the middle of a dispatch.
 void LocalSink::finish(std::expected<Response, Error> answer) {
   answer_ = std::move(answer);
   finishing_.ask();

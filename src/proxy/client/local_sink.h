@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A caller in this process: hands its request to the dispatcher as a client's connection would, and gathers the answer.
-// Lives on the loop until the answer is there.
+// The response sink of a request made in this process: hands the request to the dispatcher as a client's connection
+// would, and gathers the answer. Owned by the loop until the answer is complete.
 #pragma once
 
 #include <expected>
@@ -21,10 +21,10 @@ class LocalSink final : public loop::SelfOwned, private ResponseSink {
  public:
   using OnResponse = std::move_only_function<void(std::expected<Response, Error>)>;
 
-  /// On the loop's thread.
+  /// To be called on the loop's thread. `on_response` is called later, at the end of an iteration.
   static void submit(loop::Loop& loop, Dispatcher& dispatcher, const std::string& via, Request&& request,
                      OnResponse on_response);
-  /// One that is still waiting is told that the proxy has stopped.
+  /// If the answer is not complete, the callback gets the error "the proxy has stopped".
   ~LocalSink() override;
 
  private:

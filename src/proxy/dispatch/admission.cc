@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judgements in their order: the target first, for events name it; then what the request says of itself; then where
-// it would go.
+// The checks in their order: the target first, because events name it; then the message itself; then the ports, hosts
+// and addresses that the request would go to.
 #include "proxy/dispatch/admission.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::expected<http::RequestHints, http::Refusal> steering_of(const http::Request
   return counts ? http::read_hints(head.fields) : http::RequestHints{};
 }
 
-/// HTTP/1.0 may say nothing.
+/// False without a Host field, which HTTP/1.0 may omit.
 bool names_another(const http::RequestHead& head, const http::Target& target) {
   const auto host = head.fields.find("host");
   return host && !http::is_host_of(target, *host);
@@ -39,12 +39,12 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
   return std::unexpected(refusal(http::Why::destination_unnamed, "no upstream is configured for " + target.host));
 }
 
-/// By the name of a gateway, or else by what the client asked for; that may not be what is dialled.
+/// Finds the entry by the name of a gateway, or else by the target that the client asked for, before it is rewritten.
 std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& head, const http::Target* outside,
                                                       http::Target& target, Tunnels tunnels) const {
   if (!outside && head.method != "CONNECT") {
     if (const auto form = http::gateway_form(head.target)) {
-      // For the event, should it lead nowhere: without a fragment, which is the client's own affair.
+      // For the event, if the gateway is unknown. The fragment is the client's own affair.
       target.resource = head.target.substr(0, head.target.find('#'));
       return enter_gateway(head, *form, target);
     }
@@ -60,7 +60,7 @@ std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& h
   if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form))
     return enter_gateway(head, *form, target);
   Route route = tables_->router.route(target);
-  // A host that is named for some of its paths only.
+  // The host is named with paths only.
   if (tunnels == Tunnels::of_interceptors && target.tunnel && !route.pattern) {
     if (const auto entry = interceptor(target); entry != 0) route = {.entry = entry};
   }
@@ -78,11 +78,11 @@ std::expected<Route, http::Refusal> Admission::enter_gateway(const http::Request
   if (!behind) return std::unexpected(std::move(behind.error()));
   behind->gateway_escaped = form.escaped;
   behind->gateway_host = head.fields.find("host").value_or("");
-  target = *std::move(behind);  // only now: the form may be a view of it
+  target = *std::move(behind);  // only now: `form` may be a view into it
   return Route{.entry = gateway->entry};
 }
 
-/// A name that nobody has configured may be ours, where the port is; a gateway's name is then the better guess.
+/// A host name that no upstream names may be this proxy's, if the port is; a known gateway's name then decides.
 bool Admission::asks_for_gateway(const http::Target& target, const http::GatewayForm& form) const {
   if (target.secure() || !leads_here(target)) return false;
   return target.literal || target.host == "localhost" || tables_->gateways.find(form.name);
@@ -97,7 +97,7 @@ bool Admission::leads_here(const http::Target& target) const {
     const auto address = access::parse_address(target.host);
     return address && is_ours(*address);
   }
-  if (!is_ours(access::Address{})) return false;  // 0.0.0.0 is every listener's: is the port one of ours?
+  if (!is_ours(access::Address{})) return false;  // 0.0.0.0 matches every listener: asks only whether the port is ours
   return target.host == "localhost" || !tables_->router.route(target).pattern;
 }
 
@@ -129,7 +129,7 @@ std::optional<Admission::Opening> Admission::opening(const http::RequestHead& he
   return Opening{.outside = *std::move(outside), .intercepted = intercepted, .may_be_silent = silent};
 }
 
-/// Any page in a browser of this machine can send requests here; a proxy, which it cannot ask, has no such worry.
+/// For gateways only: any page in a browser on this machine can send requests to them, but none can ask a proxy.
 std::optional<http::Refusal> Admission::judge_page(const http::RequestHead& head) const {
   if (http::comes_from_other_page(head.fields))
     return refusal(http::Why::page_denied, "gateways are not for pages in browsers (Origin, Sec-Fetch-Site)");
@@ -138,7 +138,7 @@ std::optional<http::Refusal> Admission::judge_page(const http::RequestHead& head
                  "Host is a name that any page in a browser could have; if it is this proxy's, say so in proxy.names");
 }
 
-/// What the request says of itself.
+/// Judges Expect, Via and Max-Forwards.
 std::optional<http::Refusal> Admission::judge_message(const http::RequestHead& head) const {
   if (auto unmet = http::check_expectation(head)) return unmet;
   if (http::via_names(head.fields, services_.config.proxy.via)) {
@@ -165,7 +165,7 @@ std::optional<http::Refusal> Admission::judge_address(const http::Target& target
   return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
 }
 
-/// Its addresses are judged at take-off, when it has some.
+/// Judges the name only; its addresses are judged at take-off, when they are known.
 std::optional<http::Refusal> Admission::judge_name(const http::Target& target) const {
   if (!services_.verdict.denies(target.host, target.port)) return std::nullopt;
   return refusal(http::Why::destination_denied, target.host + " may not be asked for (access.deny)");

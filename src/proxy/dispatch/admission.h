@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a request may come in at all, whoever's turn it is: what it asks for is understood and allowed, and it is
-// known where it would go. Decides by the request and the configuration alone. Only for the dispatcher.
+// Admission: decides whether a request may enter a queue at all: its message is understood, its target is allowed, and
+// an upstream entry is found for it. Depends on the request and the configuration alone. Only for the dispatcher.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace penstock::proxy {
 
 class Admission {
  public:
-  /// What targets refer to that are not what the client said: as long as there is such a target.
+  /// What a rewritten target (has_front()) points into. Kept alive for as long as such a target exists.
   struct Tables {
     explicit Tables(const Config& its_config) : config(its_config), router(config), gateways(config) {}
-    const Config config;  // its own: the one in force changes in its place
+    const Config config;  // a copy: Services::config is changed in place
     const Router router;
     const Gateways gateways;
   };
 
   explicit Admission(const Services& services)
       : services_(services), tables_(std::make_shared<const Tables>(services.config)) {}
-  /// The configuration is another one. These are the tables of the one before.
+  /// The configuration has changed: makes new tables, and returns those of the configuration before.
   std::shared_ptr<const Tables> change() {
     return std::exchange(tables_, std::make_shared<const Tables>(services_.config));
   }
@@ -39,29 +39,29 @@ class Admission {
     std::size_t entry;  ///< as in Route
     http::RequestHints hints;
   };
-  /// To whom a tunnel belongs whose host is named for some of its paths only: as ever, to "*" or to nobody; or to the
-  /// entry that intercepts it, where we know that nothing else may be done with it.
+  /// Which entry gets a tunnel whose host is named with paths only. `as_ever`: none, so "*" or a refusal;
+  /// `of_interceptors`: the entry that intercepts the host, for a CONNECT that would be intercepted but cannot be.
   enum class Tunnels : std::uint8_t { as_ever, of_interceptors };
   struct Asker {
     bool gives_hints = true;  ///< its `Penstock-*` fields count
     Tunnels tunnels = Tunnels::as_ever;
   };
-  /// Fills `target` with what is to be dialled, as far as that is known. `outside`: where the CONNECT leads that the
-  /// request came in; nothing: it came in none.
+  /// Fills `target` with what is to be dialled, as far as that is known. `outside`: the target of the CONNECT that the
+  /// request came in; null: it came in none.
   std::expected<Admitted, http::Refusal> judge(const http::RequestHead& head, const http::Target* outside,
                                                http::Target& target, const Asker& asker) const;
 
-  /// A CONNECT whose requests are judged, each for itself.
+  /// A CONNECT that is to be opened here, so that each request in it is judged by itself.
   struct Opening {
-    http::Target outside;      ///< where it leads
+    http::Target outside;      ///< the target of the CONNECT
     bool intercepted = false;  ///< TLS is answered here; otherwise only plain HTTP is expected
-    /// Whether it may turn out to be a tunnel by saying nothing. What leads here cannot be one; and what would leave
-    /// over TLS by itself, late as it may come, must not leave in the clear.
+    /// True: it becomes a tunnel if the client stays silent. False for a CONNECT to this proxy, which cannot be a
+    /// tunnel, and for upstreams reached over TLS: a late plain request must not leave in the clear.
     bool may_be_silent = false;
   };
-  /// Nothing: it is to be treated as a tunnel, or refused.
+  /// Nullopt: the CONNECT is not opened here; judge() makes it a tunnel or refuses it.
   std::optional<Opening> opening(const http::RequestHead& head, bool gives_hints) const;
-  /// As in Router.
+  /// See Router::interceptor().
   std::size_t interceptor(const http::Target& outside) const { return tables_->router.interceptor(outside); }
 
  private:

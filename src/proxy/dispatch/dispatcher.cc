@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Judge, queue, start, end.
+// An exchange's way through the dispatcher: judge, queue, start, end; and the events and totals of it.
 #include "proxy/dispatch/dispatcher.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Dispatcher::Dispatcher(Services services)
 
 Dispatcher::~Dispatcher() = default;
 
-// A request's way in.
+// Entry of a request.
 
 std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& head, bool gives_hints) const {
   return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head, gives_hints);
@@ -56,8 +56,8 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
   return enter(exchange, admitted->hints);
 }
 
-/// One that starts at once takes no place in the queue, and none of the queue's memory. One for which there is no
-/// memory may not wait: it is refused before another makes room for it.
+/// A request that starts at once takes no place in the queue and none of caps.pendingMemory. A request for which there
+/// is no memory may not wait, and displaces no other request from a full queue.
 Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints) {
   Upstream& upstream = *exchange.upstream;
   const auto number = exchange.number;
@@ -80,7 +80,7 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   });
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
-  if (!may_wait) {  // it waits for an answer of Redis
+  if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
     const auto wait = upstream.scheduler.retry_after(entered->arrived, entered->group, entered->weight);
     return refuse(*entered, refusal_of(entered->memory_full, wait));
   }
@@ -113,7 +113,7 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
   return nullptr;
 }
 
-// What the heart commands.
+// Carrying out the scheduler's commands.
 
 template <typename Call>
 void Dispatcher::moved_by(Upstream& upstream, Call call) {
@@ -125,8 +125,9 @@ void Dispatcher::moved_by(Upstream& upstream, Call call) {
 
 void Dispatcher::move(Upstream& upstream, const Change& change) { moved_by(upstream, change); }
 
-// The youngest first: they have done the least. What is booked and has not left holds a permit too, and cannot be cut:
-// where more are lost than fly, the rest is cut in flight, when the booker next looks, a part of a lease later.
+// Aborts the youngest attempts first: they have done the least. A departure that is booked but not in flight holds a
+// permit too, and cannot be cut. If more permits are lost than attempts are in flight, the limiter cuts the rest in
+// flight at its next check, a part of a lease later.
 void Dispatcher::cut(Upstream& upstream, flow::Booking::Scope scope, std::string_view group, std::size_t count) {
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {
@@ -181,7 +182,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
   exchange->flight->take_off();
 }
 
-/// It waits no more.
+/// The exchange no longer waits: frees its memory and its place in the queue shares.
 void Dispatcher::take_slot(Exchange& exchange) {
   memory_.charge(exchange, 0);
   auto& shares = exchange.upstream->shares;
@@ -202,9 +203,9 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   if (!exchange) return;
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
-  exchange->ticket = {};  // the heart has forgotten it
+  exchange->ticket = {};  // the scheduler has forgotten it
   const auto now = services_.loop.now();
-  // Without memory it was given no time to wait, so it is told of the memory.
+  // For want of memory the exchange was given no time to wait, so the refusal names the memory.
   const bool for_want_of_memory = exchange->memory_full != Exchange::MemoryFull::no &&
                                   (command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over);
   if (for_want_of_memory) {
@@ -225,7 +226,7 @@ void Dispatcher::observe_pause(const Exchange& exchange, const http::ResponseHea
   upstream.pause(now, exchange.group, until, exchange.anonymous ? Pausing::anonymous : Pausing::all);
 }
 
-/// What the hearts command speaks of the new limits: it is carried out when all exchanges do.
+/// The schedulers' commands refer to the new limits: they are carried out once all exchanges are renumbered.
 void Dispatcher::change() {
   const auto tables = admission_.change();
   identities_.forget();
@@ -242,7 +243,7 @@ void Dispatcher::change() {
   });
 }
 
-// The ends.
+// The end of an exchange.
 
 void Dispatcher::completed(Exchange& exchange) {
   const int status = exchange.flight->status();
@@ -298,7 +299,7 @@ void Dispatcher::abandon(Exchange& exchange) {
       {.kind = EventKind::error, .outcome = Outcome::client_gone, .status = status, .detail = "the client left"});
 }
 
-/// It was pending until now: for how long, and because of what.
+/// Notes how long the exchange was pending until now, and which limit made it wait.
 void Dispatcher::note_wait(Exchange& exchange) const {
   exchange.waited = services_.loop.now() - exchange.arrived;
   exchange.limited_by = exchange.upstream->scheduler.limited_by(exchange.arrived + exchange.waited, exchange.ticket);
@@ -314,7 +315,7 @@ void Dispatcher::requeue(Exchange& exchange) {
   });
 }
 
-/// Every exchange ends here: told of first, then its slot is free, then whoever waited for the slot starts.
+/// Every exchange ends here: the event is emitted first, then its slot is freed, then a waiting request starts.
 void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   emit(exchange, ending);
   memory_.charge(exchange, 0);
@@ -322,11 +323,11 @@ void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   Upstream* upstream = exchange.upstream;
   const auto ticket = exchange.ticket;
   const bool landing = exchange.flight != nullptr;
-  exchanges_.remove(exchange.number);  // and with it the transfer
+  exchanges_.remove(exchange.number);  // destroys its attempt too
   if (upstream) {
     count(upstream->totals, ending.outcome);
     moved_by(*upstream, [&](flow::Time now, flow::Commands& commands) {
-      // The heart knows nothing of one that it has refused itself, or has never seen: such a ticket is dead.
+      // If the scheduler has refused it itself or never seen it, the ticket is dead, and cancel() ignores it.
       if (landing) return upstream->scheduler.land(now, ticket, commands);
       upstream->scheduler.cancel(now, ticket, commands);
     });
@@ -346,7 +347,7 @@ void Dispatcher::count(Totals& totals, Outcome outcome) {
   }
 }
 
-// Bodies, both ways.
+// Request and response bodies.
 
 void Dispatcher::body_came(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
@@ -367,7 +368,7 @@ void Dispatcher::resume(Exchange& exchange) {
   if (exchange.flight) exchange.flight->resume();
 }
 
-// What is told.
+// Events and snapshots.
 
 Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
   Event event{.kind = kind, .wall = services_.loop.wall(), .at = services_.loop.now()};
@@ -384,7 +385,7 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
     event.upstream = upstream->name;
     event.group = exchange.group_label;
     event.limited_by = upstream->limit_name(exchange.limited_by);
-    // The heart is told after the world is.
+    // The event is emitted before the scheduler is told, which still counts this exchange.
     const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
     event.pending = upstream->scheduler.pending() - (leaves ? 1 : 0);
     const bool lands = (kind == EventKind::complete || kind == EventKind::error) && !exchange.rests;
@@ -437,7 +438,7 @@ void Dispatcher::snapshot(Snapshot& into) const {
   upstreams_.visit(add);
 }
 
-// Coming to rest.
+// Draining and stopping.
 
 void Dispatcher::drain(std::move_only_function<void()> when_empty) {
   draining_ = true;
@@ -453,7 +454,7 @@ void Dispatcher::end_all() {
   draining_ = true;
   const auto stopped = refusal_of_draining();
   const auto all = exchanges_.ids();
-  // Who waits goes first, lest a slot that becomes free starts them.
+  // Pending exchanges go first, lest a slot that becomes free starts them.
   for (const auto number : all) {
     Exchange* exchange = exchanges_.find(number);
     if (exchange && exchange->stage == Exchange::Stage::pending) reject(*exchange, stopped);
@@ -465,7 +466,7 @@ void Dispatcher::end_all() {
 
 void Dispatcher::abort(Exchange& exchange, const http::Refusal& why) {
   if (exchange.flight) return exchange.flight->abort(why);
-  exchange.sink.answer_refusal(why);  // it waits to be sent again
+  exchange.sink.answer_refusal(why);  // no attempt: it waits to be sent again
   failed(exchange, why.why, why.details, Outcome::upstream_error);
 }
 

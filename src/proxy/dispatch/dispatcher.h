@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The middle of the proxy: judges each request, hands it to its upstream's heart, carries out what the heart commands,
-// and ends each exchange, in one place, with one outcome. Owns the exchanges and the upstreams. The loop's thread only.
+// The middle of the proxy: judges each request, hands it to its upstream's scheduler, carries out the scheduler's
+// commands, and ends each exchange, in one place, with one outcome. Owns the exchanges and the upstreams. The loop's
+// thread only.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@
 
 namespace penstock::proxy {
 
-/// `outside`: where the CONNECT leads; `details` are for people, where it came to nothing.
+/// The result of a TLS takeover. `outside`: the target of the CONNECT; `details`: for people, if the handshake failed.
 struct HandshakeReport {
   const http::Target& outside;
   Handshake result;
@@ -43,39 +44,39 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   explicit Dispatcher(Services services);
   ~Dispatcher();
 
-  /// A request came. Nothing: it was refused, and the requester told so. Otherwise the exchange lives until the
-  /// requester hears of its end or abandons it. `outside`: where the CONNECT leads that it came in, if it came in one.
+  /// Accepts a request. Null: it was refused, and the sink was told. Otherwise the exchange lives until the sink is
+  /// told of its end or abandons it. `outside`: the target of the CONNECT that the request came in; null: none.
   Exchange* accept(ResponseSink& sink, http::RequestHead&& head, const http::Target* outside = nullptr,
                    Admission::Tunnels tunnels = Admission::Tunnels::as_ever);
-  /// A CONNECT that shall be answered at once, for what is inside is governed. Nothing: accept() it.
+  /// For a CONNECT that is to be answered at once, because each request in it is limited. Nullopt: accept() it.
   std::optional<Admission::Opening> opening(const http::RequestHead& head, bool gives_hints) const;
-  /// A request that was refused before it was read whole: only to be told of.
+  /// Emits the event of a request that was refused before it became an exchange.
   void report_refused(const http::Refusal& refusal);
-  /// TLS with a client in the place of an upstream has come to this: counted, and, if it came to nothing, told of.
+  /// Counts the result of a TLS takeover, and emits an event if it failed.
   void report_handshake(const HandshakeReport& what);
 
-  /// The requester appended to `body`, or marked it whole.
+  /// The sink has appended to `body`, or marked it whole.
   void body_came(Exchange& exchange);
-  /// Whether more of the body should be read now.
+  /// True if more of the body should be read now.
   bool wants_body(const Exchange& exchange) const;
-  /// The requester has room for more of the answer.
+  /// The sink has room for more of the answer.
   void resume(Exchange& exchange);
-  /// The rest of the request turned out malformed: the requester is told so, or the answer breaks off.
+  /// The rest of the request is malformed or late: refuses the request, or breaks off an answer that has begun.
   void reject(Exchange& exchange, const http::Refusal& refusal);
-  /// The requester is gone; it hears no more.
+  /// The sink is gone: it is not called again.
   void abandon(Exchange& exchange);
 
-  /// The configuration is another one, and so are its connections: it holds for whoever comes from now on, and for what
-  /// is under way as far as it does not undo what was decided.
+  /// The configuration and the upstream pools have changed. They apply to requests from now on, and to requests under
+  /// way as far as that undoes no decision.
   void change();
 
-  /// Closes the tunnel whose client, this one or any, closed its side first, so that a seat is free. False: there is
-  /// none.
+  /// Frees a slot of the connection quota: closes the tunnel whose client (this one; nullopt: any) closed its side the
+  /// longest ago. False: there is no such tunnel.
   bool make_room(const std::optional<access::Address>& client);
 
-  /// From now on newcomers are refused; `when_empty` is called once nothing is under way.
+  /// Refuses new requests from now on; `when_empty` is called once no exchange is left.
   void drain(std::move_only_function<void()> when_empty);
-  /// Refuses what is pending and breaks off what is in flight.
+  /// Refuses pending exchanges and breaks off those in flight.
   void end_all();
 
   bool draining() const { return draining_; }
@@ -132,7 +133,7 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   tls::ClientIdentities identities_;
   std::list<HalfClosedTunnel*> half_closed_;
   PendingMemory memory_;
-  TunnelTotals tunnels_;  // before the exchanges, which count themselves out of it
+  TunnelTotals tunnels_;  // before exchanges_, whose tunnels decrement it when destroyed
   ExchangeTable exchanges_;
   std::uint64_t hints_dropped_ = 0;
   std::uint64_t serial_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dispatcher tells of that never was an exchange: requests that were refused before they became one, and TLS
-// with clients inside their CONNECT.
+// The dispatcher's events about what never became an exchange: requests that were refused before, and TLS takeovers.
 #include <utility>
 
 #include "http/refusal.h"
@@ -18,7 +17,7 @@ http::Why why_of(Handshake result) {
   }
 }
 
-/// False: there is no event of it.
+/// Counts the result. False: it gets no event.
 bool count_in(HandshakeTotals& totals, Handshake result) {
   switch (result) {
     case Handshake::done: ++totals.done; return false;
@@ -51,7 +50,7 @@ void Dispatcher::report_handshake(const HandshakeReport& what) {
   if (count_in(upstream.handshakes, what.result)) tell_of(what, upstream);
 }
 
-/// The CONNECT had no outcome yet: the client has gone without one, or we have closed on it.
+/// The CONNECT has no outcome yet: either the client left, or we refused and closed.
 void Dispatcher::tell_of(const HandshakeReport& what, Upstream& upstream) {
   const auto why = why_of(what.result);
   const auto wording = http::wording(why);

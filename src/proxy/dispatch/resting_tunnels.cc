@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunnels between two things to do: the dispatcher has the heart let them rest and go on, and closes those that make
-// room for others.
+// Resting tunnels: the dispatcher tells the scheduler when a tunnel rests or wants a slot again, and closes tunnels to
+// make room for others.
 #include <algorithm>
 
 #include "proxy/dispatch/dispatcher.h"
@@ -44,7 +44,7 @@ void Dispatcher::go_on(ExchangeTable::Id number) {
 void Dispatcher::make_room(ExchangeTable::Id number) {
   Exchange* exchange = exchanges_.find(number);
   if (!exchange) return;
-  exchange->ticket = {};  // the heart has forgotten it
+  exchange->ticket = {};  // the scheduler has forgotten it
   exchange->flight->make_room();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made when first asked for; those of "*" swept out when nothing has used them for a while.
+// Finding and making upstreams; upstreams of "*" are removed by a sweep when unused for a while.
 #include "proxy/dispatch/upstreams.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ constexpr std::int64_t kIdleBeforeForgotten = 60'000'000;
 constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
 
-constexpr const char* kOthers = "*:others";  // no host:port, and as short in Redis keys
+constexpr const char* kOthers = "*:others";  // not a host:port, and as short in Redis keys
 
 bool at_rest(const Upstream& upstream) { return upstream.scheduler.idle() && !upstream.being_served; }
 
-/// Its limits and pauses would be the same anew.
+/// True if a new upstream would have the same limits and pauses.
 bool forgettable(const Upstream& upstream, std::int64_t now) {
   return at_rest(upstream) && upstream.limiter->forgettable(now);
 }
@@ -97,7 +97,7 @@ void Upstreams::change(flow::Time now) {
   if (others_) others_->change(now, services_.config.unmatched);
 }
 
-/// Each gets the lowest number that no other has: at first that is its place in the configuration.
+/// Gives each new upstream the lowest free entry number: at first that is its place in the configuration.
 void Upstreams::make_missing() {
   std::set<std::size_t> taken;
   for (const auto* all : {&named_, &retired_}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The upstreams as the proxy keeps them: one for each named entry (gone ones as long as they are needed), and one for
-// each host:port that no entry names, made on first use and forgotten when idle and when that changes nothing. Only for
+// Owns the upstreams: one for each named entry (removed entries as long as they are needed), and one for each host:port
+// that no entry names, made on first use and forgotten when it is idle and a new one would behave the same. Only for
 // the dispatcher.
 #pragma once
 
@@ -22,12 +22,12 @@ class Upstreams {
  public:
   Upstreams(const Services& services, UpstreamOwner& owner);
 
-  /// The configuration is another one. Entries are known by their names: those that are gone serve who waits there, and
-  /// are forgotten when idle. Each has commands to be carried out.
+  /// The configuration has changed. Entries are matched by name; removed ones serve the requests that wait there, and
+  /// are forgotten when idle. Afterwards each upstream's commands must be carried out.
   void change(flow::Time now);
 
-  /// That of the entry, as in Route, or of the target's host:port where it is 0; or one that many of these share, where
-  /// too many are known.
+  /// The upstream of the entry (numbered as in Route), or, for entry 0, of the target's host:port; if too many of those
+  /// are known, the one that all further ones share.
   Upstream& find_or_make(const http::Target& target, std::size_t entry);
 
   template <typename Each>
@@ -47,10 +47,10 @@ class Upstreams {
   const Services& services_;
   UpstreamOwner& owner_;
   using Named = std::vector<std::unique_ptr<Upstream>>;
-  Named named_;                                                           // by their place in the configuration
-  Named retired_;                                                         // their entries are gone
+  Named named_;                                                           // in the order of the configuration
+  Named retired_;                                                         // of entries removed from the configuration
   std::unordered_map<std::string, std::unique_ptr<Upstream>> unmatched_;  // by host:port
-  std::unique_ptr<Upstream> others_;                                      // of all that came when these were too many
+  std::unique_ptr<Upstream> others_;                                      // for host:ports beyond a full unmatched_
   bool others_told_ = false;
   loop::Timer sweeper_;
   std::int64_t swept_ = 0;

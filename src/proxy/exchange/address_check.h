@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which addresses of a destination may be dialled, once its name has been looked up, and what to say if that came to
-// nothing. For flights and tunnels.
+// Which addresses of a target may be dialled once its name has been looked up, and the refusal if there is none. For
+// HTTP flights and the dialer.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace penstock::proxy {
 
-/// Calls `each` with every address that may be dialled, in their order. If there is none: why.
+/// Calls `each` with every address that may be dialled, in order. Returns the refusal if there is none.
 template <typename Each>
 std::optional<http::Refusal> judge(const Services& services, const http::Target& target,
                                    const loop::Addresses& addresses, Each each) {
@@ -35,7 +35,7 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
                        .details = target.host + " has no address that may be dialled (access.allow)"};
 }
 
-/// One of those, some time later.
+/// Judges an address from judge() again, some time later.
 inline bool is_still_allowed(const Services& services, const http::Target& target, const std::string& text) {
   const auto address = access::parse_address(text);
   return address && services.verdict.destination(*address, target.port, target.host) == access::Destination::allowed;
@@ -53,7 +53,7 @@ inline http::Refusal unresolved(const std::string& host, const loop::LookupFailu
                                              : std::string()};
 }
 
-/// Says of which upstream.
+/// Prefixes the details with the upstream's name.
 inline http::Refusal of(const std::string& upstream, http::Refusal refusal) {
   refusal.details = upstream + ": " + refusal.details;
   return refusal;

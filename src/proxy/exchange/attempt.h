@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the dispatcher knows of an exchange between take-off and landing, be it a request's flight or a tunnel. It says
-// how it ended once, to the dispatcher, who then drops it.
+// The part of an exchange between take-off and landing as the dispatcher sees it: an HTTP flight, a tunnel or an
+// upgrade. An attempt reports its end once, to the dispatcher, which then destroys it.
 #pragma once
 
 #include "http/refusal.h"
@@ -15,20 +15,20 @@ class Attempt {
   virtual void take_off() = 0;
   /// More of the request's body has come, or its end.
   virtual void body_came() {}
-  /// The requester has room again.
+  /// The response sink has room again.
   virtual void resume() {}
-  /// It had rested, and has a slot again.
+  /// A rested tunnel has a slot again.
   virtual void go_on() {}
-  /// It rests, and is closed for the sake of others.
+  /// Closes a resting tunnel to make room for others.
   virtual void make_room() {}
-  /// Its time-outs may be others now.
+  /// The time-outs may have changed.
   virtual void keep_time() = 0;
-  /// Ends it at once: the requester gets the refusal, or half an answer.
+  /// Ends the attempt at once: the sink gets the refusal, or a broken response if the head was already passed on.
   virtual void abort(const http::Refusal& refusal) = 0;
 
-  virtual bool answered() const = 0;  ///< the final head was passed on
-  virtual int status() const = 0;     ///< 0: not answered
-  /// Adds what moved so far. Its views live as long as the journey.
+  virtual bool answered() const = 0;  ///< the final head has been passed on
+  virtual int status() const = 0;     ///< 0: no final head yet
+  /// Adds what has moved so far. The views in `event` live as long as the attempt.
   virtual void describe(Event& event) const = 0;
 };
 

@@ -15,11 +15,11 @@ namespace penstock::proxy {
 
 struct Exchange;
 
-/// A tunnel whose client has closed its side. It may be closed early, so that its client's seat is free.
+/// A tunnel whose client has closed its side. It may be closed early to free the client's slot of the connection quota.
 class HalfClosedTunnel {
  public:
   virtual bool may_make_room() const = 0;
-  /// True if this client is at its near end; without a client, true.
+  /// True if the tunnel belongs to this client; always true for nullopt.
   virtual bool is_of(const std::optional<access::Address>& client) const = 0;
   /// `why` is for people.
   virtual void make_room(std::string_view why) = 0;
@@ -37,17 +37,17 @@ class AttemptEvents {
                       Outcome outcome = Outcome::upstream_error) = 0;
   /// The client moved no byte for too long.
   virtual void stalled(Exchange& exchange, std::string_view details) = 0;
-  /// The request has not reached its upstream and must be sent once more.
+  /// The request must be sent once more: it has not reached its upstream, or may be repeated.
   virtual void requeue(Exchange& exchange) = 0;
 
-  /// The head of an answer came. It may ask for a pause.
+  /// The head of a response came. It may ask for a pause.
   virtual void observe_pause(const Exchange& exchange, const http::ResponseHead& head) = 0;
 
-  // A tunnel has nothing to do for now, or still has not.
+  // A tunnel rests and gives up its slot; called again if it has rested anew.
   virtual void park(Exchange& exchange) = 0;
   /// A parked tunnel has something to do again. It hears of its slot by Attempt::go_on(), which may be at once.
   virtual void wants_slot(Exchange& exchange) = 0;
-  /// A tunnel's client will ask nothing more. The tunnel may be gone when this returns.
+  /// A tunnel's client has closed its side and will ask nothing more. The tunnel may be gone when this returns.
   virtual void mark_spare(Exchange& exchange) = 0;
   /// Tunnels whose clients have closed their side, the longest ago first. A tunnel adds and removes itself.
   virtual std::list<HalfClosedTunnel*>& half_closed() = 0;

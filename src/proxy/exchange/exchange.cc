@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exchange knows of itself.
+// See exchange.h.
 #include "proxy/exchange/exchange.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace penstock::proxy {
 
 void BodyBuffer::append(std::string_view bytes) {
-  if (taken_ > bytes_.size() / 2) {  // a stream that never runs dry must not keep what has left
+  if (taken_ > bytes_.size() / 2) {  // an upload that never drains must not keep what was already sent
     bytes_.erase(0, taken_);
     taken_ = 0;
   }

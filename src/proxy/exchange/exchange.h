@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request's life, from its head to its outcome: what was asked, by whom, where it stands, and the part of its body
-// that has come but not yet left. The dispatcher owns it and moves it along; its flight is a part of its own.
+// One request from its head to its outcome: what was asked, by which sink, its state, and the body bytes that have come
+// but not yet left. The dispatcher owns it and moves it along; its attempt is a separate object.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class BodyBuffer {
   std::size_t take(char* room, std::size_t space);
   std::size_t size() const { return bytes_.size() - taken_; }
 
-  bool whole = false;  ///< nothing more will come
+  bool whole = false;  ///< the end of the body has come
   http::Fields trailers;
 
  private:
@@ -40,9 +40,9 @@ class BodyBuffer {
 
 struct Exchange {
   enum class Stage : std::uint8_t { pending, in_flight };
-  /// Whose part of caps.pendingMemory is full.
+  /// Which share of caps.pendingMemory is full.
   enum class MemoryFull : std::uint8_t { no, of_all, of_this_client };
-  /// What QueueShares counts it as.
+  /// What QueueShares counts the exchange as.
   enum class Share : std::uint8_t { none, place, slot };
 
   Exchange(ResponseSink& who, http::RequestHead&& what);
@@ -51,44 +51,44 @@ struct Exchange {
   ResponseSink& sink;
   http::RequestHead head;
   http::Target target;
-  std::shared_ptr<const void> tables;  ///< to which the target refers, if they are no longer in force
+  std::shared_ptr<const void> tables;  ///< what the target refers to, kept alive when it is no longer in force
   BodyBuffer body;
 
   std::uint64_t number = 0;     ///< its id in the ExchangeTable
   std::array<char, 11> name{};  ///< its id in events
   Upstream* upstream = nullptr;
-  std::string group;        ///< empty: the upstream has none
-  std::string group_label;  ///< as people may see it
-  std::string user;         ///< whom the requester has proved to be
-  int weight = 1;           ///< units of each limit that it costs
-  bool anonymous = false;   ///< brings no credentials, as far as is seen: a tunnel's are not
+  std::string group;        ///< empty: the upstream has no groups
+  std::string group_label;  ///< the group's name as people may see it
+  std::string user;         ///< the authenticated user of the sink
+  int weight = 1;           ///< units that it costs in each limit
+  bool anonymous = false;   ///< carries no visible credentials; a tunnel's are not visible
   flow::Ticket ticket;
-  flow::LimitIndex limited_by = flow::kNoLimit;          ///< the limit that made it wait
-  flow::Departure departure;                             ///< that it takes, or took last; as the booker knows of it
+  flow::LimitIndex limited_by = flow::kNoLimit;          ///< the limit that made the request wait
+  flow::Departure departure;                             ///< its current or last departure, as the limiter knows it
   std::optional<flow::LateDepartures::Leaving> leaving;  ///< from its departure until its bytes leave
   Stage stage = Stage::pending;
   bool sent_again = false;
-  bool rests = false;  ///< a tunnel without a slot
+  bool rests = false;  ///< is a tunnel without a slot
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
-  std::size_t charged = 0;                  ///< of caps.pendingMemory
-  HeldBytes held;                           ///< by its client, this included; nothing while it does not wait
-  MemoryFull memory_full = MemoryFull::no;  ///< when it came; otherwise it may not wait
+  std::size_t charged = 0;                  ///< bytes charged to caps.pendingMemory
+  HeldBytes held;                           ///< its client's total, with this exchange; null: none charged
+  MemoryFull memory_full = MemoryFull::no;  ///< judged on arrival; unless `no`, the request may not wait
   Share share = Share::none;
-  HeldBytes sharer;                             ///< by whom it is counted in QueueShares
-  Exchange *older = nullptr, *newer = nullptr;  ///< of the same client, in the queue
+  HeldBytes sharer;                             ///< the client under which QueueShares counts it
+  Exchange *older = nullptr, *newer = nullptr;  ///< neighbors in the queue, of the same client
   std::unique_ptr<Attempt> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }
-  /// The memory that it holds while pending.
+  /// The memory in bytes that it holds while pending.
   std::size_t bytes() const;
-  /// The kernel has its head by now: the limits hear of it if that is later than its departure. Only the first call
-  /// after a departure counts.
+  /// The kernel has accepted the request's head. If that is later than the booked departure, the limiter is told. Only
+  /// the first call after a departure counts.
   void leaves(std::int64_t now);
-  /// Whether it is a tunnel, or may become one.
+  /// Whether the exchange is a tunnel, or may become one.
   bool may_rest() const { return target.tunnel || !head.upgrade.empty(); }
-  /// Whether it may be sent twice: nothing but a look, and nothing to repeat.
+  /// Whether the request may be sent twice: a safe method, no body, and not sent again before.
   bool repeatable() const;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All exchanges under way, pending and in flight, under their ids: a slab with generations, so that an id whose
-// exchange has ended finds nothing. Owns them.
+// Owns all exchanges under way, pending and in flight, by id. A slab with generations: the id of an ended exchange
+// finds nothing.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ class ExchangeTable {
 
   std::size_t size() const { return size_; }
 
-  /// The ids of now; some may end while the caller goes through them.
+  /// The current ids; exchanges may end while the caller iterates over them.
   std::vector<Id> ids() const {
     std::vector<Id> all;
     for (std::size_t i = 0; i < places_.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all requests of one client hold of caps.pendingMemory, in bytes. The client's connections share it with its
-// requests, which may outlive them. Nothing: the bytes count for all clients together only.
+// What all requests of one client hold of caps.pendingMemory, in bytes. Shared by the client's connections and its
+// requests, which may outlive the connections. Null: the bytes count only towards the total of all clients.
 #pragma once
 
 #include <cstddef>

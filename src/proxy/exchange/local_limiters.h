@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bookers for when there is no Redis: every limit is kept in this process. For app/.
+// Makes limiters for use without Redis: every limit is kept in this process. For app/.
 #pragma once
 
 #include "flow/local_limiter.h"
@@ -7,7 +7,7 @@
 
 namespace penstock::proxy {
 
-/// Windows are aligned to the wall clock as it is when a booker is made; later steps of it change nothing.
+/// Windows are aligned to the wall clock as of when a limiter is made; later clock steps change nothing.
 inline MakeLimiter local_limiters(const loop::Loop& loop) {
   return [&loop](const std::string&, const std::vector<LimitConfig>& limits, flow::LimiterEvents&) {
     return std::make_unique<flow::LocalLimiter>(limits, flow::instant_at_zero(loop.wall(), loop.now()));

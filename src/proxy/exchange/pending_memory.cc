@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charged and given back.
+// See pending_memory.h.
 #include "proxy/exchange/pending_memory.h"
 
 namespace penstock::proxy {
 
 namespace {
-constexpr std::size_t kKeptForOthers = 8;  // the part that one client cannot fill
+constexpr std::size_t kKeptForOthers = 8;  // one client may fill all but one part in eight
 }
 
 PendingMemory::Full PendingMemory::full_for(const Exchange& arrival) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// caps.pendingMemory: what requests that wait hold in memory, in all and for each client. Only for this room.
+// Enforces caps.pendingMemory: the memory that waiting requests hold, in total and per client. For the dispatcher.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ namespace penstock::proxy {
 
 class PendingMemory {
  public:
-  explicit PendingMemory(const CapsConfig& caps) : caps_(caps) {}  ///< which must outlive it
+  explicit PendingMemory(const CapsConfig& caps) : caps_(caps) {}  ///< `caps` must outlive it
 
   using Full = Exchange::MemoryFull;
-  /// Whether it may wait. One client may hold all but an eighth, which is kept for others.
+  /// Whether an arrival may wait. One client may hold all but an eighth, which is kept for others.
   Full full_for(const Exchange& arrival) const;
-  /// The exchange holds so many bytes of it from now on.
+  /// Sets the number of bytes that the exchange holds.
   void charge(Exchange& exchange, std::size_t bytes);
-  /// Half of the memory is for heads: bodies must not crowd out newcomers.
+  /// Half of the memory is for heads, so that bodies do not crowd out arrivals.
   bool has_room_for_bodies() const { return bytes_ < caps_.pending_memory / 2; }
 
   std::size_t bytes() const { return bytes_; }

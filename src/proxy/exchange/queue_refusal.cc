@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In words.
+// See queue_refusal.h.
 #include "proxy/exchange/queue_refusal.h"
 
 #include <string>

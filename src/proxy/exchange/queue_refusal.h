@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request is told that gets no place, or waited in vain. Only for this room.
+// The refusals of requests that get no place in the queue, or waited in vain. For the dispatcher.
 #pragma once
 
 #include "flow/scheduler.h"
@@ -10,7 +10,7 @@
 namespace penstock::proxy {
 
 http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& upstream, flow::Time now);
-/// There is no memory for it to wait in; `wait`: when there may be.
+/// For a request that may not wait for lack of memory; `wait` is the time until there may be some.
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait);
 http::Refusal refusal_of_draining();
 

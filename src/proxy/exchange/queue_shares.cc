@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counted by client.
+// See queue_shares.h.
 #include "proxy/exchange/queue_shares.h"
 
 namespace penstock::proxy {
 
 namespace {
-constexpr std::size_t kKept = 16;  // clients without anything, so that the next upload costs no memory
+constexpr std::size_t kKept = 16;  // entries kept for idle clients, so that the next upload allocates nothing
 }
 
 QueueShares::Share& QueueShares::count(Exchange& exchange, Exchange::Share as) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each client has of one upstream that has no groups: places in its queue, and slots that it holds while its
-// bodies still come. When the queue is full, whoever has most makes room, as the longest lane does where there are
-// groups. A request that starts at once is counted only if its body has not come whole by then. Only for this room.
+// Counts, for an upstream without groups, what each client has of it: places in the queue, and slots held while request
+// bodies are still coming. When the queue is full, the client with most makes room, as the longest lane does where
+// there are groups. A request that starts at once is counted only if its body is not complete by then.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@ namespace penstock::proxy {
 
 class QueueShares {
  public:
-  /// It waits in the queue.
+  /// The exchange waits in the queue.
   void waits(Exchange& exchange);
-  /// It has a slot, and the rest of its body is still to come.
+  /// The exchange has a slot, and the rest of its body is still to come.
   void uploads(Exchange& exchange);
-  /// Neither holds any more.
+  /// The exchange neither waits nor uploads any more.
   void leave(Exchange& exchange);
 
-  /// Whom a newcomer displaces from a full queue: the newest that waits of the client with most, if that one has more
-  /// than the newcomer's client will have with it. Looks at each client, of which there are as many as connections at
-  /// most.
+  /// The request that an arrival displaces from a full queue: the newest waiting one of the client with most, if that
+  /// client has more than the arrival's client will have with the arrival. Null: none. Looks at each client; there are
+  /// at most as many as connections.
   const Exchange* in_place_of(const Exchange& arrival) const;
 
  private:
   struct Share {
     std::size_t size = 0;
-    Exchange* newest = nullptr;  // of those that wait
+    Exchange* newest = nullptr;  // newest waiting exchange
   };
   Share& count(Exchange& exchange, Exchange::Share as);
 
-  std::unordered_map<const std::size_t*, Share> by_client_;  // the program's own requests have no client: nullptr
+  std::unordered_map<const std::size_t*, Share> by_client_;  // nullptr: requests of the program itself
 };
 
 }  // namespace penstock::proxy

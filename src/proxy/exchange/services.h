@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exchanges share: the loop, names, connections, and what is allowed. Lives as long as the proxy runs.
+// What all exchanges share: the loop, the resolver, the upstream pools, the access rules, the configuration. Lives as
+// long as the proxy runs.
 #pragma once
 
 #include <functional>
@@ -18,12 +19,12 @@
 
 namespace penstock::proxy {
 
-/// Makes what keeps the limits of one upstream, known by this name in every process. `limits` outlive it, or its next
-/// change; `events` does.
+/// Makes the limiter of one upstream; all processes know the upstream by `name`. `limits` must stay valid until the
+/// limiter's next change, or its end; `events` until its end.
 using MakeLimiter = std::function<std::unique_ptr<flow::Limiter>(
     const std::string& name, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)>;
 
-/// Whether the booker of the one can take on the other's limits; otherwise another booker takes its place.
+/// Whether a limiter for the limits `before` can change to those of `after`; otherwise it is replaced.
 using FitsLimiter = std::function<bool(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& after)>;
 
 class Authenticator;
@@ -34,14 +35,14 @@ struct Services {
   loop::Resolver& resolver;
   UpstreamPools& connections;
   const access::Verdict& verdict;
-  const Config& config;  ///< in force; changes in its place
+  const Config& config;  ///< in force; changes in place
   EventSink events;
   MakeLimiter make_limiter;
-  FitsLimiter fits_limiter = {};           ///< nothing: any can
-  Authenticator* authenticator = nullptr;  ///< nothing: all clients are let in
-  const base::SipKey* labels = nullptr;    ///< see Grouping; what it refers to may change
+  FitsLimiter fits_limiter = {};           ///< empty: any limiter can
+  Authenticator* authenticator = nullptr;  ///< null: all clients are let in
+  const base::SipKey* labels = nullptr;    ///< see Grouping; the key may change
   NoticeSink notices = [](const Notice&) {};
-  InterceptionService* interceptor = nullptr;  ///< nothing: CONNECTs are tunnels, whatever `https` says
+  InterceptionService* interceptor = nullptr;  ///< null: CONNECTs are tunnels, whatever `https` says
 };
 
 }  // namespace penstock::proxy

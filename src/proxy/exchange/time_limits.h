@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What time-outs have in common, whoever keeps them: no end, and the end of `timeouts.total`.
+// Shared by all attempts: a deadline that never comes, and the deadline of `timeouts.total`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace penstock::proxy {
 
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// When an exchange that has taken off must have landed.
+/// When the exchange must have landed. To be called after take-off.
 inline std::int64_t total_deadline(const Exchange& exchange) {
   const auto total = exchange.upstream->settings.timeouts.total.count();
   return total > 0 ? exchange.took_off + total : kNever;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a transfer that failed. Pure.
+// The refusal for a transfer that failed. Pure.
 #pragma once
 
 #include "http/refusal.h"
@@ -7,7 +7,7 @@
 
 namespace penstock::proxy {
 
-/// For people: libcurl's own words, which are for programmers, only where there are no better ones.
+/// For people: uses libcurl's own words, which are for programmers, only if there are no better ones.
 http::Refusal refusal_of(const transfer::Result& failed);
 
 }  // namespace penstock::proxy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a destination comes to be, and by other settings.
+// See upstream.h.
 #include "proxy/exchange/upstream.h"
 
 #include "flow/limit_remap.h"
@@ -96,7 +96,7 @@ void Upstream::change_limiter(flow::Time now, Limits its_limits) {
   moved_ = flow::limit_remap(*limits, *its_limits);
   other_limiter_ = services_.fits_limiter && !services_.fits_limiter(*limits, *its_limits);
   if (other_limiter_) {
-    limiter.reset();  // first: they have one name
+    limiter.reset();  // first, because both have the same name
     limiter = services_.make_limiter(name, *its_limits, *this);
     scheduler.replace(*limiter);
     pauses_.each(now, [&](const std::string& paused, flow::Time until) { limiter->pause(now, paused, until); });
@@ -118,7 +118,7 @@ void Upstream::pause(flow::Time now, const std::string& group, flow::Time until,
   }
 }
 
-/// A pacer that is kept busy by one request for longer than anybody may wait refuses all who come behind it.
+/// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.
 std::optional<http::Refusal> Upstream::judge_weight(int weight) const {
   const auto refusal = [&](const std::string& why) {
     return http::Refusal{.why = http::Why::limit_too_heavy,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools are made at start; what one client has to itself, when it is needed.
+// Shared pools are made at start, a client's own pool when it is needed.
 #include "proxy/exchange/upstream_pools.h"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kMostClaimed = 16;
-constexpr std::size_t kMostOwnIdle = 8;      // one upstream may be several hosts, to which a client logs in by turns
-constexpr std::size_t kFilesForOneKept = 8;  // half of what clients leave where files are few
+constexpr std::size_t kMostOwnIdle = 8;      // one upstream may be several hosts to which the client logs in by turns
+constexpr std::size_t kFilesForOneKept = 8;  // an eighth: half of what clients leave when descriptors are few
 
 bool is_scheme(std::string_view word) {
   return http::equal_ignoring_case(word, "NTLM") || http::equal_ignoring_case(word, "Negotiate");
 }
 
-/// Whether one of the words of a list of challenges is such a scheme. A realm of that name costs no more than a shared
-/// connection.
+/// Whether any word of a list of challenges is such a scheme. If only a realm has that name, the cost is a connection
+/// that is not shared.
 bool names_scheme(std::string_view challenges) {
   constexpr std::string_view kBetween = " \t,";
   while (!challenges.empty()) {
@@ -79,7 +79,7 @@ UpstreamPools::Stamp UpstreamPools::stamp_of(const TlsConfig& tls) {
   return stamp;
 }
 
-/// Transfers do not own their pool: who started them may have another one by now.
+/// Transfers do not own their pool, and the one that started them may use another pool by now; hence idle().
 void UpstreamPools::sweep() {
   std::erase_if(leaving_, [](const Pool& pool) { return pool.use_count() == 1 && pool->idle(); });
   for (const auto& kept : pools_) kept.pool->sweep();
@@ -91,7 +91,7 @@ const UpstreamPools::Pool& UpstreamPools::of(const TlsConfig& tls) const {
   return found->pool;
 }
 
-/// What is idle must leave enough files to others: nobody else can close it.
+/// Idle connections must leave enough file descriptors to other uses, which cannot close them.
 std::size_t UpstreamPools::idle_of_each() const {
   const auto files = static_cast<std::size_t>(loop::most_open_files());
   return std::max<std::size_t>(files / kFilesForOneKept / pools_.size(), 1);
@@ -112,7 +112,7 @@ void PinnedPools::claim(const std::string& upstream) {
   if (claimed_.size() < kMostClaimed && !known) claimed_.push_back({upstream, {}, nullptr});
 }
 
-/// What is replaced may be telling of the end of a transfer, which is sent again for that.
+/// The replaced pool may be inside on_done() of a transfer whose request is sent again here, so it is only retired.
 transfer::Pool* PinnedPools::to(const std::string& upstream, const TlsConfig& tls, const UpstreamPools::Pool& shared,
                                 UpstreamPools& connections) {
   const auto claimed = std::ranges::find(claimed_, upstream, &Claimed::upstream);

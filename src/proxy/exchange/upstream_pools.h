@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may share connections to upstreams with whom: all requests of one TLS identity with each other, but nobody with a
-// client that logs in by NTLM or Negotiate, which make a connection speak for whoever logged in on it.
+// Which requests may share connections to upstreams: all of one TLS identity, except those of a client that logs in by
+// NTLM or Negotiate, which authenticate the connection rather than the request.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace penstock::proxy {
 
-/// Whether this request logs in its connection, or this answer asks for that.
+/// Whether this request logs in on its connection, or this response asks for that.
 bool logs_in_connection(const http::Fields& request);
 bool asks_to_log_in_connection(const http::Fields& answer);
 
@@ -29,23 +29,24 @@ class UpstreamPools {
   /// Makes a pool for each TLS identity of the configuration.
   UpstreamPools(loop::Loop& loop, const Config& config, transfer::Multi::Judge judge);
 
-  /// That of an identity of the configuration.
+  /// The pool of a TLS identity of the configuration.
   const Pool& of(const TlsConfig& tls) const;
-  /// For the identities of another configuration, and for those whose files are no longer the same, there are new
-  /// pools; others stay. Who has an old one may use it on.
+  /// Makes new pools for identities that are new or whose files have changed; the others stay. Old pools may be used on
+  /// by their owners.
   void change(const Config& config);
-  /// Forgets pools that nobody has any more, and what a crowd has left behind in others. Not from inside a transfer.
+  /// Drops unused old pools, and surplus handles in the others. Not from inside a transfer.
   void sweep();
-  /// One that is shared with nobody.
+  /// A pool that is not shared.
   Pool make_own(const TlsConfig& tls) const;
-  /// One that nothing is to be started on any more. It stays until it is swept out, for it may be on the stack.
+  /// Takes a pool on which nothing will be started any more. It lives until a sweep, because it may be on the call
+  /// stack.
   void retire(Pool pool) { leaving_.push_back(std::move(pool)); }
 
  private:
   using Stamp = std::vector<std::filesystem::file_time_type>;
   struct Kept {
     TlsConfig tls;
-    Stamp stamp;  // when its files were last written
+    Stamp stamp;  // modification times of the identity's files
     Pool pool;
   };
   static Stamp stamp_of(const TlsConfig& tls);
@@ -55,25 +56,27 @@ class UpstreamPools {
 
   loop::Loop& loop_;
   const transfer::Multi::Judge judge_;
-  std::vector<Kept> pools_;    // of the configuration
-  std::vector<Pool> leaving_;  // of those before it, and of clients
+  std::vector<Kept> pools_;    // for the current configuration
+  std::vector<Pool> leaving_;  // of earlier configurations, and of clients
 };
 
-/// What one client has to itself: connections to the upstreams where it logs in. Goes with the client's connection,
-/// when its transfers are gone.
+/// The connections of one client to the upstreams where it logs in. Destroyed with the client's connection, once its
+/// transfers are gone.
 class PinnedPools {
  public:
-  /// From now on it shares none to this upstream, unless it has its own to 16 others already.
+  /// From now on the client shares no connection to this upstream, unless it has pools of its own for 16 others
+  /// already.
   void claim(const std::string& upstream);
-  /// Nothing: it shares them. `shared` is the pool of those who do: where that is another one, so are these.
+  /// The client's own pool for this upstream; null: it uses `shared`, the pool of all other clients. If `shared` has
+  /// changed since the own pool was made, the own pool is replaced too.
   transfer::Pool* to(const std::string& upstream, const TlsConfig& tls, const UpstreamPools::Pool& shared,
                      UpstreamPools& connections);
 
  private:
   struct Claimed {
     std::string upstream;
-    std::weak_ptr<transfer::Pool> beside;  // the pool of the others
-    UpstreamPools::Pool pool;              // made when first used
+    std::weak_ptr<transfer::Pool> beside;  // the shared pool when `pool` was made
+    UpstreamPools::Pool pool;              // made on first use
   };
   std::vector<Claimed> claimed_;
 };

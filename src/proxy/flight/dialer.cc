@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses in their order, each for its part of the time.
+// Tries the addresses in order and gives each its share of the time.
 #include "proxy/flight/dialer.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void Dialer::judge_addresses(const loop::Addresses& addresses) {
   dial();
 }
 
-/// An address that does not answer may cost half of the time that is left, unless it is the last.
+/// Each address gets half of the time that is left, the last one all of it.
 void Dialer::dial() {
   const auto now = services_.loop.now();
   const auto& target = exchange_.target;
@@ -87,7 +87,7 @@ void Dialer::on_connected() {
   events_.on_dialled(std::move(stream_));
 }
 
-/// Whom TLS does not let in at one address would not get in at another.
+/// If TLS fails at one address it would fail at the others too, so they are not tried.
 void Dialer::on_gone() {
   using loop::DialFailure;
   const auto failure = stream_->dial_failure();
@@ -95,7 +95,7 @@ void Dialer::on_gone() {
   fail(refusal_of(failure, stream_->failure_words()));
 }
 
-/// The time that the last one took is long enough for another configuration.
+/// The remaining addresses are judged again: the configuration may have changed during the last attempt.
 void Dialer::not_connected(loop::DialFailure failure) {
   const auto& target = exchange_.target;
   while (dialled_ < addresses_.size() && !is_still_allowed(services_, target, addresses_[dialled_])) ++dialled_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a target to a connection: look up the name, judge the addresses, dial one after the other, with TLS where the
-// target says https, within `timeouts.connect` and `timeouts.total`. For what does not go through libcurl.
+// Connects to a target: look up its name, judge the addresses and dial one after the other, with TLS for https, within
+// `timeouts.connect` and `timeouts.total`. For connections that do not go through libcurl.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace penstock::proxy {
 
-/// What a Dialer comes to: one of these, once. It may be destroyed in either.
+/// The result of a Dialer: exactly one of these calls. The Dialer may be destroyed in either.
 class DialerEvents {
  public:
   virtual void on_dialled(std::unique_ptr<loop::Stream> stream) = 0;
@@ -29,13 +29,13 @@ class DialerEvents {
 
 class Dialer final : private loop::StreamEvents {
  public:
-  /// Only a target without TLS needs no `identities`.
+  /// `identities` is required for https targets.
   Dialer(const Services& services, const Exchange& exchange, DialerEvents& events,
          tls::ClientIdentities* identities = nullptr);
 
-  /// When the exchange has taken off.
+  /// To be called once the exchange has taken off.
   void start();
-  /// Also when its time-outs may be others.
+  /// Restarts the timer; also to be called when the time-outs may have changed.
   void keep_time();
 
  private:
@@ -56,10 +56,10 @@ class Dialer final : private loop::StreamEvents {
   DialerEvents& events_;
   loop::Timer timer_;
   std::unique_ptr<loop::Resolver::Lookup> lookup_;
-  loop::Addresses addresses_;  // that may be dialled
-  std::size_t dialled_ = 0;    // so many of them have been
+  loop::Addresses addresses_;  // those that may be dialled
+  std::size_t dialled_ = 0;    // number of addresses tried so far
   tls::ClientIdentities* const identities_;
-  std::shared_ptr<const tls::ClientIdentity> identity_;  // nothing: plain bytes
+  std::shared_ptr<const tls::ClientIdentity> identity_;  // null: no TLS
   std::int64_t connect_by_;
   std::int64_t attempt_ends_;
   std::unique_ptr<loop::Stream> stream_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From take-off to landing.
+// See http_flight.h.
 #include "proxy/flight/http_flight.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::int64_t kPatienceForContinue = 1'000'000;
-constexpr std::size_t kMostPerIteration = 128 * 1024;  // of an answer: the others have their turn, too
+constexpr std::size_t kMostPerIteration = 128 * 1024;  // bytes of one response, so that others get their share
 
 bool connection_ended(transfer::Failure failure) {
   using transfer::Failure;
@@ -29,7 +29,7 @@ transfer::BodyKind body_kind(const http::RequestHead& head) {
     case http::BodyKind::none: return transfer::BodyKind::none;
     case http::BodyKind::length: break;
   }
-  // A GET that announces nothing needs no announcement; for a POST `Content-Length: 0` says something.
+  // A GET or HEAD with `Content-Length: 0` is sent without that field; for a POST the field means something.
   const bool idle_talk = head.content_length == 0 && (head.method == "GET" || head.method == "HEAD");
   return idle_talk ? transfer::BodyKind::none : transfer::BodyKind::length;
 }
@@ -95,8 +95,8 @@ void HttpFlight::send() {
   transfer_ = connections(order).start(std::move(order), *this);
 }
 
-/// Whoever logs in its connection gets one that nobody else uses, before and after; who keeps none, or has enough of
-/// them, gets it for this request.
+/// A client that logs in on its connection (NTLM, Negotiate) gets a pool of its own for the upstream. If its sink has
+/// no pinned pools, or too many already, the request gets a fresh connection that is not reused.
 transfer::Pool& HttpFlight::connections(transfer::Request& order) const {
   const Upstream& upstream = *exchange_.upstream;
   const bool logs_in = logs_in_connection(exchange_.head.fields);
@@ -138,7 +138,7 @@ void HttpFlight::body_came() { iteration_end_.ask(); }
 void HttpFlight::end_iteration() {
   this_iteration_ = 0;
   if (!transfer_) return;
-  // libcurl would wait until the rest of the body is sent, which nobody wants any more.
+  // The response is complete, so the rest of the request body is not needed; libcurl would still wait until it is sent.
   if (answered() && sent_ == 0 && answer_is_whole()) return answer_.complete();
   if (go_ahead_at_ == 0) transfer_->resume_upload();
 }
@@ -173,7 +173,8 @@ void HttpFlight::pass_interim() {
 }
 
 void HttpFlight::pass_head() {
-  // Such an answer may be two, of which the second is for whoever asks next.
+  // With two framings the body may really be two responses; the second would be taken for the answer to the next
+  // request.
   if (answer_.head().framed_twice) transfer_->end_connection();
   PinnedPools* own = exchange_.sink.pinned_pools();
   if (own && asks_to_log_in_connection(answer_.head().fields)) own->claim(exchange_.upstream->name);
@@ -192,7 +193,7 @@ HttpFlight::Taken HttpFlight::on_body(std::string_view bytes) {
   }
   moved_ = services_.loop.now();
   if (this_iteration_ + bytes.size() > kMostPerIteration || moved_ < answer_.rests_until()) {
-    breath_.start(std::max(moved_, answer_.rests_until()));  // in the next turn
+    breath_.start(std::max(moved_, answer_.rests_until()));  // in the next iteration, or when the rest is over
     return Taken::none;
   }
   this_iteration_ += bytes.size();
@@ -202,11 +203,12 @@ HttpFlight::Taken HttpFlight::on_body(std::string_view bytes) {
   return Taken::all;
 }
 
-/// libcurl, which takes chunks apart more leniently than the grammar has them, only finds their end.
+/// The chunks are decoded here because libcurl's decoder is more lenient than the grammar; libcurl only finds their
+/// end.
 HttpFlight::Taken HttpFlight::pass_chunks(std::string_view bytes) {
   chunks_state_ = answer_.pass_encoded(*chunks_, bytes);
   if (chunks_state_ == http::BodyDecoder::State::bad) return Taken::stop;
-  // What is behind the end was not asked for: it must not be taken for the answer to what is asked next.
+  // Bytes behind the last chunk must not be taken for the response to the next request on this connection.
   if (!bytes.empty()) transfer_->end_connection();
   return Taken::all;
 }
@@ -246,7 +248,7 @@ void HttpFlight::on_done(const transfer::Result& result) {
   if (answered() && result.without_goodbye && has_body && !answer_says_its_end()) {
     return fail(http::Why::response_incomplete, "the answer was cut off");
   }
-  // libcurl may fail on the rest of an upload after an answer that is complete.
+  // After a complete response libcurl may still fail on the rest of the upload.
   const bool ended = result.failure == transfer::Failure::none && !chunks_;
   const bool sound = ended || (!bad_head_ && answer_is_whole());
   if (answered() && sound) return answer_.complete();

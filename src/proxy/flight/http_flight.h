@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's life between take-off and landing: look up the name, judge the addresses, dial, send, pass the answer on
-// as it comes, and keep the time-outs.
+// An HTTP request between take-off and landing: look up the name, judge the addresses, send the request through
+// libcurl, pass the response on as it comes, and enforce the time-outs.
 #pragma once
 
 #include <cstdint>
@@ -75,16 +75,16 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   loop::IterationEnd iteration_end_;
   std::unique_ptr<loop::Resolver::Lookup> lookup_;
   std::string pin_;
-  std::int64_t moved_ = 0;        // when a body byte last moved
-  std::int64_t sent_ = 0;         // when the request was out; 0: not yet
-  std::int64_t go_ahead_at_ = 0;  // when the client is told to send its body, lacking the upstream's 100; 0: no matter
-  std::size_t this_iteration_ = 0;  // bytes that the answer brought
+  std::int64_t moved_ = 0;        // when the last body byte moved
+  std::int64_t sent_ = 0;         // when the whole request had been sent; 0: not yet
+  std::int64_t go_ahead_at_ = 0;  // when to send the client a 100 if the upstream has sent none; 0: not waiting
+  std::size_t this_iteration_ = 0;  // response bytes passed in this iteration of the loop
   std::uint64_t bytes_out_ = 0;
   bool connected_ = false;
   bool bad_head_ = false;
-  std::optional<http::BodyDecoder> chunks_;  // where the answer comes in chunks
+  std::optional<http::BodyDecoder> chunks_;  // if the response is chunked
   http::BodyDecoder::State chunks_state_ = http::BodyDecoder::State::more;
-  std::unique_ptr<transfer::Transfer> transfer_;  // last: it is cancelled before what its events use goes
+  std::unique_ptr<transfer::Transfer> transfer_;  // last: cancelled before the members that its events use
 };
 
 }  // namespace penstock::proxy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the first byte to the end of both sides.
+// See relay.h.
 #include "proxy/flight/relay.h"
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace penstock::proxy {
 
 namespace {
-/// An upstream that has closed gets its slot back soon: most clients look at a connection that they keep for later only
-/// when they use it again.
+/// If the upstream has closed, its slot is freed soon: most clients notice only when they next use the connection.
 constexpr std::int64_t kPatienceAfterUpstream = 2'000'000;
-/// A client that has closed its side may still be owed an answer, but most are gone.
+/// A client that has closed its side may still be owed an answer, but most such clients are gone.
 constexpr std::int64_t kPatienceAfterClient = 30'000'000;
-/// And it does not hold its slot for so long.
+/// How long such a tunnel keeps its slot.
 constexpr std::int64_t kSlotAfterClient = 2'000'000;
-/// A stream that goes on while its tunnel rests is not one that has rested for long.
+/// If the upstream sends while its tunnel rests, the tunnel is marked as rested anew after this long, so that it does
+/// not count as the one that has rested longest.
 constexpr std::int64_t kRestsAnew = 10'000'000;
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 }  // namespace
@@ -65,8 +65,7 @@ void Relay::pass(Side& from, std::string_view bytes) {
   if (std::exchange(awaits_, from_client) && !from_client) keep_time();
 }
 
-/// What the upstream says passes at any time. What the client says waits for a slot, and the kernel keeps what comes
-/// behind it.
+/// Upstream bytes always pass. Client bytes wait for a slot; one read is held here and the rest stays in the kernel.
 bool Relay::may_pass(const Side& from, std::string_view bytes) {
   if (&from == &upstream_) {
     if (state_ == State::resting && moved_ - rested_ >= kRestsAnew) {
@@ -87,7 +86,7 @@ bool Relay::may_pass(const Side& from, std::string_view bytes) {
 
 void Relay::go_on() {
   state_ = State::busy;
-  if (held_.empty()) return;  // it was not to wait
+  if (held_.empty()) return;  // the slot came inside wants_slot(), so nothing was held
   const std::string bytes = std::exchange(held_, {});
   client_.stream->read_on();
   pass(client_, bytes);
@@ -118,8 +117,8 @@ void Relay::ended(Side& side) {
   events_.mark_spare(exchange_);
 }
 
-/// Once the upstream has said all, whoever resets has only closed; the rest of it is on its way to the client.
-/// Otherwise something was cut off, which the other side must see.
+/// Once the upstream has sent everything, a reset is only a close, and the rest is on its way to the client. Otherwise
+/// data was cut off, and the other side must see that.
 void Relay::gone(Side& side) {
   const bool client = &side == &client_;
   if (upstream_.has_ended || (client && upstream_.stream->is_read_out())) return end(false);
@@ -131,7 +130,7 @@ void Relay::gone(Side& side) {
          client ? Outcome::client_gone : Outcome::upstream_error);
 }
 
-/// `well`: nothing was under way any more. Without a byte from the upstream that cannot be.
+/// `well`: nothing was under way any more. A tunnel without a byte from the upstream never ends well.
 void Relay::finish(bool well, http::Why why, std::string_view details, Outcome outcome) {
   if (well && spoke()) return events_.completed(exchange_);
   events_.failed(exchange_, why, details, outcome);
@@ -139,11 +138,11 @@ void Relay::finish(bool well, http::Why why, std::string_view details, Outcome o
 
 void Relay::make_room(std::string_view why) {
   const bool well = state_ == State::resting || !awaits_;
-  cut();  // and so its seat is free at once
+  cut();  // frees the client's slot of the connection quota at once
   finish(well, http::Why::connection_terminated, why, Outcome::client_gone);
 }
 
-/// Not in the middle of an answer.
+/// False in the middle of an answer.
 bool Relay::may_make_room() const {
   const bool begun = upstream_.bytes > heard_;
   return !begun || state_ == State::resting || services_.loop.now() >= moved_ + kSlotAfterClient;
@@ -157,7 +156,8 @@ void Relay::abort(const http::Refusal& refusal) {
 
 bool Relay::is_of(const std::optional<access::Address>& client) const { return !client || address_ == client; }
 
-/// Both have closed, one of them first. What is still on its way to a side goes on without us.
+/// Both sides have closed; `client_first` if the client closed first. Bytes still queued are sent after the relay is
+/// gone.
 void Relay::end(bool client_first) {
   loop::Stream::close_lingering(std::move(client_.stream));
   loop::Stream::close_lingering(std::move(upstream_.stream));
@@ -165,7 +165,7 @@ void Relay::end(bool client_first) {
          client_first ? Outcome::client_gone : Outcome::upstream_error);
 }
 
-/// Both sides are reset: only that tells that what came was not all.
+/// Resets both sides: only a reset shows a peer that the data is incomplete.
 void Relay::cut() {
   loop::Stream::close_with_reset(std::move(client_.stream));
   loop::Stream::close_with_reset(std::move(upstream_.stream));
@@ -178,7 +178,7 @@ void Relay::describe(Event& event) const {
   event.alpn = hello_.alpn();
 }
 
-// Its time.
+// Time-outs.
 
 void Relay::moved() {
   moved_ = services_.loop.now();
@@ -194,7 +194,7 @@ std::int64_t Relay::end_deadline() const {
   const auto idle = exchange_.upstream->settings.timeouts.tunnel_idle.count();
   const auto total = total_deadline(exchange_);
   if (upstream_.has_ended) return std::min(total, moved_ + kPatienceAfterUpstream);
-  if (state_ == State::wants_slot) return total;  // what does not move is held by us
+  if (state_ == State::wants_slot) return total;  // the client's bytes are held back here, so nothing can move
   const auto patience = idle > 0 ? moved_ + idle : kNever;
   return std::min({total, patience, client_.has_ended ? moved_ + kPatienceAfterClient : kNever});
 }
@@ -206,7 +206,7 @@ std::int64_t Relay::rest_deadline() const {
   return may_rest && !awaits_ ? moved_ + rest : kNever;
 }
 
-/// The kernel tells of room only when there is a lot of it; a side that reads little by little must not look dead.
+/// The kernel reports room only when there is a lot of it; a peer that reads little by little must not look dead.
 bool Relay::stalls() {
   const auto untaken = client_.stream->unread_by_peer() + upstream_.stream->unread_by_peer();
   return untaken >= std::exchange(untaken_, untaken) || untaken == 0;
@@ -227,15 +227,15 @@ void Relay::on_time() {
   }
   const std::int64_t idle = exchange_.upstream->settings.timeouts.tunnel_idle.count();
   if (upstream_.has_ended && (idle == 0 || now < moved_ + idle)) {
-    return timer_.start(now + kPatienceAfterUpstream);  // it has not read all that the client sent
+    return timer_.start(now + kPatienceAfterUpstream);  // the upstream has not yet read all that the client sent
   }
   stop_idling(now);
 }
 
-/// Others may be started by it.
+/// Gives up the slot, which may start other exchanges.
 void Relay::rest() {
   const std::int64_t now = services_.loop.now();
-  if (client_.stream->queued() > 0 || upstream_.stream->queued() > 0) {  // something is still on its way
+  if (client_.stream->queued() > 0 || upstream_.stream->queued() > 0) {  // bytes are still queued
     return timer_.start(std::min(end_deadline(), now + exchange_.upstream->settings.timeouts.tunnel_rest.count()));
   }
   state_ = State::resting;
@@ -244,7 +244,7 @@ void Relay::rest() {
   events_.park(exchange_);
 }
 
-/// Nothing has moved for so long that nothing will: it ends well if nothing was awaited.
+/// Ends a tunnel that has been idle for too long. It ends well if no answer was awaited.
 void Relay::stop_idling(std::int64_t now) {
   const auto tunnel_idle = exchange_.upstream->settings.timeouts.tunnel_idle;
   const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();

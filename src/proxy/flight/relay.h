@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The open part of a tunnel: bytes both ways between two streams until both sides have closed, and then the end of the
-// exchange. Copies nothing that the kernel takes at once, and keeps at most one read of each direction. It rests while
-// the client has nothing to ask: without a slot, which it needs again before the upstream hears more of the client.
+// The open part of a tunnel: copies bytes both ways between two streams until both sides have closed, then ends the
+// exchange. Copies nothing that the kernel accepts at once, and buffers at most one read per direction. While the
+// client asks nothing the tunnel rests and gives up its slot; it needs a slot again before it forwards more client
+// bytes.
 #pragma once
 
 #include <cstddef>
@@ -27,35 +28,35 @@ namespace penstock::proxy {
 
 class Relay final : HalfClosedTunnel {
  public:
-  /// What opened it. Behind a CONNECT the client's TLS hello is read along, and an upstream that never says a byte has
-  /// failed; behind a 101 it has spoken already.
+  /// What opened the tunnel. After a CONNECT the client's TLS hello is parsed, and a tunnel without a byte from the
+  /// upstream has failed. After a 101 the upstream has already spoken.
   enum class After : std::uint8_t { connect, upgrade };
 
-  /// Counts itself and its bytes in `all` once it is open.
+  /// Adds the tunnel and its bytes to `all` once it is open.
   Relay(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all, After after);
   ~Relay();
 
-  /// From now on it ends the exchange by itself.
+  /// Starts relaying. From now on the relay ends the exchange by itself.
   void open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream);
   bool is_open() const { return open_; }
-  /// What came before it was open, and has not been passed on.
+  /// Bytes that came before the relay was open and have not been passed on.
   void pass_from_client(std::string_view bytes) { pass(client_, bytes); }
   void pass_from_upstream(std::string_view bytes) { pass(upstream_, bytes); }
-  /// It has a slot again.
+  /// The tunnel has a slot again.
   void go_on();
-  /// It goes so that others find room; `why` is for people.
+  /// Closes the tunnel to make room for others; `why` is for people.
   void make_room(std::string_view why) override;
   static constexpr std::string_view kRested = "closed to let others in: it had rested longest (maxTunnels)";
-  /// For another's sake or for none: from outside.
+  /// Ends the tunnel from outside, for the reason given.
   void abort(const http::Refusal& refusal);
-  /// Of one whose client has closed its side: whether it may go so that others find room.
+  /// If the client has closed its side: whether the tunnel may be closed to make room for others.
   bool may_make_room() const override;
-  /// Likewise: whether this client is at its near end; nothing: any is.
+  /// If the client has closed its side: whether the tunnel belongs to `client`; always true for nullopt.
   bool is_of(const std::optional<access::Address>& client) const override;
-  /// Also when its time-outs may be others.
+  /// Restarts the timer; also to be called when the time-outs may have changed.
   void keep_time();
 
-  /// Its views live as long as the passage.
+  /// The views in `event` live as long as the relay.
   void describe(Event& event) const;
 
  private:
@@ -68,8 +69,8 @@ class Relay final : HalfClosedTunnel {
 
     Relay& relay;
     std::unique_ptr<loop::Stream> stream;
-    std::uint64_t bytes = 0;  // that came from it
-    bool has_ended = false;   // it sends no more
+    std::uint64_t bytes = 0;  // bytes received from this side
+    bool has_ended = false;   // this side sends no more
   };
 
   enum class State : std::uint8_t { busy, resting, wants_slot };
@@ -97,17 +98,17 @@ class Relay final : HalfClosedTunnel {
   Exchange& exchange_;
   TunnelTotals& all_;
   loop::Timer timer_;
-  std::int64_t moved_ = 0;   // when a byte last did
-  std::size_t untaken_;      // by both sides, when last looked at since then
-  std::int64_t rested_ = 0;  // when the dispatcher was last told that it does
+  std::int64_t moved_ = 0;   // when the last byte moved
+  std::size_t untaken_;      // bytes that the peers had not read when last checked since `moved_`
+  std::int64_t rested_ = 0;  // when the dispatcher was last told that the tunnel rests
   State state_ = State::busy;
-  bool awaits_ = false;                     // the last byte came from the client: an answer is awaited
-  std::string held_;                        // of the client, until there is a slot
-  std::uint64_t heard_ = 0;                 // bytes of the upstream when the client ended
-  std::optional<access::Address> address_;  // of the client, from then on
+  bool awaits_ = false;                     // the last byte came from the client, so an answer is awaited
+  std::string held_;                        // client bytes that wait for a slot
+  std::uint64_t heard_ = 0;                 // upstream bytes received when the client closed its side
+  std::optional<access::Address> address_;  // the client's address, set at that moment
   std::optional<std::list<HalfClosedTunnel*>::iterator> half_closed_;
   bool open_ = false;
-  bool upstream_spoke_;  // before it was open
+  bool upstream_spoke_;  // also true if it spoke before the relay was open
   tls::ClientHello hello_;
   bool hello_wanted_;
   Side client_, upstream_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See answering.h.
+// See response_relay.h.
 #include "proxy/flight/response_relay.h"
 
 #include <utility>
@@ -10,9 +10,9 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kHeadLines = 1000;
-constexpr std::size_t kSmall = 1024;     // a chunk that is gathered with others
-constexpr std::size_t kFewChunks = 256;  // of whatever size, in one read
-constexpr std::size_t kCrumb = 16;       // bytes of a chunk with its size and line ends
+constexpr std::size_t kSmall = 1024;     // bytes; smaller chunks are merged
+constexpr std::size_t kFewChunks = 256;  // up to this many in one read need no rest, whatever their size
+constexpr std::size_t kCrumb = 16;       // bytes per chunk, its size line and line ends included
 constexpr std::int64_t kRest = 20'000;   // microseconds
 }  // namespace
 
@@ -45,9 +45,9 @@ void ResponseRelay::pass_body(std::string_view bytes) {
   exchange_.sink.answer_body(bytes);
 }
 
-/// Small chunks are passed on as one: each takes more to pass on than to copy. A read that brings nothing but crumbs
-/// takes ten times as long as another to take apart: its upstream rests behind it, or fifty of them would hold up
-/// everybody.
+/// Merges small chunks: passing one on costs more than copying it. Parsing a read full of tiny chunks takes ten times
+/// as long as parsing another, and fifty such upstreams would block the loop; so reading from the upstream rests after
+/// it.
 http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes) {
   using State = http::BodyDecoder::State;
   const std::size_t size = bytes.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upstream's answer on its way to whoever asked, whichever connection it comes by: its heads are read line by line
-// and passed on in our words, its body as it is. A client that reads slowly is told from one that has stopped.
+// Passes an upstream's response on to the response sink, whichever connection it comes by: heads are read line by line
+// and rewritten, the body passes unchanged. Tells a client that reads slowly from one that has stopped.
 #pragma once
 
 #include <cstddef>
@@ -20,41 +20,41 @@ namespace penstock::proxy {
 
 class ResponseRelay {
  public:
-  /// Of a head, beyond which there is no answer.
+  /// Heads larger than this many bytes are refused.
   static constexpr std::size_t kHeadBytes = 256 * 1024;
 
   ResponseRelay(const Services& services, AttemptEvents& events, Exchange& exchange);
 
   http::ResponseHeadReader& reader() { return reader_; }
   const http::ResponseHead& head() const { return reader_.head(); }
-  /// The next line of a head. What it ends is for pass_interim() or pass_head().
+  /// The next line of a head. If it ends a head, call pass_interim() or pass_head() next.
   http::ResponseHeadReader::Verdict on_line(std::string_view line);
   void pass_interim();
   void pass_head();
   void pass_body(std::string_view bytes);
-  /// The same of bytes as they stand on the wire; what follows a whole body is left in `bytes`.
+  /// Like pass_body(), but decodes the bytes from the wire; bytes behind a complete body are left in `bytes`.
   http::BodyDecoder::State pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes);
-  /// Until when nothing more is to be read for pass_encoded(), on the loop's clock.
+  /// Nothing more may be read for pass_encoded() before this time, on the loop's clock.
   std::int64_t rests_until() const { return rests_until_; }
-  /// A 101 counts as the final head: what comes behind it is no answer.
+  /// A 101 counts as the final head; the bytes behind it are no response.
   void note_switch() { answered_ = true; }
 
-  /// The last call is one of these: the exchange may be gone behind it.
+  /// The last call must be one of these: the exchange may be gone when they return.
   void complete();
   void abort(const http::Refusal& refusal);
 
-  bool has_begun() const { return begun_; }    ///< a line has come
-  bool answered() const { return answered_; }  ///< the final head was passed on
+  bool has_begun() const { return begun_; }    ///< a line of a head has come
+  bool answered() const { return answered_; }  ///< the final head has been passed on
   int status() const { return answered_ ? head().status : 0; }
   std::uint64_t bytes() const { return bytes_; }
   void describe(Event& event) const;
 
-  /// It has no room: nothing more is passed until resume(), which is false where nobody waits.
+  /// The sink has no room: nothing more is passed until resume(), which returns false if nothing was waiting.
   void wait_for_client();
   bool waits_for_client() const { return waiting_; }
   bool resume();
-  /// Whether a client for which we wait has taken anything since this was asked, or the waiting began. The kernel tells
-  /// of room only when there is a lot of it.
+  /// While waiting: whether the client has taken any byte since the last call, or since the wait began. Needed because
+  /// the kernel reports room only when there is a lot of it.
   bool client_reads_on();
 
  private:
@@ -62,9 +62,9 @@ class ResponseRelay {
   AttemptEvents& events_;
   Exchange& exchange_;
   http::ResponseHeadReader reader_;
-  std::optional<std::int64_t> first_byte_;  // from take-off, in microseconds
+  std::optional<std::int64_t> first_byte_;  // microseconds after take-off
   std::uint64_t bytes_ = 0;
-  std::size_t untaken_ = 0;  // by the client, when last looked at
+  std::size_t untaken_ = 0;  // bytes that the client had not taken at the last check
   std::int64_t rests_until_ = 0;
   bool begun_ = false;
   bool answered_ = false;

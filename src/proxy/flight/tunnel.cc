@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From CONNECT to 200; the rest is passage.cc.
+// A tunnel from the CONNECT to the 200. relay.cc does the rest.
 #include "proxy/flight/tunnel.h"
 
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CONNECT between take-off and landing: dial, say 200, then pass bytes both ways until both sides have closed. Reads
-// along until the end of the client's hello, and changes nothing.
+// A CONNECT between take-off and landing: dial the upstream, answer 200, then copy bytes both ways until both sides
+// have closed. Parses the client's TLS hello as it passes, and changes no byte.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ namespace penstock::proxy {
 
 class Tunnel final : public Attempt, private DialerEvents {
  public:
-  /// Counts itself and its bytes in `all`.
+  /// Adds the tunnel and its bytes to `all`.
   Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all);
 
   void take_off() override { dialer_.start(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the request's head to a tunnel, or to the end of another answer.
+// From the request's head to a tunnel, or to the end of another response.
 #include "proxy/flight/upgrade.h"
 
 #include <algorithm>
@@ -49,12 +49,12 @@ std::string Upgrade::head() const {
   return text += "\r\n";
 }
 
-// The answer.
+// The response.
 
 void Upgrade::on_read(std::string_view bytes) { decoder_ ? read_body(bytes) : read_head(bytes); }
 
 void Upgrade::read_head(std::string_view bytes) {
-  exchange_.leaves(services_.loop.now());  // where the kernel did not take the head at once
+  exchange_.leaves(services_.loop.now());  // if the kernel did not take the head at once
   using Verdict = http::ResponseHeadReader::Verdict;
   while (const auto line = lines_.next(bytes)) {
     switch (answer_.on_line(*line)) {
@@ -71,7 +71,7 @@ void Upgrade::read_head(std::string_view bytes) {
   wait_for_room();
 }
 
-/// What one read brought is passed on whole; whether there is room, and it is time, is asked before the next.
+/// Passes on a whole read, then checks for room and for a rest before the next.
 void Upgrade::wait_for_room() {
   const auto now = services_.loop.now();
   const bool has_room = exchange_.sink.has_room();
@@ -116,7 +116,7 @@ void Upgrade::read_body(std::string_view bytes) {
 
 void Upgrade::resume() {
   if (!answer_.resume()) return;
-  moved_ = sent_ = services_.loop.now();  // where there is no answer yet, it could not be heard meanwhile
+  moved_ = sent_ = services_.loop.now();  // before the head, nothing could be read during the wait
   services_.loop.now() < answer_.rests_until() ? rest_.start(answer_.rests_until()) : upstream_->read_on();
 }
 
@@ -128,7 +128,7 @@ void Upgrade::broken() {
   if (answered()) return fail(http::Why::response_incomplete, "the answer broke off");
   if (answer_.has_begun() || lines_.kept() > 0)
     return fail(http::Why::response_incomplete, "the answer ended within its head");
-  const auto words = upstream_->failure_words();  // such as the demand for a certificate, which comes late
+  const auto words = upstream_->failure_words();  // for example the demand for a client certificate, which comes late
   if (!words.empty()) return fail(http::Why::tls_protocol_error, words);
   fail(http::Why::connection_terminated, "the connection was closed before an answer came");
 }
@@ -148,7 +148,7 @@ void Upgrade::describe(Event& event) const {
   answer_.describe(event);
 }
 
-// Its time, from the request's head to the end of an answer; the dialling and the passage have their own.
+// Time-outs from the request's head to the end of a response; the dialer and the relay keep their own.
 
 void Upgrade::keep_time() {
   if (relay_.is_open()) return relay_.keep_time();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request that asks to change the protocol, between take-off and landing: dial, send its head, read the answer's. A
-// 101 that names what was asked for makes a tunnel of it; any other answer passes as an answer. Its connection serves
-// nobody else.
+// A request with `Upgrade`, between take-off and landing: dial, send its head, read the response's head. A 101 that
+// names a requested protocol turns it into a tunnel; any other response passes as a response. The connection is not
+// reused.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace penstock::proxy {
 
 class Upgrade final : public Attempt, private DialerEvents, private loop::StreamEvents {
  public:
-  /// Counts itself and its bytes in `all` once it is a tunnel.
+  /// Adds the tunnel and its bytes to `all` once it is a tunnel.
   Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all,
           tls::ClientIdentities& identities);
 
@@ -69,14 +69,14 @@ class Upgrade final : public Attempt, private DialerEvents, private loop::Stream
   Exchange& exchange_;
   Dialer dialer_;
   Relay relay_;
-  std::unique_ptr<loop::Stream> upstream_;  // until the passage has it
+  std::unique_ptr<loop::Stream> upstream_;  // until the relay takes it
   http::LineBuffer lines_;
   ResponseRelay answer_;
   std::optional<http::BodyDecoder> decoder_;
   loop::Timer timer_;
-  loop::Timer rest_;  // of the upstream
+  loop::Timer rest_;  // ends a rest of the upstream, see ResponseRelay::rests_until()
   std::int64_t sent_ = 0;
-  std::int64_t moved_ = 0;  // when a byte of the body last did
+  std::int64_t moved_ = 0;  // when the last body byte moved
 };
 
 }  // namespace penstock::proxy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See distrust.h.
+// Counting rejections, the pauses after them, and the queue behind the pauses. Times are microseconds.
 #include "proxy/intercept/certificate_rejections.h"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void CertificateRejections::forget() { known_.clear(); }
 
 void CertificateRejections::rejected(const Client& client, const std::string& host, Sign sign, Time now) {
   auto& one = known_.use(name_of(client, host));
-  // What happened before a bypass that is over is long past.
+  // Rejections older than a bypass lasts no longer count.
   if (now - one.since > kBypassLasts) one.in_a_row = one.certainty = 0;
   ++one.in_a_row;
   one.certainty += certainty_of(sign);
@@ -66,7 +66,7 @@ std::unique_ptr<CertificateRejections::Place> CertificateRejections::queue_up(co
   return std::make_unique<Place>(one->queue, ++last_place_);
 }
 
-/// By now there may be trust, or others who reject: neither makes anybody wait who has waited.
+/// The record may be gone by now, since the client accepted or others displaced it: the handshake begins then.
 CertificateRejections::Time CertificateRejections::ask_turn(const Client& client, const std::string& host,
                                                             const Place* place, Time now) {
   Known* one = place ? find(client, host) : nullptr;

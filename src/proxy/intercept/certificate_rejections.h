@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which clients do not take our certificate for which hosts. Who rejects it again and again waits longer from time to
-// time, up to five seconds, and then begins ten times a second at most, lest it do nothing else; or, where that is
-// wanted, gets tunnels to that host for an hour: who has said twice in a row that it rejects it, or has left four times
-// in a row behind the handshake. Remembers the 4096 of late. Pure.
+// Remembers which clients reject our certificate for which hosts (the latest 4096 pairs). A client that keeps rejecting
+// must pause before each handshake, longer each time, up to five seconds; after the pause its handshakes to that host
+// begin at most ten times a second. With bypass set, it gets tunnels to that host for an hour: after two alerts in a
+// row, or after leaving four times in a row after the handshake. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace penstock::proxy {
 
 class CertificateRejections {
  public:
-  /// Programs of one machine share an address; where they must name a user, that tells them apart.
+  /// Programs on one machine share an address; the user, where authentication is on, tells them apart.
   struct Client {
     access::Address address;
     std::string user = {};
@@ -27,39 +27,40 @@ class CertificateRejections {
   /// Microseconds on the loop's clock, like all times here.
   using Time = std::int64_t;
 
-  /// How a client has shown that it does not take our certificate.
+  /// How a client has shown that it rejects our certificate.
   enum class Sign : std::uint8_t {
-    broken_off,  ///< it left amid the handshake: that may have been a time-out, and no reason to let it off the limits
-    left,        ///< it left when the handshake was done, and asked nothing: so do many that pin
-    alert,       ///< it said so
+    broken_off,  ///< it left amid the handshake, perhaps by a time-out: never counts towards a bypass
+    left,        ///< it left after the handshake without a request, as many clients that pin do
+    alert,       ///< it sent a TLS alert
   };
 
   void set_bypass(bool wanted) { bypass_ = wanted; }
-  /// What they did not take is shown no more.
+  /// Forgets everything: the certificates they rejected are no longer used.
   void forget();
 
   void rejected(const Client& client, const std::string& host, Sign sign, Time now);
   void accepted(const Client& client, const std::string& host);
 
-  /// Until when a handshake that is wanted now has to wait; `now`, where it has not.
+  /// When a handshake that is wanted now may begin at the earliest; `now` if it need not pause.
   Time pause_ends(const Client& client, const std::string& host, Time now) const;
-  /// Behind that pause, among all who have the same client and host; goes with who waits. Nothing: nobody has to.
+  /// A place in the queue of handshakes with the same client and host, after the pause; dropping it leaves the queue.
+  /// Null: no queue is needed.
   class Place;
   std::unique_ptr<Place> queue_up(const Client& client, const std::string& host);
-  /// `now`: the handshake begins. Later: it is to ask again then.
+  /// `now`: the handshake may begin. A later time: ask again then.
   Time ask_turn(const Client& client, const std::string& host, const Place* place, Time now);
-  /// Whether it is to have a tunnel.
+  /// True if the client is to get a tunnel to this host.
   bool bypasses(const Client& client, const std::string& host, Time now) const;
   std::size_t size() const { return known_.size(); }
 
  private:
   static constexpr std::size_t kMost = 4096;
-  using Queue = std::set<std::uint64_t>;  // of who waits, in order
+  using Queue = std::set<std::uint64_t>;  // numbers of the waiting places, in order
   struct Known {
     int in_a_row = 0;
-    int certainty = 0;   // of these, that they are what they look like
-    Time since = 0;      // the last one
-    Time next_turn = 0;  // of a handshake
+    int certainty = 0;   // that those are rejections: 2 for each alert, 1 for each left
+    Time since = 0;      // the last rejection
+    Time next_turn = 0;  // when the next handshake may begin
     std::shared_ptr<Queue> queue = std::make_shared<Queue>();
   };
   Known* find(const Client& client, const std::string& host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// See interceptor.h.
+// Hands out handshake slots within a time budget for each iteration of the loop.
 #include "proxy/intercept/interception_service.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace penstock::proxy {
 
 namespace {
-constexpr std::int64_t kPerIteration = 5'000;  // microseconds, so that others wait no longer
+constexpr std::int64_t kPerIteration = 5'000;  // microseconds: the longest that other work has to wait
 constexpr std::size_t kMostToldOf = 1000;
 }  // namespace
 
@@ -43,8 +43,8 @@ InterceptionService::Turn::~Turn() {
   if (place != waiting.end()) waiting.erase(place);
 }
 
-/// One at a time, for a stream shakes hands at the turn's end too: behind this, and before what is asked for here. The
-/// rest when the loop has looked at everybody else.
+/// Begins one handshake at a time: its stream works at the iteration's end too, after this task and before the next one
+/// asked for here, so its time is measured. Beyond the budget the rest waits for the next iteration.
 void InterceptionService::take_turns() {
   const auto now = loop_.now();
   if (until_ == 0) until_ = now + kPerIteration;

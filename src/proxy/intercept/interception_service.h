@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the interceptions of all clients share: the leaves, who does not take them, and turns. A handshake takes a good
-// part of a millisecond of the loop, so few begin at once, and each client connection waits for its turn.
+// What all TLS takeovers share: the certificate cache, the certificate rejections, and handshake slots. A handshake
+// takes a good part of a millisecond on the loop, so few begin at once, and each client connection waits for a slot.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,30 @@
 
 namespace penstock::proxy {
 
-/// What a client's handshake with us, in the place of another host, came to.
+/// The result of a client's TLS handshake with us in the place of another host.
 enum class Handshake : std::uint8_t {
   done,
-  rejected,    ///< the client says that it does not take our certificate
-  left,        ///< it went when it had seen our certificate, without a word: some reject in this way
-  failed,      ///< otherwise
+  rejected,    ///< the client rejected our certificate with an alert
+  left,        ///< the client left after our certificate, without an alert: some reject in this way
+  failed,      ///< failed in another way
   impossible,  ///< we have no certificate for the host
-  overdue,     ///< we came to no turn
+  overdue,     ///< it got no handshake slot in time
   timed_out,   ///< timeouts.header
-  bypassed,    ///< none was tried: it gets a tunnel (intercept.bypassOnPin, intercept.h2Only)
+  bypassed,    ///< not tried: the client gets a tunnel (intercept.bypassOnPin, intercept.h2Only)
 };
 
 class InterceptionService {
  public:
-  /// Nothing of `notices`: nobody wants them.
+  /// Empty `notices`: none are sent.
   explicit InterceptionService(loop::Loop& loop, NoticeSink notices = {});
 
-  /// Nothing of an authority: none is intercepted any more.
+  /// Without an authority there are no certificates, and every takeover is impossible.
   void change(const InterceptConfig& config, std::shared_ptr<const tls::Authority> authority);
 
-  /// A client gets a tunnel to this host because it speaks HTTP/2 alone: says so, once for each host.
+  /// Sends a notice, once for each host, that a client gets a tunnel because it speaks only HTTP/2.
   void tell_of_h2(const std::string& host);
 
-  /// Taken in order. Dropping it withdraws from the queue.
+  /// A handshake slot, or the wait for one: `begin` is called once, in order. Dropping it leaves the queue.
   class Turn {
    public:
     Turn(InterceptionService& interceptor, std::move_only_function<void()> begin);
@@ -63,11 +63,11 @@ class InterceptionService {
 
   loop::Loop& loop_;
   const NoticeSink notices_;
-  std::set<std::string> told_of_;  // hosts
+  std::set<std::string> told_of_;  // hosts with a notice
   std::deque<Turn*> waiting_;
   loop::IterationEnd soon_;
-  loop::Timer next_;        // of the loop's turns
-  std::int64_t until_ = 0;  // this one is ours; 0: none of it yet
+  loop::Timer next_;        // runs the rest in the next iteration
+  std::int64_t until_ = 0;  // the end of this iteration's budget; 0: not begun
 };
 
 }  // namespace penstock::proxy

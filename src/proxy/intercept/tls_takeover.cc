@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// See interception.h. The leaf is asked for when the CONNECT comes, and mostly there when the client's hello is. What a
-// client may not be served by shows in the hello, before anything is answered.
+// The steps of a TLS takeover: hello, pause, handshake slot, handshake. The leaf certificate is requested when the
+// CONNECT comes, and is mostly ready by the client's hello. The hello shows, before anything is answered, whether the
+// client speaks only HTTP/2.
 #include "proxy/intercept/tls_takeover.h"
 
 #include <utility>
@@ -12,9 +13,9 @@
 namespace penstock::proxy {
 
 namespace {
-/// For a leaf and a turn, which are ours to give; timeouts.header is the client's time.
+/// The longest wait for a leaf certificate and a slot, which are ours to give; timeouts.header is the client's time.
 constexpr std::int64_t kLongestWait = 30'000'000;
-/// A hello that is longer, with its records, is for OpenSSL to turn down.
+/// A longer hello, record headers included, is left to OpenSSL to reject.
 constexpr std::size_t kLongestHello = 64 * 1024;
 
 bool speaks_h2_alone(std::string_view alpn) {
@@ -76,7 +77,7 @@ void TlsTakeover::on_read(std::string_view bytes) {
   whole_.ask();
 }
 
-/// The hello, with these bytes; or it is none.
+/// True if these bytes complete the hello, or show that it is none.
 bool TlsTakeover::is_whole(std::string_view bytes) { return !hello_.feed(bytes) || early_.size() >= kLongestHello; }
 
 void TlsTakeover::end_hello() {
@@ -95,7 +96,7 @@ void TlsTakeover::queue_up() {
   begin > now ? pause_.start(begin) : take_turn();
 }
 
-/// Who rejects us again and again is kept waiting, and then takes turns with the others of its kind.
+/// A client that keeps rejecting our certificate pauses first, then queues with its other handshakes to that host.
 void TlsTakeover::take_turn() {
   if ((!leaf_ && !leafless_) || pause_.running() || turn_) return;
   auto& rejections = interceptor_.rejections;
@@ -137,7 +138,7 @@ void TlsTakeover::out_of_time() {
   fail(Handshake::timed_out, "the TLS handshake took longer than " + seconds(limit) + " (timeouts.header)");
 }
 
-/// Gently: an alert of ours may be on its way, which says more than an end.
+/// Closes with lingering: an alert of ours may be on its way, which tells the client more than a mere close.
 void TlsTakeover::fail(Handshake result, const std::string& details) {
   deadline_.stop();
   loop::Stream::close_lingering(std::move(stream_));

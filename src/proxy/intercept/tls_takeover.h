@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS with one client in the place of the host that its CONNECT leads to: waits for the leaf and for its turn, shakes
-// hands within `timeouts.header`, and gives the connection back, with requests in the clear; or says why not.
+// A TLS takeover: TLS with one client in the place of the host of its CONNECT. Waits for the leaf certificate and a
+// handshake slot, shakes hands within `timeouts.header`, and gives back the stream, with requests in the clear; or
+// reports why not.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,16 @@
 
 namespace penstock::proxy {
 
-/// In words: of a client that has said that it does not take our certificate, and of one that has just left.
+/// Texts for people: the client rejected our certificate with an alert; the client just left.
 std::string rejection(const std::string& host, const std::string& words);
 std::string departure(const std::string& host);
 
-/// What an TlsTakeover comes to: one of these, once. It may be destroyed in either.
+/// The result of a TlsTakeover: one of these is called, once. It may destroy the TlsTakeover.
 class TlsTakeoverEvents {
  public:
   virtual void on_intercepted(std::unique_ptr<loop::Stream> stream) = 0;
-  /// The client speaks HTTP/2 and not HTTP/1.1, and gets a tunnel for that: nothing was answered yet, and all that it
-  /// has said is `early`. Nothing more is read.
+  /// The client speaks HTTP/2 and not HTTP/1.1, so it gets a tunnel. Nothing was answered yet; `early` is all that was
+  /// read.
   virtual void on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) = 0;
   /// The client's connection is closed.
   virtual void on_not_intercepted(Handshake result, const std::string& details) = 0;
@@ -71,15 +72,15 @@ class TlsTakeover final : private loop::StreamEvents {
   std::unique_ptr<CertificateRejections::Place> place_;
   std::unique_ptr<InterceptionService::Turn> turn_;
   tls::ClientHello hello_;
-  loop::IterationEnd whole_;  // behind the last bytes of the hello, for what comes then may end the stream
-  loop::Timer pause_;         // of a client that rejects us again and again
-  loop::Timer deadline_;      // of the hello, of the waiting, then of the handshake
+  loop::IterationEnd whole_;  // ends the hello after on_read(), since that may destroy the stream
+  loop::Timer pause_;         // before the handshake of a client that keeps rejecting our certificate
+  loop::Timer deadline_;      // for the hello, then for the wait, then for the handshake
   std::unique_ptr<loop::Stream> stream_;
   std::string early_;
-  std::int64_t began_ = 0;  // the hello
-  std::int64_t took_ = 0;   // it did, of the client's time
+  std::int64_t began_ = 0;  // when the hello began
+  std::int64_t took_ = 0;   // how long the hello took, of timeouts.header
   bool begun_ = false;
-  bool hearing_ = false;  // the hello
+  bool hearing_ = false;  // the hello is being read
   bool shaking_ = false;
   bool leafless_ = false;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sorted list, which there is nothing to add to.
+// See gateways.h. A sorted, immutable list.
 #include "proxy/route/gateways.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The upstreams that can be asked for by name, `/@NAME/…`: those with a base URL. Pure. Only for admission.
+// The gateways: upstreams with a base URL, which clients address by name as `/@NAME/…`. Pure. For admission and URL
+// traces.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +19,17 @@ struct Gateway {
 
 class Gateways {
  public:
-  /// `config` outlives it.
+  /// `config` must outlive it.
   explicit Gateways(const Config& config);
 
   bool empty() const { return gateways_.empty(); }
-  /// Nothing: no upstream with a base URL has this name.
+  /// Null: no upstream of this name has a base URL.
   const Gateway* find(std::string_view name) const;
-  /// What to say then: which names there are.
+  /// The refusal in that case; lists the names that exist.
   http::Refusal unknown() const;
 
  private:
-  std::vector<Gateway> gateways_;  // by name
+  std::vector<Gateway> gateways_;  // sorted by name
 };
 
 }  // namespace penstock::proxy

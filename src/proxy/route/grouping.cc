@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns are cut into segments once; a path is then walked along them.
+// See grouping.h. A pattern is cut into segments once; each path is then matched segment by segment.
 #include "proxy/route/grouping.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace penstock::proxy {
 
 namespace {
 
-// Cuts "/first/rest" into "first" and "/rest".
+// Cuts "/first/rest" into "first" (returned) and "/rest" (left in `path`).
 std::string_view cut_segment(std::string_view& path) {
   path.remove_prefix(1);
   const auto segment = path.substr(0, path.find('/'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which group of its upstream a request belongs to: each group is a lane of its own, with limits of its own where they
-// are `per: group`. Knows one upstream's rule; what a group is held to is for others. Pure.
+// Which group of its upstream a request belongs to. Each group is a lane of its own, with its own limits where they are
+// `per: group`. Knows only one upstream's grouping rule, not the limits. Pure.
 #pragma once
 
 #include <optional>
@@ -15,27 +15,27 @@
 
 namespace penstock::proxy {
 
-/// The group of every request that the rule does not fit, and of tunnels, of whose requests neither path nor fields are
-/// seen, unless the rule is `host`.
+/// The group of requests that the rule does not match, and of all tunnels unless the rule is `host`: their paths and
+/// fields are not visible.
 inline constexpr std::string_view kNoGroup = "-";
 
-/// The group of all whose own the booker has no room for.
+/// The group of all requests for whose own group the limiter has no room.
 inline constexpr std::string_view kOtherGroups = "*:others";
 
-/// Longer names end in a hash of the whole: a million groups must fit into memory.
+/// In bytes. Longer names are cut and end in a hash of the whole name, so that a million groups fit into memory.
 inline constexpr std::size_t kLongestGroup = 128;
 
 class Grouping {
  public:
-  /// `rule` as parse_group() gives it. `labels` is the key under which people see names, and may change at any time;
-  /// nothing: they see the digits of `hash`.
+  /// `rule` as parse_group() returns it. `labels` is the key for the names that people see, and may change at any time;
+  /// null: they see the digits of `hash`.
   Grouping(const GroupRule& rule, flow::GroupHash hash, const base::SipKey* labels = nullptr);
 
-  /// The group's name, never empty: a view into `target` or `fields`, or into `room` where it had to be put together.
+  /// The group's name, never empty: a view into `target` or `fields`, or into `room` if it had to be composed.
   std::string_view name(const http::Target& target, const http::Fields& fields, std::string& room) const;
 
-  /// The name as people may see it: a header's value, which may be a credential, only as 12 hexadecimal digits. Those
-  /// that its keys in Redis begin with, or, where there is a key for labels, others.
+  /// The name as people may see it. A header's value may be a credential, so it is shown as 12 hexadecimal digits:
+  /// those that its Redis keys begin with, or others if there is a `labels` key.
   std::string label(std::string_view name) const;
 
   const flow::GroupHash& hash() const { return hash_; }
@@ -45,7 +45,7 @@ class Grouping {
   struct Segment {
     enum class Part { none, any, named };
     explicit Segment(std::string_view text);
-    /// What the open part stands for, at least a character; empty where there is none.
+    /// The text that the open part matches, at least one character; empty if the segment has none; nullopt: no match.
     std::optional<std::string_view> fit(std::string_view text) const;
 
     std::string before, after;

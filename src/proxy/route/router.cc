@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See router.h. One look-up for the host and one for each of its parents; behind each stand a few rules, sorted by
-// strength when the router is made.
+// See router.h. One look-up for the host and one for each parent domain; each finds a few rules, sorted by precedence
+// when the router is made.
 #include "proxy/route/router.h"
 
 #include <algorithm>
@@ -10,12 +10,12 @@ namespace penstock::proxy {
 
 namespace {
 
-// A port before none, then the longest path.
+// A rule with a port wins over one without, then the longer path wins.
 bool stronger(const Match& a, const Match& b) {
   return std::tuple(a.port.has_value(), a.path.size()) > std::tuple(b.port.has_value(), b.path.size());
 }
 
-// Whole segments: /v1 takes /v1 and /v1/x, not /v10.
+// Matches whole segments: /v1 matches /v1 and /v1/x, not /v10.
 bool below(std::string_view path, std::string_view prefix) {
   return path.starts_with(prefix) && (prefix.empty() || path.size() == prefix.size() || path[prefix.size()] == '/');
 }
@@ -73,7 +73,7 @@ std::size_t Router::interceptor(const http::Target& tunnel) const {
   std::size_t entry = 0;
   visit(tunnel, has_port, [&](const Rule& rule) {
     entry = rule.intercepted ? rule.entry : 0;
-    return !rule.intercepted && !rule.match.path.empty();  // a part of the host leaves the whole to the next
+    return !rule.intercepted && !rule.match.path.empty();  // a rule with a path leaves the rest to the next rule
   });
   return entry;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subscribes, and again after every loss.
+// Subscribes to the channels, and again after every lost connection.
 #include "redis/client/mailbox.h"
 
 #include <utility>
@@ -33,7 +33,7 @@ void Mailbox::close() {
   set_hears(false);
 }
 
-/// One by one: each is answered on its own.
+/// One SUBSCRIBE for each channel: each is answered on its own.
 void Mailbox::on_ready() {
   subscribed_ = 0;
   for (const auto& channel : channels_) connection_->send({.command = command({"SUBSCRIBE", channel})});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second connection: hears what other processes publish for this one. What is published while it is not connected
-// is lost; whoever relies on a message must find out without it, later. Only for redis.cc.
+// The second connection: receives what other processes publish for this one. A message published while it is not
+// connected is lost; code that relies on a message must find out without it, later. Only for redis.cc.
 #pragma once
 
 #include <deque>
@@ -24,10 +24,10 @@ class Mailbox final : ConnectionEvents {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Not from inside `on_message`.
+  /// Neither may be called from inside `on_message`.
   void open();
   void close();
-  /// All that is published from now on comes, unless this connection ends.
+  /// True: everything published from now on arrives, unless this connection ends.
   bool hears() const { return hears_; }
 
  private:
@@ -47,9 +47,9 @@ class Mailbox final : ConnectionEvents {
   const std::function<void(const loop::Addresses&)> on_found_;
   const std::function<void(bool)> on_hears_;
   const std::function<void(const Failure&)> on_refused_;
-  std::size_t subscribed_ = 0;  // channels
+  std::size_t subscribed_ = 0;  // channels subscribed to so far
   bool hears_ = false;
-  std::unique_ptr<Connection> connection_;  // stays, ended, until the next
+  std::unique_ptr<Connection> connection_;  // the ended one stays until the next is made
   std::size_t attempt_ = 0;
   Backoff backoff_;
 };

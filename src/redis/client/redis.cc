@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Up and down, scripts by their digests, and few words about it.
+// Going up and down, calling scripts by their digests, and notices that are kept rare.
 #include "redis/client/redis.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace penstock::redis {
 namespace {
 
 constexpr std::int64_t kBetweenReminders = 60'000'000;
-constexpr std::int64_t kBetweenNotices = 10'000'000;  // of one that comes and goes
+constexpr std::int64_t kBetweenNotices = 10'000'000;  // for a Redis that comes and goes
 constexpr std::int64_t kBetweenSuspicions = 1'000'000;
 constexpr std::int64_t kBetweenTests = 10'000'000;  // while nothing is wrong
 constexpr std::size_t kDigestSize = 40;
@@ -61,12 +61,12 @@ void Redis::on_ready() {
   test();
 }
 
-/// The self-test is behind the others.
+/// The self-test comes after the caller's scripts.
 std::string_view Redis::text_of(std::size_t script) const {
   return script == scripts_.size() ? kSelfTestScript : scripts_[script];
 }
 
-/// Redis itself says by which digest it will know the script.
+/// The reply to SCRIPT LOAD is the digest under which Redis knows the script.
 void Redis::load(std::size_t script) {
   auto loaded = [this, script](const Outcome& outcome, std::int64_t) {
     Refusals found;
@@ -79,8 +79,8 @@ void Redis::load(std::size_t script) {
   send({.command = command({"SCRIPT", "LOAD", text_of(script)}), .done = std::move(loaded)});
 }
 
-/// Being able to do all that scripts do is what counts: a replica, one whose memory or disk is full, and one whose user
-/// may call next to nothing all answer PING.
+/// What counts is that everything scripts do is possible. PING would not tell: a replica, a Redis whose memory or disk
+/// is full, and one whose user may call next to nothing all answer it.
 void Redis::test() {
   testing_ = true;
   tested_at_ = loop_.now();
@@ -111,7 +111,8 @@ void Redis::tested(const Outcome& outcome) {
   messages_changed();
 }
 
-/// A reply that says that something is refused or unknown: is it this one call, or will all fare so?
+/// An error reply says that something is refused or unknown. The self-test finds out whether this concerns one call
+/// only or all of them.
 void Redis::suspect(const Call& call, FailureKind kind) {
   const bool may_be = kind == FailureKind::noperm || kind == FailureKind::error;
   if (!may_be || call.script == scripts_.size() || !up_ || testing_) return;
@@ -164,7 +165,7 @@ Refusals Redis::all_refused() const {
   return all;
 }
 
-/// WaitList once both connections are known.
+/// Reports changes once both connections have been tried.
 void Redis::messages_changed() {
   if (!up_ || !subscribed_) return;
   const auto refused = all_refused();
@@ -238,7 +239,7 @@ void Redis::on_reply(Call call, const Outcome& outcome) {
   call.done(outcome, call.sent);
 }
 
-/// A script that Redis has forgotten was not executed: it is loaded, and called once more.
+/// A script that Redis has forgotten was not executed: it is loaded and called once more.
 bool Redis::repeat(Call& call, const Outcome& outcome) {
   if (outcome || outcome.error().kind != FailureKind::noscript || !call.script) return false;
   if (std::exchange(call.repeated, true)) return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redis, as the process sees it: up or down. Calls scripts over one connection, made again whenever it is lost, and
-// hears messages over another. It is the breaker as well: the first failure takes it down, and it is up again when a
-// new connection has been let in, has all scripts, and could call each command that they call; while down a call fails
-// at once. What Redis refuses to our user is told, with what would grant it. One thread.
+// Redis as the process sees it: up or down. Calls scripts over one connection, remade whenever it is lost, and receives
+// messages over another. It is also the circuit breaker: the first failure takes it down, and while down a call fails
+// at once. It is up again when a new connection is authenticated, has loaded all scripts and passed the self-test. What
+// Redis refuses to our user is reported, with the ACL rules that would grant it. One thread.
 #pragma once
 
 #include <array>
@@ -27,23 +27,22 @@
 
 namespace penstock::redis {
 
-/// Messages for one process are published on the channel that is called after it, and those for every process on this
-/// one's.
+/// The channel of all processes, and the channel of the process that is named `who`.
 inline constexpr std::string_view kAllProcesses = "all";
 std::string channel_of(const RedisConfig& config, std::string_view who);
 
 /// Called from the loop, never from inside a call into Redis.
 class RedisEvents {
  public:
-  /// Where Redis has a name: one of these is dialled next, by any connection.
+  /// Redis' host name led to these addresses; a connection dials one of them next.
   virtual void on_found(const loop::Addresses& addresses) = 0;
   virtual void on_up() = 0;
-  /// Before the calls under way are told of their failure.
+  /// Called before the calls under way are told of their failure.
   virtual void on_down() = 0;
   virtual void on_message(std::string_view payload) = 0;
-  /// Messages come from now on, or they do not: what is published until they come again is lost.
+  /// True: messages arrive from now on. False: messages published until the next true are lost.
   virtual void on_hears(bool hears) = 0;
-  /// What processes tell each other is published and heard, or our user may not do so any more.
+  /// Whether our user may publish and receive the messages by which processes talk to each other.
   virtual void on_messages(bool come) = 0;
   virtual void on_round_trip(std::int64_t microseconds) = 0;
   virtual void on_failure(FailureKind kind) = 0;
@@ -53,40 +52,41 @@ class RedisEvents {
 };
 
 struct Counts {
-  std::uint64_t calls = 0;  ///< round trips asked for
+  std::uint64_t calls = 0;  ///< round trips
   std::array<std::uint64_t, kFailureLabels.size()> errors{};
   std::uint64_t of(FailureKind kind) const { return errors[static_cast<std::size_t>(kind)]; }
 };
 
 class Redis final : ConnectionEvents {
  public:
-  /// Connects from the loop's next turn on. `config`, `resolver`, `network`, the texts of `scripts` and `events` must
-  /// outlive it.
+  /// Connects from the next iteration of the loop on. `config`, `resolver`, `network`, the texts of `scripts` and
+  /// `events` must outlive it. `who` is this process's name.
   Redis(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
         std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices);
   ~Redis();  ///< calls under way are never answered
   Redis(const Redis&) = delete;
   Redis& operator=(const Redis&) = delete;
 
-  /// The n-th of the scripts. `done` is called once, later: within the configured time-out, or twice that where Redis
-  /// has forgotten the script. False: Redis is down, and `done` is not called. A call that failed may have been
-  /// executed.
+  /// Calls the script with that index. `done` is called once, later: within the configured time-out, or twice that if
+  /// Redis has forgotten the script. False: Redis is down, and `done` will not be called. A call that failed may have
+  /// been executed.
   bool call(std::size_t script, std::span<const std::string_view> keys, std::span<const std::string_view> arguments,
             Call::Done done);
-  /// The text under that key, which becomes `text` where there is none: so all processes have one. `done` as above.
+  /// Agrees on one text for all processes: sets the key to `text` if it does not exist, and answers with its value.
+  /// `done` as above, except that it is not called if the connection ends first.
   bool agree(std::string_view key, std::string_view text, Call::Done done);
-  /// To the mailbox of every process, this one's too. May be lost.
+  /// Publishes to the mailbox of every process, including this one. May be lost.
   void publish_to_all(std::string_view payload);
   bool up() const { return up_; }
-  /// Of the server, while it is up; empty: it does not say. Another id is another memory.
+  /// Id of the server while it is up; empty: the server does not tell one. Another id means another memory.
   std::string_view server_id() const { return up_ ? connection_->server_id() : std::string_view(); }
   bool hears() const { return mailbox_.hears(); }
-  /// Our user may tell others and hear them, as far as known: who may do the one may do the other, until SUBSCRIBE is
-  /// refused.
+  /// Whether our user may publish and receive messages, as far as known: both are taken as allowed until a self-test or
+  /// SUBSCRIBE is refused.
   bool messages_come() const { return subscribed_.value_or(true) && !refused_.stop_messages(); }
-  /// What our user lacks, in the words of an ACL, as it was when it was last tried.
+  /// What our user lacks, as ACL rules, by the last test.
   std::vector<std::string> lacks() const { return all_refused().missing(config_); }
-  /// Each second: what is granted may have changed.
+  /// To be called each second: finds out whether rights have changed.
   void tick(bool in_use);
   const Counts& counts() const { return counts_; }
 
@@ -126,18 +126,18 @@ class Redis final : ConnectionEvents {
   const std::string place_;
 
   std::vector<std::string> digests_;        // by which the scripts are called
-  std::unique_ptr<Connection> connection_;  // stays, ended, until the next
+  std::unique_ptr<Connection> connection_;  // the ended one stays until the next is made
   std::size_t attempt_ = 0;
   bool up_ = false;
   Counts counts_;
   std::optional<std::int64_t> down_since_;
   std::optional<std::int64_t> told_down_;
-  bool told_up_ = true;  // since
+  bool told_up_ = true;  // the end of that outage was reported
   bool testing_ = false;
   std::int64_t tested_at_ = 0, suspected_at_;
-  Refusals refused_, unheard_;        // over this connection, and over that for messages
+  Refusals refused_, unheard_;        // by the connection for calls; by the one for messages
   std::optional<bool> subscribed_;    // nothing: not tried yet
-  bool told_that_they_come_ = false;  // messages
+  bool told_that_they_come_ = false;  // what on_messages() last reported
   Refusals told_refusals_;
   Mailbox mailbox_;
   Backoff backoff_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the processes that share the limits of an upstream have the same. While a new configuration is being rolled
-// out they do not, so that is said only when it has lasted; once, and once when it is over. Pure. For redis_booker.
+// Whether the processes that share an upstream's limits have the same limits. They differ while a new configuration is
+// rolled out, so a difference is reported only when it has lasted; once, and once when it is over. Pure. For
+// shared_limiter.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ class Agreement {
  public:
   enum class News : std::uint8_t { none, differ, agree };
 
-  /// About once a second while the upstream is used: what another process told that has other limits; empty: none.
+  /// To be called about once a second while the upstream is used. `other`: the limits told by a process that has other
+  /// ones; empty: no process does.
   News heard(flow::Time now, std::string_view other) {
     const bool was_silent = now - std::exchange(heard_at_, now) > kSilence;
     if (other.empty()) {
@@ -28,13 +30,13 @@ class Agreement {
     told_ = true;
     return News::differ;
   }
-  /// As last said; of an upstream that is not used nothing is known.
+  /// As last reported. Of an upstream that is not used nothing is known, hence false.
   bool differs(flow::Time now) const { return told_ && now - heard_at_ <= kSilence; }
 
  private:
   static constexpr flow::Time kLasts = 10'000'000, kSilence = 4'000'000;
 
-  std::optional<flow::Time> since_;  // when they began to differ
+  std::optional<flow::Time> since_;  // when the limits began to differ
   flow::Time heard_at_ = 0;
   bool told_ = false;
 };

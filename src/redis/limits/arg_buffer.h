@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys or arguments of a script: views of what stays where it is, and room, used again and again, for what does not.
+// Keys or arguments of a script call: views of words that are stored elsewhere, and reused buffers for words that are
+// not.
 #pragma once
 
 #include <charconv>
@@ -21,14 +22,14 @@ class Words {
   std::size_t size() const { return words_.size(); }
   std::span<const std::string_view> all() const { return words_; }
 
-  /// A word that stays where it is until the call.
+  /// A word that stays valid until the call; it is not copied.
   void add(std::string_view word) { words_.push_back(word); }
   void number(std::int64_t number) {
     char digits[24];
     const auto end = std::to_chars(digits, std::end(digits), number).ptr;
     keep({digits, static_cast<std::size_t>(end - digits)});
   }
-  /// One word out of several pieces.
+  /// One word made of several pieces, copied.
   void join(std::initializer_list<std::string_view> pieces) {
     std::string& word = more_room();
     for (const auto piece : pieces) word += piece;
@@ -44,7 +45,7 @@ class Words {
   }
 
   std::vector<std::string_view> words_;
-  std::deque<std::string> room_;  // its strings stay where they are
+  std::deque<std::string> room_;  // a deque: its strings stay in place
   std::size_t used_ = 0;
 };
 

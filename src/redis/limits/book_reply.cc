@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In the order of book.lua's answer.
+// Reads the parts in the order of book.lua's answer.
 #include "redis/limits/book_reply.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using Status = BookReply::Status;
 
 namespace {
 
-/// A departure or a turn further off than this was not asked for.
+/// No time asked for is further off than this.
 constexpr std::int64_t kFurthest = 100LL * 365 * 86'400'000'000;
 constexpr std::int64_t kMostAlive = 1'000'000, kMostUnits = 1'000'000'000'000;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each round trip says where the other clock is, give or take half its length.
+// Each round trip tells the offset of the other clock, give or take half its length.
 #include "redis/limits/clock_map.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace penstock::redis {
 
 namespace {
 constexpr flow::Time kSecond = 1'000'000, kMinute = 60 * kSecond;
-constexpr flow::Time kTolerance = 100;  // clocks drift, and the script reads its own somewhere in the middle
+constexpr flow::Time kTolerance = 100;  // clocks drift, and the script reads its clock somewhere in the middle
 }  // namespace
 
 bool ClockMap::Sample::agrees_with(const Sample& other) const {

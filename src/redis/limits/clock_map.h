@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a script clock stands on the loop's own: by the midpoint of the quickest round trip of the last minute, so that
-// the jitter of the others does not show in departures. Pure.
+// The offset of a script clock from the loop's clock. Taken from the midpoint of the quickest round trip of the last
+// minute, so that the jitter of the others does not show in departures. Times in µs. Pure.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@ namespace penstock::redis {
 
 class ClockMap {
  public:
-  /// A call that was sent and answered at these moments of the loop's clock, and executed at `script` in between. True:
-  /// the two clocks are known for the first time, or one of them was moved since.
+  /// A call was sent and answered at these times of the loop's clock, and executed at `script` in between. True: the
+  /// offset is known for the first time, or one of the clocks was set.
   bool learn(flow::Time sent, flow::Time received, std::int64_t script);
 
   bool known() const { return best_.has_value(); }
-  /// What the script clock shows when the loop's shows 0. Nothing is known before the first learn(): 0.
+  /// What the script clock shows when the loop's clock shows 0. Before the first learn(): 0.
   std::int64_t at_zero() const { return best_ ? best_->offset : 0; }
   flow::Time to_loop(std::int64_t script) const { return script - at_zero(); }
   std::int64_t to_script(flow::Time time) const { return time + at_zero(); }
-  /// The quickest round trip; 0 as long as none is known.
+  /// The quickest round trip; 0 before the first learn().
   flow::Time round_trip() const { return best_ ? best_->round_trip : 0; }
 
  private:
@@ -30,12 +30,12 @@ class ClockMap {
     flow::Time at;
     flow::Time round_trip;
     std::int64_t offset;
-    /// Both can be true of the same two clocks.
+    /// Whether both samples can be true of the same two clocks.
     bool agrees_with(const Sample& other) const;
   };
 
-  std::optional<Sample> best_;  // of the last minute
-  std::optional<Sample> next_;  // the quickest since half a minute: it follows when the best has grown old
+  std::optional<Sample> best_;  // the quickest sample of the last minute
+  std::optional<Sample> next_;  // the quickest sample of the last half minute: replaces `best_` when that is too old
 };
 
 }  // namespace penstock::redis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One timer for the earliest.
+// One timer for the earliest reset.
 #include "redis/limits/counter_resets.h"
 
 #include <algorithm>

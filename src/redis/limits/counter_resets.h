@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the shared counters of one upstream are to be reset, as far as this process cares: whoever leads resets, the
-// others ask again when its lease ends.
+// When this process asks Redis to reset the shared counters of one upstream. The process that holds a counter's lease
+// resets it; the others ask again when that lease ends.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace penstock::redis {
 
-/// What is expected after a reset comes so long after it.
+/// A departure that waits for a reset is expected this long after it (µs).
 inline constexpr flow::Time kEdge = 1'000;
 
 class CounterResets {
@@ -26,13 +26,15 @@ class CounterResets {
   using Reset = std::function<void(flow::LimitIndex counter, const std::string& group)>;
   CounterResets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset);
 
-  /// A lane was answered so. The upstream's own counters are reset as long as they are in use, those of groups when a
-  /// lane waits for it.
+  /// A lane's ask was answered with `booking`. The upstream's own counters are reset as long as they are in use, those
+  /// of a group when one of its lanes waits for the reset.
   void answered(flow::Time now, std::string_view group, const flow::Booking& booking);
-  /// Not before `at`; the sooner of two wishes counts. `group` is its name, empty for the upstream's own counter.
+  /// Asks for a reset at `at`; the earlier of two requests counts. `group` is the group's name, empty for the
+  /// upstream's own counter.
   void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
   void clear();
-  /// Other limits; `moved` says where those of before are now. Of a counter that has changed it is asked anew.
+  /// The limits have changed; `moved` maps places of `before` to those of `limits`. For a counter whose parameters have
+  /// changed, Redis is asked at once.
   void change(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& limits,
               std::span<const flow::LimitIndex> moved);
 
@@ -48,7 +50,7 @@ class CounterResets {
 
   loop::Loop& loop_;
   const Reset reset_;
-  std::vector<Counter> counters_;  // that are shared
+  std::vector<Counter> counters_;  // the shared ones
   std::map<std::pair<flow::LimitIndex, std::string>, flow::Time> wanted_;
   loop::Timer timer_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One division for each kind.
+// One division for each kind of limit.
 #include "redis/limits/divide_limits.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace penstock::redis {
 
 namespace {
 
-/// So many for each time, divided.
+/// Divides `count` per `time`.
 void divide(int& count, Duration& time, int processes) {
   if (count >= processes) {
     count /= processes;
@@ -29,10 +29,10 @@ void divide(PacerConfig& pacer, int processes) {
 void divide(WindowConfig& window, int processes) { divide(window.reservoir, window.interval, processes); }
 void divide(SlidingWindowConfig& window, int processes) { divide(window.max, window.interval, processes); }
 void divide(CounterConfig& counter, int processes) { divide(counter.max, counter.period, processes); }
-/// What of it may be used is a matter of what is held: see at_hand_alone().
+/// Permits are bounded by how many are held instead: see at_hand_alone().
 void divide(SemaphoreConfig& semaphore, int) { semaphore.capacity = std::numeric_limits<int>::max(); }
 
-/// Fewer tokens come at once, and so much sooner or later that the rate is the same.
+/// Fewer tokens come at once, at an interval that is shorter or longer so that the rate is the same.
 void divide(TokenBucketConfig& bucket, int processes) {
   const int amount = std::max(1, bucket.refill_amount / processes);
   const double times = static_cast<double>(amount) * processes / bucket.refill_amount;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a group is called in Redis: by the digits of its hash, of which there are none for no group. Pure.
+// A group's name in Redis: the digits of its hash; empty for no group. Pure.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathered for a millisecond.
+// Collects moves for a millisecond.
 #include "redis/limits/late_reports.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The departures of one upstream that left later than they were booked, until Redis is told: those of a moment
-// together, since it is bursts that are late.
+// Collects the departures of one upstream that left later than booked, until Redis is told. Those within a millisecond
+// are reported together, since it is bursts that are late.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ namespace penstock::redis {
 class LateReports {
  public:
   using Moves = std::vector<ScriptArgs::Move>;
-  /// `tell` is given those of one group, the earliest first, a millisecond after the first of them.
+  /// Receives the moves of one group, the earliest first, 1 ms after the first move was added.
   using Tell = std::function<void(std::string_view group, const Moves& moves)>;
   LateReports(loop::Loop& loop, Tell tell);
 
   void add(std::string_view group, const ScriptArgs::Move& move);
-  /// Those that there are.
+  /// Reports all collected moves.
   void tell_now();
-  /// The same, where some are so late that somebody may ask for their places.
+  /// The same, if some departure is so late (beyond the horizon) that an ask could be granted its place.
   void tell_overdue() {
     if (overdue_) tell_now();
   }

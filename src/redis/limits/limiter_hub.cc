@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes on.
+// Passes events of Redis on to the limiters, and makes the calls that belong to no upstream.
 #include "redis/limits/limiter_hub.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::int64_t kTick = 1'000'000;
 constexpr std::int64_t kBetweenReturns = 500;
 constexpr std::int64_t kMostProcesses = 1'000'000;  // a Redis that says more is wrong
 
-/// In the order of Script.
+/// In the order of enum Script.
 constexpr std::array<std::string_view, 10> kScripts{kBookScript,  kUndoScript,   kMovedScript,  kLeaveScript,
                                                     kPauseScript, kResetScript,  kHandInScript, kPermitsScript,
                                                     kBornScript,  kPresentScript};
@@ -88,7 +88,7 @@ std::unique_ptr<flow::Limiter> LimiterHub::make_pausing_limiter(const std::strin
   return limiter;
 }
 
-/// Another may have come in its place.
+/// Another limiter of the same name may have come in its place.
 void LimiterHub::leave(const std::string& name, const flow::Limiter& limiter) {
   if (const auto known = pausing_.find(name); known != pausing_.end() && known->second == &limiter) {
     pausing_.erase(known);
@@ -145,7 +145,7 @@ std::vector<std::string> LimiterHub::limits_differ() const {
   return names;
 }
 
-/// What one does may lead to others being made, or to their end.
+/// Goes by names, because `use` may lead to limiters being made or destroyed.
 template <typename Use>
 void LimiterHub::for_each_limiter(Use use) {
   std::vector<std::string> names;
@@ -167,9 +167,9 @@ void LimiterHub::on_up() {
   call_limiters_back(were_starting);
 }
 
-/// Those with nothing to say at once, and all when the process begins; those in use one by one within a horizon, so
-/// that Redis is not asked by all upstreams of all processes in one moment; the others within a second, or when they
-/// are next used.
+/// When the process begins, all limiters return at once; otherwise only those with nothing to tell. Limiters in use
+/// return one by one within a horizon, so that not all upstreams of all processes call Redis at the same moment; the
+/// others within a second, or when they are next used.
 void LimiterHub::call_limiters_back(bool at_once) {
   const auto now = loop_.now();
   std::int64_t used = 0, unused = 0;
@@ -196,7 +196,7 @@ std::int64_t LimiterHub::soon() {
   return loop_.now() + flow::kHorizon + turn_++ % kCount * kApart;
 }
 
-/// First on each connection, so that whatever is asked next knows.
+/// The first call on each connection, so that every later call knows whether this server has forgotten anything.
 void LimiterHub::look_whose_memory() {
   const bool has_just_begun = !std::exchange(was_up_, true);
   if (has_just_begun) {
@@ -211,7 +211,8 @@ void LimiterHub::look_whose_memory() {
   redis_->call(static_cast<std::size_t>(Script::born), keys, arguments, [](const Outcome&, std::int64_t) {});
 }
 
-/// At once when it begins, so that others know of it. In the moment of a return there are calls enough.
+/// Called at once when the process begins, so that others know of it. Right after a return it is put off: Redis has
+/// calls enough then.
 void LimiterHub::say_present() {
   const auto now = loop_.now();
   if (now - said_present_ < kTick / 2 || now - up_since_ < 2 * flow::kHorizon) return;
@@ -226,7 +227,7 @@ void LimiterHub::say_present() {
                });
 }
 
-/// To a process that has never reached Redis nobody has said how many share its limits.
+/// A process that has never reached Redis does not know how many processes share its limits.
 void LimiterHub::say_divided() {
   if (starting_ || was_up_ || limiters_.empty() || config_.when_down != WhenDown::share) return;
   if (std::exchange(told_divided_, true)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the upstreams of one process book through Redis: holds the connection and this process's name, makes a booker
-// for each upstream, and passes on to it what happens to Redis and what other processes say. For app/.
+// Manages the limiters of one process that use Redis: holds the connection and this process's name, makes a limiter for
+// each upstream, and passes on to it what happens to Redis and what other processes say. For app/.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ namespace penstock::redis {
 class PausingLimiter;
 class SharedLimiter;
 
-/// Who watches, for metrics; each may be left out.
+/// Callbacks for metrics; each may be left empty.
 struct HubWatch {
-  std::function<void(const loop::Addresses&)> on_found;  ///< where Redis' name led; one of them is dialled next
+  std::function<void(const loop::Addresses&)> on_found;  ///< where Redis' name led; one is dialled next
   std::function<void(bool up)> on_up;
   std::function<void(bool degraded)> on_degraded;  ///< some limit goes by `whenDown`
   std::function<void(Duration)> on_round_trip;     ///< of each call that was answered
   std::function<void(std::string_view kind)> on_error;
-  std::function<void(int)> on_processes;  ///< how many there are, as seen last: each second, while Redis is up
+  std::function<void(int)> on_processes;  ///< how many there are, as last seen: each second while Redis is up
 };
 
 enum class Script : std::size_t { book, undo, moved, leave, pause, reset, replay, permits, born, present };
@@ -48,47 +48,47 @@ class LimiterHub final : RedisEvents {
   LimiterHub(const LimiterHub&) = delete;
   LimiterHub& operator=(const LimiterHub&) = delete;
 
-  /// `name` is unique among those that live, except that one takes another's place. `limits` are copied; `events`
-  /// outlives the booker, and the office does.
+  /// `name` is unique among living limiters, except that a limiter may replace one of the same name. `limits` are
+  /// copied; `events` must outlive the limiter, and so must the hub.
   std::unique_ptr<flow::Limiter> make_limiter(const std::string& name, const std::vector<LimitConfig>& limits,
                                               flow::LimiterEvents& events);
-  /// For an upstream of whose limits none is shared: only pauses are. The same holds.
+  /// For an upstream without shared limits: only pauses are shared. Otherwise as above.
   std::unique_ptr<flow::Limiter> make_pausing_limiter(const std::string& name, const std::vector<LimitConfig>& limits);
-  /// So many an earlier run saw, before any booker is made; `where` that stands, for people.
+  /// How many processes an earlier run saw, and where that is stored, for people. Before any limiter is made.
   void remember(int processes, std::string where);
   bool up() const { return redis_->up(); }
-  /// The first connection is being made, and has not failed: how many share the limits is not known, and to be far from
-  /// Redis is no outage. At most as long as one try lasts: half
-  /// a second, and twice `redis.timeout` for what follows the greeting.
+  /// The first connection is being made and has not failed. How many processes share the limits is not known yet, and a
+  /// distant Redis is no outage. Lasts at most as long as one try: half a second, and twice `redis.timeout` for what
+  /// follows the greeting.
   bool starting() const { return starting_; }
   bool degraded() const { return degraded_; }
-  /// What Redis' user lacks, in the words of an ACL; as it was when it was last tried.
+  /// What Redis' user lacks, as ACL rules, by the last test.
   std::vector<std::string> lacks() const { return redis_->lacks(); }
-  /// Upstreams in whose limits the processes differ, as was said.
+  /// Upstreams in whose limits the processes differ, as last reported.
   std::vector<std::string> limits_differ() const;
   const Counts& counts() const { return redis_->counts(); }
 
-  // For bookers.
+  // For limiters.
   loop::Loop& loop() { return loop_; }
   const RedisConfig& config() const { return config_; }
   Redis& redis() { return *redis_; }
   const std::string& who() const { return who_; }
-  /// By how many limits are divided while one is alone; `at_upstream`: so many are known to use it, 0: that is not
+  /// By how many limits are divided while this process is alone. `at_upstream`: how many use the upstream; 0: not
   /// known.
   int sharers(int at_upstream) const;
-  /// A name that no other generation has; behind a @ the id of the server in whose memory it would begin, if known,
-  /// and behind another the latest script time that was told, unless it is 0; and what was done since, as begin.lua has
-  /// it.
+  /// A name that no other generation has: "name[@server id[@latest[since]]]". The id is that of the server in whose
+  /// memory the generation would begin, if known; `latest` is the latest script time that was told, left out if 0;
+  /// `since` is the mark described in begin.lua. Valid until the next call.
   std::string_view fresh_generation(std::int64_t latest = 0, std::string_view since = {});
-  /// The key under which people see groups: from now on that of all processes with this Redis. Whoever is the first to
-  /// reach it gives its own, and until then each keeps its own. `key` outlives the office.
+  /// Shares the key by which groups are labelled for people among all processes of this Redis. The first process to
+  /// reach Redis provides its key; until then each process keeps its own. `key` must outlive the hub.
   void share_labels(base::SipKey& key);
-  /// Redis may have another key than before, or none.
+  /// To be called when Redis may have another key than before, or none.
   void agree_on_labels();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
   void leave(const std::string& name, const flow::Limiter& limiter);
   void standing_changed() { standing_.ask(); }
-  /// A moment within the next second, for what need not be done by all upstreams at once.
+  /// A moment within the next second, to spread work that all upstreams need not do at once.
   std::int64_t soon();
 
  private:
@@ -118,19 +118,19 @@ class LimiterHub final : RedisEvents {
   std::string fresh_;
   std::unordered_map<std::string, SharedLimiter*> limiters_;
   std::unordered_map<std::string, PausingLimiter*> pausing_;
-  base::SipKey* labels_ = nullptr;  // nothing: they are not asked for
-  std::int64_t turn_ = 0;           // of those that soon() told
+  base::SipKey* labels_ = nullptr;  // null: labels are not shared
+  std::int64_t turn_ = 0;           // how many moments soon() has given
   bool degraded_ = false;
   bool starting_ = true;
-  bool was_up_ = false;  // before: something may be remembered
+  bool was_up_ = false;  // Redis was up before, so something may be remembered
   bool told_divided_ = false;
-  std::int64_t up_since_, said_present_;  // that it has come back; that it is there
+  std::int64_t up_since_, said_present_;  // when Redis came back; when say_present() last called
   SeenProcesses seen_;
   int remembered_ = 0;
   std::string remembered_in_;
-  loop::IterationEnd standing_;  // of all, looked at once a turn
+  loop::IterationEnd standing_;  // checks once an iteration whether any limiter is degraded
   loop::Timer ticker_;
-  std::unique_ptr<Redis> redis_;  // last: it tells the rest
+  std::unique_ptr<Redis> redis_;  // last: it calls into the members above
 };
 
 }  // namespace penstock::redis

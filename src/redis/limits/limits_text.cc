@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words for people, and a hash of them.
+// Texts for people, and a hash of them.
 #include "redis/limits/limits_text.h"
 
 #include <unistd.h>
@@ -18,9 +18,9 @@ namespace penstock::redis {
 
 namespace {
 
-constexpr std::size_t kHashDigits = 8;  // of 16: it stands in every place in line
+constexpr std::size_t kHashDigits = 8;  // of 16: short, since it is part of every entry in a line
 
-/// In the largest unit that says it exactly.
+/// In the largest unit in which the number is whole.
 std::string in_unit(Duration time) {
   constexpr std::array<std::pair<std::int64_t, const char*>, 6> kUnits{
       {{86'400'000'000, "d"}, {3'600'000'000, "h"}, {60'000'000, "m"}, {1'000'000, "s"}, {1'000, "ms"}, {1, "us"}}};
@@ -96,7 +96,7 @@ std::string told_to_people(std::string_view told) {
     told.remove_prefix(std::min(text.size() + 1, told.size()));
     return std::string(text.substr(0, longest));
   };
-  word(0, false);  // the hash
+  word(0, false);  // skip the hash
   const std::string place = word(kLongestPlace, false);
   std::string words = place + " has " + word(kLongestText, true);
   std::ranges::replace_if(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What processes tell each other of the limits that they share, so that it is noticed, and can be said, where they
-// differ. Pure.
+// Texts and hashes of limits, which processes exchange to detect and report where the limits that they share differ.
+// Pure.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace penstock::redis {
 
-/// All parameters of the limits that are shared, in the order of their names, as they would stand in a configuration.
-/// Whether a limit delays or refuses is left out: processes may differ in that.
+/// All parameters of the shared limits, sorted by name, in the form of a configuration. Whether a limit delays or
+/// refuses is left out: processes may differ in that.
 std::string text_of(const std::vector<LimitConfig>& limits);
 
-/// "<hash> <this machine and process> <text>": what a process tells of its limits. The hash alone is `hash_of`.
+/// "<hash> <host/pid> <text>": what a process tells about its limits. The hash alone is `hash_of`.
 std::string told_of(const std::vector<LimitConfig>& limits);
-/// What another process has told so, or anything else that stands in its place: "host/4711 has pacer { … }". Nothing of
-/// it can be more than one line of plain text.
+/// What another process has told so, for people: "host/4711 has pacer { … }". The input is not trusted; the result is
+/// one line of plain text whatever it is.
 std::string told_to_people(std::string_view told);
-/// Of the limits that are shared: the same where no parameter differs, and hardly elsewhere.
+/// Hash of the shared limits: the same if no parameter differs, and almost surely different otherwise.
 std::string hash_of(const std::vector<LimitConfig>& limits);
 
 }  // namespace penstock::redis

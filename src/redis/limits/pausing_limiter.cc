@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pauses before limits.
+// Checks pauses first, then the local limits.
 #include "redis/limits/pausing_limiter.h"
 
 #include <algorithm>

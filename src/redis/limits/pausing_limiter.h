@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The booker of an upstream whose limits, if it has any, are all kept in this process: it asks Redis for nothing, so
-// that nobody waits for it. Only pauses that an upstream asks for are shared: whoever is asked for one tells all
-// processes. Made by booking_office.
+// The limiter of an upstream without shared limits: its limits, if any, are kept in this process, so no ask waits for
+// Redis. Only pauses that the upstream asks for are shared: a process that is asked for one tells all others. Made by
+// limiter_hub.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class PausingLimiter final : public flow::Limiter {
     local_.count_existing(now, group, departures);
   }
 
-  /// Of pauses.
+  /// A message about pauses, from any process.
   void message(std::string_view words);
 
  private:

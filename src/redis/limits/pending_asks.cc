@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbered in the order in which they were asked, which is that of their deadlines too.
+// Asks are numbered in the order in which they were sent, which is also the order of their deadlines.
 #include "redis/limits/pending_asks.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Asking PendingAsks::take(Id id) {
   return taken;
 }
 
-/// Not moved by each answer: it looks again.
+/// Answers do not move the timer: it looks again when it fires.
 void PendingAsks::look_at_clock() {
   const auto now = loop_.now();
   for (not_late_ = std::max(not_late_, first_); not_late_ < first_ + pending_asks_.size(); ++not_late_) {

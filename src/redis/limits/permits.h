@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has of one semaphore in Redis. Both sides count what was ever granted and ever returned, and tell
-// each other the totals: a message lost, late or heard twice changes nothing. Pure: no I/O, no clock. For redis_booker.
+// What this process holds of one semaphore in Redis. Both sides count all permits ever granted and ever returned, and
+// tell each other the totals, so a message that is lost, late or duplicated changes nothing. Pure: no I/O, no clock.
+// For shared_limiter.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +15,24 @@ namespace penstock::redis {
 
 class Permits {
  public:
-  /// What begins without Redis, from `now` on, may go on for as long as if it had been granted then.
+  /// Flights that begin without Redis, from `now` on, may go on for as long as if it had granted them then.
   explicit Permits(flow::Time lease, flow::Time now = 0) : lease_(lease), next_lease_(lease), renewed_(now) {}
 
-  /// Permits that nobody uses, and no ask under way has claimed.
+  /// Permits that are held but neither in use nor claimed by an ask under way.
   std::int64_t spare() const { return std::max<std::int64_t>(0, granted_ - returned_ - in_use_ - claimed_); }
   std::int64_t in_use() const { return in_use_; }
   std::int64_t held() const { return granted_ - returned_; }
 
   struct Telling {
-    std::int64_t spare = 0;     ///< what an ask has claimed of the spare ones
-    std::int64_t besides = 0;   ///< what other lanes wait for
+    std::int64_t spare = 0;     ///< spare permits that an ask has claimed
+    std::int64_t besides = 0;   ///< permits that other lanes wait for
     flow::Time round_trip = 0;  ///< to Redis
-    std::int64_t alone = 0;     ///< so many were left to this process when it had to do without its lease
-    flow::Time away = 0;        ///< it was cut off, and had no answer for so long
-    std::int64_t sent = 0;      ///< on Redis' clock, now; 0: that is not known
+    std::int64_t alone = 0;     ///< how many were left to this process when its lease had run out
+    flow::Time away = 0;        ///< for how long it had no answer, if it was cut off
+    std::int64_t sent = 0;      ///< now, on Redis' clock; 0: not known
   };
-  /// What a script is told: "returned:claimed:spare:others:trip:alone:away", and ":sent" where that is known.
+  /// What a script is told: "returned:claimed:spare:others:trip:alone:away", and ":sent" if that is known; `claimed`
+  /// are all permits held. See semaphore.lua.
   std::string told(const Telling& telling) const {
     std::string words = std::to_string(returned_);
     for (const std::int64_t number :
@@ -41,7 +43,7 @@ class Permits {
     return words;
   }
 
-  /// An ask takes all spare ones with it; they are free again when it is answered, or fails.
+  /// An ask claims all spare permits; unclaim() frees them when it is answered or fails.
   std::int64_t claim() {
     const std::int64_t mine = spare();
     claimed_ += mine;
@@ -49,10 +51,10 @@ class Permits {
   }
   void unclaim(std::int64_t count) { claimed_ -= count; }
 
-  /// Redis told how many it ever granted.
+  /// Redis told how many it has ever granted.
   void granted(std::int64_t total) { granted_ = std::max(granted_, total); }
-  /// A call that was sent at `sent` has renewed the lease, as is known at `now`. Of the permits told then, `lost` are
-  /// another's; two calls under way together tell of the same ones.
+  /// A call sent at `sent` has renewed the lease; its answer came at `now`. Of the permits told in it, `lost` belong to
+  /// others. A call that was sent before the last loss was known reports the same loss, which counts once.
   void renewed(flow::Time sent, flow::Time now, std::int64_t lost) {
     renewed_ = std::max(renewed_, sent);
     if (sent > changed_) lease_ = next_lease_;
@@ -62,40 +64,40 @@ class Permits {
   }
 
   void use(std::int64_t count) { in_use_ += count; }
-  /// Flights that began without Redis: it shall hear of them as if it had granted them.
+  /// For flights that began without Redis: it will hear of them as if it had granted them.
   void use_ungranted(std::int64_t count) {
     in_use_ += count;
     granted_ = std::max(granted_, returned_ + in_use_);
   }
-  /// A flight ended, or will not take place. One in excess had no permit: what is held is another's. The permit is
-  /// returned, or spare.
+  /// A flight ended, or will not take place. A flight in excess had no permit, so nothing is freed; otherwise its
+  /// permit is returned, or spare with `keep`.
   void ended(bool keep = false) {
     --in_use_;
     if (!keep && held() > in_use_ + claimed_) ++returned_;
   }
-  /// All but so many that are held, in use ones among them. How many.
+  /// Returns spare permits to Redis until only `but` are held, those in use included. Gives how many it returned.
   std::int64_t return_spare(std::int64_t but = 0) {
     const std::int64_t count = std::min(spare(), std::max<std::int64_t>(0, held() - but));
     returned_ += count;
     return count;
   }
-  /// There is no such semaphore any more: whatever flies needs none of its permits.
+  /// The semaphore no longer exists: flights need none of its permits.
   void retire() { in_use_ = 0; }
-  /// Nothing more will come: asks under way are void. False: there was nothing to return.
+  /// Returns everything; asks under way are void. False: there was nothing to return.
   bool return_all() {
     in_use_ = claimed_ = 0;
     return std::exchange(returned_, granted_) != granted_;
   }
-  /// Calls from `now` on tell of another lease. Until one is answered, whichever ends sooner counts.
+  /// Calls from `now` on tell Redis another lease. Until one is answered, the lease that ends sooner counts.
   void change_lease(flow::Time lease, flow::Time now) { next_lease_ = lease, changed_ = now; }
 
-  /// More are in use than were granted: so many flights must be cut.
+  /// How many flights must be cut, since more permits are in use than are held.
   std::int64_t excess() const { return std::max<std::int64_t>(0, in_use_ - held()); }
   /// From this moment on others may be granted what this process thinks it holds.
   flow::Time fence() const { return part_of_lease(2); }
   flow::Time renew_at() const { return part_of_lease(6); }
   flow::Time renewed_at() const { return renewed_; }
-  /// Nothing is held or claimed, and has not been for long: if Redis was told so, it may count from 0 again.
+  /// Nothing is held or claimed, and has not been for two leases. If Redis was told, counting may start from 0 again.
   bool forgettable(flow::Time now) const {
     return in_use_ == 0 && claimed_ == 0 && granted_ == returned_ && now > renewed_ + 2 * std::max(lease_, next_lease_);
   }
@@ -111,7 +113,7 @@ class Permits {
   flow::Time changed_ = 0;
   std::int64_t granted_ = 0, returned_ = 0;
   std::int64_t in_use_ = 0;
-  std::int64_t claimed_ = 0;  // of the spare ones, by asks under way
+  std::int64_t claimed_ = 0;  // spare ones claimed by asks under way
   flow::Time renewed_;
   flow::Time lost_at_ = 0;
 };

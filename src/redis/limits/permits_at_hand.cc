@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process does with the permits that it holds, without asking Redis: whether one that lands stays here, and who
-// starts by it.
+// How a process uses the permits that it holds without asking Redis: whether a permit of a flight that landed stays
+// here, and which lane starts with it.
 #include <algorithm>
 #include <utility>
 
@@ -11,14 +11,14 @@ namespace penstock::redis {
 using flow::LimitIndex;
 using flow::Time;
 
-/// What is above the level goes round: nobody has it for longer than a horizon.
+/// The remainder above the level goes round: no process has it for longer than a horizon.
 bool Semaphores::State::within_level(std::int64_t capacity, Time now) const {
   const std::int64_t among = std::max<std::int64_t>(1, sharers);
   if (permits.held() <= capacity / among) return true;
   return permits.held() <= (capacity + among - 1) / among && now < raised + flow::kHorizon;
 }
 
-/// Whoever stands in line is told when it is its turn: to ask meanwhile would be in vain.
+/// A lane that stands in line is told when its reservation is due; asking meanwhile would be in vain.
 std::optional<Semaphores::AtHand> Semaphores::take_at_hand(std::string_view group, std::size_t wanted) {
   AtHand found{.count = wanted};
   const Entry* least = nullptr;
@@ -37,7 +37,7 @@ std::optional<Semaphores::AtHand> Semaphores::take_at_hand(std::string_view grou
     of.permits.use(static_cast<std::int64_t>(found.count));
     if (definition.number == found.by) {
       of.awaited.find(group)->second = wanted - found.count;
-      if (of.in_line == 0) tell_later(entry);  // more have come meanwhile
+      if (of.in_line == 0) tell_later(entry);  // more wait by now than Redis knows
     } else if (const auto lane = of.awaited.find(group); lane != of.awaited.end()) {
       of.awaited.erase(lane);
       if (of.awaited.empty() && of.in_line > 0) tell_later(entry);
@@ -46,14 +46,14 @@ std::optional<Semaphores::AtHand> Semaphores::take_at_hand(std::string_view grou
   return found;
 }
 
-/// Where Redis has something else, nobody is granted permits. Those that were granted before it came have no lease any
-/// more by half of one: from then on each process has its part, whatever it held.
+/// While Redis has a foreign value, it grants no permits. Half a lease later, permits that were granted before have no
+/// lease any more: from then on each process has its part, whatever it held.
 bool Semaphores::has_part(const Entry& entry) const {
   const State& of = entry.second;
   return of.foreign_since > 0 && loop_.now() >= of.foreign_since + definition(entry.first.limit).lease() / 2;
 }
 
-/// From the fence on no more than what is left to this process may fly.
+/// After the fence, at most as many as are left to this process may fly.
 std::int64_t Semaphores::spare_alone(const Entry& entry) const {
   const Permits& permits = entry.second.permits;
   if (has_part(entry)) return std::max<std::int64_t>(0, allowance_(entry.first.limit) - permits.in_use());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of one upstream that its process keeps apart from the others, because what Redis has under their keys is
-// not ours: those of the whole upstream, and those of single groups. Pure. For redis_booker.
+// The limits of one upstream that a process quarantines, because Redis has a foreign value under their keys: limits of
+// the whole upstream, and those of single groups. Pure. For shared_limiter.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Quarantine {
  public:
   struct Part {
     flow::LimitIndex limit = flow::kNoLimit;
-    std::string group;  ///< its name; empty: the limit is the upstream's own
+    std::string group;  ///< the group's name; empty: the upstream's own limit
     bool operator==(const Part&) const = default;
   };
 
@@ -25,20 +25,20 @@ class Quarantine {
   bool contains(flow::LimitIndex limit, std::string_view group) const {
     return std::ranges::any_of(all_, [=](const Part& one) { return one.limit == limit && one.group == group; });
   }
-  /// False: it is one of them already, or they are as many as are looked after.
+  /// False: it is quarantined already, or there is no room for more.
   bool add(Part one) {
     if (all_.size() == kMost || contains(one.limit, one.group)) return false;
     all_.push_back(std::move(one));
     return true;
   }
   bool remove(const Part& one) { return std::erase(all_, one) > 0; }
-  /// Limits have other numbers now: number_of(limit), kNoLimit where it is gone or not shared any more.
+  /// The limits have new numbers: number_of(limit), or kNoLimit if a limit is gone or no longer shared.
   template <typename NumberOf>
   void renumber(NumberOf number_of) {
     for (Part& one : all_) one.limit = number_of(one.limit);
     std::erase_if(all_, [](const Part& one) { return one.limit == flow::kNoLimit; });
   }
-  /// Those that count for this group, the upstream's own among them.
+  /// The quarantined limits that apply to this group, including the upstream's own.
   std::vector<flow::LimitIndex> of(std::string_view group) const {
     std::vector<flow::LimitIndex> limits;
     for (const Part& one : all_) {
@@ -48,7 +48,7 @@ class Quarantine {
   }
 
  private:
-  static constexpr std::size_t kMost = 64;  // each is tried once a second, and looked through on each ask
+  static constexpr std::size_t kMost = 64;  // each is tried once a second, and searched on each ask
 
   std::vector<Part> all_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a limit under whose key Redis has something else: it goes by `whenDown` alone, without the others,
-// and once a second it is tried whether the value has gone.
+// A limit under whose key Redis has a foreign value is quarantined: it goes by `whenDown`, without the other processes,
+// and each second this process tries whether the value has gone.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ using flow::Booking;
 using flow::Time;
 using Scope = Booking::Scope;
 
-/// The limit that can be kept apart, and its group's key, where that is why a script has failed.
+/// The limit that can be quarantined, and its group's key, if that is why a script has failed.
 std::optional<std::pair<flow::LimitIndex, std::string_view>> SharedLimiter::limit_to_quarantine(
     const Failure& why) const {
   constexpr std::string_view kCorrupt = "CORRUPT ";
@@ -22,11 +22,11 @@ std::optional<std::pair<flow::LimitIndex, std::string_view>> SharedLimiter::limi
   const auto found = script_args_.limit_of(key.substr(0, key.find(' ')));
   if (!found) return std::nullopt;
   const LimitConfig& limit = limits_[static_cast<std::size_t>(found->first)];
-  if (std::holds_alternative<SemaphoreConfig>(limit.kind)) return std::nullopt;  // what is held hangs on each ask
+  if (std::holds_alternative<SemaphoreConfig>(limit.kind)) return std::nullopt;  // each ask has to tell what is held
   return found;
 }
 
-/// Whether an ask has failed because of a limit that can be kept apart, and now is.
+/// True if the ask has failed because of a limit that can be quarantined, and now is.
 bool SharedLimiter::quarantine(const Asking& asking, const Failure& why) {
   const auto found = limit_to_quarantine(why);
   if (!found || std::ranges::find(asking.without, found->first) != asking.without.end()) return false;
@@ -39,8 +39,8 @@ bool SharedLimiter::quarantine(const Asking& asking, const Failure& why) {
   return quarantine_.contains(one.limit, one.group);
 }
 
-/// The same ask once more, without the limits that are apart, within the time that it has. Those that were told to wait
-/// may have been told so by one of them.
+/// Sends the same ask once more without the quarantined limits, within its remaining time. Waiting lanes are woken,
+/// since one of these limits may have told them to wait.
 void SharedLimiter::ask_without(PendingAsks::Id id) {
   const Time now = hub_.loop().now();
   Asking& asking = pending_asks_.find(id);
@@ -58,15 +58,15 @@ void SharedLimiter::ask_without(PendingAsks::Id id) {
   wake_lanes();
 }
 
-/// Whether what this process keeps by itself, limits that are not shared or are apart, allows a departure about when
-/// the answer comes, and from when on. One at a time: the next depends on when Redis lets this one go. It counts
+/// Whether the limits that this process keeps by itself (not shared, or quarantined) allow a departure about when the
+/// answer comes, and from when on. One departure at a time: the next depends on when Redis lets this one go. It counts
 /// from now on, so that no other lane that asks meanwhile takes its place.
 bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
   asking.base = shadow_.by_memory(now);
   asking.reserved = false;
   asking.without = quarantine_.of(asking.group);
   const WhenDown rule = hub_.config().when_down;
-  const bool departs = asking.weight > 0;  // otherwise it takes permits alone, and no semaphore is ever apart
+  const bool departs = asking.weight > 0;  // weight 0 takes permits only, and no semaphore is ever quarantined
   if (departs && !asking.without.empty() && (rule == WhenDown::wait || rule == WhenDown::refuse)) {
     shadow_.answer(now, asking.ask(), rule, booking);
     booking.limited_by = asking.without.front();
@@ -104,8 +104,8 @@ void SharedLimiter::release(const Asking& asking) {
   permit_freed_ = own_semaphore_;
 }
 
-/// Redis says whether it still has something else; once it knows nothing of that limit any more, it is told what this
-/// process has let go.
+/// Asks Redis whether the value is still foreign. Once Redis has none for that limit, it is told what this process has
+/// let go.
 void SharedLimiter::try_together(const Quarantine::Part& one) {
   replay_quarantined(one, {}, [this, one] {
     replay_quarantined(one, shadow_.all().state(one.limit, one.group), [this, one] { leave_quarantine(one); });

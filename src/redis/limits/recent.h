@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many units have left since a moment, for a Redis that has forgotten what came after it. Kept in little memory:
-// the longer ago, the coarser. Pure.
+// How many units have left since a given time, for a Redis that has forgotten everything after that time. Takes little
+// memory: the older, the coarser. Pure.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Recent {
     spans_[count_++] = {at, at, units};
   }
 
-  /// No fewer than have left since then; and no more than have in that time, a third of it and a second.
+  /// At least the units that have left since `moment`; at most those of that time, a third more of it and a second.
   std::int64_t since(flow::Time moment) const {
     std::int64_t units = 0;
     for (std::size_t i = count_; i-- > 0 && spans_[i].until >= moment;) units += spans_[i].units;
@@ -38,9 +38,9 @@ class Recent {
     Span with(const Span& next) const { return {from, next.until, units + next.units}; }
   };
   static constexpr flow::Time kShortest = 1'000'000;
-  static constexpr flow::Time kPartOfAge = 4;  // a span is as long as that, at most
+  static constexpr flow::Time kPartOfAge = 4;  // a span is at most this fraction of its age
 
-  /// Neighbours become one where that is short enough for its age; whatever happens, there is room for one more.
+  /// Merges neighbours if the result is short enough for its age, and in any case makes room for one more span.
   void merge(flow::Time now) {
     std::size_t kept = 0;
     for (std::size_t i = 1; i < count_; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a booker comes by other limits while asks are under way. What Redis keeps it keeps under the names of limits, and
-// every call tells the parameters: so what is sent from now on is of the new limits, and what was sent before is
-// understood by the numbers that limits had then.
+// How a limiter changes its limits while asks are under way. Redis keeps states under the names of limits, and every
+// call tells the parameters. So a call sent from now on is about the new limits, and the answer to an earlier call is
+// read by the numbers that limits had then.
 #include <algorithm>
 #include <utility>
 
@@ -54,7 +54,7 @@ void SharedLimiter::compare_kept_limits() {
   shared_since_.resize(limits_.size());
 }
 
-/// What left late is told by the names of before.
+/// Late departures are reported first, under the old limits.
 void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   late_.tell_now();
   const auto moved = flow::limit_remap(limits_, limits);
@@ -81,7 +81,7 @@ void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t
   semaphores_.count_existing(group, departures);
 }
 
-/// Those that were sent before an earlier change are two names back.
+/// Asks that were sent before an earlier change are remapped once more.
 void SharedLimiter::rename_in_asks(std::span<const LimitIndex> moved) {
   const auto places = script_args_.places();
   pending_asks_.each([&](Asking& asking) {
@@ -99,15 +99,15 @@ void SharedLimiter::note_since_when_shared(const std::vector<LimitConfig>& befor
   }
 }
 
-/// Of a number in the answer to it.
+/// The present place of a number in the answer to this ask.
 LimitIndex SharedLimiter::place_of(const Asking& asking, std::int64_t number) const {
   if (!asking.former || number < 0) return script_args_.place_of(number);
   const auto index = static_cast<std::size_t>(number);
   return index < asking.places.size() ? asking.places[index] : flow::kNoLimit;
 }
 
-/// What it is granted it keeps; whatever it was told to wait for, or refused by, was a matter of limits that are no
-/// more. booking_ says so.
+/// The lane keeps what the ask was granted. What the answer in booking_ says about waiting or refusal came from limits
+/// that no longer exist, so it becomes "ask again now".
 void SharedLimiter::invalidate_wait(const Asking& asking) {
   wait_list_.forget_times();
   const bool asks_anyway = booking_.stop == Stop::turn && booking_.ask_again == 0 && !booking_.departures.empty();
@@ -117,14 +117,14 @@ void SharedLimiter::invalidate_wait(const Asking& asking) {
   booking_.ask_again = booking_.not_before = hub_.loop().now();
 }
 
-/// The place of the limit as which it goes on in Redis.
+/// The place of the limit that continues this one in Redis.
 LimitIndex SharedLimiter::shared_as(const LimitConfig& limit) const {
   const auto same = [&](const LimitConfig& other) { return other.shared && flow::same_limit(other, limit); };
   const auto found = std::ranges::find_if(limits_, same);
   return found == limits_.end() ? flow::kNoLimit : static_cast<LimitIndex>(found - limits_.begin());
 }
 
-/// The limits in which a departure of that era does not count in Redis.
+/// The limits in which a departure of that config epoch does not count in Redis.
 std::vector<LimitIndex> SharedLimiter::not_counting(std::string_view group, flow::ConfigEpoch epoch) const {
   std::vector<LimitIndex> limits = quarantine_.of(group);
   for (std::size_t i = 0; i < limits_.size(); ++i) {

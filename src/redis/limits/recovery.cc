@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a booker comes to agree with Redis: after an outage it hands in what it granted alone; after lost keys all that
-// it remembers, and then it waits until the other processes have done so too.
+// How a limiter comes to agree with Redis. After an outage it hands in what it granted alone; after a loss of keys it
+// hands in all that it remembers, and waits until the other processes have done so, too.
 #include <charconv>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ using Status = BookReply::Status;
 
 namespace {
 constexpr std::size_t kStatesACall = 50;
-constexpr std::size_t kMostStates = 20'000;  // of groups beyond this, what was forgotten is forgotten
+constexpr std::size_t kMostStates = 20'000;  // states of groups beyond this number stay forgotten
 constexpr Time kBetweenLooks = 10'000;
 constexpr Time kBeside = 1'000'000;
 }  // namespace
@@ -27,25 +27,26 @@ void SharedLimiter::redis_down() {
   go_alone(State::down);
 }
 
-/// Redis answers, and so do messages come, if what this upstream has hangs on them.
+/// Redis answers, and messages arrive if limits of this upstream need them.
 bool SharedLimiter::may_ask_redis() const { return hub_.up() && (!needs_messages_ || hub_.redis().messages_come()); }
 
 void SharedLimiter::messages_gone() {
   if (needs_messages_) redis_down();
 }
 
-/// Redis answers, but not as it should to what this upstream asks.
+/// Redis answers this upstream's calls, but not as it should.
 void SharedLimiter::refused() {
   refused_ = true;
   redis_down();
 }
 
-/// Or to ask, where lanes wait.
+/// Or has to ask, because lanes wait.
 bool SharedLimiter::has_to_tell(Time now) const {
   return in_use(now) || (!generation_.empty() && (semaphores_.any() || shadow_.has_unknown()));
 }
 
-/// It may be another Redis, or know less than it did: nothing else is said before it was heard of what it told last.
+/// This may be another Redis, or know less than before. So the first call tells the latest script time that this
+/// process was told, before anything else is said.
 void SharedLimiter::redis_up() {
   if (!may_ask_redis()) return;
   has_met_ = has_said_since_ = false;
@@ -67,14 +68,15 @@ void SharedLimiter::go_alone(State standing) {
   wake_lanes();
 }
 
-/// What it would go on by without Redis. What it lets go so is told to Redis first.
+/// Remembers what is left of each limit, by which the process would go on without Redis. Skipped while Redis has not
+/// been told of everything that was granted alone.
 void SharedLimiter::note_left(const Asking& asking) {
   if (hub_.config().when_down != WhenDown::share || asking.former || shadow_.has_untold()) return;
   const auto taken = static_cast<std::int64_t>(reply_.departures.size()) * asking.weight;
   std::size_t next = 0;
   for (const flow::LimitIndex limit : script_args_.places()) {
     const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
-    if (of_group && asking.group.empty()) continue;  // it is not asked for
+    if (of_group && asking.group.empty()) continue;  // not part of the ask
     if (next == reply_.left.size()) return;
     const auto& [until, units] = reply_.left[next++];
     if (until == 0) {
@@ -85,19 +87,19 @@ void SharedLimiter::note_left(const Asking& asking) {
   }
 }
 
-/// How many used the upstream is true for a while after it was told. Of one that was left alone since, others may have
-/// come to it meanwhile: any process may.
+/// The count of processes at the upstream is taken as true for a while after it was told. Later, any process may have
+/// come to use the upstream.
 int SharedLimiter::sharers() const {
   const bool is_true = hub_.loop().now() - counted_at_ < kInUse;
   return hub_.sharers(is_true ? alive_ : 0);
 }
 
-/// By `share` alone: otherwise nothing leaves without Redis, or everything.
+/// Only for `share`: by the other rules nothing leaves without Redis, or everything.
 void SharedLimiter::divide_limits() {
   if (hub_.config().when_down == WhenDown::share) shadow_.go_alone(hub_.loop().now(), parts_);
 }
 
-/// Calls are executed in the order in which they are sent: whoever asks from now on asks a Redis that knows.
+/// Redis executes calls in the order in which they are sent: an ask sent from now on meets a Redis that knows.
 void SharedLimiter::join() {
   if (!generation_.empty() && shadow_.has_unknown()) replay(ScriptArgs::HandIn::afterwards);
   state_ = State::connected;
@@ -110,7 +112,7 @@ void SharedLimiter::join() {
   wake_lanes();
 }
 
-/// What they were told to wait for does not count any more.
+/// What lanes were told to wait for no longer counts.
 void SharedLimiter::wake_lanes() {
   const auto groups = wait_list_.forget();
   events_.retry(Scope::upstream, {});
@@ -120,10 +122,10 @@ void SharedLimiter::wake_lanes() {
 /// Redis has lost its memory, as reply_ says.
 void SharedLimiter::generation_lost() {
   hub_.agree_on_labels();
-  if (booked_in_.empty()) booked_in_ = generation_;  // or even earlier: it was handed in to none since
+  if (booked_in_.empty()) booked_in_ = generation_;  // else it is an earlier one: nothing was handed in since
   generation_ = reply_.generation;
   shadow_.all_is_unknown();
-  const Time now = hub_.loop().now();  // pauses first: with the last that is handed in the generation may open
+  const Time now = hub_.loop().now();  // pauses first: the last hand-in may open the generation
   learned_.each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
   replay(ScriptArgs::HandIn::last);
   hub_.redis().publish_to_all(name_ + " " + std::string(kLost));
@@ -131,7 +133,7 @@ void SharedLimiter::generation_lost() {
   look_again_.start(hub_.loop().now() + kBetweenLooks);
 }
 
-/// Another process says so. Who does not use the upstream has time: those that do wait for nobody else.
+/// Another process says so. A limiter that is not in use can take its time: processes in use do not wait for it.
 void SharedLimiter::memory_lost() {
   const Time now = hub_.loop().now();
   if (generation_.empty()) return;
@@ -153,8 +155,8 @@ struct SharedLimiter::Telling {
   bool heard = true, stale = false, open = false;
 };
 
-/// An old head says in its generation's name until when it knows what has left. Clocks are mapped, and departures
-/// booked, less than a second beside the truth. What was granted alone Redis knows since it was told.
+/// The generation's name tells until when an old head knows what has left. Clock mapping and booking times are accurate
+/// to less than a second. What was granted alone is counted from when Redis was told.
 std::string SharedLimiter::lately() {
   recent_.add(hub_.loop().now(), alone_units_);
   told_units_ = std::exchange(alone_units_, 0);
@@ -204,8 +206,8 @@ void SharedLimiter::replay(ScriptArgs::HandIn what) {
   } while (at < states.size());
 }
 
-/// It is heard if each part of it is. Otherwise all is told once more: what was heard of it counts twice then, and
-/// nothing is granted twice.
+/// The telling is heard if each part is. Otherwise all is told once more; parts that were heard count twice then, which
+/// grants nothing twice.
 void SharedLimiter::part_replayed(Telling& telling, const Outcome& outcome) {
   const auto status = worked(outcome) ? outcome->elements().next().text() : std::string_view();
   telling.stale |= status == "stale";
@@ -214,8 +216,8 @@ void SharedLimiter::part_replayed(Telling& telling, const Outcome& outcome) {
   if (--telling.unanswered == 0) replayed(telling);
 }
 
-/// To another generation it is handed in once that is known: at once, before somebody who remembers nothing takes what
-/// is not left.
+/// If there is another generation by now, everything is handed in to it at once, before a process that remembers
+/// nothing takes what is not left.
 void SharedLimiter::replayed(const Telling& telling) {
   if (!shadow_.replayed(telling.number, telling.heard)) return;
   if (!telling.heard) alone_units_ += told_units_;
@@ -230,7 +232,7 @@ void SharedLimiter::look_again() {
   state_ == State::down ? redis_up() : look(hub_.loop().now());
 }
 
-/// PendingAsks for nothing: says that this process is alive, and learns how things stand.
+/// An ask for no departures: tells that this process is alive, and learns how things stand.
 void SharedLimiter::look(Time now) {
   permits_.clear();
   semaphores_.tell(permits_);
@@ -267,7 +269,7 @@ void SharedLimiter::look_answered(const Outcome& outcome, std::size_t semaphores
   }
 }
 
-/// A limit whose value is not ours is left out of the next look; any other such value is met by those who ask.
+/// A limit with a foreign value is left out of the next look; asks find any other foreign value.
 void SharedLimiter::look_failed(const Failure& why) {
   const bool found = quarantine({.without = quarantine_.of({})}, why);
   if (state_ != State::recovering) return;

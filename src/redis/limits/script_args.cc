@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant words are made once; only what belongs to a group or a call is put together anew.
+// Constant words are made once; only words that depend on a group or a call are formatted anew.
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
@@ -236,7 +236,7 @@ void ScriptArgs::add_key(Words& keys, const Limit& limit, std::string_view group
   }
 }
 
-/// A semaphore of which nothing is told is left out: it has no departures that could go back, or leave late.
+/// A semaphore of which nothing is told is left out: it has no departures to give back or to report late.
 void ScriptArgs::add_limits(ScriptCall& call, std::string_view group, std::span<const flow::LimitIndex> without,
                             std::span<const std::string> permits) const {
   for (const Limit& limit : limits_) {

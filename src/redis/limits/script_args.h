@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one upstream's limits are spelt for the scripts of lua/: keys and arguments, in the order that each script says
-// at its top. Only limits that are shared appear; a limit's place among them is its number there. Pure.
+// Formats one upstream's limits as keys and arguments for the scripts of lua/, in the order that each script states at
+// its top. Only shared limits appear; a limit's index among them is its number in the scripts. Pure.
 #pragma once
 
 #include <algorithm>
@@ -27,28 +27,28 @@ struct ScriptCall {
 
 class ScriptArgs {
  public:
-  /// `who` is this process.
+  /// `who` is this process's name.
   ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view who,
              const std::vector<LimitConfig>& limits);
-  /// From now on these. What was spelt before and not sent must not be sent any more.
+  /// Replaces the limits. A call that was filled before and not sent must not be sent any more.
   void set_limits(const std::vector<LimitConfig>& limits);
 
   struct Asked {
     std::string_view generation, fresh_generation;
     int alive = 0;
-    bool touch = false;      ///< with it the limits are told in full
-    bool left = true;        ///< what is left of each limit is to be told
-    std::string_view group;  ///< its hash; empty: only the upstream's own limits count
+    bool touch = false;      ///< tell the limits in full
+    bool left = true;        ///< ask what is left of each limit
+    std::string_view group;  ///< its hash; empty: only the upstream's own limits apply
     std::size_t count = 0;
     int weight = 1;
     std::int64_t more = 0;                           ///< units beyond these that would leave, too
-    std::span<const std::string> permits = {};       ///< what is told of each semaphore that counts, in order
-    std::span<const flow::LimitIndex> without = {};  ///< limits that are left out, but keep their places
+    std::span<const std::string> permits = {};       ///< what is told of each semaphore that applies, in order
+    std::span<const flow::LimitIndex> without = {};  ///< limits left out; they keep their numbers
   };
   void book(ScriptCall& call, const Asked& asked) const;
   void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
             std::span<const flow::LimitIndex> without = {}) const;
-  /// A departure booked for `from` that left at `to`, on the script clock.
+  /// A departure booked for `from` that left at `to`, in µs on the script clock.
   struct Move {
     std::int64_t from, to;
     int weight;
@@ -59,24 +59,24 @@ class ScriptArgs {
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
                flow::LimitIndex limit, std::string_view told) const;
-  /// The limit to which a key belongs, and the hash of its group; nothing: none of ours.
+  /// The limit to which a key belongs, and the hash of its group; nothing: the key is not one of our limits'.
   std::optional<std::pair<flow::LimitIndex, std::string_view>> limit_of(std::string_view key) const;
   void reset(ScriptCall& call, std::string_view generation, std::string_view group, flow::LimitIndex limit) const;
 
-  /// What is handed in comes in several calls if it is much.
+  /// Which part of a hand-in a call is: what is handed in takes several calls if it is much.
   enum class HandIn : std::uint8_t { more_follows, last, more_follows_afterwards, afterwards };
   struct HandedIn {
-    std::string_view booked_in = {};  ///< the generation in which it was booked; empty: Redis was told of none of it
-    std::string_view lately = {};     ///< no more units than these came after what an old head knew; empty: any number
+    std::string_view booked_in = {};  ///< generation of the bookings; empty: Redis was told of none of them
+    std::string_view lately = {};     ///< at most so many units came after what an old head knew; empty: any number
   };
   void begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what, const HandedIn& replayed) const;
-  /// `untold`: what of the state Redis was told of in no generation.
+  /// `untold`: the part of the state that Redis was told of in no generation.
   void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
                  std::string_view untold = {}) const;
 
-  /// From a limit's number in a script to its place in the configuration; what is no limit stays as it is.
+  /// The place in the configuration of a limit's number in a script; kPause stays, other negative numbers are kNoLimit.
   flow::LimitIndex place_of(std::int64_t number) const;
-  /// The places of all numbers.
+  /// The places of all numbers, in order.
   std::vector<flow::LimitIndex> places() const;
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
@@ -87,7 +87,7 @@ class ScriptArgs {
   struct Limit {
     flow::LimitIndex place;
     bool of_group;
-    std::string key;                       // of a group's: to which its hash is added
+    std::string key;                       // for a group's limit a prefix: the hash is appended
     std::array<std::string, 6> arguments;  // kind, scope, mode, three numbers
   };
 
@@ -99,11 +99,11 @@ class ScriptArgs {
 
   const std::string upstream_, who_, channel_, begin_;
   const std::string head_, alive_, pause_, line_;
-  std::string hash_, told_;  // of the limits that are shared, see limits_text.h
+  std::string hash_, told_;  // of the shared limits, see limits_text.h
   std::vector<Limit> limits_;
 };
 
-/// A word of the configuration's as it stands in `ARGV`, e.g. 0.5 or 100000.
+/// A number of the configuration as it stands in `ARGV`, e.g. 0.5 or 100000.
 std::string spelt(double number);
 
 }  // namespace penstock::redis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processes were seen at Redis. Pure. For booking_office.
+// How many processes were seen at Redis. Pure. For limiter_hub.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace penstock::redis {
 
-/// The most of the last answers, which come a second apart: one that Redis gives right after it has lost its memory, or
-/// after its clock has jumped, counts those alone that have called since.
+/// Takes the maximum of the last four answers, which come a second apart: an answer given right after Redis has lost
+/// its memory, or after its clock has jumped, counts only the processes that have called since.
 class SeenProcesses {
  public:
   void note(int count) { last_[next_++ % last_.size()] = count; }
-  /// 0: nobody has ever said.
+  /// 0: Redis has never told.
   int count() const { return *std::ranges::max_element(last_); }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renews in time, tells news once a turn, and cuts what is no longer held. What lands goes to whoever waits in this
-// process, while it has no more than the level; so most departures cost no call.
+// Renews leases in time, tells Redis news once an iteration, and cuts flights whose permits are lost. A permit of a
+// flight that landed goes to a waiting lane of this process while the process holds no more than the level, so most
+// departures cost no call.
 #include "redis/limits/semaphores.h"
 
 #include <algorithm>
@@ -15,9 +16,9 @@ using flow::Time;
 using Scope = flow::Booking::Scope;
 
 namespace {
-constexpr Time kLooksInALease = 24;                       // the fence is noticed so soon after
-constexpr Time kLooksAnyway = 1'000'000;                  // whoever waits and hears nothing: a message may be lost
-constexpr std::int64_t kMostPermits = 1'000'000'000'000;  // that Redis can have granted: no process lives so long
+constexpr Time kLooksInALease = 24;                       // per lease, so that the fence is noticed soon
+constexpr Time kLooksAnyway = 1'000'000;                  // a lane that waits and hears nothing may have lost a message
+constexpr std::int64_t kMostPermits = 1'000'000'000'000;  // exceeds what any process can be granted in its life
 constexpr Time kReturnsIn = 3'000'000;                    // all that were cut off, after the first
 
 bool is_shared_semaphore(const LimitConfig& limit) {
@@ -48,7 +49,8 @@ std::int64_t Semaphores::State::waiting() const {
   return sum;
 }
 
-/// A message that came after the call was sent may be newer than its answer: then nobody is forgotten who waits.
+/// A message that came after the call was sent may be newer than the answer: then an answer of 0 does not overwrite the
+/// sharers that it told.
 void Semaphores::State::learn(const Answer& answer, Time sent, Time now) {
   const std::int64_t before = permits.held();
   permits.granted(answer.granted);
@@ -66,7 +68,8 @@ void Semaphores::State::ask_ended(std::int64_t claim) {
   if (--asks == 0) told_meanwhile = false;
 }
 
-/// An answer to what was told after they were adopted says of how many nothing is known.
+/// The answer to a telling after the adoption says how many adopted flights have a permit; only the others stay
+/// tolerated.
 void Semaphores::State::told_answered(Time sent) {
   if (!registering || sent <= adopted) return;
   tolerated = std::min(tolerated, permits.excess());
@@ -141,7 +144,8 @@ Semaphores::Claims Semaphores::claim(std::string_view group, std::vector<std::st
   return claims;
 }
 
-/// What was told after the ask named those only that waited then: by that, Redis took this lane out of the line again.
+/// Something told after the ask named only the lanes that waited then, so Redis has taken this lane out of the line
+/// again: in that case it is told once more.
 void Semaphores::answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits,
                           Time sent, std::size_t departures, LimitIndex awaits, std::size_t awaited) {
   answered_ = true;
@@ -170,7 +174,7 @@ void Semaphores::failed(std::string_view group, const Claims& claims, bool forei
     State& of = entry->second;
     of.ask_ended(claim);
     of.awaited.erase(std::string(group));
-    if (foreign) {  // and so would a renewal be
+    if (foreign) {  // a renewal would meet it, too
       if (of.foreign_since == 0) of.foreign_since = loop_.now();
     } else {
       tell_later(*entry);
@@ -199,7 +203,7 @@ void Semaphores::began_alone(std::string_view group, std::size_t departures) {
   });
 }
 
-/// What nobody takes in this turn of the loop goes back at its end.
+/// A kept permit that no lane takes in this iteration of the loop is returned at its end.
 bool Semaphores::ended(std::string_view group) {
   bool at_hand = false;
   each_of(group, [&](Entry& entry, const Definition&) {
@@ -227,7 +231,7 @@ void Semaphores::renewed(const Named& which, Time sent, const Answer& answer, Ti
   refresh(*found, sent, answer);
 }
 
-/// Whoever waits takes of this process's part what has landed meanwhile.
+/// Waiting lanes may take what has landed meanwhile, within this process's part.
 void Semaphores::met_foreign(const Named& which) {
   const auto found = all_.find(which);
   if (found == all_.end()) return;
@@ -236,7 +240,7 @@ void Semaphores::met_foreign(const Named& which) {
   if (has_part(*found)) call_waiting(*found);
 }
 
-/// By what each answer says: whether the generation grants already is said by renewals alone.
+/// Applies what every answer tells. Only renewals also tell whether the generation grants already.
 void Semaphores::refresh(Entry& entry, Time sent, const Answer& answer) {
   State& of = entry.second;
   answered_ = true;
@@ -248,7 +252,7 @@ void Semaphores::refresh(Entry& entry, Time sent, const Answer& answer) {
   offer_spare(entry);
 }
 
-/// Messages come over a connection of their own, and may overtake the answer to an ask, which is asked again then.
+/// Messages come over a connection of their own and may overtake the answer to an ask; the lane then asks again.
 void Semaphores::message(const Named& which, std::string_view word, std::int64_t number) {
   const auto found = all_.find(which);
   if (found == all_.end() || number < 0 || number > kMostPermits) return;
@@ -265,7 +269,8 @@ void Semaphores::message(const Named& which, std::string_view word, std::int64_t
   }
 }
 
-/// What was told meanwhile is lost: who waits asks again, and who holds some hears who else wants them.
+/// Messages sent meanwhile are lost. So waiting lanes ask again, and semaphores with flights are renewed to learn which
+/// other processes want permits.
 void Semaphores::set_hears(bool hears) {
   if (std::exchange(hears_, hears) || !hears) return;
   may_have_missed_ = true;
@@ -278,8 +283,8 @@ void Semaphores::set_hears(bool hears) {
   }
 }
 
-/// To the lanes that wait: those that have a slot ask at once, the others when they have one. Where nothing but a
-/// permit is needed they keep their place in line for the rest. What nobody claims goes back at the turn's end.
+/// Offers spare permits to waiting lanes: those with a slot ask at once, the others when they have one. If only permits
+/// are needed, lanes keep their reservation for the rest. What is not claimed is returned at the end of the iteration.
 void Semaphores::offer_spare(Entry& entry) {
   State& of = entry.second;
   if (of.permits.spare() == 0) return;
@@ -291,7 +296,7 @@ void Semaphores::offer_spare(Entry& entry) {
   if (!of.awaited.empty()) events_.retry(scope(entry), of.group);
 }
 
-/// They stand in line no longer.
+/// These lanes stand in line no longer.
 void Semaphores::call_waiting(Entry& entry) {
   State& of = entry.second;
   if (of.awaited.empty()) return;
@@ -314,8 +319,8 @@ void Semaphores::flush_renewals() {
   for (Entry* entry : std::exchange(news_, {})) flush_renewals(*entry);
 }
 
-/// Who is called while it asks is called again when that is answered. An ask says all that a renewal does. Where
-/// nothing but a permit is needed it is fetched by a renewal: a lane that asked could not use what lands meanwhile.
+/// A call to take permits that comes during an ask is served when the ask is answered. An ask tells all that a renewal
+/// does. If only permits are needed, a renewal fetches them: a lane that asked could not use what lands meanwhile.
 void Semaphores::flush_renewals(Entry& entry) {
   State& of = entry.second;
   of.listed = false;
@@ -334,7 +339,7 @@ void Semaphores::redis_gone() {
   if (!std::exchange(alone_, true)) gone_ = loop_.now();
 }
 
-/// Before anybody starts by permits at hand: a message may be lost that said that the upstream asked for a pause.
+/// Runs before any lane starts by permits at hand: a lost message may have told that the upstream asked for a pause.
 void Semaphores::hear_who_pauses(Entry& entry) {
   if (!std::exchange(may_have_missed_, false)) return;
   missed_since_ = loop_.now();
@@ -342,7 +347,7 @@ void Semaphores::hear_who_pauses(Entry& entry) {
 }
 
 void Semaphores::redis_back() {
-  // Whoever has just started had nothing that an absence could prolong.
+  // A process that has just started had no lease that an absence could prolong.
   if (std::exchange(alone_, false) && answered_) back_ = loop_.now();
   may_have_missed_ = true;
   for (Entry& entry : all_) {
@@ -375,7 +380,7 @@ void Semaphores::look_at_clock() {
     if (alone_) entry->second.permits.return_spare(left);
     cut(*entry, entry->second.permits.in_use() - left);
   }
-  // One that counts from 0 again must be one that Redis has struck off, whatever leases an outage has prolonged.
+  // Counting may start from 0 only if Redis has struck the process off, whatever leases an outage has prolonged.
   std::erase_if(all_, [this, now](const auto& entry) {
     const State& of = entry.second;
     const bool idle = !of.listed && of.asks == 0 && of.awaited.empty();
@@ -426,7 +431,7 @@ void Semaphores::change(const std::vector<LimitConfig>& limits) {
   if (!all_.empty()) wake_by(loop_.now() + pace_);
 }
 
-/// It tells by the new parameters; of one that is gone, that nothing is held.
+/// Redis is told the new parameters; for a semaphore that is gone, that nothing is held.
 void Semaphores::changed(Entry& entry) {
   State& of = entry.second;
   if (is_gone(entry)) {

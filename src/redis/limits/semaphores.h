@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared semaphores of one upstream, its own and those of its groups: what this process holds of each, which lanes
-// wait for how many, what of that starts without a call, when a lease is renewed, and which flights are cut because it
-// could not be. For redis_booker.
+// The shared semaphores of one upstream, its own and those of its groups: what this process holds of each, how many
+// permits each lane waits for, what starts without a call, when leases are renewed, and which flights are cut because a
+// lease could not be. For shared_limiter.
 #pragma once
 
 #include <algorithm>
@@ -28,102 +28,105 @@ namespace penstock::redis {
 
 class Semaphores {
  public:
-  /// One of them, as its script call names it.
+  /// Identifies a semaphore, as its script call does.
   struct Named {
-    flow::LimitIndex limit = flow::kNoLimit;  ///< the place at which it came; not its place now, see place_of()
+    flow::LimitIndex limit = flow::kNoLimit;  ///< its number, which never changes; its present place: place_of()
     std::string group;                        ///< its hash; empty: the upstream's own
     bool operator==(const Named&) const = default;
     auto operator<=>(const Named&) const = default;
   };
-  /// `renew` calls the script for one, telling these words, and sees to it that renewed() is called if it answers.
+  /// `renew` calls the permits script for one semaphore with this text, and sees to it that renewed() is called if the
+  /// script answers.
   using Renew = std::function<void(const Named& which, const std::string& told)>;
   using KeyOf = std::function<std::string(std::string_view group)>;
 
   Semaphores(loop::Loop& loop, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events, KeyOf key_of,
              Renew renew);
 
-  /// From now on those of these limits. One with the name and scope of one before is the same; one that is new has a
-  /// number that none had. Of those that are gone all permits are returned.
+  /// Replaces the limits. A semaphore with the name and scope of one before stays the same; a new one gets a number
+  /// that none had before. All permits of semaphores that are gone are returned.
   void change(const std::vector<LimitConfig>& limits);
-  /// Of such a limit; kNoLimit: it is gone.
+  /// The present place of a semaphore's number; kNoLimit: it is gone.
   flow::LimitIndex place_of(flow::LimitIndex number) const;
   const LimitConfig& config(flow::LimitIndex number) const;
   /// The number of the semaphore at this place.
   flow::LimitIndex at(flow::LimitIndex place) const;
-  /// So many departures of this group were granted before. Semaphores that are new have them registered as far as there
-  /// is room; none is cut because there is not.
+  /// So many departures of this group were granted before. New semaphores register them in Redis as far as there is
+  /// room; none is cut for lack of room.
   void count_existing(std::string_view group, std::size_t departures);
-  /// Everything is returned, and nothing renewed any more.
+  /// Returns everything and ends all renewals.
   void hand_back();
 
   bool any() const;
-  /// All limits are such: who has a permit may leave.
+  /// All limits are shared semaphores: a lane with a permit may leave.
   bool permits_only() const { return permits_only_; }
-  /// What an answer tells of one.
+  /// What an answer tells of one semaphore.
   struct Answer {
-    std::int64_t granted = 0;  ///< in total
-    std::int64_t lost = 0;     ///< of those that were told
-    std::int64_t sharers = 0;  ///< among so many processes the capacity is shared; 0: nobody else waits
-    std::int64_t look = 0;     ///< it is to look again after so long; 0: never, -1: some are kept for it now
+    std::int64_t granted = 0;  ///< permits ever granted to this process
+    std::int64_t lost = 0;     ///< of the permits that were told
+    std::int64_t sharers = 0;  ///< processes that share the capacity; 0: no other waits
+    std::int64_t look = 0;     ///< look again after so long (µs); 0: never, -1: some are kept for us now
   };
-  static constexpr std::size_t kNumbers = 4;  ///< of each
-  /// Whether an answer may tell so of as many semaphores as the ask did.
+  static constexpr std::size_t kNumbers = 4;  ///< per semaphore in an answer
+  /// Whether the numbers of an answer are possible for an ask that told of so many semaphores.
   static bool plausible(const std::vector<std::int64_t>& permits, std::size_t semaphores);
-  /// What one ask has claimed of the spare permits, for each of its semaphores in order.
+  /// Spare permits that one ask has claimed, for each of its semaphores in order.
   struct Claim;
   using Claims = std::vector<Claim>;
-  /// An ask is sent: what it tells of each, in the order of the configuration.
+  /// To be called when an ask is sent. Appends to `told` what the ask tells of each semaphore, in the order of the
+  /// configuration.
   Claims claim(std::string_view group, std::vector<std::string>& told);
-  /// The same without claiming any, of the upstream's own.
+  /// The same for the upstream's own semaphores, without claiming any permits.
   void tell(std::vector<std::string>& told);
-  /// The answer to that.
+  /// The answer to what tell() told.
   void heard(const std::vector<std::int64_t>& permits, flow::Time sent);
-  /// Its answer: of each the numbers; departures; and whether the lane now waits for `awaited` permits of the one
-  /// named.
+  /// The answer to an ask: the numbers of each semaphore; how many departures it granted; and whether the lane now
+  /// waits for `awaited` permits of semaphore `awaits`.
   void answered(std::string_view group, const Claims& claims, const std::vector<std::int64_t>& permits, flow::Time sent,
                 std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
-  /// So many were granted by an ask of before the last change: semaphores that it did not tell of adopt them.
+  /// An ask sent before the last change was granted so many departures: semaphores that it did not tell of adopt them.
   void adopt_unclaimed(std::string_view group, const Claims& claims, std::size_t departures);
-  /// It failed, or came too late; or it met a value that is not ours.
+  /// The ask failed or its answer came too late; `foreign`: it met a foreign value.
   void failed(std::string_view group, const Claims& claims, bool foreign = false);
 
-  /// What the permits at hand allow: so many departures, and which semaphore allows no more.
+  /// What the permits at hand allow: how many departures, and which semaphore allows no more.
   struct AtHand {
     std::size_t count = 0;
-    flow::LimitIndex by = flow::kNoLimit;  ///< its number, where there are fewer than were wanted
+    flow::LimitIndex by = flow::kNoLimit;  ///< its number, if there are fewer than were wanted
   };
-  /// A lane wants so many, and no other limit is in its way. If permits at hand are enough, or if it stands in line for
-  /// the rest, they are used, and Redis need not be asked; otherwise nothing is done.
+  /// For a lane that wants so many departures and is held by no other limit. If the permits at hand are enough, or if
+  /// the lane stands in line for the rest, they are used, and Redis need not be asked; otherwise nothing is done.
   std::optional<AtHand> take_at_hand(std::string_view group, std::size_t wanted);
-  /// The same while Redis is gone, as if it had been asked: nobody else grants any.
+  /// What the permits at hand allow while Redis is gone. The answer is final, since nothing else grants any;
+  /// use_alone() takes them.
   AtHand at_hand_alone(std::string_view group, std::size_t wanted);
-  /// Of these so many were used; `wanted` says how many the lane still waits for.
+  /// Uses so many of these; `awaited` is how many permits of `awaits` the lane still waits for.
   void use_alone(std::string_view group, std::size_t departures, flow::LimitIndex awaits, std::size_t awaited);
-  /// Departures that were granted without Redis whatever is held.
+  /// So many departures were granted without Redis, whatever is held.
   void began_alone(std::string_view group, std::size_t departures);
   /// A flight ended, or a departure is not taken. True: its permits are at hand.
   bool ended(std::string_view group);
-  /// The lane waits for no permit any more.
+  /// The lane no longer waits for a permit.
   void gave_up(std::string_view group);
 
-  /// A renewal was answered; `opens_in`: how long a young generation still grants nothing, 0: it does.
+  /// A renewal was answered. `opens_in`: for how long a young generation still grants nothing; 0: it grants.
   void renewed(const Named& which, flow::Time sent, const Answer& answer, flow::Time opens_in = 0);
-  /// Or it met a value that is not ours: nobody is granted any.
+  /// A renewal met a foreign value: Redis grants no permits.
   void met_foreign(const Named& which);
-  /// Another process's script says in a message: permits are kept for this one, "take"; the capacity is shared among so
-  /// many, "share"; look again after so long, "look".
+  /// A message from another process's script: "take": permits are kept for this process; "share": the capacity is
+  /// shared among so many; "look": look again after so many µs, 0: not.
   void message(const Named& which, std::string_view word, std::int64_t number);
-  /// Messages come from now on, or they do not.
+  /// Whether messages arrive from now on.
   void set_hears(bool hears);
-  /// Where Redis' clock stands when the loop's is at 0, and how far away it is.
+  /// What Redis' clock shows when the loop's shows 0, and the round trip to Redis.
   void set_clock(std::int64_t at_zero, flow::Time round_trip) { clock_at_zero_ = at_zero, round_trip_ = round_trip; }
 
-  /// How many flights may go on without a lease: what `whenDown` leaves this process of each semaphore.
+  /// How many flights may go on without a lease: what `whenDown` leaves to this process of each semaphore.
   using Allowance = std::function<std::int64_t(flow::LimitIndex)>;
   void set_allowance(Allowance allowance) { allowance_ = std::move(allowance); }
-  /// Redis does not answer, or is not to be asked: what is held is all that there is.
+  /// Redis does not answer, or is not to be asked: the permits held are all there are.
   void redis_gone();
-  /// Redis is back: it hears of all that are held.
+  /// Redis is back and is told of all permits that are held.
   void redis_back();
 
  private:
@@ -132,7 +135,7 @@ class Semaphores {
     flow::LimitIndex place;  // kNoLimit: gone
     LimitConfig config;
     bool is_new = true;   // since the last change
-    bool changed = true;  // by it, in any way
+    bool changed = true;  // by the last change, in any way
     bool of_group() const { return config.per == LimitConfig::Per::group; }
     flow::Time lease() const { return std::get<SemaphoreConfig>(config.kind).lease.count(); }
   };
@@ -140,23 +143,23 @@ class Semaphores {
     State(flow::Time lease, flow::Time now, std::string_view its_group) : group(its_group), permits(lease, now) {}
     const std::string group;
     Permits permits;
-    std::map<std::string, std::size_t, std::less<>> awaited;  // by lane
-    bool listed = false;                                      // to be looked at at the turn's end
-    bool news = false;                                        // and told
+    std::map<std::string, std::size_t, std::less<>> awaited;  // permits waited for, by lane
+    bool listed = false;                                      // it is in `news_`
+    bool news = false;                                        // Redis is to be told at the end of the iteration
     std::size_t asks = 0;                                     // under way
-    bool told_meanwhile = false;                              // by something else than they
+    bool told_meanwhile = false;                              // something else was told while an ask was under way
     flow::Time opens_at = 0;                                  // of a young generation; 0: it grants already
-    std::int64_t in_line = 0;                                 // for so many, as Redis knows
-    std::int64_t sharers = 0;                                 // as last told; 0: nobody else waits
-    flow::Time share_told = 0;                                // when a message did
+    std::int64_t in_line = 0;                                 // permits waited for, as far as Redis knows
+    std::int64_t sharers = 0;                                 // as last told; 0: no other process waits
+    flow::Time share_told = 0;                                // when a message last told `sharers`
     flow::Time raised = 0;                                    // when it was last granted some
-    flow::Time look_at = 0;                                   // for others; 0: not
-    bool called = false;                                      // permits are kept for it
-    flow::Time seen_to = 0;                                   // when it last had news, or permits that nobody used
-    std::int64_t tolerated = 0;                               // so many may fly in excess: they were adopted
-    flow::Time adopted = 0;                                   // when
-    bool registering = false;                                 // Redis has not said yet how many have none
-    flow::Time foreign_since = 0;                             // it has something else there; 0: it does not
+    flow::Time look_at = 0;                                   // when to look for others' sake; 0: never
+    bool called = false;                                      // permits are kept for this process
+    flow::Time seen_to = 0;                                   // when it last had news, or permits nothing used
+    std::int64_t tolerated = 0;                               // flights that may be in excess: they were adopted
+    flow::Time adopted = 0;                                   // when they were adopted
+    bool registering = false;                                 // Redis has not told yet how many have no permit
+    flow::Time foreign_since = 0;                             // since when its value is foreign; 0: it is not
     std::int64_t to_cut(std::int64_t excess) const { return excess - tolerated; }
     void told_answered(flow::Time sent);
     void count_existing(std::size_t departures, flow::Time now);
@@ -202,18 +205,18 @@ class Semaphores {
   const KeyOf key_of_;
   const Renew renew_;
   Allowance allowance_ = [](flow::LimitIndex) { return 0; };
-  std::vector<Definition> definitions_;  // in order; then those that are gone and not forgotten
-  flow::LimitIndex next_number_;         // none has had it
+  std::vector<Definition> definitions_;  // in the limits' order; then those gone and not forgotten
+  flow::LimitIndex next_number_;         // a number that none has had
   bool permits_only_;
-  flow::Time pace_ = 0;  // in which the clock is looked at
+  flow::Time pace_ = 0;  // interval of looks at the clock (µs)
   std::map<Named, State> all_;
-  std::vector<Entry*> news_;  // those that are listed
+  std::vector<Entry*> news_;  // those that are `listed`
   bool alone_ = false;
-  bool answered_ = false;  // Redis, ever
+  bool answered_ = false;  // Redis has answered, ever
   bool hears_ = true;
-  bool may_have_missed_ = false;    // a message that said that somebody pauses
-  flow::Time missed_since_ = 0;     // that is asked for since then; 0: it is known
-  flow::Time gone_ = 0, back_ = 0;  // Redis, when
+  bool may_have_missed_ = false;    // a message that told of a pause may have been missed
+  flow::Time missed_since_ = 0;     // since when Redis is asked for pauses; 0: they are known
+  flow::Time gone_ = 0, back_ = 0;  // when Redis went, and when it came back
   std::int64_t clock_at_zero_ = 0;  // 0: not known
   flow::Time round_trip_ = 0;
   flow::Time wakes_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two local bookers: one for all departures, one for those that Redis does not know.
+// LocalLimiters: one for all departures, others for those that Redis does not know.
 #include "redis/limits/shadow.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Shadow::Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero)
   for (const auto& limit : limits_) parts_.push_back(std::make_shared<LimitConfig>(limit));
 }
 
-/// Until Redis' clock is known, times are by that of this machine, which may be wrong.
+/// Until Redis' clock is known, times are by this machine's clock, which may be wrong.
 void Shadow::set_clock(flow::Instant at_zero) {
   const bool is_first = !std::exchange(knows_clock_, true);
   at_zero_ = at_zero;
@@ -28,7 +28,7 @@ void Shadow::set_clock(flow::Instant at_zero) {
   }
 }
 
-/// Those that hold a departure granted alone.
+/// Calls `use` for the limiters that hold a departure granted alone.
 template <typename Use>
 void Shadow::each_untold(const flow::Departure& departure, Use use) {
   if (departure.in_redis != 0) return;
@@ -45,7 +45,7 @@ void Shadow::remember(flow::Departure& departure) const {
   departure.in_memory = knows_clock_ ? by_memory(departure.at) : 0;
 }
 
-/// At the time by which it is remembered, whatever has been learned of the clock since.
+/// The departure at the time at which it is remembered, whatever was learned of the clock since.
 flow::Departure Shadow::as_remembered(flow::Departure departure) const {
   if (departure.in_memory != 0) departure.at = by_loop(departure.in_memory);
   return departure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PendingAsks and answers.
+// Asks and their answers.
 #include "redis/limits/shared_limiter.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr Time kSecond = 1'000'000;
 constexpr Time kHeadKept = 3600 * kSecond;
-constexpr Time kTouchAfter = kSecond / 2;  // the same for asks and the tick: who asks need not make a call for it
-constexpr Time kGrace = 1'000;             // the connection itself is to find first that Redis is late
+constexpr Time kTouchAfter = kSecond / 2;  // for asks and the tick alike: a process that asks needs no extra call
+constexpr Time kGrace = 1'000;             // so that the connection itself finds first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
 
 }  // namespace
@@ -83,7 +83,7 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
     if (send(now, id)) return false;
     release(pending_asks_.take(id));
   }
-  if (state_ == State::down && look_again_.running()) look_again_.start(now);  // it returns as soon as it may
+  if (state_ == State::down && look_again_.running()) look_again_.start(now);  // return to Redis as soon as allowed
   go_by_rule(now, ask, booking);
   if (ask.weight > 0) wait_list_.answered(ask.group, key_of(ask.group), booking);
   return true;
@@ -148,7 +148,7 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
     wait_until_open();
   } else if (connected && reply_.generation != generation_) {
     generation_lost();
-  } else if (connected && !asking.late) {  // lost and found meanwhile
+  } else if (connected && !asking.late) {  // generation was lost and found meanwhile
     return answer_later(asking);
   }
   if (!asking.late) answer_alone(asking);
@@ -178,8 +178,8 @@ bool SharedLimiter::read(const Outcome& outcome, std::size_t count, std::size_t 
   return true;
 }
 
-/// Messages come over a connection of their own, and may overtake the answer that tells to wait for them: then it asks
-/// again at once, for that answer may have come too late by now.
+/// Messages come over a connection of their own and may overtake the answer that tells to wait for them. Then the lane
+/// asks again at once, since that answer may have come too late.
 void SharedLimiter::apply_reply(const Asking& asking) {
   apply_grants(asking);
   hear_standing(asking);
@@ -223,8 +223,8 @@ void SharedLimiter::apply_grants(const Asking& asking) {
   ask_in_time();
 }
 
-/// The script does not know how far away this is. The limits of the upstream may be asked by a whole round trip ahead,
-/// so that the answer is there in time; those of a group only so that the question arrives in time.
+/// The script does not know how far away this process is. Limits of the upstream may be asked a whole round trip ahead,
+/// so that the answer is there in time; those of a group only half of one, so that the ask arrives in time.
 void SharedLimiter::ask_in_time() {
   if (booking_.ask_again == 0 || booking_.ask_again >= booking_.not_before) return;
   const Time early = booking_.scope == Scope::upstream ? round_trip_ : round_trip_ / 2;
@@ -249,21 +249,22 @@ void SharedLimiter::answer_alone(const Asking& asking) {
   answer(asking.group);
 }
 
-/// With booking_. Whom a permit waits for that has been set free meanwhile may ask again.
+/// Passes booking_ on. If a permit kept in this process was freed meanwhile, waiting lanes may ask again.
 void SharedLimiter::answer(const std::string& group) {
   events_.answer(group, booking_);
   if (std::exchange(permit_freed_, false)) wake_lanes();
 }
 
-/// By shares alone, those who had left others a part of theirs would now take it back, and more would leave than the
-/// limit allows. Until all have handed in what they remember, for a second at most, lanes wait instead.
+/// By shares alone, processes that had left others some of their share would now take it back, and more would leave
+/// than the limit allows. Instead, lanes wait until all processes have handed in what they remember, at most for a
+/// second.
 WhenDown SharedLimiter::rule() const {
   const WhenDown configured = hub_.config().when_down;
   if (hub_.starting()) return WhenDown::wait;
   return state_ == State::recovering && configured == WhenDown::share ? WhenDown::wait : configured;
 }
 
-/// It may ask again at once.
+/// The lane may ask again at once.
 void SharedLimiter::answer_later(const Asking& asking) {
   release(asking);
   booking_.clear();
@@ -272,9 +273,9 @@ void SharedLimiter::answer_later(const Asking& asking) {
   answer(asking.group);
 }
 
-/// Nobody waits for this answer any more.
+/// The lane no longer waits for this answer.
 void SharedLimiter::take_all_back(const Asking& asking) {
-  if (asking.weight == 0) return;  // permits alone, and these are spare already
+  if (asking.weight == 0) return;  // it took only permits, and these are spare already
   for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
     send_undo(asking.group, last->at, asking.weight, asking.epoch);
   }
@@ -283,8 +284,8 @@ void SharedLimiter::take_all_back(const Asking& asking) {
 bool SharedLimiter::worked(const Outcome& outcome) {
   if (outcome) return true;
   const FailureKind kind = outcome.error().kind;
-  if (is_outage(kind)) return false;                       // of all upstreams
-  if (limit_to_quarantine(outcome.error())) return false;  // the next ask sets it apart, and says so
+  if (is_outage(kind)) return false;                       // an outage concerns all upstreams
+  if (limit_to_quarantine(outcome.error())) return false;  // the next ask quarantines it, and reports that
   complain(outcome.error().text);
   if (kind != FailureKind::corrupt) refused();
   return false;
@@ -298,7 +299,7 @@ void SharedLimiter::complain(std::string_view why) {
   hub_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
 }
 
-/// An answer that says how many there are says whether their limits differ.
+/// An answer that tells how many processes there are also tells whether their limits differ.
 void SharedLimiter::compare_limits(Time now) {
   const auto theirs = reply_.others_limits;
   switch (agreement_.heard(now, theirs)) {
@@ -317,14 +318,14 @@ Time SharedLimiter::lead() const { return alone() ? flow::kHorizon : 2 * round_t
 
 flow::LimitIndex SharedLimiter::forbids(int weight) const { return whole_.forbids(weight); }
 
-/// What this process remembers of its own departures is a lower bound, and so is what Redis told last. While some
-/// limits are apart the memory has them divided, for groups too that share theirs.
+/// Both this process's memory of its own departures and what Redis told last are lower bounds. While some limits are
+/// quarantined, the memory has them divided, also for groups that share theirs; it is not used then.
 Time SharedLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
   if (!alone() && !quarantine_.all().empty()) return std::max(now, wait_list_.not_before(key_of(group)));
   return std::max(shadow_.all().ahead(now, group, units, others), wait_list_.not_before(key_of(group)));
 }
 
-/// By what Redis told last of all processes. Of limits of groups only the own memory says something.
+/// By what Redis told last of all processes. For limits of groups, only this process's own memory is known.
 Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::int64_t units,
                              std::int64_t others) const {
   if (alone()) return shadow_.all().expected(now, group, weight, units, others, {});
@@ -338,7 +339,7 @@ Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::
 bool SharedLimiter::landed(Time now, std::string_view group) {
   const bool at_hand = semaphores_.ended(group);
   const bool freed = shadow_.all().landed(now, group);
-  return at_hand || (freed && (alone() || own_limits_));  // Redis itself tells whose turn it is
+  return at_hand || (freed && (alone() || own_limits_));  // Redis itself tells whose reservation is due
 }
 
 void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
@@ -379,7 +380,7 @@ void SharedLimiter::message(std::string_view words) {
   if (words.starts_with(kLine)) called(words.substr(kLine.size()));
 }
 
-/// Of the upstream, where no group is named behind a space.
+/// `group` is a space and a group's hash; empty: lanes of the whole upstream are called.
 void SharedLimiter::called(std::string_view group) {
   const std::string_view key = group.substr(std::min<std::size_t>(group.size(), 1));
   pending_asks_.each(
@@ -387,12 +388,12 @@ void SharedLimiter::called(std::string_view group) {
   if (key.empty()) return events_.retry(Scope::upstream, {});
   const std::string* waiting = wait_list_.group_of(key);
   if (!waiting) return;
-  const std::string name = *waiting;  // told_ changes meanwhile
+  const std::string name = *waiting;  // wait_list_ changes meanwhile
   events_.retry(Scope::group, name);
 }
 
 void SharedLimiter::tick(Time now) {
-  // A head that expired would be a young generation, whose semaphores grant nothing for half a lease.
+  // If the head expired, the next would begin a young generation, whose semaphores grant nothing for half a lease.
   const bool wanted = in_use(now) || !quarantine_.all().empty() ||
                       (semaphores_.any() && last_touch_ > 0 && now - last_touch_ >= kHeadKept);
   const bool may_change = may_return() || (!alone() && !may_ask_redis());
@@ -443,8 +444,8 @@ void SharedLimiter::send_pause(Time now, std::string_view group, Time until) {
   hub_.redis().publish_to_all(name_ + " " + std::string(kPaused) + " " + std::to_string(until - now));
 }
 
-/// From Redis, where another process told it. Whose pause it is the answer does not say: of the upstream's it is known
-/// here for this group alone.
+/// A pause that Redis told, and that another process put there. The answer does not say whose pause it is: even one of
+/// the whole upstream is noted for this group only.
 void SharedLimiter::learn_pause(const Asking& asking) {
   const Time now = hub_.loop().now();
   shadow_.all().pause(now, asking.group, booking_.not_before);
@@ -457,7 +458,7 @@ void SharedLimiter::reset(flow::LimitIndex counter, const std::string& group) {
   const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
   const auto& config = std::get<CounterConfig>(limit.kind);
   if (group.empty())
-    counter_resets_.want(counter, {}, hub_.loop().now() + config.period.count());  // should no answer come
+    counter_resets_.want(counter, {}, hub_.loop().now() + config.period.count());  // in case no answer comes
   call_.clear();
   script_args_.reset(call_, generation_, key_of(group), counter);
   call(Script::reset, [self = self_.ref(), limit, group](const Outcome& outcome, Time) {
@@ -469,8 +470,8 @@ void SharedLimiter::was_reset(const LimitConfig& counter, const std::string& gro
   if (!worked(outcome) || alone()) return;
   const Time now = hub_.loop().now();
   auto elements = outcome->elements();
-  elements.next();  // whether it was reset, and by us
-  elements.next();  // when
+  elements.next();  // the status
+  elements.next();  // now
   const auto next = elements.next().integer();
   const bool needed = group.empty() ? in_use(now) : wait_list_.group_of(key_of(group)) != nullptr;
   const flow::LimitIndex place = shared_as(counter);

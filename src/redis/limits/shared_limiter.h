@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The booker of one upstream whose limits all processes share: one script call for each ask, answered through
-// LimiterEvents within the time-out, whatever happens to Redis. While Redis does not answer, or has lost its memory and
-// waits for what the processes remember, `whenDown` rules; so it does for a single limit whose value there is not ours.
-// redis_booker.cc has asks and answers, booking_permits.cc what needs none, setting_apart.cc the asks without such a
-// limit, settling.cc how the booker comes to agree with Redis again, changing.cc how it comes by other limits. Made by
-// booking_office.
+// The limiter of one upstream whose limits all processes share: one script call for each ask, answered through
+// LimiterEvents within the time-out, whatever happens to Redis. `whenDown` rules while Redis does not answer, or has
+// lost its memory and waits for what the processes remember; it also rules a single limit whose value in Redis is
+// foreign. shared_limiter.cc has asks and answers, small_calls.cc and permits_at_hand.cc the use of permits,
+// quarantined_limits.cc asks without quarantined limits, recovery.cc how the limiter comes to agree with Redis again,
+// reconfigure.cc changes of the limits. Made by limiter_hub.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class SharedLimiter final : public flow::Limiter {
   bool landed(flow::Time now, std::string_view group) override;
   flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
                       std::int64_t others) const override;
-  /// Those that use the upstream, as far as known.
+  /// The processes that use the upstream, as far as known.
   int processes() const { return alone() ? 1 : alive_; }
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override;
@@ -72,14 +72,15 @@ class SharedLimiter final : public flow::Limiter {
     const bool room = anonymous_.groups() < flow::kMostGroups && shadow_.all().has_room_for(group);
     return room || anonymous_.of_group(group) > 0 || shadow_.all().knows(group);
   }
-  /// What the limits have counted elsewhere is in Redis; this process's own departures are needed where that is lost.
+  /// What the limits have counted elsewhere is in Redis; this process's own departures are needed in case Redis loses
+  /// it.
   bool forgettable(flow::Time now) const override;
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(flow::Time now, std::string_view group, std::size_t departures) override;
 
-  // From the office.
+  // Called by the hub.
   void redis_up();
-  /// Redis is back, and this one's turn comes then, or when it is next used.
+  /// Redis is back; this limiter returns to it at that time, or when it is next used.
   void redis_up_at(flow::Time at) { look_again_.start(at); }
   bool may_return() const { return state_ == State::down && may_ask_redis(); }
   bool has_to_tell(flow::Time now) const;
@@ -91,7 +92,7 @@ class SharedLimiter final : public flow::Limiter {
   void messages_gone();
   void tick(flow::Time now);  ///< each second
   bool alone() const { return state_ != State::connected; }
-  /// As was said: other processes have other limits.
+  /// Other processes have other limits, as last reported.
   bool limits_differ(flow::Time now) const { return agreement_.differs(now); }
   /// Some limit goes by `whenDown`.
   bool degraded() const { return alone() || !quarantine_.all().empty(); }
@@ -99,8 +100,8 @@ class SharedLimiter final : public flow::Limiter {
 
  private:
   enum class State : std::uint8_t { connected, recovering, down };
-  static constexpr flow::Time kInUse = 4'000'000;  // after the last ask
-  // An ask, and its answer.
+  static constexpr flow::Time kInUse = 4'000'000;  // µs after the last ask
+  // Asks and their answers.
   bool send(flow::Time now, PendingAsks::Id id);
   bool send_ask(flow::Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                 Call::Done done);
@@ -130,7 +131,7 @@ class SharedLimiter final : public flow::Limiter {
   void complain(std::string_view why);
   void compare_limits(flow::Time now);
 
-  // Setting apart.
+  // Quarantine.
   std::optional<std::pair<flow::LimitIndex, std::string_view>> limit_to_quarantine(const Failure& why) const;
   bool quarantine(const Asking& asking, const Failure& why);
   void ask_without(PendingAsks::Id id);
@@ -143,7 +144,7 @@ class SharedLimiter final : public flow::Limiter {
   std::string named(const Quarantine::Part& one) const;
   flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
 
-  // Other limits.
+  // Changes of the limits.
   void compare_kept_limits();
   void rename_in_asks(std::span<const flow::LimitIndex> moved);
   void note_since_when_shared(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved);
@@ -152,7 +153,7 @@ class SharedLimiter final : public flow::Limiter {
   flow::LimitIndex shared_as(const LimitConfig& limit) const;
   std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::ConfigEpoch epoch) const;
 
-  // Settling.
+  // Recovery.
   void replay(ScriptArgs::HandIn what);
   std::string lately();
   struct Telling;
@@ -197,33 +198,33 @@ class SharedLimiter final : public flow::Limiter {
   flow::LimiterEvents& events_;
   const flow::GroupHash hash_;
   ScriptArgs script_args_;
-  bool own_limits_;                              // some are not shared
-  bool own_semaphore_;                           // a semaphore is one of these
-  bool shares_limit_of_all_;                     // one that holds lanes of every group
-  bool needs_messages_;                          // a semaphore or a counter is one
-  bool looks_back_;                              // some that are shared count by the times of departures
-  bool looks_back_on_groups_;                    // of each group
+  bool own_limits_;                              // some limits are not shared
+  bool own_semaphore_;                           // one of these is a semaphore
+  bool shares_limit_of_all_;                     // a shared limit, not a semaphore, holds lanes of every group
+  bool needs_messages_;                          // a semaphore or a counter is shared
+  bool looks_back_;                              // a shared limit counts by the times of departures
+  bool looks_back_on_groups_;                    // such a limit is per group
   std::vector<flow::ConfigEpoch> shared_since_;  // of each limit: earlier departures do not count in it in Redis
-  std::uint64_t changes_ = 0;                    // of the limits
+  std::uint64_t changes_ = 0;                    // count of changes of the limits
   base::WeakSelf<SharedLimiter> self_{this};
 
   State state_;
-  bool refused_ = false;        // it is down because Redis did not answer as it should, until a look succeeds
+  bool refused_ = false;        // down because Redis did not answer as it should, until a look succeeds
   std::string generation_;      // empty: not known
-  std::string booked_in_;       // in which generation, until all is handed in to the next
-  std::int64_t latest_ = 0;     // script time that an answer told, which Redis keeps
-  bool has_met_ = true;         // the server that answers now heard of it
-  bool has_said_since_ = true;  // when this was away
+  std::string booked_in_;       // generation of the bookings, until all is handed in to the next
+  std::int64_t latest_ = 0;     // latest script time that an answer told, which Redis keeps
+  bool has_met_ = true;         // the current server has heard of `latest_`
+  bool has_said_since_ = true;  // and that this process was away
   int alive_ = 1;
   flow::Time counted_at_;  // when Redis last told how many
-  int parts_ = 1;          // into which limits are divided while this is alone
+  int parts_ = 1;          // into which limits are divided while this process is alone
   ClockMap clock_;
-  flow::LocalLimiter whole_;                    // the limits as Redis told last how they stand; nothing is booked in it
-  std::optional<flow::OtherProcesses> others_;  // that wait for them, likewise
-  flow::Time round_trip_ = 0;                   // smoothed
+  flow::LocalLimiter whole_;                    // the limits' states as Redis told last; nothing is booked here
+  std::optional<flow::OtherProcesses> others_;  // other processes that wait for these limits, likewise
+  flow::Time round_trip_ = 0;                   // to Redis, smoothed (µs)
   Shadow shadow_;
-  Recent recent_;                                  // what has left, by when Redis came to know of it
-  std::int64_t alone_units_ = 0, told_units_ = 0;  // granted alone, and not told yet; being told
+  Recent recent_;                                  // units that have left, by when Redis came to know of them
+  std::int64_t alone_units_ = 0, told_units_ = 0;  // units granted alone: not told yet; being told
   Quarantine quarantine_;
   PendingAsks pending_asks_;
   LateReports late_;
@@ -235,16 +236,16 @@ class SharedLimiter final : public flow::Limiter {
   flow::Time last_touch_;
   WaitList wait_list_;
   flow::Pauses untold_;   // pauses of which Redis knows nothing, by group
-  flow::Pauses learned_;  // all that this process has heard of: Redis may forget them
+  flow::Pauses learned_;  // all pauses known to this process: Redis may forget them
   SharedPauses anonymous_;
   Agreement agreement_;
   flow::Time complained_;
-  bool has_complained_ = false;                     // and it was not said yet that this is over
-  flow::Time paused_until_ = 0;                     // in some lane, as others said: Redis is to be asked
-  std::int64_t reserved_ = 0, reserved_units_ = 0;  // of asks under way
+  bool has_complained_ = false;                     // a complaint whose end was not reported yet
+  flow::Time paused_until_ = 0;                     // some lane is paused, as others said: Redis is to be asked
+  std::int64_t reserved_ = 0, reserved_units_ = 0;  // kept for asks under way
   bool permit_freed_ = false;
 
-  // For their memory.
+  // Reused, to save allocations.
   ScriptCall call_;
   std::vector<std::string> permits_;
   BookReply reply_;

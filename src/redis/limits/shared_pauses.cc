@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pauses by hash, and their messages.
+// Pauses by group hash, and their messages.
 #include "redis/limits/shared_pauses.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pauses that processes tell each other and no key keeps: whoever is asked for one by an upstream publishes it, and a
-// process that is not connected then learns of it by being refused itself. Groups are called by their hashes.
+// Pauses that processes tell each other and that no key of Redis keeps: the process that an upstream asks for a pause
+// publishes it. A process that is not connected then learns of it only when the upstream refuses its own request.
+// Groups go by their hashes.
 #pragma once
 
 #include <string>
@@ -15,15 +16,15 @@ class LimiterHub;
 
 class SharedPauses {
  public:
-  /// `upstream` names it in every process; messages begin with `what`, a word, and a blank.
+  /// `upstream` is the name in every process. Messages begin with the word `what` and a blank.
   SharedPauses(LimiterHub& hub, std::string_view upstream, std::string_view what);
 
-  /// In force here at once, and told to all. Of an empty group: the whole upstream's.
+  /// Puts a pause into force here at once, and tells all processes. Empty group: the whole upstream's.
   void extend(flow::Time now, std::string_view group, flow::Time until);
-  /// "<what> <group's hash, or -> <microseconds>", from any process, this one too. Others are not heeded.
+  /// "<what> <group's hash, or -> <microseconds>", from any process, this one included. Other messages are ignored.
   void message(flow::Time now, std::string_view words);
 
-  /// 0: never. May be past.
+  /// 0: never paused. May be past.
   flow::Time of_upstream() const { return whole_; }
   flow::Time of_group(std::string_view group) const;
   std::size_t groups() const { return groups_.remembered(); }
@@ -37,7 +38,7 @@ class SharedPauses {
   const std::string what_;
   const flow::GroupHash hash_;
   flow::Time whole_ = 0;
-  flow::Pauses groups_;  // by their hashes
+  flow::Pauses groups_;  // by group hash
 };
 
 }  // namespace penstock::redis

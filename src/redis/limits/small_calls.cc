@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a booker does with the permits that it holds: starts by them without a call, goes on with them while Redis is
-// gone, renews them, and hears of them.
+// What a limiter does with the permits that it holds: starts lanes by them without a call, goes on with them while
+// Redis is gone, renews them, and takes messages about them.
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -19,8 +19,8 @@ namespace {
 constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
 }
 
-/// Where nothing but permits is needed, those that landed start whoever waits in this process. A pause that another was
-/// asked for is in Redis, and the answers to renewals tell of it, too, where a message is lost.
+/// If only permits are needed, permits of flights that landed start waiting lanes of this process. A pause that another
+/// process was asked for is in Redis; answers to renewals tell of it, too, in case the message is lost.
 bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booking) {
   const bool only_permits = semaphores_.permits_only() || (ask.weight == 0 && !own_limits_);
   if (!only_permits || (ask.weight > 0 && now < paused_until_)) return false;
@@ -40,7 +40,7 @@ void SharedLimiter::grant_alone(Time now, const flow::Ask& ask, Booking& booking
   alone_units_ += static_cast<std::int64_t>(booking.departures.size()) * ask.weight;
 }
 
-/// While Redis is not asked. Flights that it does not know of begin with permits alone that are held, or by `open`.
+/// Answers asks while Redis is not asked. Flights unknown to Redis begin only with permits that are held, or by `open`.
 void SharedLimiter::go_by_rule(Time now, const flow::Ask& ask, Booking& booking) {
   if (!semaphores_.any() || rule() != WhenDown::share) {
     grant_alone(now, ask, booking);
@@ -64,7 +64,7 @@ void SharedLimiter::stop_for_permit(flow::LimitIndex semaphore, Booking& booking
   booking.ask_again = booking.not_before = 0;
 }
 
-/// Of one that comes too late all permits are spare.
+/// If the answer came too late, all its permits are spare.
 void SharedLimiter::take_permits(const Asking& asking, Time sent) {
   const std::size_t departures = asking.late ? 0 : reply_.departures.size();
   if (asking.former) semaphores_.adopt_unclaimed(asking.group, asking.claims, departures);
@@ -75,7 +75,7 @@ void SharedLimiter::take_permits(const Asking& asking, Time sent) {
                        asking.count - departures);
 }
 
-/// Of one that is gone too, as it was spelt.
+/// Also renews a semaphore that is gone, with its former arguments.
 void SharedLimiter::renew(const Semaphores::Named& which, const std::string& told) {
   const auto place = semaphores_.place_of(which.limit);
   std::optional<ScriptArgs> former;

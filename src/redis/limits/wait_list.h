@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of one upstream were told to wait for: the upstream's limits, for whichever of them comes next, and
-// those groups that wait for limits of their own. Redis knows the groups by their keys only. Pure. For redis_booker.
+// What the lanes of one upstream were told to wait for: the upstream's limits, where one entry serves whichever lane
+// comes next, and groups that wait for limits of their own. Redis knows groups only by their keys. Pure. For
+// shared_limiter.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ class WaitList {
  public:
   using Scope = flow::Booking::Scope;
 
-  /// A lane was answered so: what it was told before does not count any more.
+  /// A lane's ask was answered with `booking`: what the lane was told before no longer counts.
   void answered(std::string_view group, std::string_view key, const flow::Booking& booking) {
     const bool waits = booking.stop == flow::Booking::Stop::turn && booking.not_before != 0;
     if (booking.scope == Scope::upstream || !waits) {
@@ -31,7 +32,7 @@ class WaitList {
       give_up(Scope::group, key);
     }
   }
-  /// Nobody wants that any more. False: this process does not stand in that line.
+  /// No lane wants that departure any more. False: this process has no reservation in that line.
   bool give_up(Scope scope, std::string_view key) {
     if (scope == Scope::upstream) return std::exchange(has_reservation_, false);
     const auto known = groups_.find(key);
@@ -39,24 +40,24 @@ class WaitList {
     groups_.erase(known);
     return true;
   }
-  /// The places in line stay, but their times are those of other limits.
+  /// Reservations stay, but their times are dropped, since they came from other limits.
   void forget_times() {
     not_before_ = 0;
     for (auto& [key, one] : groups_) one.not_before = 0;
   }
-  /// It stands in no line.
+  /// This process stands in no line.
   bool empty() const { return !has_reservation_ && groups_.empty(); }
-  /// The group of that key, if it waits for limits of its own.
+  /// The name of the group with that key, if it waits for limits of its own.
   const std::string* group_of(std::string_view key) const {
     const auto known = groups_.find(key);
     return known == groups_.end() ? nullptr : &known->second.group;
   }
-  /// A moment before which no lane of that group was told to leave; 0: none.
+  /// The time before which no lane of that group was told to leave; 0: none.
   flow::Time not_before(std::string_view key) const {
     const auto known = groups_.find(key);
     return known == groups_.end() ? not_before_ : std::max(not_before_, known->second.not_before);
   }
-  /// Nothing counts any more. The groups that waited for limits of their own.
+  /// Drops everything. Returns the groups that waited for limits of their own.
   std::vector<std::string> forget() {
     std::vector<std::string> names;
     for (auto& [key, one] : groups_) names.push_back(std::move(one.group));
@@ -70,8 +71,8 @@ class WaitList {
     flow::Time not_before;
   };
 
-  bool has_reservation_ = false;  // of the upstream
-  flow::Time not_before_ = 0;     // as last told of the upstream; 0: nothing
+  bool has_reservation_ = false;  // in the line of the upstream
+  flow::Time not_before_ = 0;     // as last told for the upstream; 0: nothing
   base::TextMap<One> groups_;
 };
 

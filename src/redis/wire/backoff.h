@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When to try again after a connection has ended: soon, then ever later up to a third of a second while none works,
-// never all processes at the same moment. Recovery takes less than a second. Only for redis.cc and mailbox.cc.
+// When to reconnect after a connection has ended: soon at first, then after doubling waits of up to 320 ms while none
+// works, with jitter so that processes do not all try at the same moment. Recovery takes less than a second. Only for
+// redis.cc and mailbox.cc.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ class Backoff {
 
  private:
   static constexpr std::int64_t kShortest = 20'000, kLongest = 320'000;
-  static constexpr std::int64_t kStable = 100'000;  // what lasted less did not work: it is not tried without end
+  static constexpr std::int64_t kStable = 100'000;  // a connection that ended sooner did not work: the wait grows
   static constexpr std::int64_t kNever = INT64_MAX;
 
   loop::Loop& loop_;

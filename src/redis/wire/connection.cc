@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Look-up, connection, greeting, and then commands and replies in the same order.
+// Look-up, connection, greeting; then commands and replies in the same order.
 #include "redis/wire/connection.h"
 
 #include <netinet/in.h>
@@ -20,14 +20,14 @@ namespace penstock::redis {
 
 namespace {
 
-/// For look-up, connection and greeting together. Short enough for a second chance within a second, should Redis come
+/// For look-up, connection and greeting together. Short enough for a second try within a second, in case Redis comes
 /// back just after our first packet was lost.
 constexpr std::int64_t kGreetingPatience = 500'000;
 constexpr std::size_t kKeptCapacity = 16 * 1024;
 
 constexpr std::size_t kIdSize = 16;  // 64 bits of an id tell servers apart
 
-/// A field of INFO; empty: there is none.
+/// The value of a field of INFO; empty: there is no such field.
 std::string_view field_in(std::string_view info, std::string_view name) {
   while (!info.empty()) {
     const auto line = info.substr(0, info.find('\r'));
@@ -37,7 +37,7 @@ std::string_view field_in(std::string_view info, std::string_view name) {
   return {};
 }
 
-/// It becomes part of keys' values: only an id as Redis makes it is one.
+/// The server's id becomes part of keys' values, so only characters that Redis uses in ids are accepted.
 std::string_view id_in(std::string_view info) {
   auto id = field_in(info, "run_id");
   if (id.empty()) id = field_in(info, "master_replid");
@@ -130,7 +130,7 @@ int Connection::connect_to_path() {
   return wire_->connect(reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
-/// Said at the turn's end: nobody is called from inside a call.
+/// Reported at the end of the iteration: events are never called from inside the constructor.
 void Connection::fail(int error) {
   failed_ = {FailureKind::unreachable, std::generic_category().message(error)};
   iteration_end_.ask();
@@ -152,7 +152,7 @@ void Connection::end(Failure why) {
   events_.on_ended(why, std::exchange(waiting_, {}));
 }
 
-// Who we are, and who it is.
+// Greeting: authentication, and what kind of server this is.
 
 void Connection::greet() {
   const auto say = [this](std::initializer_list<std::string_view> words) {
@@ -173,7 +173,7 @@ void Connection::ask_for_info(std::string_view section) {
   queue({.command = command({"INFO", section}), .done = [this](const Outcome& outcome, auto) { informed(outcome); }});
 }
 
-/// INFO may be denied to us. Where a server does not tell its own id, that of its data is the next best.
+/// INFO may be refused. If the server does not tell its own id, the replication id of its data is the next best.
 void Connection::informed(const Outcome& outcome) {
   if (!outcome && !Refusals().note("info", outcome.error().text)) return end(outcome.error());
   if (!outcome) {
@@ -197,7 +197,7 @@ void Connection::greeted(Call call, const Outcome& outcome) {
   }
   if (ended_ || greetings_ > 0) return;
   ready_ = true;
-  deadline_.stop();  // from now on each call has its own
+  deadline_.stop();  // from now on each call has its own deadline
   events_.on_ready();
 }
 
@@ -242,7 +242,7 @@ void Connection::take(const Reply& reply) {
   if (for_ == For::messages) {
     auto elements = reply.elements();
     if (elements.next().text() == "message") {
-      elements.next();  // the channel
+      elements.next();  // the channel's name
       return events_.on_message(elements.next().text());
     }
   }
@@ -255,14 +255,14 @@ void Connection::take(const Reply& reply) {
   events_.on_reply(std::move(call), outcome);
 }
 
-// Time.
+// Time-outs.
 
 std::int64_t Connection::due() const {
   return ready_ ? waiting_.front().asked + config_.timeout.count() : began_ + kGreetingPatience;
 }
 
-/// One timer for the oldest: it is not moved by each reply, but looks again. Where we ourselves were late, the reply
-/// may be there already.
+/// One timer serves the oldest call: a reply does not move it, it looks again when it fires. If this process itself was
+/// late, the reply may have arrived already, so it reads first.
 void Connection::look_at_clock() {
   if (wire_ && wire_->connected()) wire_->read_now();
   if (ended_ || (ready_ && waiting_.empty())) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One connection to Redis, from the look-up of the name to its end: says who we are, makes sure of what answers, sends
-// commands and matches replies to them in order. Every way of failing ends it, and then it is done for: whoever owns
-// it makes another. Only for redis.cc and mailbox.cc.
+// One connection to Redis, from the look-up of the name to its end: authenticates, checks what kind of server answers,
+// sends commands and matches the replies to them in order. Every failure ends the connection for good; its owner makes
+// a new one. Only for redis.cc and mailbox.cc.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,18 @@ namespace penstock::redis {
 /// An error reply is a Failure here.
 using Outcome = std::expected<Reply, Failure>;
 
-/// A command under way. It is due from `asked` on; `sent` is when the kernel got it.
+/// A command under way. Its time-out runs from `asked` on; `sent` is when the kernel got it. In µs, by the loop's
+/// clock.
 struct Call {
   using Done = std::move_only_function<void(const Outcome&, std::int64_t sent)>;
   std::string command;
   Done done;
-  std::optional<std::size_t> script;  ///< of an EVALSHA
+  std::optional<std::size_t> script;  ///< the script's number, if the command is an EVALSHA
   bool repeated = false;
   std::int64_t asked = 0, sent = 0;
 };
 
-/// A command as Redis reads it.
+/// A command in the format in which Redis reads it (RESP).
 std::string command(std::initializer_list<std::string_view> words);
 void begin_command(std::string& bytes, std::size_t words);
 void add_word(std::string& bytes, std::string_view word);
@@ -48,14 +49,14 @@ void add_word(std::string& bytes, std::string_view word);
 /// Called from the loop, or from Connection::end().
 class ConnectionEvents {
  public:
-  /// Its name leads to these, one of which is dialled next.
+  /// The host name led to these addresses, one of which is dialled next.
   virtual void on_found(const loop::Addresses& addresses) = 0;
-  /// It was let in, and what answers is a Redis that we can use.
+  /// Authentication succeeded, and the server is a Redis that we can use.
   virtual void on_ready() = 0;
   virtual void on_reply(Call call, const Outcome& outcome) = 0;
   /// From a channel that this connection has subscribed to.
   virtual void on_message(std::string_view payload) = 0;
-  /// `unanswered` will have no reply. The Connection may not be destroyed in here, only later.
+  /// `unanswered` calls will have no reply. The Connection must not be destroyed in here, only later.
   virtual void on_ended(const Failure& why, std::deque<Call> unanswered) = 0;
 
  protected:
@@ -66,20 +67,20 @@ class Connection final : WireEvents {
  public:
   enum class For : std::uint8_t { commands, messages };
 
-  /// Begins at once. `attempt` turns to the next of several addresses.
+  /// Begins to connect at once. `attempt` selects which of several addresses is tried first.
   Connection(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config, For what,
              std::size_t attempt, ConnectionEvents& events);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Once ready, and until it has ended.
+  /// To be called once ready. After the end it does nothing.
   void send(Call call);
   void end(Failure why);
   bool ended() const { return ended_; }
-  /// Of the server that answers, from on_ready() on. Its memory is that of its id: a Redis that was restarted, or
-  /// another one behind the same address, has another. Empty: it does not say.
+  /// Id of the server, valid from on_ready() on; empty: the server does not tell one. It identifies the server's
+  /// memory: a Redis that was restarted, or another one behind the same address, has another id.
   std::string_view server_id() const { return server_id_; }
-  /// Why INFO was refused; empty: it was not.
+  /// The error reply by which INFO was refused; empty: it was not refused.
   const std::string& no_info() const { return no_info_; }
 
  private:
@@ -113,23 +114,23 @@ class Connection final : WireEvents {
 
   std::unique_ptr<loop::Resolver::Lookup> lookup_;
   loop::Addresses addresses_;
-  std::size_t tried_ = 0;  // of them
+  std::size_t tried_ = 0;  // of `addresses_`
   std::unique_ptr<Wire> wire_;
   ReplyReader reader_;
-  std::string out_;            // of this turn
+  std::string out_;            // commands of this iteration of the loop, not sent yet
   std::size_t unsent_ = 0;     // the last so many of `waiting_` are in `out_`
-  std::deque<Call> waiting_;   // for their replies
+  std::deque<Call> waiting_;   // calls that wait for their replies
   std::size_t greetings_ = 0;  // the first so many of `waiting_` are our own
   std::string server_id_, no_info_;
-  bool asked_twice_ = false;  // for its id
+  bool asked_twice_ = false;  // INFO, for the server's id
   bool ready_ = false;
   bool ended_ = false;
-  std::optional<Failure> failed_;  // to be told at the turn's end
+  std::optional<Failure> failed_;  // to be reported at the end of the iteration
   loop::IterationEnd iteration_end_;
-  loop::Timer deadline_;  // of the oldest call, or of all up to ready
+  loop::Timer deadline_;  // of the oldest call; until ready, of everything
 };
 
-/// Where Redis is, for people.
+/// Where Redis is, for people: "host:port" or "unix:path".
 std::string place_of(const RedisConfig& config);
 
 }  // namespace penstock::redis

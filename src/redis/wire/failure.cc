@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first word of an error reply is its code.
+// Classifies error replies by their code, which is the first word.
 #include "redis/wire/failure.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr std::pair<std::string_view, FailureKind> kCodes[] = {
     {"CROSSSLOT", FailureKind::unsupported},
 };
 
-constexpr std::size_t kLongestText = 500;  // longer than a key of ours
+constexpr std::size_t kLongestText = 500;  // longer than any key of ours
 
 }  // namespace
 

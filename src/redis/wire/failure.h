@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call to Redis brought no answer: a kind, for metrics and for what to do, and words for people. Pure.
+// Why a call to Redis brought no answer: a kind, for metrics and for deciding what to do, and a text for people. Pure.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 namespace penstock::redis {
 
 enum class FailureKind : std::uint8_t {
-  unreachable,  ///< no name, no connection
+  unreachable,  ///< name not found, or no connection
   timeout,      ///< no answer in time
   lost,         ///< the connection ended with the call under way; it may have been executed
-  protocol,     ///< bytes that are no answer, or too many of them
+  protocol,     ///< bytes that are not a reply, or too many of them
   unsupported,  ///< a Sentinel, or a cluster
   // Error replies.
   loading,
@@ -30,8 +30,8 @@ enum class FailureKind : std::uint8_t {
   readonly,
   wrongtype,
   noscript,
-  corrupt,  ///< what our own scripts say of a value that they do not know
-  error,    ///< any other
+  corrupt,  ///< our own scripts met a value that they did not write
+  error,    ///< any other error reply
 };
 
 inline constexpr std::array<std::string_view, 20> kFailureLabels{
@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, 20> kFailureLabels{
     "noperm",      "readonly", "wrongtype", "noscript",   "corrupt",     "error"};
 static_assert(kFailureLabels.size() == static_cast<std::size_t>(FailureKind::error) + 1);
 
-/// For the label `kind` of metrics.
+/// The value of the label `kind` of metrics.
 constexpr std::string_view label(FailureKind kind) { return kFailureLabels[static_cast<std::size_t>(kind)]; }
 
 struct Failure {
@@ -48,11 +48,11 @@ struct Failure {
   std::string text;
 };
 
-/// What an error reply means.
+/// Classifies an error reply.
 Failure failure_of(std::string_view error_reply);
 
-/// Whether it is Redis that does not work, and not this one call: further calls would fare no better. What a user may
-/// not do is found out by the self-test.
+/// True if Redis as a whole does not work, so that further calls would fail as well; false if only this call failed.
+/// What the user may not do is found out by the self-test.
 bool is_outage(FailureKind kind);
 
 }  // namespace penstock::redis

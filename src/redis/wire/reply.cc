@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// hiredis' reader, with parts of our own in place of its tree of allocations.
+// hiredis' reader, with our own flat list of parts in place of its tree of allocations.
 #include "redis/wire/reply.h"
 
 #include <hiredis/read.h>
 
 namespace penstock::redis {
 
-/// What hiredis' reader calls for each part, parents first. Its answer stands for the part, and nothing stands for a
-/// failure that ends the reading.
+/// The callbacks of hiredis' reader, one for each part, parents first. The returned pointer stands for the part; null
+/// is a failure that ends the reading.
 struct Parting {
   using Node = Reply::Node;
   using Kind = Reply::Kind;

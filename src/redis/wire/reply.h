@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Redis answers (RESP2): read from bytes as they come, into memory that is used again for the next one. Bounded,
-// whatever the bytes say. A Reply is a view, valid until the next one is read.
+// Replies of Redis (RESP2), parsed from bytes as they arrive, into memory that is reused for the next reply. Size is
+// bounded, whatever the bytes say. A Reply is a view, valid until the next one is read.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class Reply {
 
   Kind kind() const { return node().kind; }
   bool is_error() const { return kind() == Kind::error; }
-  /// 0 where it is none.
+  /// 0 if it is not an integer.
   std::int64_t integer() const { return kind() == Kind::integer ? node().number : 0; }
-  /// Of a text, a status or an error; otherwise empty.
+  /// The text of a text, status or error; otherwise empty.
   std::string_view text() const;
-  /// Of an array; otherwise there are none.
+  /// The elements of an array; otherwise none.
   Elements elements() const;
 
  private:
@@ -34,10 +34,10 @@ class Reply {
   friend class ReplyReader;
   friend struct Parting;
 
-  /// The parts of a reply in the order in which they came, each array before its elements.
+  /// The parts of a reply in the order of their arrival, each array before its elements.
   struct Node {
     Kind kind = Kind::nil;
-    std::int64_t number = 0;  // of an array: how many elements; of a text: where it begins
+    std::int64_t number = 0;  // of an array: the number of elements; of a text: where it begins
     std::size_t length = 0;
   };
   struct Parts {
@@ -48,11 +48,11 @@ class Reply {
   Reply(const Parts* parts, std::size_t at) : parts_(parts), at_(at) {}
   const Node& node() const;
 
-  const Parts* parts_;  // none: nil
+  const Parts* parts_;  // null: the reply is nil
   std::size_t at_;
 };
 
-/// The elements of an array in turn; past the end each is nil.
+/// Iterates over the elements of an array; past the end each is nil.
 class Elements {
  public:
   std::size_t left() const { return left_; }
@@ -68,17 +68,17 @@ class Elements {
 
 class ReplyReader {
  public:
-  /// Larger than any answer that we ask for.
+  /// Both bounds exceed every reply that we ask for.
   static constexpr std::size_t kMostBytes = 1024 * 1024;
   static constexpr std::size_t kMostParts = 64 * 1024;
 
   ReplyReader();
 
   enum class Found : std::uint8_t { reply, nothing, nonsense };
-  /// False: these are more bytes than any answer has.
+  /// False: the reply is larger than kMostBytes.
   bool feed(std::string_view bytes);
   Found next();
-  /// Of the last `Found::reply`.
+  /// The reply of the last `Found::reply`.
   Reply reply() const { return {&parts_, 0}; }
 
  private:

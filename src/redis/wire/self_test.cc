@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Redis' words for a refusal differ by its version, and within scripts. Common to them are a few words each.
+// Redis words a refusal differently in each version, and in scripts. A few words each are common to all.
 #include "redis/wire/self_test.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::string keys_of(const RedisConfig& config) { return config.prefix + ":*"; }
 std::string channels_of(const RedisConfig& config) { return config.prefix + ":to:*"; }
 
 constexpr std::string_view kForMessages[] = {"publish", "subscribe"};
-/// Without them it is not known as surely what Redis has forgotten.
+/// Without these it is not known as surely what Redis has forgotten.
 constexpr std::string_view kForKnowledge[] = {"info", "pubsub|numsub"};
 
 bool scripts_need(const std::string& command) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor of our own under uv_poll: the same for TCP and Unix sockets.
+// Our own file descriptor under uv_poll: the same code for TCP and Unix sockets.
 #include "redis/wire/socket.h"
 
 #include <netinet/in.h>
@@ -18,7 +18,7 @@ namespace {
 
 void set(int fd, int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); }
 
-/// A peer that vanishes without a word is noticed even where we only listen.
+/// Keep-alive detects a peer that vanishes silently, even on a connection on which we only listen.
 void tune(int fd) {
   set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -59,7 +59,8 @@ void Socket::watch() {
   });
 }
 
-/// libuv stops polling a socket that has an error, and hides which one it is. What came before it is to be read.
+/// libuv stops polling a socket that has an error and hides which error it is. Bytes that arrived before it are still
+/// read.
 void Socket::ready(int status, int happened) {
   if (status < 0) {
     const int error = pending_error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Wire that is a socket, TCP or Unix, on the loop. Writing is immediate; what the kernel does not take waits here.
-// Only for socket.cc.
+// A Wire over a socket, TCP or Unix, on the loop. Writes go out at once; bytes that the kernel does not take wait in a
+// buffer. Only for socket.cc.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Socket final : public Wire {
   int fd_ = -1;
   uv_poll_s* poll_ = nullptr;
   bool connected_ = false;
-  int watched_ = 0;  // libuv's events
+  int watched_ = 0;  // libuv's event bits
   std::string unsent_;
 };
 
