@@ -3,6 +3,8 @@
 #include "simulation/network.h"
 
 #include <cerrno>
+#include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -95,19 +97,22 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   bool is_past(Time lost) const { return lost != kNotYet && lost <= world_.now(); }
 
   /// Runs the task at Redis, when what is sent now has arrived there and Redis does not stall.
-  template <typename Task>
-  void towards(Task task) {
+  void towards(std::move_only_function<void()> task) {
     if (!network_) return;
     there_ = std::max({there_, network_->arrival(), host().stalls_until});
-    world_.at(there_, [self = shared_from_this(), task = std::move(task)]() mutable {
-      if (!self->is_past(self->lost_there_)) self->at_host(std::move(task));
-    });
+    on_their_way_.push_back(std::move(task));
+    world_.at(there_, [self = shared_from_this()] { self->arrive(); });
   }
-  template <typename Task>
-  void at_host(Task task) {
-    if (host().stalls_until <= world_.now()) return task();
-    there_ = std::max(there_, host().stalls_until);
-    world_.at(host().stalls_until, [self = shared_from_this(), task = std::move(task)]() mutable { task(); });
+  /// Each arrival runs the earliest task that has not run: while Redis stalls arrivals pile up, those that were sent
+  /// before the stall behind those that were sent during it.
+  void arrive() {
+    if (host().stalls_until > world_.now()) {
+      there_ = std::max(there_, host().stalls_until);
+      return world_.at(host().stalls_until, [self = shared_from_this()] { self->arrive(); });
+    }
+    auto task = std::exchange(on_their_way_.front(), nullptr);
+    on_their_way_.pop_front();
+    if (!is_past(lost_there_)) task();
   }
   /// Runs the task at the process, when what is sent now has arrived there.
   template <typename Task>
@@ -133,6 +138,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   redis::WireEvents* events_;  // nullptr: the process has closed the line, or is gone
   RedisServer::Connection connection_ = 0;
   bool connected_ = false;
+  std::deque<std::move_only_function<void()>> on_their_way_;  // to Redis
   Time there_ = 0, here_ = 0;                        // the latest arrival at Redis, and at the process
   Time lost_there_ = kNotYet, lost_here_ = kNotYet;  // from then on nothing arrives
 };
