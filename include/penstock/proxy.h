@@ -70,7 +70,7 @@ class Proxy {
 
   /// Waits for an iteration of the loop; false: the loop does not run any more, or not yet. From any thread but the
   /// loop's.
-  bool turns() const;
+  bool responds() const;
 
   /// Changes the settings while the proxy runs. Waiting requests keep their places and obey the new limits, requests in
   /// flight go on, no connection is dropped; upstreams are identified by their names. `proxy.listen`, `admin.listen`,

@@ -5,7 +5,7 @@
 // PROCESS GROUP NANOSECONDS` for each arrival, in order of arrival: the last number is when the request was answered or
 // its client went away, and 0 if neither has happened.
 // A request is `GET /GROUP` with a field `Experiment-Process`, both whole numbers, and optionally a field
-// `Experiment-HttpFlight` in microseconds; any other request ends the program. It obeys lines on its standard input:
+// `Experiment-Flight` in microseconds; any other request ends the program. It obeys lines on its standard input:
 //   retry SECONDS   answers the next request with 429 and Retry-After
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -32,7 +32,7 @@
 namespace penstock::experiment {
 namespace {
 
-constexpr std::string_view kProcess = "\r\nExperiment-Process: ", kFlight = "\r\nExperiment-HttpFlight: ";
+constexpr std::string_view kProcess = "\r\nExperiment-Process: ", kFlight = "\r\nExperiment-Flight: ";
 constexpr std::string_view kRetry = "retry ";
 constexpr std::size_t kAnswerBytes = 64;
 
@@ -61,7 +61,7 @@ struct Arrival {
 };
 
 /// A request that is not answered yet.
-struct HttpFlight {
+struct Flight {
   std::size_t arrival;
   std::chrono::steady_clock::time_point due;
 };
@@ -120,7 +120,7 @@ class Origin final : public bench::Server {
   void request(int fd, std::string_view head) override {
     arrivals_.push_back({came_, process_of(head), group_of(head)});
     const auto flight = flight_of(head);
-    const HttpFlight added{arrivals_.size() - 1, std::chrono::steady_clock::now() + flight};
+    const Flight added{arrivals_.size() - 1, std::chrono::steady_clock::now() + flight};
     flights_.insert_or_assign(fd, added);
     flight.count() > 0 ? static_cast<void>(due_.emplace(added.due, fd)) : answer(fd);
   }
@@ -173,7 +173,7 @@ class Origin final : public bench::Server {
   const Clock clock_;
   const std::string answer_ = bench::whole_answer(kAnswerBytes);
   std::vector<Arrival> arrivals_;
-  std::map<int, HttpFlight> flights_;  // by connection
+  std::map<int, Flight> flights_;  // by connection
   std::set<std::pair<std::chrono::steady_clock::time_point, int>> due_;
   std::string refusal_;    // sent instead of the next answer
   std::int64_t came_ = 0;  // arrival time of the last read

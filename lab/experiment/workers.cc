@@ -121,7 +121,7 @@ class Load {
  private:
   std::string request_of(std::size_t process, std::size_t group) const {
     return "GET http://" + origin_ + "/" + std::to_string(group) + " HTTP/1.1\r\nHost: " + origin_ +
-           "\r\nExperiment-Process: " + std::to_string(process) + "\r\nExperiment-HttpFlight: " + flight_ + "\r\n\r\n";
+           "\r\nExperiment-Process: " + std::to_string(process) + "\r\nExperiment-Flight: " + flight_ + "\r\n\r\n";
   }
 
   int open(std::uint16_t port, std::size_t worker) const {

@@ -139,8 +139,8 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   RedisServer::Connection connection_ = 0;
   bool connected_ = false;
   std::deque<std::move_only_function<void()>> on_their_way_;  // to Redis
-  Time there_ = 0, here_ = 0;                        // the latest arrival at Redis, and at the process
-  Time lost_there_ = kNotYet, lost_here_ = kNotYet;  // from then on nothing arrives
+  Time there_ = 0, here_ = 0;                                 // the latest arrival at Redis, and at the process
+  Time lost_there_ = kNotYet, lost_here_ = kNotYet;           // from then on nothing arrives
 };
 
 namespace {

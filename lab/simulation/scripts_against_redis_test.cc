@@ -23,9 +23,10 @@ constexpr std::int64_t kOf2025 = 1'735'689'600'000'000;  // the begin of 2025, w
 using redis::ScriptArgs;
 using redis::ScriptCall;
 
-enum Script : std::size_t { book, undo, moved, leave, pause, reset, hand_in, permits };
-constexpr std::array kTexts{redis::kBookScript,  redis::kUndoScript,  redis::kMovedScript,  redis::kLeaveScript,
-                            redis::kPauseScript, redis::kResetScript, redis::kHandInScript, redis::kPermitsScript};
+enum Script : std::size_t { book, give_back, report_late, cancel_wait, pause, reset, replay, permits };
+constexpr std::array kTexts{redis::kBookScript,       redis::kGiveBackScript, redis::kReportLateScript,
+                            redis::kCancelWaitScript, redis::kPauseScript,    redis::kResetScript,
+                            redis::kReplayScript,     redis::kPermitsScript};
 
 LimitConfig limit(LimitConfig::Kind kind, bool of_group = false, bool refuses = false) {
   LimitConfig config{.kind = kind, .name = std::string(limit_key(kind)) + (of_group ? "-of-group" : "")};
@@ -108,7 +109,7 @@ class Fleet {
   Script choose() {
     const auto chance = below(20);
     if (chance < 11) return book;
-    constexpr Script kOthers[] = {undo, moved, leave, pause, reset, hand_in, permits, permits, reset};
+    constexpr Script kOthers[] = {give_back, report_late, cancel_wait, pause, reset, replay, permits, permits, reset};
     return kOthers[chance - 11];
   }
 
@@ -195,8 +196,8 @@ std::string Fleet::state_of(const LimitConfig& config) {
 }
 
 void Fleet::spell_hand_in(const Process& process, ScriptCall& call) {
-  process.script_args.begin_hand_in(call, generation(process), static_cast<ScriptArgs::HandIn>(below(3)),
-                                    {.booked_in = generation(process), .lately = below(2) == 0 ? "" : "1"});
+  process.script_args.begin_replay(call, generation(process), static_cast<ScriptArgs::Replay>(below(3)),
+                                   {.booked_in = generation(process), .lately = below(2) == 0 ? "" : "1"});
   for (std::size_t i = 0; i < limits_.size(); ++i) {
     if (std::holds_alternative<SemaphoreConfig>(limits_[i].kind)) continue;
     process.script_args.add_state(call, static_cast<flow::LimitIndex>(i), "g0", state_of(limits_[i]));
@@ -210,20 +211,20 @@ bool Fleet::spell(Script which, Process& process, ScriptCall& call) {
   const auto at = process.departures.empty() ? script_now() : process.departures.back();
   switch (which) {
     case book: spell_book(process, call); return true;
-    case undo: process.script_args.undo(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
-    case moved: {
+    case give_back: process.script_args.give_back(call, known, hash, at, static_cast<int>(1 + below(2))); return true;
+    case report_late: {
       const ScriptArgs::Move moves[] = {{at, at + static_cast<std::int64_t>(below(900'000)), 1}, {at, at + 5, 2}};
-      process.script_args.moved(call, known, hash, std::span(moves).first(1 + below(2)));
+      process.script_args.report_late(call, known, hash, std::span(moves).first(1 + below(2)));
       return true;
     }
-    case leave: {
+    case cancel_wait: {
       const bool of_group = !hash.empty() && below(2) == 0;
-      process.script_args.leave(call, known, hash,
-                                of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
+      process.script_args.cancel_wait(call, known, hash,
+                                      of_group ? flow::Booking::Scope::group : flow::Booking::Scope::upstream);
       return true;
     }
     case pause: process.script_args.pause(call, hash, static_cast<std::int64_t>(below(300'000))); return true;
-    case hand_in: spell_hand_in(process, call); return true;
+    case replay: spell_hand_in(process, call); return true;
     default: break;
   }
   const auto limit = some_limit();

@@ -52,7 +52,7 @@ Done fill(int fd, const std::string& path, const std::string& text, mode_t mode)
 std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
 
 /// Writes the folder to disk, so that the name is there too. If that fails, the file exists nevertheless.
-void run_until_stable(const std::string& folder) {
+void sync_folder(const std::string& folder) {
   const base::UniqueFd opened(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened) ::fsync(opened.get());
 }
@@ -74,7 +74,7 @@ Done create_file(const std::string& path, const std::string& text, mode_t mode) 
   if (fd < 0 && errno == EEXIST) return std::unexpected(path + " is there already");
   if (fd < 0) return failed("cannot make " + path);
   auto filled = fill(fd, path, text, mode);
-  if (filled) run_until_stable(folder_of(path));
+  if (filled) sync_folder(folder_of(path));
   return filled;
 }
 

@@ -73,7 +73,7 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       hearing_timer_(loop, [this] { serve_accepted(); }),
       leave_timer_(loop, [this] { take_leave(); }),
       authenticator_(loop),
-      interceptor_(loop, [this](const Notice& notice) { notices_(notice); }) {}
+      interception_(loop, [this](const Notice& notice) { notices_(notice); }) {}
 
 Engine::~Engine() {
   say_drained(false);
@@ -81,7 +81,7 @@ Engine::~Engine() {
   hub_.reset();
   redis_lookup_.reset();
   clients_.reset();
-  connections_.reset();
+  pools_.reset();
 }
 
 std::expected<void, Error> Engine::open(HandedOver& sockets) {
@@ -136,7 +136,7 @@ void Engine::change(Config config, std::optional<access::Users> users,
   learn_addresses();
   *verdict_ = verdict();
   if (own_notices_) notices_ = observe::notices_to_stderr(config_.log.level);
-  connections_->change(config_);
+  pools_->change(config_);
   share_labels();
   dispatcher_->change();
   clients_->reevaluate_access();
@@ -149,7 +149,7 @@ void Engine::take_on(std::shared_ptr<const tls::Authority> authority) {
   authority_ = std::move(authority);
   end_told_.clear();
   watch_authority();
-  interceptor_.change(config_.intercept, authority_);
+  interception_.change(config_.intercept, authority_);
 }
 
 void Engine::make_proxy() {
@@ -158,15 +158,14 @@ void Engine::make_proxy() {
   verdict_ = std::make_unique<access::Verdict>(verdict());
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
   look_around();
-  connections_ =
-      std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
-        const auto address = access::parse_address(text);
-        return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
-      });
+  pools_ = std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
+    const auto address = access::parse_address(text);
+    return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
+  });
   const bool has_secret = config_.redis && !config_.redis->secret.empty();
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
-                           .connections = *connections_,
+                           .connections = *pools_,
                            .verdict = *verdict_,
                            .config = config_,
                            .events = [this](const Event& event) { tell(event); },
@@ -174,7 +173,7 @@ void Engine::make_proxy() {
                            .authenticator = &authenticator_,
                            .labels = has_secret ? nullptr : &labels_,
                            .notices = [this](const Notice& notice) { notices_(notice); },
-                           .interceptor = &interceptor_};
+                           .interceptor = &interception_};
   make_limiters(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);

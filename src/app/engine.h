@@ -116,7 +116,7 @@ class Engine {
   std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<loop::Resolver::Lookup> redis_lookup_;  // under way, or answered
-  std::unique_ptr<proxy::UpstreamPools> connections_;
+  std::unique_ptr<proxy::UpstreamPools> pools_;
   base::SipKey labels_;  // the log's key for the labels of groups by header
   std::string state_folder_;
   std::unique_ptr<ProcessesFile> processes_file_;
@@ -132,7 +132,7 @@ class Engine {
   loop::Timer hearing_timer_;
   loop::Timer leave_timer_;
   proxy::Authenticator authenticator_;
-  proxy::InterceptionService interceptor_;
+  proxy::InterceptionService interception_;
   std::shared_ptr<const tls::Authority> authority_;  // null if nothing is intercepted
   std::string end_told_;                             // the warning of its end, as last given
   bool has_successor_ = false;                       // our socket was handed over: the next process gets it too

@@ -226,7 +226,7 @@ int explain(const std::string& config_file, const std::string& url) {
   if (!config) return 1;
   const proxy::Router router{*config};
   const auto trace = trace_of(*config, router, url);
-  const bool unknown = !trace && trace.error().why == http::Why::gateway_unknown;
+  const bool unknown = !trace && trace.error().why == http::Reason::gateway_unknown;
   if (!trace && !unknown) return complain(url + ": " + trace.error().details);
   std::cout << url << '\n';
   if (unknown) return print_nowhere(trace.error().details + ": refused with 404"), 0;

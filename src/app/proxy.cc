@@ -161,7 +161,7 @@ Snapshot Proxy::snapshot() const {
   return posted ? taken.get() : Snapshot{};
 }
 
-bool Proxy::turns() const {
+bool Proxy::responds() const {
   std::promise<void> promise;
   auto turned = promise.get_future();
   const bool posted = impl_->post([promise = std::move(promise)]() mutable { promise.set_value(); });

@@ -75,7 +75,7 @@ Heartbeat::Heartbeat(const Proxy& proxy) {
 
 void Heartbeat::live(const std::stop_token& end, const Proxy& proxy, Duration every) {
   std::unique_lock lock(mutex_);
-  while (!end.stop_requested() && proxy.turns()) {
+  while (!end.stop_requested() && proxy.responds()) {
     tell("WATCHDOG=1");
     ending_.wait_for(lock, end, every, [] { return false; });
   }

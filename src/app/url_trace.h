@@ -28,8 +28,8 @@ struct UrlTrace {
   bool connect_opened = false;  ///< a CONNECT to `asked` is opened here, whatever it carries
 };
 
-/// The error says why the proxy would refuse the URL: it is malformed (`Why::malformed`, `Why::not_implemented`), or no
-/// upstream of that name has a base URL (`Why::gateway_unknown`).
+/// The error says why the proxy would refuse the URL: it is malformed (`Reason::malformed`, `Reason::not_implemented`),
+/// or no upstream of that name has a base URL (`Reason::gateway_unknown`).
 std::expected<UrlTrace, http::Refusal> trace_of(const Config& config, const proxy::Router& router,
                                                 const std::string& url);
 

@@ -36,7 +36,7 @@ LocalLimiter::LocalLimiter(std::vector<LimitConfig> limits, Instant at_zero, Con
 // ---- an ask ---------------------------------------------------------------------------------------------------------
 
 bool LocalLimiter::ask(Time now, const Ask& ask, Booking& booking) {
-  if (exceeds_wait(now, ask.weight, booking)) return true;
+  if (can_never_grant(now, ask.weight, booking)) return true;
   Group* group = refreshed(now, ask.group);
   Moment last{instant(now)};
   while (booking.departures.size() < ask.count && find_next(now, group, ask.weight, last, booking)) {
@@ -47,7 +47,7 @@ bool LocalLimiter::ask(Time now, const Ask& ask, Booking& booking) {
 }
 
 void LocalLimiter::look(Time now, const Ask& ask, Booking& booking, const Look& look) {
-  if (exceeds_wait(now, ask.weight, booking)) return;
+  if (can_never_grant(now, ask.weight, booking)) return;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     rules_[i]->looked_at = !look.counts || look.counts(static_cast<LimitIndex>(i));
   }
@@ -61,7 +61,7 @@ void LocalLimiter::look(Time now, const Ask& ask, Booking& booking, const Look& 
 }
 
 /// A request that a changed limit can never admit waits, and asks again, until the limits change again.
-bool LocalLimiter::exceeds_wait(Time now, int weight, Booking& booking) const {
+bool LocalLimiter::can_never_grant(Time now, int weight, Booking& booking) const {
   const LimitIndex by = forbids(weight);
   if (by == kNoLimit) return false;
   booking.scope = Scope::group;

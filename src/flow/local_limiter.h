@@ -145,7 +145,7 @@ class LocalLimiter final : public Limiter {
   Group* refreshed(Time now, std::string_view name);
   bool forgettable_by(Instant at, const Group& group) const;
 
-  bool exceeds_wait(Time now, int weight, Booking& booking) const;
+  bool can_never_grant(Time now, int weight, Booking& booking) const;
   Departure departure(Time now, Moment moment, int weight) const;
   Frontiers frontiers(Moment base, const Group* group, int weight) const;
   bool find_next(Time now, const Group* group, int weight, Moment& last, Booking& booking) const;

@@ -384,11 +384,11 @@ void Scheduler::refresh(Time now, Lane& lane, Commands& commands) {
 }
 
 void Scheduler::refuse_overdue(Time now, Lane& lane, Commands& commands) {
-  const auto exceeds_wait = [&](std::uint32_t index) {
+  const auto waits_too_long = [&](std::uint32_t index) {
     forget_what_heavier_was_told(now, lane);
     return requests_[index].deadline < nobody_leaves_before(now, lane).value_or(now);
   };
-  while (!lane.waiting().empty() && exceeds_wait(lane.waiting().front())) {
+  while (!lane.waiting().empty() && waits_too_long(lane.waiting().front())) {
     const std::uint32_t index = lane.waiting().front();
     refuse(now, index, Refused::wait_over, limited_by(now, requests_[index]), commands);
   }

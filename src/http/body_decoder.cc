@@ -58,13 +58,13 @@ bool BodyDecoder::take_chunks(std::string_view& bytes, std::string_view& piece) 
     case ChunkDecoder::State::last: phase_ = Phase::trailers; return true;
     case ChunkDecoder::State::bad: break;
   }
-  return fail(Why::response_coding, wrong_with_chunks(chunks_.fault()));
+  return fail(Reason::response_coding, wrong_with_chunks(chunks_.fault()));
 }
 
 bool BodyDecoder::take_trailer(std::string_view& bytes) {
   const auto line = lines_.next(bytes);
   if ((line ? line->size() : lines_.kept()) > kLongestTrailer) {
-    return fail(Why::response_coding, "the upstream sent a line among chunks without end");
+    return fail(Reason::response_coding, "the upstream sent a line among chunks without end");
   }
   if (!line) return true;
   if (reader_.on_line(*line) == ResponseHeadReader::Verdict::bad) return fail(reader_.why(), reader_.details());
@@ -72,7 +72,7 @@ bool BodyDecoder::take_trailer(std::string_view& bytes) {
   return true;
 }
 
-bool BodyDecoder::fail(Why why, std::string details) {
+bool BodyDecoder::fail(Reason why, std::string details) {
   why_ = why;
   details_ = std::move(details);
   return false;

@@ -31,7 +31,7 @@ class BodyDecoder {
   /// True if the body runs to the end of the connection, so that closing the connection completes it.
   bool ends_with_connection() const { return phase_ == Phase::to_end; }
 
-  Why why() const { return why_; }
+  Reason why() const { return why_; }
   /// A human-readable sentence about the fault.
   const std::string& details() const { return details_; }
 
@@ -41,7 +41,7 @@ class BodyDecoder {
   void take(std::string_view& bytes, std::string_view& piece);
   bool take_chunks(std::string_view& bytes, std::string_view& piece);
   bool take_trailer(std::string_view& bytes);
-  bool fail(Why why, std::string details);
+  bool fail(Reason why, std::string details);
 
   ResponseHeadReader& reader_;
   ChunkDecoder chunks_;
@@ -49,7 +49,7 @@ class BodyDecoder {
   std::uint64_t left_ = 0;  // body bytes left, unless chunked
   Phase phase_ = Phase::over;
   bool bad_ = false;
-  Why why_{};
+  Reason why_{};
   std::string details_;
 };
 

@@ -77,7 +77,7 @@ std::expected<std::string_view, Refusal> basic_credentials(const Fields& request
     if (!is_of_credentials(line)) continue;
     if (value)
       return std::unexpected(
-          Refusal{.why = Why::malformed, .details = "there is more than one Proxy-Authorization field"});
+          Refusal{.why = Reason::malformed, .details = "there is more than one Proxy-Authorization field"});
     value = line.value;
   }
   if (!value) return std::string_view();

@@ -207,7 +207,7 @@ std::optional<Refusal> answer_here(const RequestHead& head) {
   const bool trace = head.method == "TRACE";
   for (std::size_t i = 0; trace && i < head.fields.size(); ++i) {
     if (!may_be_credentials(head.fields[i].name)) continue;
-    return Refusal{.why = Why::max_forwards,
+    return Refusal{.why = Reason::max_forwards,
                    .details = "TRACE with credentials is not forwarded: the answer would show them",
                    .allow = std::string(kMethods)};
   }
@@ -217,11 +217,11 @@ std::optional<Refusal> answer_here(const RequestHead& head) {
   if (!hops || head.fields.count(kMaxForwards) > 1) return malformed("Max-Forwards is not one decimal number").error();
   if (*hops > 0) return std::nullopt;
   if (trace) {
-    return Refusal{.why = Why::max_forwards,
+    return Refusal{.why = Reason::max_forwards,
                    .details = "Max-Forwards is 0, and this proxy does not echo requests",
                    .allow = std::string(kMethods)};
   }
-  return Refusal{.why = Why::max_forwards,
+  return Refusal{.why = Reason::max_forwards,
                  .details = "Max-Forwards is 0, so the proxy itself answers",
                  .status = 200,
                  .allow = std::string(kMethods)};
@@ -236,7 +236,7 @@ std::optional<Refusal> check_expectation(const RequestHead& head) {
                 [&](std::string_view member) { unknown = unknown || !equal_ignoring_case(member, "100-continue"); });
   }
   if (!unknown) return std::nullopt;
-  return Refusal{.why = Why::expectation_unknown, .details = "the only expectation supported is 100-continue"};
+  return Refusal{.why = Reason::expectation_unknown, .details = "the only expectation supported is 100-continue"};
 }
 
 Fields request_fields(const RequestHead& head, const Target& target, std::string_view via) {

@@ -15,65 +15,65 @@ constexpr std::size_t kLongestReason = 200;
 constexpr std::size_t kLongestDetails = 500;
 
 struct Row {
-  Why why;
+  Reason why;
   Wording wording;
 };
 
 // In the order of the enumeration, so that a reason is its own index.
 constexpr std::array kRows = {
-    Row{Why::queue_full, {503, "connection_limit_reached", "queue_full"}},
-    Row{Why::wait_over, {503, "connection_limit_reached", "wait_over"}},
-    Row{Why::draining, {503, "connection_limit_reached", "draining"}},
-    Row{Why::pending_memory, {503, "connection_limit_reached", "pending_memory"}},
-    Row{Why::too_many_clients, {503, "connection_limit_reached", "too_many_clients"}},
-    Row{Why::limit_refused, {429, "http_request_denied", "limit_refused"}},
-    Row{Why::limit_too_heavy, {400, "http_request_error", "limit_too_heavy"}},
-    Row{Why::limiter_down, {503, "destination_unavailable", "limiter_down"}},
-    Row{Why::client_denied, {403, "http_request_denied", "client_denied"}},
-    Row{Why::credentials, {407, "http_request_denied", "credentials"}},
-    Row{Why::credentials_busy, {503, "connection_limit_reached", "credentials_busy"}},
-    Row{Why::page_denied, {403, "http_request_denied", "page_denied"}},
-    Row{Why::destination_denied, {403, "destination_ip_prohibited", "destination_denied"}},
-    Row{Why::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
-    Row{Why::port_denied, {403, "http_request_denied", "port_denied"}},
-    Row{Why::gateway_unknown, {404, "destination_not_found", "gateway_unknown"}},
-    Row{Why::malformed, {400, "http_request_error", "malformed"}},
-    Row{Why::head_timeout, {408, "http_request_error", "head_timeout"}},
-    Row{Why::body_timeout, {408, "http_request_error", "body_timeout"}},
-    Row{Why::target_too_long, {414, "http_request_error", "target_too_long"}},
-    Row{Why::expectation_unknown, {417, "http_request_error", "expectation_unknown"}},
-    Row{Why::misdirected, {421, "http_request_error", "misdirected"}},
-    Row{Why::head_too_large, {431, "http_request_error", "head_too_large"}},
-    Row{Why::not_implemented, {501, "http_request_error", "not_implemented"}},
-    Row{Why::version_unsupported, {505, "http_request_error", "version_unsupported"}},
-    Row{Why::max_forwards, {405, "http_request_denied", "max_forwards"}},
-    Row{Why::loop, {502, "proxy_loop_detected", "loop"}},
-    Row{Why::dns_error, {502, "dns_error", "dns_error"}},
-    Row{Why::dns_timeout, {504, "dns_timeout", "dns_timeout"}},
-    Row{Why::connection_refused, {502, "connection_refused", "connection_refused"}},
-    Row{Why::connection_timeout, {504, "connection_timeout", "connection_timeout"}},
-    Row{Why::connection_terminated, {502, "connection_terminated", "connection_terminated"}},
-    Row{Why::destination_unroutable, {502, "destination_ip_unroutable", "destination_unroutable"}},
-    Row{Why::response_timeout, {504, "http_response_timeout", "response_timeout"}},
-    Row{Why::read_timeout, {504, "connection_read_timeout", "read_timeout"}},
-    Row{Why::response_incomplete, {502, "http_response_incomplete", "response_incomplete"}},
-    Row{Why::response_head_too_large, {502, "http_response_header_section_size", "response_head_too_large"}},
-    Row{Why::response_coding, {502, "http_response_transfer_coding", "response_coding"}},
-    Row{Why::protocol_error, {502, "http_protocol_error", "protocol_error"}},
-    Row{Why::upgrade_failed, {502, "http_upgrade_failed", "upgrade_failed"}},
-    Row{Why::tls_protocol_error, {502, "tls_protocol_error", "tls_protocol_error"}},
-    Row{Why::tls_certificate_error, {502, "tls_certificate_error", "tls_certificate_error"}},
-    Row{Why::destination_unavailable, {503, "destination_unavailable", "destination_unavailable"}},
-    Row{Why::lease_lost, {503, "destination_unavailable", "lease_lost"}},
-    Row{Why::unconfigured, {500, "proxy_configuration_error", "unconfigured"}},
-    Row{Why::internal_error, {500, "proxy_internal_error", "internal_error"}},
+    Row{Reason::queue_full, {503, "connection_limit_reached", "queue_full"}},
+    Row{Reason::wait_over, {503, "connection_limit_reached", "wait_over"}},
+    Row{Reason::draining, {503, "connection_limit_reached", "draining"}},
+    Row{Reason::pending_memory, {503, "connection_limit_reached", "pending_memory"}},
+    Row{Reason::too_many_clients, {503, "connection_limit_reached", "too_many_clients"}},
+    Row{Reason::limit_refused, {429, "http_request_denied", "limit_refused"}},
+    Row{Reason::limit_too_heavy, {400, "http_request_error", "limit_too_heavy"}},
+    Row{Reason::limiter_down, {503, "destination_unavailable", "limiter_down"}},
+    Row{Reason::client_denied, {403, "http_request_denied", "client_denied"}},
+    Row{Reason::credentials, {407, "http_request_denied", "credentials"}},
+    Row{Reason::credentials_busy, {503, "connection_limit_reached", "credentials_busy"}},
+    Row{Reason::page_denied, {403, "http_request_denied", "page_denied"}},
+    Row{Reason::destination_denied, {403, "destination_ip_prohibited", "destination_denied"}},
+    Row{Reason::destination_unnamed, {403, "http_request_denied", "destination_unnamed"}},
+    Row{Reason::port_denied, {403, "http_request_denied", "port_denied"}},
+    Row{Reason::gateway_unknown, {404, "destination_not_found", "gateway_unknown"}},
+    Row{Reason::malformed, {400, "http_request_error", "malformed"}},
+    Row{Reason::head_timeout, {408, "http_request_error", "head_timeout"}},
+    Row{Reason::body_timeout, {408, "http_request_error", "body_timeout"}},
+    Row{Reason::target_too_long, {414, "http_request_error", "target_too_long"}},
+    Row{Reason::expectation_unknown, {417, "http_request_error", "expectation_unknown"}},
+    Row{Reason::misdirected, {421, "http_request_error", "misdirected"}},
+    Row{Reason::head_too_large, {431, "http_request_error", "head_too_large"}},
+    Row{Reason::not_implemented, {501, "http_request_error", "not_implemented"}},
+    Row{Reason::version_unsupported, {505, "http_request_error", "version_unsupported"}},
+    Row{Reason::max_forwards, {405, "http_request_denied", "max_forwards"}},
+    Row{Reason::loop, {502, "proxy_loop_detected", "loop"}},
+    Row{Reason::dns_error, {502, "dns_error", "dns_error"}},
+    Row{Reason::dns_timeout, {504, "dns_timeout", "dns_timeout"}},
+    Row{Reason::connection_refused, {502, "connection_refused", "connection_refused"}},
+    Row{Reason::connection_timeout, {504, "connection_timeout", "connection_timeout"}},
+    Row{Reason::connection_terminated, {502, "connection_terminated", "connection_terminated"}},
+    Row{Reason::destination_unroutable, {502, "destination_ip_unroutable", "destination_unroutable"}},
+    Row{Reason::response_timeout, {504, "http_response_timeout", "response_timeout"}},
+    Row{Reason::read_timeout, {504, "connection_read_timeout", "read_timeout"}},
+    Row{Reason::response_incomplete, {502, "http_response_incomplete", "response_incomplete"}},
+    Row{Reason::response_head_too_large, {502, "http_response_header_section_size", "response_head_too_large"}},
+    Row{Reason::response_coding, {502, "http_response_transfer_coding", "response_coding"}},
+    Row{Reason::protocol_error, {502, "http_protocol_error", "protocol_error"}},
+    Row{Reason::upgrade_failed, {502, "http_upgrade_failed", "upgrade_failed"}},
+    Row{Reason::tls_protocol_error, {502, "tls_protocol_error", "tls_protocol_error"}},
+    Row{Reason::tls_certificate_error, {502, "tls_certificate_error", "tls_certificate_error"}},
+    Row{Reason::destination_unavailable, {503, "destination_unavailable", "destination_unavailable"}},
+    Row{Reason::lease_lost, {503, "destination_unavailable", "lease_lost"}},
+    Row{Reason::unconfigured, {500, "proxy_configuration_error", "unconfigured"}},
+    Row{Reason::internal_error, {500, "proxy_internal_error", "internal_error"}},
 };
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kRows.size(); ++i) {
     if (static_cast<std::size_t>(kRows[i].why) != i) return false;
   }
-  return kRows.size() == static_cast<std::size_t>(Why::internal_error) + 1;
+  return kRows.size() == static_cast<std::size_t>(Reason::internal_error) + 1;
 }
 static_assert(in_order(), "one row for each reason, in the order of the enumeration");
 
@@ -122,10 +122,10 @@ std::string in_words(Duration wait) {
 
 }  // namespace
 
-Wording wording(Why why) { return kRows[static_cast<std::size_t>(why)].wording; }
+Wording wording(Reason why) { return kRows[static_cast<std::size_t>(why)].wording; }
 
 std::unexpected<Refusal> malformed(const char* details) {
-  return std::unexpected(Refusal{.why = Why::malformed, .details = details});
+  return std::unexpected(Refusal{.why = Reason::malformed, .details = details});
 }
 
 std::string reason_phrase(const Refusal& refusal) {
@@ -133,7 +133,7 @@ std::string reason_phrase(const Refusal& refusal) {
   return printable("Penstock: " + std::string(words), kLongestReason);
 }
 
-Refusal refusal_until(Why why, std::string what, Duration wait) {
+Refusal refusal_until(Reason why, std::string what, Duration wait) {
   return {.why = why, .details = std::move(what) + ", retry in " + in_words(wait), .retry_after = wait};
 }
 

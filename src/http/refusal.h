@@ -14,7 +14,7 @@
 
 namespace penstock::http {
 
-enum class Why : std::uint8_t {
+enum class Reason : std::uint8_t {
   // The queue (503, Retry-After)
   queue_full,
   wait_over,
@@ -76,11 +76,11 @@ struct Wording {
   std::string_view kind;   ///< label of refusals_total: the enumerator's name
 };
 
-Wording wording(Why why);
+Wording wording(Reason why);
 
 /// One answer of Penstock's own.
 struct Refusal {
-  Why why{};
+  Reason why{};
   std::string details{};  ///< one sentence that says what to do: "github queue full, retry in 7s"
   std::optional<Duration> retry_after{};
   int status = 0;       ///< 0: the status of the table
@@ -98,7 +98,7 @@ std::unexpected<Refusal> malformed(const char* details);
 std::string reason_phrase(const Refusal&);
 
 /// A refusal whose details also say when to retry: `what` and ", retry in 7s".
-Refusal refusal_until(Why, std::string what, Duration wait);
+Refusal refusal_until(Reason, std::string what, Duration wait);
 
 /// Value of `Retry-After`: seconds, rounded up.
 std::string retry_after_seconds(Duration wait);

@@ -115,7 +115,7 @@ std::optional<Refusal> judge_framing(RequestHead& head) {
   const char* wrong = judge_host(head, seen);
   if (!wrong) wrong = judge_body(head, seen);
   if (!wrong && seen.nominations > kMostNominations) wrong = "Connection nominates more than 32 fields";
-  if (wrong) return Refusal{.why = Why::malformed, .details = wrong};
+  if (wrong) return Refusal{.why = Reason::malformed, .details = wrong};
 
   // After a refused CONNECT the connection stays open only for a client that asks for it, and so waits for the answer:
   // bytes that another client sends behind the CONNECT, for the tunnel, must never be read as a request.

@@ -105,20 +105,22 @@ Refusal refusal_for(RequestLine::Fault fault) {
   switch (fault) {
     case Fault::none: break;
     case Fault::method:
-      return {.why = Why::malformed, .details = "the request does not begin with a method and one space"};
-    case Fault::method_too_long: return {.why = Why::not_implemented, .details = "the method is longer than 32 bytes"};
+      return {.why = Reason::malformed, .details = "the request does not begin with a method and one space"};
+    case Fault::method_too_long:
+      return {.why = Reason::not_implemented, .details = "the method is longer than 32 bytes"};
     case Fault::tls:
-      return {.why = Why::malformed,
+      return {.why = Reason::malformed,
               .details = "this port speaks HTTP, not TLS: the proxy's own URL begins with http://"};
     case Fault::target:
-      return {.why = Why::malformed,
+      return {.why = Reason::malformed,
               .details = "the target is empty, has a character that must be percent-encoded, or no version follows"};
     case Fault::target_too_long:
-      return {.why = Why::target_too_long, .details = "the target is longer than caps.targetBytes"};
+      return {.why = Reason::target_too_long, .details = "the target is longer than caps.targetBytes"};
     case Fault::version:
-      return {.why = Why::malformed, .details = "the request line does not end with HTTP/1.1 or HTTP/1.0"};
-    case Fault::version_unsupported: return {.why = Why::version_unsupported, .details = "only HTTP/1 is spoken here"};
-    case Fault::line_end: return {.why = Why::malformed, .details = "a carriage return without a line feed"};
+      return {.why = Reason::malformed, .details = "the request line does not end with HTTP/1.1 or HTTP/1.0"};
+    case Fault::version_unsupported:
+      return {.why = Reason::version_unsupported, .details = "only HTTP/1 is spoken here"};
+    case Fault::line_end: return {.why = Reason::malformed, .details = "a carriage return without a line feed"};
   }
   return {};
 }

@@ -68,7 +68,7 @@ struct RequestParser::Impl {
   int end_head();
   int end_trailers();
   int end_message();
-  int refuse(Why why, std::string details);
+  int refuse(Reason why, std::string details);
 
   const CapsConfig& caps_;
   RequestSink& sink_;
@@ -141,7 +141,7 @@ std::size_t RequestParser::Impl::step(std::string_view bytes) {
 std::size_t RequestParser::Impl::read_line(std::string_view bytes) {
   const std::string_view allowed = up_to(caps_.header_bytes, section_bytes_, bytes);
   if (allowed.empty()) {
-    refuse(Why::head_too_large, "the request line is larger than caps.headerBytes");
+    refuse(Reason::head_too_large, "the request line is larger than caps.headerBytes");
     return 0;
   }
   const std::size_t taken = line_.consume(allowed, caps_.target_bytes, head_);
@@ -172,7 +172,7 @@ void RequestParser::Impl::begin_section(Phase phase) {
 std::size_t RequestParser::Impl::read_fields(std::string_view bytes, std::size_t cap, const char* too_large) {
   const std::string_view allowed = up_to(cap, section_bytes_, bytes);
   if (allowed.empty()) {
-    refuse(Why::head_too_large, too_large);
+    refuse(Reason::head_too_large, too_large);
     return 0;
   }
   const Phase before = phase_;
@@ -181,7 +181,7 @@ std::size_t RequestParser::Impl::read_fields(std::string_view bytes, std::size_t
   if (phase_ != before) {
     section_bytes_ = 0;
   } else if (taken == fault) {
-    refuse(Why::malformed, "a field line begins with a blank, or does not end in CR LF");
+    refuse(Reason::malformed, "a field line begins with a blank, or does not end in CR LF");
   } else {
     section_bytes_ += taken;
     last_byte_ = allowed[taken - 1];
@@ -215,7 +215,7 @@ std::size_t RequestParser::Impl::read_chunks(std::string_view bytes) {
       chunks_ = ChunkDecoder{};
       begin_section(Phase::trailers);
       break;
-    case ChunkDecoder::State::bad: refuse(Why::malformed, words_for(chunks_.fault())); break;
+    case ChunkDecoder::State::bad: refuse(Reason::malformed, words_for(chunks_.fault())); break;
   }
   return offered - bytes.size();
 }
@@ -234,7 +234,7 @@ std::size_t RequestParser::Impl::run(std::string_view bytes) {
   const llhttp_errno_t code = llhttp_execute(&parser_, bytes.data(), bytes.size());
   if (code == HPE_OK) return bytes.size();
   if (code != HPE_PAUSED && phase_ != Phase::failed) {
-    refuse(Why::malformed, std::string("malformed message: ") + llhttp_get_error_reason(&parser_));
+    refuse(Reason::malformed, std::string("malformed message: ") + llhttp_get_error_reason(&parser_));
   }
   return static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
 }
@@ -246,7 +246,7 @@ int RequestParser::Impl::field_piece(std::string_view piece) {
 }
 
 int RequestParser::Impl::value_piece(std::string_view piece) {
-  if (!in_field_) return refuse(Why::malformed, "a field line has no name");
+  if (!in_field_) return refuse(Reason::malformed, "a field line has no name");
   head_.fields.extend_value(piece);
   return HPE_OK;
 }
@@ -254,9 +254,9 @@ int RequestParser::Impl::value_piece(std::string_view piece) {
 int RequestParser::Impl::end_field() {
   head_.fields.trim_value();
   in_field_ = false;
-  if (head_.fields[head_.fields.size() - 1].name.empty()) return refuse(Why::malformed, "a field line has no name");
+  if (head_.fields[head_.fields.size() - 1].name.empty()) return refuse(Reason::malformed, "a field line has no name");
   if (head_.fields.size() > caps_.header_count) {
-    return refuse(Why::head_too_large, "there are more field lines than caps.headerCount");
+    return refuse(Reason::head_too_large, "there are more field lines than caps.headerCount");
   }
   return HPE_OK;
 }
@@ -265,7 +265,7 @@ int RequestParser::Impl::end_head() {
   if (auto wrong = judge_framing(head_)) return refuse(wrong->why, std::move(wrong->details));
   const BodyKind body = head_.body;
   if ((body == BodyKind::chunked) != ((parser_.flags & F_CHUNKED) != 0)) {
-    return refuse(Why::malformed, "the message's framing is ambiguous");
+    return refuse(Reason::malformed, "the message's framing is ambiguous");
   }
   keep_alive_ = head_.keep_alive;
   body_left_ = head_.content_length;
@@ -278,7 +278,7 @@ int RequestParser::Impl::end_head() {
 /// A client that sends Transfer-Encoding here disagrees about where the body ends.
 int RequestParser::Impl::end_trailers() {
   if (head_.fields.find("transfer-encoding"))
-    return refuse(Why::malformed, "there is a Transfer-Encoding among trailers");
+    return refuse(Reason::malformed, "there is a Transfer-Encoding among trailers");
   return end_message();
 }
 
@@ -290,7 +290,7 @@ int RequestParser::Impl::end_message() {
   return HPE_PAUSED;
 }
 
-int RequestParser::Impl::refuse(Why why, std::string details) {
+int RequestParser::Impl::refuse(Reason why, std::string details) {
   refusal_ = std::make_unique<Refusal>(Refusal{.why = why, .details = std::move(details)});
   phase_ = Phase::failed;
   return HPE_USER;

@@ -66,10 +66,10 @@ ResponseHeadReader::ResponseHeadReader(std::size_t max_bytes, std::size_t max_li
 
 ResponseHeadReader::Verdict ResponseHeadReader::on_line(std::string_view line) {
   bytes_ += line.size();
-  if (bytes_ > max_bytes_) return fail(Why::response_head_too_large, "the upstream's header section is too large");
+  if (bytes_ > max_bytes_) return fail(Reason::response_head_too_large, "the upstream's header section is too large");
   line = without_line_end(line);
   if (!is_field_value(line))
-    return fail(Why::protocol_error, "the upstream sent a control character in its header section");
+    return fail(Reason::protocol_error, "the upstream sent a control character in its header section");
   switch (section_) {
     case Section::status: return status_line(line);
     case Section::fields: return line.empty() ? end_of_head() : field_line(line, head_.fields);
@@ -78,7 +78,7 @@ ResponseHeadReader::Verdict ResponseHeadReader::on_line(std::string_view line) {
   return Verdict::more;
 }
 
-ResponseHeadReader::Verdict ResponseHeadReader::fail(Why why, std::string details) {
+ResponseHeadReader::Verdict ResponseHeadReader::fail(Reason why, std::string details) {
   why_ = why;
   details_ = std::move(details);
   return Verdict::bad;
@@ -94,9 +94,10 @@ ResponseHeadReader::Verdict ResponseHeadReader::status_line(std::string_view lin
   const bool known =
       line.starts_with(kVersion) && line.size() > kCodeAt && std::string_view("01").contains(line[kVersion.size()]);
   if (!known || !status || !whole || line[kCodeAt - 1] != ' ') {
-    return fail(Why::protocol_error, "the upstream's status line is not HTTP/1.1 or HTTP/1.0");
+    return fail(Reason::protocol_error, "the upstream's status line is not HTTP/1.1 or HTTP/1.0");
   }
-  if (*status < 100 || *status > 599) return fail(Why::protocol_error, "the upstream's status is not from 100 to 599");
+  if (*status < 100 || *status > 599)
+    return fail(Reason::protocol_error, "the upstream's status is not from 100 to 599");
 
   head_ = ResponseHead{};
   head_.status = static_cast<int>(*status);
@@ -109,14 +110,14 @@ ResponseHeadReader::Verdict ResponseHeadReader::status_line(std::string_view lin
 ResponseHeadReader::Verdict ResponseHeadReader::field_line(std::string_view line, Fields& fields) {
   if (is_blank(line.front())) return folded_line(line, fields);
   if (fields.size() == max_lines_) {
-    return fail(Why::response_head_too_large, "the upstream's header section has too many lines");
+    return fail(Reason::response_head_too_large, "the upstream's header section has too many lines");
   }
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos)
-    return fail(Why::protocol_error, "the upstream sent a field line without a colon");
+    return fail(Reason::protocol_error, "the upstream sent a field line without a colon");
   const std::string_view name = trim_right(line.substr(0, colon));
-  if (!is_token(name)) return fail(Why::protocol_error, "the upstream sent a field whose name is not a token");
-  if (name.size() < colon && frames(name)) return fail(Why::protocol_error, kDisputedFraming);
+  if (!is_token(name)) return fail(Reason::protocol_error, "the upstream sent a field whose name is not a token");
+  if (name.size() < colon && frames(name)) return fail(Reason::protocol_error, kDisputedFraming);
   fields.add(name, trim(line.substr(colon + 1)));
   return Verdict::more;
 }
@@ -125,10 +126,10 @@ ResponseHeadReader::Verdict ResponseHeadReader::field_line(std::string_view line
 ResponseHeadReader::Verdict ResponseHeadReader::folded_line(std::string_view line, Fields& fields) {
   // libcurl copies the field again for each of its folds.
   if (++folds_ > max_lines_) {
-    return fail(Why::response_head_too_large, "the upstream's header section has too many folded lines");
+    return fail(Reason::response_head_too_large, "the upstream's header section has too many folded lines");
   }
-  if (fields.empty()) return fail(Why::protocol_error, "the upstream's first field line begins with a blank");
-  if (frames(fields[fields.size() - 1].name)) return fail(Why::protocol_error, kDisputedFraming);
+  if (fields.empty()) return fail(Reason::protocol_error, "the upstream's first field line begins with a blank");
+  if (frames(fields[fields.size() - 1].name)) return fail(Reason::protocol_error, kDisputedFraming);
   const std::string_view more = trim(line);
   if (more.empty()) return Verdict::more;
   if (!fields[fields.size() - 1].value.empty()) fields.extend_value(" ");
@@ -140,24 +141,25 @@ ResponseHeadReader::Verdict ResponseHeadReader::end_of_head() {
   const std::size_t bytes = std::exchange(bytes_, 0);
   folds_ = 0;
   if (count_nominations(head_.fields) > kMostNominations) {
-    return fail(Why::protocol_error, "the upstream nominates more than 32 fields in Connection");
+    return fail(Reason::protocol_error, "the upstream nominates more than 32 fields in Connection");
   }
   if (head_.status < 200) return end_of_interim(bytes);
   if (head_.status == 407)
-    return fail(Why::protocol_error, "the upstream asks for credentials as if it were the proxy");
+    return fail(Reason::protocol_error, "the upstream asks for credentials as if it were the proxy");
   section_ = Section::trailers;
   return judge_framing();
 }
 
 ResponseHeadReader::Verdict ResponseHeadReader::end_of_interim(std::size_t bytes) {
   if (head_.status == 101 && may_switch_) return Verdict::switched;
-  if (head_.status == 101) return fail(Why::upgrade_failed, "the upstream switched protocols, which nobody asked for");
+  if (head_.status == 101)
+    return fail(Reason::upgrade_failed, "the upstream switched protocols, which nobody asked for");
   if (++interims_ > max_interim_) {
-    return fail(Why::response_head_too_large, "the upstream sent too many interim responses");
+    return fail(Reason::response_head_too_large, "the upstream sent too many interim responses");
   }
   interim_bytes_ += bytes;
   if (interim_bytes_ > max_interim_bytes_) {
-    return fail(Why::response_head_too_large, "the upstream's interim responses are too large together");
+    return fail(Reason::response_head_too_large, "the upstream's interim responses are too large together");
   }
   section_ = Section::status;
   return Verdict::interim;
@@ -167,15 +169,15 @@ ResponseHeadReader::Verdict ResponseHeadReader::end_of_interim(std::size_t bytes
 ResponseHeadReader::Verdict ResponseHeadReader::judge_framing() {
   const std::size_t codings = head_.fields.count("transfer-encoding");
   if (codings > 0 && head_.minor_version == 0) {
-    return fail(Why::protocol_error, "the upstream sent Transfer-Encoding in HTTP/1.0");
+    return fail(Reason::protocol_error, "the upstream sent Transfer-Encoding in HTTP/1.0");
   }
   if (codings > 1 || (codings == 1 && !equal_ignoring_case(*head_.fields.find("transfer-encoding"), "chunked"))) {
-    return fail(Why::response_coding, "the upstream's Transfer-Encoding is not exactly 'chunked'");
+    return fail(Reason::response_coding, "the upstream's Transfer-Encoding is not exactly 'chunked'");
   }
   const bool has_length = head_.fields.find("content-length").has_value();
   const auto length = agreed_length(head_.fields);
   if (has_length && !length)
-    return fail(Why::protocol_error, "the upstream's Content-Length is not one decimal number");
+    return fail(Reason::protocol_error, "the upstream's Content-Length is not one decimal number");
 
   head_.chunked = codings == 1;
   head_.has_length = has_length && !head_.chunked;

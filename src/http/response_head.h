@@ -49,12 +49,12 @@ class ResponseHeadReader {
 
   const ResponseHead& head() const { return head_; }
   const Fields& trailers() const { return trailers_; }
-  Why why() const { return why_; }
+  Reason why() const { return why_; }
   /// A human-readable sentence about the fault.
   const std::string& details() const { return details_; }
 
  private:
-  Verdict fail(Why why, std::string details);
+  Verdict fail(Reason why, std::string details);
   Verdict status_line(std::string_view line);
   Verdict field_line(std::string_view line, Fields& fields);
   Verdict folded_line(std::string_view line, Fields& fields);
@@ -69,7 +69,7 @@ class ResponseHeadReader {
   std::size_t bytes_ = 0, folds_ = 0;  // of the current section
   std::size_t interims_ = 0, interim_bytes_ = 0;
   bool may_switch_ = false;
-  Why why_{};
+  Reason why_{};
   enum class Section : std::uint8_t { status, fields, trailers } section_ = Section::status;
 };
 

@@ -19,10 +19,10 @@ constexpr std::size_t kLongestName = 253;
 constexpr std::size_t kLongestLabel = 63;
 
 std::unexpected<Refusal> misdirected(const char* details) {
-  return std::unexpected(Refusal{.why = Why::misdirected, .details = details});
+  return std::unexpected(Refusal{.why = Reason::misdirected, .details = details});
 }
 std::unexpected<Refusal> not_implemented(const char* details) {
-  return std::unexpected(Refusal{.why = Why::not_implemented, .details = details});
+  return std::unexpected(Refusal{.why = Reason::not_implemented, .details = details});
 }
 
 /// An authority in two parts, not judged yet.

@@ -37,14 +37,14 @@ struct Target {
   std::string_view path() const;
 };
 
-/// Parses an absolute-form target, or for CONNECT host and port. Anything else is `Why::malformed`, with a sentence;
-/// well-formed URLs of schemes other than http and https are `Why::not_implemented`.
+/// Parses an absolute-form target, or for CONNECT host and port. Anything else is `Reason::malformed`, with a sentence;
+/// well-formed URLs of schemes other than http and https are `Reason::not_implemented`.
 /// Sentences never repeat the target: it may hold a password.
 std::expected<Target, Refusal> parse_target(std::string_view method, std::string_view raw);
 
 /// For a request inside a CONNECT to `outside`: origin-form refers to that authority, whatever `Host` says, and
 /// absolute-form must name it. If `outside` has the scheme https, because the client speaks TLS inside, so has the
-/// target, and a target that names another authority is `Why::misdirected`.
+/// target, and a target that names another authority is `Reason::misdirected`.
 std::expected<Target, Refusal> parse_target_inside(const Target& outside, std::string_view method,
                                                    std::string_view raw);
 

@@ -25,23 +25,23 @@ using Task = std::move_only_function<void()>;
 struct Loop::Impl {
   uv_loop_t uv;
   uv_async_t wake;
-  uv_prepare_t turn_end;
+  uv_prepare_t iteration_end;
   uv_tcp_t first_stream;  // never used: libuv opens a spare descriptor with its first stream, so it does so here
   std::mutex mutex;
   std::vector<Task> posted;
   std::vector<IterationEnd*> iteration_ends;  // cancelled ones are null
-  struct EveryTurn {
+  struct EveryIteration {
     std::function<void()> task;
     std::weak_ptr<const void> owner;
   };
-  std::deque<EveryTurn> every_turn;  // a deque: tasks stay in place while one of them adds another
+  std::deque<EveryIteration> every_iteration;  // a deque: tasks stay in place while one of them adds another
   const std::shared_ptr<const bool> ourselves = std::make_shared<const bool>(true);
   std::unordered_map<SelfOwned*, std::unique_ptr<SelfOwned>> self_owned;
   std::unique_ptr<TimerQueue> timers;
   std::unique_ptr<HangupWatcher> hangup_watcher;
   std::unique_ptr<char[]> read_buffer = std::make_unique<char[]>(kReadBuffer);
   std::optional<Worker> worker;
-  std::uint64_t turn = 1;
+  std::uint64_t iteration = 1;
 
   void run_posted() {
     std::vector<Task> tasks;
@@ -63,16 +63,16 @@ struct Loop::Impl {
   }
 
   /// A task may add others, and may destroy another's owner.
-  void run_every_turn() {
+  void run_every_iteration() {
     bool some_ownerless = false;
-    for (std::size_t i = 0; i < every_turn.size(); ++i) {
-      if (every_turn[i].owner.expired()) {
+    for (std::size_t i = 0; i < every_iteration.size(); ++i) {
+      if (every_iteration[i].owner.expired()) {
         some_ownerless = true;
       } else {
-        every_turn[i].task();
+        every_iteration[i].task();
       }
     }
-    if (some_ownerless) std::erase_if(every_turn, [](const EveryTurn& each) { return each.owner.expired(); });
+    if (some_ownerless) std::erase_if(every_iteration, [](const EveryIteration& each) { return each.owner.expired(); });
   }
 
   bool has_work() {
@@ -84,10 +84,10 @@ struct Loop::Impl {
   void end_iteration() {
     do {
       run_iteration_ends();
-      run_every_turn();
+      run_every_iteration();
     } while (!iteration_ends.empty());
     timers->arm();
-    ++turn;
+    ++iteration;
   }
 };
 
@@ -95,11 +95,11 @@ Loop::Loop(const Clock* clock) : clock_(clock), impl_(std::make_unique<Impl>()) 
   auto& in = *impl_;
   uv_loop_init(&in.uv);
   uv_async_init(&in.uv, &in.wake, [](uv_async_t* wake) { static_cast<Impl*>(wake->data)->run_posted(); });
-  uv_prepare_init(&in.uv, &in.turn_end);
+  uv_prepare_init(&in.uv, &in.iteration_end);
   uv_tcp_init(&in.uv, &in.first_stream);
   in.wake.data = &in;
-  in.turn_end.data = this;
-  uv_prepare_start(&in.turn_end, [](uv_prepare_t* end) {
+  in.iteration_end.data = this;
+  uv_prepare_start(&in.iteration_end, [](uv_prepare_t* end) {
     auto& loop = *static_cast<Loop*>(end->data);
     loop.impl_->end_iteration();
     loop.expensive_time_ = 0;
@@ -117,7 +117,7 @@ Loop::~Loop() {
   in.timers->close();
   in.hangup_watcher->close();
   uv_close(reinterpret_cast<uv_handle_t*>(&in.wake), nullptr);
-  uv_close(reinterpret_cast<uv_handle_t*>(&in.turn_end), nullptr);
+  uv_close(reinterpret_cast<uv_handle_t*>(&in.iteration_end), nullptr);
   uv_close(reinterpret_cast<uv_handle_t*>(&in.first_stream), nullptr);
   // Runs again if a late stop() has cut the run short.
   while (uv_loop_close(&in.uv) == UV_EBUSY) uv_run(&in.uv, UV_RUN_DEFAULT);
@@ -163,7 +163,7 @@ void Loop::offload(Task work, Task done) {
 void Loop::at_iteration_end(std::function<void()> task) { at_iteration_end(std::move(task), impl_->ourselves); }
 
 void Loop::at_iteration_end(std::function<void()> task, std::weak_ptr<const void> owner) {
-  impl_->every_turn.push_back({.task = std::move(task), .owner = std::move(owner)});
+  impl_->every_iteration.push_back({.task = std::move(task), .owner = std::move(owner)});
 }
 
 void Loop::adopt(std::unique_ptr<SelfOwned> resident) {
@@ -177,7 +177,7 @@ void Loop::dismiss(SelfOwned* resident) {
 
 std::size_t Loop::self_owned() const { return impl_->self_owned.size(); }
 
-std::uint64_t Loop::turn() const { return impl_->turn; }
+std::uint64_t Loop::iteration() const { return impl_->iteration; }
 
 IterationEnd::IterationEnd(Loop& loop, Task task) : loop_(loop), task_(std::move(task)) {}
 

@@ -66,7 +66,7 @@ class Loop {
   /// Microseconds, monotonic.
   std::int64_t now() const { return clock_ ? clock_->now() : system_now(); }
   /// The number of the current iteration, from 1 on.
-  std::uint64_t turn() const;
+  std::uint64_t iteration() const;
   /// Microseconds since 1970, UTC.
   std::int64_t wall() const { return clock_ ? clock_->wall() : system_wall(); }
 

@@ -165,7 +165,7 @@ void TcpStream::read(std::ptrdiff_t size) {
   if (size == 0 || size == UV_ENOBUFS) return;
   if (size == UV_EOF && half_open_) return ended();
   if (size < 0) return gone();
-  read_in_ = loop_.turn();
+  read_in_ = loop_.iteration();
   events_->on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
 }
 

@@ -37,7 +37,7 @@ class TcpStream final : public Stream {
   void send_rest();
   void sent(int status);
   void shut_down();
-  bool may_read() const { return read_in_ != loop_.turn(); }
+  bool may_read() const { return read_in_ != loop_.iteration(); }
   void read(std::ptrdiff_t size);
   void ended();
   void gone();

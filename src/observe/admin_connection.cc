@@ -63,7 +63,7 @@ bool AdminConnection::read_request() {
   if (state == http::RequestParser::State::failed) {
     refuse(parser_.refusal());
   } else if (parser_.in_body()) {
-    refuse({.why = http::Why::malformed, .details = "no request here has a body", .status = 413});
+    refuse({.why = http::Reason::malformed, .details = "no request here has a body", .status = 413});
   }
   return std::exchange(whole_, false) && !last_;
 }

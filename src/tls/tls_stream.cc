@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kOneRead = 64 * 1024;
 constexpr std::size_t kRecord = 16 * 1024;
 constexpr std::size_t kLongestHandshake = 64 * 1024;
-constexpr int kChatterATurn = 16;         // records without application data; a key update takes some 20 µs
+constexpr int kChatterPerIteration = 16;  // records without application data; a key update takes some 20 µs
 constexpr std::size_t kRecordExtra = 64;  // at most what encryption adds to a record
 
 std::string last_error() {
@@ -187,7 +187,7 @@ std::size_t Stream::decrypt(std::span<char> room, int& error) {
       continue;
     }
     error = SSL_get_error(ssl_.get(), taken);
-    if (error == SSL_ERROR_WANT_READ && !offered_.empty() && ++chatter < kChatterATurn) error = SSL_ERROR_NONE;
+    if (error == SSL_ERROR_WANT_READ && !offered_.empty() && ++chatter < kChatterPerIteration) error = SSL_ERROR_NONE;
   }
   return size;
 }

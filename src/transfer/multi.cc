@@ -27,7 +27,7 @@ namespace penstock::transfer {
 
 namespace {
 constexpr std::size_t kMostSpare = 256;
-constexpr int kRoundsATurn = 4;
+constexpr int kRoundsPerIteration = 4;
 }  // namespace
 
 bool Multi::is_disturbed(const tls::OpensslPeek& connection) {
@@ -185,7 +185,7 @@ void Multi::Impl::want_timer(long ms) {
   if (ms < 0) return timer.stop();
   // Zero means "as soon as you have left libcurl". A few such rounds run in this iteration; then other work gets its
   // share.
-  if (ms == 0 && ++rounds <= kRoundsATurn) return kick.ask();
+  if (ms == 0 && ++rounds <= kRoundsPerIteration) return kick.ask();
   timer.start(loop.now() + ms * 1000);
 }
 

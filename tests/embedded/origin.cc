@@ -62,7 +62,7 @@ Origin::~Origin() {
     const std::lock_guard lock(mutex_);
     for (const int socket : open_) ::shutdown(socket, SHUT_RDWR);
   }
-  connections_.clear();
+  pools_.clear();
   ::close(listening_);
 }
 
@@ -93,7 +93,7 @@ void Origin::accept_all() {
   for (int socket; (socket = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
     const std::lock_guard lock(mutex_);
     open_.insert(socket);
-    connections_.emplace_back([this, socket] { serve(socket); });
+    pools_.emplace_back([this, socket] { serve(socket); });
   }
 }
 

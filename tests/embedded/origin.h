@@ -46,7 +46,7 @@ class Origin {
   bool let_go_ = false;
   std::size_t requests_ = 0, held_ = 0, most_held_ = 0;
   std::set<int> open_;
-  std::list<std::jthread> connections_;
+  std::list<std::jthread> pools_;
   std::jthread acceptor_;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A started request that must be sent once more: first in line, with the slot it has, but with a new departure.
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
 
 TEST(Again, a_request_starts_again_at_once_without_limits) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.requeue(1), ElementsAre(1));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
@@ -15,7 +15,7 @@ TEST(Again, a_request_starts_again_at_once_without_limits) {
 }
 
 TEST(Again, it_takes_a_new_departure) {
-  Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive(1);
   EXPECT_THAT(yard.requeue(1), IsEmpty());
@@ -24,7 +24,7 @@ TEST(Again, it_takes_a_new_departure) {
 }
 
 TEST(Again, it_goes_before_all_that_have_not_flown) {
-  Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2, 3});  // 2 is booked for 10 ms
   yard.requeue(1);
@@ -33,7 +33,7 @@ TEST(Again, it_goes_before_all_that_have_not_flown) {
 }
 
 TEST(Again, those_that_came_back_go_in_the_order_in_which_they_did) {
-  Yard yard({.max_concurrent = 3}, limits(Spacing(kMs)));
+  SchedulerFixture yard({.max_concurrent = 3}, limits(Spacing(kMs)));
   yard.arrive_all({1, 2, 3});
   yard.advance_to(yard.now + 2 * kMs);
   ASSERT_EQ(yard.upstream.in_flight(), 3u);
@@ -43,7 +43,7 @@ TEST(Again, those_that_came_back_go_in_the_order_in_which_they_did) {
 }
 
 TEST(Again, it_keeps_its_slot_while_it_waits) {
-  Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kSecond)));
+  SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kSecond)));
   yard.arrive_all({1, 2});
   yard.requeue(1);
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
@@ -52,7 +52,7 @@ TEST(Again, it_keeps_its_slot_while_it_waits) {
 }
 
 TEST(Again, it_cannot_be_refused_for_waiting) {
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limits(Spacing(20 * kSecond)));
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond}, limits(Spacing(20 * kSecond)));
   const Time start = yard.now;
   yard.arrive(1);
   yard.requeue(1);
@@ -63,7 +63,7 @@ TEST(Again, it_cannot_be_refused_for_waiting) {
 }
 
 TEST(Again, a_full_queue_does_not_keep_it_out) {
-  Yard yard({.max_concurrent = 1, .max_pending = 1}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 1}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2});
   yard.requeue(1);
   EXPECT_THAT(yard.refused, IsEmpty());
@@ -71,7 +71,7 @@ TEST(Again, a_full_queue_does_not_keep_it_out) {
 }
 
 TEST(Again, one_who_leaves_then_frees_its_slot_and_gives_its_departure_to_the_next) {
-  Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2});
   yard.requeue(1);
@@ -82,7 +82,7 @@ TEST(Again, one_who_leaves_then_frees_its_slot_and_gives_its_departure_to_the_ne
 }
 
 TEST(Again, one_who_leaves_alone_leaves_nothing_behind) {
-  Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   yard.arrive(1);
   yard.requeue(1);
   yard.cancel(1);
@@ -92,7 +92,7 @@ TEST(Again, one_who_leaves_alone_leaves_nothing_behind) {
 
 TEST(Again, it_asks_even_while_no_slot_is_free) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive_all({1, 2});
   yard.answer({yard.now});
   yard.requeue(1);
@@ -103,7 +103,7 @@ TEST(Again, it_asks_even_while_no_slot_is_free) {
 
 TEST(Again, it_takes_the_answer_that_is_under_way_for_its_lane) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   yard.arrive_all({1, 2});
   yard.answer({yard.now});
   ASSERT_EQ(limiter.asks.size(), 2u);  // for 2
@@ -116,7 +116,7 @@ TEST(Again, it_takes_the_answer_that_is_under_way_for_its_lane) {
 
 TEST(Again, the_slot_of_a_departure_that_it_takes_is_another_lanes_in_the_meantime) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   const Time start = yard.now;
   yard.arrive(1, "a");
   yard.answer({start}, {}, "a");
@@ -130,7 +130,7 @@ TEST(Again, the_slot_of_a_departure_that_it_takes_is_another_lanes_in_the_meanti
 }
 
 TEST(Again, a_flight_counts_from_its_first_take_off) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
   yard.now += 10 * kSecond;
   yard.requeue(1);

@@ -2,7 +2,7 @@
 // A pause of requests without credentials alone: they wait apart, nobody waits behind them, and afterwards they stand
 // where they would have stood.
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -25,7 +25,7 @@ class Apartness : public testing::Test {
   Ids advance_to(Time after_start) { return yard_->advance_to(start_ + after_start); }
 
   LocalLimiter limiter_;
-  std::optional<Yard> yard_;
+  std::optional<SchedulerFixture> yard_;
   Time start_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Departures: booked for a lane, not for a request; at once, later, in part, or by an answer that takes its time.
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 using Asked = SlowLimiter::Asked;
 
 TEST(Booking, departures_leave_at_their_times) {
-  Yard yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   EXPECT_THAT(yard.arrive_all({1, 2, 3}), ElementsAre(1));
   EXPECT_EQ(yard.upstream.wake_at(), start + 10 * kMs);
@@ -43,7 +43,7 @@ TEST(Booking, who_starts_at_once_takes_the_departure_that_was_granted) {
 }
 
 TEST(Booking, a_booked_departure_holds_a_slot) {
-  Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2, 3});
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
   EXPECT_EQ(yard.upstream.slots_held(), 2u);
@@ -51,13 +51,13 @@ TEST(Booking, a_booked_departure_holds_a_slot) {
 }
 
 TEST(Booking, a_lane_told_to_wait_holds_no_slot) {
-  Yard yard({.max_concurrent = 4}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4}, limits(Spacing(kSecond)));
   yard.arrive_all({1, 2, 3});
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
 }
 
 TEST(Booking, a_limit_beyond_the_horizon_is_kept_without_losing_a_departure) {
-  Yard yard({.max_concurrent = 4}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4}, limits(Spacing(kSecond)));
   const Time start = yard.now;
   yard.arrive_all({1, 2, 3});
   Ids order;
@@ -70,7 +70,7 @@ TEST(Booking, a_limit_beyond_the_horizon_is_kept_without_losing_a_departure) {
 }
 
 TEST(Booking, departures_and_slots_bind_together) {
-  Yard yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2, 3});
   EXPECT_THAT(yard.advance_to(start + 30 * kMs), IsEmpty());
@@ -81,7 +81,7 @@ TEST(Booking, departures_and_slots_bind_together) {
 }
 
 TEST(Booking, one_who_leaves_gives_its_departure_to_the_next) {
-  Yard yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 10}, limits(Spacing(10 * kMs)));
   const Time start = yard.now;
   yard.arrive_all({1, 2, 3, 4});
   yard.cancel(2);
@@ -90,7 +90,7 @@ TEST(Booking, one_who_leaves_gives_its_departure_to_the_next) {
 }
 
 TEST(Booking, the_last_to_leave_gives_its_departure_and_its_slot_back) {
-  Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 2}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2});
   yard.cancel(2);
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
@@ -103,7 +103,7 @@ TEST(Booking, the_last_to_leave_gives_its_departure_and_its_slot_back) {
 
 TEST(Booking, of_several_departures_too_many_the_latest_go_back) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   const Time start = yard.now;
   yard.arrive(1);
   yard.answer({}, start + kMs);
@@ -117,7 +117,7 @@ TEST(Booking, of_several_departures_too_many_the_latest_go_back) {
 
 TEST(Booking, a_lane_asks_for_as_many_as_it_has_slots_and_requests) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   yard.arrive_all({1, 2, 3, 4, 5});
   EXPECT_THAT(limiter.asks, ElementsAre(Asked{"", 1})) << "one ask at a time";
   yard.answer({yard.now});
@@ -130,7 +130,7 @@ TEST(Booking, a_lane_asks_for_as_many_as_it_has_slots_and_requests) {
 
 TEST(Booking, an_ask_holds_its_slots) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.arrive(2, "b");
   EXPECT_THAT(limiter.asks, ElementsAre(Asked{"a", 1}));
@@ -140,7 +140,7 @@ TEST(Booking, an_ask_holds_its_slots) {
 
 TEST(Booking, a_late_answer_starts_the_request_at_the_head) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   EXPECT_THAT(yard.arrive_all({1, 2}), IsEmpty());
   yard.cancel(1);
   yard.now += 3 * kMs;
@@ -150,7 +150,7 @@ TEST(Booking, a_late_answer_starts_the_request_at_the_head) {
 
 TEST(Booking, a_partial_answer_is_used_and_the_rest_asked_for_at_the_moment_named) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
   const Time again = yard.now + 7 * kMs;
@@ -165,7 +165,7 @@ TEST(Booking, a_partial_answer_is_used_and_the_rest_asked_for_at_the_moment_name
 
 TEST(Booking, an_empty_answer_is_asked_again_at_the_moment_named) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({}, yard.now + kSecond);
   EXPECT_EQ(yard.upstream.slots_held(), 0u);
@@ -176,7 +176,7 @@ TEST(Booking, an_empty_answer_is_asked_again_at_the_moment_named) {
 
 TEST(Booking, what_an_emptied_lane_was_told_does_not_bind_its_newcomers) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer({}, yard.now + kSecond);
   yard.cancel(1);
@@ -188,7 +188,7 @@ TEST(Booking, what_an_emptied_lane_was_told_does_not_bind_its_newcomers) {
 
 TEST(Booking, an_answer_that_names_no_moment_or_a_past_one_is_asked_again_later_and_not_for_ever_now) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({}, yard.now - kSecond);
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + 1);
@@ -199,7 +199,7 @@ TEST(Booking, an_answer_that_names_no_moment_or_a_past_one_is_asked_again_later_
 
 TEST(Booking, an_answer_for_an_emptied_lane_is_given_back_and_frees_its_slot) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.cancel(1);
   EXPECT_EQ(yard.upstream.slots_held(), 1u) << "the answer is still to come";
@@ -210,7 +210,7 @@ TEST(Booking, an_answer_for_an_emptied_lane_is_given_back_and_frees_its_slot) {
 
 TEST(Booking, an_answer_finds_the_newcomer_of_a_lane_that_had_emptied) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.cancel(1);
   yard.arrive(2, "a");
@@ -220,7 +220,7 @@ TEST(Booking, an_answer_finds_the_newcomer_of_a_lane_that_had_emptied) {
 
 TEST(Booking, an_answer_that_nobody_asked_for_is_given_back) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   EXPECT_THAT(yard.answer({yard.now}), IsEmpty());
   EXPECT_THAT(yard.answer({yard.now}, {}, "a"), IsEmpty());
   EXPECT_EQ(limiter.given_back.size(), 2u);
@@ -228,7 +228,7 @@ TEST(Booking, an_answer_that_nobody_asked_for_is_given_back) {
 
 TEST(Booking, departures_beyond_those_asked_for_are_given_back) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.answer({yard.now, yard.now + 1, yard.now + 2}), ElementsAre(1));
   EXPECT_THAT(limiter.given_back, ElementsAre(yard.now + 1, yard.now + 2));
@@ -237,14 +237,14 @@ TEST(Booking, departures_beyond_those_asked_for_are_given_back) {
 
 TEST(Booking, an_arrival_that_the_limiter_does_not_answer_at_once_cannot_start_now) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_pending = 0}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 0}, limiter);
   EXPECT_THAT(yard.arrive(1), IsEmpty());
   EXPECT_THAT(yard.refused, ElementsAre(1));
   EXPECT_EQ(yard.refusals.at(1).why, Refused::queue_full);
 }
 
 TEST(Booking, a_full_queue_refuses_a_newcomer_to_another_lane_only_if_it_cannot_start_now) {
-  Yard yard({.max_concurrent = 4, .max_pending = 1, .max_wait = 10 * kSecond}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4, .max_pending = 1, .max_wait = 10 * kSecond}, limits(Spacing(kSecond)));
   yard.arrive(1, "a");
   yard.arrive(2, "a");
   yard.arrive(3, "b");

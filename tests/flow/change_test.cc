@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings and limits that change while requests wait, are booked and fly: nobody is thrown out, nobody is cut, and
 // nobody waits for what does not hold any more.
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
@@ -17,14 +17,14 @@ Booking stopped(Stop stop, Scope scope, LimitIndex by = kNoLimit, Time until = 0
 // ---- slots ----------------------------------------------------------------------------------------------------------
 
 TEST(Change, more_slots_are_for_those_that_wait_at_once_and_in_order) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.change({.max_concurrent = 3}), ElementsAre(2, 3));
   EXPECT_THAT(yard.land(1), ElementsAre(4));
 }
 
 TEST(Change, fewer_slots_cut_nobody_and_start_nobody_until_enough_have_landed) {
-  Yard yard({.max_concurrent = 4});
+  SchedulerFixture yard({.max_concurrent = 4});
   yard.arrive_all({1, 2, 3, 4, 5, 6});
   EXPECT_THAT(yard.change({.max_concurrent = 2}), IsEmpty());
   EXPECT_EQ(yard.upstream.in_flight(), 4u);
@@ -38,14 +38,14 @@ TEST(Change, fewer_slots_cut_nobody_and_start_nobody_until_enough_have_landed) {
 }
 
 TEST(Change, fewer_slots_leave_an_upstream_asleep_while_all_are_held) {
-  Yard yard({.max_concurrent = 3, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 3, .max_wait = kSecond});
   yard.arrive_all({1, 2, 3, 4});
   yard.change({.max_concurrent = 1, .max_wait = kSecond});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kSecond) << "the deadline";
 }
 
 TEST(Change, who_is_booked_takes_off_though_there_are_fewer_slots_and_the_next_waits_for_one) {
-  Yard yard({.max_concurrent = 4}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 4}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2, 3, 4, 5});
   yard.change({.max_concurrent = 1});
   EXPECT_EQ(yard.upstream.slots_held(), 4u);
@@ -58,7 +58,7 @@ TEST(Change, who_is_booked_takes_off_though_there_are_fewer_slots_and_the_next_w
 }
 
 TEST(Change, who_returns_from_a_flight_keeps_its_slot_though_there_are_fewer) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   yard.arrive_all({1, 2, 3});
   yard.change({.max_concurrent = 1});
   EXPECT_THAT(yard.requeue(2), ElementsAre(2));
@@ -67,7 +67,7 @@ TEST(Change, who_returns_from_a_flight_keeps_its_slot_though_there_are_fewer) {
 }
 
 TEST(Change, to_no_slot_leaves_one) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   yard.arrive_all({1, 2, 3});
   yard.change({.max_concurrent = 0});
   yard.land(1);
@@ -77,7 +77,7 @@ TEST(Change, to_no_slot_leaves_one) {
 // ---- the queue ------------------------------------------------------------------------------------------------------
 
 TEST(Change, a_shorter_queue_throws_out_nobody_who_waits) {
-  Yard yard({.max_concurrent = 1, .max_pending = 5});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 5});
   yard.arrive_all({1, 2, 3, 4});
   yard.change({.max_concurrent = 1, .max_pending = 1});
   EXPECT_EQ(yard.upstream.pending(), 3u);
@@ -89,7 +89,7 @@ TEST(Change, a_shorter_queue_throws_out_nobody_who_waits) {
 
 TEST(Change, a_shorter_queue_throws_out_nobody_either_when_the_answer_comes_that_all_wait_for) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2, .max_pending = 5}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2, .max_pending = 5}, limiter);
   yard.arrive_all({1, 2, 3, 4});
   yard.change({.max_concurrent = 2, .max_pending = 1});
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
@@ -100,7 +100,7 @@ TEST(Change, a_shorter_queue_throws_out_nobody_either_when_the_answer_comes_that
 TEST(Change, a_shorter_queue_throws_out_nobody_who_was_let_in_beyond_it_and_found_room) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 3, .max_pending = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3, .max_pending = 2}, limiter);
   yard.arrive_all({1, 2, 3});
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
   EXPECT_EQ(yard.upstream.pending(), 2u) << "3 has room now";
@@ -110,7 +110,7 @@ TEST(Change, a_shorter_queue_throws_out_nobody_who_was_let_in_beyond_it_and_foun
 }
 
 TEST(Change, a_longer_queue_takes_more) {
-  Yard yard({.max_concurrent = 1, .max_pending = 0});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 0});
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.refused, ElementsAre(2));
   yard.change({.max_concurrent = 1, .max_pending = 1});
@@ -119,7 +119,7 @@ TEST(Change, a_longer_queue_takes_more) {
 }
 
 TEST(Change, another_wait_holds_for_those_who_come_from_then_on) {
-  Yard yard({.max_concurrent = 1, .max_wait = 10 * kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 10 * kSecond});
   yard.arrive_all({1, 2});
   yard.change({.max_concurrent = 1, .max_wait = kSecond});
   const Time start = yard.now;
@@ -134,7 +134,7 @@ TEST(Change, another_wait_holds_for_those_who_come_from_then_on) {
 
 TEST(Change, who_was_told_to_wait_by_all_lanes_limits_asks_again_at_once) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer(turn(Scope::upstream, yard.now + 20 * kSecond));
   yard.change({.max_concurrent = 4});
@@ -144,7 +144,7 @@ TEST(Change, who_was_told_to_wait_by_all_lanes_limits_asks_again_at_once) {
 
 TEST(Change, lanes_that_were_told_to_wait_on_their_own_ask_again_in_the_order_in_which_they_were_told) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   for (const auto group : {"a", "b", "c"}) {
     yard.arrive(limiter.asks.size(), group);
     yard.answer(turn(Scope::group, yard.now + 20 * kSecond), group);
@@ -156,7 +156,7 @@ TEST(Change, lanes_that_were_told_to_wait_on_their_own_ask_again_in_the_order_in
 
 TEST(Change, who_waits_for_a_permit_asks_again_at_once) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer(stopped(Stop::permit, Scope::upstream), "a");
   EXPECT_EQ(limiter.asks.size(), 1u);
@@ -166,7 +166,7 @@ TEST(Change, who_waits_for_a_permit_asks_again_at_once) {
 
 TEST(Change, who_waits_for_a_permit_without_a_slot_asks_when_it_has_one) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.arrive(2, "b");
@@ -178,7 +178,7 @@ TEST(Change, who_waits_for_a_permit_without_a_slot_asks_when_it_has_one) {
 
 TEST(Change, a_limit_that_refused_is_asked_again) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer(stopped(Stop::refused, Scope::upstream, 0, yard.now + 3'600 * kSecond));
   yard.arrive(2);
@@ -191,7 +191,7 @@ TEST(Change, a_limit_that_refused_is_asked_again) {
 
 TEST(Change, a_limit_that_refused_a_group_is_asked_again) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.arrive(2, "a");
@@ -204,7 +204,7 @@ TEST(Change, a_limit_that_refused_a_group_is_asked_again) {
 TEST(Change, a_lane_with_departures_ahead_keeps_them_and_asks_when_they_are_near) {
   SlowLimiter limiter;
   limiter.its_lead = 5 * kMs;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive_all({1, 2, 3});
   yard.answer({yard.now + 40 * kMs}, yard.now + 45 * kMs);
   yard.change({.max_concurrent = 4});
@@ -217,7 +217,7 @@ TEST(Change, a_lane_with_departures_ahead_keeps_them_and_asks_when_they_are_near
 
 TEST(Change, an_ask_under_way_is_answered_as_ever) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.change({.max_concurrent = 1});
   EXPECT_EQ(limiter.asks.size(), 1u) << "one at a time";
@@ -227,7 +227,7 @@ TEST(Change, an_ask_under_way_is_answered_as_ever) {
 
 TEST(Change, whoever_has_left_meanwhile_gives_up_the_turn_that_was_told_before) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.change({.max_concurrent = 2});
@@ -243,7 +243,7 @@ TEST(Change, whoever_has_left_meanwhile_gives_up_the_turn_that_was_told_before) 
 
 TEST(Change, limits_are_named_by_their_new_numbers) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + 5 * kMs, 0), "a");
   yard.arrive(2, "b");
@@ -257,7 +257,7 @@ TEST(Change, limits_are_named_by_their_new_numbers) {
 
 TEST(Change, a_limit_that_is_gone_made_nobody_wait) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer(turn(Scope::group, yard.now + 5 * kMs, 1));
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{1, kNoLimit});
@@ -266,7 +266,7 @@ TEST(Change, a_limit_that_is_gone_made_nobody_wait) {
 
 TEST(Change, what_is_no_limit_keeps_its_name) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer(turn(Scope::group, yard.now + 5 * kMs, kPause));
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{kNoLimit});
@@ -275,7 +275,7 @@ TEST(Change, what_is_no_limit_keeps_its_name) {
 
 TEST(Change, a_departure_that_is_booked_names_its_limit_by_the_new_number) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({.departures = {{.at = yard.now + 5 * kMs, .limited_by = 1}}});
   yard.change({.max_concurrent = 1}, std::vector<LimitIndex>{1, 0});
@@ -287,7 +287,7 @@ TEST(Change, a_departure_that_is_booked_names_its_limit_by_the_new_number) {
 
 TEST(Change, the_limiter_learns_what_is_granted_of_each_group_and_has_not_ended) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 9}, limiter);
+  SchedulerFixture yard({.max_concurrent = 9}, limiter);
   yard.arrive_all({1, 2}, "a");
   yard.answer({yard.now}, {}, "a");
   yard.answer({yard.now + 5 * kMs}, {}, "a");
@@ -301,7 +301,7 @@ TEST(Change, the_limiter_learns_what_is_granted_of_each_group_and_has_not_ended)
 
 TEST(Change, who_waits_to_be_sent_once_more_has_given_its_departure_up) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 9}, limiter);
+  SchedulerFixture yard({.max_concurrent = 9}, limiter);
   yard.arrive(1);
   yard.answer({yard.now});
   yard.requeue(1);
@@ -313,7 +313,7 @@ TEST(Change, who_waits_to_be_sent_once_more_has_given_its_departure_up) {
 
 TEST(Change, another_limiter_is_asked_anew_for_whom_the_one_before_was_asked) {
   SlowLimiter first, second;
-  Yard yard({.max_concurrent = 4}, first);
+  SchedulerFixture yard({.max_concurrent = 4}, first);
   yard.arrive(1, "a");
   yard.upstream.replace(second);
   yard.change({.max_concurrent = 4});
@@ -324,7 +324,7 @@ TEST(Change, another_limiter_is_asked_anew_for_whom_the_one_before_was_asked) {
 
 TEST(Change, what_the_one_before_has_booked_stays_and_is_nothing_to_the_other) {
   SlowLimiter first, second;
-  Yard yard({.max_concurrent = 4}, first);
+  SchedulerFixture yard({.max_concurrent = 4}, first);
   yard.arrive_all({1, 2});
   yard.answer({yard.now + 5 * kMs});
   yard.answer({yard.now + 6 * kMs});
@@ -341,7 +341,7 @@ TEST(Change, what_the_one_before_has_booked_stays_and_is_nothing_to_the_other) {
 
 TEST(Change, a_turn_of_the_one_before_is_not_given_up_with_the_other) {
   SlowLimiter first, second;
-  Yard yard({.max_concurrent = 4}, first);
+  SchedulerFixture yard({.max_concurrent = 4}, first);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
   yard.upstream.replace(second);

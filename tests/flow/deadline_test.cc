@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits too long is refused, at its deadline and not before it; who is sure to wait too long, at once.
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
 
 TEST(Deadline, refuses_at_max_wait_and_not_before) {
-  Yard yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
   yard.arrive_all({1, 2});
   const Time deadline = yard.now + 2 * kSecond;
   EXPECT_EQ(yard.upstream.wake_at(), deadline);
@@ -21,7 +21,7 @@ TEST(Deadline, refuses_at_max_wait_and_not_before) {
 }
 
 TEST(Deadline, a_request_may_wait_less_than_the_upstream_allows) {
-  Yard yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
   yard.arrive(1);
   yard.arrive(2, {}, 500 * kMs);
   yard.advance_to(yard.now + 500 * kMs);
@@ -29,14 +29,14 @@ TEST(Deadline, a_request_may_wait_less_than_the_upstream_allows) {
 }
 
 TEST(Deadline, a_request_may_not_wait_longer_than_the_upstream_allows) {
-  Yard yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
   yard.arrive(1);
   yard.arrive(2, {}, 60 * kSecond);
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + 2 * kSecond);
 }
 
 TEST(Deadline, a_short_wait_behind_a_long_one_ends_first) {
-  Yard yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 2 * kSecond});
   yard.arrive_all({1, 2});
   yard.arrive(3, {}, 100 * kMs);
   yard.arrive(4);
@@ -47,14 +47,14 @@ TEST(Deadline, a_short_wait_behind_a_long_one_ends_first) {
 }
 
 TEST(Deadline, equal_deadlines_are_refused_in_order_of_arrival) {
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond});
   yard.arrive_all({1, 2, 3, 4, 5, 6, 7});
   yard.advance_to(yard.now + kSecond);
   EXPECT_THAT(yard.refused, ElementsAre(2, 3, 4, 5, 6, 7));
 }
 
 TEST(Deadline, a_wait_of_zero_is_refused_unless_it_can_start_now) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   EXPECT_THAT(yard.arrive(1, {}, 0), ElementsAre(1));
   EXPECT_THAT(yard.arrive(2, {}, 0), IsEmpty());
   EXPECT_THAT(yard.refused, ElementsAre(2));
@@ -63,13 +63,13 @@ TEST(Deadline, a_wait_of_zero_is_refused_unless_it_can_start_now) {
 }
 
 TEST(Deadline, an_upstream_where_nobody_may_wait_refuses_at_once) {
-  Yard yard({.max_concurrent = 1, .max_wait = 0});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 0});
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.refused, ElementsAre(2));
 }
 
 TEST(Deadline, a_take_off_at_the_very_deadline_wins) {
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond});
   yard.arrive_all({1, 2});
   yard.now += kSecond;
   EXPECT_THAT(yard.land(1), ElementsAre(2));
@@ -77,7 +77,7 @@ TEST(Deadline, a_take_off_at_the_very_deadline_wins) {
 }
 
 TEST(Deadline, nobody_takes_off_after_it_even_if_the_clock_is_looked_at_late) {
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond});
   yard.arrive_all({1, 2});
   yard.now += kMs;
   yard.arrive(3);
@@ -87,7 +87,7 @@ TEST(Deadline, nobody_takes_off_after_it_even_if_the_clock_is_looked_at_late) {
 }
 
 TEST(Deadline, one_who_left_is_not_refused) {
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond});
   yard.arrive_all({1, 2});
   yard.cancel(2);
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
@@ -96,7 +96,7 @@ TEST(Deadline, one_who_left_is_not_refused) {
 }
 
 TEST(Deadline, a_request_in_flight_has_none) {
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond});
   yard.arrive_all({1, 2});
   yard.land(1);
   EXPECT_EQ(yard.upstream.wake_at(), std::nullopt);
@@ -107,7 +107,7 @@ TEST(Deadline, a_request_in_flight_has_none) {
 
 TEST(Deadline, who_becomes_the_head_with_a_departure_past_it_is_refused_then) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2, .max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2, .max_wait = kSecond}, limiter);
   const Time start = yard.now;
   yard.arrive(1);
   yard.answer({}, start + kMs);
@@ -124,7 +124,7 @@ TEST(Deadline, who_becomes_the_head_with_a_departure_past_it_is_refused_then) {
 
 TEST(Deadline, passes_while_the_limiter_is_asked_and_the_answer_goes_to_the_next) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   yard.arrive(1, {}, 20 * kMs);
   yard.arrive(2);
   yard.advance_to(yard.now + 20 * kMs);
@@ -135,7 +135,7 @@ TEST(Deadline, passes_while_the_limiter_is_asked_and_the_answer_goes_to_the_next
 
 TEST(Deadline, a_newcomer_whose_deadline_is_before_the_next_departure_is_refused_on_arrival) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   yard.answer({yard.now + 10 * kMs});
   yard.arrive(2, {}, 5 * kMs);
@@ -144,7 +144,7 @@ TEST(Deadline, a_newcomer_whose_deadline_is_before_the_next_departure_is_refused
 
 TEST(Deadline, one_booked_beyond_it_is_refused_at_once_and_the_next_takes_the_departure) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   const Time start = yard.now;
   yard.arrive(1, {}, 20 * kMs);
   yard.arrive(2);
@@ -155,7 +155,7 @@ TEST(Deadline, one_booked_beyond_it_is_refused_at_once_and_the_next_takes_the_de
 }
 
 TEST(Deadline, a_wait_that_is_sure_to_exceed_it_is_refused_on_arrival_and_spends_nothing) {
-  Yard yard({.max_concurrent = 4, .max_wait = 500 * kMs}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4, .max_wait = 500 * kMs}, limits(Spacing(kSecond)));
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   EXPECT_THAT(yard.arrive(2), IsEmpty());
   EXPECT_THAT(yard.refused, ElementsAre(2));
@@ -165,7 +165,7 @@ TEST(Deadline, a_wait_that_is_sure_to_exceed_it_is_refused_on_arrival_and_spends
 }
 
 TEST(Deadline, a_departure_within_the_horizon_but_past_it_is_given_back_on_arrival) {
-  Yard yard({.max_concurrent = 4, .max_wait = 5 * kMs}, limits(Spacing(10 * kMs)));
+  SchedulerFixture yard({.max_concurrent = 4, .max_wait = 5 * kMs}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.refused, ElementsAre(2));
   yard.now += 10 * kMs;
@@ -173,7 +173,7 @@ TEST(Deadline, a_departure_within_the_horizon_but_past_it_is_given_back_on_arriv
 }
 
 TEST(Deadline, a_departure_at_the_very_deadline_is_waited_for) {
-  Yard yard({.max_concurrent = 4, .max_wait = kSecond}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4, .max_wait = kSecond}, limits(Spacing(kSecond)));
   const Time start = yard.now;
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.refused, IsEmpty());
@@ -182,7 +182,7 @@ TEST(Deadline, a_departure_at_the_very_deadline_is_waited_for) {
 }
 
 TEST(Deadline, one_behind_others_in_a_lane_told_to_wait_longer_is_refused_on_arrival) {
-  Yard yard({.max_concurrent = 4, .max_wait = 10 * kSecond}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4, .max_wait = 10 * kSecond}, limits(Spacing(kSecond)));
   yard.arrive_all({1, 2});
   yard.arrive(3, {}, 900 * kMs);
   EXPECT_THAT(yard.refused, ElementsAre(3));
@@ -190,7 +190,7 @@ TEST(Deadline, one_behind_others_in_a_lane_told_to_wait_longer_is_refused_on_arr
 
 TEST(Deadline, nothing_is_sure_while_the_limiter_is_asked) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   const Time start = yard.now;
   yard.arrive(1);
   yard.answer({start + 40 * kMs});
@@ -204,7 +204,7 @@ TEST(Deadline, nothing_is_sure_while_the_limiter_is_asked) {
 
 TEST(Deadline, refusals_free_the_booked_slot_for_other_lanes) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   const Time start = yard.now;
   yard.arrive(1, "a", 5 * kMs);
   yard.arrive(2, "b");

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -26,7 +26,7 @@ struct Place {
     yard.now += 300 * kMs;  // off the edges of windows
   }
   LocalLimiter limiter;
-  Yard yard;
+  SchedulerFixture yard;
 };
 
 TEST(FreePermit, goes_to_the_next_lane_if_the_one_that_was_called_is_paused) {
@@ -96,7 +96,7 @@ TEST(FreePermit, that_is_given_back_is_for_those_who_await_one_though_others_may
 
 TEST(FreePermit, that_was_held_for_one_who_came_too_late_is_for_whoever_has_just_been_told_that_there_is_none) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a", 100 * kMs);
   yard.answer({yard.now + 50 * kMs}, {}, "a");
   yard.arrive(2, "b");
@@ -133,7 +133,7 @@ TEST(FreePermits, of_several_lighter_requests_go_on_if_these_may_not_have_them_a
 TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_if_the_answer_is_all_it_wants) {
   SlowLimiter limiter;
   limiter.frees_permits = true;
-  Yard yard({.max_concurrent = 8}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
   const Time begin = yard.now;
   const Booking no_permit{.stop = Booking::Stop::permit};
   yard.arrive(1, "x");

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
 
 TEST(Lanes, share_the_slots_in_turn) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive(1, "a");
   for (const RequestId id : {10, 11, 12}) yard.arrive(id, "a");
   for (const RequestId id : {20, 21, 22}) yard.arrive(id, "b");
@@ -25,7 +25,7 @@ TEST(Lanes, share_the_slots_in_turn) {
 }
 
 TEST(Lanes, a_busy_one_does_not_starve_a_quiet_one) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   yard.arrive_all({1, 2, 3, 4, 5, 6, 7, 8, 9}, "busy");
   yard.arrive(100, "quiet");
   EXPECT_THAT(yard.land(1), ElementsAre(3));
@@ -34,7 +34,7 @@ TEST(Lanes, a_busy_one_does_not_starve_a_quiet_one) {
 }
 
 TEST(Lanes, never_fly_more_than_max_concurrent_together) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   EXPECT_THAT(yard.arrive(1, "a"), ElementsAre(1));
   EXPECT_THAT(yard.arrive(2, "b"), ElementsAre(2));
   EXPECT_THAT(yard.arrive(3, "c"), IsEmpty());
@@ -43,7 +43,7 @@ TEST(Lanes, never_fly_more_than_max_concurrent_together) {
 }
 
 TEST(Lanes, several_free_slots_are_divided_among_those_that_want_them) {
-  Yard yard({.max_concurrent = 4}, limits(FixedWindow(4, kSecond)));
+  SchedulerFixture yard({.max_concurrent = 4}, limits(FixedWindow(4, kSecond)));
   yard.arrive_all({1, 2, 3, 4});
   for (const RequestId id : {1, 2, 3, 4}) yard.land(id);
   for (const RequestId id : {10, 11, 12, 13, 14}) yard.arrive(id, "a");
@@ -54,7 +54,7 @@ TEST(Lanes, several_free_slots_are_divided_among_those_that_want_them) {
 }
 
 TEST(Lanes, told_to_wait_by_a_limit_take_its_departures_in_turn) {
-  Yard yard({.max_concurrent = 8}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 8}, limits(Spacing(kSecond)));
   yard.arrive(1, "a");
   std::map<RequestId, std::string> lane_of;
   for (RequestId id = 10; id < 19; ++id) {
@@ -71,7 +71,7 @@ TEST(Lanes, told_to_wait_by_a_limit_take_its_departures_in_turn) {
 }
 
 TEST(Lanes, a_newcomers_lane_does_not_overtake_those_told_to_wait) {
-  Yard yard({.max_concurrent = 8}, limits(Spacing(kSecond)));
+  SchedulerFixture yard({.max_concurrent = 8}, limits(Spacing(kSecond)));
   const Time start = yard.now;
   yard.arrive(1, "a");
   yard.arrive(2, "a");
@@ -82,7 +82,7 @@ TEST(Lanes, a_newcomers_lane_does_not_overtake_those_told_to_wait) {
 }
 
 TEST(Lanes, a_departure_given_back_by_one_is_anothers_sooner_than_it_was_told) {
-  Yard yard({.max_concurrent = 8, .max_wait = 100 * kSecond}, limits(FixedWindow(1, 10 * kSecond)));
+  SchedulerFixture yard({.max_concurrent = 8, .max_wait = 100 * kSecond}, limits(FixedWindow(1, 10 * kSecond)));
   const Time edge = yard.now + 10 * kSecond;
   yard.arrive(1, "a");
   yard.advance_to(edge - 40 * kMs);
@@ -93,7 +93,7 @@ TEST(Lanes, a_departure_given_back_by_one_is_anothers_sooner_than_it_was_told) {
 }
 
 TEST(Lanes, come_and_go_with_their_requests) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   for (RequestId id = 1; id < 1000; ++id) {
     yard.arrive(id, "group " + std::to_string(id));
     yard.land(id);
@@ -107,7 +107,7 @@ TEST(Lanes, come_and_go_with_their_requests) {
 }
 
 TEST(Lanes, one_whose_requests_all_fly_still_takes_one_of_them_back) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive(1, "a");
   EXPECT_THAT(yard.requeue(1), ElementsAre(1));
   EXPECT_THAT(yard.land(1), IsEmpty());
@@ -117,7 +117,7 @@ TEST(Lanes, one_whose_requests_all_fly_still_takes_one_of_them_back) {
 // ---- a full queue ---------------------------------------------------------------------------------------------------
 
 TEST(FullQueue, makes_room_for_a_quiet_group_by_the_newest_of_the_longest_lane) {
-  Yard yard({.max_concurrent = 1, .max_pending = 4});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 4});
   yard.arrive_all({1, 2, 3, 4}, "busy");
   yard.arrive(5, "other");
   yard.now += kSecond;
@@ -133,7 +133,7 @@ TEST(FullQueue, makes_room_for_a_quiet_group_by_the_newest_of_the_longest_lane) 
 }
 
 TEST(FullQueue, refuses_a_newcomer_whose_lane_would_be_as_long_as_any_other) {
-  Yard yard({.max_concurrent = 1, .max_pending = 4});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 4});
   yard.arrive_all({1, 2, 3}, "a");
   yard.arrive_all({4, 5}, "b");
   for (const auto& [id, group] : {std::pair(6, "a"), std::pair(7, "b")}) {
@@ -148,13 +148,13 @@ TEST(FullQueue, refuses_a_newcomer_whose_lane_would_be_as_long_as_any_other) {
 }
 
 TEST(FullQueue, of_one_lane_refuses_newcomers) {
-  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 2});
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.refused, ElementsAre(4));
 }
 
 TEST(FullQueue, loses_nobody_for_a_newcomer_that_cannot_wait_anyhow) {
-  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 2});
   yard.arrive_all({1, 2, 3}, "busy");
   yard.arrive(4, "quiet", 0);
   EXPECT_THAT(yard.refused, ElementsAre(4));
@@ -163,7 +163,7 @@ TEST(FullQueue, loses_nobody_for_a_newcomer_that_cannot_wait_anyhow) {
 
 TEST(FullQueue, takes_back_what_was_booked_for_the_one_that_makes_room) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 8, .max_pending = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8, .max_pending = 2}, limiter);
   yard.arrive_all({1, 2}, "busy");
   yard.answer({yard.now + 5 * kMs}, {}, "busy");
   yard.answer({yard.now + 6 * kMs}, {}, "busy");
@@ -176,7 +176,7 @@ TEST(FullQueue, takes_back_what_was_booked_for_the_one_that_makes_room) {
 TEST(FullQueue, makes_room_for_one_that_has_heard_the_answer) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 8, .max_pending = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8, .max_pending = 3}, limiter);
   yard.arrive_all({1, 2, 3}, "busy");
   yard.answer(turn(Booking::Scope::group, yard.now + kSecond), "busy");
   yard.arrive(4, "quiet");
@@ -187,7 +187,7 @@ TEST(FullQueue, makes_room_for_one_that_has_heard_the_answer) {
 }
 
 TEST(FullQueue, takes_a_newcomer_in_the_place_of_one_that_its_owner_names) {
-  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 2});
   yard.arrive_all({1, 2, 3});
   yard.now += kSecond;
   yard.arrive({.id = 4, .max_wait = 0, .in_place_of = yard.ticket(2)});
@@ -204,7 +204,7 @@ TEST(FullQueue, takes_a_newcomer_in_the_place_of_one_that_its_owner_names) {
 TEST(FullQueue, of_no_places_has_none_to_give) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 2, .max_pending = 0}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2, .max_pending = 0}, limiter);
   yard.arrive_all({1, 2});  // let in to hear the answer
   yard.arrive({.id = 3, .in_place_of = yard.ticket(2)});
   EXPECT_THAT(yard.refused, ElementsAre(3));
@@ -214,7 +214,7 @@ TEST(FullQueue, of_no_places_has_none_to_give) {
 TEST(FullQueue, of_those_that_wait_to_hear_the_answer_loses_nobody_before_it) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 8, .max_pending = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8, .max_pending = 1}, limiter);
   yard.arrive_all({1, 2});
   yard.arrive({.id = 3, .in_place_of = yard.ticket(2)});
   yard.arrive({.id = 4, .in_place_of = yard.ticket(1)});
@@ -225,7 +225,7 @@ TEST(FullQueue, of_those_that_wait_to_hear_the_answer_loses_nobody_before_it) {
 
 TEST(FullQueue, counts_those_that_wait_apart) {
   LocalLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_pending = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 3}, limiter);
   limiter.pause_anonymous(yard.now, "busy", yard.now + kSecond);
   yard.arrive(1, "quiet");
   for (const RequestId id : {2, 3, 4}) yard.arrive({.id = id, .group = "busy", .anonymous = true});
@@ -238,7 +238,7 @@ TEST(FullQueue, counts_those_that_wait_apart) {
 TEST(FullQueue, of_many_lanes_finds_the_longest_without_looking) {
   constexpr RequestId kLanes = 100'000;
   const auto fill = [](RequestId lanes) {
-    auto yard = std::make_unique<Yard>(Settings{.max_concurrent = 1, .max_pending = lanes + 20'000});
+    auto yard = std::make_unique<SchedulerFixture>(Settings{.max_concurrent = 1, .max_pending = lanes + 20'000});
     for (RequestId id = 0; id < 20'001; ++id) yard->arrive(id, "busy");
     for (RequestId id = 0; id < lanes; ++id) yard->arrive(kLanes + id, std::to_string(id));
     return yard;

@@ -9,7 +9,7 @@
 
 #include "flow/keeps.h"
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -173,7 +173,7 @@ TEST(LateDepartures, never_lets_more_leave_in_any_interval_however_late_some_are
 
 TEST(LateDepartures, that_missed_its_departure_is_counted_before_anybody_asks_for_its_place) {
   LocalLimiter limiter({sliding(1, ms(100))}, kStart);
-  Yard yard({.max_concurrent = 10}, limiter);
+  SchedulerFixture yard({.max_concurrent = 10}, limiter);
   const Time begin = yard.now;
   EXPECT_THAT(yard.arrive_all({1, 2, 3}), ElementsAre(1));
   yard.advance_to(begin + ms(60));  // the second has a departure now

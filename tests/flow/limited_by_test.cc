@@ -2,7 +2,7 @@
 // Which name a request gets that waited for slots and for limits: that of what was missing for half of its wait, or of
 // the limit that held it last.
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -16,7 +16,7 @@ LimitConfig every_40_ms() { return limit(PacerConfig{.qps = 25}); }
 
 TEST(Slots, are_named_by_whoever_waited_for_nothing_else_however_it_ends) {
   LocalLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = kSecond}, limiter);
   yard.arrive_all({1, 2, 3, 4});
   yard.advance_to(yard.now + 400 * kMs);
   EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(2)), kSlots);
@@ -29,7 +29,7 @@ TEST(Slots, are_named_by_whoever_waited_for_nothing_else_however_it_ends) {
 
 TEST(Slots, are_named_by_whom_the_pacer_held_for_a_moment_at_the_end) {
   LocalLimiter limiter({every_40_ms()});
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   yard.advance_to(yard.now + kSecond);
   EXPECT_THAT(yard.arrive(2), ElementsAre(2));
@@ -43,7 +43,7 @@ TEST(Slots, are_named_by_whom_the_pacer_held_for_a_moment_at_the_end) {
 
 TEST(Slots, are_named_by_whom_the_pacer_held_for_a_moment_at_the_beginning) {
   LocalLimiter limiter({every_40_ms()});
-  Yard yard({.max_concurrent = 2, .max_wait = 29 * kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2, .max_wait = 29 * kSecond}, limiter);
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   yard.arrive_all({2, 3});
   EXPECT_THAT(yard.advance_to(yard.now + 40 * kMs), ElementsAre(2)) << "its departure was booked for then";
@@ -55,7 +55,7 @@ TEST(Slots, are_named_by_whom_the_pacer_held_for_a_moment_at_the_beginning) {
 
 TEST(Slots, are_not_named_where_a_limit_held_for_longer) {
   LocalLimiter limiter({limit(PacerConfig{.qps = 1})});
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   yard.arrive(2);
   yard.now += 100 * kMs;
@@ -68,7 +68,7 @@ TEST(Slots, are_not_named_where_a_limit_held_for_longer) {
 // Its slot is kept for it: nothing else could start in it, but it is free.
 TEST(Slots, that_wait_for_a_departure_are_not_taken) {
   LocalLimiter limiter({every_40_ms()});
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   EXPECT_THAT(yard.land(1), IsEmpty());
   yard.arrive_all({2, 3});
@@ -80,7 +80,7 @@ TEST(Slots, that_wait_for_a_departure_are_not_taken) {
 
 TEST(Slots, are_not_named_by_a_group_that_waits_for_its_own_limit) {
   LocalLimiter limiter({per_group(limit(PacerConfig{.qps = 0.1}))});
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   EXPECT_THAT(yard.arrive(1, "slow"), ElementsAre(1));
   yard.land(1);
   yard.arrive(2, "slow");
@@ -94,7 +94,7 @@ TEST(Slots, are_not_named_by_a_group_that_waits_for_its_own_limit) {
 
 TEST(Slots, are_named_by_a_newcomer_that_finds_the_queue_full_or_cannot_wait) {
   LocalLimiter limiter;
-  Yard yard({.max_concurrent = 1, .max_pending = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 1}, limiter);
   yard.arrive({.id = 1});
   yard.arrive({.id = 2, .max_wait = 0});
   EXPECT_EQ(yard.refusals.at(2).limited_by, kSlots);
@@ -105,7 +105,7 @@ TEST(Slots, are_named_by_a_newcomer_that_finds_the_queue_full_or_cannot_wait) {
 
 TEST(Slots, are_named_by_nobody_who_starts_at_once_or_waits_for_an_answer) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   yard.arrive_all({1, 2});
   yard.now += 3 * kMs;
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
@@ -117,7 +117,7 @@ TEST(Slots, are_named_by_nobody_who_starts_at_once_or_waits_for_an_answer) {
 
 TEST(Slots, are_too_few_from_a_change_on) {
   LocalLimiter limiter;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   EXPECT_THAT(yard.arrive_all({1, 2}), ElementsAre(1, 2));
   yard.now += 10 * kSecond;
   yard.change({.max_concurrent = 2});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small parts of the heart, each by itself: requests, deadlines, booked departures, the mean flight.
+// The small parts of the scheduler, each by itself: requests, deadlines, booked departures, the mean flight.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "flow/lane.h"
 #include "flow/mean_latency.h"
 #include "flow/requests.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "flow/scheduler.h"
-#include "flow/watched_booker.h"
+#include "flow/watched_limiter.h"
 
 namespace penstock::flow {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One lane, no limits: first come first served, never over max_concurrent, nobody idle while a slot is free.
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
 
 TEST(Queue, starts_a_request_at_once_while_a_slot_is_free) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   EXPECT_THAT(yard.arrive(2), ElementsAre(2));
   EXPECT_EQ(yard.upstream.in_flight(), 2u);
@@ -15,14 +15,14 @@ TEST(Queue, starts_a_request_at_once_while_a_slot_is_free) {
 }
 
 TEST(Queue, never_flies_more_than_max_concurrent) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   EXPECT_THAT(yard.arrive_all({1, 2, 3, 4}), ElementsAre(1, 2));
   EXPECT_EQ(yard.upstream.in_flight(), 2u);
   EXPECT_EQ(yard.upstream.pending(), 2u);
 }
 
 TEST(Queue, serves_first_come_first) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.land(1), ElementsAre(2));
   EXPECT_THAT(yard.land(2), ElementsAre(3));
@@ -31,7 +31,7 @@ TEST(Queue, serves_first_come_first) {
 }
 
 TEST(Queue, a_landing_starts_the_next_in_the_same_call_and_says_how_long_it_waited) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
   yard.now += 250 * kMs;
   EXPECT_THAT(yard.land(1), ElementsAre(2));
@@ -39,14 +39,14 @@ TEST(Queue, a_landing_starts_the_next_in_the_same_call_and_says_how_long_it_wait
 }
 
 TEST(Queue, an_arrival_does_not_overtake_one_that_waits) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.arrive(3), IsEmpty());
   EXPECT_THAT(yard.land(1), ElementsAre(2));
 }
 
 TEST(Queue, a_full_queue_refuses_the_next) {
-  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 2});
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.refused, ElementsAre(4));
   EXPECT_EQ(yard.refusals.at(4).why, Refused::queue_full);
@@ -55,7 +55,7 @@ TEST(Queue, a_full_queue_refuses_the_next) {
 }
 
 TEST(Queue, a_full_queue_has_room_again_when_one_leaves_or_takes_off) {
-  Yard yard({.max_concurrent = 1, .max_pending = 1});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 1});
   yard.arrive_all({1, 2});
   yard.cancel(2);
   yard.arrive(3);
@@ -66,7 +66,7 @@ TEST(Queue, a_full_queue_has_room_again_when_one_leaves_or_takes_off) {
 }
 
 TEST(Queue, counts_all_lanes_against_max_pending) {
-  Yard yard({.max_concurrent = 1, .max_pending = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 2});
   yard.arrive(1, "a");
   yard.arrive(2, "b");
   yard.arrive(3, "c");
@@ -75,7 +75,7 @@ TEST(Queue, counts_all_lanes_against_max_pending) {
 }
 
 TEST(Queue, without_pending_places_it_still_starts_whoever_finds_a_slot) {
-  Yard yard({.max_concurrent = 1, .max_pending = 0});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 0});
   EXPECT_THAT(yard.arrive(1), ElementsAre(1));
   EXPECT_THAT(yard.arrive(2), IsEmpty());
   EXPECT_THAT(yard.refused, ElementsAre(2));
@@ -84,7 +84,7 @@ TEST(Queue, without_pending_places_it_still_starts_whoever_finds_a_slot) {
 }
 
 TEST(Queue, a_request_that_leaves_while_pending_costs_the_others_nothing) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3, 4});
   EXPECT_THAT(yard.cancel(3), IsEmpty());
   EXPECT_THAT(yard.cancel(2), IsEmpty());
@@ -93,7 +93,7 @@ TEST(Queue, a_request_that_leaves_while_pending_costs_the_others_nothing) {
 }
 
 TEST(Queue, the_last_in_line_may_leave_and_others_come_after_it) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
   yard.cancel(3);
   yard.arrive(4);
@@ -102,7 +102,7 @@ TEST(Queue, the_last_in_line_may_leave_and_others_come_after_it) {
 }
 
 TEST(Queue, a_dead_ticket_changes_nothing) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
   yard.cancel(2);
   EXPECT_THAT(yard.cancel(2), IsEmpty());
@@ -115,7 +115,7 @@ TEST(Queue, a_dead_ticket_changes_nothing) {
 }
 
 TEST(Queue, a_dead_ticket_does_not_reach_the_request_that_took_its_place) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
   yard.cancel(2);
   yard.arrive(3);
@@ -126,7 +126,7 @@ TEST(Queue, a_dead_ticket_does_not_reach_the_request_that_took_its_place) {
 }
 
 TEST(Queue, the_ticket_of_a_refused_request_is_dead) {
-  Yard yard({.max_concurrent = 1, .max_pending = 0});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 0});
   yard.arrive_all({1, 2});
   EXPECT_EQ(yard.ticket(2), Ticket{});
   EXPECT_THAT(yard.land(2), IsEmpty());
@@ -134,14 +134,14 @@ TEST(Queue, the_ticket_of_a_refused_request_is_dead) {
 }
 
 TEST(Queue, one_who_leaves_before_its_start_is_carried_out_frees_its_slot) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.cancel(1), ElementsAre(2));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
 }
 
 TEST(Queue, a_landing_ends_a_request_that_waits_too) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2, 3});
   EXPECT_THAT(yard.land(2), IsEmpty());
   EXPECT_EQ(yard.upstream.pending(), 1u);
@@ -149,7 +149,7 @@ TEST(Queue, a_landing_ends_a_request_that_waits_too) {
 }
 
 TEST(Queue, a_pending_request_cannot_be_sent_once_more) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive_all({1, 2});
   EXPECT_THAT(yard.requeue(2), IsEmpty());
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
@@ -157,7 +157,7 @@ TEST(Queue, a_pending_request_cannot_be_sent_once_more) {
 }
 
 TEST(Queue, is_idle_when_nothing_is_pending_or_in_flight) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   EXPECT_TRUE(yard.upstream.idle());
   yard.arrive_all({1, 2});
   yard.land(1);
@@ -168,7 +168,7 @@ TEST(Queue, is_idle_when_nothing_is_pending_or_in_flight) {
 }
 
 TEST(Queue, knows_the_oldest_wait_over_all_lanes) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   EXPECT_EQ(yard.upstream.oldest_wait(yard.now), 0);
   yard.arrive(1);
   EXPECT_EQ(yard.upstream.oldest_wait(yard.now + kSecond), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tunnels that rest: their slots and permits are others', and when they go on they come first, and pay no limit anew.
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 Arrival tunnel(RequestId id, std::string_view group = {}) { return {.id = id, .group = group, .tunnel = true}; }
 
 /// Tunnels that started and rest, in this order.
-void let_rest(Yard& yard, std::initializer_list<RequestId> ids, std::string_view group = {}) {
+void let_rest(SchedulerFixture& yard, std::initializer_list<RequestId> ids, std::string_view group = {}) {
   for (const RequestId id : ids) {
     ASSERT_THAT(yard.arrive(tunnel(id, group)), ElementsAre(id));
     yard.park(id);
@@ -17,7 +17,7 @@ void let_rest(Yard& yard, std::initializer_list<RequestId> ids, std::string_view
 }
 
 /// A tunnel starts by an asynchronous answer, rests, and asks to go on.
-void resume_one(Yard& yard) {
+void resume_one(SchedulerFixture& yard) {
   yard.arrive(tunnel(1));
   yard.answer({yard.now});
   yard.park(1);
@@ -29,7 +29,7 @@ LimitConfig two_permits(LimitConfig::Per per = LimitConfig::Per::upstream) {
 }
 
 TEST(Rest, gives_the_slot_to_whoever_waits) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive(tunnel(1));
   EXPECT_THAT(yard.arrive(2), IsEmpty());
   EXPECT_THAT(yard.park(1), ElementsAre(2));
@@ -38,7 +38,7 @@ TEST(Rest, gives_the_slot_to_whoever_waits) {
 }
 
 TEST(Rest, costs_nothing_where_nobody_waits) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   let_rest(yard, {1});
   EXPECT_EQ(yard.upstream.slots_held(), 0u);
   EXPECT_FALSE(yard.upstream.idle()) << "it is open";
@@ -50,14 +50,14 @@ TEST(Rest, costs_nothing_where_nobody_waits) {
 }
 
 TEST(Rest, is_for_tunnels_alone) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive(1);
   yard.park(1);
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
 }
 
 TEST(Rest, who_goes_on_waits_for_a_slot_and_comes_before_all_that_have_not_flown) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   let_rest(yard, {1});
   yard.arrive_all({2, 3});
   yard.resume(1);
@@ -69,7 +69,7 @@ TEST(Rest, who_goes_on_waits_for_a_slot_and_comes_before_all_that_have_not_flown
 }
 
 TEST(Rest, those_that_go_on_do_so_in_the_order_in_which_they_wanted_to) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   let_rest(yard, {1, 2, 3});
   yard.arrive(4);
   yard.resume(3);
@@ -80,7 +80,7 @@ TEST(Rest, those_that_go_on_do_so_in_the_order_in_which_they_wanted_to) {
 }
 
 TEST(Rest, who_wants_to_go_on_is_never_refused) {
-  Yard yard({.max_concurrent = 1, .max_pending = 0, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 0, .max_wait = kSecond});
   let_rest(yard, {1});
   yard.arrive(2);
   yard.resume(1);
@@ -92,7 +92,7 @@ TEST(Rest, who_wants_to_go_on_is_never_refused) {
 }
 
 TEST(Rest, lanes_take_turns_with_those_that_go_on) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   let_rest(yard, {1, 2, 3}, "a");
   yard.arrive(4, "c");
   yard.arrive(5, "b");
@@ -105,7 +105,7 @@ TEST(Rest, lanes_take_turns_with_those_that_go_on) {
 }
 
 TEST(Rest, who_goes_on_pays_no_limit_anew_and_waits_for_none) {
-  Yard yard({.max_concurrent = 2}, limits(Spacing(10 * kSecond)));
+  SchedulerFixture yard({.max_concurrent = 2}, limits(Spacing(10 * kSecond)));
   yard.arrive(tunnel(1));
   yard.park(1);
   yard.arrive(2);
@@ -116,7 +116,7 @@ TEST(Rest, who_goes_on_pays_no_limit_anew_and_waits_for_none) {
 
 TEST(Rest, a_pause_holds_departures_and_not_those_that_have_departed) {
   LocalLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   let_rest(yard, {1});
   limiter.pause(yard.now, {}, yard.now + 300 * kSecond);
   EXPECT_THAT(yard.arrive(2), IsEmpty());
@@ -126,7 +126,7 @@ TEST(Rest, a_pause_holds_departures_and_not_those_that_have_departed) {
 
 TEST(Rest, gives_its_permit_back_and_takes_one_to_go_on) {
   LocalLimiter limiter({two_permits()});
-  Yard yard({.max_concurrent = 64}, limiter);
+  SchedulerFixture yard({.max_concurrent = 64}, limiter);
   let_rest(yard, {1});
   yard.arrive_all({2, 3});
   EXPECT_EQ(yard.upstream.in_flight(), 2u);
@@ -141,7 +141,7 @@ TEST(Rest, gives_its_permit_back_and_takes_one_to_go_on) {
 
 TEST(Rest, a_group_without_permits_does_not_hold_up_those_of_others) {
   LocalLimiter limiter({two_permits(LimitConfig::Per::group)});
-  Yard yard({.max_concurrent = 64}, limiter);
+  SchedulerFixture yard({.max_concurrent = 64}, limiter);
   let_rest(yard, {1}, "a");
   let_rest(yard, {2}, "b");
   yard.arrive_all({3, 4}, "a");
@@ -154,7 +154,7 @@ TEST(Rest, a_group_without_permits_does_not_hold_up_those_of_others) {
 
 TEST(Rest, an_asynchronous_limiter_is_asked_for_permits_alone_with_a_slot_in_hand) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
   EXPECT_EQ(limiter.asks.back(), (SlowLimiter::Asked{"", 1, 0}));
   EXPECT_EQ(yard.upstream.slots_held(), 1u);
@@ -170,7 +170,7 @@ TEST(Rest, an_asynchronous_limiter_is_asked_for_permits_alone_with_a_slot_in_han
 
 TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
   yard.cancel(1);
   yard.answer(Booking{.departures = {{.at = yard.now, .weight = 0}}});
@@ -180,7 +180,7 @@ TEST(Rest, a_permit_that_nobody_goes_on_with_is_given_back) {
 
 TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::permit});
   yard.cancel(1);
@@ -189,7 +189,7 @@ TEST(Rest, who_stands_in_line_for_a_permit_and_leaves_says_so) {
 
 /// Two tunnels rest and ask to go on, one of lane `a` and one of `second_group`; the first is told to wait for a
 /// permit.
-void have_one_stand_in_line(Yard& yard, const char* second_group) {
+void have_one_stand_in_line(SchedulerFixture& yard, const char* second_group) {
   yard.arrive(tunnel(1, "a"));
   yard.answer({yard.now}, {}, "a");
   yard.arrive(tunnel(2, second_group));
@@ -202,7 +202,7 @@ void have_one_stand_in_line(Yard& yard, const char* second_group) {
 
 TEST(Rest, who_stands_in_line_for_all_and_leaves_has_another_lane_ask) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   have_one_stand_in_line(yard, "b");
   const std::size_t asked = limiter.asks.size();
   yard.cancel(1);
@@ -213,7 +213,7 @@ TEST(Rest, who_stands_in_line_for_all_and_leaves_has_another_lane_ask) {
 
 TEST(Rest, asks_anew_where_a_request_of_its_lane_took_its_place_in_line) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   have_one_stand_in_line(yard, "a");
   yard.arrive({.id = 3, .group = "a"});
   const std::size_t asked = limiter.asks.size();
@@ -225,7 +225,7 @@ TEST(Rest, asks_anew_where_a_request_of_its_lane_took_its_place_in_line) {
 TEST(Rest, where_a_shared_limit_refuses_permits_it_asks_again_soon) {
   SlowLimiter limiter;
   limiter.its_patience = kSecond;
-  Yard yard({.max_concurrent = 2}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2}, limiter);
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::refused});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon) << "such a limit has no line to wait in";
@@ -235,7 +235,7 @@ TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_lands)
   SlowLimiter limiter;
   limiter.its_patience = kSecond;
   limiter.frees_permits = true;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   yard.arrive(7);
   yard.answer({yard.now});
   resume_one(yard);
@@ -249,7 +249,7 @@ TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_lands)
 TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_is_given_back) {
   SlowLimiter limiter;
   limiter.its_patience = kSecond;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   yard.arrive(tunnel(1));
   yard.answer({yard.now});
   yard.park(1);
@@ -265,7 +265,7 @@ TEST(Rest, where_a_shared_limit_refused_a_permit_it_asks_at_once_when_one_is_giv
 
 TEST(Rest, where_the_limiter_cannot_be_asked_it_is_asked_again_soon) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   resume_one(yard);
   yard.answer(Booking{.stop = Booking::Stop::unavailable});
   EXPECT_EQ(yard.upstream.wake_at(), yard.now + kHorizon);
@@ -275,7 +275,7 @@ TEST(Rest, where_the_limiter_cannot_be_asked_it_is_asked_again_soon) {
 }
 
 TEST(Rest, may_end_while_resting_or_waiting_to_go_on) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   let_rest(yard, {1, 2});
   yard.arrive(3);
   yard.resume(2);
@@ -287,7 +287,7 @@ TEST(Rest, may_end_while_resting_or_waiting_to_go_on) {
 }
 
 TEST(Rest, fewer_slots_hold_those_that_go_on_too) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   let_rest(yard, {1});
   yard.arrive_all({2, 3});
   yard.change({.max_concurrent = 1});
@@ -299,7 +299,7 @@ TEST(Rest, fewer_slots_hold_those_that_go_on_too) {
 }
 
 TEST(Rest, counts_in_the_mean_flight_as_if_it_had_landed) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   yard.arrive(tunnel(1));
   yard.now += 8 * kSecond;
   yard.park(1);
@@ -309,7 +309,7 @@ TEST(Rest, counts_in_the_mean_flight_as_if_it_had_landed) {
 }
 
 TEST(Rest, an_estimate_counts_flights_that_have_not_landed) {
-  Yard yard({.max_concurrent = 2, .max_wait = 100 * kSecond});
+  SchedulerFixture yard({.max_concurrent = 2, .max_wait = 100 * kSecond});
   yard.arrive(tunnel(1));
   yard.arrive_all({2, 3});
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 1 * kSecond);
@@ -322,7 +322,7 @@ TEST(Rest, an_estimate_counts_flights_that_have_not_landed) {
 }
 
 TEST(MaxTunnels, bounds_what_is_open_and_one_more_waits) {
-  Yard yard({.max_concurrent = 1, .max_tunnels = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_tunnels = 2});
   let_rest(yard, {1, 2});
   EXPECT_THAT(yard.arrive(tunnel(3)), IsEmpty());
   EXPECT_EQ(yard.upstream.pending(), 1u);
@@ -333,7 +333,7 @@ TEST(MaxTunnels, bounds_what_is_open_and_one_more_waits) {
 }
 
 TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_30_seconds) {
-  Yard yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
   const Time start = yard.now;
   let_rest(yard, {1});
   yard.now += 10 * kSecond;
@@ -347,7 +347,7 @@ TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_30_seconds) {
 }
 
 TEST(MaxTunnels, closes_those_first_and_at_once_of_which_nobody_will_ask_anything) {
-  Yard yard({.max_concurrent = 2, .max_tunnels = 3});
+  SchedulerFixture yard({.max_concurrent = 2, .max_tunnels = 3});
   let_rest(yard, {1, 2});
   yard.arrive(tunnel(3));
   yard.mark_spare(2);
@@ -360,7 +360,7 @@ TEST(MaxTunnels, closes_those_first_and_at_once_of_which_nobody_will_ask_anythin
 }
 
 TEST(MaxTunnels, closes_nobody_for_one_that_has_no_slot_either) {
-  Yard yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 60 * kSecond, .max_tunnels = 2});
   let_rest(yard, {1});
   yard.arrive(tunnel(2));
   yard.arrive(tunnel(3));
@@ -372,7 +372,7 @@ TEST(MaxTunnels, closes_nobody_for_one_that_has_no_slot_either) {
 
 TEST(MaxTunnels, closes_nobody_for_one_that_a_limit_holds) {
   LocalLimiter limiter({{.kind = PacerConfig{.qps = 0.02}}}, 0);  // one each 50 s
-  Yard yard({.max_concurrent = 4, .max_wait = 100 * kSecond, .max_tunnels = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4, .max_wait = 100 * kSecond, .max_tunnels = 1}, limiter);
   let_rest(yard, {1});
   yard.arrive(2);  // waits for the pacer
   yard.now += 40 * kSecond;
@@ -381,7 +381,7 @@ TEST(MaxTunnels, closes_nobody_for_one_that_a_limit_holds) {
 }
 
 TEST(MaxTunnels, are_named_where_most_of_the_wait_was_for_one_to_end) {
-  Yard yard({.max_concurrent = 4, .max_wait = 60 * kSecond, .max_tunnels = 1});
+  SchedulerFixture yard({.max_concurrent = 4, .max_wait = 60 * kSecond, .max_tunnels = 1});
   yard.arrive(tunnel(1));
   yard.arrive(tunnel(2));
   yard.now += 20 * kSecond;
@@ -391,7 +391,7 @@ TEST(MaxTunnels, are_named_where_most_of_the_wait_was_for_one_to_end) {
 }
 
 TEST(MaxTunnels, refuses_at_the_deadline_and_says_why) {
-  Yard yard({.max_concurrent = 1, .max_wait = 5 * kSecond, .max_tunnels = 1});
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 5 * kSecond, .max_tunnels = 1});
   let_rest(yard, {1});
   yard.arrive(tunnel(2));
   yard.advance_to(yard.now + 5 * kSecond + 1);
@@ -402,7 +402,7 @@ TEST(MaxTunnels, refuses_at_the_deadline_and_says_why) {
 }
 
 TEST(MaxTunnels, may_be_raised) {
-  Yard yard({.max_concurrent = 2, .max_tunnels = 1});
+  SchedulerFixture yard({.max_concurrent = 2, .max_tunnels = 1});
   let_rest(yard, {1});
   yard.arrive(tunnel(2));
   EXPECT_THAT(yard.change({.max_concurrent = 2, .max_tunnels = 2}), ElementsAre(2));

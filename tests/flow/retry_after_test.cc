@@ -2,13 +2,13 @@
 // When to come again: by waiting ahead ÷ (max_concurrent ÷ mean flight of the last minute), an estimate in whole
 // seconds, or by the limits, to the microsecond. A week at most.
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
 
 /// `flights` requests that fly for `each`, one after the other; then the upstream is empty.
-void fly(Yard& yard, int flights, Time each) {
+void fly(SchedulerFixture& yard, int flights, Time each) {
   for (int i = 0; i < flights; ++i) {
     yard.arrive(1'000'000);
     yard.now += each;
@@ -16,12 +16,12 @@ void fly(Yard& yard, int flights, Time each) {
   }
 }
 
-void fill(Yard& yard, RequestId count) {
+void fill(SchedulerFixture& yard, RequestId count) {
   for (RequestId id = 1; id <= count; ++id) yard.arrive(id);
 }
 
 TEST(RetryAfter, is_a_second_when_nobody_waits_and_a_slot_is_free) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   EXPECT_EQ(yard.upstream.retry_after(yard.now), kSecond);
   fly(yard, 1, 50 * kSecond);
   fill(yard, 1);
@@ -29,20 +29,20 @@ TEST(RetryAfter, is_a_second_when_nobody_waits_and_a_slot_is_free) {
 }
 
 TEST(RetryAfter, is_the_time_to_the_next_free_slot_when_nobody_waits_and_none_is) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   fly(yard, 1, 50 * kSecond);
   fill(yard, 2);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 25 * kSecond);
 }
 
 TEST(RetryAfter, assumes_flights_of_a_second_before_any_has_landed) {
-  Yard yard({.max_concurrent = 4});
+  SchedulerFixture yard({.max_concurrent = 4});
   fill(yard, 4 + 10);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 3 * kSecond);  // 10 ÷ 4, rounded up
 }
 
 TEST(RetryAfter, reckons_with_the_mean_flight) {
-  Yard yard({.max_concurrent = 2});
+  SchedulerFixture yard({.max_concurrent = 2});
   fly(yard, 2, 300 * kMs);
   fly(yard, 1, 900 * kMs);  // the mean is 500 ms
   fill(yard, 2 + 9);
@@ -52,7 +52,7 @@ TEST(RetryAfter, reckons_with_the_mean_flight) {
 }
 
 TEST(RetryAfter, forgets_flights_of_more_than_a_minute_ago) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   fly(yard, 3, 10 * kSecond);
   yard.now += 61 * kSecond;
   fly(yard, 1, 2 * kSecond);
@@ -61,7 +61,7 @@ TEST(RetryAfter, forgets_flights_of_more_than_a_minute_ago) {
 }
 
 TEST(RetryAfter, is_the_truth_where_it_is_long) {
-  Yard yard({.max_concurrent = 1});
+  SchedulerFixture yard({.max_concurrent = 1});
   fly(yard, 1, 50 * kSecond);
   fill(yard, 1 + 100);
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 5'000 * kSecond);
@@ -70,14 +70,14 @@ TEST(RetryAfter, is_the_truth_where_it_is_long) {
 TEST(RetryAfter, is_a_week_at_most) {
   SlowLimiter limiter;
   limiter.pace = 8 * 86'400 * kSecond;
-  Yard yard({.max_wait = kLongestRetry * 2}, limiter);
+  SchedulerFixture yard({.max_wait = kLongestRetry * 2}, limiter);
   yard.arrive(1);
   yard.answer(turn(Booking::Scope::upstream, yard.now + kSecond));
   EXPECT_EQ(yard.upstream.retry_after(yard.now), kLongestRetry);
 }
 
 TEST(RetryAfter, stands_in_a_refusal_and_does_not_count_the_refused) {
-  Yard yard({.max_concurrent = 1, .max_pending = 3, .max_wait = kSecond});
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 3, .max_wait = kSecond});
   fly(yard, 1, 4 * kSecond);
   fill(yard, 1 + 3 + 1);
   EXPECT_EQ(yard.refusals.at(5).retry_after, 12 * kSecond);
@@ -89,7 +89,7 @@ TEST(RetryAfter, stands_in_a_refusal_and_does_not_count_the_refused) {
 
 TEST(RetryAfter, of_a_limit_is_exact) {
   LocalLimiter limiter({{.kind = CounterConfig{.max = 1, .period = 90min}, .mode = LimitConfig::Mode::refuse}}, 0);
-  Yard yard({}, limiter);
+  SchedulerFixture yard({}, limiter);
   EXPECT_EQ(yard.arrive(1), Ids{1});
   yard.now += 1'500 * kMs;
   yard.arrive(2);
@@ -103,7 +103,7 @@ TEST(RetryAfter, of_a_limit_is_exact) {
 TEST(RetryAfter, of_a_heavy_request_is_when_all_its_units_are_allowed) {
   LocalLimiter limiter({{.kind = SlidingWindowConfig{.max = 5, .interval = 60s}, .mode = LimitConfig::Mode::refuse}},
                        0);
-  Yard yard({}, limiter);
+  SchedulerFixture yard({}, limiter);
   for (RequestId id = 1; id <= 3; ++id) {
     yard.arrive(id);
     yard.now += kSecond;
@@ -119,7 +119,7 @@ TEST(RetryAfter, of_a_heavy_request_is_when_all_its_units_are_allowed) {
 TEST(RetryAfter, does_not_count_the_refused_before_the_limits_either) {
   SlowLimiter limiter;
   limiter.pace = 3 * kSecond;
-  Yard yard({.max_wait = kSecond}, limiter);
+  SchedulerFixture yard({.max_wait = kSecond}, limiter);
   yard.arrive_all({1, 2, 3});
   yard.answer(turn(Booking::Scope::upstream, yard.now + 500 * kMs));
   yard.advance_to(yard.now + kSecond + 1);

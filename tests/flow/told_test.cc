@@ -2,7 +2,7 @@
 // What a booker may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from
 // there.
 #include "flow/local_limiter.h"
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 #include "support/scenario.h"
 
 namespace penstock::flow {
@@ -16,7 +16,7 @@ using Stop = Booking::Stop;
 
 TEST(Turn, of_the_upstream_holds_every_lane_and_the_one_that_asked_in_vain_comes_first_again) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
   yard.arrive(2, "b");
@@ -29,7 +29,7 @@ TEST(Turn, of_the_upstream_holds_every_lane_and_the_one_that_asked_in_vain_comes
 
 TEST(Turn, of_a_group_holds_its_lane_alone) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
   yard.arrive(2, "b");
@@ -38,7 +38,7 @@ TEST(Turn, of_a_group_holds_its_lane_alone) {
 
 TEST(Turn, of_one_that_is_heavy_and_refused_for_it_keeps_no_lighter_one_waiting) {
   LocalLimiter limiter({limit(WindowConfig{10, std::chrono::hours(1)})});
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   EXPECT_THAT(yard.arrive({.id = 1, .weight = 2, .group = "x"}), ElementsAre(1));
   yard.arrive({.id = 2, .weight = 9, .group = "a"});
   yard.arrive(3, "b");
@@ -50,7 +50,7 @@ TEST(Turn, of_one_that_is_heavy_and_overtaken_or_leaves_keeps_no_lighter_one_wai
   for (const LimitConfig& window : {limit(WindowConfig{10, std::chrono::seconds(20)}),
                                     per_group(limit(WindowConfig{10, std::chrono::seconds(20)}))}) {
     LocalLimiter limiter({window});
-    Yard yard({.max_concurrent = 4}, limiter);
+    SchedulerFixture yard({.max_concurrent = 4}, limiter);
     yard.now += 300 * kMs;  // off the edge of the window
     EXPECT_THAT(yard.arrive({.id = 1, .weight = 2}), ElementsAre(1));
     yard.arrive({.id = 2, .weight = 9});
@@ -62,7 +62,7 @@ TEST(Turn, of_one_that_is_heavy_and_overtaken_or_leaves_keeps_no_lighter_one_wai
 
 TEST(Turn, is_given_up_when_nobody_is_left_to_take_it) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.arrive(2, "b");
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
@@ -77,7 +77,7 @@ TEST(Turn, is_given_up_when_nobody_is_left_to_take_it) {
 
 TEST(Turn, whose_time_came_without_a_slot_is_given_up_too_when_nobody_is_left) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
   yard.arrive(2, "b");
@@ -90,7 +90,7 @@ TEST(Turn, whose_time_came_without_a_slot_is_given_up_too_when_nobody_is_left) {
 
 TEST(Turn, of_the_upstream_is_kept_while_an_ask_is_under_way) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.arrive(2, "b");
   yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
@@ -102,7 +102,7 @@ TEST(Turn, of_the_upstream_is_kept_while_an_ask_is_under_way) {
 
 TEST(Turn, of_the_upstream_lets_lanes_ask_one_by_one_until_a_departure_is_granted_at_once) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 8}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
   yard.arrive(2, "b");
@@ -120,7 +120,7 @@ TEST(Turn, of_the_upstream_lets_lanes_ask_one_by_one_until_a_departure_is_grante
 
 TEST(Turn, that_is_over_lets_twice_as_many_lanes_ask_with_each_departure_that_is_granted_at_once) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 20}, limiter);
+  SchedulerFixture yard({.max_concurrent = 20}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
   RequestId id = 1;
@@ -139,7 +139,7 @@ TEST(Turn, that_is_over_lets_twice_as_many_lanes_ask_with_each_departure_that_is
 
 TEST(Turn, may_come_sooner_than_was_said) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
   yard.retry(Scope::upstream);
@@ -154,7 +154,7 @@ TEST(Turn, may_come_sooner_than_was_said) {
 // An answer that comes late lets one go and says at once what stops the next: that made the first wait for nothing.
 TEST(Turn, names_the_limit_that_one_waited_for_and_not_what_stops_the_next) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive_all({1, 2});
   yard.answer(turn(Scope::group, yard.now + 10 * kMs, 0));
   yard.advance_to(yard.now + 10 * kMs);
@@ -169,7 +169,7 @@ TEST(Turn, names_the_limit_that_one_waited_for_and_not_what_stops_the_next) {
 
 TEST(Turn, names_no_limit_of_one_that_waited_for_the_answer_alone) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive_all({1, 2, 3});
   yard.answer({yard.now});
   yard.now += 3 * kMs;
@@ -181,7 +181,7 @@ TEST(Turn, names_no_limit_of_one_that_waited_for_the_answer_alone) {
 
 TEST(Permit, is_awaited_without_a_slot_and_taken_in_the_order_of_asking) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   const Booking none{.stop = Stop::permit, .scope = Scope::upstream, .limited_by = 3};
@@ -199,7 +199,7 @@ TEST(Permit, is_awaited_without_a_slot_and_taken_in_the_order_of_asking) {
 
 TEST(Permit, of_a_group_is_awaited_by_its_lane_alone) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1, "a");
   yard.answer({yard.now}, {}, "a");
   yard.arrive(2, "a");
@@ -214,7 +214,7 @@ TEST(Permit, of_a_group_is_awaited_by_its_lane_alone) {
 TEST(Permit, of_all_processes_is_waited_for_by_each_newcomer_from_its_arrival_on) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer({.stop = Stop::permit, .scope = Scope::upstream});
   EXPECT_EQ(limiter.asks.size(), 1u);
@@ -229,7 +229,7 @@ TEST(Permit, of_all_processes_is_waited_for_by_each_newcomer_from_its_arrival_on
 
 TEST(RefuseMode, turns_away_who_is_at_the_head_and_names_the_limit) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   const Booking refused{.stop = Stop::refused, .limited_by = 2, .ask_again = yard.now + kSecond};
   yard.answer(refused);
@@ -240,7 +240,7 @@ TEST(RefuseMode, turns_away_who_is_at_the_head_and_names_the_limit) {
 
 TEST(RefuseMode, need_not_be_asked_again_before_the_limit_allows_anything) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive({.id = 1, .weight = 2, .group = "a"});
   yard.answer({.stop = Stop::refused, .limited_by = 2, .ask_again = yard.now + kSecond}, "a");
   yard.arrive({.id = 2, .weight = 2, .group = "a"});
@@ -257,7 +257,7 @@ TEST(RefuseMode, need_not_be_asked_again_before_the_limit_allows_anything) {
 
 TEST(RefuseMode, lets_pass_what_was_granted_before_it_refused) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.arrive_all({2, 3, 4});
   yard.answer({yard.now});
@@ -270,7 +270,7 @@ TEST(RefuseMode, lets_pass_what_was_granted_before_it_refused) {
 
 TEST(Unavailable, limits_refuse_whoever_asks) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 4}, limiter);
+  SchedulerFixture yard({.max_concurrent = 4}, limiter);
   yard.arrive(1);
   yard.answer({.stop = Stop::unavailable, .limited_by = kRedis});
   EXPECT_EQ(yard.refusals.at(1).why, Refused::unavailable);
@@ -280,7 +280,7 @@ TEST(Unavailable, limits_refuse_whoever_asks) {
 
 TEST(Weight, is_asked_for_in_runs_of_equal_ones) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 8}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
   yard.arrive(1);
   for (const int weight : {1, 1, 3, 3, 1}) {
     yard.arrive({.id = static_cast<RequestId>(10 + yard.upstream.pending()), .weight = weight});
@@ -294,7 +294,7 @@ TEST(Weight, is_asked_for_in_runs_of_equal_ones) {
 TEST(Weight, that_no_limit_can_ever_admit_is_refused_at_once) {
   SlowLimiter limiter;
   limiter.heaviest = 5;
-  Yard yard({.max_concurrent = 8}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
   yard.arrive({.id = 1, .weight = 6});
   EXPECT_EQ(yard.refusals.at(1).why, Refused::too_heavy);
   EXPECT_EQ(yard.refusals.at(1).limited_by, 7);
@@ -303,7 +303,7 @@ TEST(Weight, that_no_limit_can_ever_admit_is_refused_at_once) {
 
 TEST(Weight, of_a_departure_for_one_who_left_does_not_pay_for_a_heavier_one) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 8}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
   yard.arrive(1);
   yard.arrive({.id = 2, .weight = 3});
   const Time at = yard.now + kMs;
@@ -320,7 +320,7 @@ TEST(Weight, of_a_departure_for_one_who_left_does_not_pay_for_a_heavier_one) {
 TEST(Patience, lets_one_that_may_not_wait_hear_the_answer) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 2, .max_pending = 0, .max_wait = 0}, limiter);
+  SchedulerFixture yard({.max_concurrent = 2, .max_pending = 0, .max_wait = 0}, limiter);
   yard.arrive(1);
   yard.now += kMs;
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
@@ -332,7 +332,7 @@ TEST(Patience, lets_one_that_may_not_wait_hear_the_answer) {
 TEST(Patience, lets_nobody_stay_in_a_full_queue_who_has_heard_the_answer) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 3, .max_pending = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3, .max_pending = 1}, limiter);
   yard.arrive_all({1, 2, 3});
   EXPECT_THAT(yard.refused, IsEmpty());
   EXPECT_THAT(yard.answer({yard.now}), ElementsAre(1));
@@ -345,7 +345,7 @@ TEST(Patience, lets_nobody_stay_in_a_full_queue_who_has_heard_the_answer) {
 TEST(Patience, lets_no_more_into_a_full_queue_than_could_start) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;
-  Yard yard({.max_concurrent = 3, .max_pending = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3, .max_pending = 1}, limiter);
   for (RequestId id = 1; id <= 100; ++id) yard.arrive(id);
   EXPECT_EQ(yard.upstream.pending(), 3u);
   EXPECT_EQ(yard.refused.size(), 97u);
@@ -354,7 +354,7 @@ TEST(Patience, lets_no_more_into_a_full_queue_than_could_start) {
 TEST(Lead, is_how_near_the_last_departure_must_be_before_a_lane_asks_for_more) {
   SlowLimiter limiter;
   limiter.its_lead = 2 * kMs;
-  Yard yard({.max_concurrent = 8}, limiter);
+  SchedulerFixture yard({.max_concurrent = 8}, limiter);
   yard.arrive_all({1, 2, 3});
   const Time last = yard.now + 10 * kMs;
   yard.answer({last});
@@ -367,7 +367,7 @@ TEST(Lead, is_how_near_the_last_departure_must_be_before_a_lane_asks_for_more) {
 
 TEST(LimitedBy, is_the_limit_that_made_a_request_wait) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive_all({1, 2});
   yard.answer(turn(Scope::upstream, yard.now + kSecond, 4));
   EXPECT_EQ(yard.upstream.limited_by(yard.now, yard.ticket(2)), 4);
@@ -386,7 +386,7 @@ TEST(LimitedBy, is_the_limit_that_made_a_request_wait) {
 
 TEST(LimitedBy, of_a_departure_that_is_not_now_is_its_own) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 1}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1}, limiter);
   yard.arrive(1);
   Booking later;
   later.departures.push_back({.at = yard.now + kMs, .limited_by = 2});
@@ -398,7 +398,7 @@ TEST(LimitedBy, of_a_departure_that_is_not_now_is_its_own) {
 TEST(Estimate, takes_the_limits_into_account) {
   SlowLimiter limiter;
   limiter.pace = 3 * kSecond;
-  Yard yard({.max_concurrent = 1, .max_wait = 10 * kSecond}, limiter);
+  SchedulerFixture yard({.max_concurrent = 1, .max_wait = 10 * kSecond}, limiter);
   yard.arrive_all({1, 2, 3});
   yard.answer(turn(Scope::upstream, yard.now + kSecond));
   EXPECT_EQ(yard.upstream.retry_after(yard.now), 9 * kSecond) << "three wait, three seconds each";

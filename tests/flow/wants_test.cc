@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an ask tells of those for whom it does not ask, and who could leave as well: other processes go by it.
-#include "flow/yard.h"
+#include "flow/scheduler_fixture.h"
 
 namespace penstock::flow {
 namespace {
@@ -10,7 +10,7 @@ using Beyond = SlowLimiter::Beyond;
 
 TEST(Wants, of_the_same_lane_and_of_others_are_told_apart) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 6}, limiter);
+  SchedulerFixture yard({.max_concurrent = 6}, limiter);
   yard.arrive(1, "a");
   EXPECT_EQ(limiter.beyond.back(), (Beyond{0, 0}));
   yard.answer(turn(Scope::upstream, yard.now + kSecond), "a");
@@ -23,7 +23,7 @@ TEST(Wants, of_the_same_lane_and_of_others_are_told_apart) {
 
 TEST(Wants, are_counted_in_units) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 10}, limiter);
+  SchedulerFixture yard({.max_concurrent = 10}, limiter);
   yard.arrive({.id = 1, .weight = 2, .group = "a"});
   yard.arrive({.id = 2, .weight = 5, .group = "a"});
   yard.arrive({.id = 3, .group = "a"});
@@ -36,7 +36,7 @@ TEST(Wants, are_counted_in_units) {
 
 TEST(Wants, are_no_more_than_there_are_slots_for) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 3}, limiter);
+  SchedulerFixture yard({.max_concurrent = 3}, limiter);
   yard.arrive_all({1, 2, 3, 4, 5}, "a");
   yard.arrive(6, "b");
   EXPECT_EQ(limiter.beyond.back(), (Beyond{0, 1})) << "two of three are held by those who ask";
@@ -44,7 +44,7 @@ TEST(Wants, are_no_more_than_there_are_slots_for) {
 
 TEST(Wants, of_a_group_that_waits_for_its_own_limits_or_for_a_permit_are_none) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 10}, limiter);
+  SchedulerFixture yard({.max_concurrent = 10}, limiter);
   yard.arrive_all({1, 2}, "a");
   yard.arrive_all({3, 4}, "b");
   yard.answer(turn(Scope::group, yard.now + kSecond), "a");
@@ -60,7 +60,7 @@ TEST(Wants, of_a_group_that_waits_for_its_own_limits_or_for_a_permit_are_none) {
 
 TEST(Wants, of_those_that_have_left_are_none) {
   SlowLimiter limiter;
-  Yard yard({.max_concurrent = 10}, limiter);
+  SchedulerFixture yard({.max_concurrent = 10}, limiter);
   yard.arrive_all({1, 2, 3}, "a");
   yard.cancel(2);
   yard.arrive(4, "b");

@@ -17,7 +17,7 @@ struct Decoded {
   State state = State::more;
   std::string body, rest, trailers;
   bool may_end = false;
-  Why why{};
+  Reason why{};
 
   bool operator==(const Decoded&) const = default;
 };
@@ -120,24 +120,25 @@ TEST(BodyDecoder, refuses_what_is_no_chunk) {
         "10000000000000000\r\nx", "ffffffffffffffff\r\nx", "1;a=\"b\r\nx", "00000000000000001\r\nx"}) {
     const Decoded decoded = decode(kChunked, bytes);
     EXPECT_EQ(decoded.state, State::bad) << bytes;
-    EXPECT_EQ(decoded.why, Why::response_coding) << bytes;
+    EXPECT_EQ(decoded.why, Reason::response_coding) << bytes;
   }
 }
 
 TEST(BodyDecoder, refuses_trailers_as_it_refuses_fields) {
-  EXPECT_EQ(decode(kChunked, "0\r\nno colon\r\n\r\n").why, Why::protocol_error);
-  EXPECT_EQ(decode(kChunked, "0\r\na b: c\r\n\r\n").why, Why::protocol_error);
+  EXPECT_EQ(decode(kChunked, "0\r\nno colon\r\n\r\n").why, Reason::protocol_error);
+  EXPECT_EQ(decode(kChunked, "0\r\na b: c\r\n\r\n").why, Reason::protocol_error);
 }
 
 TEST(BodyDecoder, keeps_no_line_without_end) {
   const std::string many(70 * 1024, '1');
-  EXPECT_EQ(decode(kChunked, many, many.size(), 1).why, Why::response_coding);
-  EXPECT_EQ(decode(kChunked, "1;" + many, 100, 100).why, Why::response_coding);
-  EXPECT_EQ(decode(kChunked, "1;" + many + "\r\nx", many.size() + 5, 1).why, Why::response_coding);
+  EXPECT_EQ(decode(kChunked, many, many.size(), 1).why, Reason::response_coding);
+  EXPECT_EQ(decode(kChunked, "1;" + many, 100, 100).why, Reason::response_coding);
+  EXPECT_EQ(decode(kChunked, "1;" + many + "\r\nx", many.size() + 5, 1).why, Reason::response_coding);
   EXPECT_EQ(decode(kChunked, "1\r\nx" + many, 100, 100).state, State::bad);
   EXPECT_EQ(decode(kChunked, "0\r\nX: " + many, 1000, 1000).state, State::bad);
   for (const std::size_t each : {std::size_t{1000}, std::size_t{100'000}}) {
-    EXPECT_EQ(decode(kChunked, "0\r\nX: " + many + "\r\n\r\n", each, each).why, Why::response_coding) << "however cut";
+    EXPECT_EQ(decode(kChunked, "0\r\nX: " + many + "\r\n\r\n", each, each).why, Reason::response_coding)
+        << "however cut";
   }
 }
 

@@ -39,7 +39,7 @@ TEST(Credentials, twice_are_malformed) {
   fields.add("Proxy-Authorization", "Basic dTpw");
   fields.add("proxy-authorization", "Basic dTpw");
   ASSERT_FALSE(basic_credentials(fields));
-  EXPECT_EQ(basic_credentials(fields).error().why, Why::malformed);
+  EXPECT_EQ(basic_credentials(fields).error().why, Reason::malformed);
 }
 
 TEST(Credentials, are_a_name_and_a_password_with_whatever_bytes) {

@@ -246,7 +246,7 @@ TEST(RequestHints, refuses_a_wait_that_is_none) {
   for (const char* value : {"", "2", "-2s", "2 s", "soon", "2s, 3s", "1e3s"}) {
     const auto hints = read_hints(fields_of({{"Penstock-Max-Wait", value}}));
     ASSERT_FALSE(hints.has_value()) << value;
-    EXPECT_EQ(hints.error().why, Why::malformed);
+    EXPECT_EQ(hints.error().why, Reason::malformed);
   }
   EXPECT_FALSE(read_hints(fields_of({{"Penstock-Max-Wait", "1s"}, {"Penstock-Max-Wait", "1s"}})).has_value());
 }
@@ -264,7 +264,7 @@ TEST(RequestHints, refuses_a_weight_that_is_none) {
   for (const char* value : {"", "0", "-1", "1.5", "2x", "1, 2", "1000001", "99999999999999999999", "+1", "0x10"}) {
     const auto hints = read_hints(fields_of({{"Penstock-Weight", value}}));
     ASSERT_FALSE(hints.has_value()) << value;
-    EXPECT_EQ(hints.error().why, Why::malformed);
+    EXPECT_EQ(hints.error().why, Reason::malformed);
   }
   EXPECT_FALSE(read_hints(fields_of({{"Penstock-Weight", "1"}, {"Penstock-Weight", "1"}})).has_value());
 }

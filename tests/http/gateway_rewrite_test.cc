@@ -81,7 +81,7 @@ TEST(Gateway, is_not_climbed_out_of) {
                            "/..%2Fx", "/..;/x", "/..;a=b", "/..%5cx", "/..\\x", "/%252e%252e/x", "/a%2f..", "/..%00"}) {
     const auto target = behind_gateway(kVersioned, rest);
     ASSERT_FALSE(target) << rest;
-    EXPECT_EQ(target.error().why, Why::malformed);
+    EXPECT_EQ(target.error().why, Reason::malformed);
   }
   for (const char* rest : {"/...", "/..a", "/a..", "/%2ea", "/.well-known", "/a?/../b", "/a?..%2f", "//",
                            "/group%2Fproject", "/a%2f%2fb", "/v1.2;x=../y", "/%5c"}) {

@@ -104,9 +104,9 @@ std::string chunked_with(std::string_view body) {
   return "POST http://a.test/ HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n" + std::string(body);
 }
 
-Why refused(const Reading& reading) {
+Reason refused(const Reading& reading) {
   EXPECT_TRUE(reading.refusal.has_value()) << reading.transcript();
-  return reading.refusal ? reading.refusal->why : Why::internal_error;
+  return reading.refusal ? reading.refusal->why : Reason::internal_error;
 }
 
 }  // namespace penstock::http

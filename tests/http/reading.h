@@ -44,6 +44,6 @@ std::string get_with(std::string_view lines);
 std::string chunked_with(std::string_view body);
 
 /// Why the stream was refused; a test fails where it was not.
-Why refused(const Reading& reading);
+Reason refused(const Reading& reading);
 
 }  // namespace penstock::http

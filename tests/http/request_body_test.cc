@@ -68,7 +68,7 @@ TEST(RequestTrailers, with_a_coding_among_them_are_refused) {
   for (const char* coding : {"chunked", "gzip", "identity", ""}) {
     const Reading reading =
         read(chunked_with("3\r\nabc\r\n0\r\ntransfer-Encoding: " + std::string(coding) + "\r\n\r\n"));
-    EXPECT_EQ(refused(reading), Why::malformed) << coding;
+    EXPECT_EQ(refused(reading), Reason::malformed) << coding;
   }
 }
 

@@ -333,7 +333,7 @@ TEST(RequestParser, stays_failed) {
   sink.parser = &parser;
   EXPECT_EQ(parser.consume("nonsense\r\n\r\n").state, RequestParser::State::failed);
   EXPECT_EQ(parser.consume(kGet).state, RequestParser::State::failed);
-  EXPECT_EQ(parser.refusal().why, Why::malformed);
+  EXPECT_EQ(parser.refusal().why, Reason::malformed);
   EXPECT_TRUE(sink.heard.empty());
 }
 

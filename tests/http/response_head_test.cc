@@ -37,7 +37,7 @@ ResponseHead response_head_of(std::vector<std::string> lines, const std::string&
   return reader.head();
 }
 
-Why why_bad(std::vector<std::string> lines, const std::string& status_line = "HTTP/1.1 200 OK\r\n") {
+Reason why_bad(std::vector<std::string> lines, const std::string& status_line = "HTTP/1.1 200 OK\r\n") {
   ResponseHeadReader reader(kBytes, kLines);
   lines.insert(lines.begin(), status_line);
   lines.push_back("\r\n");
@@ -72,7 +72,7 @@ TEST(ResponseHead, is_refused_where_the_status_line_is_not_http_1) {
         "HTTP/1.1\r\n", "HTTP/1.1 \r\n", "HTTP/1.1 20\r\n", "HTTP/1.1 2000 OK\r\n", "HTTP/1.1  200 OK\r\n",
         "HTTP/1.1 2x0 OK\r\n", "HTTP/1.1 +20 OK\r\n", "HTTP/1.x 200 OK\r\n", "HTTP/1.10 200 OK\r\n", "\r\n",
         "HTTP/1.1 099 x\r\n", "HTTP/1.1 600 x\r\n", "HTTP/1.1 999 x\r\n", "HTTP/1.1 000 x\r\n"}) {
-    EXPECT_EQ(why_bad({}, line), Why::protocol_error) << line;
+    EXPECT_EQ(why_bad({}, line), Reason::protocol_error) << line;
   }
 }
 
@@ -91,35 +91,35 @@ TEST(ResponseHead, unfolds_lines_to_one_blank) {
 }
 
 TEST(ResponseHead, is_refused_where_a_framing_field_has_a_blank_before_its_colon) {
-  EXPECT_EQ(why_bad({"Content-Length : 5\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({"Transfer-Encoding : chunked\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({"Connection\t: close\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"Content-Length : 5\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({"Transfer-Encoding : chunked\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({"Connection\t: close\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseHead, is_refused_where_a_framing_field_is_folded_or_a_fold_comes_first) {
-  EXPECT_EQ(why_bad({"Content-Length: 5\r\n", " 7\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({"Content-Length:\r\n", " 5\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n", " , gzip\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({"Transfer-Encoding:\r\n", " chunked\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({" X: y\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"Content-Length: 5\r\n", " 7\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({"Content-Length:\r\n", " 5\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n", " , gzip\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({"Transfer-Encoding:\r\n", " chunked\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({" X: y\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseHead, is_refused_where_a_name_is_no_token) {
   for (const char* line : {": v\r\n", " : v\r\n", "no colon\r\n", "a b: v\r\n", "a(b: v\r\n", "a\x80: v\r\n",
                            "\"a\": v\r\n", "a/b: v\r\n"}) {
-    EXPECT_EQ(why_bad({line}), Why::protocol_error) << line;
+    EXPECT_EQ(why_bad({line}), Reason::protocol_error) << line;
   }
-  EXPECT_EQ(why_bad({"nocolon\r\n"}), Why::protocol_error);
-  EXPECT_EQ(why_bad({"a\"b: v\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"nocolon\r\n"}), Reason::protocol_error);
+  EXPECT_EQ(why_bad({"a\"b: v\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseHead, is_refused_with_a_control_character_anywhere) {
   for (const char c : "\0\r\v\x1b\x7f\x01"s) {
-    EXPECT_EQ(why_bad({"X: a"s + c + "b\r\n"}), Why::protocol_error) << static_cast<int>(c);
-    EXPECT_EQ(why_bad({"X"s + c + ": b\r\n"}), Why::protocol_error) << static_cast<int>(c);
-    EXPECT_EQ(why_bad({}, "HTTP/1.1 200 O"s + c + "K\r\n"), Why::protocol_error) << static_cast<int>(c);
+    EXPECT_EQ(why_bad({"X: a"s + c + "b\r\n"}), Reason::protocol_error) << static_cast<int>(c);
+    EXPECT_EQ(why_bad({"X"s + c + ": b\r\n"}), Reason::protocol_error) << static_cast<int>(c);
+    EXPECT_EQ(why_bad({}, "HTTP/1.1 200 O"s + c + "K\r\n"), Reason::protocol_error) << static_cast<int>(c);
   }
-  EXPECT_EQ(why_bad({"X: y\nSet-Cookie: z\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"X: y\nSet-Cookie: z\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseFraming, takes_one_content_length) {
@@ -137,9 +137,9 @@ TEST(ResponseFraming, takes_content_lengths_that_all_agree) {
 TEST(ResponseFraming, is_refused_with_content_lengths_that_disagree_or_are_none) {
   for (const char* value : {"5abc", "5, 7", "", "-1", "+5", "0x5", "5 5", "5;", "9223372036854775808",
                             "18446744073709551617", "5,", ",5", "\"5\"", "5.0"}) {
-    EXPECT_EQ(why_bad({"Content-Length: "s + value + "\r\n"}), Why::protocol_error) << value;
+    EXPECT_EQ(why_bad({"Content-Length: "s + value + "\r\n"}), Reason::protocol_error) << value;
   }
-  EXPECT_EQ(why_bad({"Content-Length: 5\r\n", "Content-Length: 7\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"Content-Length: 5\r\n", "Content-Length: 7\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseFraming, drops_the_length_beside_chunked) {
@@ -150,20 +150,20 @@ TEST(ResponseFraming, drops_the_length_beside_chunked) {
   EXPECT_FALSE(response_head_of({"Transfer-Encoding: chunked\r\n"}).framed_twice);
   EXPECT_FALSE(response_head_of({"Content-Length: 3\r\n"}).framed_twice);
   EXPECT_EQ(head.content_length, 0u);
-  EXPECT_EQ(why_bad({"Content-Length: 3x\r\n", "Transfer-Encoding: chunked\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"Content-Length: 3x\r\n", "Transfer-Encoding: chunked\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseFraming, is_refused_with_a_coding_that_is_not_chunked) {
   for (const char* value : {"gzip", "gzip, chunked", "chunked, gzip", "identity", "xchunked", "chunked;q=1",
                             "chunked, chunked", "", ",chunked"}) {
-    EXPECT_EQ(why_bad({"Transfer-Encoding: "s + value + "\r\n"}), Why::response_coding) << value;
+    EXPECT_EQ(why_bad({"Transfer-Encoding: "s + value + "\r\n"}), Reason::response_coding) << value;
   }
-  EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n"}), Why::response_coding);
+  EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\n"}), Reason::response_coding);
   EXPECT_TRUE(response_head_of({"Transfer-Encoding: Chunked \r\n"}).chunked);
 }
 
 TEST(ResponseFraming, is_refused_with_a_coding_in_http_1_0) {
-  EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n"}, "HTTP/1.0 200 OK\r\n"), Why::protocol_error);
+  EXPECT_EQ(why_bad({"Transfer-Encoding: chunked\r\n"}, "HTTP/1.0 200 OK\r\n"), Reason::protocol_error);
 }
 
 TEST(ResponseFraming, says_whether_a_body_follows) {
@@ -193,27 +193,27 @@ TEST(InterimHeads, are_capped) {
   ResponseHeadReader reader(kBytes, kLines, 3);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(feed(reader, {"HTTP/1.1 102 Processing\r\n", "\r\n"}), Verdict::interim);
   EXPECT_EQ(feed(reader, {"HTTP/1.1 102 Processing\r\n", "\r\n"}), Verdict::bad);
-  EXPECT_EQ(reader.why(), Why::response_head_too_large);
+  EXPECT_EQ(reader.why(), Reason::response_head_too_large);
 }
 
 TEST(InterimHeads, may_not_switch_protocols) {
   EXPECT_EQ(why_bad({"Upgrade: websocket\r\n", "Connection: Upgrade\r\n"}, "HTTP/1.1 101 Switching Protocols\r\n"),
-            Why::upgrade_failed);
+            Reason::upgrade_failed);
 }
 
 TEST(ResponseHead, may_not_ask_for_proxy_credentials) {
   EXPECT_EQ(why_bad({"Proxy-Authenticate: Basic\r\n"}, "HTTP/1.1 407 Proxy Authentication Required\r\n"),
-            Why::protocol_error);
+            Reason::protocol_error);
 }
 
 TEST(ResponseCaps, count_bytes_and_lines_of_each_section) {
   ResponseHeadReader bytes(100, kLines);
   EXPECT_EQ(feed(bytes, {"HTTP/1.1 200 OK\r\n", "X: " + std::string(100, 'x') + "\r\n"}), Verdict::bad);
-  EXPECT_EQ(bytes.why(), Why::response_head_too_large);
+  EXPECT_EQ(bytes.why(), Reason::response_head_too_large);
 
   ResponseHeadReader lines(kBytes, 2);
   EXPECT_EQ(feed(lines, {"HTTP/1.1 200 OK\r\n", "A: 1\r\n", "B: 2\r\n", "C: 3\r\n"}), Verdict::bad);
-  EXPECT_EQ(lines.why(), Why::response_head_too_large);
+  EXPECT_EQ(lines.why(), Reason::response_head_too_large);
 
   ResponseHeadReader just(kBytes, 2);
   EXPECT_EQ(feed(just, {"HTTP/1.1 200 OK\r\n", "A: 1\r\n", "B: 2\r\n", "\r\n"}), Verdict::final);
@@ -234,14 +234,14 @@ TEST(ResponseCaps, count_all_interim_heads_together) {
   ResponseHeadReader reader(100, kLines, 100, 3 * 83);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(feed(reader, interim), Verdict::interim);
   EXPECT_EQ(feed(reader, interim), Verdict::bad);
-  EXPECT_EQ(reader.why(), Why::response_head_too_large);
+  EXPECT_EQ(reader.why(), Reason::response_head_too_large);
 }
 
 TEST(ResponseCaps, count_folded_lines_as_lines) {
   ResponseHeadReader reader(kBytes, 3);
   EXPECT_EQ(feed(reader, {"HTTP/1.1 200 OK\r\n", "A: 1\r\n", " 2\r\n", " 3\r\n", " 4\r\n"}), Verdict::more);
   EXPECT_EQ(reader.on_line(" 5\r\n"), Verdict::bad);
-  EXPECT_EQ(reader.why(), Why::response_head_too_large);
+  EXPECT_EQ(reader.why(), Reason::response_head_too_large);
 }
 
 TEST(ResponseCaps, hold_against_a_fold_without_end) {
@@ -256,7 +256,7 @@ TEST(ResponseCaps, hold_against_a_fold_without_end) {
 TEST(ResponseHead, is_refused_with_too_many_nominations) {
   std::string names;
   for (int i = 0; i < 33; ++i) names += "x" + std::to_string(i) + ",";
-  EXPECT_EQ(why_bad({"Connection: " + names + "\r\n"}), Why::protocol_error);
+  EXPECT_EQ(why_bad({"Connection: " + names + "\r\n"}), Reason::protocol_error);
 }
 
 TEST(ResponseTrailers, follow_the_final_head) {
@@ -273,7 +273,7 @@ TEST(ResponseTrailers, are_refused_like_fields) {
     ResponseHeadReader reader(kBytes, kLines);
     ASSERT_EQ(feed(reader, {"HTTP/1.1 200 OK\r\n", "\r\n"}), Verdict::final);
     EXPECT_EQ(reader.on_line(line), Verdict::bad) << line;
-    EXPECT_EQ(reader.why(), Why::protocol_error);
+    EXPECT_EQ(reader.why(), Reason::protocol_error);
   }
 }
 

@@ -134,7 +134,7 @@ TEST(ResponseWriter, passes_interim_heads_to_http_1_1_only) {
 
 TEST(WriteRefusal, says_what_is_wrong_in_reason_field_and_body) {
   std::string out;
-  write_refusal(out, refusal_until(Why::queue_full, "github queue full", std::chrono::microseconds(6'200'001)),
+  write_refusal(out, refusal_until(Reason::queue_full, "github queue full", std::chrono::microseconds(6'200'001)),
                 "penstock", {});
   EXPECT_EQ(out,
             "HTTP/1.1 503 Penstock: github queue full, retry in 7s\r\n"
@@ -148,7 +148,7 @@ TEST(WriteRefusal, says_what_is_wrong_in_reason_field_and_body) {
 
 TEST(WriteRefusal, ends_the_connection_where_it_must) {
   std::string out;
-  write_refusal(out, {.why = Why::malformed, .details = "x"}, "p", {.keep_alive = false});
+  write_refusal(out, {.why = Reason::malformed, .details = "x"}, "p", {.keep_alive = false});
   EXPECT_NE(out.find("\r\nConnection: close\r\n"), std::string::npos);
   EXPECT_TRUE(out.starts_with("HTTP/1.1 400 Penstock: x\r\n"));
   EXPECT_EQ(out.find("Retry-After"), std::string::npos);
@@ -157,20 +157,20 @@ TEST(WriteRefusal, ends_the_connection_where_it_must) {
 
 TEST(WriteRefusal, to_head_has_no_body) {
   std::string out;
-  write_refusal(out, {.why = Why::malformed, .details = "x"}, "p", {.head_method = true});
+  write_refusal(out, {.why = Reason::malformed, .details = "x"}, "p", {.head_method = true});
   EXPECT_TRUE(out.ends_with("\r\nContent-Length: 12\r\n\r\n"));
 }
 
 TEST(WriteRefusal, names_the_methods_allowed_where_it_must) {
   std::string out;
-  write_refusal(out, {.why = Why::max_forwards, .details = "x", .allow = "GET, HEAD"}, "p", {});
+  write_refusal(out, {.why = Reason::max_forwards, .details = "x", .allow = "GET, HEAD"}, "p", {});
   EXPECT_TRUE(out.starts_with("HTTP/1.1 405 "));
   EXPECT_NE(out.find("\r\nAllow: GET, HEAD\r\n"), std::string::npos);
 }
 
 TEST(WriteRefusal, cannot_be_made_to_write_a_field_of_its_own) {
   std::string out;
-  write_refusal(out, {.why = Why::malformed, .details = "a\r\nSet-Cookie: b\r\n\r\nc\"; x=\""}, "p", {});
+  write_refusal(out, {.why = Reason::malformed, .details = "a\r\nSet-Cookie: b\r\n\r\nc\"; x=\""}, "p", {});
   EXPECT_EQ(out.find("\r\nSet-Cookie"), std::string::npos);
   EXPECT_EQ(out.find("\nSet-Cookie"), std::string::npos);
   EXPECT_NE(out.find("c\\\"; x=\\\"\"\r\n"), std::string::npos);

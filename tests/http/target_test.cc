@@ -13,10 +13,10 @@ Target parsed(std::string_view raw, std::string_view method = "GET") {
   return target.value_or(Target{});
 }
 
-Why refused(std::string_view raw, std::string_view method = "GET") {
+Reason refused(std::string_view raw, std::string_view method = "GET") {
   const auto target = parse_target(method, raw);
   EXPECT_FALSE(target.has_value()) << raw;
-  return target ? Why::internal_error : target.error().why;
+  return target ? Reason::internal_error : target.error().why;
 }
 
 TEST(Target, is_cut_into_host_port_and_resource) {
@@ -69,8 +69,8 @@ TEST(Target, names_its_upstream_and_its_host_field) {
 
 TEST(Target, drops_one_trailing_dot_of_the_host) {
   EXPECT_EQ(parsed("http://LOCALHOST./").host, "localhost");
-  EXPECT_EQ(refused("http://localhost../"), Why::malformed);
-  EXPECT_EQ(refused("http://./"), Why::malformed);
+  EXPECT_EQ(refused("http://localhost../"), Reason::malformed);
+  EXPECT_EQ(refused("http://./"), Reason::malformed);
 }
 
 TEST(Target, knows_addresses_and_spells_them_one_way) {
@@ -101,14 +101,14 @@ TEST(Target, knows_an_address_that_is_mapped_to_ipv4_as_that) {
   EXPECT_EQ(parsed("http://[::ffff:0:7f00:1]/").host, "::ffff:0:7f00:1");
   for (const char* host : {"[::ffff:127.1]", "[::ffff:0x7f.0.0.1]", "[::ffff:127.0.0.1.]", "[::ffff:127.0.0.01]",
                            "[::ffff:7f00:1%25lo]", "[v1.127.0.0.1]", "[::ffff:127.0.0.256]"}) {
-    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Why::malformed) << host;
+    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Reason::malformed) << host;
   }
 }
 
 TEST(Target, refuses_numbers_that_some_resolver_takes_for_an_address) {
   for (const char* host : {"127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "127.0.0.1.", "1.2.3.4.5",
                            "1.2.3.256", "1.2.3", "1.2.3.04", "1.2.3.0x4", "a.0x7f", "a.123", "[127.0.0.1]"}) {
-    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Why::malformed) << host;
+    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Reason::malformed) << host;
   }
 }
 
@@ -133,9 +133,9 @@ TEST(Target, refuses_hosts_that_are_no_names) {
                            "a[::1]",
                            "\xef\xbc\x91.1",
                            "b\xc3\xbc.de"}) {
-    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Why::malformed) << host;
+    EXPECT_EQ(refused("http://" + std::string(host) + "/"), Reason::malformed) << host;
   }
-  EXPECT_EQ(refused("http://" + std::string(64, 'a') + "/"), Why::malformed);
+  EXPECT_EQ(refused("http://" + std::string(64, 'a') + "/"), Reason::malformed);
   EXPECT_EQ(parsed("http://" + std::string(63, 'a') + "/").host.size(), 63u);
 }
 
@@ -143,22 +143,22 @@ TEST(Target, refuses_a_name_of_more_than_253_bytes) {
   std::string name;
   for (int i = 0; i < 4; ++i) name += std::string(62, 'a') + ".";
   EXPECT_EQ(parsed("http://" + name + "b/").host.size(), 253u);
-  EXPECT_EQ(refused("http://" + name + "bb/"), Why::malformed);
+  EXPECT_EQ(refused("http://" + name + "bb/"), Reason::malformed);
 }
 
 TEST(Target, refuses_ports_that_are_none) {
   for (const char* port : {"0", "65536", "80a", "a", "80:80", "-1", "+80", " 80", "080000", "00000", "999999999999"}) {
-    EXPECT_EQ(refused("http://h:" + std::string(port) + "/"), Why::malformed) << port;
+    EXPECT_EQ(refused("http://h:" + std::string(port) + "/"), Reason::malformed) << port;
   }
-  EXPECT_EQ(refused("http://:80/"), Why::malformed);
-  EXPECT_EQ(refused("http:///path"), Why::malformed);
+  EXPECT_EQ(refused("http://:80/"), Reason::malformed);
+  EXPECT_EQ(refused("http:///path"), Reason::malformed);
 }
 
 TEST(Target, refuses_userinfo_and_does_not_repeat_it) {
   for (const char* raw : {"http://user@h/", "http://user:secret@h/", "http://@h/", "http://a@b@h/", "http://h@/"}) {
     const auto target = parse_target("GET", raw);
     ASSERT_FALSE(target.has_value()) << raw;
-    EXPECT_EQ(target.error().why, Why::malformed);
+    EXPECT_EQ(target.error().why, Reason::malformed);
     EXPECT_EQ(target.error().details.find("secret"), std::string::npos);
     EXPECT_NE(target.error().details.find("password"), std::string::npos);
   }
@@ -166,13 +166,13 @@ TEST(Target, refuses_userinfo_and_does_not_repeat_it) {
 
 TEST(Target, refuses_fragments) {
   for (const char* raw : {"http://h/#f", "http://h#f", "http://h/?q#f", "http://h/a#"})
-    EXPECT_EQ(refused(raw), Why::malformed);
+    EXPECT_EQ(refused(raw), Reason::malformed);
 }
 
 TEST(Target, refuses_controls_blanks_and_high_bytes_anywhere) {
   for (const char c : {' ', '\t', '\r', '\n', '\0', '\x7f', '\x01', '\x80', '\xff'}) {
-    EXPECT_EQ(refused(std::string("http://h/a") + c + "b"), Why::malformed) << static_cast<int>(c);
-    EXPECT_EQ(refused(std::string("http://h") + c + "/"), Why::malformed) << static_cast<int>(c);
+    EXPECT_EQ(refused(std::string("http://h/a") + c + "b"), Reason::malformed) << static_cast<int>(c);
+    EXPECT_EQ(refused(std::string("http://h") + c + "/"), Reason::malformed) << static_cast<int>(c);
   }
 }
 
@@ -180,7 +180,7 @@ TEST(Target, explains_to_an_origin_form_request_that_this_is_a_proxy) {
   for (const char* raw : {"/", "/x", "/path?q", "//h/x"}) {
     const auto target = parse_target("GET", raw);
     ASSERT_FALSE(target.has_value()) << raw;
-    EXPECT_EQ(target.error().why, Why::malformed);
+    EXPECT_EQ(target.error().why, Reason::malformed);
     EXPECT_NE(target.error().details.find("this is a proxy"), std::string::npos);
     EXPECT_NE(target.error().details.find("http_proxy"), std::string::npos);
   }
@@ -189,19 +189,19 @@ TEST(Target, explains_to_an_origin_form_request_that_this_is_a_proxy) {
 TEST(Target, refuses_the_other_forms) {
   for (const char* raw :
        {"", "*", "host:80", "host", "http:", "http:/h", "http:h", ":", "://h/", "1http://h/", "ht tp://h/"}) {
-    EXPECT_EQ(refused(raw), Why::malformed) << raw;
+    EXPECT_EQ(refused(raw), Reason::malformed) << raw;
   }
-  EXPECT_EQ(refused("*", "OPTIONS"), Why::malformed);
+  EXPECT_EQ(refused("*", "OPTIONS"), Reason::malformed);
 }
 
 TEST(Target, does_not_implement_other_schemes) {
   for (const char* raw :
        {"ftp://h/", "gopher://h/", "dict://h/", "ldap://h/", "smb://h/x", "tftp://h/x", "ws://h/", "wss://h/"}) {
-    EXPECT_EQ(refused(raw), Why::not_implemented) << raw;
+    EXPECT_EQ(refused(raw), Reason::not_implemented) << raw;
   }
-  EXPECT_EQ(refused("file:///etc/passwd"), Why::malformed);
-  EXPECT_EQ(refused("javascript:alert(1)"), Why::malformed);
-  EXPECT_EQ(refused("https://user@h/"), Why::malformed);
+  EXPECT_EQ(refused("file:///etc/passwd"), Reason::malformed);
+  EXPECT_EQ(refused("javascript:alert(1)"), Reason::malformed);
+  EXPECT_EQ(refused("https://user@h/"), Reason::malformed);
 }
 
 TEST(Target, with_https_has_its_own_default_port) {
@@ -227,10 +227,10 @@ TEST(Target, inside_tls_is_https_and_nowhere_else) {
   EXPECT_EQ(inside("GET", "/a")->authority(), "h.test:8443");
   EXPECT_TRUE(inside("GET", "https://h.test:8443/a")->secure());
   for (const char* raw : {"http://h.test:8443/", "https://h.test/", "https://other.test:8443/"}) {
-    EXPECT_EQ(inside("GET", raw).error().why, Why::misdirected) << raw;
+    EXPECT_EQ(inside("GET", raw).error().why, Reason::misdirected) << raw;
     EXPECT_EQ(inside("GET", raw).error().status_code(), 421);
   }
-  EXPECT_EQ(inside("CONNECT", "h.test:8443").error().why, Why::malformed);
+  EXPECT_EQ(inside("CONNECT", "h.test:8443").error().why, Reason::malformed);
 }
 
 TEST(Target, is_where_a_host_field_says) {
@@ -259,7 +259,7 @@ TEST(Target, inside_a_connect_is_on_its_authority) {
                           "http://u@h.test:8080/", "a"}) {
     EXPECT_FALSE(inside("GET", raw)) << raw;
   }
-  EXPECT_EQ(inside("CONNECT", "h.test:8080").error().why, Why::malformed);
+  EXPECT_EQ(inside("CONNECT", "h.test:8080").error().why, Reason::malformed);
 }
 
 TEST(Target, of_connect_is_a_host_and_a_port_and_nothing_else) {
@@ -279,7 +279,7 @@ TEST(Target, of_connect_is_a_host_and_a_port_and_nothing_else) {
 TEST(Target, of_connect_must_be_host_and_port) {
   for (const char* raw :
        {"", "/", "http://h/", "h", "h:", "h:0", "h:65536", "h:abc", "u@h:443", "*", "h:443/", ":443"}) {
-    EXPECT_EQ(refused(raw, "CONNECT"), Why::malformed) << raw;
+    EXPECT_EQ(refused(raw, "CONNECT"), Reason::malformed) << raw;
   }
 }
 

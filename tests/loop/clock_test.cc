@@ -71,10 +71,10 @@ TEST(LoopClock, lets_a_step_run_what_was_posted_then_timers_then_the_ends_of_the
   timer.start(clock.time);
   loop.post([&] { order.push_back(1); });
   EXPECT_EQ(loop.next_step(), 500);
-  const auto turn = loop.turn();
+  const auto iteration = loop.iteration();
   loop.step();
   EXPECT_THAT(order, ElementsAre(1, 2, 3));
-  EXPECT_EQ(loop.turn(), turn + 1);
+  EXPECT_EQ(loop.iteration(), iteration + 1);
   EXPECT_EQ(loop.next_step(), std::nullopt);
   end.ask();
   EXPECT_EQ(loop.next_step(), 500) << "who asks for a turn's end wants a turn";

@@ -55,14 +55,14 @@ TEST_F(StreamTest, reads_one_buffer_a_turn_however_much_has_come) {
   std::map<std::uint64_t, std::size_t> taken;
   std::size_t before = 0;
   when_read_ = [&] {
-    taken[run_.loop.turn()] += read_.size() - before;
+    taken[run_.loop.iteration()] += read_.size() - before;
     before = read_.size();
   };
   stream_->read_on();
   EXPECT_TRUE(run_.run_until([&] { return read_.size() == sent.size(); }));
   sender.join();
   EXPECT_TRUE(read_ == sent);
-  for (const auto& [turn, bytes] : taken) EXPECT_LE(bytes, Loop::kReadBuffer) << "turn " << turn;
+  for (const auto& [iteration, bytes] : taken) EXPECT_LE(bytes, Loop::kReadBuffer) << "turn " << iteration;
 }
 
 TEST_F(StreamTest, gathers_the_writes_of_a_turn_into_one_send) {

@@ -16,7 +16,7 @@ namespace {
 
 using Said = std::vector<std::string>;
 
-class TurnTest : public testing::Test {
+class IterationTest : public testing::Test {
  protected:
   // All of it within one turn.
   void in_one_turn(std::move_only_function<void()> task) {
@@ -36,7 +36,7 @@ class TurnTest : public testing::Test {
   Said said_;
 };
 
-TEST_F(TurnTest, what_is_asked_for_runs_once_at_the_end_however_often_it_was_asked) {
+TEST_F(IterationTest, what_is_asked_for_runs_once_at_the_end_however_often_it_was_asked) {
   IterationEnd one(run_.loop, say("one"));
   in_one_turn([&] {
     one.ask();
@@ -47,13 +47,13 @@ TEST_F(TurnTest, what_is_asked_for_runs_once_at_the_end_however_often_it_was_ask
   EXPECT_FALSE(one.asked());
 }
 
-TEST_F(TurnTest, ends_run_in_the_order_in_which_they_were_asked_for) {
+TEST_F(IterationTest, ends_run_in_the_order_in_which_they_were_asked_for) {
   IterationEnd a(run_.loop, say("a")), b(run_.loop, say("b")), c(run_.loop, say("c"));
   in_one_turn([&] { b.ask(), c.ask(), a.ask(), b.ask(); });
   EXPECT_EQ(said_, (Said{"turn", "b", "c", "a"}));
 }
 
-TEST_F(TurnTest, a_cancelled_one_does_not_run_and_may_be_asked_again) {
+TEST_F(IterationTest, a_cancelled_one_does_not_run_and_may_be_asked_again) {
   IterationEnd a(run_.loop, say("a")), b(run_.loop, say("b"));
   in_one_turn([&] {
     a.ask(), b.ask();
@@ -65,7 +65,7 @@ TEST_F(TurnTest, a_cancelled_one_does_not_run_and_may_be_asked_again) {
   EXPECT_EQ(said_, (Said{"turn", "b", "a"}));
 }
 
-TEST_F(TurnTest, a_destroyed_one_does_not_run) {
+TEST_F(IterationTest, a_destroyed_one_does_not_run) {
   auto mortal = std::make_optional<IterationEnd>(run_.loop, say("mortal"));
   in_one_turn([&] {
     mortal->ask();
@@ -74,7 +74,7 @@ TEST_F(TurnTest, a_destroyed_one_does_not_run) {
   EXPECT_EQ(said_, Said{"turn"});
 }
 
-TEST_F(TurnTest, one_may_destroy_itself_and_those_that_come_after_it) {
+TEST_F(IterationTest, one_may_destroy_itself_and_those_that_come_after_it) {
   std::optional<IterationEnd> itself, next;
   itself.emplace(run_.loop, [&] {
     said_.push_back("itself");
@@ -87,7 +87,7 @@ TEST_F(TurnTest, one_may_destroy_itself_and_those_that_come_after_it) {
   EXPECT_EQ(said_, (Said{"turn", "itself", "last"}));
 }
 
-TEST_F(TurnTest, what_an_end_asks_for_comes_in_the_same_turn) {
+TEST_F(IterationTest, what_an_end_asks_for_comes_in_the_same_turn) {
   IterationEnd second(run_.loop, say("second"));
   IterationEnd first(run_.loop, [&] {
     said_.push_back("first");
@@ -100,7 +100,7 @@ TEST_F(TurnTest, what_an_end_asks_for_comes_in_the_same_turn) {
   EXPECT_EQ(said_, (Said{"turn", "first", "second", "next turn"}));
 }
 
-TEST_F(TurnTest, tasks_of_every_turn_come_after_the_ends_in_the_order_of_registration) {
+TEST_F(IterationTest, tasks_of_every_turn_come_after_the_ends_in_the_order_of_registration) {
   bool record = false;
   run_.loop.at_iteration_end([&] {
     if (record) said_.push_back("every 1");
@@ -117,7 +117,7 @@ TEST_F(TurnTest, tasks_of_every_turn_come_after_the_ends_in_the_order_of_registr
   EXPECT_EQ(said_, (Said{"turn", "one", "every 1", "every 2"}));
 }
 
-TEST_F(TurnTest, a_task_of_every_turn_may_end_the_owner_of_another_and_add_more) {
+TEST_F(IterationTest, a_task_of_every_turn_may_end_the_owner_of_another_and_add_more) {
   auto owner = std::make_shared<const bool>(true);
   bool act = false, record = false;
   run_.loop.at_iteration_end([&, text = std::string(100, 'x')] {
@@ -139,7 +139,7 @@ TEST_F(TurnTest, a_task_of_every_turn_may_end_the_owner_of_another_and_add_more)
   EXPECT_EQ(said_, (Said{"turn", "the last"}));
 }
 
-TEST_F(TurnTest, an_end_that_a_task_of_every_turn_asks_for_does_not_wait_for_the_next_event) {
+TEST_F(IterationTest, an_end_that_a_task_of_every_turn_asks_for_does_not_wait_for_the_next_event) {
   IterationEnd late(run_.loop, say("late"));
   bool ask = false;
   run_.loop.at_iteration_end([&] {
@@ -152,7 +152,7 @@ TEST_F(TurnTest, an_end_that_a_task_of_every_turn_asks_for_does_not_wait_for_the
   EXPECT_EQ(said_, (Said{"turn", "late", "next turn"}));
 }
 
-TEST_F(TurnTest, last_words_after_the_loop_has_stopped) {
+TEST_F(IterationTest, last_words_after_the_loop_has_stopped) {
   IterationEnd end(run_.loop, say("end"));
   run_.loop.post([&] { run_.loop.stop(); });
   run_.loop.run();
@@ -167,7 +167,7 @@ TEST_F(TurnTest, last_words_after_the_loop_has_stopped) {
   EXPECT_EQ(said_, (Said{"posted", "end"}));
 }
 
-TEST_F(TurnTest, a_loop_that_was_stopped_runs_again) {
+TEST_F(IterationTest, a_loop_that_was_stopped_runs_again) {
   int turns = 0;
   for (int i = 0; i < 3; ++i) {
     run_.loop.stop();
@@ -187,7 +187,7 @@ class CountedGuest final : public SelfOwned {
   int& alive_;
 };
 
-TEST_F(TurnTest, residents_live_until_they_are_dismissed) {
+TEST_F(IterationTest, residents_live_until_they_are_dismissed) {
   int alive = 0;
   Loop loop;
   std::vector<SelfOwned*> guests;
@@ -205,7 +205,7 @@ TEST_F(TurnTest, residents_live_until_they_are_dismissed) {
   EXPECT_EQ(loop.self_owned(), 1u);
 }
 
-TEST_F(TurnTest, a_resident_that_stays_ends_with_the_loop) {
+TEST_F(IterationTest, a_resident_that_stays_ends_with_the_loop) {
   int alive = 0;
   {
     Loop loop;
@@ -215,7 +215,7 @@ TEST_F(TurnTest, a_resident_that_stays_ends_with_the_loop) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST_F(TurnTest, the_clock_does_not_go_back_and_the_wall_shows_this_century) {
+TEST_F(IterationTest, the_clock_does_not_go_back_and_the_wall_shows_this_century) {
   std::int64_t last = run_.loop.now();
   for (int i = 0; i < 1'000; ++i) {
     const std::int64_t now = run_.loop.now();

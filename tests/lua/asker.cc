@@ -139,8 +139,8 @@ test::RedisReply Asker::undo(Time now, std::string_view group, const flow::Depar
   return scripts_.call(Script::undo, instant(now), keys, std::move(arguments));
 }
 
-test::RedisReply Asker::moved(Time now, std::string_view group, const std::vector<flow::Departure>& departures,
-                              Time at) {
+test::RedisReply Asker::report_late(Time now, std::string_view group, const std::vector<flow::Departure>& departures,
+                                    Time at) {
   Texts keys{key("head")};
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
   Texts arguments{generation_, text(departures.size())};
@@ -148,13 +148,13 @@ test::RedisReply Asker::moved(Time now, std::string_view group, const std::vecto
     arguments.insert(arguments.end(), {text(instant(departure.at)), text(instant(at)), text(departure.weight)});
   }
   add_limits(arguments);
-  return scripts_.call(Script::moved, instant(now), keys, std::move(arguments));
+  return scripts_.call(Script::report_late, instant(now), keys, std::move(arguments));
 }
 
-test::RedisReply Asker::leave(Time now, std::string_view group, bool of_group) {
+test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_group) {
   Texts keys{key("head")};
   if (!group.empty()) keys.push_back(key("line", group));
-  return scripts_.call(Script::leave, instant(now), keys,
+  return scripts_.call(Script::cancel_wait, instant(now), keys,
                        {who_, generation_, "penstock:to:", upstream_, std::string(group), of_group ? "g" : "u"});
 }
 
@@ -172,7 +172,7 @@ test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view grou
       {who_, generation_, words[1], words[2], "penstock:to:", upstream_, grouped ? std::string(group) : std::string()});
 }
 
-test::RedisReply Asker::hand_in(Time now, std::string_view group, const Texts& states, std::string_view last) {
+test::RedisReply Asker::replay(Time now, std::string_view group, const Texts& states, std::string_view last) {
   Texts keys{key("head"), key("alive")};
   Texts arguments{who_, generation_, std::string(last), former_, ""};
   for (std::size_t i = 0; i < limits_.size(); ++i) {
@@ -181,7 +181,7 @@ test::RedisReply Asker::hand_in(Time now, std::string_view group, const Texts& s
     arguments.push_back(states[i]);
     arguments.push_back("");
   }
-  return scripts_.call(Script::hand_in, instant(now), keys, std::move(arguments));
+  return scripts_.call(Script::replay, instant(now), keys, std::move(arguments));
 }
 
 }  // namespace penstock::lua

@@ -36,13 +36,14 @@ class Asker {
   Answer ask(Time now, const flow::Ask& ask, bool touch = false);
   test::RedisReply undo(Time now, std::string_view group, const flow::Departure& departure);
   /// The departures left only at `at`.
-  test::RedisReply moved(Time now, std::string_view group, const std::vector<flow::Departure>& departures, Time at);
-  test::RedisReply leave(Time now, std::string_view group, bool of_group);
+  test::RedisReply report_late(Time now, std::string_view group, const std::vector<flow::Departure>& departures,
+                               Time at);
+  test::RedisReply cancel_wait(Time now, std::string_view group, bool of_group);
   test::RedisReply pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.
   test::RedisReply reset(Time now, std::size_t limit, std::string_view group);
-  /// A state for each limit, in order; '' for nothing. `last`: 1, 0, or + as hand_in.lua has it.
-  test::RedisReply hand_in(Time now, std::string_view group, const Texts& states, std::string_view last = "1");
+  /// A state for each limit, in order; '' for nothing. `last`: 1, 0, or + as replay.lua has it.
+  test::RedisReply replay(Time now, std::string_view group, const Texts& states, std::string_view last = "1");
 
   void change(std::vector<LimitConfig> limits) { limits_ = std::move(limits); }
   void know(std::string generation, int alive) { generation_ = std::move(generation), alive_ = alive; }

@@ -39,7 +39,7 @@ class Away : public testing::Test {
   /// As many of so many as it may have at once. It does not wait for more.
   int takes(Asker& who, Time now, std::size_t count = 100, int weight = 1) {
     answer_ = ask(who, now, {.count = count, .weight = weight});
-    who.leave(now, "", false);
+    who.cancel_wait(now, "", false);
     return static_cast<int>(answer_.booking.departures.size()) * weight;
   }
   Answer ask(Asker& who, Time now, const flow::Ask& ask, bool touch = false) {
@@ -191,7 +191,7 @@ TEST_P(AwayFrom, a_count_has_what_was_left_noted_before_anything_is_handed_in) {
     for (int i = 0; i < 10; ++i) state += ' ' + now;
   }
   a_.booked_in("");
-  ASSERT_EQ(a_.hand_in(sec(2), "", {state}, "+").items.at(0).text, "open");
+  ASSERT_EQ(a_.replay(sec(2), "", {state}, "+").items.at(0).text, "open");
   EXPECT_EQ(takes(a_, sec(2.1)), 0) << "10 of each of the three that had 30 left, and the one before";
   look(b_, sec(2.1));
   EXPECT_EQ(takes(a_, sec(2.2)), 10);
@@ -265,7 +265,7 @@ TEST_F(Away, a_limit_of_a_group_has_its_part_kept_back_too) {
   with({per_group(window(31, sec(10)))});
   const auto takes = [&](Asker& who, Time now, const char* group, std::size_t count) {
     const auto answer = ask(who, now, {.group = group, .count = count});
-    who.leave(now, group, true);
+    who.cancel_wait(now, group, true);
     return answer.booking.departures.size();
   };
   EXPECT_EQ(takes(b_, sec(1.1), "g", 8), 8U);
@@ -286,9 +286,9 @@ TEST_F(Away, is_one_that_kept_to_its_part_until_it_has_handed_in) {
   EXPECT_THAT(value(list_), HasSubstr(" a")) << "it has not handed in yet";
   look(c_, sec(2.3));
   EXPECT_EQ(takes(b_, sec(2.3)), 10);
-  EXPECT_EQ(a_.hand_in(sec(2.4), "", {""}, "0").items.at(0).text, "open");
+  EXPECT_EQ(a_.replay(sec(2.4), "", {""}, "0").items.at(0).text, "open");
   EXPECT_THAT(value(list_), HasSubstr(" a")) << "more is to come";
-  EXPECT_EQ(a_.hand_in(sec(2.5), "", {""}, "+").items.at(0).text, "open");
+  EXPECT_EQ(a_.replay(sec(2.5), "", {""}, "+").items.at(0).text, "open");
   EXPECT_EQ(value(list_), "");
   EXPECT_EQ(takes(b_, sec(2.6)), 10);
 }
@@ -382,7 +382,7 @@ TEST_F(Away, under_a_foreign_value_is_told_as_such_and_does_not_last) {
     server_.run({"DEL", list_});
     server_.run(command);
     EXPECT_THAT(a_.ask(answer_.now, {}).status, StartsWith("CORRUPT " + list_ + " ")) << command[2];
-    EXPECT_THAT(a_.hand_in(answer_.now, "", {""}, "+").text, StartsWith("CORRUPT " + list_ + " ")) << command[2];
+    EXPECT_THAT(a_.replay(answer_.now, "", {""}, "+").text, StartsWith("CORRUPT " + list_ + " ")) << command[2];
     EXPECT_GT(ttl(list_), 0) << command[2];
     EXPECT_EQ(server_.run({"EXISTS", list_}).integer, 1) << "it is not ours to overwrite";
     const Time later = answer_.now + sec(3);
@@ -423,7 +423,7 @@ TEST_F(Away, all_that_is_stored_goes) {
   EXPECT_GT(takes(b_, sec(2)), 0);
   check();
   EXPECT_EQ(server_.run({"KEYS", "*:away"}).items.size(), 4U) << "the list, and what was left of three counts";
-  ASSERT_EQ(a_.hand_in(sec(2.1), "", {"", "", "", "", ""}, "+").items.at(0).text, "open");
+  ASSERT_EQ(a_.replay(sec(2.1), "", {"", "", "", "", ""}, "+").items.at(0).text, "open");
   look(c_, sec(2.2));
   EXPECT_EQ(value(list_), "");
   check();

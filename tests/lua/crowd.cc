@@ -85,17 +85,17 @@ void Crowd::give_up(Process& process, Lane& lane, Time patience) {
 }
 
 void Crowd::cancel_wait(Process& process, Lane& lane) {
-  if (lane.in_line) leave(process, lane, true);
+  if (lane.in_line) cancel_wait(process, lane, true);
   const bool idle = std::ranges::all_of(process.lanes, [](const Lane& one) { return one.waiting.empty(); });
-  if (idle && process.in_line) leave(process, lane, false);
+  if (idle && process.in_line) cancel_wait(process, lane, false);
 }
 
-void Crowd::leave(Process& process, Lane& lane, bool of_group) {
+void Crowd::cancel_wait(Process& process, Lane& lane, bool of_group) {
   (of_group ? lane.in_line : process.in_line) = false;
   (of_group ? lane.told_until : process.told_until) = 0;
   ++calls_;
   plan_event(now_ + half_trip(process), [=, this, &process, &lane] {
-    EXPECT_EQ(process.asker.leave(now_, lane.group, of_group).text, "ok");
+    EXPECT_EQ(process.asker.cancel_wait(now_, lane.group, of_group).text, "ok");
     deliver_messages();
   });
 }
@@ -148,7 +148,7 @@ void Crowd::ask(Process& process, Lane& lane) {
 void Crowd::answered(Process& process, Lane& lane, const Answer& answer) {
   lane.asking = false;
   --process.asks;
-  if (answer.status == "stale") return hand_in(process);
+  if (answer.status == "stale") return replay(process);
   if (answer.status == "closed") return plan_event(now_ + 5'000, [this, &process] { ask_where_due(process); });
   for (const flow::Departure& departure : answer.booking.departures) {
     ++lane.booked;
@@ -178,13 +178,13 @@ void Crowd::tell(Process& process, Lane& lane, const flow::Booking& booking) {
 }
 
 /// Redis has lost its memory. This does not know of groups.
-void Crowd::hand_in(Process& process) {
+void Crowd::replay(Process& process) {
   plan_event(now_ + half_trip(process), [this, &process] {
     Texts states(plan_.limits.size());
     process.shadow->states([&](flow::LimitIndex limit, std::string_view, const std::string& state) {
       states[static_cast<std::size_t>(limit)] = state;
     });
-    EXPECT_FALSE(process.asker.hand_in(now_, "", states).is_error());
+    EXPECT_FALSE(process.asker.replay(now_, "", states).is_error());
     plan_event(now_ + half_trip(process), [this, &process] { ask_where_due(process); });
   });
 }
@@ -194,7 +194,7 @@ void Crowd::depart(Process& process, Lane& lane, const flow::Departure& booked) 
   if (process.dead) return;
   if (plan_.lateness > 0 && now_ > booked.at + flow::kOnTime) {
     plan_event(now_ + half_trip(process), [=, this, &process, &lane, at = now_] {
-      EXPECT_EQ(process.asker.moved(now_, lane.group, {booked}, at).text, "ok");
+      EXPECT_EQ(process.asker.report_late(now_, lane.group, {booked}, at).text, "ok");
     });
   }
   if (!lane.waiting.empty()) {

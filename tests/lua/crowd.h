@@ -100,7 +100,7 @@ class Crowd {
   void arrive(Process& process, Lane& lane);
   void give_up(Process& process, Lane& lane, Time patience);
   void cancel_wait(Process& process, Lane& lane);
-  void leave(Process& process, Lane& lane, bool of_group);
+  void cancel_wait(Process& process, Lane& lane, bool of_group);
   void ask_where_due(Process& process);
   bool retry(const Process& process, const Lane& lane) const;
   static std::size_t wants(const Lane& lane) {
@@ -110,7 +110,7 @@ class Crowd {
   void ask(Process& process, Lane& lane);
   void answered(Process& process, Lane& lane, const Answer& answer);
   void tell(Process& process, Lane& lane, const flow::Booking& booking);
-  void hand_in(Process& process);
+  void replay(Process& process);
   void depart(Process& process, Lane& lane, const flow::Departure& booked);
   void deliver_messages();
   /// Some are slower than others.

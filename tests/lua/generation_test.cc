@@ -79,10 +79,10 @@ TEST_F(Forgetting, closes_the_generation_until_all_have_handed_in) {
   EXPECT_EQ(a.ask(ms(4), {}).status, "stale");
   EXPECT_EQ(a.ask(ms(5), {}).status, "closed");
   const std::string start = std::to_string(static_cast<std::int64_t>(kStart));
-  EXPECT_EQ(a.hand_in(ms(6), "", {"1w " + start + " 4 10000000"}).items.at(0).text, "closed");
-  EXPECT_EQ(a.hand_in(ms(7), "", {"1w " + start + " 4 10000000"}).items.at(0).text, "closed") << "twice is once";
+  EXPECT_EQ(a.replay(ms(6), "", {"1w " + start + " 4 10000000"}).items.at(0).text, "closed");
+  EXPECT_EQ(a.replay(ms(7), "", {"1w " + start + " 4 10000000"}).items.at(0).text, "closed") << "twice is once";
   EXPECT_EQ(b.ask(ms(8), {}).status, "stale");
-  EXPECT_EQ(b.hand_in(ms(9), "", {"1w " + start + " 5 10000000"}).items.at(0).text, "open");
+  EXPECT_EQ(b.replay(ms(9), "", {"1w " + start + " 5 10000000"}).items.at(0).text, "open");
   EXPECT_EQ(a.ask(ms(10), {.count = 4}).booking.departures.size(), 1U);
 }
 TEST_F(Forgetting, opens_after_a_second_whoever_is_missing) {

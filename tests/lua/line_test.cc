@@ -139,10 +139,10 @@ TEST_F(Line, that_one_leaves_moves_up_those_told_of_a_later_moment_and_tells_the
   b.ask(ms(1), {}, true);
   a.ask(ms(2), {}, true);
   c.ask(ms(3), {}, true);
-  EXPECT_EQ(a.leave(ms(4), "", false).text, "ok");
+  EXPECT_EQ(a.cancel_wait(ms(4), "", false).text, "ok");
   EXPECT_THAT(post.take(), ElementsAre(Post::Message{"c", "api line"})) << "b is before it";
   EXPECT_EQ(c.ask(ms(5), {}).booking.not_before, ms(200));
-  EXPECT_EQ(a.leave(ms(6), "", false).text, "ok") << "twice is once";
+  EXPECT_EQ(a.cancel_wait(ms(6), "", false).text, "ok") << "twice is once";
   EXPECT_THAT(post.take(), IsEmpty());
 }
 TEST_F(Line, of_a_group_touches_nothing_of_the_upstream) {
@@ -159,7 +159,7 @@ TEST_F(Line, of_a_group_touches_nothing_of_the_upstream) {
   EXPECT_EQ(b.ask(ms(21), {.group = "g"}, true).booking.not_before, sec(2));
   EXPECT_EQ(value(a.key("pacer")), before);
   EXPECT_THAT(times(b.ask(ms(22), {.group = "other"})), ElementsAre(ms(22))) << "others go on";
-  EXPECT_EQ(a.leave(ms(23), "g", true).text, "ok");
+  EXPECT_EQ(a.cancel_wait(ms(23), "g", true).text, "ok");
   EXPECT_THAT(post.take(), ElementsAre(Post::Message{"b", "api line g"}));
   EXPECT_THAT(times(b.ask(sec(1) - ms(4), {.group = "g"})), ElementsAre(sec(1)));
   EXPECT_TRUE(server_.run({"GET", a.key("line", "g")}).kind == test::RedisReply::Kind::none) << "nobody waits";

@@ -32,18 +32,18 @@ class Scripted final : public scenarios::Asked {
   }
   void left(Time now, std::string_view group, const flow::Departure& departure) override {
     reset_until(now);
-    EXPECT_EQ(asker_.moved(now, group, {departure}, now).text, "ok");
+    EXPECT_EQ(asker_.report_late(now, group, {departure}, now).text, "ok");
   }
   void pause(Time now, std::string_view group, Time until) override {
     EXPECT_FALSE(asker_.pause(now, group, until - now).is_error());
   }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
     reset_until(now);
-    const auto moved = flow::limit_remap(asker_.limits(), limits);
+    const auto report_late = flow::limit_remap(asker_.limits(), limits);
     asker_.change(limits);
     std::map<Counter, Time> resets;  // a period may be shorter
     for (const auto& [key, due] : resets_) {
-      const auto number = flow::renumbered(static_cast<flow::LimitIndex>(key.first), moved);
+      const auto number = flow::renumbered(static_cast<flow::LimitIndex>(key.first), report_late);
       if (number >= 0) resets[{static_cast<std::size_t>(number), key.second}] = now;
     }
     resets_ = std::move(resets);

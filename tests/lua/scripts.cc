@@ -10,12 +10,14 @@
 namespace penstock::lua {
 
 namespace {
-constexpr std::array kOfRedis{redis::kBookScript,  redis::kUndoScript,   redis::kMovedScript,  redis::kLeaveScript,
-                              redis::kPauseScript, redis::kResetScript,  redis::kHandInScript, redis::kPermitsScript,
-                              redis::kBornScript,  redis::kPresentScript};
-constexpr std::array kOfTests{timed::kBookScript,  timed::kUndoScript,   timed::kMovedScript,  timed::kLeaveScript,
-                              timed::kPauseScript, timed::kResetScript,  timed::kHandInScript, timed::kPermitsScript,
-                              timed::kBornScript,  timed::kPresentScript};
+constexpr std::array kOfRedis{redis::kBookScript,       redis::kGiveBackScript, redis::kReportLateScript,
+                              redis::kCancelWaitScript, redis::kPauseScript,    redis::kResetScript,
+                              redis::kReplayScript,     redis::kPermitsScript,  redis::kBornScript,
+                              redis::kPresentScript};
+constexpr std::array kOfTests{timed::kBookScript,       timed::kGiveBackScript, timed::kReportLateScript,
+                              timed::kCancelWaitScript, timed::kPauseScript,    timed::kResetScript,
+                              timed::kReplayScript,     timed::kPermitsScript,  timed::kBornScript,
+                              timed::kPresentScript};
 }  // namespace
 
 Scripts::Scripts(test::RedisServer& server, Clock clock) : server_(server), clock_(clock) { load(); }

@@ -14,7 +14,7 @@ namespace penstock::lua {
 
 using Texts = std::vector<std::string>;
 
-enum class Script : std::uint8_t { book, undo, moved, leave, pause, reset, hand_in, permits, born, present };
+enum class Script : std::uint8_t { book, undo, report_late, cancel_wait, pause, reset, replay, permits, born, present };
 
 class Scripts {
  public:

@@ -59,16 +59,17 @@ TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
     check("another's book");
     if (!answer.booking.departures.empty()) me.undo(now, group, answer.booking.departures.back());
     check("undo");
-    if (!answer.booking.departures.empty()) me.moved(now, group, {answer.booking.departures.front()}, now + ms(60));
+    if (!answer.booking.departures.empty())
+      me.report_late(now, group, {answer.booking.departures.front()}, now + ms(60));
     check("moved");
     me.pause(now, i % 2 ? group : "", ms(30));
     check("pause");
     EXPECT_EQ(me.reset(now, 4, "").items.size(), 4U);
     EXPECT_EQ(me.reset(now, 5, group).items.size(), 4U);
     check("reset");
-    EXPECT_EQ(me.hand_in(now, group, {"2p 5 1 1 100", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 4U);
+    EXPECT_EQ(me.replay(now, group, {"2p 5 1 1 100", "1w 0 1 1000000", "1s 5 6", "1b 5 1", "", ""}).items.size(), 4U);
     check("hand-in");
-    EXPECT_EQ(other.leave(now, group, i % 2 != 0).text, "ok");
+    EXPECT_EQ(other.cancel_wait(now, group, i % 2 != 0).text, "ok");
     check("leave");
   }
   EXPECT_GT(keys().size(), 8U);
@@ -80,7 +81,7 @@ TEST_F(Stored, departures_that_left_late_are_moved_together) {
   ASSERT_EQ(me.ask(ms(5), {.count = 100}).booking.departures.size(), 100U);
   std::vector<flow::Departure> late(70, {.at = 0});
   late.insert(late.end(), 80, {.at = ms(5)});
-  EXPECT_EQ(me.moved(ms(40), "", late, ms(30)).text, "ok");
+  EXPECT_EQ(me.report_late(ms(40), "", late, ms(30)).text, "ok");
   std::map<Time, int> stored;
   for (const auto& time : server_.run({"LRANGE", me.key_of(0, ""), "1", "-1"}).items) {
     ++stored[me.here(std::stoll(time.text))];
@@ -95,7 +96,7 @@ TEST_F(Stored, another_generation_does_not_hear_of_late_departures) {
   const auto departures = me.ask(0, {.count = 3}).booking.departures;
   const std::string before = server_.run({"DUMP", me.key_of(0, "")}).text;
   me.know("another", 1);
-  EXPECT_EQ(me.moved(ms(40), "", departures, ms(30)).text, "stale");
+  EXPECT_EQ(me.report_late(ms(40), "", departures, ms(30)).text, "stale");
   EXPECT_EQ(server_.run({"DUMP", me.key_of(0, "")}).text, before);
 }
 
@@ -175,11 +176,11 @@ TEST_F(Stored, a_hand_in_of_nothing_sees_to_it_that_the_value_is_ours) {
   Asker me = asker({window(2, sec(1))}), other = asker({window(2, sec(1))}, "other");
   ASSERT_EQ(me.ask(0, {}).status, "ok");
   const std::string stored = server_.run({"GET", me.key("window")}).text;
-  EXPECT_EQ(me.hand_in(1, "", {""}).items.at(3).integer, 0);
+  EXPECT_EQ(me.replay(1, "", {""}).items.at(3).integer, 0);
   EXPECT_EQ(server_.run({"GET", me.key("window")}).text, stored);
   server_.run({"SET", me.key("window"), "hello"});
   other.know(me.generation(), 1);
-  EXPECT_EQ(other.hand_in(1, "", {""}).items.at(3).integer, 1) << "is not";
+  EXPECT_EQ(other.replay(1, "", {""}).items.at(3).integer, 1) << "is not";
   EXPECT_EQ(server_.run({"GET", me.key("window")}).text, "hello") << "and left alone";
 }
 

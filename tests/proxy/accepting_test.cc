@@ -2,7 +2,7 @@
 // The way in and straight through: what is dispatched, what is refused at the door, and what is told of both.
 #include <gmock/gmock.h>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 
 namespace penstock::proxy {
 namespace {
@@ -125,14 +125,14 @@ TEST_F(AcceptingTest, userinfo_is_refused_and_not_repeated) {
 
 TEST_F(AcceptingTest, connect_goes_to_its_ports_only) {
   const auto refused = refusal_of(head("CONNECT", "example.test:25"));
-  EXPECT_EQ(refused.why, http::Why::port_denied);
+  EXPECT_EQ(refused.why, http::Reason::port_denied);
   EXPECT_EQ(refused.status_code(), 403);
 }
 
 TEST_F(AcceptingTest, connect_to_this_proxy_itself_is_a_loop) {
   config_.access.connect_ports = {3128};
   own_ = {{"127.0.0.1", 3128}};
-  EXPECT_EQ(refusal_of(head("CONNECT", "127.0.0.1:3128")).why, http::Why::loop);
+  EXPECT_EQ(refusal_of(head("CONNECT", "127.0.0.1:3128")).why, http::Reason::loop);
 }
 
 TEST_F(AcceptingTest, an_unknown_expectation_is_refused) {
@@ -141,7 +141,7 @@ TEST_F(AcceptingTest, an_unknown_expectation_is_refused) {
 
 TEST_F(AcceptingTest, a_request_that_has_been_here_before_is_a_loop) {
   const auto refused = refusal_of(with(to_origin("GET"), "Via", "1.0 fred, 1.1 penstock"));
-  EXPECT_EQ(refused.why, http::Why::loop);
+  EXPECT_EQ(refused.why, http::Reason::loop);
   EXPECT_EQ(refused.status_code(), 502);
 }
 
@@ -155,24 +155,24 @@ TEST_F(AcceptingTest, a_wait_that_is_no_duration_is_refused) {
 
 TEST_F(AcceptingTest, a_private_address_is_refused) {
   const auto refused = refusal_of(head("GET", "http://10.0.0.1/"));
-  EXPECT_EQ(refused.why, http::Why::destination_denied);
+  EXPECT_EQ(refused.why, http::Reason::destination_denied);
   EXPECT_EQ(refused.status_code(), 403);
 }
 
 TEST_F(AcceptingTest, an_address_that_is_denied_is_refused_though_it_is_allowed_too) {
   config_.access.deny = {"127.0.0.1"};
-  EXPECT_EQ(refusal_of(to_origin("GET")).why, http::Why::destination_denied);
+  EXPECT_EQ(refusal_of(to_origin("GET")).why, http::Reason::destination_denied);
 }
 
 TEST_F(AcceptingTest, our_own_port_is_a_loop) {
   own_ = {{"127.0.0.1", origin_.port()}};
-  EXPECT_EQ(refusal_of(to_origin("GET")).why, http::Why::loop);
+  EXPECT_EQ(refusal_of(to_origin("GET")).why, http::Reason::loop);
 }
 
 TEST_F(AcceptingTest, what_no_entry_names_is_refused_where_the_configuration_says_so) {
   config_.pass_unmatched = false;
   const auto refused = refusal_of(to_origin("GET"));
-  EXPECT_EQ(refused.why, http::Why::destination_unnamed);
+  EXPECT_EQ(refused.why, http::Reason::destination_unnamed);
   EXPECT_EQ(refused.status_code(), 403);
   EXPECT_EQ(told_[0].upstream, "");
 }
@@ -192,7 +192,7 @@ TEST_F(AcceptingTest, what_an_entry_names_passes_all_the_same_and_under_its_name
 }
 
 TEST_F(AcceptingTest, a_message_refused_before_it_was_whole_is_told_of) {
-  dispatcher().report_refused({.why = http::Why::head_too_large, .details = "too much"});
+  dispatcher().report_refused({.why = http::Reason::head_too_large, .details = "too much"});
   ASSERT_EQ(course(), "refused");
   EXPECT_EQ(told_[0].status, 431);
   EXPECT_EQ(told_[0].refusal, "head_too_large");
@@ -220,7 +220,7 @@ TEST_F(AcceptingTest, upstreams_that_nobody_names_are_forgotten_when_ten_thousan
     Asker asker;
     ask(asker, with(head("GET", "http://n" + std::to_string(i) + ".test/"), "Penstock-Weight", "2"));
     ASSERT_EQ(asker.refusals.size(), 1u);
-    ASSERT_EQ(asker.refusals[0].why, http::Why::limit_too_heavy);
+    ASSERT_EQ(asker.refusals[0].why, http::Reason::limit_too_heavy);
     if (i % 100 == 0) most = std::max(most, snapshot().upstreams.size());
   }
   EXPECT_LE(most, 10'000u);

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "proxy/dispatching.h"
-#include "proxy/recording_booker.h"
+#include "proxy/dispatcher_fixture.h"
+#include "proxy/recording_limiter.h"
 
 namespace penstock::proxy {
 namespace {
@@ -33,7 +33,7 @@ class ChangingTest : public DispatcherTest {
   UpstreamSettings& settings() { return config_.upstreams[0].settings; }
   void get(Asker& asker, const std::string& path = "/") { DispatcherTest::get(asker, origin_.host(), path); }
   void change() {
-    connections_->change(config_);
+    pools_->change(config_);
     dispatcher_->change();
   }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <map>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 
 namespace penstock::proxy {
 namespace {
@@ -150,9 +150,9 @@ TEST_F(EndsTest, ending_all_refuses_who_waits_and_who_has_no_answer_yet_and_brea
   dispatcher_->end_all();
   EXPECT_EQ(answered.breaks, 1);
   ASSERT_EQ(unanswered.refusals.size(), 1u);
-  EXPECT_EQ(unanswered.refusals[0].why, http::Why::draining);
+  EXPECT_EQ(unanswered.refusals[0].why, http::Reason::draining);
   ASSERT_EQ(waiting.refusals.size(), 1u);
-  EXPECT_EQ(waiting.refusals[0].why, http::Why::draining);
+  EXPECT_EQ(waiting.refusals[0].why, http::Reason::draining);
   EXPECT_EQ(waiting.refusals[0].status_code(), 503);
   EXPECT_EQ(course(), "dispatch dispatch refused error error") << "nobody takes off in the middle of it";
   expect_at_rest();
@@ -180,7 +180,7 @@ TEST_F(EndsTest, draining_refuses_newcomers_and_waits_for_the_others) {
   EXPECT_TRUE(snapshot().draining);
   get(late, origin.host());
   ASSERT_EQ(late.refusals.size(), 1u);
-  EXPECT_EQ(late.refusals[0].why, http::Why::draining);
+  EXPECT_EQ(late.refusals[0].why, http::Reason::draining);
   EXPECT_TRUE(late.refusals[0].retry_after);
   EXPECT_EQ(empty, 0);
   origin.release();

@@ -3,7 +3,7 @@
 // decides.
 #include <gmock/gmock.h>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 #include "support/name_server.h"
 
 namespace penstock::proxy {
@@ -102,7 +102,7 @@ TEST_F(GatewayTest, does_not_take_what_is_meant_for_others) {
     EXPECT_NE(told_.back().upstream, "api") << target;
     EXPECT_EQ(told_.back().path, std::string(target).substr(std::string(target).find("/@"))) << target;
   }
-  EXPECT_EQ(refusal_of("https://127.0.0.1:3128/@api/x").why, http::Why::loop);
+  EXPECT_EQ(refusal_of("https://127.0.0.1:3128/@api/x").why, http::Reason::loop);
 }
 
 TEST_F(GatewayTest, that_nobody_knows_is_404_and_names_those_that_are_there) {
@@ -121,7 +121,7 @@ TEST_F(GatewayTest, that_nobody_knows_is_404_and_names_those_that_are_there) {
 
 TEST_F(GatewayTest, is_404_too_where_there_is_none_at_all) {
   EXPECT_EQ(refusal_of("/@api/x").details, "no upstream has a baseUrl");
-  EXPECT_EQ(refusal_of("http://127.0.0.1:3128/@api/x").why, http::Why::loop);
+  EXPECT_EQ(refusal_of("http://127.0.0.1:3128/@api/x").why, http::Reason::loop);
 }
 
 TEST_F(GatewayTest, is_not_climbed_out_of) {
@@ -142,15 +142,15 @@ TEST_F(GatewayTest, may_not_go_where_nobody_may) {
   config_.access.deny = {"10.0.0.0/8"};
   add("inner", "http://10.1.2.3");
   add("self", "http://127.0.0.1:3128");
-  EXPECT_EQ(refusal_of("/@inner/x").why, http::Why::destination_denied);
-  EXPECT_EQ(refusal_of("/@self/@self/x").why, http::Why::loop);
+  EXPECT_EQ(refusal_of("/@inner/x").why, http::Reason::destination_denied);
+  EXPECT_EQ(refusal_of("/@self/@self/x").why, http::Reason::loop);
 }
 
 TEST_F(GatewayTest, needs_no_pattern_and_minds_no_unmatched_deny) {
   config_.pass_unmatched = false;
   add("api", base());
   EXPECT_NE(wire("/@api/x"), "");
-  EXPECT_EQ(refusal_of(base("/x")).why, http::Why::destination_unnamed);
+  EXPECT_EQ(refusal_of(base("/x")).why, http::Reason::destination_unnamed);
 }
 
 TEST_F(GatewayTest, has_groups_by_the_path_that_the_upstream_sees) {
@@ -162,7 +162,7 @@ TEST_F(GatewayTest, has_groups_by_the_path_that_the_upstream_sees) {
 TEST_F(GatewayTest, leaves_the_proxy_s_other_targets_as_they_are) {
   add("api", base());
   for (const char* target : {"/", "/x", "*", "/api/@api"}) EXPECT_EQ(refusal_of(target).status_code(), 400) << target;
-  EXPECT_EQ(refusal_of("http://127.0.0.1:3128/x").why, http::Why::loop);
+  EXPECT_EQ(refusal_of("http://127.0.0.1:3128/x").why, http::Reason::loop);
 }
 
 // How it is dialled shows in the upstream's name, where there is nobody to speak TLS with.
@@ -195,7 +195,7 @@ TEST_F(OriginationTest, is_for_the_entries_that_ask_for_it) {
 TEST_F(OriginationTest, is_judged_by_the_port_that_is_dialled) {
   config_.unmatched.https = Https::originate;
   own_ = {{"127.0.0.1", 443}};
-  EXPECT_EQ(refusal_of("http://127.0.0.1/").why, http::Why::loop);
+  EXPECT_EQ(refusal_of("http://127.0.0.1/").why, http::Reason::loop);
 }
 
 TEST_F(OriginationTest, is_not_for_tunnels) {

@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-#include "proxy/dispatching.h"
-#include "proxy/recording_booker.h"
+#include "proxy/dispatcher_fixture.h"
+#include "proxy/recording_limiter.h"
 
 namespace penstock::proxy {
 namespace {
@@ -221,7 +221,7 @@ class CutTest : public LimitsTest {
   }
   void expect_cut(const Asker& asker) {
     ASSERT_EQ(asker.refusals.size(), 1u);
-    EXPECT_EQ(asker.refusals[0].why, http::Why::lease_lost);
+    EXPECT_EQ(asker.refusals[0].why, http::Reason::lease_lost);
     EXPECT_EQ(asker.refusals[0].status_code(), 503);
     EXPECT_EQ(asker.outcomes(), 1);
   }

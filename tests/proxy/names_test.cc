@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 #include "support/name_server.h"
 
 namespace penstock::proxy {
@@ -33,7 +33,7 @@ class NamesTest : public DispatcherTest {
     EXPECT_EQ(asker_.outcomes(), 1);
     return told_.back();
   }
-  void expect_refused(http::Why why) {
+  void expect_refused(http::Reason why) {
     EXPECT_EQ(end_of_get().kind, EventKind::error);
     EXPECT_EQ(course(), "dispatch error");
     ASSERT_EQ(asker_.refusals.size(), 1u);
@@ -79,39 +79,39 @@ TEST_F(NamesTest, addresses_that_may_not_be_dialled_are_passed_over) {
 
 TEST_F(NamesTest, a_name_with_nothing_but_forbidden_addresses_is_denied) {
   addresses_ = {"10.0.0.1", "192.168.0.1"};
-  expect_refused(http::Why::destination_denied);
+  expect_refused(http::Reason::destination_denied);
   EXPECT_EQ(told_.back().status, 403);
   EXPECT_EQ(told_.back().error, "destination_ip_prohibited");
 }
 
 TEST_F(NamesTest, a_name_that_leads_back_to_us_is_a_loop) {
   own_ = {{"127.0.0.1", origin_.port()}};
-  expect_refused(http::Why::loop);
+  expect_refused(http::Reason::loop);
   EXPECT_EQ(told_.back().error, "proxy_loop_detected");
 }
 
 TEST_F(NamesTest, a_name_that_does_not_exist_is_a_dns_error) {
   rcode_ = NameServer::kNxdomain;
-  expect_refused(http::Why::dns_error);
+  expect_refused(http::Reason::dns_error);
   EXPECT_EQ(told_.back().status, 502);
   EXPECT_THAT(told_.back().detail, testing::HasSubstr("NXDOMAIN"));
 }
 
 TEST_F(NamesTest, a_name_server_that_fails_is_a_dns_error) {
   rcode_ = NameServer::kServfail;
-  expect_refused(http::Why::dns_error);
+  expect_refused(http::Reason::dns_error);
   EXPECT_THAT(told_.back().detail, testing::HasSubstr("SERVFAIL"));
 }
 
 TEST_F(NamesTest, a_name_without_addresses_is_a_dns_error) {
   addresses_ = {};
-  expect_refused(http::Why::dns_error);
+  expect_refused(http::Reason::dns_error);
 }
 
 TEST_F(NamesTest, a_name_server_that_keeps_silent_is_a_timeout) {
   silent_ = true;
   config_.dns.timeout = 300ms;
-  expect_refused(http::Why::dns_timeout);
+  expect_refused(http::Reason::dns_timeout);
   EXPECT_EQ(told_.back().status, 504);
   EXPECT_EQ(told_.back().error, "dns_timeout");
 }

@@ -3,7 +3,7 @@
 // is a tunnel.
 #include <gmock/gmock.h>
 
-#include "proxy/visiting.h"
+#include "proxy/clients_fixture.h"
 
 namespace penstock::proxy {
 namespace {

@@ -6,8 +6,8 @@
 #include <deque>
 #include <iostream>
 
-#include "proxy/dispatching.h"
-#include "proxy/recording_booker.h"
+#include "proxy/dispatcher_fixture.h"
+#include "proxy/recording_limiter.h"
 #include "support/machine.h"
 
 namespace penstock::proxy {

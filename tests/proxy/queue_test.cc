@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 #include "support/machine.h"
 
 namespace penstock::proxy {
@@ -81,7 +81,7 @@ TEST_F(QueueTest, one_too_many_is_refused_with_a_time_to_come_back) {
   get(waiting, origin_.host());
   get(refused, origin_.host());
   ASSERT_EQ(refused.refusals.size(), 1u);
-  EXPECT_EQ(refused.refusals[0].why, http::Why::queue_full);
+  EXPECT_EQ(refused.refusals[0].why, http::Reason::queue_full);
   EXPECT_EQ(refused.refusals[0].status_code(), 503);
   ASSERT_TRUE(refused.refusals[0].retry_after);
   EXPECT_GE(*refused.refusals[0].retry_after, 1s);
@@ -103,7 +103,7 @@ TEST_F(QueueTest, a_wait_that_lasts_too_long_is_over) {
   get(waiting, origin_.host());
   ASSERT_TRUE(finish(waiting));
   ASSERT_EQ(waiting.refusals.size(), 1u);
-  EXPECT_EQ(waiting.refusals[0].why, http::Why::wait_over);
+  EXPECT_EQ(waiting.refusals[0].why, http::Reason::wait_over);
   EXPECT_EQ(course(), "dispatch refused");
   EXPECT_GE(*told_[1].wait, 60ms);
   EXPECT_LT(*told_[1].wait, 80ms + test::machine_late(began));
@@ -153,10 +153,10 @@ TEST_F(QueueTest, the_rest_of_a_waiting_request_may_turn_out_malformed) {
   Asker held, bad;
   get(held, origin_.host(), "/hold");
   ask(bad, in_chunks(head("POST", "http://" + origin_.host() + "/bad")));
-  const http::Refusal malformed{.why = http::Why::malformed, .details = "bad chunk"};
+  const http::Refusal malformed{.why = http::Reason::malformed, .details = "bad chunk"};
   dispatcher_->reject(*bad.exchange, malformed);
   ASSERT_EQ(bad.refusals.size(), 1u);
-  EXPECT_EQ(bad.refusals[0].why, http::Why::malformed);
+  EXPECT_EQ(bad.refusals[0].why, http::Reason::malformed);
   EXPECT_EQ(course(), "dispatch refused");
   EXPECT_EQ(told_[1].pending, 0u) << "it does not count itself";
   EXPECT_EQ(told_[1].status, 400);
@@ -213,7 +213,7 @@ TEST_F(SharedQueueTest, the_newest_of_the_client_with_most_makes_room_for_one_wi
   EXPECT_FALSE(waits(more, other_)) << "3 and 3: nobody would gain by it";
   EXPECT_TRUE(waits(of_quiet[0], quiet_));
   ASSERT_EQ(of_busy[2].refusals.size(), 1u);
-  EXPECT_EQ(of_busy[2].refusals[0].why, http::Why::queue_full);
+  EXPECT_EQ(of_busy[2].refusals[0].why, http::Reason::queue_full);
   EXPECT_TRUE(of_busy[2].refusals[0].retry_after);
   EXPECT_GT(*told_.back().wait, 0us);
   EXPECT_EQ(told_.back().limited_by, "maxConcurrent");
@@ -282,15 +282,15 @@ TEST_F(SharedQueueTest, one_that_cannot_wait_displaces_nobody) {
   in_haste.client = quiet_;
   ask(in_haste, std::move(hasty));
   ASSERT_EQ(in_haste.refusals.size(), 1u);
-  EXPECT_EQ(in_haste.refusals[0].why, http::Why::wait_over);
+  EXPECT_EQ(in_haste.refusals[0].why, http::Reason::wait_over);
   *quiet_ = config_.caps.pending_memory;
   EXPECT_FALSE(waits(without_memory, quiet_));
   ASSERT_EQ(without_memory.refusals.size(), 1u);
-  EXPECT_EQ(without_memory.refusals[0].why, http::Why::pending_memory);
+  EXPECT_EQ(without_memory.refusals[0].why, http::Reason::pending_memory);
   for (auto& asker : waiting) EXPECT_FALSE(asker.over());
 }
 
-// The heart makes room for a quiet group: not for one that there is no memory for.
+// The scheduler makes room for a quiet group: not for one that there is no memory for.
 TEST_F(SharedQueueTest, of_groups_loses_nobody_for_one_without_memory) {
   config_.unmatched.group = parse_group("header:X-Org").value();
   Asker flying, waiting[5], refused;
@@ -302,7 +302,7 @@ TEST_F(SharedQueueTest, of_groups_loses_nobody_for_one_without_memory) {
   refused.client = quiet_;
   ask(refused, std::move(quiet));
   ASSERT_EQ(refused.refusals.size(), 1u);
-  EXPECT_EQ(refused.refusals[0].why, http::Why::pending_memory);
+  EXPECT_EQ(refused.refusals[0].why, http::Reason::pending_memory);
   for (auto& asker : waiting) EXPECT_FALSE(asker.over());
 }
 
@@ -314,7 +314,7 @@ TEST_F(QueueTest, memory_that_is_full_refuses_newcomers_until_someone_leaves) {
   ASSERT_FALSE(waiting.over());
   get(refused, origin_.host(), "/" + std::string(700, 'r'));
   ASSERT_EQ(refused.refusals.size(), 1u);
-  EXPECT_EQ(refused.refusals[0].why, http::Why::pending_memory);
+  EXPECT_EQ(refused.refusals[0].why, http::Reason::pending_memory);
   EXPECT_EQ(refused.refusals[0].status_code(), 503);
   EXPECT_TRUE(refused.refusals[0].retry_after);
   leave(waiting);

@@ -2,7 +2,7 @@
 // A kept connection that dies before any byte of an answer: what is sent once more, and what never is.
 #include <future>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 
 namespace penstock::proxy {
 namespace {
@@ -84,7 +84,7 @@ TEST_F(ResendingTest, it_may_go_by_another_pool_than_the_one_that_tells_of_the_e
   log_in(second, "/second");
   ASSERT_TRUE(run_.run_until([&] { return origin.notes().size() == 2; }));
   config_.unmatched.tls.ca = "/another/ca.pem";
-  connections_->change(config_);
+  pools_->change(config_);
   dispatcher_->change();
   changed.set_value();
   ASSERT_TRUE(finish(second));
@@ -108,7 +108,7 @@ TEST_F(ResendingTest, it_is_sent_once_more_and_not_twice) {
   get(asker, origin.host());
   ASSERT_TRUE(finish(asker));
   ASSERT_EQ(asker.refusals.size(), 1u);
-  EXPECT_EQ(asker.refusals[0].why, http::Why::connection_terminated);
+  EXPECT_EQ(asker.refusals[0].why, http::Reason::connection_terminated);
   EXPECT_EQ(course(), "dispatch error");
   EXPECT_EQ(told_.back().error, "connection_terminated");
   EXPECT_EQ(origin.notes(), (std::vector<std::string>{"GET ", "GET ", "GET "}));

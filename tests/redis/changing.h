@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "redis/desk.h"
 #include "redis/in_time.h"
+#include "redis/limiter_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -37,18 +37,18 @@ inline LimitConfig refusing(LimitConfig limit) {
   return limit;
 }
 
-class RedisChange : public DeskTest {
+class RedisChange : public SharedLimiterTest {
  protected:
   RedisChange() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   /// A young generation grants no permits for long.
-  std::unique_ptr<Desk> grown_up(std::vector<LimitConfig> limits) {
+  std::unique_ptr<LimiterFixture> grown_up(std::vector<LimitConfig> limits) {
     server_.run({"SET", "penstock:{github}:head", "2 1-old - 1 0 -", "NX"});
     auto made = desk(std::move(limits));
     made->fly_on();
     return made;
   }
   /// Nothing more comes.
-  std::size_t settled(const Desk& desk) {
+  std::size_t settled(const LimiterFixture& desk) {
     run_.run_for(kSecond / 4);
     return desk.took_off().size();
   }

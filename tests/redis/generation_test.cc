@@ -3,14 +3,14 @@
 // limits leaves by that is tried with daemons, in tests/system, and for many seeds in tests/lua.
 #include <gtest/gtest.h>
 
-#include "redis/desk.h"
 #include "redis/in_time.h"
+#include "redis/limiter_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
 namespace {
 
-class GenerationTest : public DeskTest {
+class GenerationTest : public SharedLimiterTest {
  protected:
   GenerationTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   void three_at_work(const LimitConfig& limit) {
@@ -29,7 +29,7 @@ class GenerationTest : public DeskTest {
   }
   bool nobody_degraded() const { return !three_[0]->degraded() && !three_[1]->degraded() && !three_[2]->degraded(); }
 
-  std::unique_ptr<Desk> three_[3];
+  std::unique_ptr<LimiterFixture> three_[3];
 };
 
 TEST_F(GenerationTest, opens_as_soon_as_all_have_handed_in) {

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "redis/fake_redis.h"
-#include "redis/stage.h"
+#include "redis/redis_fixture.h"
 
 namespace penstock::redis {
 namespace {
 
 using testing::HasSubstr;
 
-class HostileTest : public RedisStage {
+class HostileTest : public RedisFixture {
  protected:
   HostileTest() { config_.timeout = 500ms; }  // no busy machine takes as long
   /// On its first connection scripts are answered like this, on all later ones with 7.

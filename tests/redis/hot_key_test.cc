@@ -2,8 +2,8 @@
 // One key under more departures a second than anybody has calls for: they are booked many at a time.
 #include <gtest/gtest.h>
 
-#include "redis/desk.h"
 #include "redis/in_time.h"
+#include "redis/limiter_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -20,7 +20,7 @@ struct Round {
 };
 
 /// A worker asks as soon as it has departed: who takes off now has waited since the one so many before took off.
-Round play(test::TestLoop& run, Desk& desk) {
+Round play(test::TestLoop& run, LimiterFixture& desk) {
   const auto first = desk.took_off().size();
   const auto calls = desk.hub().counts().calls;
   EXPECT_TRUE(run.run_until([&] { return desk.took_off().size() >= first + kRound; }));
@@ -42,7 +42,7 @@ TEST(HotKey, is_decided_on_for_many_at_a_time_within_milliseconds) {
   test::RedisServer server;
   RedisConfig config;
   config.port = server.port();
-  Desk desk(run, resolver, config, {{.kind = PacerConfig{.qps = 100'000}, .name = "pacer"}});
+  LimiterFixture desk(run, resolver, config, {{.kind = PacerConfig{.qps = 100'000}, .name = "pacer"}});
   ASSERT_TRUE(run.run_until([&] { return desk.up(); }));
   desk.work_without_end(kWorkers);
   play(run, desk);  // the first calls take longer

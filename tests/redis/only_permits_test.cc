@@ -2,7 +2,7 @@
 // The shared semaphores of one process where nothing but permits is needed: what lands starts the next flight without a
 // call, as long as the level allows it.
 #include "redis/in_time.h"
-#include "redis/semaphores_desk.h"
+#include "redis/semaphores_fixture.h"
 
 namespace penstock::redis {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "redis/in_time.h"
-#include "redis/stage.h"
+#include "redis/redis_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class OutageTest : public RedisStage {
+class OutageTest : public RedisFixture {
  protected:
   OutageTest() { config_.timeout = 500ms; }  // no busy machine takes as long
   void open_and_come_up() {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "redis/client/scripts.h"
-#include "redis/stage.h"
+#include "redis/redis_fixture.h"
 #include "redis/wire/self_test.h"
 #include "support/redis_server.h"
 
@@ -119,7 +119,7 @@ TEST(Refusals, are_told_in_one_line_with_what_grants_them) {
   EXPECT_EQ(renamed.text({}), "it has no command named EVALSHA");
 }
 
-class RefusalsTest : public RedisStage {
+class RefusalsTest : public RedisFixture {
  protected:
   RefusalsTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   bool comes_to_say(const std::string& words) {
@@ -132,7 +132,7 @@ class RefusalsTest : public RedisStage {
   test::RedisServer server_;
 };
 
-using RefusalsOfOptions = RedisStage;
+using RefusalsOfOptions = RedisFixture;
 
 bool is_for_messages_or_knowledge(std::string_view command) {
   return command == "publish" || command == "subscribe" || command == "info" || command == "pubsub|numsub";

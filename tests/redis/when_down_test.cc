@@ -2,8 +2,8 @@
 // What becomes of requests while Redis does not answer, in all four modes, and afterwards.
 #include <gmock/gmock.h>
 
-#include "redis/desk.h"
 #include "redis/in_time.h"
+#include "redis/limiter_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -12,7 +12,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class WhenDownTest : public DeskTest {
+class WhenDownTest : public SharedLimiterTest {
  protected:
   template <typename... Desks>
   bool all_up(const Desks&... desks) {
@@ -38,7 +38,7 @@ class WhenDownTest : public DeskTest {
     return times;
   }
 
-  std::unique_ptr<Desk> three_[3];
+  std::unique_ptr<LimiterFixture> three_[3];
 };
 
 TEST_F(WhenDownTest, from_the_start_a_process_goes_on_alone_at_once) {

@@ -308,7 +308,7 @@ TEST(Users, whose_passwords_are_dear_to_try_stall_no_turn_of_the_loop) {
   for (int i = 1; i <= 8; ++i) guessers.emplace_back(stage.daemon.port()).send(get(stage.origin.url(), auth(guess(i))));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.fetch(auth(kAnn)).body, "hello");
   for (auto& guesser : guessers) expect_challenge(guesser.reply());
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
 }
 
 TEST(Users, are_named_in_events_and_their_passwords_nowhere) {

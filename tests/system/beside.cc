@@ -23,7 +23,7 @@ void Beside::ask_until(int peers, const std::function<bool()>& done) {
     ask(peers);
     most = std::max(most, daemon_.resident_kib());
   }
-  peers <= kFew ? loop_.expect_quick_turns() : loop_.expect_no_stall();
+  peers <= kFew ? loop_.expect_quick_iterations() : loop_.expect_no_stall();
   EXPECT_EQ(daemon_.admin("/healthz").status, 200);
   if (!is_sanitized()) {
     EXPECT_LT(most, memory_ + static_cast<std::size_t>(peers) * 1024);

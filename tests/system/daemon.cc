@@ -78,7 +78,7 @@ struct Launch {
 };
 
 // Another build of the same program: script/test has those with sanitizers tried by tests that are built without.
-constexpr const char* kTried = "PENSTOCK_TRIED";
+constexpr const char* kTried = "PENSTOCK_BINARY";
 
 const char* program() {
   const char* tried = std::getenv(kTried);

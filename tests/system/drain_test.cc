@@ -319,7 +319,7 @@ TEST(Drain, stalls_no_turn_of_the_loop) {
   stage.daemon.signal(SIGTERM);
   EXPECT_TRUE(eventually([&] { return stage.daemon.admin("/readyz").status == 503; }));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.daemon.admin("/healthz").status, 200);
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
   stage.origin.release();
   for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
   EXPECT_EQ(stage.daemon.exit_code(), 0);

@@ -22,7 +22,7 @@ void expect_crowd_in(const Intercepted& stage, std::size_t count, std::size_t ho
   const LoopWatch loop(stage.daemon);
   EXPECT_TRUE(crowd.shake(kLong)) << crowd.done() << " done, " << crowd.failed() << " failed";
   EXPECT_EQ(crowd.done(), count);
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
   stage.expect_served(*other);
 }
 

@@ -16,7 +16,7 @@ class LoopWatch {
 
   /// Since it began no turn came 50 ms late or later, unless the machine was late for so long meanwhile, or let the
   /// loop wait for a processor. A build with a sanitizer is only held to the quarter of a second of expect_no_stall().
-  void expect_quick_turns() const { expect_in_time(is_sanitized() ? kStall : kSlow); }
+  void expect_quick_iterations() const { expect_in_time(is_sanitized() ? kStall : kSlow); }
   /// The same of a quarter of a second, for a program that serves a crowd which keeps this machine busy.
   void expect_no_stall() const { expect_in_time(kStall); }
   /// For how long this machine has let the loop wait for a processor so far, and the thread that asks.

@@ -104,7 +104,7 @@ TEST(SilentNameServer, stalls_no_turn_of_the_loop) {
     waiting.emplace_back(stage.daemon.port()).send(get("http://m" + std::to_string(i) + ".test/"));
   for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.ask(get(stage.origin.url())).status, 200);
   for (auto& client : waiting) expect_own_answer(client.reply(), {504}, "dns_timeout");
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
 }
 
 TEST(Address, that_no_route_leads_to_is_502) {

@@ -269,7 +269,7 @@ TEST(RedisOutage, by_a_redis_that_hangs_stalls_no_turn_of_the_loop) {
   EXPECT_TRUE(stage.arrivals.await(before + 200));
   std::this_thread::sleep_for(1s);  // of trying to reach it
   expect_only_successes(load.stop());
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
   stage.redis.resume();
 }
 

@@ -108,7 +108,7 @@ TEST(Reloads, of_a_large_file_under_load_stall_no_turn_of_the_loop) {
   Hurry hurry(stage, 4);
   const LoopWatch loop(stage.daemon);
   for (int round = 1; round <= 15; ++round) EXPECT_TRUE(stage.daemon.reloads(many_upstreams(round)));
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
   hurry.stop();
   EXPECT_EQ(hurry.failed, 0);
   EXPECT_GT(hurry.served, 0);

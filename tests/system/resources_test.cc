@@ -58,7 +58,7 @@ TEST(Descriptors, that_run_short_stall_no_turn_of_the_loop) {
   EXPECT_TRUE(await_pause(stage.daemon));
   std::this_thread::sleep_for(500ms);  // of having none
   for (; !clients.empty(); clients.pop_front()) EXPECT_EQ(clients.front().reply().body, "hello");
-  loop.expect_quick_turns();
+  loop.expect_quick_iterations();
 }
 
 TEST(Descriptors, that_run_out_for_upstreams_are_503_until_there_are_some) {

@@ -26,16 +26,17 @@ base::SipKey random_key() { return {random_word(), random_word()}; }
 
 http::Refusal missing() {
   return {
-      .why = http::Why::credentials,
+      .why = http::Reason::credentials,
       .details = "this proxy wants a user and a password: http://USER:PASSWORD@HOST:PORT as its URL (access.users)"};
 }
 
 http::Refusal wrong() {
-  return {.why = http::Why::credentials, .details = "the user or the password is wrong (access.users)"};
+  return {.why = http::Reason::credentials, .details = "the user or the password is wrong (access.users)"};
 }
 
 http::Refusal busy() {
-  return http::refusal_until(http::Why::credentials_busy, "too many passwords are to be checked", Duration{1'000'000});
+  return http::refusal_until(http::Reason::credentials_busy, "too many passwords are to be checked",
+                             Duration{1'000'000});
 }
 
 bool is_abandoned(const auto& askers) {
@@ -83,7 +84,7 @@ std::expected<std::unique_ptr<Authenticator::Check>, http::Refusal> Authenticato
     waiting_.push_back(std::make_unique<Trial>(
         Trial{.key = key, .client = client, .credentials = *std::move(credentials), .askers = {}}));
     trial = waiting_.back().get();
-    trial->turn = next_turn(client);
+    trial->turn = next_slot(client);
   }
   auto check = std::make_unique<Check>();
   check->on_verdict_ = std::make_shared<OnVerdict>(std::move(on_verdict));
@@ -131,7 +132,7 @@ bool Authenticator::take_place_for(std::size_t of_newcomer) {
 }
 
 /// Numbers a check so that each client gets one per round, however many it has queued.
-std::uint64_t Authenticator::next_turn(const access::Address& client) const {
+std::uint64_t Authenticator::next_slot(const access::Address& client) const {
   std::uint64_t last = under_way_ && under_way_->client == client ? std::max(turn_, under_way_->turn) : turn_;
   for (const auto& trial : waiting_) {
     if (trial->client == client) last = std::max(last, trial->turn);

@@ -78,7 +78,7 @@ class Authenticator {
   std::size_t waiting_of(const access::Address& client) const;
   bool make_room(const access::Address& client);
   bool take_place_for(std::size_t of_newcomer);
-  std::uint64_t next_turn(const access::Address& client) const;
+  std::uint64_t next_slot(const access::Address& client) const;
   void try_next();
   void tried(bool right);
   void open_to(std::unique_ptr<Trial> trial);

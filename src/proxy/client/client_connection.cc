@@ -12,7 +12,7 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kReadAhead = 16 * 1024;
-constexpr std::size_t kPiecesATurn = 1024;  // of a body: a chunk of one byte costs as much as one of a kilobyte
+constexpr std::size_t kPiecesPerIteration = 1024;  // of a body: a chunk of one byte costs as much as one of a kilobyte
 
 /// True if the bytes that follow this head can only be the next request.
 bool may_be_passed(const http::RequestHead& head) {
@@ -116,7 +116,7 @@ void ClientConnection::begin(http::RequestHead&& head) {
   writer_ = http::ResponseWriter(answering_);
   if (!client_allowed_) {
     answering_.keep_alive = false;
-    return refuse_arrival({.why = http::Why::client_denied,
+    return refuse_arrival({.why = http::Reason::client_denied,
                            .details = "clients from this network may not use this proxy (access.clients)"});
   }
   if (is_let_in(head)) admit(std::move(head));
@@ -152,7 +152,7 @@ bool ClientConnection::on_authenticated(const Authenticator::Verdict& verdict) {
     user_ = *verdict;
   } else {
     // The credentials are those of the CONNECT: only a new CONNECT can bring others.
-    if (outside_ && verdict.error().why == http::Why::credentials) answering_.keep_alive = false;
+    if (outside_ && verdict.error().why == http::Reason::credentials) answering_.keep_alive = false;
     refuse_arrival(verdict.error());
   }
   return verdict.has_value();
@@ -176,7 +176,7 @@ void ClientConnection::on_body(std::string_view bytes) {
   timeouts_.moved();
   exchange_->body.append(bytes);
   dispatcher_.body_came(*exchange_);
-  if (++pieces_ == kPiecesATurn) breath_.start(services_.loop.now());
+  if (++pieces_ == kPiecesPerIteration) breath_.start(services_.loop.now());
   if (breath_.running() || !dispatcher_.wants_body(*exchange_)) parser_.pause();
 }
 
@@ -345,18 +345,18 @@ ClientTimeouts::For ClientConnection::awaited() const {
 
 void ClientConnection::on_timed_out() {
   using For = ClientTimeouts::For;
-  const auto late = [&](http::Why why, const char* what, Duration limit, const char* key) {
+  const auto late = [&](http::Reason why, const char* what, Duration limit, const char* key) {
     return http::Refusal{.why = why, .details = what + (" " + seconds(limit)) + " (" + key + ")"};
   };
   if (awaited() != timeouts_.what()) return keep_time();  // an answer has begun meanwhile
   if (timeouts_.what() == For::body) {
     const auto limit = exchange_->upstream->settings.timeouts.body;
-    const auto why = late(http::Why::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
+    const auto why = late(http::Reason::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
     return dispatcher_.reject(*std::exchange(exchange_, nullptr), why);
   }
   if (timeouts_.what() == For::head) {
     const auto limit = services_.config.connection.header;
-    const auto why = late(http::Why::head_timeout, "the request's head took longer than", limit, "timeouts.header");
+    const auto why = late(http::Reason::head_timeout, "the request's head took longer than", limit, "timeouts.header");
     return refuse_unread(why);
   }
   // A client that is still taking our last answers, or has just taken them, is not idle.

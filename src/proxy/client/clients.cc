@@ -23,7 +23,7 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   stream->accompany(*std::move(seat));
   auto connection =
       std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address, std::move(held));
-  connections_.emplace(connection.get(), std::move(connection));
+  pools_.emplace(connection.get(), std::move(connection));
 }
 
 /// Frees a slot of the quota by closing a tunnel whose client has closed its side.
@@ -40,39 +40,39 @@ void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuo
   if (!seat) return;
   stream->accompany(std::move(seat));
   const auto refusal =
-      http::refusal_until(http::Why::too_many_clients,
+      http::refusal_until(http::Reason::too_many_clients,
                           in_all ? "too many connections" : "too many connections of this client", Duration{1'000'000});
   http::write_refusal(stream->out(), refusal, services_.config.proxy.via, {.keep_alive = false});
   loop::Stream::close_lingering(std::move(stream));
 }
 
 void Clients::remove(ClientConnection& connection) {
-  const auto found = connections_.find(&connection);
-  if (found == connections_.end()) return;
+  const auto found = pools_.find(&connection);
+  if (found == pools_.end()) return;
   leaving_.push_back(std::move(found->second));
-  connections_.erase(found);
+  pools_.erase(found);
   farewell_.ask();
 }
 
 void Clients::reevaluate_access() {
-  for (const auto& [place, connection] : connections_) connection->reevaluate_access();
+  for (const auto& [place, connection] : pools_) connection->reevaluate_access();
 }
 
 void Clients::close_after_answers() {
-  for (const auto& [place, connection] : connections_) connection->close_after_answers();
+  for (const auto& [place, connection] : pools_) connection->close_after_answers();
 }
 
 bool Clients::any_new() const {
-  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_new(); });
+  return std::ranges::any_of(pools_, [](const auto& entry) { return entry.second->is_new(); });
 }
 
 bool Clients::any_authenticating() const {
-  return std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->is_authenticating(); });
+  return std::ranges::any_of(pools_, [](const auto& entry) { return entry.second->is_authenticating(); });
 }
 
 void Clients::close_idle() {
   std::vector<ClientConnection*> all;
-  for (const auto& [place, connection] : connections_) all.push_back(place);
+  for (const auto& [place, connection] : pools_) all.push_back(place);
   for (auto* connection : all) connection->close_if_idle();
 }
 

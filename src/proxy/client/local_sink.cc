@@ -45,7 +45,7 @@ void LocalSink::submit(loop::Loop& loop, Dispatcher& dispatcher, const std::stri
   auto& sink = *made;
   loop.adopt(std::move(made));
   if (!acceptable(request)) {
-    const http::Refusal refusal{.why = http::Why::malformed,
+    const http::Refusal refusal{.why = http::Reason::malformed,
                                 .details = "the method (CONNECT has none here) or a field is not valid HTTP"};
     dispatcher.report_refused(refusal);
     return sink.answer_refusal(refusal);

@@ -12,7 +12,7 @@
 namespace penstock::proxy {
 
 namespace {
-http::Refusal refusal(http::Why why, std::string details) { return {.why = why, .details = std::move(details)}; }
+http::Refusal refusal(http::Reason why, std::string details) { return {.why = why, .details = std::move(details)}; }
 
 std::expected<http::RequestHints, http::Refusal> steering_of(const http::RequestHead& head, bool counts) {
   return counts ? http::read_hints(head.fields) : http::RequestHints{};
@@ -36,7 +36,7 @@ std::expected<Admission::Admitted, http::Refusal> Admission::judge(const http::R
   if (!hints) return std::unexpected(std::move(hints.error()));
   if (auto forbidden = judge_address(target)) return std::unexpected(*std::move(forbidden));
   if (!route->denied) return Admitted{route->entry, *hints};
-  return std::unexpected(refusal(http::Why::destination_unnamed, "no upstream is configured for " + target.host));
+  return std::unexpected(refusal(http::Reason::destination_unnamed, "no upstream is configured for " + target.host));
 }
 
 /// Finds the entry by the name of a gateway, or else by the target that the client asked for, before it is rewritten.
@@ -54,8 +54,8 @@ std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& h
   if (!asked) return std::unexpected(std::move(asked.error()));
   target = *std::move(asked);
   if (outside && outside->secure() && names_another(head, target)) {
-    return std::unexpected(
-        refusal(http::Why::misdirected, "this connection is for " + outside->authority() + ", and Host names another"));
+    return std::unexpected(refusal(http::Reason::misdirected,
+                                   "this connection is for " + outside->authority() + ", and Host names another"));
   }
   if (const auto form = http::gateway_form(target.resource); form && asks_for_gateway(target, *form))
     return enter_gateway(head, *form, target);
@@ -132,9 +132,9 @@ std::optional<Admission::Opening> Admission::opening(const http::RequestHead& he
 /// For gateways only: any page in a browser on this machine can send requests to them, but none can ask a proxy.
 std::optional<http::Refusal> Admission::judge_page(const http::RequestHead& head) const {
   if (http::comes_from_other_page(head.fields))
-    return refusal(http::Why::page_denied, "gateways are not for pages in browsers (Origin, Sec-Fetch-Site)");
+    return refusal(http::Reason::page_denied, "gateways are not for pages in browsers (Origin, Sec-Fetch-Site)");
   if (http::is_our_host(head.fields, services_.config.proxy.names)) return std::nullopt;
-  return refusal(http::Why::page_denied,
+  return refusal(http::Reason::page_denied,
                  "Host is a name that any page in a browser could have; if it is this proxy's, say so in proxy.names");
 }
 
@@ -142,33 +142,33 @@ std::optional<http::Refusal> Admission::judge_page(const http::RequestHead& head
 std::optional<http::Refusal> Admission::judge_message(const http::RequestHead& head) const {
   if (auto unmet = http::check_expectation(head)) return unmet;
   if (http::via_names(head.fields, services_.config.proxy.via)) {
-    return refusal(http::Why::loop, "this request has been here before (Via)");
+    return refusal(http::Reason::loop, "this request has been here before (Via)");
   }
   return http::answer_here(head);
 }
 
 std::optional<http::Refusal> Admission::judge_port(const http::Target& target) const {
   if (!target.tunnel || std::ranges::count(services_.config.access.connect_ports, target.port) > 0) return std::nullopt;
-  return refusal(http::Why::port_denied,
+  return refusal(http::Reason::port_denied,
                  "CONNECT to port " + std::to_string(target.port) + " is not allowed (access.connectPorts)");
 }
 
 std::optional<http::Refusal> Admission::judge_address(const http::Target& target) const {
   if (!target.literal) return judge_name(target);
   const auto address = access::parse_address(target.host);
-  if (!address) return refusal(http::Why::malformed, "not an address: " + target.host);
+  if (!address) return refusal(http::Reason::malformed, "not an address: " + target.host);
   switch (services_.verdict.destination(*address, target.port, target.host)) {
     case access::Destination::allowed: return std::nullopt;
-    case access::Destination::own: return refusal(http::Why::loop, target.authority() + " is this proxy itself");
+    case access::Destination::own: return refusal(http::Reason::loop, target.authority() + " is this proxy itself");
     case access::Destination::denied: break;
   }
-  return refusal(http::Why::destination_denied, target.host + " may not be dialled (access.allow)");
+  return refusal(http::Reason::destination_denied, target.host + " may not be dialled (access.allow)");
 }
 
 /// Judges the name only; its addresses are judged at take-off, when they are known.
 std::optional<http::Refusal> Admission::judge_name(const http::Target& target) const {
   if (!services_.verdict.denies(target.host, target.port)) return std::nullopt;
-  return refusal(http::Why::destination_denied, target.host + " may not be asked for (access.deny)");
+  return refusal(http::Reason::destination_denied, target.host + " may not be asked for (access.deny)");
 }
 
 }  // namespace penstock::proxy

@@ -138,7 +138,7 @@ void Dispatcher::cut(Upstream& upstream, flow::Booking::Scope scope, std::string
   }
   std::sort(flying.rbegin(), flying.rend());
   flying.resize(std::min(count, flying.size()));
-  const http::Refusal lost{.why = http::Why::lease_lost,
+  const http::Refusal lost{.why = http::Reason::lease_lost,
                            .details = upstream.name + " lease_lost: its permit could not be renewed (redis)"};
   for (const auto& [took_off, number] : flying) {
     Exchange* exchange = exchanges_.find(number);
@@ -252,7 +252,7 @@ void Dispatcher::completed(Exchange& exchange) {
                  .status = status});
 }
 
-void Dispatcher::failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome) {
+void Dispatcher::failed(Exchange& exchange, http::Reason why, std::string_view details, Outcome outcome) {
   const auto wording = http::wording(why);
   const bool answered = exchange.flight && exchange.flight->answered();
   end(exchange, {.kind = EventKind::error,

@@ -84,7 +84,7 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
 
  private:
   void completed(Exchange& exchange) override;
-  void failed(Exchange& exchange, http::Why why, std::string_view details, Outcome outcome) override;
+  void failed(Exchange& exchange, http::Reason why, std::string_view details, Outcome outcome) override;
   void stalled(Exchange& exchange, std::string_view details) override;
   void requeue(Exchange& exchange) override;
   void observe_pause(const Exchange& exchange, const http::ResponseHead& head) override;

@@ -8,12 +8,12 @@
 namespace penstock::proxy {
 
 namespace {
-http::Why why_of(Handshake result) {
+http::Reason why_of(Handshake result) {
   switch (result) {
-    case Handshake::timed_out: return http::Why::head_timeout;
-    case Handshake::impossible: return http::Why::unconfigured;
-    case Handshake::overdue: return http::Why::too_many_clients;
-    default: return http::Why::tls_protocol_error;
+    case Handshake::timed_out: return http::Reason::head_timeout;
+    case Handshake::impossible: return http::Reason::unconfigured;
+    case Handshake::overdue: return http::Reason::too_many_clients;
+    default: return http::Reason::tls_protocol_error;
   }
 }
 
@@ -54,7 +54,7 @@ void Dispatcher::report_handshake(const HandshakeReport& what) {
 void Dispatcher::tell_of(const HandshakeReport& what, Upstream& upstream) {
   const auto why = why_of(what.result);
   const auto wording = http::wording(why);
-  const bool ours = why != http::Why::tls_protocol_error;
+  const bool ours = why != http::Reason::tls_protocol_error;
   Event event{.kind = ours ? EventKind::refused : EventKind::gone,
               .outcome = ours ? Outcome::refused : Outcome::client_gone_pending};
   event.entry = upstream.entry;

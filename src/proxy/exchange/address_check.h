@@ -30,8 +30,8 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
     each(text);
   }
   if (any) return std::nullopt;
-  if (own) return http::Refusal{.why = http::Why::loop, .details = target.host + " is this proxy itself"};
-  return http::Refusal{.why = http::Why::destination_denied,
+  if (own) return http::Refusal{.why = http::Reason::loop, .details = target.host + " is this proxy itself"};
+  return http::Refusal{.why = http::Reason::destination_denied,
                        .details = target.host + " has no address that may be dialled (access.allow)"};
 }
 
@@ -43,10 +43,10 @@ inline bool is_still_allowed(const Services& services, const http::Target& targe
 
 inline http::Refusal unresolved(const std::string& host, const loop::LookupFailure& failure) {
   if (failure.timed_out) {
-    return {.why = http::Why::dns_timeout, .details = "no answer from the name servers about " + host};
+    return {.why = http::Reason::dns_timeout, .details = "no answer from the name servers about " + host};
   }
   const bool is_said = std::ranges::all_of(failure.rcode, [](char c) { return c >= 'A' && c <= 'Z'; });
-  return {.why = http::Why::dns_error,
+  return {.why = http::Reason::dns_error,
           .details = "cannot resolve " + host + ": " + failure.rcode,
           .rcode = failure.rcode == "NODATA" ? "NOERROR"
                    : is_said                 ? failure.rcode

@@ -33,7 +33,7 @@ class AttemptEvents {
   // The attempt's end: the exchange and the attempt are gone when these return, except that requeue() keeps the
   // exchange.
   virtual void completed(Exchange& exchange) = 0;
-  virtual void failed(Exchange& exchange, http::Why why, std::string_view details,
+  virtual void failed(Exchange& exchange, http::Reason why, std::string_view details,
                       Outcome outcome = Outcome::upstream_error) = 0;
   /// The client moved no byte for too long.
   virtual void stalled(Exchange& exchange, std::string_view details) = 0;

@@ -10,7 +10,7 @@ namespace penstock::proxy {
 namespace {
 constexpr flow::Time kShortly = 1'000'000;
 
-http::Refusal busy(http::Why why, std::string what, flow::Time wait = kShortly) {
+http::Refusal busy(http::Reason why, std::string what, flow::Time wait = kShortly) {
   return http::refusal_until(why, std::move(what), Duration{wait});
 }
 }  // namespace
@@ -24,24 +24,25 @@ http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& 
     limited += (by.empty() ? "" : "; ") + tunnels;
   if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {
-    case flow::Refused::queue_full: return busy(http::Why::queue_full, upstream.name + " queue full" + limited, wait);
+    case flow::Refused::queue_full:
+      return busy(http::Reason::queue_full, upstream.name + " queue full" + limited, wait);
     case flow::Refused::wait_over:
-      return busy(http::Why::wait_over, upstream.name + " queue wait over" + limited, wait);
-    case flow::Refused::limited: return busy(http::Why::limit_refused, upstream.name + " limited by " + by, wait);
+      return busy(http::Reason::wait_over, upstream.name + " queue wait over" + limited, wait);
+    case flow::Refused::limited: return busy(http::Reason::limit_refused, upstream.name + " limited by " + by, wait);
     case flow::Refused::unavailable:
-      return busy(http::Why::limiter_down, upstream.name + " limits cannot be asked (" + by + ")");
+      return busy(http::Reason::limiter_down, upstream.name + " limits cannot be asked (" + by + ")");
     case flow::Refused::too_heavy: break;
   }
-  return {.why = http::Why::limit_too_heavy,
+  return {.why = http::Reason::limit_too_heavy,
           .details = upstream.name + " limit " + by + " never allows this Penstock-Weight"};
 }
 
 http::Refusal refusal_of(PendingMemory::Full full, flow::Time wait) {
   const std::string whose = full == PendingMemory::Full::of_this_client ? "of this client " : "";
-  return busy(http::Why::pending_memory,
+  return busy(http::Reason::pending_memory,
               "pending requests " + whose + "fill the memory set aside for them (caps.pendingMemory)", wait);
 }
 
-http::Refusal refusal_of_draining() { return busy(http::Why::draining, "shutting down"); }
+http::Refusal refusal_of_draining() { return busy(http::Reason::draining, "shutting down"); }
 
 }  // namespace penstock::proxy

@@ -22,7 +22,7 @@ inline std::int64_t total_deadline(const Exchange& exchange) {
 
 inline http::Refusal total_is_over(const Exchange& exchange) {
   const auto total = exchange.upstream->settings.timeouts.total;
-  return {.why = http::Why::read_timeout, .details = "not done after " + seconds(total) + " (timeouts.total)"};
+  return {.why = http::Reason::read_timeout, .details = "not done after " + seconds(total) + " (timeouts.total)"};
 }
 
 }  // namespace penstock::proxy

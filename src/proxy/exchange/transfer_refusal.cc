@@ -8,28 +8,28 @@
 namespace penstock::proxy {
 
 namespace {
-http::Why why_of(transfer::Failure failure) {
+http::Reason why_of(transfer::Failure failure) {
   using transfer::Failure;
   switch (failure) {
-    case Failure::denied: return http::Why::destination_denied;
-    case Failure::refused: return http::Why::connection_refused;
-    case Failure::unroutable: return http::Why::destination_unroutable;
-    case Failure::connect_timeout: return http::Why::connection_timeout;
-    case Failure::no_descriptors: return http::Why::destination_unavailable;
+    case Failure::denied: return http::Reason::destination_denied;
+    case Failure::refused: return http::Reason::connection_refused;
+    case Failure::unroutable: return http::Reason::destination_unroutable;
+    case Failure::connect_timeout: return http::Reason::connection_timeout;
+    case Failure::no_descriptors: return http::Reason::destination_unavailable;
     case Failure::stale_connection:
     case Failure::not_sent:
-    case Failure::terminated: return http::Why::connection_terminated;
-    case Failure::incomplete: return http::Why::response_incomplete;
-    case Failure::coding: return http::Why::response_coding;
-    case Failure::head_too_large: return http::Why::response_head_too_large;
-    case Failure::protocol: return http::Why::protocol_error;
-    case Failure::certificate: return http::Why::tls_certificate_error;
-    case Failure::tls: return http::Why::tls_protocol_error;
+    case Failure::terminated: return http::Reason::connection_terminated;
+    case Failure::incomplete: return http::Reason::response_incomplete;
+    case Failure::coding: return http::Reason::response_coding;
+    case Failure::head_too_large: return http::Reason::response_head_too_large;
+    case Failure::protocol: return http::Reason::protocol_error;
+    case Failure::certificate: return http::Reason::tls_certificate_error;
+    case Failure::tls: return http::Reason::tls_protocol_error;
     case Failure::none:
     case Failure::stopped:
     case Failure::internal: break;
   }
-  return http::Why::internal_error;
+  return http::Reason::internal_error;
 }
 
 std::string_view sentence(transfer::Failure failure) {

@@ -121,7 +121,7 @@ void Upstream::pause(flow::Time now, const std::string& group, flow::Time until,
 /// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.
 std::optional<http::Refusal> Upstream::judge_weight(int weight) const {
   const auto refusal = [&](const std::string& why) {
-    return http::Refusal{.why = http::Why::limit_too_heavy,
+    return http::Refusal{.why = http::Reason::limit_too_heavy,
                          .details = name + " takes no Penstock-Weight of " + std::to_string(weight) + ": " + why};
   };
   if (weight == 1) return std::nullopt;

@@ -15,20 +15,22 @@ namespace {
 http::Refusal refusal_of(loop::DialFailure failure, std::string words = {}) {
   using loop::DialFailure;
   switch (failure) {
-    case DialFailure::refused: return {.why = http::Why::connection_refused, .details = "the connection was refused"};
+    case DialFailure::refused:
+      return {.why = http::Reason::connection_refused, .details = "the connection was refused"};
     case DialFailure::unroutable:
-      return {.why = http::Why::destination_unroutable, .details = "there is no route to it"};
+      return {.why = http::Reason::destination_unroutable, .details = "there is no route to it"};
     case DialFailure::timed_out:
-      return {.why = http::Why::connection_timeout, .details = "no connection came about in time (timeouts.connect)"};
+      return {.why = http::Reason::connection_timeout,
+              .details = "no connection came about in time (timeouts.connect)"};
     case DialFailure::no_descriptors:
-      return {.why = http::Why::destination_unavailable, .details = "no file descriptor is left for a connection"};
-    case DialFailure::certificate: return {.why = http::Why::tls_certificate_error, .details = std::move(words)};
-    case DialFailure::handshake: return {.why = http::Why::tls_protocol_error, .details = std::move(words)};
+      return {.why = http::Reason::destination_unavailable, .details = "no file descriptor is left for a connection"};
+    case DialFailure::certificate: return {.why = http::Reason::tls_certificate_error, .details = std::move(words)};
+    case DialFailure::handshake: return {.why = http::Reason::tls_protocol_error, .details = std::move(words)};
     case DialFailure::none:
     case DialFailure::abandoned:
     case DialFailure::other: break;
   }
-  return {.why = http::Why::connection_terminated, .details = "no connection came about"};
+  return {.why = http::Reason::connection_terminated, .details = "no connection came about"};
 }
 }  // namespace
 
@@ -45,7 +47,7 @@ Dialer::Dialer(const Services& services, const Exchange& exchange, DialerEvents&
 void Dialer::start() {
   if (!exchange_.target.secure()) return look_up();
   auto identity = identities_->find_or_make(exchange_.upstream->settings.tls);
-  if (!identity) return fail({.why = http::Why::internal_error, .details = std::move(identity.error().message)});
+  if (!identity) return fail({.why = http::Reason::internal_error, .details = std::move(identity.error().message)});
   identity_ = *std::move(identity);
   look_up();
 }

@@ -246,7 +246,7 @@ bool HttpFlight::answer_is_whole() const {
 void HttpFlight::on_done(const transfer::Result& result) {
   const bool has_body = answer_.head().has_body(exchange_.head.method);
   if (answered() && result.without_goodbye && has_body && !answer_says_its_end()) {
-    return fail(http::Why::response_incomplete, "the answer was cut off");
+    return fail(http::Reason::response_incomplete, "the answer was cut off");
   }
   // After a complete response libcurl may still fail on the rest of the upload.
   const bool ended = result.failure == transfer::Failure::none && !chunks_;
@@ -262,9 +262,9 @@ void HttpFlight::failed(const transfer::Result& result) {
   if (bad_head_) return fail(answer_.reader().why(), answer_.reader().details());
   if (chunks_state_ == http::BodyDecoder::State::bad) return fail(chunks_->why(), chunks_->details());
   if (answer_.has_begun() && !answered() && connection_ended(result.failure)) {
-    return fail(http::Why::response_incomplete, "the answer ended within its head");
+    return fail(http::Reason::response_incomplete, "the answer ended within its head");
   }
-  if (result.failure == transfer::Failure::none) return fail(http::Why::protocol_error, "not an HTTP answer");
+  if (result.failure == transfer::Failure::none) return fail(http::Reason::protocol_error, "not an HTTP answer");
   fail(refusal_of(result));
 }
 
@@ -308,14 +308,14 @@ void HttpFlight::on_time() {
     return go_ahead();
   }
   if (sent_ != 0 && !answered() && timeouts.first_byte.count() > 0 && now >= sent_ + timeouts.first_byte.count()) {
-    return fail(http::Why::response_timeout,
+    return fail(http::Reason::response_timeout,
                 "no answer within " + seconds(timeouts.first_byte) + " (timeouts.firstByte)");
   }
   if (now >= idle_deadline() && answer_.client_reads_on()) moved_ = now;
   if (now < idle_deadline()) return keep_time();
   const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";
   if (client_stalls()) return events_.stalled(exchange_, "the client moved no byte" + silence);
-  fail(http::Why::read_timeout, "no byte moved" + silence);
+  fail(http::Reason::read_timeout, "no byte moved" + silence);
 }
 
 }  // namespace penstock::proxy

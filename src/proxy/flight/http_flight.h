@@ -62,7 +62,7 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   std::int64_t idle_deadline() const;
   bool client_stalls() const;
   void breathe();
-  void fail(http::Why why, const std::string& details) { fail({.why = why, .details = details}); }
+  void fail(http::Reason why, const std::string& details) { fail({.why = why, .details = details}); }
   void fail(const http::Refusal& refusal);
   void failed(const transfer::Result& result);
 
@@ -75,9 +75,9 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   loop::IterationEnd iteration_end_;
   std::unique_ptr<loop::Resolver::Lookup> lookup_;
   std::string pin_;
-  std::int64_t moved_ = 0;        // when the last body byte moved
-  std::int64_t sent_ = 0;         // when the whole request had been sent; 0: not yet
-  std::int64_t go_ahead_at_ = 0;  // when to send the client a 100 if the upstream has sent none; 0: not waiting
+  std::int64_t moved_ = 0;          // when the last body byte moved
+  std::int64_t sent_ = 0;           // when the whole request had been sent; 0: not yet
+  std::int64_t go_ahead_at_ = 0;    // when to send the client a 100 if the upstream has sent none; 0: not waiting
   std::size_t this_iteration_ = 0;  // response bytes passed in this iteration of the loop
   std::uint64_t bytes_out_ = 0;
   bool connected_ = false;

@@ -125,13 +125,13 @@ void Relay::gone(Side& side) {
   const bool nothing_since = client_.has_ended && upstream_.bytes == heard_;
   const bool well = client ? client_.has_ended || state_ == State::resting : nothing_since;
   cut();
-  finish(well, http::Why::connection_terminated,
+  finish(well, http::Reason::connection_terminated,
          client ? "the client left" : exchange_.upstream->name + ": the connection was reset",
          client ? Outcome::client_gone : Outcome::upstream_error);
 }
 
 /// `well`: nothing was under way any more. A tunnel without a byte from the upstream never ends well.
-void Relay::finish(bool well, http::Why why, std::string_view details, Outcome outcome) {
+void Relay::finish(bool well, http::Reason why, std::string_view details, Outcome outcome) {
   if (well && spoke()) return events_.completed(exchange_);
   events_.failed(exchange_, why, details, outcome);
 }
@@ -139,7 +139,7 @@ void Relay::finish(bool well, http::Why why, std::string_view details, Outcome o
 void Relay::make_room(std::string_view why) {
   const bool well = state_ == State::resting || !awaits_;
   cut();  // frees the client's slot of the connection quota at once
-  finish(well, http::Why::connection_terminated, why, Outcome::client_gone);
+  finish(well, http::Reason::connection_terminated, why, Outcome::client_gone);
 }
 
 /// False in the middle of an answer.
@@ -161,7 +161,7 @@ bool Relay::is_of(const std::optional<access::Address>& client) const { return !
 void Relay::end(bool client_first) {
   loop::Stream::close_lingering(std::move(client_.stream));
   loop::Stream::close_lingering(std::move(upstream_.stream));
-  finish(true, http::Why::connection_terminated, exchange_.upstream->name + ": closed without a byte from it",
+  finish(true, http::Reason::connection_terminated, exchange_.upstream->name + ": closed without a byte from it",
          client_first ? Outcome::client_gone : Outcome::upstream_error);
 }
 
@@ -250,7 +250,7 @@ void Relay::stop_idling(std::int64_t now) {
   const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();
   const bool well = untaken_ == 0 && (client_.has_ended || !awaits_);
   cut();
-  finish(well, http::Why::read_timeout,
+  finish(well, http::Reason::read_timeout,
          by_idle ? "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)"
                  : "the client had closed its side, and no byte came for " + seconds(Duration{kPatienceAfterClient}),
          Outcome::client_gone);

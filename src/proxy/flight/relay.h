@@ -89,7 +89,7 @@ class Relay final : HalfClosedTunnel {
   void rest();
   void stop_idling(std::int64_t now);
   bool spoke() const { return upstream_spoke_ || upstream_.bytes > 0; }
-  void finish(bool well, http::Why why, std::string_view details, Outcome outcome);
+  void finish(bool well, http::Reason why, std::string_view details, Outcome outcome);
   std::int64_t end_deadline() const;
   std::int64_t rest_deadline() const;
 

@@ -66,7 +66,7 @@ void Upgrade::read_head(std::string_view bytes) {
     }
   }
   if (lines_.kept() > ResponseRelay::kHeadBytes) {
-    return fail(http::Why::response_head_too_large, "the upstream's header section is too large");
+    return fail(http::Reason::response_head_too_large, "the upstream's header section is too large");
   }
   wait_for_room();
 }
@@ -85,7 +85,7 @@ void Upgrade::wait_for_room() {
 void Upgrade::switch_protocols(std::string_view behind) {
   const auto& head = answer_.head();
   if (!http::switches_as_asked(head, exchange_.head.upgrade)) {
-    return fail(http::Why::upgrade_failed, "the upstream switched to a protocol that was not asked for");
+    return fail(http::Reason::upgrade_failed, "the upstream switched to a protocol that was not asked for");
   }
   answer_.note_switch();
   timer_.stop();
@@ -125,12 +125,12 @@ void Upgrade::on_end() { decoder_ && decoder_->ends_with_connection() ? answer_.
 void Upgrade::on_gone() { broken(); }
 
 void Upgrade::broken() {
-  if (answered()) return fail(http::Why::response_incomplete, "the answer broke off");
+  if (answered()) return fail(http::Reason::response_incomplete, "the answer broke off");
   if (answer_.has_begun() || lines_.kept() > 0)
-    return fail(http::Why::response_incomplete, "the answer ended within its head");
+    return fail(http::Reason::response_incomplete, "the answer ended within its head");
   const auto words = upstream_->failure_words();  // for example the demand for a client certificate, which comes late
-  if (!words.empty()) return fail(http::Why::tls_protocol_error, words);
-  fail(http::Why::connection_terminated, "the connection was closed before an answer came");
+  if (!words.empty()) return fail(http::Reason::tls_protocol_error, words);
+  fail(http::Reason::connection_terminated, "the connection was closed before an answer came");
 }
 
 void Upgrade::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
@@ -173,13 +173,13 @@ void Upgrade::on_time() {
   if (now < deadline()) return keep_own_time();
   if (now >= total_deadline(exchange_)) return fail(total_is_over(exchange_));
   if (answered() || answer_.waits_for_client()) return client_or_upstream_is_idle();
-  fail(http::Why::response_timeout,
+  fail(http::Reason::response_timeout,
        "no answer within " + seconds(exchange_.upstream->settings.timeouts.first_byte) + " (timeouts.firstByte)");
 }
 
 void Upgrade::client_or_upstream_is_idle() {
   const std::string silence = "no byte for " + seconds(exchange_.upstream->settings.timeouts.idle) + " (timeouts.idle)";
-  if (!answer_.waits_for_client()) return fail(http::Why::read_timeout, "the upstream moved " + silence);
+  if (!answer_.waits_for_client()) return fail(http::Reason::read_timeout, "the upstream moved " + silence);
   if (!answer_.client_reads_on()) return events_.stalled(exchange_, "the client moved " + silence);
   moved_ = services_.loop.now();
   keep_own_time();

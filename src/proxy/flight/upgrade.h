@@ -57,7 +57,7 @@ class Upgrade final : public Attempt, private DialerEvents, private loop::Stream
   void pass_head();
   void switch_protocols(std::string_view behind);
   void broken();
-  void fail(http::Why why, const std::string& details) { fail({.why = why, .details = details}); }
+  void fail(http::Reason why, const std::string& details) { fail({.why = why, .details = details}); }
   void fail(const http::Refusal& refusal);
   void keep_own_time();
   void on_time();

@@ -11,7 +11,7 @@ constexpr int kCertain = 4;
 constexpr int kBeforePause = 3;
 constexpr CertificateRejections::Time kFirstPause = 100'000;
 constexpr CertificateRejections::Time kLongestPause = 5'000'000;
-constexpr CertificateRejections::Time kBetweenTurns = 100'000;
+constexpr CertificateRejections::Time kBetweenSlots = 100'000;
 constexpr CertificateRejections::Time kBypassLasts = 3'600'000'000;
 
 int certainty_of(CertificateRejections::Sign sign) {
@@ -67,13 +67,13 @@ std::unique_ptr<CertificateRejections::Place> CertificateRejections::queue_up(co
 }
 
 /// The record may be gone by now, since the client accepted or others displaced it: the handshake begins then.
-CertificateRejections::Time CertificateRejections::ask_turn(const Client& client, const std::string& host,
+CertificateRejections::Time CertificateRejections::ask_slot(const Client& client, const std::string& host,
                                                             const Place* place, Time now) {
   Known* one = place ? find(client, host) : nullptr;
   if (!one) return now;
-  if (one->next_turn > now) return one->next_turn;
-  if (!place->is_first()) return now + kBetweenTurns;
-  one->next_turn = now + kBetweenTurns;
+  if (one->next_slot > now) return one->next_slot;
+  if (!place->is_first()) return now + kBetweenSlots;
+  one->next_slot = now + kBetweenSlots;
   return now;
 }
 

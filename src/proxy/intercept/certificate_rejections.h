@@ -48,7 +48,7 @@ class CertificateRejections {
   class Place;
   std::unique_ptr<Place> queue_up(const Client& client, const std::string& host);
   /// `now`: the handshake may begin. A later time: ask again then.
-  Time ask_turn(const Client& client, const std::string& host, const Place* place, Time now);
+  Time ask_slot(const Client& client, const std::string& host, const Place* place, Time now);
   /// True if the client is to get a tunnel to this host.
   bool bypasses(const Client& client, const std::string& host, Time now) const;
   std::size_t size() const { return known_.size(); }
@@ -60,7 +60,7 @@ class CertificateRejections {
     int in_a_row = 0;
     int certainty = 0;   // that those are rejections: 2 for each alert, 1 for each left
     Time since = 0;      // the last rejection
-    Time next_turn = 0;  // when the next handshake may begin
+    Time next_slot = 0;  // when the next handshake may begin
     std::shared_ptr<Queue> queue = std::make_shared<Queue>();
   };
   Known* find(const Client& client, const std::string& host);

@@ -16,7 +16,7 @@ InterceptionService::InterceptionService(loop::Loop& loop, NoticeSink notices)
     : leaves(loop),
       loop_(loop),
       notices_(std::move(notices)),
-      soon_(loop, [this] { take_turns(); }),
+      soon_(loop, [this] { give_slots(); }),
       next_(loop, [this] { soon_.ask(); }) {}
 
 void InterceptionService::change(const InterceptConfig& config, std::shared_ptr<const tls::Authority> authority) {
@@ -31,21 +31,22 @@ void InterceptionService::tell_of_h2(const std::string& host) {
                     ": it gets a tunnel, whose requests nobody counts (intercept.h2Only)"});
 }
 
-InterceptionService::Turn::Turn(InterceptionService& interceptor, std::move_only_function<void()> begin)
-    : interceptor_(interceptor), begin_(std::move(begin)) {
-  interceptor_.waiting_.push_back(this);
-  if (!interceptor_.next_.running()) interceptor_.soon_.ask();
+InterceptionService::HandshakeSlot::HandshakeSlot(InterceptionService& interceptor,
+                                                  std::move_only_function<void()> begin)
+    : interception_(interceptor), begin_(std::move(begin)) {
+  interception_.waiting_.push_back(this);
+  if (!interception_.next_.running()) interception_.soon_.ask();
 }
 
-InterceptionService::Turn::~Turn() {
-  auto& waiting = interceptor_.waiting_;
+InterceptionService::HandshakeSlot::~HandshakeSlot() {
+  auto& waiting = interception_.waiting_;
   const auto place = std::ranges::find(waiting, this);
   if (place != waiting.end()) waiting.erase(place);
 }
 
 /// Begins one handshake at a time: its stream works at the iteration's end too, after this task and before the next one
 /// asked for here, so its time is measured. Beyond the budget the rest waits for the next iteration.
-void InterceptionService::take_turns() {
+void InterceptionService::give_slots() {
   const auto now = loop_.now();
   if (until_ == 0) until_ = now + kPerIteration;
   if (waiting_.empty() || now >= until_) {

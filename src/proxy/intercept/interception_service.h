@@ -43,15 +43,15 @@ class InterceptionService {
   void tell_of_h2(const std::string& host);
 
   /// A handshake slot, or the wait for one: `begin` is called once, in order. Dropping it leaves the queue.
-  class Turn {
+  class HandshakeSlot {
    public:
-    Turn(InterceptionService& interceptor, std::move_only_function<void()> begin);
-    ~Turn();
-    Turn(const Turn&) = delete;
+    HandshakeSlot(InterceptionService& interceptor, std::move_only_function<void()> begin);
+    ~HandshakeSlot();
+    HandshakeSlot(const HandshakeSlot&) = delete;
 
    private:
     friend class InterceptionService;
-    InterceptionService& interceptor_;
+    InterceptionService& interception_;
     std::move_only_function<void()> begin_;
   };
 
@@ -59,12 +59,12 @@ class InterceptionService {
   CertificateRejections rejections;
 
  private:
-  void take_turns();
+  void give_slots();
 
   loop::Loop& loop_;
   const NoticeSink notices_;
   std::set<std::string> told_of_;  // hosts with a notice
-  std::deque<Turn*> waiting_;
+  std::deque<HandshakeSlot*> waiting_;
   loop::IterationEnd soon_;
   loop::Timer next_;        // runs the rest in the next iteration
   std::int64_t until_ = 0;  // the end of this iteration's budget; 0: not begun

@@ -39,21 +39,21 @@ std::string departure(const std::string& host) {
 TlsTakeover::TlsTakeover(const Services& services, std::string host, CertificateRejections::Client client,
                          TlsTakeoverEvents& events)
     : services_(services),
-      interceptor_(*services.interceptor),
+      interception_(*services.interceptor),
       host_(std::move(host)),
       client_(std::move(client)),
       events_(events),
       whole_(services.loop, [this] { end_hello(); }),
-      pause_(services.loop, [this] { take_turn(); }),
+      pause_(services.loop, [this] { take_slot(); }),
       deadline_(services.loop, [this] { out_of_time(); }) {
-  lookup_ = interceptor_.leaves.ask(host_, [this](const auto& leaf) { leaf_came(leaf); });
+  lookup_ = interception_.leaves.ask(host_, [this](const auto& leaf) { leaf_came(leaf); });
 }
 
 void TlsTakeover::leaf_came(const std::shared_ptr<const tls::Leaf>& leaf) {
   lookup_.reset();
   leaf_ = leaf;
   leafless_ = !leaf;
-  if (begun_ && !hearing_) take_turn();
+  if (begun_ && !hearing_) take_slot();
 }
 
 void TlsTakeover::begin(std::unique_ptr<loop::Stream> stream, std::string early) {
@@ -85,26 +85,26 @@ void TlsTakeover::end_hello() {
   took_ = services_.loop.now() - began_;
   deadline_.stop();
   if (!speaks_h2_alone(hello_.alpn())) return queue_up();
-  interceptor_.tell_of_h2(host_);
+  interception_.tell_of_h2(host_);
   events_.on_h2_only(std::move(stream_), std::move(early_));
 }
 
 void TlsTakeover::queue_up() {
   stream_->read_off();
-  const auto now = services_.loop.now(), begin = interceptor_.rejections.pause_ends(client_, host_, now);
+  const auto now = services_.loop.now(), begin = interception_.rejections.pause_ends(client_, host_, now);
   deadline_.start(begin + kLongestWait);
-  begin > now ? pause_.start(begin) : take_turn();
+  begin > now ? pause_.start(begin) : take_slot();
 }
 
 /// A client that keeps rejecting our certificate pauses first, then queues with its other handshakes to that host.
-void TlsTakeover::take_turn() {
-  if ((!leaf_ && !leafless_) || pause_.running() || turn_) return;
-  auto& rejections = interceptor_.rejections;
+void TlsTakeover::take_slot() {
+  if ((!leaf_ && !leafless_) || pause_.running() || slot_) return;
+  auto& rejections = interception_.rejections;
   if (!place_) place_ = rejections.queue_up(client_, host_);
-  const auto now = services_.loop.now(), begin = rejections.ask_turn(client_, host_, place_.get(), now);
+  const auto now = services_.loop.now(), begin = rejections.ask_slot(client_, host_, place_.get(), now);
   if (begin > now) return pause_.start(begin);
   place_.reset();
-  turn_ = std::make_unique<InterceptionService::Turn>(interceptor_, [this] { shake_hands(); });
+  slot_ = std::make_unique<InterceptionService::HandshakeSlot>(interception_, [this] { shake_hands(); });
 }
 
 void TlsTakeover::shake_hands() {
@@ -128,7 +128,7 @@ void TlsTakeover::on_gone() {
 
 std::string TlsTakeover::without_leaf() const {
   return "there is no certificate for " + host_ +
-         (interceptor_.leaves.authority_has_expired() ? ": the authority has expired (intercept.ca)" : "");
+         (interception_.leaves.authority_has_expired() ? ": the authority has expired (intercept.ca)" : "");
 }
 
 void TlsTakeover::out_of_time() {

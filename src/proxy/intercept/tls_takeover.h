@@ -56,21 +56,21 @@ class TlsTakeover final : private loop::StreamEvents {
   void end_hello();
   void queue_up();
   void leaf_came(const std::shared_ptr<const tls::Leaf>& leaf);
-  void take_turn();
+  void take_slot();
   void shake_hands();
   std::string without_leaf() const;
   void out_of_time();
   void fail(Handshake result, const std::string& details);
 
   const Services& services_;
-  InterceptionService& interceptor_;
+  InterceptionService& interception_;
   const std::string host_;
   const CertificateRejections::Client client_;
   TlsTakeoverEvents& events_;
   std::shared_ptr<const tls::Leaf> leaf_;
   std::unique_ptr<tls::CertificateCache::Question> lookup_;
   std::unique_ptr<CertificateRejections::Place> place_;
-  std::unique_ptr<InterceptionService::Turn> turn_;
+  std::unique_ptr<InterceptionService::HandshakeSlot> slot_;
   tls::ClientHello hello_;
   loop::IterationEnd whole_;  // ends the hello after on_read(), since that may destroy the stream
   loop::Timer pause_;         // before the handshake of a client that keeps rejecting our certificate

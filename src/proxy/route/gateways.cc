@@ -24,7 +24,7 @@ const Gateway* Gateways::find(std::string_view name) const {
 }
 
 http::Refusal Gateways::unknown() const {
-  http::Refusal refusal{.why = http::Why::gateway_unknown, .details = "no upstream has a baseUrl"};
+  http::Refusal refusal{.why = http::Reason::gateway_unknown, .details = "no upstream has a baseUrl"};
   if (empty()) return refusal;
   refusal.details = "no upstream of this name has a baseUrl; those that have one:";
   for (const auto& gateway : gateways_) refusal.details.append(" /@").append(gateway_name(gateway));

@@ -13,7 +13,7 @@ using flow::Time;
 void SharedLimiter::give_back(Time now, std::string_view group, const flow::Departure& departure) {
   shadow_.give_back(now, group, departure);
   semaphores_.ended(group);
-  if (!alone() && departure.in_redis != 0) send_undo(group, departure.in_redis, departure.weight, departure.epoch);
+  if (!alone() && departure.in_redis != 0) send_give_back(group, departure.in_redis, departure.weight, departure.epoch);
 }
 
 /// The shadow is told at once. If Redis is lost within the millisecond of LateReports, it is never told: there the

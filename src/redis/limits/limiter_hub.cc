@@ -23,8 +23,8 @@ constexpr std::int64_t kBetweenReturns = 500;
 constexpr std::int64_t kMostProcesses = 1'000'000;  // a Redis that says more is wrong
 
 /// In the order of enum Script.
-constexpr std::array<std::string_view, 10> kScripts{kBookScript,  kUndoScript,   kMovedScript,  kLeaveScript,
-                                                    kPauseScript, kResetScript,  kHandInScript, kPermitsScript,
+constexpr std::array<std::string_view, 10> kScripts{kBookScript,  kGiveBackScript, kReportLateScript, kCancelWaitScript,
+                                                    kPauseScript, kResetScript,    kReplayScript,     kPermitsScript,
                                                     kBornScript,  kPresentScript};
 
 std::string new_name(Network& network) {
@@ -89,7 +89,7 @@ std::unique_ptr<flow::Limiter> LimiterHub::make_pausing_limiter(const std::strin
 }
 
 /// Another limiter of the same name may have come in its place.
-void LimiterHub::leave(const std::string& name, const flow::Limiter& limiter) {
+void LimiterHub::unregister(const std::string& name, const flow::Limiter& limiter) {
   if (const auto known = pausing_.find(name); known != pausing_.end() && known->second == &limiter) {
     pausing_.erase(known);
   }

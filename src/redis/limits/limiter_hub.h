@@ -38,7 +38,18 @@ struct HubWatch {
   std::function<void(int)> on_processes;  ///< how many there are, as last seen: each second while Redis is up
 };
 
-enum class Script : std::size_t { book, undo, moved, leave, pause, reset, replay, permits, born, present };
+enum class Script : std::size_t {
+  book,
+  give_back,
+  report_late,
+  cancel_wait,
+  pause,
+  reset,
+  replay,
+  permits,
+  born,
+  present
+};
 
 class LimiterHub final : RedisEvents {
  public:
@@ -86,7 +97,7 @@ class LimiterHub final : RedisEvents {
   /// To be called when Redis may have another key than before, or none.
   void agree_on_labels();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
-  void leave(const std::string& name, const flow::Limiter& limiter);
+  void unregister(const std::string& name, const flow::Limiter& limiter);
   void standing_changed() { standing_.ask(); }
   /// A moment within the next second, to spread work that all upstreams need not do at once.
   std::int64_t soon();

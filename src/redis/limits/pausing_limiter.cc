@@ -18,7 +18,7 @@ PausingLimiter::PausingLimiter(LimiterHub& hub, std::string name, const std::vec
       anonymous_(hub, name_, "pause-anonymous"),
       local_(limits, flow::instant_at_zero(hub.loop().wall(), hub.loop().now())) {}
 
-PausingLimiter::~PausingLimiter() { hub_.leave(name_, *this); }
+PausingLimiter::~PausingLimiter() { hub_.unregister(name_, *this); }
 
 bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
   const Time own = pauses_.of_group(ask.group), whole = pauses_.of_upstream();

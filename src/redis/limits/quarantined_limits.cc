@@ -116,7 +116,7 @@ void SharedLimiter::replay_quarantined(const Quarantine::Part& one, std::string_
                                        std::function<void()> taken) {
   if (generation_.empty()) return;
   call_.clear();
-  script_args_.begin_hand_in(call_, generation_, ScriptArgs::HandIn::afterwards, {});
+  script_args_.begin_replay(call_, generation_, ScriptArgs::Replay::afterwards, {});
   script_args_.add_state(call_, one.limit, key_of(one.group), state);
   call(Script::replay,
        [self = self_.ref(), changes = changes_, taken = std::move(taken)](const Outcome& outcome, Time) {

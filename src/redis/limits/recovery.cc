@@ -101,7 +101,7 @@ void SharedLimiter::divide_limits() {
 
 /// Redis executes calls in the order in which they are sent: an ask sent from now on meets a Redis that knows.
 void SharedLimiter::join() {
-  if (!generation_.empty() && shadow_.has_unknown()) replay(ScriptArgs::HandIn::afterwards);
+  if (!generation_.empty() && shadow_.has_unknown()) replay(ScriptArgs::Replay::afterwards);
   state_ = State::connected;
   look_again_.stop();
   const Time now = hub_.loop().now();
@@ -127,7 +127,7 @@ void SharedLimiter::generation_lost() {
   shadow_.all_is_unknown();
   const Time now = hub_.loop().now();  // pauses first: the last hand-in may open the generation
   learned_.each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
-  replay(ScriptArgs::HandIn::last);
+  replay(ScriptArgs::Replay::last);
   hub_.redis().publish_to_all(name_ + " " + std::string(kLost));
   go_alone(State::recovering);
   look_again_.start(hub_.loop().now() + kBetweenLooks);
@@ -166,7 +166,7 @@ std::string SharedLimiter::lately() {
   return found == 0 ? std::string() : std::to_string(recent_.since(clock_.to_loop(found) - kBeside));
 }
 
-void SharedLimiter::replay(ScriptArgs::HandIn what) {
+void SharedLimiter::replay(ScriptArgs::Replay what) {
   struct Held {
     flow::LimitIndex limit;
     std::string group, text, untold;
@@ -185,10 +185,10 @@ void SharedLimiter::replay(ScriptArgs::HandIn what) {
     const std::size_t end = std::min(at + kStatesACall, states.size());
     const bool last = end == states.size();
     const auto part = last                               ? what
-                      : what == ScriptArgs::HandIn::last ? ScriptArgs::HandIn::more_follows
-                                                         : ScriptArgs::HandIn::more_follows_afterwards;
+                      : what == ScriptArgs::Replay::last ? ScriptArgs::Replay::more_follows
+                                                         : ScriptArgs::Replay::more_follows_afterwards;
     call_.clear();
-    script_args_.begin_hand_in(
+    script_args_.begin_replay(
         call_, generation_, part,
         {.booked_in = is_all ? std::string_view(booked_in_) : std::string_view(), .lately = lately});
     for (; at < end; ++at) {

@@ -18,12 +18,12 @@ using Numbers = std::array<std::string, 3>;
 const std::string_view kSemaphore = limit_key(SemaphoreConfig{});
 constexpr std::string_view kLeftOut = "-";
 
-std::string_view spelt(ScriptArgs::HandIn what) {
+std::string_view spelt(ScriptArgs::Replay what) {
   switch (what) {
-    case ScriptArgs::HandIn::more_follows: return "0";
-    case ScriptArgs::HandIn::last: return "1";
-    case ScriptArgs::HandIn::more_follows_afterwards: return "+0";
-    case ScriptArgs::HandIn::afterwards: break;
+    case ScriptArgs::Replay::more_follows: return "0";
+    case ScriptArgs::Replay::last: return "1";
+    case ScriptArgs::Replay::more_follows_afterwards: return "+0";
+    case ScriptArgs::Replay::afterwards: break;
   }
   return "+";
 }
@@ -105,8 +105,8 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   add_limits(call, asked.group, asked.without, asked.permits);
 }
 
-void ScriptArgs::undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
-                      int weight, std::span<const flow::LimitIndex> without) const {
+void ScriptArgs::give_back(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at,
+                           int weight, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.add("1");
@@ -115,8 +115,8 @@ void ScriptArgs::undo(ScriptCall& call, std::string_view generation, std::string
   add_limits(call, group, without);
 }
 
-void ScriptArgs::moved(ScriptCall& call, std::string_view generation, std::string_view group,
-                       std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
+void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, std::string_view group,
+                             std::span<const Move> moves, std::span<const flow::LimitIndex> without) const {
   call.keys.add(head_);
   call.arguments.add(generation);
   call.arguments.number(static_cast<std::int64_t>(moves.size()));
@@ -128,8 +128,8 @@ void ScriptArgs::moved(ScriptCall& call, std::string_view generation, std::strin
   add_limits(call, group, without);
 }
 
-void ScriptArgs::leave(ScriptCall& call, std::string_view generation, std::string_view group,
-                       flow::Booking::Scope scope) const {
+void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
+                             flow::Booking::Scope scope) const {
   const bool of_group = scope == flow::Booking::Scope::group;
   call.keys.add(head_);
   if (of_group) add_line(call.keys, group);
@@ -189,8 +189,8 @@ std::optional<std::pair<flow::LimitIndex, std::string_view>> ScriptArgs::limit_o
   return std::nullopt;
 }
 
-void ScriptArgs::begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what,
-                               const HandedIn& replayed) const {
+void ScriptArgs::begin_replay(ScriptCall& call, std::string_view generation, Replay what,
+                              const HandedIn& replayed) const {
   call.keys.add(head_);
   call.keys.add(alive_);
   call.arguments.add(who_);

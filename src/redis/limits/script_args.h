@@ -46,16 +46,17 @@ class ScriptArgs {
     std::span<const flow::LimitIndex> without = {};  ///< limits left out; they keep their numbers
   };
   void book(ScriptCall& call, const Asked& asked) const;
-  void undo(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
-            std::span<const flow::LimitIndex> without = {}) const;
+  void give_back(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t at, int weight,
+                 std::span<const flow::LimitIndex> without = {}) const;
   /// A departure booked for `from` that left at `to`, in µs on the script clock.
   struct Move {
     std::int64_t from, to;
     int weight;
   };
-  void moved(ScriptCall& call, std::string_view generation, std::string_view group, std::span<const Move> moves,
-             std::span<const flow::LimitIndex> without = {}) const;
-  void leave(ScriptCall& call, std::string_view generation, std::string_view group, flow::Booking::Scope scope) const;
+  void report_late(ScriptCall& call, std::string_view generation, std::string_view group, std::span<const Move> moves,
+                   std::span<const flow::LimitIndex> without = {}) const;
+  void cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
+                   flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
                flow::LimitIndex limit, std::string_view told) const;
@@ -64,12 +65,12 @@ class ScriptArgs {
   void reset(ScriptCall& call, std::string_view generation, std::string_view group, flow::LimitIndex limit) const;
 
   /// Which part of a hand-in a call is: what is handed in takes several calls if it is much.
-  enum class HandIn : std::uint8_t { more_follows, last, more_follows_afterwards, afterwards };
+  enum class Replay : std::uint8_t { more_follows, last, more_follows_afterwards, afterwards };
   struct HandedIn {
     std::string_view booked_in = {};  ///< generation of the bookings; empty: Redis was told of none of them
     std::string_view lately = {};     ///< at most so many units came after what an old head knew; empty: any number
   };
-  void begin_hand_in(ScriptCall& call, std::string_view generation, HandIn what, const HandedIn& replayed) const;
+  void begin_replay(ScriptCall& call, std::string_view generation, Replay what, const HandedIn& replayed) const;
   /// `untold`: the part of the state that Redis was told of in no generation.
   void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
                  std::string_view untold = {}) const;

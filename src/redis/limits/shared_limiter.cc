@@ -67,7 +67,7 @@ SharedLimiter::SharedLimiter(LimiterHub& hub, std::string name, const std::vecto
 SharedLimiter::~SharedLimiter() {
   if (!alone()) semaphores_.hand_back();
   self_.expire();
-  hub_.leave(name_, *this);
+  hub_.unregister(name_, *this);
 }
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ void SharedLimiter::apply_reply(const Asking& asking) {
   }
   if (reply_.limit == flow::kPause && reply_.not_before != 0) learn_pause(asking);
   if (state_ == State::connected) {
-    if (shadow_.has_unknown()) replay(ScriptArgs::HandIn::afterwards);
+    if (shadow_.has_unknown()) replay(ScriptArgs::Replay::afterwards);
     shadow_.come_back(hub_.loop().now());
     if (asking.weight > 0) {
       wait_list_.answered(asking.group, key_of(asking.group), booking_);
@@ -277,7 +277,7 @@ void SharedLimiter::answer_later(const Asking& asking) {
 void SharedLimiter::take_all_back(const Asking& asking) {
   if (asking.weight == 0) return;  // it took only permits, and these are spare already
   for (auto last = reply_.departures.rbegin(); last != reply_.departures.rend(); ++last) {
-    send_undo(asking.group, last->at, asking.weight, asking.epoch);
+    send_give_back(asking.group, last->at, asking.weight, asking.epoch);
   }
 }
 
@@ -347,8 +347,8 @@ void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
   const GroupKey key = key_of(group);
   if (!wait_list_.give_up(scope, key) || alone()) return;
   call_.clear();
-  script_args_.leave(call_, generation_, key, scope);
-  call(Script::leave);
+  script_args_.cancel_wait(call_, generation_, key, scope);
+  call(Script::cancel_wait);
 }
 
 void SharedLimiter::pause(Time now, std::string_view group, Time until) {
@@ -422,14 +422,14 @@ bool SharedLimiter::call(Script script) {
 void SharedLimiter::send_moves(std::string_view group, const LateReports::Moves& moves) {
   if (alone()) return;
   call_.clear();
-  script_args_.moved(call_, generation_, key_of(group), moves, quarantine_.of(group));
-  call(Script::moved);
+  script_args_.report_late(call_, generation_, key_of(group), moves, quarantine_.of(group));
+  call(Script::report_late);
 }
 
-void SharedLimiter::send_undo(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
+void SharedLimiter::send_give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
   call_.clear();
-  script_args_.undo(call_, generation_, key_of(group), at, weight, not_counting(group, epoch));
-  call(Script::undo);
+  script_args_.give_back(call_, generation_, key_of(group), at, weight, not_counting(group, epoch));
+  call(Script::give_back);
 }
 
 void SharedLimiter::send_pause(Time now, std::string_view group, Time until) {

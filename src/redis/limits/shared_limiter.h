@@ -154,7 +154,7 @@ class SharedLimiter final : public flow::Limiter {
   std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::ConfigEpoch epoch) const;
 
   // Recovery.
-  void replay(ScriptArgs::HandIn what);
+  void replay(ScriptArgs::Replay what);
   std::string lately();
   struct Telling;
   void part_replayed(Telling& telling, const Outcome& outcome);
@@ -180,7 +180,7 @@ class SharedLimiter final : public flow::Limiter {
   bool call(Script script);
   void send_moves(std::string_view group, const LateReports::Moves& moves);
   void move_in_redis(std::string_view group, flow::Departure& departure);
-  void send_undo(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);
+  void send_give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);
   void send_pause(flow::Time now, std::string_view group, flow::Time until);
   void learn_pause(const Asking& asking);
   void some_lane_pauses(flow::Time length);

@@ -2,7 +2,7 @@
 // Clients over real sockets: requests in, answers out in order, and what a client may not do to others.
 #include <gmock/gmock.h>
 
-#include "proxy/visiting.h"
+#include "proxy/clients_fixture.h"
 
 namespace penstock::proxy {
 namespace {

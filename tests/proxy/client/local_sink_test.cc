@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 
 namespace penstock::proxy {
 namespace {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <random>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 #include "proxy/flight/http_flight.h"
 
 namespace penstock::proxy {

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 #include "support/machine.h"
 
 namespace penstock::proxy {
@@ -327,7 +327,7 @@ TEST_F(FlightTest, the_rest_of_a_request_may_turn_out_malformed_in_flight) {
   ask(asker_, in_chunks(head("POST", "http://" + origin.host() + "/")));
   give(asker_, "good so far", false);
   run_.run_for(5'000);
-  dispatcher_->reject(*asker_.exchange, {.why = http::Why::malformed, .details = "bad chunk"});
+  dispatcher_->reject(*asker_.exchange, {.why = http::Reason::malformed, .details = "bad chunk"});
   ASSERT_EQ(asker_.refusals.size(), 1u);
   EXPECT_EQ(course(), "dispatch error");
   EXPECT_EQ(told_.back().outcome, Outcome::client_gone);
@@ -340,7 +340,7 @@ TEST_F(FlightTest, a_malformed_rest_after_the_answer_has_begun_breaks_it_off) {
   ask(asker_, in_chunks(head("POST", "http://" + origin.host() + "/")));
   give(asker_, "good so far", false);
   ASSERT_TRUE(run_.run_until([&] { return asker_.status == 200; }));
-  dispatcher_->reject(*asker_.exchange, {.why = http::Why::malformed, .details = "bad chunk"});
+  dispatcher_->reject(*asker_.exchange, {.why = http::Reason::malformed, .details = "bad chunk"});
   EXPECT_EQ(asker_.breaks, 1);
   EXPECT_TRUE(asker_.refusals.empty());
   EXPECT_EQ(told_.back().status, 200);

@@ -9,7 +9,7 @@
 
 #include "proxy/allocations.h"
 #include "proxy/client/local_sink.h"
-#include "proxy/visiting.h"
+#include "proxy/clients_fixture.h"
 #include "support/bind.h"
 #include "support/name_server.h"
 

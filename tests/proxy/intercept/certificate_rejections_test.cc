@@ -25,7 +25,7 @@ class DistrustTest : public testing::Test {
   std::unique_ptr<CertificateRejections::Place> queue_up() { return distrust_.queue_up(client_, "a.test"); }
   /// How long until it is to ask again; 0: it begins.
   CertificateRejections::Time wait(const std::unique_ptr<CertificateRejections::Place>& place) {
-    return distrust_.ask_turn(client_, "a.test", place.get(), now_) - now_;
+    return distrust_.ask_slot(client_, "a.test", place.get(), now_) - now_;
   }
   bool bypasses(const std::string& host = "a.test") const { return distrust_.bypasses(client_, host, now_); }
 

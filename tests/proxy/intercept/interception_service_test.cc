@@ -26,7 +26,7 @@ class InterceptorTest : public testing::Test {
 
   test::TestLoop run_;
   InterceptionService interceptor_{run_.loop};
-  std::deque<InterceptionService::Turn> all_;
+  std::deque<InterceptionService::HandshakeSlot> all_;
   int turns_ = 0;
 };
 

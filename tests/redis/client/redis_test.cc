@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "redis/stage.h"
+#include "redis/redis_fixture.h"
 #include "support/redis_server.h"
 #include "support/sockets.h"
 
@@ -15,13 +15,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class RedisTest : public RedisStage {
+class RedisTest : public RedisFixture {
  protected:
   RedisTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
   test::RedisServer server_;
 };
 
-using RedisWithOptions = RedisStage;
+using RedisWithOptions = RedisFixture;
 
 TEST_F(RedisTest, calls_a_script_and_brings_its_answer) {
   open(server_.port());

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "flow/group_hash.h"
-#include "redis/desk.h"
 #include "redis/fake_redis.h"
 #include "redis/in_time.h"
+#include "redis/limiter_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -24,9 +24,9 @@ LimitConfig own(double qps) { return {.kind = PacerConfig{.qps = qps}, .name = "
 LimitConfig permits(int count) { return {.kind = SemaphoreConfig{.capacity = count, .lease = 1s}, .name = "permits"}; }
 LimitConfig sliding(int max) { return {.kind = SlidingWindowConfig{.max = max, .interval = 20s}, .name = "sliding"}; }
 
-class ApartTest : public DeskTest {
+class QuarantineTest : public SharedLimiterTest {
  protected:
-  ApartTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
+  QuarantineTest() { config_.timeout = 2s; }  // nothing here is about a Redis that is late
 
   static std::string key(std::string_view limit) { return "penstock:{github}:" + std::string(limit); }
   void spoil(const std::string& key) {
@@ -39,7 +39,7 @@ class ApartTest : public DeskTest {
   }
 };
 
-TEST_F(ApartTest, the_others_are_kept_exactly_over_all_processes) {
+TEST_F(QuarantineTest, the_others_are_kept_exactly_over_all_processes) {
   const auto a = desk({pacer(1000), sliding(6)}), b = desk({pacer(1000), sliding(6)});
   spoil(key("pacer"));
   a->arrive(4);
@@ -56,7 +56,7 @@ TEST_F(ApartTest, the_others_are_kept_exactly_over_all_processes) {
   EXPECT_GE(a->hub().counts().of(FailureKind::corrupt), 1u);
 }
 
-TEST_F(ApartTest, with_share_it_goes_on_by_its_part) {
+TEST_F(QuarantineTest, with_share_it_goes_on_by_its_part) {
   const std::vector limits{pacer(100), sliding(10'000)};
   const auto a = desk(limits), b = desk(limits);
   a->work_without_end(20);
@@ -73,7 +73,7 @@ TEST_F(ApartTest, with_share_it_goes_on_by_its_part) {
   EXPECT_GE(length(key("sliding")), static_cast<std::int64_t>(all_times(*a, *b).size())) << "which counts them all";
 }
 
-TEST_F(ApartTest, with_open_it_alone_is_no_limit) {
+TEST_F(QuarantineTest, with_open_it_alone_is_no_limit) {
   config_.when_down = WhenDown::open;
   const auto a = desk({pacer(0.1), sliding(20)});
   spoil(key("pacer"));
@@ -83,7 +83,7 @@ TEST_F(ApartTest, with_open_it_alone_is_no_limit) {
   EXPECT_THAT(a->took_off(), SizeIs(20));
 }
 
-TEST_F(ApartTest, with_open_it_is_none_beside_one_of_this_process_either) {
+TEST_F(QuarantineTest, with_open_it_is_none_beside_one_of_this_process_either) {
   config_.when_down = WhenDown::open;
   const auto a = desk({own(1000), pacer(0.1), sliding(20)});
   spoil(key("pacer"));
@@ -91,14 +91,14 @@ TEST_F(ApartTest, with_open_it_is_none_beside_one_of_this_process_either) {
   ASSERT_TRUE(took_off(*a, 20));
 }
 
-TEST_F(ApartTest, it_does_not_keep_others_from_hearing_of_permits) {
+TEST_F(QuarantineTest, it_does_not_keep_others_from_hearing_of_permits) {
   const auto a = desk({pacer(1000), permits(2)});
   spoil(key("pacer"));
   a->arrive(8);
   EXPECT_TRUE(took_off(*a, 8));
 }
 
-TEST_F(ApartTest, it_does_not_keep_a_redis_that_lost_its_memory_from_being_told) {
+TEST_F(QuarantineTest, it_does_not_keep_a_redis_that_lost_its_memory_from_being_told) {
   const auto a = desk({pacer(1000), sliding(6)});
   a->arrive(2);
   ASSERT_TRUE(took_off(*a, 2));
@@ -111,7 +111,7 @@ TEST_F(ApartTest, it_does_not_keep_a_redis_that_lost_its_memory_from_being_told)
   EXPECT_EQ(length(key("sliding")), 6);
 }
 
-TEST_F(ApartTest, with_hold_lanes_wait_until_the_value_has_gone) {
+TEST_F(QuarantineTest, with_hold_lanes_wait_until_the_value_has_gone) {
   config_.when_down = WhenDown::wait;
   const auto a = desk({pacer(1000), sliding(6)});
   a->arrive(1);
@@ -129,7 +129,7 @@ TEST_F(ApartTest, with_hold_lanes_wait_until_the_value_has_gone) {
   EXPECT_FALSE(a->degraded());
 }
 
-TEST_F(ApartTest, with_refuse_requests_are_refused_on_its_account) {
+TEST_F(QuarantineTest, with_refuse_requests_are_refused_on_its_account) {
   config_.when_down = WhenDown::refuse;
   const auto a = desk({sliding(6), pacer(1000)});
   spoil(key("pacer"));
@@ -140,7 +140,7 @@ TEST_F(ApartTest, with_refuse_requests_are_refused_on_its_account) {
   EXPECT_THAT(a->took_off(), IsEmpty());
 }
 
-TEST_F(ApartTest, what_left_meanwhile_counts_when_the_value_has_gone) {
+TEST_F(QuarantineTest, what_left_meanwhile_counts_when_the_value_has_gone) {
   const auto a = desk({sliding(10), pacer(1000)}), b = desk({sliding(10), pacer(1000)});
   spoil(key("sliding"));
   a->arrive(4);
@@ -156,7 +156,7 @@ TEST_F(ApartTest, what_left_meanwhile_counts_when_the_value_has_gone) {
   EXPECT_THAT(b->took_off(), SizeIs(6));
 }
 
-TEST_F(ApartTest, of_a_group_it_is_that_of_this_group_alone) {
+TEST_F(QuarantineTest, of_a_group_it_is_that_of_this_group_alone) {
   config_.when_down = WhenDown::refuse;
   LimitConfig limit = sliding(3);
   limit.per = LimitConfig::Per::group;
@@ -172,7 +172,7 @@ TEST_F(ApartTest, of_a_group_it_is_that_of_this_group_alone) {
   EXPECT_THAT(a->refused(), SizeIs(2));
 }
 
-TEST_F(ApartTest, two_may_be_at_once) {
+TEST_F(QuarantineTest, two_may_be_at_once) {
   config_.when_down = WhenDown::open;
   const auto a = desk({pacer(0.1), {.kind = PacerConfig{.qps = 0.1}, .name = "slow"}, sliding(20)});
   spoil(key("pacer"));
@@ -185,13 +185,13 @@ TEST_F(ApartTest, two_may_be_at_once) {
   EXPECT_TRUE(run_.run_until([&] { return !a->degraded(); }));
 }
 
-TEST_F(ApartTest, is_one_that_a_redis_complains_of_without_end) {
+TEST_F(QuarantineTest, is_one_that_a_redis_complains_of_without_end) {
   test::Origin mad(greeting([](const Command& words, int) -> std::string {
     if (words[0] != "EVALSHA") return "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n";
     return "-CORRUPT penstock:{github}:pacer\r\n";
   }));
   config_.port = mad.port();
-  const auto a = std::make_unique<Desk>(run_, resolver_, config_, std::vector{pacer(1000), sliding(20)});
+  const auto a = std::make_unique<LimiterFixture>(run_, resolver_, config_, std::vector{pacer(1000), sliding(20)});
   ASSERT_TRUE(run_.run_until([&] { return a->up(); }));
   const auto calls = a->hub().counts().calls;
   a->arrive(1);

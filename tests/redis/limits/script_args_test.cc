@@ -87,7 +87,7 @@ TEST_F(SpellingTest, of_an_ask_without_a_limit_keeps_the_places_of_the_others) {
 
 TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
   script_args_.book(call_, {.fresh_generation = "g", .group = "0123"});
-  script_args_.leave(call_, "g", "0123", Scope::group);
+  script_args_.cancel_wait(call_, "g", "0123", Scope::group);
   script_args_.pause(call_, "0123", 7);
   script_args_.reset(call_, "g", "0123", 2);
   EXPECT_THAT(texts(call_.keys), Each(HasSubstr("{up}")));
@@ -107,7 +107,7 @@ TEST_F(SpellingTest, of_a_limit_leads_back_to_its_place_in_the_file) {
 }
 
 TEST_F(SpellingTest, of_what_is_taken_back) {
-  script_args_.undo(call_, "g", "0123", 5'000'000'000, 2);
+  script_args_.give_back(call_, "g", "0123", 5'000'000'000, 2);
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   EXPECT_EQ(texts(call_.arguments)[2], "5000000000");
@@ -115,7 +115,8 @@ TEST_F(SpellingTest, of_what_is_taken_back) {
 }
 
 TEST_F(SpellingTest, of_departures_that_left_late) {
-  script_args_.moved(call_, "g", "0123", std::vector<ScriptArgs::Move>{{5'000'000'000, 5'000'020'000, 2}, {6, 7, 1}});
+  script_args_.report_late(call_, "g", "0123",
+                           std::vector<ScriptArgs::Move>{{5'000'000'000, 5'000'020'000, 2}, {6, 7, 1}});
   EXPECT_THAT(texts(call_.keys),
               ElementsAre("p:{up}:head", "p:{up}:pacer", "p:{up}:daily:0123", "p:{up}:semaphore", "p:{up}:bucket"));
   auto arguments = texts(call_.arguments);
@@ -125,11 +126,11 @@ TEST_F(SpellingTest, of_departures_that_left_late) {
 }
 
 TEST_F(SpellingTest, of_a_turn_that_is_given_up) {
-  script_args_.leave(call_, "g", "0123", Scope::upstream);
+  script_args_.cancel_wait(call_, "g", "0123", Scope::upstream);
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head"));
   EXPECT_THAT(texts(call_.arguments), ElementsAre("me", "g", "p:to:", "up", "0123", "u"));
   call_.clear();
-  script_args_.leave(call_, "g", "0123", Scope::group);
+  script_args_.cancel_wait(call_, "g", "0123", Scope::group);
   EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:line:0123"));
 }
 
@@ -149,7 +150,7 @@ TEST_F(SpellingTest, of_a_reset) {
 }
 
 TEST_F(SpellingTest, of_what_is_handed_in) {
-  script_args_.begin_hand_in(call_, "g", ScriptArgs::HandIn::last, {.booked_in = "f", .lately = "7"});
+  script_args_.begin_replay(call_, "g", ScriptArgs::Replay::last, {.booked_in = "f", .lately = "7"});
   script_args_.add_state(call_, 0, "", "2p 1 1 2 9", "2p 1 1 1 9");
   script_args_.add_state(call_, 1, "", "not shared");
   script_args_.add_state(call_, 2, "0123", "1c 1 2 3 0 - 0");

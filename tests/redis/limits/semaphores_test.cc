@@ -2,7 +2,7 @@
 // The shared semaphores of one process, with the test in Redis' place: what is told and when, who is asked to come, and
 // which flights are cut.
 #include "redis/in_time.h"
-#include "redis/semaphores_desk.h"
+#include "redis/semaphores_fixture.h"
 
 namespace penstock::redis {
 namespace {

@@ -132,13 +132,13 @@ class DispatcherTest : public testing::Test {
     if (dispatcher_) return *dispatcher_;
     verdict_.emplace(config_, own_);
     resolver_.emplace(run_.loop, config_.dns);
-    connections_.emplace(run_.loop, config_, [this](auto text, std::uint16_t port, auto host) {
+    pools_.emplace(run_.loop, config_, [this](auto text, std::uint16_t port, auto host) {
       const auto address = access::parse_address(text);
       return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
     });
     dispatcher_.emplace(Services{.loop = run_.loop,
                                  .resolver = *resolver_,
-                                 .connections = *connections_,
+                                 .connections = *pools_,
                                  .verdict = *verdict_,
                                  .config = config_,
                                  .events = [this](const Event& event) { told_.emplace_back(event); },
@@ -220,7 +220,7 @@ class DispatcherTest : public testing::Test {
   std::vector<std::string> notices_;
   std::optional<access::Verdict> verdict_;
   std::optional<loop::Resolver> resolver_;
-  std::optional<UpstreamPools> connections_;
+  std::optional<UpstreamPools> pools_;
   std::optional<Dispatcher> dispatcher_;
 };
 

@@ -9,7 +9,7 @@
 
 #include "loop/listener.h"
 #include "proxy/client/clients.h"
-#include "proxy/dispatching.h"
+#include "proxy/dispatcher_fixture.h"
 
 namespace penstock::proxy {
 
@@ -25,7 +25,7 @@ class ClientsTest : public DispatcherTest {
       dispatcher();
       clients_ = std::make_unique<Clients>(*dispatcher_, Services{.loop = run_.loop,
                                                                   .resolver = *resolver_,
-                                                                  .connections = *connections_,
+                                                                  .connections = *pools_,
                                                                   .verdict = *verdict_,
                                                                   .config = config_,
                                                                   .events = [](const Event&) {},

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "flow/group_hash.h"
-#include "redis/desk.h"
 #include "redis/in_time.h"
+#include "redis/limiter_fixture.h"
 #include "support/redis_server.h"
 
 namespace penstock::redis {
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class LimiterTest : public DeskTest {
+class LimiterTest : public SharedLimiterTest {
  protected:
   LimiterTest() { config_.timeout = 5s; }  // nothing here is about a Redis that is late
   bool has_key(std::string_view key) {

@@ -81,11 +81,11 @@ inline Booking turn(Booking::Scope scope, Time ask_again, LimitIndex by = kNoLim
 }
 
 /// Each call returns the requests that it started; refusals collect in `refused`.
-class Yard {
+class SchedulerFixture {
  public:
-  explicit Yard(Settings settings, std::vector<std::unique_ptr<Limit>> limits = {})
+  explicit SchedulerFixture(Settings settings, std::vector<std::unique_ptr<Limit>> limits = {})
       : plain_(std::move(limits)), upstream(settings, plain_) {}
-  Yard(Settings settings, Limiter& limiter) : plain_({}), upstream(settings, limiter) {}
+  SchedulerFixture(Settings settings, Limiter& limiter) : plain_({}), upstream(settings, limiter) {}
 
   Ids arrive(const Arrival& arrival) {
     tickets_[arrival.id] = upstream.arrive(now, arrival, commands_);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The heart under calls that the input chooses: arrivals, landings, leavings, repetitions, pauses, answers that take
-// their time, under limits of every kind. Beside it a model that knows only what must hold after every call.
+// The scheduler under calls that the input chooses: arrivals, landings, leavings, repetitions, pauses, answers that
+// take their time, under limits of every kind. Beside it a model that knows only what must hold after every call.
 #include <optional>
 #include <span>
 
 #include "flow/scheduler.h"
-#include "fuzz/watched_booker.h"
+#include "fuzz/watched_limiter.h"
 
 namespace penstock::flow {
 namespace {

@@ -17,7 +17,7 @@
 
 namespace penstock::redis {
 
-class RedisStage : public testing::Test, public RedisEvents {
+class RedisFixture : public testing::Test, public RedisEvents {
  protected:
   enum Script : std::size_t { kEcho, kCount, kHang, kNested, kWrite };
 

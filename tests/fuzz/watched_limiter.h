@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the fuzzer of the heart: limits that the input chooses, what each of them promises, and a LocalLimiter that is
-// watched, and whose answers take their time if so wished.
+// For the fuzzer of the scheduler: limits that the input chooses, what each of them promises, and a LocalLimiter that
+// is watched, and whose answers take their time if so wished.
 #pragma once
 
 #include <algorithm>
@@ -174,7 +174,7 @@ class WatchedLimiter final : public Limiter {
   }
   static void take(Lane& lane, const Departure& departure) {
     auto found = std::ranges::find(lane.outstanding, departure);
-    if (found == lane.outstanding.end()) {  // the heart may know what held it
+    if (found == lane.outstanding.end()) {  // the scheduler may know what held it
       auto unnamed = departure;
       unnamed.limited_by = kNoLimit;
       found = std::ranges::find(lane.outstanding, unnamed);

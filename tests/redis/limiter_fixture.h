@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One upstream in one process, as the proxy would have it: an office with a connection of its own, a booker, the heart,
-// and requests that land as soon as they take off. Several of them on one loop are several processes to Redis.
+// One upstream in one process, as the proxy would have it: an office with a connection of its own, a booker, the
+// scheduler, and requests that land as soon as they take off. Several of them on one loop are several processes to
+// Redis.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -92,9 +93,10 @@ struct TookOff {
   std::string group;
 };
 
-class Desk final : public flow::LimiterEvents {
+class LimiterFixture final : public flow::LimiterEvents {
  public:
-  Desk(test::TestLoop& run, loop::Resolver& resolver, const RedisConfig& config, std::vector<LimitConfig> limits)
+  LimiterFixture(test::TestLoop& run, loop::Resolver& resolver, const RedisConfig& config,
+                 std::vector<LimitConfig> limits)
       : loop_(run.loop),
         limits_(std::move(limits)),
         hub_(std::make_unique<LimiterHub>(
@@ -240,19 +242,19 @@ class Desk final : public flow::LimiterEvents {
 };
 
 /// Desks at a real redis-server.
-class DeskTest : public testing::Test {
+class SharedLimiterTest : public testing::Test {
  protected:
-  std::unique_ptr<Desk> make(std::vector<LimitConfig> limits) {
+  std::unique_ptr<LimiterFixture> make(std::vector<LimitConfig> limits) {
     config_.port = server_.port();
-    return std::make_unique<Desk>(run_, resolver_, config_, std::move(limits));
+    return std::make_unique<LimiterFixture>(run_, resolver_, config_, std::move(limits));
   }
   /// One that is connected.
-  std::unique_ptr<Desk> desk(std::vector<LimitConfig> limits) {
+  std::unique_ptr<LimiterFixture> desk(std::vector<LimitConfig> limits) {
     auto made = make(std::move(limits));
     EXPECT_TRUE(run_.run_until([&] { return made->up() && !made->degraded(); }));
     return made;
   }
-  bool took_off(const Desk& desk, std::size_t count) {
+  bool took_off(const LimiterFixture& desk, std::size_t count) {
     return run_.run_until([&] { return desk.took_off().size() >= count; });
   }
 
