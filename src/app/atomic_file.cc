@@ -84,7 +84,7 @@ Done replace_file(const std::string& path, const std::string& text, mode_t mode)
   const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return failed("cannot make " + path);
   if (auto filled = fill(fd, temporary, text, mode); !filled) return filled;
-  if (std::rename(temporary.c_str(), path.c_str()) == 0) return {};
+  if (std::rename(temporary.c_str(), path.c_str()) == 0) return sync_folder(folder_of(path)), Done{};
   const int error = errno;
   ::unlink(temporary.c_str());
   errno = error;

@@ -18,10 +18,11 @@ Duration wait_of(double seconds) {
   return Duration(static_cast<std::int64_t>(std::ceil(std::clamp(seconds, 0.0, kLongest) * 1e6)));
 }
 
-/// "120", "2.0": no sign, no exponent. A number that no double can hold counts as the longest wait.
+/// "120", "2.0": no sign, no exponent. A number too large for a double counts as the longest wait, one too small as
+/// none.
 std::optional<double> parse_seconds(std::string_view text) {
   if (text.empty() || !is_digit(text.front()) || !is_digit(text.back())) return std::nullopt;
-  double seconds = kLongest;
+  double seconds = text.find_first_not_of('0') < text.find('.') ? kLongest : 0;  // stays where no double can hold it
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds, std::chars_format::fixed);
   return end == text.data() + text.size() ? std::optional(seconds) : std::nullopt;
 }

@@ -242,7 +242,7 @@ bool TcpStream::send(std::string_view bytes) {
     return !sending_;
   }
   const std::size_t taken = try_send(bytes);
-  if (taken == bytes.size() && !half_open_) socket_->rest = {};  // the memory is kept only from one wait to the next
+  if (taken == bytes.size()) std::string().swap(socket_->rest);  // the memory is kept only from one wait to the next
   if (taken == bytes.size() || failed_) return true;
   socket_->rest.assign(bytes.substr(taken));
   send_rest();
@@ -263,7 +263,8 @@ void TcpStream::send_rest() {
 void TcpStream::sent(int status) {
   sending_ = false;
   socket_->rest.clear();
-  if (!half_open_) socket_->rest = {};  // a half-open stream keeps the memory: more may have to wait soon
+  if (!half_open_)
+    std::string().swap(socket_->rest);  // a half-open stream keeps the memory: more may have to wait soon
   if (status != 0) return gone();
   flush();
   if (failed_) return gone();

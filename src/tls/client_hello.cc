@@ -112,7 +112,7 @@ bool ClientHello::begin_record() {
 
 bool ClientHello::end() {
   over_ = true;
-  message_ = {};
+  std::string().swap(message_);  // frees the memory: a tunnel keeps this object
   return false;
 }
 

@@ -64,6 +64,11 @@ TEST(RetryAfter, is_a_year_at_most) {
     EXPECT_EQ(asked_wait(value), kYear) << value;
   }
   EXPECT_EQ(asked_wait(std::string(5000, '9')), kYear);
+  EXPECT_EQ(asked_wait(std::string(5000, '9') + ".0"), kYear);
+}
+
+TEST(RetryAfter, is_zero_where_it_is_too_small_for_a_double) {
+  EXPECT_EQ(asked_wait("0." + std::string(400, '0') + "1"), 0s);
 }
 
 TEST(RetryAfter, is_nothing_where_it_cannot_be_read) {

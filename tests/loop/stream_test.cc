@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection that stays: reads, gathered writes, back-pressure, and a peer that leaves.
 #include <linux/tcp.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -15,6 +16,12 @@ namespace penstock::loop {
 namespace {
 
 constexpr std::size_t kMoreThanKernelsHold = 16 * 1024 * 1024;
+
+/// Bytes that malloc has given out.
+std::size_t in_use() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
 
 using StreamTest = ConnectedTest;
 
@@ -104,6 +111,24 @@ TEST_F(StreamTest, queues_what_a_peer_does_not_read_and_says_when_it_is_drained)
   EXPECT_TRUE(received.get() == sent + "the end");
   run_.run_for(20'000);
   EXPECT_EQ(drained_, 1);
+}
+
+/// `text = {}` keeps a string's memory.
+TEST_F(StreamTest, keeps_no_memory_of_what_has_waited) {
+  in_a_turn([&] { write(pattern(kMoreThanKernelsHold)); });
+  ASSERT_GT(stream_->queued(), Stream::kHighWater);
+  const std::size_t held = stream_->queued();
+  const std::size_t before = in_use();
+  auto received = std::async(std::launch::async, [&] {
+    std::size_t size = 0;
+    while (size < kMoreThanKernelsHold) size += peer_.read_some().size();
+    return size;
+  });
+  ASSERT_TRUE(run_.run_until([&] { return drained_ > 0; }));
+  ASSERT_EQ(received.get(), kMoreThanKernelsHold);
+  const std::size_t after = in_use();
+  EXPECT_TRUE(before == 0 || after + held / 2 < before)
+      << before << " " << after << "; 0: a sanitizer has malloc's place";
 }
 
 TEST_F(StreamTest, leaves_little_with_the_kernel_that_the_peer_is_not_ready_for) {

@@ -105,10 +105,14 @@ void Connection::find() {
   });
 }
 
+/// Some addresses fail at once: no route leads to an IPv6 address on a machine without one.
 void Connection::try_next_address() {
-  wire_ = network_.wire(loop_, *this);
-  const std::string& address = addresses_[(attempt_ + tried_++) % addresses_.size()];
-  const int error = config_.path.empty() ? connect(address) : connect_to_path();
+  int error = 0;
+  do {
+    wire_ = network_.wire(loop_, *this);
+    const std::string& address = addresses_[(attempt_ + tried_++) % addresses_.size()];
+    error = config_.path.empty() ? connect(address) : connect_to_path();
+  } while (error != 0 && tried_ < addresses_.size());
   if (error != 0) fail(error);
 }
 
