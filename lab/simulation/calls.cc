@@ -38,13 +38,15 @@ double most_calls_allowed(const Reading& reading) {
   return most;
 }
 
-/// The calls allowed for the served requests, each by what its process wanted.
-double calls_for_served(const Reading& reading) {
+/// The calls allowed for the requests that departed in a stretch, each by what its process wanted.
+double calls_for_served(const Reading& reading, const Span& stretch) {
   std::vector<double> each;
   for (const auto& wanting : reading.wanting()) each.push_back(calls_allowed(reading, wanting));
   double calls = 0;
-  for (const Left& left : reading.left())
+  for (const Left& left : reading.left()) {
+    if (left.at < stretch.from || left.at > stretch.until) continue;
     calls += each[static_cast<std::size_t>(reading.journal().requests[left.id].member)];
+  }
   return calls;
 }
 
@@ -60,7 +62,7 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
   const auto processes = static_cast<double>(reading.plan().members.size());
   // A refused request has called, too.
   const auto refused = static_cast<double>(std::ranges::count(journal.requests, Request::End::refused, &Request::end));
-  const double allowed = calls_for_served(reading) + refused + idle + gave_up * processes;
+  const double allowed = calls_for_served(reading, {0, journal.ended}) + refused + idle + gave_up * processes;
   judgement.figures.calls_a_request = std::max(0.0, calls - idle) / served;
   if (calls <= allowed) return;
   breaks(judgement, "calls",
@@ -100,8 +102,9 @@ void judge_presences(const Reading& reading, Judgement& judgement) {
   }
 }
 
-/// In the first horizon after a return each process may make two calls, plus those that the limit's rate needs; by
-/// `share` three, because it first replays what it did alone.
+/// In the first horizon after a return each process may make two calls, by `share` three, because it first replays what
+/// it did alone; plus those that the limit's rate needs, or those that what departs meanwhile needs: the first of a
+/// period, or of a semaphore, is more than its rate.
 void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgement) {
   const Journal& journal = reading.journal();
   if (!is_outage(reading.plan(), fault)) return;
@@ -114,8 +117,9 @@ void judge_storm(const Reading& reading, const Fault& fault, Judgement& judgemen
   const double rate = slowest_rate(reading.plan().limits);
   const double passes = std::isfinite(rate) ? rate * static_cast<double>(flow::kHorizon) / 1e6 : 0;
   const double each = reading.plan().when_down == WhenDown::share ? 3 : 2;
-  const double allowed = each * processes + passes * most_calls_allowed(reading);
-  if (static_cast<double>(calls) <= allowed) return;
+  const double for_served = calls_for_served(reading, {back->at, back->at + flow::kHorizon});
+  const double allowed = each * processes + std::max(passes * most_calls_allowed(reading), for_served);
+  if (static_cast<double>(calls) <= allowed + 1e-6) return;
   breaks(judgement, "storm",
          said("%lld calls in the 50 ms after %s, when Redis was back; %.1f would be right",
               static_cast<long long>(calls), moment(back->at).c_str(), allowed),

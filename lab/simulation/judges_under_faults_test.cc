@@ -228,6 +228,20 @@ TEST(Storm, is_more_than_two_calls_of_each_process_when_redis_returns_or_three_b
   }
 }
 
+/// A period of a counter begins when Redis is back: 20 depart at once, with 1.2 calls each.
+TEST(Storm, is_not_what_a_burst_of_departures_needs) {
+  for (const auto& [calls, broken] : {std::pair{30, 0u}, std::pair{31, 1u}}) {
+    HandMade run({{.kind = CounterConfig{100, 1s}}}, 2);
+    run.fail(redis_stops, kSecond, kSecond);
+    run.journal.standings.push_back({.at = 2'300'000, .member = 0, .up = true});
+    for (int n = 0; n < calls; ++n) run.journal.calls.push_back({.at = 2'300'000 + n});
+    run.pass(2'350'000, 20);
+    run.pass(2'350'001, 20);
+    run.pass(5 * kSecond, 1);
+    EXPECT_THAT(run.broken("storm"), SizeIs(broken));
+  }
+}
+
 TEST(UseOfLimits, is_not_judged_while_a_fault_lasts_and_settles) {
   HandMade run({pacer(100)}, 2);
   run.fail(cut_off, 0, kSecond, 1);
