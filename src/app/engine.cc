@@ -10,10 +10,8 @@
 
 #include "app/authority_file.h"
 #include "app/reload.h"
-#include "app/reserved_endpoints.h"
 #include "app/system_authorities.h"
 #include "app/users_file.h"
-#include "loop/local_addresses.h"
 #include "observe/notices.h"
 #include "proxy/exchange/local_limiters.h"
 
@@ -24,10 +22,9 @@ constexpr std::int64_t kLagEvery = 10'000;
 constexpr std::int64_t kWatchEvery = 10'000'000;
 constexpr std::int64_t kLookEvery = 60'000'000;
 constexpr std::int64_t kLeaveLookEvery = 50'000;
-constexpr std::size_t kSpareDescriptors = 256;  // for upstreams
-constexpr std::int64_t kLastWords = 500'000;    // for answers written when grace is over
-constexpr std::int64_t kOnceMore = 500'000;     // for clients that have asked before
-constexpr std::int64_t kAtLast = 5'000'000;     // for clients that have not
+constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace is over
+constexpr std::int64_t kOnceMore = 500'000;   // for clients that have asked before
+constexpr std::int64_t kAtLast = 5'000'000;   // for clients that have not
 
 using Limits = std::vector<LimitConfig>;
 bool shares(const Limits& limits) { return std::ranges::any_of(limits, &LimitConfig::shared); }
@@ -73,15 +70,20 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       hearing_timer_(loop, [this] { serve_accepted(); }),
       leave_timer_(loop, [this] { take_leave(); }),
       authenticator_(loop),
-      interception_(loop, [this](const Notice& notice) { notices_(notice); }) {}
+      interception_(loop, notice_sink()),
+      authority_(notice_sink()) {}
 
 Engine::~Engine() {
   say_drained(false);
   dispatcher_.reset();  // first: exchanges point at sinks and transfers, which must still exist
   hub_.reset();
-  redis_lookup_.reset();
   clients_.reset();
   pools_.reset();
+}
+
+/// For what the engine is made of: goes where notices go, also after a change.
+NoticeSink Engine::notice_sink() const {
+  return [this](const Notice& notice) { notices_(notice); };
 }
 
 std::expected<void, Error> Engine::open(HandedOver& sockets) {
@@ -101,12 +103,9 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   log_ = std::move(*log);
   metrics_ = std::make_unique<observe::Metrics>(config_);
   has_successor_ = static_cast<bool>(sockets.proxy);
-  auto listener = loop::Listener::listen(
-      loop_, config_.proxy.listen, [this](std::unique_ptr<loop::Stream> stream) { clients_->admit(std::move(stream)); },
-      kSpareDescriptors, sockets.proxy.release());
-  if (!listener) return std::unexpected(listener.error());
-  listener_ = std::move(*listener);
-  bound_.push_back(listener_->bound());
+  const auto admit = [this](std::unique_ptr<loop::Stream> stream) { clients_->admit(std::move(stream)); };
+  auto listening = listener_.open(loop_, config_.proxy.listen, admit, sockets.proxy.release());
+  if (!listening) return listening;
   auto admin = observe::AdminServer::listen(
       loop_, as_bound(), *metrics_, [this] { return snapshot(); }, [this] { return log_->dropped(); },
       sockets.admin.release());
@@ -121,11 +120,9 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
 /// With the port that was really bound, for /status.
 Config Engine::as_bound() const {
   Config shown = config_;
-  shown.proxy.listen = bound_.front();
+  shown.proxy.listen = listener_.bound();
   return shown;
 }
-
-access::Verdict Engine::verdict() const { return {config_, bound_, closed_, here_}; }
 
 /// The verdict is replaced first, so that every later question gets the new one.
 void Engine::change(Config config, std::optional<access::Users> users,
@@ -133,8 +130,7 @@ void Engine::change(Config config, std::optional<access::Users> users,
   config_ = std::move(config);
   authenticator_.set_users(std::move(users));
   take_on(std::move(authority));
-  learn_addresses();
-  *verdict_ = verdict();
+  verdict_->change();
   if (own_notices_) notices_ = observe::notices_to_stderr(config_.log.level);
   pools_->change(config_);
   share_labels();
@@ -146,85 +142,47 @@ void Engine::change(Config config, std::optional<access::Users> users,
 }
 
 void Engine::take_on(std::shared_ptr<const tls::Authority> authority) {
-  authority_ = std::move(authority);
-  end_told_.clear();
-  watch_authority();
-  interception_.change(config_.intercept, authority_);
+  authority_.change(std::move(authority));
+  interception_.change(config_.intercept, authority_.get());
 }
 
 void Engine::make_proxy() {
-  bound_.push_back(admin_->bound());
-  closed_ = reserved_endpoints_of(config_.redis);
-  verdict_ = std::make_unique<access::Verdict>(verdict());
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
-  look_around();
+  const std::vector<Endpoint> own{listener_.bound(), admin_->bound()};
+  verdict_ = std::make_unique<LiveVerdict>(*resolver_, config_, own, notice_sink());
+  next_look_ = loop_.now() + kLookEvery;
   pools_ = std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
     const auto address = access::parse_address(text);
-    return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
+    return address && verdict_->verdict().destination(*address, port, host) == access::Destination::allowed;
   });
   const bool has_secret = config_.redis && !config_.redis->secret.empty();
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
                            .connections = *pools_,
-                           .verdict = *verdict_,
+                           .verdict = verdict_->verdict(),
                            .config = config_,
                            .events = [this](const Event& event) { tell(event); },
                            .make_limiter = proxy::local_limiters(loop_),
                            .authenticator = &authenticator_,
                            .labels = has_secret ? nullptr : &labels_,
-                           .notices = [this](const Notice& notice) { notices_(notice); },
+                           .notices = notice_sink(),
                            .interceptor = &interception_};
   make_limiters(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
 }
 
-/// True if the addresses changed. If the system cannot list them, keep the last known ones.
-bool Engine::learn_addresses() {
-  auto addresses = loop::local_addresses();
-  if (!addresses && here_.empty()) {
-    notice(LogLevel::warn,
-           "the addresses of this machine cannot be listed: of its own ports and Redis, Penstock knows "
-           "those on loopback only");
-  }
-  if (!addresses || *addresses == here_) return false;
-  here_ = *std::move(addresses);
-  return true;
-}
-
-void Engine::look_around() {
-  next_look_ = loop_.now() + kLookEvery;
-  if (learn_addresses()) *verdict_ = verdict();
-  find_redis();
-}
-
-/// If Redis has a host name, the addresses behind it are closed too, old and new: before our own connection goes there,
-/// and from time to time.
-void Engine::find_redis() {
-  if (!config_.redis || !config_.redis->path.empty() || access::parse_address(config_.redis->host)) return;
-  redis_lookup_ = resolver_->ask(config_.redis->host,
-                                 [this](const loop::LookupResult& found) { close(found.value_or(loop::Addresses{})); });
-}
-
-void Engine::close(const loop::Addresses& of_redis) {
-  const std::size_t before = closed_.size();
-  for (const auto& text : of_redis) {
-    if (std::ranges::count(closed_, text, &Endpoint::address) == 0) closed_.push_back({text, config_.redis->port});
-  }
-  if (closed_.size() > before) *verdict_ = verdict();
-}
-
 /// Upstreams with shared limits book through Redis, if it is configured; the others need not wait for it.
 void Engine::make_limiters(proxy::Services& services) {
   if (!config_.redis) return;
-  processes_file_ = std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + "/processes",
-                                                    [this](const Notice& notice) { notices_(notice); });
+  processes_file_ =
+      std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + "/processes", notice_sink());
   hub_ = std::make_unique<redis::LimiterHub>(
       loop_, *resolver_, *config_.redis,
-      redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { close(of_redis); },
+      redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { verdict_->close(of_redis); },
                       .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); },
                       .on_processes = [this](int seen) { processes_file_->seen(loop_.now(), seen); }},
-      [this](const Notice& notice) { notices_(notice); });
+      notice_sink());
   hub_->remember(processes_file_->kept(), processes_file_->path());
   services.make_limiter = [this](const std::string& name, const Limits& limits, flow::LimiterEvents& events) {
     return shares(limits) ? hub_->make_limiter(name, limits, events) : hub_->make_pausing_limiter(name, limits);
@@ -253,9 +211,12 @@ void Engine::measure_lag() {
   lag_timer_.start(lag_due_);
   if (now < next_watch_) return;
   next_watch_ = now + kWatchEvery;
-  if (now >= next_look_) look_around();
+  if (now >= next_look_) {
+    next_look_ = now + kLookEvery;
+    verdict_->look_around();
+  }
   watch_log();
-  watch_authority();
+  authority_.look();
   if (clients_) watch_clients();
 }
 
@@ -267,7 +228,7 @@ void Engine::watch_log() {
 
 void Engine::watch_clients() {
   const auto now = clients_->turned_away();
-  const std::uint64_t away = now.in_all + now.of_client, pauses = listener_ ? listener_->pauses() : pauses_;
+  const std::uint64_t away = now.in_all + now.of_client, pauses = listener_.pauses();
   if (away != std::exchange(away_told_, away)) {
     notice(LogLevel::warn, "too many clients: " + std::to_string(now.in_all) + " connections turned away so far by " +
                                "caps.connections, " + std::to_string(now.of_client) + " by caps.connectionsPerClient");
@@ -276,22 +237,15 @@ void Engine::watch_clients() {
   notice(LogLevel::warn, "file descriptors run short: " + std::to_string(pauses) + " times so far clients had to wait");
 }
 
-/// Warns once a day in its last month: a program that is never reloaded learns of it in no other way.
-void Engine::watch_authority() {
-  auto warning = authority_ ? warning_of_end(*authority_) : "";
-  if (warning != end_told_ && !warning.empty()) notice(LogLevel::warn, warning);
-  end_told_ = std::move(warning);
-}
-
 Snapshot Engine::snapshot() const {
   Snapshot now;
   dispatcher_->snapshot(now);
   now.draining = now.draining || !when_drained_.empty();
   now.connections = clients_->count() + now.tunnels.open;
   now.turned_away = clients_->turned_away();
-  now.accept_pauses = listener_ ? listener_->pauses() : pauses_;
+  now.accept_pauses = listener_.pauses();
   if (hub_) now.redis = redis_snapshot(*hub_);
-  if (authority_) now.authority_end = authority_->good_until();
+  if (authority_.get()) now.authority_end = authority_.get()->good_until();
   return now;
 }
 
@@ -306,8 +260,7 @@ void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done
   when_drained_.push_back(std::move(when_done));
   if (when_drained_.size() > 1) return;
   notice(LogLevel::info, "draining for up to " + std::to_string(grace.count() / 1'000'000) + " s");
-  pauses_ = listener_->pauses();
-  listener_.reset();
+  listener_.close();
   draining_since_ = loop_.now();
   leave_by_ = draining_since_ + grace.count();
   grace_timer_.start(leave_by_);

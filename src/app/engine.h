@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "access/verdict.h"
+#include "access/users.h"
+#include "app/client_listener.h"
+#include "app/live_verdict.h"
 #include "app/processes_file.h"
+#include "app/watched_authority.h"
 #include "base/unique_fd.h"
-#include "loop/listener.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
@@ -54,7 +56,7 @@ class Engine {
   /// Binds the sockets that were not handed over, and creates everything. Once, before the loop runs.
   std::expected<void, Error> open(HandedOver& sockets);
 
-  Endpoint proxy_endpoint() const { return listener_->bound(); }
+  Endpoint proxy_endpoint() const { return listener_.bound(); }
   Endpoint admin_endpoint() const { return admin_->bound(); }
 
   /// Adopts another configuration, which must be free of errors (reload.h): everything derived from the old one is
@@ -79,20 +81,15 @@ class Engine {
 
  private:
   Config as_bound() const;
-  access::Verdict verdict() const;
+  NoticeSink notice_sink() const;
   void take_on(std::shared_ptr<const tls::Authority> authority);
   void make_proxy();
   void make_limiters(proxy::Services& services);
   void share_labels();
-  bool learn_addresses();
-  void look_around();
-  void find_redis();
-  void close(const loop::Addresses& of_redis);
   void tell(const Event& event);
   void measure_lag();
   void watch_log();
   void watch_clients();
-  void watch_authority();
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
   void serve_accepted();
   bool may_ask_once_more() const;
@@ -108,14 +105,10 @@ class Engine {
   NoticeSink notices_;
   std::unique_ptr<observe::EventLog> log_;
   std::unique_ptr<observe::Metrics> metrics_;
-  std::unique_ptr<loop::Listener> listener_;
-  std::vector<Endpoint> bound_;    // of the proxy, then of the admin port
-  std::vector<Endpoint> closed_;   // endpoints of Redis, by name and by all addresses it has had
-  std::vector<std::string> here_;  // addresses of this machine
+  ClientListener listener_;
   std::unique_ptr<observe::AdminServer> admin_;
-  std::unique_ptr<access::Verdict> verdict_;
   std::unique_ptr<loop::Resolver> resolver_;
-  std::unique_ptr<loop::Resolver::Lookup> redis_lookup_;  // under way, or answered
+  std::unique_ptr<LiveVerdict> verdict_;
   std::unique_ptr<proxy::UpstreamPools> pools_;
   base::SipKey labels_;  // the log's key for the labels of groups by header
   std::string state_folder_;
@@ -125,7 +118,7 @@ class Engine {
   std::unique_ptr<proxy::Clients> clients_;
   std::int64_t lag_due_ = 0;
   std::int64_t next_watch_ = 0;
-  std::int64_t next_look_ = 0;    // for look_around()
+  std::int64_t next_look_ = 0;    // of verdict_
   std::uint64_t lines_lost_ = 0;  // as last reported
   loop::Timer lag_timer_;
   loop::Timer grace_timer_;
@@ -133,12 +126,10 @@ class Engine {
   loop::Timer leave_timer_;
   proxy::Authenticator authenticator_;
   proxy::InterceptionService interception_;
-  std::shared_ptr<const tls::Authority> authority_;  // null if nothing is intercepted
-  std::string end_told_;                             // the warning of its end, as last given
-  bool has_successor_ = false;                       // our socket was handed over: the next process gets it too
+  WatchedAuthority authority_;
+  bool has_successor_ = false;  // our socket was handed over: the next process gets it too
   std::int64_t draining_since_ = 0;
   std::int64_t leave_by_ = 0;
-  std::uint64_t pauses_ = 0;  // of the listener, which is gone
   std::uint64_t away_told_ = 0, pauses_told_ = 0;
   bool in_time_ = true;
   bool drained_ = false;  // all waiting drain() calls have been answered
