@@ -2,10 +2,6 @@
 // See engine.h: the order in which parts are made, and the calls between them.
 #include "app/engine.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <random>
 #include <utility>
 
 #include "app/authority_file.h"
@@ -26,31 +22,6 @@ constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace 
 constexpr std::int64_t kOnceMore = 500'000;   // for clients that have asked before
 constexpr std::int64_t kAtLast = 5'000'000;   // for clients that have not
 
-using Limits = std::vector<LimitConfig>;
-bool shares(const Limits& limits) { return std::ranges::any_of(limits, &LimitConfig::shared); }
-
-RedisSnapshot redis_snapshot(const redis::LimiterHub& hub) {
-  RedisSnapshot now{.up = hub.up(),
-                    .degraded = hub.degraded(),
-                    .refused = hub.lacks(),
-                    .limits_differ = hub.limits_differ(),
-                    .calls = hub.counts().calls};
-  for (std::size_t i = 0; i < redis::kFailureLabels.size(); ++i) {
-    now.errors.emplace_back(redis::kFailureLabels[i], hub.counts().errors[i]);
-  }
-  return now;
-}
-
-base::SipKey random_label_key() {
-  std::random_device random;
-  const auto word = [&] { return static_cast<std::uint64_t>(random()) << 32 | random(); };
-  return {word(), word()};
-}
-
-bool groups_by_header(const UpstreamSettings& settings) {
-  return settings.group && settings.group->by == GroupRule::By::header;
-}
-
 Error in_one(const std::vector<ConfigError>& errors) {
   std::string all;
   for (const auto& error : errors) all += (all.empty() ? "" : "\n") + to_string(error);
@@ -64,22 +35,15 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       observers_(observers),
       own_notices_(!notices),
       notices_(own_notices_ ? observe::notices_to_stderr(config_.log.level) : std::move(notices)),
-      labels_(random_label_key()),
+      authenticator_(loop),
+      interception_(loop, notice_sink()),
+      authority_(notice_sink()),
       lag_timer_(loop, [this] { measure_lag(); }),
       grace_timer_(loop, [this] { out_of_grace(); }),
       hearing_timer_(loop, [this] { serve_accepted(); }),
-      leave_timer_(loop, [this] { take_leave(); }),
-      authenticator_(loop),
-      interception_(loop, notice_sink()),
-      authority_(notice_sink()) {}
+      leave_timer_(loop, [this] { take_leave(); }) {}
 
-Engine::~Engine() {
-  say_drained(false);
-  dispatcher_.reset();  // first: exchanges point at sinks and transfers, which must still exist
-  hub_.reset();
-  clients_.reset();
-  pools_.reset();
-}
+Engine::~Engine() { say_drained(false); }
 
 /// For what the engine is made of: goes where notices go, also after a change.
 NoticeSink Engine::notice_sink() const {
@@ -133,7 +97,7 @@ void Engine::change(Config config, std::optional<access::Users> users,
   verdict_->change();
   if (own_notices_) notices_ = observe::notices_to_stderr(config_.log.level);
   pools_->change(config_);
-  share_labels();
+  limits_->change();
   dispatcher_->change();
   clients_->reevaluate_access();
   metrics_->change(config_, snapshot());
@@ -155,7 +119,11 @@ void Engine::make_proxy() {
     const auto address = access::parse_address(text);
     return address && verdict_->verdict().destination(*address, port, host) == access::Destination::allowed;
   });
-  const bool has_secret = config_.redis && !config_.redis->secret.empty();
+  limits_ = std::make_unique<SharedLimits>(
+      loop_, *resolver_, config_, state_folder_,
+      redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { verdict_->close(of_redis); },
+                      .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); }},
+      notice_sink());
   proxy::Services services{.loop = loop_,
                            .resolver = *resolver_,
                            .connections = *pools_,
@@ -164,38 +132,11 @@ void Engine::make_proxy() {
                            .events = [this](const Event& event) { tell(event); },
                            .make_limiter = proxy::local_limiters(loop_),
                            .authenticator = &authenticator_,
-                           .labels = has_secret ? nullptr : &labels_,
                            .notices = notice_sink(),
                            .interceptor = &interception_};
-  make_limiters(services);
+  limits_->provide(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);
-}
-
-/// Upstreams with shared limits book through Redis, if it is configured; the others need not wait for it.
-void Engine::make_limiters(proxy::Services& services) {
-  if (!config_.redis) return;
-  processes_file_ =
-      std::make_unique<ProcessesFile>(loop_, state_folder_.empty() ? "" : state_folder_ + "/processes", notice_sink());
-  hub_ = std::make_unique<redis::LimiterHub>(
-      loop_, *resolver_, *config_.redis,
-      redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { verdict_->close(of_redis); },
-                      .on_round_trip = [this](Duration took) { metrics_->redis_round_trip(took); },
-                      .on_processes = [this](int seen) { processes_file_->seen(loop_.now(), seen); }},
-      notice_sink());
-  hub_->remember(processes_file_->kept(), processes_file_->path());
-  services.make_limiter = [this](const std::string& name, const Limits& limits, flow::LimiterEvents& events) {
-    return shares(limits) ? hub_->make_limiter(name, limits, events) : hub_->make_pausing_limiter(name, limits);
-  };
-  share_labels();
-  services.fits_limiter = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
-}
-
-/// The processes agree on a key for labels only if needed: if groups are made by a header, and no secret is set.
-void Engine::share_labels() {
-  if (!hub_ || !config_.redis->secret.empty()) return;
-  const bool any = std::ranges::any_of(config_.upstreams, groups_by_header, &UpstreamConfig::settings);
-  if (any || groups_by_header(config_.unmatched)) hub_->share_labels(labels_);
 }
 
 void Engine::tell(const Event& event) {
@@ -244,7 +185,7 @@ Snapshot Engine::snapshot() const {
   now.connections = clients_->count() + now.tunnels.open;
   now.turned_away = clients_->turned_away();
   now.accept_pauses = listener_.pauses();
-  if (hub_) now.redis = redis_snapshot(*hub_);
+  now.redis = limits_->snapshot();
   if (authority_.get()) now.authority_end = authority_.get()->good_until();
   return now;
 }

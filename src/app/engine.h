@@ -14,7 +14,7 @@
 #include "access/users.h"
 #include "app/client_listener.h"
 #include "app/live_verdict.h"
-#include "app/processes_file.h"
+#include "app/shared_limits.h"
 #include "app/watched_authority.h"
 #include "base/unique_fd.h"
 #include "loop/loop.h"
@@ -34,7 +34,6 @@
 #include "proxy/dispatch/dispatcher.h"
 #include "proxy/exchange/upstream_pools.h"
 #include "proxy/intercept/interception_service.h"
-#include "redis/limits/limiter_hub.h"
 
 namespace penstock::app {
 
@@ -84,8 +83,6 @@ class Engine {
   NoticeSink notice_sink() const;
   void take_on(std::shared_ptr<const tls::Authority> authority);
   void make_proxy();
-  void make_limiters(proxy::Services& services);
-  void share_labels();
   void tell(const Event& event);
   void measure_lag();
   void watch_log();
@@ -109,13 +106,14 @@ class Engine {
   std::unique_ptr<observe::AdminServer> admin_;
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<LiveVerdict> verdict_;
-  std::unique_ptr<proxy::UpstreamPools> pools_;
-  base::SipKey labels_;  // the log's key for the labels of groups by header
   std::string state_folder_;
-  std::unique_ptr<ProcessesFile> processes_file_;
-  std::unique_ptr<redis::LimiterHub> hub_;  // null without Redis
-  std::unique_ptr<proxy::Dispatcher> dispatcher_;
+  std::unique_ptr<SharedLimits> limits_;
+  proxy::Authenticator authenticator_;
+  proxy::InterceptionService interception_;
+  WatchedAuthority authority_;
+  std::unique_ptr<proxy::UpstreamPools> pools_;
   std::unique_ptr<proxy::Clients> clients_;
+  std::unique_ptr<proxy::Dispatcher> dispatcher_;  // exchanges point at sinks and transfers, which outlive them
   std::int64_t lag_due_ = 0;
   std::int64_t next_watch_ = 0;
   std::int64_t next_look_ = 0;    // of verdict_
@@ -124,9 +122,6 @@ class Engine {
   loop::Timer grace_timer_;
   loop::Timer hearing_timer_;
   loop::Timer leave_timer_;
-  proxy::Authenticator authenticator_;
-  proxy::InterceptionService interception_;
-  WatchedAuthority authority_;
   bool has_successor_ = false;  // our socket was handed over: the next process gets it too
   std::int64_t draining_since_ = 0;
   std::int64_t leave_by_ = 0;
