@@ -14,9 +14,6 @@
 namespace penstock::app {
 
 namespace {
-constexpr std::int64_t kLagEvery = 10'000;
-constexpr std::int64_t kWatchEvery = 10'000'000;
-constexpr std::int64_t kLookEvery = 60'000'000;
 constexpr std::int64_t kLeaveLookEvery = 50'000;
 constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace is over
 constexpr std::int64_t kOnceMore = 500'000;   // for clients that have asked before
@@ -38,7 +35,6 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       authenticator_(loop),
       interception_(loop, notice_sink()),
       authority_(notice_sink()),
-      lag_timer_(loop, [this] { measure_lag(); }),
       grace_timer_(loop, [this] { out_of_grace(); }),
       hearing_timer_(loop, [this] { serve_accepted(); }),
       leave_timer_(loop, [this] { take_leave(); }) {}
@@ -77,7 +73,13 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   admin_ = std::move(*admin);
   make_proxy();
   loop_.at_iteration_end([this] { log_->flush(); });
-  measure_lag();
+  const Watch::Watched watched{.metrics = *metrics_,
+                               .log = *log_,
+                               .verdict = *verdict_,
+                               .authority = authority_,
+                               .clients = *clients_,
+                               .listener = listener_};
+  watch_ = std::make_unique<Watch>(loop_, watched, notice_sink());
   return {};
 }
 
@@ -114,7 +116,6 @@ void Engine::make_proxy() {
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
   const std::vector<Endpoint> own{listener_.bound(), admin_->bound()};
   verdict_ = std::make_unique<LiveVerdict>(*resolver_, config_, own, notice_sink());
-  next_look_ = loop_.now() + kLookEvery;
   pools_ = std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
     const auto address = access::parse_address(text);
     return address && verdict_->verdict().destination(*address, port, host) == access::Destination::allowed;
@@ -143,39 +144,6 @@ void Engine::tell(const Event& event) {
   log_->record(event);
   metrics_->record(event);
   for (const auto& observer : observers_) observer(event);
-}
-
-void Engine::measure_lag() {
-  const std::int64_t now = loop_.now();
-  if (lag_due_ != 0) metrics_->loop_lag(Duration{now - lag_due_});
-  lag_due_ = now + kLagEvery;
-  lag_timer_.start(lag_due_);
-  if (now < next_watch_) return;
-  next_watch_ = now + kWatchEvery;
-  if (now >= next_look_) {
-    next_look_ = now + kLookEvery;
-    verdict_->look_around();
-  }
-  watch_log();
-  authority_.look();
-  if (clients_) watch_clients();
-}
-
-void Engine::watch_log() {
-  const std::uint64_t lost = log_->dropped();
-  if (lost == std::exchange(lines_lost_, lost)) return;
-  notice(LogLevel::warn, "the event log is too slow: " + std::to_string(lost) + " lines lost so far");
-}
-
-void Engine::watch_clients() {
-  const auto now = clients_->turned_away();
-  const std::uint64_t away = now.in_all + now.of_client, pauses = listener_.pauses();
-  if (away != std::exchange(away_told_, away)) {
-    notice(LogLevel::warn, "too many clients: " + std::to_string(now.in_all) + " connections turned away so far by " +
-                               "caps.connections, " + std::to_string(now.of_client) + " by caps.connectionsPerClient");
-  }
-  if (pauses == std::exchange(pauses_told_, pauses)) return;
-  notice(LogLevel::warn, "file descriptors run short: " + std::to_string(pauses) + " times so far clients had to wait");
 }
 
 Snapshot Engine::snapshot() const {

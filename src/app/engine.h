@@ -15,6 +15,7 @@
 #include "app/client_listener.h"
 #include "app/live_verdict.h"
 #include "app/shared_limits.h"
+#include "app/watch.h"
 #include "app/watched_authority.h"
 #include "base/unique_fd.h"
 #include "loop/loop.h"
@@ -84,9 +85,6 @@ class Engine {
   void take_on(std::shared_ptr<const tls::Authority> authority);
   void make_proxy();
   void tell(const Event& event);
-  void measure_lag();
-  void watch_log();
-  void watch_clients();
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
   void serve_accepted();
   bool may_ask_once_more() const;
@@ -114,18 +112,13 @@ class Engine {
   std::unique_ptr<proxy::UpstreamPools> pools_;
   std::unique_ptr<proxy::Clients> clients_;
   std::unique_ptr<proxy::Dispatcher> dispatcher_;  // exchanges point at sinks and transfers, which outlive them
-  std::int64_t lag_due_ = 0;
-  std::int64_t next_watch_ = 0;
-  std::int64_t next_look_ = 0;    // of verdict_
-  std::uint64_t lines_lost_ = 0;  // as last reported
-  loop::Timer lag_timer_;
+  std::unique_ptr<Watch> watch_;
   loop::Timer grace_timer_;
   loop::Timer hearing_timer_;
   loop::Timer leave_timer_;
   bool has_successor_ = false;  // our socket was handed over: the next process gets it too
   std::int64_t draining_since_ = 0;
   std::int64_t leave_by_ = 0;
-  std::uint64_t away_told_ = 0, pauses_told_ = 0;
   bool in_time_ = true;
   bool drained_ = false;  // all waiting drain() calls have been answered
   std::vector<std::move_only_function<void(bool)>> when_drained_;
