@@ -14,11 +14,6 @@
 namespace penstock::app {
 
 namespace {
-constexpr std::int64_t kLeaveLookEvery = 50'000;
-constexpr std::int64_t kLastWords = 500'000;  // for answers written when grace is over
-constexpr std::int64_t kOnceMore = 500'000;   // for clients that have asked before
-constexpr std::int64_t kAtLast = 5'000'000;   // for clients that have not
-
 Error in_one(const std::vector<ConfigError>& errors) {
   std::string all;
   for (const auto& error : errors) all += (all.empty() ? "" : "\n") + to_string(error);
@@ -34,12 +29,9 @@ Engine::Engine(loop::Loop& loop, Config config, const std::vector<EventSink>& ob
       notices_(own_notices_ ? observe::notices_to_stderr(config_.log.level) : std::move(notices)),
       authenticator_(loop),
       interception_(loop, notice_sink()),
-      authority_(notice_sink()),
-      grace_timer_(loop, [this] { out_of_grace(); }),
-      hearing_timer_(loop, [this] { serve_accepted(); }),
-      leave_timer_(loop, [this] { take_leave(); }) {}
+      authority_(notice_sink()) {}
 
-Engine::~Engine() { say_drained(false); }
+Engine::~Engine() = default;
 
 /// For what the engine is made of: goes where notices go, also after a change.
 NoticeSink Engine::notice_sink() const {
@@ -62,7 +54,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (!log) return std::unexpected(log.error());
   log_ = std::move(*log);
   metrics_ = std::make_unique<observe::Metrics>(config_);
-  has_successor_ = static_cast<bool>(sockets.proxy);
+  const bool has_successor = static_cast<bool>(sockets.proxy);
   const auto admit = [this](std::unique_ptr<loop::Stream> stream) { clients_->admit(std::move(stream)); };
   auto listening = listener_.open(loop_, config_.proxy.listen, admit, sockets.proxy.release());
   if (!listening) return listening;
@@ -72,6 +64,11 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (!admin) return std::unexpected(admin.error());
   admin_ = std::move(*admin);
   make_proxy();
+  drain_ = std::make_unique<Drain>(
+      loop_,
+      Drain::Drained{
+          .listener = listener_, .clients = *clients_, .dispatcher = *dispatcher_, .authenticator = authenticator_},
+      has_successor, notice_sink());
   loop_.at_iteration_end([this] { log_->flush(); });
   const Watch::Watched watched{.metrics = *metrics_,
                                .log = *log_,
@@ -149,7 +146,7 @@ void Engine::tell(const Event& event) {
 Snapshot Engine::snapshot() const {
   Snapshot now;
   dispatcher_->snapshot(now);
-  now.draining = now.draining || !when_drained_.empty();
+  now.draining = now.draining || drain_->under_way();
   now.connections = clients_->count() + now.tunnels.open;
   now.turned_away = clients_->turned_away();
   now.accept_pauses = listener_.pauses();
@@ -163,59 +160,5 @@ void Engine::submit(Request request, proxy::LocalSink::OnResponse on_response) {
 }
 
 void Engine::end_all() { dispatcher_->end_all(); }
-
-void Engine::drain(Duration grace, std::move_only_function<void(bool)> when_done) {
-  if (drained_) return when_done(in_time_);
-  when_drained_.push_back(std::move(when_done));
-  if (when_drained_.size() > 1) return;
-  notice(LogLevel::info, "draining for up to " + std::to_string(grace.count() / 1'000'000) + " s");
-  listener_.close();
-  draining_since_ = loop_.now();
-  leave_by_ = draining_since_ + grace.count();
-  grace_timer_.start(leave_by_);
-  clients_->close_after_answers();
-  serve_accepted();
-}
-
-/// Requests already sent are served, also those whose password is still being checked.
-void Engine::serve_accepted() {
-  if (!in_time_ || (!may_ask_once_more() && !clients_->any_authenticating())) return come_to_rest();
-  hearing_timer_.start(loop_.now() + kLeaveLookEvery);
-}
-
-/// A restart must refuse no request, and no other process can serve connections that we have accepted.
-bool Engine::may_ask_once_more() const {
-  if (!has_successor_ || clients_->count() == 0) return false;
-  return loop_.now() - draining_since_ < (clients_->any_new() ? kAtLast : kOnceMore);
-}
-
-void Engine::come_to_rest() {
-  dispatcher_->drain([this] {
-    grace_timer_.stop();
-    leave_timer_.start(loop_.now());
-  });
-}
-
-void Engine::out_of_grace() {
-  in_time_ = false;
-  leave_by_ = loop_.now() + kLastWords;
-  notice(LogLevel::warn, "out of grace: what is still under way is ended");
-  authenticator_.end();
-  dispatcher_->end_all();
-}
-
-void Engine::say_drained(bool in_time) {
-  for (auto& when_done : std::exchange(when_drained_, {})) when_done(in_time);
-}
-
-/// Answers are complete, but some are still on their way to slow readers. A request at the authenticator has none yet.
-void Engine::take_leave() {
-  clients_->close_idle();
-  if (loop_.now() >= leave_by_ && authenticator_.is_busy()) out_of_grace();
-  const bool all_gone = clients_->count() == 0 && loop_.self_owned() == 0;
-  drained_ = all_gone || loop_.now() >= leave_by_;
-  if (drained_) return say_drained(in_time_);
-  leave_timer_.start(loop_.now() + kLeaveLookEvery);
-}
 
 }  // namespace penstock::app

@@ -13,6 +13,7 @@
 
 #include "access/users.h"
 #include "app/client_listener.h"
+#include "app/drain.h"
 #include "app/live_verdict.h"
 #include "app/shared_limits.h"
 #include "app/watch.h"
@@ -20,7 +21,6 @@
 #include "base/unique_fd.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
-#include "loop/timer.h"
 #include "observe/admin_server.h"
 #include "observe/event_log.h"
 #include "observe/metrics.h"
@@ -75,7 +75,7 @@ class Engine {
   /// Stops accepting. `when_done` is told whether all was finished within `grace`, and then nothing is left to do. A
   /// second call joins the first, whose grace stands. Calls still waiting when the engine is destroyed are told that it
   /// was not.
-  void drain(Duration grace, std::move_only_function<void(bool)> when_done);
+  void drain(Duration grace, Drain::OnDone when_done) { drain_->begin(grace, std::move(when_done)); }
   /// Ends everything under way, so that every request has its outcome.
   void end_all();
 
@@ -86,13 +86,8 @@ class Engine {
   void make_proxy();
   void tell(const Event& event);
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
-  void serve_accepted();
-  bool may_ask_once_more() const;
-  void come_to_rest();
-  void out_of_grace();
-  void take_leave();
-  void say_drained(bool in_time);
 
+  // Destroyed from the last to the first: drain and watch, then the dispatcher, whose exchanges use all that is above.
   loop::Loop& loop_;
   Config config_;  // in force; others keep references to it
   const std::vector<EventSink>& observers_;
@@ -111,17 +106,9 @@ class Engine {
   WatchedAuthority authority_;
   std::unique_ptr<proxy::UpstreamPools> pools_;
   std::unique_ptr<proxy::Clients> clients_;
-  std::unique_ptr<proxy::Dispatcher> dispatcher_;  // exchanges point at sinks and transfers, which outlive them
+  std::unique_ptr<proxy::Dispatcher> dispatcher_;  // exchanges point at sinks and transfers
   std::unique_ptr<Watch> watch_;
-  loop::Timer grace_timer_;
-  loop::Timer hearing_timer_;
-  loop::Timer leave_timer_;
-  bool has_successor_ = false;  // our socket was handed over: the next process gets it too
-  std::int64_t draining_since_ = 0;
-  std::int64_t leave_by_ = 0;
-  bool in_time_ = true;
-  bool drained_ = false;  // all waiting drain() calls have been answered
-  std::vector<std::move_only_function<void(bool)>> when_drained_;
+  std::unique_ptr<Drain> drain_;
 };
 
 }  // namespace penstock::app
