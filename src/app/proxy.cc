@@ -135,7 +135,7 @@ std::expected<void, Error> Proxy::start() {
   std::promise<std::expected<void, Error>> promise;
   auto started = promise.get_future();
   impl_->thread =
-      std::thread([inside = impl_.get(), promise = std::move(promise)]() mutable { inside->live(std::move(promise)); });
+      std::thread([impl = impl_.get(), promise = std::move(promise)]() mutable { impl->live(std::move(promise)); });
   auto result = started.get();
   if (!result) impl_->thread.join();
   return result;
@@ -146,8 +146,8 @@ std::string Proxy::admin_url() const { return impl_->admin_url; }
 
 void Proxy::submit(Request request, ResponseSink on_response) {
   auto shared = std::make_shared<ResponseSink>(std::move(on_response));
-  const bool posted = impl_->post([inside = impl_.get(), request = std::move(request), shared]() mutable {
-    inside->engine->submit(std::move(request), std::move(*shared));
+  const bool posted = impl_->post([impl = impl_.get(), request = std::move(request), shared]() mutable {
+    impl->engine->submit(std::move(request), std::move(*shared));
   });
   if (!posted) (*shared)(std::unexpected(Error{.token = {}, .message = "the proxy is not running"}));
 }
@@ -155,9 +155,8 @@ void Proxy::submit(Request request, ResponseSink on_response) {
 Snapshot Proxy::snapshot() const {
   std::promise<Snapshot> promise;
   auto taken = promise.get_future();
-  const bool posted = impl_->post([inside = impl_.get(), promise = std::move(promise)]() mutable {
-    promise.set_value(inside->engine->snapshot());
-  });
+  const bool posted = impl_->post(
+      [impl = impl_.get(), promise = std::move(promise)]() mutable { promise.set_value(impl->engine->snapshot()); });
   return posted ? taken.get() : Snapshot{};
 }
 
@@ -210,7 +209,7 @@ std::expected<void, std::vector<ConfigError>> Proxy::reload(const std::string& f
   auto config = config::load_config(
       file, environment, [this](const Config& read) { return app::why_not_reload(impl_->config, read); }, warnings);
   for (const auto& warning : warnings) {
-    impl_->post([inside = impl_.get(), text = to_string(warning)] { inside->engine->warn(text); });
+    impl_->post([impl = impl_.get(), text = to_string(warning)] { impl->engine->warn(text); });
   }
   return impl_->reload(std::move(config));
 }
@@ -223,11 +222,10 @@ Config Proxy::config() const {
 std::expected<void, Error> Proxy::reopen_log() {
   auto file = observe::EventLog::open_anew(impl_->events);
   if (!file) {
-    impl_->post([inside = impl_.get(), why = file.error()] { inside->engine->not_reopened(why); });
+    impl_->post([impl = impl_.get(), why = file.error()] { impl->engine->not_reopened(why); });
     return std::unexpected(std::move(file.error()));
   }
-  impl_->post(
-      [inside = impl_.get(), next = *std::move(file)]() mutable { inside->engine->reopen_log(std::move(next)); });
+  impl_->post([impl = impl_.get(), next = *std::move(file)]() mutable { impl->engine->reopen_log(std::move(next)); });
   return {};
 }
 
@@ -235,9 +233,8 @@ bool Proxy::drain(Duration deadline) {
   deadline = std::clamp<Duration>(deadline, 0s, kLongestGrace);
   std::promise<bool> promise;
   auto drained = promise.get_future();
-  const bool posted = impl_->post([inside = impl_.get(), deadline, promise = std::move(promise)]() mutable {
-    inside->engine->drain(deadline,
-                          [promise = std::move(promise)](bool in_time) mutable { promise.set_value(in_time); });
+  const bool posted = impl_->post([impl = impl_.get(), deadline, promise = std::move(promise)]() mutable {
+    impl->engine->drain(deadline, [promise = std::move(promise)](bool in_time) mutable { promise.set_value(in_time); });
   });
   const bool in_time = posted && drained.get();
   stop();

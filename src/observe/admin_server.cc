@@ -147,13 +147,13 @@ std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loo
                                                                        Metrics& metrics, SnapshotSource snapshot,
                                                                        std::function<std::uint64_t()> events_dropped,
                                                                        int handed_over) {
-  auto inside = std::make_unique<Impl>(loop, config, metrics, std::move(snapshot), std::move(events_dropped));
+  auto impl = std::make_unique<Impl>(loop, config, metrics, std::move(snapshot), std::move(events_dropped));
   auto listener = loop::Listener::listen(
-      loop, config.admin.listen, [server = inside.get()](auto stream) { server->accept(std::move(stream)); }, 0,
+      loop, config.admin.listen, [server = impl.get()](auto stream) { server->accept(std::move(stream)); }, 0,
       handed_over);
   if (!listener) return std::unexpected(std::move(listener.error()));
-  inside->listener = std::move(*listener);
-  auto server = std::unique_ptr<AdminServer>{new AdminServer(std::move(inside))};
+  impl->listener = std::move(*listener);
+  auto server = std::unique_ptr<AdminServer>{new AdminServer(std::move(impl))};
   server->change(config);
   return server;
 }
@@ -164,7 +164,7 @@ void AdminServer::change(const Config& config) {
   impl_->config = std::move(shown);
 }
 
-AdminServer::AdminServer(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
+AdminServer::AdminServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 AdminServer::~AdminServer() = default;
 

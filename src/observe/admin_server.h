@@ -36,7 +36,7 @@ class AdminServer {
 
  private:
   struct Impl;
-  explicit AdminServer(std::unique_ptr<Impl> inside);
+  explicit AdminServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

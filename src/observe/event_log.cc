@@ -109,7 +109,7 @@ std::expected<std::unique_ptr<EventLog>, Error> EventLog::open(const std::string
   return std::unexpected(Error{.token = "", .message = "cannot start the event log: " + std::string{failure.what()}});
 }
 
-EventLog::EventLog(std::unique_ptr<Impl> inside) : impl_(std::move(inside)) {}
+EventLog::EventLog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 EventLog::~EventLog() { flush(); }
 

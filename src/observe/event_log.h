@@ -37,7 +37,7 @@ class EventLog {
 
  private:
   struct Impl;
-  explicit EventLog(std::unique_ptr<Impl> inside);
+  explicit EventLog(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -406,7 +406,7 @@ std::unique_ptr<Easy> Multi::Impl::take_easy() {
   curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
   curl_easy_setopt(
       easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
-      +[](void* inside, curl_socket_t fd) { return static_cast<Impl*>(inside)->close_socket(fd); });
+      +[](void* impl, curl_socket_t fd) { return static_cast<Impl*>(impl)->close_socket(fd); });
   return easy;
 }
 
@@ -443,13 +443,13 @@ Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls, std::chrono::seconds 
   in.count_flying(0);
   curl_multi_setopt(in.handle, CURLMOPT_TIMERDATA, &in);
   curl_multi_setopt(
-      in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* inside) {
-        static_cast<Impl*>(inside)->want_timer(ms);
+      in.handle, CURLMOPT_TIMERFUNCTION, +[](CURLM*, long ms, void* impl) {
+        static_cast<Impl*>(impl)->want_timer(ms);
         return 0;
       });
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETDATA, &in);
-  const auto on_socket = [](CURL* whose, curl_socket_t fd, int what, void* inside, void*) {
-    static_cast<Impl*>(inside)->want_socket(whose, fd, what);
+  const auto on_socket = [](CURL* whose, curl_socket_t fd, int what, void* impl, void*) {
+    static_cast<Impl*>(impl)->want_socket(whose, fd, what);
     return 0;
   };
   curl_multi_setopt(in.handle, CURLMOPT_SOCKETFUNCTION, +on_socket);
