@@ -74,6 +74,11 @@ class Limit {
   virtual void count_existing(std::int64_t /*departures*/) {}
   /// An estimate made at `now`: the frontier of one more unit, once `units` others have left as soon as they may.
   virtual Instant ahead(Instant now, std::int64_t units) const = 0;
+  /// The same for a departure of this weight. With several weights it may be too early: units that do not fit into what
+  /// is left of a period leave in the next, and what was left is nobody's.
+  virtual Instant frontier_behind(Instant now, std::int64_t units, int weight) const {
+    return std::max(frontier(weight), ahead(now, units + weight - 1));
+  }
   /// The state of a limit kept in Redis, as the two numbers that book.lua reports. Only for ahead() and expected().
   virtual void heard(Instant /*since*/, std::int64_t /*much*/) {}
   /// The same as ahead() for a weight behind `units` units of this process, while `others` wait as well.

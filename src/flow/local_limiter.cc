@@ -113,8 +113,9 @@ LocalLimiter::Frontiers LocalLimiter::frontiers(Moment base, const Group* group,
   Frontiers found{.all = base, .wide = base};
   each_limit(group, [&](const Limit& limit, const Rule& rule, LimitIndex index) {
     if (!rule.looked_at || !rule.sees(weight)) return;
-    Instant frontier = limit.frontier(weight);
-    if (others_units_ > 0 && !rule.of_group()) frontier = std::max(frontier, limit.ahead(base.at, others_units_));
+    const bool behind_others = others_units_ > 0 && !rule.of_group();
+    const Instant frontier =
+        behind_others ? limit.frontier_behind(base.at, others_units_, weight) : limit.frontier(weight);
     found.all.raise(frontier, index);
     (rule.of_group() ? found.group : found.wide).raise(frontier, index);
     (rule.config.mode == LimitConfig::Mode::refuse ? found.refusing : found.delaying).raise(frontier, index);

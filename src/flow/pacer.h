@@ -18,6 +18,8 @@ class Pacer final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   Instant ahead(Instant now, std::int64_t units) const override;
+  /// Whatever a departure weighs, only those behind it wait for its units.
+  Instant frontier_behind(Instant now, std::int64_t units, int) const override { return ahead(now, units); }
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   Instant takes(std::int64_t units) const override {

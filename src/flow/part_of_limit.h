@@ -46,6 +46,9 @@ class PartOfLimit final : public Limit {
   Instant ahead(Instant now, std::int64_t units) const override {
     return std::max(part_->ahead(now, units), opens_for(units + 1));
   }
+  Instant frontier_behind(Instant now, std::int64_t units, int weight) const override {
+    return std::max(part_->frontier_behind(now, units, weight), opens_for(units + weight));
+  }
   Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override {
     return std::max(part_->expected(now, units, weight, others), opens_for(units + weight));
   }

@@ -70,6 +70,22 @@ TEST(Shadow, looks_without_granting) {
   EXPECT_THAT(booking.departures, ElementsAre(Departure{.at = 10'007, .limited_by = 0}));
 }
 
+/// Six units of others are about to leave: six more fit only behind the reset of a counter, or behind a refill. A pacer
+/// lets any weight leave behind them.
+TEST(Shadow, looks_for_the_whole_weight_behind_what_others_take) {
+  const auto first = [](const LimitConfig::Kind& kind) {
+    LocalLimiter limiter({{.kind = kind, .name = "l"}});
+    Booking booking;
+    limiter.look(7, {.weight = 6}, booking, {.units = 6});
+    return booking.departures.empty() ? booking.not_before : booking.departures.front().at;
+  };
+  EXPECT_EQ(first(CounterConfig{.max = 12, .period = 20ms}), 7);
+  EXPECT_EQ(first(CounterConfig{.max = 11, .period = 20ms}), 20'007);
+  EXPECT_EQ(first(TokenBucketConfig{.capacity = 11, .refill_amount = 1, .refill_frequency = 20ms}), 20'007);
+  EXPECT_EQ(first(SlidingWindowConfig{.max = 11, .interval = 20ms}), 22'007);
+  EXPECT_EQ(first(PacerConfig{.qps = 1'000}), 6'007);
+}
+
 TEST(Shadow, looks_at_permits_too) {
   LocalLimiter limiter({{.kind = SemaphoreConfig{.capacity = 1}, .name = "s"}});
   limiter.book(0, "", 1);
