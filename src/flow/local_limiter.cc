@@ -60,6 +60,16 @@ void LocalLimiter::look(Time now, const Ask& ask, Booking& booking, const Look& 
   others_ = others_units_ = 0;
 }
 
+std::optional<Time> LocalLimiter::allowed_from(Time now, std::string_view group, int weight, ConfigEpoch epoch,
+                                               const std::function<bool(LimitIndex limit)>& counts) {
+  Moment latest{instant(now)};
+  each_limit(refreshed(now, group), [&](const Limit& limit, const Rule& rule, LimitIndex index) {
+    if (!counts(index) || !rule.sees(weight) || !rule.counts(epoch)) return;
+    latest.raise(limit.full() ? kNever : limit.frontier(weight), index);
+  });
+  return latest.at == kNever ? std::nullopt : std::optional(time(latest.at));
+}
+
 /// A request that a changed limit can never admit waits, and asks again, until the limits change again.
 bool LocalLimiter::can_never_grant(Time now, int weight, Booking& booking) const {
   const LimitIndex by = forbids(weight);

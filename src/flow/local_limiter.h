@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -74,6 +75,10 @@ class LocalLimiter final : public Limiter {
     std::function<bool(LimitIndex limit)> counts;  ///< which limits are considered; empty: all
     std::int64_t departures = 0, units = 0;        ///< what other groups are about to take
   };
+  /// The earliest time at which the limits that `counts` says allow a departure, however near to an edge that is; only
+  /// limits in which its epoch counts. nullopt: no time is known (a counter is not reset yet, or a permit is missing).
+  std::optional<Time> allowed_from(Time now, std::string_view group, int weight, ConfigEpoch epoch,
+                                   const std::function<bool(LimitIndex limit)>& counts);
   /// Tells what ask() would grant first, or why it would grant nothing; grants nothing itself.
   void look(Time now, const Ask& ask, Booking& booking, const Look& look);
   /// Notes how much was left of a limit for all processes. A group is remembered from now on.

@@ -76,12 +76,8 @@ bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
   const bool some_apart = departs && !asking.without.empty() && rule == WhenDown::share;
   if (!own_limits_ && !some_apart) return true;
   asking.count = 1;
-  const auto kept_here = [&](flow::LimitIndex limit) {
-    return !script_args_.shares(limit) ||
-           (some_apart && std::ranges::find(asking.without, limit) != asking.without.end());
-  };
-  shadow_.all().look(now, asking.ask(), booking,
-                     {.counts = kept_here, .departures = reserved_, .units = reserved_units_});
+  const auto counts = [&](flow::LimitIndex limit) { return kept_here(asking, limit); };
+  shadow_.all().look(now, asking.ask(), booking, {.counts = counts, .departures = reserved_, .units = reserved_units_});
   if (booking.departures.empty()) return false;
   const flow::Departure first = booking.departures.front();
   booking.clear();
@@ -96,6 +92,24 @@ bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
   booking.not_before = first.at;
   booking.ask_again = first.at - clock_.round_trip();
   return false;
+}
+
+/// Whether this process keeps a limit by itself, as far as that ask is concerned.
+bool SharedLimiter::kept_here(const Asking& asking, flow::LimitIndex limit) const {
+  if (!script_args_.shares(limit)) return true;
+  const bool apart = std::ranges::find(asking.without, limit) != asking.without.end();
+  return apart && asking.weight > 0 && hub_.config().when_down == WhenDown::share;
+}
+
+/// Whether the limits kept here still allow what Redis has granted for `at`, which may become later, up to now. Each of
+/// several asks under way was allowed by an estimate, and Redis may have put others off to the same time since.
+bool SharedLimiter::still_allowed_here(const Asking& asking, Time& at) {
+  if (!asking.reserved) return true;
+  const auto counts = [&](flow::LimitIndex limit) { return kept_here(asking, limit); };
+  const auto from = shadow_.all().allowed_from(at, asking.group, asking.weight, asking.epoch, counts);
+  if (!from || *from > std::max(at, hub_.loop().now())) return false;
+  at = *from;
+  return true;
 }
 
 void SharedLimiter::release(const Asking& asking) {

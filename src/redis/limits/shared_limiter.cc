@@ -206,6 +206,7 @@ void SharedLimiter::apply_grants(const Asking& asking) {
   release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
+    if (!still_allowed_here(asking, last)) return decline(asking, at);
     flow::Departure& departure = booking_.departures.emplace_back(flow::Departure{.at = last,
                                                                                   .weight = asking.weight,
                                                                                   .limited_by = place_of(asking, limit),
@@ -221,6 +222,14 @@ void SharedLimiter::apply_grants(const Asking& asking) {
   booking_.ask_again = reply_.ask_again == 0 ? 0 : clock_.to_loop(reply_.ask_again);
   booking_.not_before = reply_.not_before == 0 ? 0 : clock_.to_loop(reply_.not_before);
   ask_in_time();
+}
+
+/// Takes back in Redis what it has granted, since a limit kept here does not allow it. The lane may ask again at once.
+void SharedLimiter::decline(const Asking& asking, std::int64_t at) {
+  booking_.scope = Scope::group;
+  booking_.ask_again = hub_.loop().now();
+  if (asking.weight > 0 && !alone()) send_undo(asking.group, at, asking.weight, asking.epoch);
+  semaphores_.ended(asking.group);
 }
 
 /// The script does not know how far away this process is. Limits of the upstream may be asked a whole round trip ahead,

@@ -117,6 +117,7 @@ class SharedLimiter final : public flow::Limiter {
   void stop_for_permit(flow::LimitIndex semaphore, flow::Booking& booking) const;
   std::int64_t more_than(const flow::Ask& ask) const { return ask.more + (shares_limit_of_all_ ? ask.others : 0); }
   void apply_grants(const Asking& asking);
+  void decline(const Asking& asking, std::int64_t at);
   void note_left(const Asking& asking);
   void ask_in_time();
   void hear_standing(const Asking& asking);
@@ -137,6 +138,8 @@ class SharedLimiter final : public flow::Limiter {
   void ask_without(PendingAsks::Id id);
   void release(const Asking& asking);
   bool allowed_here(flow::Time now, Asking& asking, flow::Booking& booking);
+  bool kept_here(const Asking& asking, flow::LimitIndex limit) const;
+  bool still_allowed_here(const Asking& asking, flow::Time& at);
   void try_together(const Quarantine::Part& one);
   void replay_quarantined(const Quarantine::Part& one, std::string_view state, std::function<void()> taken);
   void leave_quarantine(const Quarantine::Part& one);
