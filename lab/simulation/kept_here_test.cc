@@ -22,7 +22,7 @@ constexpr Time kRoundTrip = 40 * kMillisecond, kOneWay = kRoundTrip / 2;
 /// Asks of several lanes go out in the same moment, one round trip before they are answered.
 class KeptHere : public OneOffice {
  protected:
-  KeptHere() : OneOffice({.round_trip = kRoundTrip}, 7) {}
+  explicit KeptHere(Time ahead = 0) : OneOffice({.round_trip = kRoundTrip}, 7, ahead) {}
 
   /// The limit beside a shared semaphore. A first departure tells how far away Redis is; refills and
   /// resets keep its rhythm.
@@ -82,6 +82,13 @@ TEST_F(KeptHere, what_redis_grants_before_a_reset_is_taken_back_and_the_lane_ask
   run_for(kSecond);
   EXPECT_THAT(booked_, ElementsAre(kOneWay, kOneWay)) << "what was taken back counts nowhere";
 }
+
+class AheadOfRedis : public KeptHere {
+ protected:
+  AheadOfRedis() : KeptHere(3'600 * kSecond) {}
+};
+
+TEST_F(AheadOfRedis, the_first_departure_leaves_when_redis_says) { keep(CounterConfig{.max = 11, .period = 1h}); }
 
 }  // namespace
 }  // namespace penstock::simulation

@@ -15,6 +15,7 @@
 #include "loop/loop.h"
 #include "loop/timer.h"
 #include "redis/limits/semaphores.h"
+#include "redis/limits/shadow.h"
 
 namespace penstock::redis {
 
@@ -22,9 +23,9 @@ struct Asking {
   std::string group;
   std::size_t count = 1;
   int weight = 1;
-  std::int64_t more = 0;  ///< units beyond these that this process wants of the same line's limits
-  std::int64_t base = 0;  ///< limits kept in this process allow nothing before this time, on the shadow's clock
-  bool reserved = false;  ///< these limits keep a departure for it meanwhile
+  std::int64_t more = 0;         ///< units beyond these that this process wants of the same line's limits
+  Shadow::Remembered base = {};  ///< limits kept in this process allow nothing before this time
+  bool reserved = false;         ///< these limits keep a departure for it meanwhile
   flow::Time until = 0;
   bool late = false;                           ///< it was answered without Redis
   bool called = false;                         ///< lanes were told to ask again while it was under way

@@ -62,7 +62,7 @@ void SharedLimiter::ask_without(PendingAsks::Id id) {
 /// answer comes, and from when on. One departure at a time: the next depends on when Redis lets this one go. It counts
 /// from now on, so that no other lane that asks meanwhile takes its place.
 bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
-  asking.base = shadow_.by_memory(now);
+  asking.base = shadow_.remembered(now);
   asking.reserved = false;
   asking.without = quarantine_.of(asking.group);
   const WhenDown rule = hub_.config().when_down;
@@ -81,7 +81,7 @@ bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
   if (booking.departures.empty()) return false;
   const flow::Departure first = booking.departures.front();
   booking.clear();
-  asking.base = shadow_.by_memory(first.at);
+  asking.base = shadow_.remembered(first.at);
   if (first.at <= now + clock_.round_trip()) {
     asking.reserved = true;
     ++reserved_, reserved_units_ += asking.weight;

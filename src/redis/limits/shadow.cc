@@ -41,13 +41,11 @@ void Shadow::book(std::string_view group, flow::Departure& departure) {
   remember(departure);
 }
 
-void Shadow::remember(flow::Departure& departure) const {
-  departure.in_memory = knows_clock_ ? by_memory(departure.at) : 0;
-}
+void Shadow::remember(flow::Departure& departure) const { departure.in_memory = remembered(departure.at).in_memory; }
 
 /// The departure at the time at which it is remembered, whatever was learned of the clock since.
 flow::Departure Shadow::as_remembered(flow::Departure departure) const {
-  if (departure.in_memory != 0) departure.at = by_loop(departure.in_memory);
+  departure.at = recalled({departure.at, departure.in_memory});
   return departure;
 }
 

@@ -25,9 +25,14 @@ class Shadow {
 
   void change(flow::Time now, const std::vector<Quarantine::Part>& apart);
   void set_clock(flow::Instant at_zero);
-  /// Converts between the clock of the memory, which is Redis' clock as far as known, and the loop's clock.
-  std::int64_t by_memory(flow::Time time) const { return time + static_cast<std::int64_t>(at_zero_); }
-  flow::Time by_loop(std::int64_t time) const { return time - static_cast<std::int64_t>(at_zero_); }
+  /// A time as it is remembered: it stays the same on the memory's clock, or on the loop's clock if Redis' clock was
+  /// not known yet.
+  struct Remembered {
+    flow::Time at = 0;           ///< on the loop's clock
+    std::int64_t in_memory = 0;  ///< on the memory's clock; 0: Redis' clock was not known
+  };
+  Remembered remembered(flow::Time at) const { return {at, knows_clock_ ? by_memory(at) : 0}; }
+  flow::Time recalled(const Remembered& one) const { return one.in_memory != 0 ? by_loop(one.in_memory) : one.at; }
   /// Books a departure that Redis granted.
   void book(std::string_view group, flow::Departure& departure);
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
@@ -65,6 +70,9 @@ class Shadow {
   bool replayed(std::uint64_t telling, bool heard);
 
  private:
+  /// Converts between the clock of the memory, which is Redis' clock as far as known, and the loop's clock.
+  std::int64_t by_memory(flow::Time time) const { return time + static_cast<std::int64_t>(at_zero_); }
+  flow::Time by_loop(std::int64_t time) const { return time - static_cast<std::int64_t>(at_zero_); }
   void granted(const flow::Ask& ask, const flow::Departure& departure, bool unlimited);
   bool by_part(flow::LimitIndex limit) const;
   void divide(flow::Time now);

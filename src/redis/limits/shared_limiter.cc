@@ -202,7 +202,7 @@ void SharedLimiter::apply_reply(const Asking& asking) {
 
 void SharedLimiter::apply_grants(const Asking& asking) {
   booking_.clear();
-  Time last = shadow_.by_loop(asking.base);
+  Time last = shadow_.recalled(asking.base);
   release(asking);
   for (const auto& [at, limit] : reply_.departures) {
     last = std::max(last, clock_.to_loop(at));
