@@ -103,6 +103,25 @@ TEST(Keeps, a_counter_is_reset_a_period_after_its_first_departure) {
   }
 }
 
+/// A departure was booked for a request that had gone by then. It was taken back, but refills keep its rhythm.
+TEST(Keeps, a_departure_that_was_taken_back_may_have_begun_the_refills) {
+  for (const Time early : {0, 1'000}) {
+    HandMade run({{.kind = TokenBucketConfig{.capacity = 5, .refill_amount = 2, .refill_frequency = 1s}}});
+    run.refuse(200'000, flow::Refused::wait_over).ended = 250'000;
+    run.pass(300'000, 5);
+    run.pass(1'200'000 - early, 2);
+    EXPECT_THAT(run.broken("keeps"), SizeIs(early > 0 ? 1 : 0));
+  }
+}
+
+TEST(Keeps, a_request_that_is_refused_at_once_was_booked_nothing) {
+  HandMade run({{.kind = CounterConfig{.max = 5, .period = 1s}}});
+  run.refuse(200'000, flow::Refused::wait_over);
+  run.pass(300'000, 5);
+  run.pass(1'290'000, 1);
+  EXPECT_THAT(run.broken("keeps"), SizeIs(1));
+}
+
 TEST(Keeps, a_counter_may_be_full_on_both_sides_of_a_reset) {
   HandMade run({{.kind = CounterConfig{.max = 5, .period = 1s}}});
   run.fail(Fault::Kind::scripts_flushed, 0);

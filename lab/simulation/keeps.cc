@@ -126,16 +126,17 @@ Worst worst_of_steps(const std::vector<Left>& left, const Steps& steps, const Ex
   return worst;
 }
 
-/// Steps counted from the first departure on: at most `at_once` + `each` · ⌊(t + tolerance) ÷ step⌋ until t. Only for
-/// runs without faults in which no process reads other limits; worst_of_steps() judges all stretches.
-Worst worst_since_first(const Reading& reading, const std::vector<Left>& left, const Steps& steps) {
+/// Steps counted from the first departure on: at most `at_once` + `each` · ⌊(t + tolerance) ÷ step⌋ until t. Departures
+/// that were booked up to `sooner` before it and taken back may have begun the steps. Only for runs without faults in
+/// which no process reads other limits; worst_of_steps() judges all stretches.
+Worst worst_since_first(const Reading& reading, const std::vector<Left>& left, const Steps& steps, Time sooner) {
   Worst worst;
   const bool reloads = std::ranges::any_of(reading.plan().members, [](auto& member) { return member.reloads > 0; });
   if (!reading.journal().faults.empty() || reloads) return worst;
   double units = 0;
   for (const Left& one : left) {
     units += one.units;
-    const Time passed = one.at - left.front().at + steps.tolerance;
+    const Time passed = one.at - left.front().at + sooner + steps.tolerance;
     worst.see(units - steps.at_once - steps.each * static_cast<double>(passed / steps.step), left.front().at, one.at);
   }
   return worst;
@@ -225,6 +226,8 @@ struct Judged {
   /// How much later than booked a departure may leave. Windows and sliding windows are told of it; the other kinds
   /// count the booked time.
   Time late = 0;
+  /// How long before the first departure another one may have been booked, which was taken back.
+  Time sooner = 0;
 
   Worst operator()(const PacerConfig& pacer) const {
     const double a_microsecond = pacer.qps * (1 + reading.drift()) / 1e6;
@@ -243,7 +246,7 @@ struct Judged {
     const Time step = bucket.refill_frequency.count();
     const double refill = bucket.refill_amount;
     const Steps steps{static_cast<double>(bucket.capacity), refill, step, doubt + late};
-    return worse_of(worst_of_steps(left, steps, excuses), worst_since_first(reading, left, steps));
+    return worse_of(worst_of_steps(left, steps, excuses), worst_since_first(reading, left, steps, sooner));
   }
   Worst operator()(const SemaphoreConfig& semaphore) const {
     return worst_of_flights(reading, left, semaphore.capacity, excuses);
@@ -253,7 +256,7 @@ struct Judged {
     Steps steps{max, max, counter.period.count(), doubt + late};
     const Worst worst = worst_of_steps(left, steps, excuses);
     steps.tolerance += static_cast<Time>(flow::kGuard);  // the first period begins that much before its first departure
-    return worse_of(worst, worst_since_first(reading, left, steps));
+    return worse_of(worst, worst_since_first(reading, left, steps, sooner));
   }
 };
 
@@ -261,6 +264,23 @@ struct Whose {
   int member, group;
   auto operator<=>(const Whose&) const = default;
 };
+
+/// The limit that a request meets: of its group, of its process, or the one of all.
+Whose whose_limit(const LimitConfig& limit, const Request& request) {
+  return {limit.shared ? -1 : request.member, of_group(limit) ? request.group : -1};
+}
+
+/// For each limit, when the first request arrived that never left. A departure may have been booked for it, and taken
+/// back when it had gone; refills and resets keep the rhythm of the first departure that was booked.
+std::map<Whose, Time> first_gone(const Reading& reading, const LimitConfig& limit) {
+  std::map<Whose, Time> arrived;
+  for (const Request& request : reading.journal().requests) {
+    if (request.departed != kNotYet || request.ended <= request.arrived) continue;
+    Time& first = arrived.try_emplace(whose_limit(limit, request), request.arrived).first->second;
+    first = std::min(first, request.arrived);
+  }
+  return arrived;
+}
 
 std::string named(const LimitConfig& limit, const Whose& whose) {
   std::string name = called(limit);
@@ -305,14 +325,18 @@ void judge_keeps(const Reading& reading, Judgement& judgement) {
     for (const Left& one : reading.left()) {
       const Request& request = reading.journal().requests[one.id];
       if (!counts_flights(limit) && of_faults.anything_at(one.at)) continue;
-      parts[{limit.shared ? -1 : request.member, of_group(limit) ? request.group : -1}].push_back(one);
+      parts[whose_limit(limit, request)].push_back(one);
     }
+    const auto gone = first_gone(reading, limit);
     for (const auto& [whose, left] : parts) {
       auto all = excused;
       for (Excuse& one : all) one.units += one.unheard > 0 ? one.unheard * unheard(reading, left, limit, one.from) : 0;
       const Excuses excuses(std::move(all));
-      const Worst worst = std::visit(
-          Judged{reading, left, excuses, doubt_of(reading, limit), limit.shared ? reading.way_back() : 0}, limit.kind);
+      const auto came = gone.find(whose);
+      const Time sooner = came == gone.end() ? 0 : std::max<Time>(0, left.front().at - came->second);
+      const Time late = limit.shared ? reading.way_back() : 0;
+      const Worst worst =
+          std::visit(Judged{reading, left, excuses, doubt_of(reading, limit), late, sooner}, limit.kind);
       judgement.figures.worst_excess = std::max(judgement.figures.worst_excess, worst.excess);
       if (worst.excess <= 1e-6) continue;
       breaks(judgement, "keeps",
