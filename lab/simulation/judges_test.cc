@@ -122,6 +122,22 @@ TEST(Keeps, a_request_that_is_refused_at_once_was_booked_nothing) {
   EXPECT_THAT(run.broken("keeps"), SizeIs(1));
 }
 
+/// An ask that goes through Redis books its departure in all limits for when Redis was asked. It leaves when the answer
+/// comes.
+TEST(Keeps, a_limit_of_one_process_beside_a_shared_one_is_late_by_the_way_back) {
+  for (const bool beside : {false, true}) {
+    LimitConfig own{.kind = TokenBucketConfig{.capacity = 5, .refill_amount = 2, .refill_frequency = 1s}};
+    own.shared = false;
+    HandMade run(beside ? std::vector{own, semaphore(100)} : std::vector{own});
+    run.plan.members[0].round_trip = 10'000;
+    run.pass(305'000, 5);
+    run.pass(1'300'000, 2);
+    EXPECT_THAT(run.broken("keeps"), SizeIs(beside ? 0 : 1));
+    run.pass(1'299'000, 1);
+    EXPECT_THAT(run.broken("keeps"), SizeIs(1));
+  }
+}
+
 TEST(Keeps, a_counter_may_be_full_on_both_sides_of_a_reset) {
   HandMade run({{.kind = CounterConfig{.max = 5, .period = 1s}}});
   run.fail(Fault::Kind::scripts_flushed, 0);

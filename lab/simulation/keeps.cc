@@ -282,6 +282,13 @@ std::map<Whose, Time> first_gone(const Reading& reading, const LimitConfig& limi
   return arrived;
 }
 
+/// By how much a departure may leave later than it was booked. Where any limit is shared, it is booked in all limits
+/// for the moment at which Redis was asked, or later, and can leave when the answer comes.
+Time late_for(const Reading& reading) {
+  const bool asks_redis = std::ranges::any_of(reading.plan().limits, &LimitConfig::shared);
+  return asks_redis ? reading.way_back() : 0;
+}
+
 std::string named(const LimitConfig& limit, const Whose& whose) {
   std::string name = called(limit);
   if (of_group(limit)) name += said(" of group %d", whose.group);
@@ -334,9 +341,8 @@ void judge_keeps(const Reading& reading, Judgement& judgement) {
       const Excuses excuses(std::move(all));
       const auto came = gone.find(whose);
       const Time sooner = came == gone.end() ? 0 : std::max<Time>(0, left.front().at - came->second);
-      const Time late = limit.shared ? reading.way_back() : 0;
       const Worst worst =
-          std::visit(Judged{reading, left, excuses, doubt_of(reading, limit), late, sooner}, limit.kind);
+          std::visit(Judged{reading, left, excuses, doubt_of(reading, limit), late_for(reading), sooner}, limit.kind);
       judgement.figures.worst_excess = std::max(judgement.figures.worst_excess, worst.excess);
       if (worst.excess <= 1e-6) continue;
       breaks(judgement, "keeps",
