@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
+#include <utility>
 
 namespace penstock::rooms {
 
@@ -44,6 +45,54 @@ bool opens_a_function(const std::string& line) {
   static const std::regex kOpens(R"(\)[ \w:<>,&*~\[\]-]*\{$)");
   static const std::regex kControl(R"(^\s*(\} )?(if|else|for|while|switch|do|catch|try)\b)");
   return std::regex_search(line, kOpens) && !std::regex_search(line, kControl);
+}
+
+/// Behind the brace that closes the one at `open`.
+std::size_t end_of_block(std::string_view bare, std::size_t open) {
+  std::size_t depth = 0;
+  for (std::size_t at = open; at < bare.size(); ++at) {
+    if (bare[at] == '{') ++depth;
+    if (bare[at] == '}' && --depth == 0) return at + 1;
+  }
+  return bare.size();
+}
+
+/// What a class body declares: without `;`, and without what stands in `{}`, `()` and the angles of templates.
+std::vector<std::string> declarations_of(std::string_view body) {
+  static const std::regex kAtomic("std::atomic<bool>"), kAngles(R"(<[^<>;{}]*>|\[\[[^\]]*\]\])");
+  static const std::regex kParentheses(R"(\(([^()]|\(\))+\))");
+  static const std::regex kEnd(R"(;|\b(public|private|protected):|\{\}(?= *([\w~]|$)))");
+  std::string flat;
+  for (std::size_t at = 0; at < body.size(); ++at) {
+    flat += body[at] == '{' ? "{}" : std::string(1, body[at] == '\n' ? ' ' : body[at]);
+    if (body[at] == '{') at = end_of_block(body, at) - 1;
+  }
+  flat = std::regex_replace(flat, kAtomic, "bool");
+  for (std::string before; before != flat;) {
+    before = flat;
+    flat = std::regex_replace(std::regex_replace(before, kAngles, ""), kParentheses, "()");
+  }
+  return {std::sregex_token_iterator(flat.begin(), flat.end(), kEnd, -1), std::sregex_token_iterator()};
+}
+
+void count_declaration(Class& into, const std::string& text) {
+  static const std::regex kNeither(R"(^ *(template +)?($|(using|typedef|friend|static_assert)\b|)"
+                                   R"((enum )?(class|struct|enum)( [\w:]+)?( final)?( :[^{]*)?( \{\})? *$))");
+  static const std::regex kOperator(R"(\boperator\b)"), kDeleted("= delete *$"), kStatic(R"(^ *(\w+ )?static\b)");
+  static const std::regex kBool(R"(^ *(mutable |const )*bool \w|: 1 *(,|$))");
+  if (std::regex_search(text, kNeither)) return;
+  const std::string head = text.substr(0, text.find_first_of("={"));
+  const bool calls = head.contains('(') && !head.contains(")(");  // "()()" is a pointer to a function
+  if (calls || std::regex_search(text, kOperator)) {
+    into.has_functions = true;
+    const std::string name = head.substr(head.find_last_of(" ~", head.find('(')) + 1);
+    const bool constructs = name.starts_with(into.name.substr(into.name.rfind(':') + 1) + "(");
+    if (!constructs && !std::regex_search(text, kDeleted)) ++into.figures.methods;
+  } else if (!std::regex_search(text, kStatic)) {
+    const auto members = static_cast<std::size_t>(1 + std::ranges::count(text, ','));
+    into.figures.members += members;
+    if (std::regex_search(text, kBool)) into.figures.bools += members;
+  }
 }
 
 }  // namespace
@@ -114,6 +163,24 @@ std::vector<Function> functions_of(const std::string& bare) {
     functions.push_back({first, line_at(bare, std::min(end, bare.size())) - first + 1});
   }
   return functions;
+}
+
+std::vector<Class> classes_of(const std::string& bare) {
+  static const std::regex kHead(R"((^|\n) *(class|struct) ([\w:]+)(<[^;{}]*>)?( final)?(\s*:[^;{}]*)?\s*\{)");
+  std::vector<Class> classes;
+  std::vector<std::pair<std::string, std::size_t>> around;  // with where they end
+  for (std::sregex_iterator i(bare.begin(), bare.end(), kHead), none; i != none; ++i) {
+    const auto start = static_cast<std::size_t>(i->position(2));
+    const auto open = static_cast<std::size_t>(i->position() + i->length()) - 1;
+    const auto end = end_of_block(bare, open);
+    while (!around.empty() && around.back().second < end) around.pop_back();
+    Class found{line_at(bare, start), (around.empty() ? "" : around.back().first + "::") + (*i)[3].str(), {}};
+    around.emplace_back(found.name, end);
+    const auto body = std::string_view(bare).substr(open + 1, end - open - 2);
+    for (const auto& text : declarations_of(body)) count_declaration(found, text);
+    classes.push_back(std::move(found));
+  }
+  return classes;
 }
 
 std::vector<std::string> words_of(std::string_view name) {

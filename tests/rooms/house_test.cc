@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +52,16 @@ TEST(House, files_begin_with_their_licence_and_say_what_they_are) { EXPECT_EQ(to
 TEST(House, files_have_fewer_than_500_lines) { EXPECT_EQ(told(long_files(all())), ""); }
 TEST(House, functions_have_60_lines_at_most) { EXPECT_EQ(told(long_functions(all())), ""); }
 TEST(House, names_say_something) { EXPECT_EQ(told(forbidden_names(house())), ""); }
+TEST(House, files_include_each_other_in_no_circle) { EXPECT_EQ(told(include_circles(house(), kCircles)), ""); }
+TEST(House, classes_are_small_or_in_the_plan_and_do_not_grow) {
+  EXPECT_EQ(told(large_classes(house(), kLargeClasses)), "");
+  if (!std::getenv("PENSTOCK_FIGURES")) return;
+  std::printf("members methods bools\n");
+  for (const auto& [where, found] : classes_with_functions(house()) | std::views::take(10)) {
+    const auto& [members, methods, bools] = found.figures;
+    std::printf("%7zu %7zu %5zu  %s%s\n", members, methods, bools, where.c_str(), found.name.c_str());
+  }
+}
 
 TEST(SecurityPage, names_only_tests_that_exist) {
   auto pages = read_tree({"docs"});

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rooms/code.h"
+
 namespace penstock::rooms {
 
 struct Room {
@@ -92,5 +94,67 @@ inline const std::vector<std::string_view> kOutsidePrefixes{"ares_",  "curl_",  
 
 inline constexpr std::size_t kLongestFile = 500;     // lines: it stays below
 inline constexpr std::size_t kLongestFunction = 60;  // lines, with its braces
+
+// Of a class with functions, a nested one apart from the one around it.
+inline constexpr std::size_t kMostMembers = 25;
+inline constexpr std::size_t kMostMethods = 35;
+inline constexpr std::size_t kMostBools = 3;
+
+struct LargeClass {
+  std::string_view name;  ///< `room::Class`
+  Figures figures;        ///< members, methods, bools
+};
+
+/// Classes that are larger, as large as they are. No row is added and no figure grows; what shrinks is written here.
+inline const std::vector<LargeClass> kLargeClasses{
+    // clang-format off
+    {"redis::SharedLimiter",     {56, 107, 11}},
+    {"flow::Scheduler",          {40, 102,  2}},
+    {"proxy::ClientConnection",  {35,  61, 11}},
+    {"flow::Lane",               {43,  48,  4}},
+    {"redis::Semaphores",        {23,  53,  5}},
+    {"flow::LocalLimiter",       {10,  53,  0}},
+    {"tls::Stream",              {21,  39, 10}},
+    {"transfer::Easy",           {35,  25, 17}},
+    {"proxy::Dispatcher",        {12,  47,  1}},
+    {"redis::Redis",             {26,  33,  4}},
+    {"redis::LimiterHub",        {23,  36,  4}},
+    {"proxy::Relay",             {20,  28,  4}},
+    {"proxy::Upstream",          {26,  21,  3}},
+    {"observe::UpstreamMetrics", {29,  16,  0}},
+    {"redis::Shadow",            {16,  27,  4}},
+    {"loop::TcpStream",          {13,  28,  8}},
+    {"observe::Families",        {40,   0,  0}},
+    {"proxy::Exchange",          {31,   5,  3}},
+    {"proxy::TlsTakeover",       {21,  15,  4}},
+    {"observe::AdminConnection", {14,  18,  5}},
+    {"redis::Semaphores::State", {19,   9,  5}},
+    {"transfer::Socket",         {15,   3,  4}},
+    {"http::Target",             {11,   4,  4}},
+    {"redis::Asking",            {14,   1,  4}},
+    // clang-format on
+};
+
+struct Circle {
+  std::vector<std::string_view> units;  ///< below src/, in alphabetic order
+  std::string_view reason;
+};
+
+/// Units, a header with its .cc, that include each other. No row is added, and none grows.
+inline const std::vector<Circle> kCircles{
+    // clang-format off
+    {{"config/checks", "config/validate"}, "an Issue of validate.h is what the checks add, and validate calls them"},
+    {{"http/fields", "http/grammar"}, "grammar reads the lists in Fields, which know a token by grammar"},
+    {{"http/request_framing", "http/request_line", "http/request_parser"}, "two parts of the parser fill its RequestHead"},
+    {{"loop/iteration_end", "loop/loop"}, "the loop runs the tasks that register with it"},
+    {{"proxy/client/client_connection", "proxy/client/clients"}, "a connection removes itself from its owner"},
+    {{"proxy/exchange/exchange", "proxy/exchange/queue_shares", "proxy/exchange/upstream"},
+     "an exchange knows its upstream, whose shares count exchanges"},
+    {{"redis/limits/limiter_hub", "redis/limits/pausing_limiter", "redis/limits/shared_limiter", "redis/limits/shared_pauses"},
+     "the hub makes the limiters, which call through it"},
+    {{"redis/limits/limits_text", "redis/limits/script_args"}, "texts spell numbers as the arguments do, which hold a hash of the texts"},
+    {{"transfer/easy", "transfer/multi", "transfer/transfer"}, "a Transfer holds an Easy and gives it back to its Multi"},
+    // clang-format on
+};
 
 }  // namespace penstock::rooms

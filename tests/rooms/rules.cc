@@ -3,9 +3,13 @@
 #include "rooms/rules.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "rooms/code.h"
 #include "rooms/plan.h"
@@ -103,6 +107,37 @@ void note_single(std::map<std::string_view, std::vector<std::string>>& users, co
     auto& paths = users[library.name];
     if (std::ranges::find(paths, file.path) == paths.end()) paths.push_back(file.path);
   }
+}
+
+constexpr Figures kMost{kMostMembers, kMostMethods, kMostBools};
+
+std::string written(const Figures& figures) {
+  return "{" + std::to_string(figures.members) + ", " + std::to_string(figures.methods) + ", " +
+         std::to_string(figures.bools) + "}";
+}
+
+using Arrows = std::map<std::string, std::set<std::string>>;
+
+void follow(const Arrows& arrows, const std::string& from, std::set<std::string>& reached) {
+  const auto found = arrows.find(from);
+  if (found == arrows.end()) return;
+  for (const auto& next : found->second) {
+    if (reached.insert(next).second) follow(arrows, next, reached);
+  }
+}
+
+/// Each in alphabetic order.
+std::set<std::vector<std::string>> circles_of(const Arrows& arrows) {
+  Arrows reached;
+  for (const auto& [name, next] : arrows) follow(arrows, name, reached[name]);
+  std::set<std::vector<std::string>> circles;
+  for (const auto& [name, others] : reached) {
+    std::vector<std::string> circle;
+    std::ranges::copy_if(others, std::back_inserter(circle),
+                         [&](auto& other) { return reached[other].contains(name); });
+    if (!circle.empty()) circles.insert(circle);
+  }
+  return circles;
 }
 
 }  // namespace
@@ -214,6 +249,70 @@ Offences forbidden_names(const std::vector<File>& files) {
     for (const Name& name : names_of(bare_code(file.text))) {
       if (!name.of_another && !begins_with_any(name.text, kOutsidePrefixes)) judge(file, name.line, name.text);
     }
+  }
+  return offences;
+}
+
+std::vector<std::pair<std::string, Class>> classes_with_functions(const std::vector<File>& files) {
+  std::vector<std::pair<std::string, Class>> classes;
+  for (const File& file : files) {
+    if (!is_cpp(file)) continue;
+    const std::string_view path = below_top(file);
+    for (Class& found : classes_of(bare_code(file.text))) {
+      if (!found.has_functions) continue;
+      found.name = std::string(path.substr(0, path.find('/'))) + "::" + found.name;
+      classes.emplace_back(place(file, found.line), std::move(found));
+    }
+  }
+  std::ranges::stable_sort(classes, std::greater(),
+                           [](const auto& each) { return each.second.figures.members + each.second.figures.methods; });
+  return classes;
+}
+
+Offences large_classes(const std::vector<File>& files, const std::vector<LargeClass>& known) {
+  Offences offences;
+  std::set<std::string_view> gone;
+  for (const LargeClass& row : known) gone.insert(row.name);
+  for (const auto& [where, found] : classes_with_functions(files)) {
+    gone.erase(found.name);
+    const auto above = [&now = found.figures](const Figures& most) {
+      return now.members > most.members || now.methods > most.methods || now.bools > most.bools;
+    };
+    const auto row = std::ranges::find(known, found.name, &LargeClass::name);
+    const std::string has = where + found.name + " has members, methods, bools " + written(found.figures);
+    if (row == known.end()) {
+      if (above(kMost)) offences.push_back(has + ", more than " + written(kMost));
+    } else if (!above(kMost)) {
+      offences.push_back(has + ": not large any more, take it out of kLargeClasses");
+    } else if (found.figures != row->figures) {
+      const auto* wrong = above(row->figures) ? ": it grew, kLargeClasses has " : ": write so in kLargeClasses, not ";
+      offences.push_back(has + wrong + written(row->figures));
+    }
+  }
+  for (const auto name : gone) offences.push_back("kLargeClasses has " + std::string(name) + ", the tree has not");
+  return offences;
+}
+
+Offences include_circles(const std::vector<File>& files, const std::vector<Circle>& known) {
+  Arrows arrows;  // from header to header, and from unit to unit: the names of these have no ending
+  const auto unit = [](std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); };
+  for (const File& file : files) {
+    if (!is_cpp(file)) continue;
+    const std::string path(below_top(file));
+    for (const Include& include : includes_of(file.text)) {
+      if (path.ends_with(".h")) arrows[path].insert(include.header);
+      if (unit(include.header) != unit(path)) arrows[unit(path)].insert(unit(include.header));
+    }
+  }
+  Offences offences;
+  auto circles = circles_of(arrows);
+  for (const Circle& row : known) {
+    if (circles.erase({row.units.begin(), row.units.end()}) == 0)
+      offences.push_back("no circle any more, take it out of kCircles: " + listed(row.units));
+    if (row.reason.empty()) offences.push_back("a circle without a reason: " + listed(row.units));
+  }
+  for (const auto& circle : circles) {
+    offences.push_back("these include each other: " + listed({circle.begin(), circle.end()}));
   }
   return offences;
 }

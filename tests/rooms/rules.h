@@ -3,7 +3,11 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "rooms/code.h"
+#include "rooms/plan.h"
 
 namespace penstock::rooms {
 
@@ -26,5 +30,14 @@ Offences unnamed_files(const std::vector<File>& files);
 Offences long_files(const std::vector<File>& files);
 Offences long_functions(const std::vector<File>& files);
 Offences forbidden_names(const std::vector<File>& files);
+
+/// Of include/ and src/, those with functions, called `room::Class`, with their places: the largest first.
+std::vector<std::pair<std::string, Class>> classes_with_functions(const std::vector<File>& files);
+/// Classes with more than the plan allows, unless `known` has exactly their figures; and rows of `known` that are out
+/// of date, so that the table only shrinks.
+Offences large_classes(const std::vector<File>& files, const std::vector<LargeClass>& known);
+/// Headers that include themselves through others; units, a header with its .cc, that include each other, unless
+/// `known` has exactly these; and rows of `known` that are out of date.
+Offences include_circles(const std::vector<File>& files, const std::vector<Circle>& known);
 
 }  // namespace penstock::rooms
