@@ -228,7 +228,7 @@ void SharedLimiter::apply_grants(const Asking& asking) {
 void SharedLimiter::decline(const Asking& asking, std::int64_t at) {
   booking_.scope = Scope::group;
   booking_.ask_again = hub_.loop().now();
-  if (asking.weight > 0 && !alone()) send_undo(asking.group, at, asking.weight, asking.epoch);
+  if (asking.weight > 0 && !alone()) send_give_back(asking.group, at, asking.weight, asking.epoch);
   semaphores_.ended(asking.group);
 }
 
