@@ -28,6 +28,8 @@ double calls_allowed(const Reading& reading, const std::vector<Span>& wanting) {
   if (reading.has(LimitKind::semaphore)) return 2;
   if (reading.has_group_limits()) return 4;  // groups that are held by their own limits call for each request
   if (reading.mixed_weights()) return 2;
+  if (!reading.all_shared())
+    return 1.2;  // what each process keeps alone is looked at before each call, for one request
   const double one_grant = grant(wide, reading.heaviest(), reading.plan().members.size()) / reading.heaviest();
   return saturated(reading, wanting) > 0.9 && one_grant > 1 ? 1 / one_grant + 0.1 : 1.2;
 }
