@@ -51,7 +51,7 @@ void ClientConnection::on_read(std::string_view bytes) {
 }
 
 void ClientConnection::on_gone() {
-  if (intercepted_at_ != 0) on_silent_close();
+  if (outer_) outer_->on_gone(*stream_, services_.loop.now());
   if (exchange_) dispatcher_.abandon(*std::exchange(exchange_, nullptr));
   stream_.reset();
   leave();
@@ -67,7 +67,7 @@ void ClientConnection::parse(std::string_view bytes) {
   }
   if (failed_) return going_on_.ask();
   unread_.append(bytes);
-  if (opened_ && !unread_.empty()) going_on_.ask();
+  if (sniffer_ && !unread_.empty()) going_on_.ask();
   keep_time();
   const bool wanted = wants_bytes();
   if (wanted == reading_) return;
@@ -93,7 +93,7 @@ bool ClientConnection::may_parse() const {
 
 void ClientConnection::on_head(http::RequestHead&& head) {
   new_ = false;
-  if (intercepted_at_ != 0) on_first_request_in_tls();
+  if (outer_) outer_->on_request();
   if (!serving_ && ahead_.empty()) {
     begin(std::move(head));
     if (authenticating_ && !body_whole_) parser_.pause();
@@ -124,7 +124,7 @@ void ClientConnection::begin(http::RequestHead&& head) {
 
 void ClientConnection::admit(http::RequestHead&& head) {
   if (connecting_ && open_at_once(head)) return;
-  exchange_ = dispatcher_.accept(*this, std::move(head), outside_ ? &outside_->target : nullptr);
+  exchange_ = dispatcher_.accept(*this, std::move(head), outer_ ? &outer_->target() : nullptr);
 }
 
 void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
@@ -135,7 +135,7 @@ void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
 // Authentication (access.users). Requests inside a CONNECT use the CONNECT's credentials, judged anew for each request.
 
 const http::Fields& ClientConnection::credentials_of(const http::RequestHead& head) const {
-  return outside_ ? outside_->credentials : head.fields;
+  return outer_ ? outer_->credentials() : head.fields;
 }
 
 bool ClientConnection::is_let_in(http::RequestHead& head) {
@@ -152,7 +152,7 @@ bool ClientConnection::on_authenticated(const Authenticator::Verdict& verdict) {
     user_ = *verdict;
   } else {
     // The credentials are those of the CONNECT: only a new CONNECT can bring others.
-    if (outside_ && verdict.error().why == http::Reason::credentials) answering_.keep_alive = false;
+    if (outer_ && verdict.error().why == http::Reason::credentials) answering_.keep_alive = false;
     refuse_arrival(verdict.error());
   }
   return verdict.has_value();
@@ -187,6 +187,55 @@ void ClientConnection::on_complete(http::Fields&& trailers) {
   exchange_->body.whole = true;
   exchange_->body.trailers = std::move(trailers);
   dispatcher_.body_came(*exchange_);
+}
+
+// A CONNECT that is answered before it is dialled.
+
+bool ClientConnection::open_at_once(http::RequestHead& head) {
+  auto opening = outer_ ? std::nullopt : dispatcher_.opening(head, gives_hints());
+  if (!opening) return false;
+  TakeoverReports reports(dispatcher_, services_, {from_, user_});
+  if (opening->intercepted && reports.bypasses(opening->outside)) {
+    exchange_ = dispatcher_.accept(*this, std::move(head), nullptr, Admission::Tunnels::of_interceptors);
+    return true;
+  }
+  ConnectSnifferEvents& events = *this;
+  sniffer_ =
+      std::make_unique<ConnectSniffer>(services_, *std::move(opening), std::move(head), std::move(reports), events);
+  out().append(kEstablished);
+  stream_->touch();
+  return true;
+}
+
+std::unique_ptr<loop::Stream> ClientConnection::lend_stream(std::string& early) {
+  reading_ = false;
+  early = std::exchange(unread_, {});
+  return std::move(stream_);
+}
+
+void ClientConnection::return_stream(std::unique_ptr<loop::Stream> stream, std::string_view early) {
+  stream_ = std::move(stream);
+  stream_->set_events(*this);
+  parse(early);
+}
+
+void ClientConnection::on_requests_inside(std::unique_ptr<OuterConnect> connect) {
+  outer_ = std::move(connect);
+  sniffer_.reset();
+  serving_ = connecting_ = false;
+  parser_.restart();
+  parse(std::exchange(unread_, {}));
+}
+
+void ClientConnection::on_tunnel(http::RequestHead head, Admission::Tunnels tunnels) {
+  sniffer_.reset();
+  connect_answered_ = true;
+  exchange_ = dispatcher_.accept(*this, std::move(head), nullptr, tunnels);
+}
+
+void ClientConnection::on_lost() {
+  stream_.reset();
+  leave();
 }
 
 // To the client.
@@ -271,7 +320,10 @@ void ClientConnection::answered() {
 // At the end of an iteration: the next request, more of a body, or closing.
 
 void ClientConnection::go_on() {
-  if (opened_) return sniff();
+  if (sniffer_) {
+    if (stream_ && !unread_.empty()) sniffer_->sniff(unread_);
+    return;
+  }
   if (connecting_ && !serving_) {
     connecting_ = false;
     if (!unread_.empty()) closing_ = true;  // bytes for the refused tunnel: never parsed as requests
@@ -302,17 +354,17 @@ void ClientConnection::refuse_unread(const http::Refusal& refusal) {
 }
 
 void ClientConnection::close_if_idle() {
-  if ((serving_ && !opened_) || closing_) return;
+  if ((serving_ && !sniffer_) || closing_) return;
   stream_ ? close_politely() : leave();  // without a stream: the TLS takeover has it
 }
 
 void ClientConnection::close_politely() {
-  if (stream_->queued() > 0 && !opened_) {
+  if (stream_->queued() > 0 && !sniffer_) {
     closing_ = true;
     return going_on_.ask();
   }
   // Nothing is outstanding, so it may close at once; but TLS needs its close_notify to be sent first.
-  outside_ && outside_->target.secure() ? loop::Stream::close_lingering(std::move(stream_)) : stream_.reset();
+  outer_ && outer_->target().secure() ? loop::Stream::close_lingering(std::move(stream_)) : stream_.reset();
   leave();
 }
 
@@ -336,7 +388,7 @@ void ClientConnection::keep_time() {
 
 ClientTimeouts::For ClientConnection::awaited() const {
   using For = ClientTimeouts::For;
-  if (closing_ || failed_ || opened_) return For::nothing;
+  if (closing_ || failed_ || sniffer_) return For::nothing;
   if (!serving_) return ahead_.empty() && parser_.in_message() ? For::head : For::request;
   // Once the answer has begun, a client may wait for more of it before it sends more: then `timeouts.idle` decides.
   if (body_whole_ || !may_parse() || exchange_->head.expect_continue) return For::nothing;
@@ -370,7 +422,7 @@ void ClientConnection::leave() {
   closing_ = true;
   timeouts_.wait_for_nothing();
   authenticating_.reset();
-  opened_.reset();
+  sniffer_.reset();
   going_on_.cancel();
   breath_.stop();
   clients_.remove(*this);

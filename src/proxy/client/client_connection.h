@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One client's connection: reads requests, some of them ahead, has them served one at a time, and writes the answers in
-// the same order. Bytes that it may not take yet stay unread. Requests inside a CONNECT are served by the same object
-// (connect_sniffing.cc). Owned by Clients.
+// the same order. Bytes that it may not take yet stay unread. Requests inside a CONNECT are served by the same object.
+// Owned by Clients.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,10 @@
 #include "loop/timer.h"
 #include "proxy/client/authenticator.h"
 #include "proxy/client/client_timeouts.h"
+#include "proxy/client/connect_sniffer.h"
+#include "proxy/client/outer_connect.h"
 #include "proxy/dispatch/dispatcher.h"
 #include "proxy/exchange/response_sink.h"
-#include "proxy/intercept/tls_takeover.h"
 
 namespace penstock::proxy {
 
@@ -30,7 +31,7 @@ inline constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection establ
 class ClientConnection final : private loop::StreamEvents,
                                private http::RequestSink,
                                private ResponseSink,
-                               private TlsTakeoverEvents {
+                               private ConnectSnifferEvents {
  public:
   /// `from`: the client's address; if it may not use the proxy, the first request is refused. `held`: what all requests
   /// of this client hold of caps.pendingMemory.
@@ -75,24 +76,11 @@ class ClientConnection final : private loop::StreamEvents,
   void answer_broken() override;
   void answer_refusal(const http::Refusal& refusal) override;
 
-  void on_intercepted(std::unique_ptr<loop::Stream> stream) override;
-  void on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) override;
-  void on_not_intercepted(Handshake result, const std::string& details) override;
-
-  /// A CONNECT that was answered with 200 before anything was dialled, until its first bytes show what it carries.
-  struct Opened {
-    Admission::Opening what;
-    http::RequestHead head;
-    loop::Timer patience;
-    std::unique_ptr<TlsTakeover> interception;                 // null: TLS inside passes as a tunnel
-    Admission::Tunnels tunnels = Admission::Tunnels::as_ever;  // if it becomes a tunnel
-  };
-
-  /// The CONNECT that the requests of this connection come in.
-  struct Outside {
-    http::Target target;
-    http::Fields credentials;
-  };
+  std::unique_ptr<loop::Stream> lend_stream(std::string& early) override;
+  void return_stream(std::unique_ptr<loop::Stream> stream, std::string_view early) override;
+  void on_requests_inside(std::unique_ptr<OuterConnect> connect) override;
+  void on_tunnel(http::RequestHead head, Admission::Tunnels tunnels) override;
+  void on_lost() override;
 
   /// A request whose password is being checked.
   struct Authenticating {
@@ -109,17 +97,6 @@ class ClientConnection final : private loop::StreamEvents,
   void admit(http::RequestHead&& head);
   void refuse_arrival(const http::Refusal& refusal);
   bool open_at_once(http::RequestHead& head);
-  bool bypasses(const http::Target& outside);
-  void sniff();
-  void intercept();
-  void serve_inside();
-  void on_first_request_in_tls();
-  void on_silent_close();
-  void report_handshake(const http::Target& outside, Handshake result, std::string_view details = {});
-  void report_rejection(const http::Target& outside, Handshake result, CertificateRejections::Sign sign,
-                        std::string details);
-  void become_tunnel();
-  void on_sniff_timeout();
   void parse(std::string_view bytes);
   bool may_parse() const;
   bool wants_bytes() const;
@@ -156,12 +133,11 @@ class ClientConnection final : private loop::StreamEvents,
   bool body_whole_ = true;        // the body of the request being served has come whole
   bool connecting_ = false;       // a CONNECT, or was until this iteration: what follows it is not HTTP
   std::unique_ptr<Authenticating> authenticating_;
-  std::string user_;  // of the last request; empty if access.users is not set
-  std::unique_ptr<Opened> opened_;
-  std::unique_ptr<Outside> outside_;
-  std::int64_t intercepted_at_ = 0;  // when the TLS takeover succeeded; 0 once a request has come
-  bool connect_answered_ = false;    // the 200 was sent before the exchange, which is a tunnel
-  bool upgrading_ = false;           // may become a tunnel: what follows it may not be HTTP
+  std::string user_;                         // of the last request; empty if access.users is not set
+  std::unique_ptr<ConnectSniffer> sniffer_;  // null: no CONNECT is being sniffed
+  std::unique_ptr<OuterConnect> outer_;      // null: the requests come in none
+  bool connect_answered_ = false;            // the 200 was sent before the exchange, which is a tunnel
+  bool upgrading_ = false;                   // may become a tunnel: what follows it may not be HTTP
   bool reading_ = false;
   bool failed_ = false;  // the parser has failed; refused once all earlier requests are answered
   bool closing_ = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proxy/exchange/address_check.h"
+#include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
 
