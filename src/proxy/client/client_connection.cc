@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses requests, hands each to the dispatcher when the one before is answered, and writes the answers.
+// Hands each request to the dispatcher when the one before is answered, and writes the answers.
 #include "proxy/client/client_connection.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "proxy/client/clients.h"
 #include "proxy/exchange/address_check.h"
 
 namespace penstock::proxy {
-
-namespace {
-constexpr std::size_t kReadAhead = 16 * 1024;
-constexpr std::size_t kPiecesPerIteration = 1024;  // of a body: a chunk of one byte costs as much as one of a kilobyte
-
-/// True if the bytes that follow this head can only be the next request.
-bool may_be_passed(const http::RequestHead& head) {
-  return !head.has_body() && head.method != "CONNECT" && head.upgrade.empty();
-}
-}  // namespace
 
 ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
                                    std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held)
@@ -27,17 +16,16 @@ ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, con
       services_(services),
       stream_(std::move(stream)),
       held_(std::move(held)),
-      parser_(services.config.caps, *this),
       writer_({}),
       going_on_(services.loop, [this] { go_on(); }),
-      breath_(services.loop, [this] { going_on_.ask(); }),
+      reader_(services, going_on_, *this),
       timeouts_(services.loop, [this] { on_timed_out(); }),
       from_(from),
       client_allowed_(services.verdict.client(from)) {
   stream_->set_events(*this);
-  reading_ = true;
-  stream_->read_on();
-  keep_time();
+  reader_.attach(*stream_);
+  reader_.resume();
+  after_reading();
 }
 
 ClientConnection::~ClientConnection() = default;
@@ -45,9 +33,8 @@ ClientConnection::~ClientConnection() = default;
 // From the client.
 
 void ClientConnection::on_read(std::string_view bytes) {
-  if (unread_.empty()) return parse(bytes);
-  unread_.append(bytes);
-  parse(std::exchange(unread_, {}));
+  reader_.read(bytes);
+  after_reading();
 }
 
 void ClientConnection::on_gone() {
@@ -57,59 +44,29 @@ void ClientConnection::on_gone() {
   leave();
 }
 
-void ClientConnection::parse(std::string_view bytes) {
-  if (failed_) return;
-  pieces_ = 0;
-  while (!bytes.empty() && may_parse()) {
-    const auto progress = parser_.consume(bytes);
-    bytes.remove_prefix(progress.consumed);
-    failed_ = progress.state == http::RequestParser::State::failed;
-  }
-  if (failed_) return going_on_.ask();
-  unread_.append(bytes);
-  if (sniffer_ && !unread_.empty()) going_on_.ask();
+void ClientConnection::after_reading() {
+  if (sniffer_ && !reader_.unread().empty()) going_on_.ask();
   keep_time();
-  const bool wanted = wants_bytes();
-  if (wanted == reading_) return;
-  reading_ = wanted;
-  wanted ? stream_->read_on() : stream_->read_off();
 }
 
-/// A little is read even while nothing may be parsed, so that a client that leaves is noticed at once.
-bool ClientConnection::wants_bytes() const {
-  if (may_parse()) return unread_.empty();
-  return !closing_ && body_whole_ && unread_.size() < kReadAhead;
+ClientConnection::Takes ClientConnection::takes() const {
+  if (closing_) return Takes::nothing_more;
+  if (!serving_ && !reader_.has_ahead()) return has_room() ? Takes::request : Takes::nothing;
+  if (!serving_) return Takes::ahead;
+  if (!reader_.body_whole()) return exchange_ && dispatcher_.wants_body(*exchange_) ? Takes::body : Takes::nothing;
+  return answering_.keep_alive ? Takes::ahead : Takes::nothing;
 }
 
-bool ClientConnection::may_parse() const {
-  if (failed_ || closing_ || connecting_ || upgrading_ || breath_.running()) return false;
-  if (serving_ && !body_whole_) return exchange_ && dispatcher_.wants_body(*exchange_);
-  if (serving_ && !answering_.keep_alive) return false;
-  if (!serving_ && ahead_.empty()) return has_room();
-  const auto& caps = services_.config.caps;
-  return (ahead_.empty() || may_be_passed(ahead_.back())) && ahead_.size() < caps.pipelined &&
-         ahead_bytes_ < caps.header_bytes;
-}
-
-void ClientConnection::on_head(http::RequestHead&& head) {
+bool ClientConnection::on_request(http::RequestHead&& head) {
   new_ = false;
   if (outer_) outer_->on_request();
-  if (!serving_ && ahead_.empty()) {
-    begin(std::move(head));
-    if (authenticating_ && !body_whole_) parser_.pause();
-    return;
-  }
-  ahead_bytes_ += head.fields.bytes() + head.target.size();
-  if (head.has_body()) parser_.pause();
-  ahead_.push_back(std::move(head));
+  begin(std::move(head));
+  return !authenticating_;
 }
 
 void ClientConnection::begin(http::RequestHead&& head) {
   timeouts_.wait_for_nothing();
   serving_ = true;
-  body_whole_ = !head.has_body();
-  connecting_ = head.method == "CONNECT";
-  upgrading_ = !head.upgrade.empty();
   answering_ = {.head_method = head.method == "HEAD",
                 .minor_version = head.minor_version,
                 .keep_alive = head.keep_alive && !closes_after_answers_};
@@ -123,7 +80,7 @@ void ClientConnection::begin(http::RequestHead&& head) {
 }
 
 void ClientConnection::admit(http::RequestHead&& head) {
-  if (connecting_ && open_at_once(head)) return;
+  if (reader_.behind() == RequestReader::Behind::tunnel && open_at_once(head)) return;
   exchange_ = dispatcher_.accept(*this, std::move(head), outer_ ? &outer_->target() : nullptr);
 }
 
@@ -171,18 +128,15 @@ void ClientConnection::end_authentication(const Authenticator::Verdict& verdict)
   going_on_.ask();
 }
 
-void ClientConnection::on_body(std::string_view bytes) {
-  if (!exchange_) return parser_.pause();
+bool ClientConnection::on_body(std::string_view bytes) {
+  if (!exchange_) return false;
   timeouts_.moved();
   exchange_->body.append(bytes);
   dispatcher_.body_came(*exchange_);
-  if (++pieces_ == kPiecesPerIteration) breath_.start(services_.loop.now());
-  if (breath_.running() || !dispatcher_.wants_body(*exchange_)) parser_.pause();
+  return dispatcher_.wants_body(*exchange_);
 }
 
-void ClientConnection::on_complete(http::Fields&& trailers) {
-  if (body_whole_) return;  // a request without a body, or one read ahead
-  body_whole_ = true;
+void ClientConnection::on_body_end(http::Fields&& trailers) {
   if (!exchange_) return;
   exchange_->body.whole = true;
   exchange_->body.trailers = std::move(trailers);
@@ -208,23 +162,26 @@ bool ClientConnection::open_at_once(http::RequestHead& head) {
 }
 
 std::unique_ptr<loop::Stream> ClientConnection::lend_stream(std::string& early) {
-  reading_ = false;
-  early = std::exchange(unread_, {});
+  reader_.detach();
+  early = reader_.take_unread();
   return std::move(stream_);
 }
 
 void ClientConnection::return_stream(std::unique_ptr<loop::Stream> stream, std::string_view early) {
   stream_ = std::move(stream);
   stream_->set_events(*this);
-  parse(early);
+  reader_.attach(*stream_);
+  reader_.read(early);
+  after_reading();
 }
 
 void ClientConnection::on_requests_inside(std::unique_ptr<OuterConnect> connect) {
   outer_ = std::move(connect);
   sniffer_.reset();
-  serving_ = connecting_ = false;
-  parser_.restart();
-  parse(std::exchange(unread_, {}));
+  serving_ = false;
+  reader_.restart();
+  reader_.resume();
+  after_reading();
 }
 
 void ClientConnection::on_tunnel(http::RequestHead head, Admission::Tunnels tunnels) {
@@ -251,7 +208,7 @@ void ClientConnection::answer_interim(int status, std::string_view reason, const
 void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
                                    std::optional<std::uint64_t> length) {
   // The rest of an upload that was answered with an error is not read.
-  if (closes_after_answers_ || (!body_whole_ && status >= 400)) answering_.keep_alive = false;
+  if (closes_after_answers_ || (!reader_.body_whole() && status >= 400)) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   writer_.head(out(), status, reason, fields, length);
   stream_->touch();
@@ -269,10 +226,6 @@ void ClientConnection::on_drained() {
   going_on_.ask();
 }
 
-void ClientConnection::body_wanted() {
-  if (!reading_ || !unread_.empty()) going_on_.ask();
-}
-
 std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
   if (!connect_answered_) out().append(kEstablished);
   stream_->touch();
@@ -281,7 +234,7 @@ std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
 
 std::unique_ptr<loop::Stream> ClientConnection::give_away(std::string& early) {
   exchange_ = nullptr;
-  early = std::exchange(unread_, {});
+  early = reader_.take_unread();
   leave();
   return std::move(stream_);
 }
@@ -294,8 +247,9 @@ void ClientConnection::answer_end(const http::Fields& trailers) {
 
 void ClientConnection::answer_refusal(const http::Refusal& refusal) {
   if (connect_answered_) return answer_broken();
-  const bool bytes_for_a_tunnel = connecting_ && !unread_.empty();
-  const bool last = !body_whole_ || failed_ || closes_after_answers_ || dispatcher_.draining() || bytes_for_a_tunnel;
+  const bool bytes_for_a_tunnel = reader_.behind() == RequestReader::Behind::tunnel && !reader_.unread().empty();
+  const bool last = !reader_.body_whole() || reader_.failed() || closes_after_answers_ || dispatcher_.draining() ||
+                    bytes_for_a_tunnel;
   if (last) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
   http::write_refusal(out(), refusal, services_.config.proxy.via, answering_);
@@ -312,8 +266,9 @@ void ClientConnection::answer_broken() {
 
 void ClientConnection::answered() {
   exchange_ = nullptr;
-  serving_ = upgrading_ = false;
-  if (!writer_.keeps_connection() || !body_whole_ || closes_after_answers_) closing_ = true;
+  serving_ = false;
+  reader_.answered();
+  if (!writer_.keeps_connection() || !reader_.body_whole() || closes_after_answers_) closing_ = true;
   going_on_.ask();
 }
 
@@ -321,35 +276,30 @@ void ClientConnection::answered() {
 
 void ClientConnection::go_on() {
   if (sniffer_) {
-    if (stream_ && !unread_.empty()) sniffer_->sniff(unread_);
+    if (stream_ && !reader_.unread().empty()) sniffer_->sniff(reader_.unread());
     return;
   }
-  if (connecting_ && !serving_) {
-    connecting_ = false;
-    if (!unread_.empty()) closing_ = true;  // bytes for the refused tunnel: never parsed as requests
-  }
-  if (failed_ && exchange_ && !body_whole_) dispatcher_.reject(*std::exchange(exchange_, nullptr), parser_.refusal());
+  if (!serving_ && !reader_.leave_tunnel()) closing_ = true;
+  if (reader_.failed() && exchange_ && !reader_.body_whole())
+    dispatcher_.reject(*std::exchange(exchange_, nullptr), reader_.refusal());
   if (!serving_ && !closing_ && has_room()) serve_next();
-  if (!closing_) parse(std::exchange(unread_, {}));
+  if (!closing_) {
+    reader_.resume();
+    after_reading();
+  }
   if (!closing_ || serving_ || !stream_) return;
   loop::Stream::close_lingering(std::move(stream_));
   leave();
 }
 
 void ClientConnection::serve_next() {
-  if (!ahead_.empty()) {
-    http::RequestHead next = std::move(ahead_.front());
-    ahead_.erase(ahead_.begin());
-    ahead_bytes_ -= std::min(ahead_bytes_, next.fields.bytes() + next.target.size());
-    return begin(std::move(next));
-  }
-  if (failed_) refuse_unread(parser_.refusal());
+  if (!reader_.begin_next() && reader_.failed()) refuse_unread(reader_.refusal());
 }
 
 /// Refuses a head that never became a request: it was malformed or came too slowly.
 void ClientConnection::refuse_unread(const http::Refusal& refusal) {
   dispatcher_.report_refused(refusal);
-  answering_ = {.head_method = parser_.failed_head_method(), .keep_alive = false};
+  answering_ = {.head_method = reader_.failed_head_method(), .keep_alive = false};
   answer_refusal(refusal);
 }
 
@@ -388,10 +338,10 @@ void ClientConnection::keep_time() {
 
 ClientTimeouts::For ClientConnection::awaited() const {
   using For = ClientTimeouts::For;
-  if (closing_ || failed_ || sniffer_) return For::nothing;
-  if (!serving_) return ahead_.empty() && parser_.in_message() ? For::head : For::request;
+  if (closing_ || reader_.failed() || sniffer_) return For::nothing;
+  if (!serving_) return reader_.in_head() ? For::head : For::request;
   // Once the answer has begun, a client may wait for more of it before it sends more: then `timeouts.idle` decides.
-  if (body_whole_ || !may_parse() || exchange_->head.expect_continue) return For::nothing;
+  if (reader_.body_whole() || !reader_.may_parse() || exchange_->head.expect_continue) return For::nothing;
   return exchange_->flight && exchange_->flight->answered() ? For::nothing : For::body;
 }
 
@@ -421,10 +371,10 @@ void ClientConnection::on_timed_out() {
 void ClientConnection::leave() {
   closing_ = true;
   timeouts_.wait_for_nothing();
+  reader_.detach();
   authenticating_.reset();
   sniffer_.reset();
   going_on_.cancel();
-  breath_.stop();
   clients_.remove(*this);
 }
 

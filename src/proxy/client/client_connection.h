@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// One client's connection: reads requests, some of them ahead, has them served one at a time, and writes the answers in
-// the same order. Bytes that it may not take yet stay unread. Requests inside a CONNECT are served by the same object.
-// Owned by Clients.
+// One client's connection: has the requests that its RequestReader reads served one at a time, and writes the answers
+// in the same order. Requests inside a CONNECT are served by the same object. Owned by Clients.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "http/request_parser.h"
 #include "http/response_writer.h"
 #include "loop/iteration_end.h"
 #include "loop/stream.h"
-#include "loop/timer.h"
 #include "proxy/client/authenticator.h"
 #include "proxy/client/client_timeouts.h"
 #include "proxy/client/connect_sniffer.h"
 #include "proxy/client/outer_connect.h"
+#include "proxy/client/request_reader.h"
 #include "proxy/dispatch/dispatcher.h"
 #include "proxy/exchange/response_sink.h"
 
@@ -29,7 +27,7 @@ class Clients;
 inline constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 class ClientConnection final : private loop::StreamEvents,
-                               private http::RequestSink,
+                               private RequestReaderEvents,
                                private ResponseSink,
                                private ConnectSnifferEvents {
  public:
@@ -55,9 +53,10 @@ class ClientConnection final : private loop::StreamEvents,
   void on_gone() override;
   void on_drained() override;
 
-  void on_head(http::RequestHead&& head) override;
-  void on_body(std::string_view bytes) override;
-  void on_complete(http::Fields&& trailers) override;
+  Takes takes() const override;
+  bool on_request(http::RequestHead&& head) override;
+  bool on_body(std::string_view bytes) override;
+  void on_body_end(http::Fields&& trailers) override;
 
   void answer_interim(int status, std::string_view reason, const http::Fields& fields) override;
   void answer_head(int status, std::string_view reason, const http::Fields& fields,
@@ -65,7 +64,7 @@ class ClientConnection final : private loop::StreamEvents,
   bool has_room() const override;
   std::size_t untaken() const override { return stream_->unread_by_peer(); }
   void answer_body(std::string_view bytes) override;
-  void body_wanted() override;
+  void body_wanted() override { reader_.body_wanted(); }
   PinnedPools* pinned_pools() override { return &pinned_pools_; }
   std::string_view user() const override { return user_; }
   const HeldBytes& held() const override { return held_; }
@@ -97,9 +96,7 @@ class ClientConnection final : private loop::StreamEvents,
   void admit(http::RequestHead&& head);
   void refuse_arrival(const http::Refusal& refusal);
   bool open_at_once(http::RequestHead& head);
-  void parse(std::string_view bytes);
-  bool may_parse() const;
-  bool wants_bytes() const;
+  void after_reading();
   void go_on();
   void serve_next();
   void refuse_unread(const http::Refusal& refusal);
@@ -116,30 +113,20 @@ class ClientConnection final : private loop::StreamEvents,
   const Services& services_;
   std::unique_ptr<loop::Stream> stream_;
   const HeldBytes held_;
-  http::RequestParser parser_;
   http::ResponseWriter writer_;
   http::AnswerTo answering_;
   PinnedPools pinned_pools_;
   loop::IterationEnd going_on_;
-  loop::Timer breath_;      // runs while parsing pauses until the next iteration, to let the loop do other work
-  std::size_t pieces_ = 0;  // pieces of a body since parsing began in this iteration
+  RequestReader reader_;
   ClientTimeouts timeouts_;
-  std::size_t untaken_ = 0;               // bytes of our answers not taken when the time-out last fired
-  std::string unread_;                    // bytes read that the parser may not have yet
-  std::vector<http::RequestHead> ahead_;  // requests read ahead; only the last may have a body
-  std::size_t ahead_bytes_ = 0;
+  std::size_t untaken_ = 0;       // bytes of our answers not taken when the time-out last fired
   Exchange* exchange_ = nullptr;  // under way; null also while a refused request's body is read
   bool serving_ = false;          // a request has begun and its answer has not ended
-  bool body_whole_ = true;        // the body of the request being served has come whole
-  bool connecting_ = false;       // a CONNECT, or was until this iteration: what follows it is not HTTP
   std::unique_ptr<Authenticating> authenticating_;
   std::string user_;                         // of the last request; empty if access.users is not set
   std::unique_ptr<ConnectSniffer> sniffer_;  // null: no CONNECT is being sniffed
   std::unique_ptr<OuterConnect> outer_;      // null: the requests come in none
   bool connect_answered_ = false;            // the 200 was sent before the exchange, which is a tunnel
-  bool upgrading_ = false;                   // may become a tunnel: what follows it may not be HTTP
-  bool reading_ = false;
-  bool failed_ = false;  // the parser has failed; refused once all earlier requests are answered
   bool closing_ = false;
   bool closes_after_answers_ = false;
   bool new_ = true;  // no request has come yet
