@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hands each request to the dispatcher when the one before is answered, and writes the answers.
+// Hands each request to the dispatcher when the one before is answered, and closes the connection when it is its time.
 #include "proxy/client/client_connection.h"
 
 #include <utility>
@@ -15,20 +15,17 @@ ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, con
       dispatcher_(dispatcher),
       services_(services),
       stream_(std::move(stream)),
-      held_(std::move(held)),
-      writer_({}),
+      access_(services, from),
       going_on_(services.loop, [this] { go_on(); }),
       reader_(services, going_on_, *this),
-      timeouts_(services.loop, [this] { on_timed_out(); }),
-      from_(from),
-      client_allowed_(services.verdict.client(from)) {
+      sink_(services, dispatcher, access_, reader_, std::move(held), *this),
+      timeouts_(services.loop, [this] { on_timed_out(); }) {
   stream_->set_events(*this);
   reader_.attach(*stream_);
+  sink_.attach(*stream_);
   reader_.resume();
   after_reading();
 }
-
-ClientConnection::~ClientConnection() = default;
 
 // From the client.
 
@@ -51,81 +48,58 @@ void ClientConnection::after_reading() {
 
 ClientConnection::Takes ClientConnection::takes() const {
   if (closing_) return Takes::nothing_more;
-  if (!serving_ && !reader_.has_ahead()) return has_room() ? Takes::request : Takes::nothing;
+  if (!serving_ && !reader_.has_ahead()) return sink_.has_room() ? Takes::request : Takes::nothing;
   if (!serving_) return Takes::ahead;
   if (!reader_.body_whole()) return exchange_ && dispatcher_.wants_body(*exchange_) ? Takes::body : Takes::nothing;
-  return answering_.keep_alive ? Takes::ahead : Takes::nothing;
+  return sink_.keeps_connection() ? Takes::ahead : Takes::nothing;
 }
+
+// A request on its way to the dispatcher. Requests inside a CONNECT use the CONNECT's credentials, judged anew for each
+// request.
 
 bool ClientConnection::on_request(http::RequestHead&& head) {
   new_ = false;
   if (outer_) outer_->on_request();
-  begin(std::move(head));
-  return !authenticating_;
-}
-
-void ClientConnection::begin(http::RequestHead&& head) {
   timeouts_.wait_for_nothing();
   serving_ = true;
-  answering_ = {.head_method = head.method == "HEAD",
-                .minor_version = head.minor_version,
-                .keep_alive = head.keep_alive && !closes_after_answers_};
-  writer_ = http::ResponseWriter(answering_);
-  if (!client_allowed_) {
-    answering_.keep_alive = false;
-    return refuse_arrival({.why = http::Reason::client_denied,
-                           .details = "clients from this network may not use this proxy (access.clients)"});
+  sink_.begin(
+      {.head_method = head.method == "HEAD", .minor_version = head.minor_version, .keep_alive = head.keep_alive});
+  const auto& credentials = outer_ ? outer_->credentials() : head.fields;
+  if (const auto verdict = access_.judge(credentials)) {
+    on_verdict(*verdict, std::move(head));
+    return true;
   }
-  if (is_let_in(head)) admit(std::move(head));
+  auto check = access_.check(credentials, [this](const Authenticator::Verdict& result) { on_checked(result); });
+  if (check) authenticating_ = std::make_unique<Authenticating>(std::move(head), *std::move(check));
+  if (!check) refuse_arrival(check.error());
+  return !check;
+}
+
+void ClientConnection::on_checked(const Authenticator::Verdict& verdict) {
+  const auto checked = std::move(authenticating_);
+  on_verdict(verdict, std::move(checked->head));
+  going_on_.ask();
+}
+
+void ClientConnection::on_verdict(const Authenticator::Verdict& verdict, http::RequestHead&& head) {
+  if (verdict) {
+    access_.set_user(*verdict);
+    return admit(std::move(head));
+  }
+  const auto why = verdict.error().why;
+  // The credentials are those of the CONNECT: only a new CONNECT can bring others.
+  if (why == http::Reason::client_denied || (outer_ && why == http::Reason::credentials)) sink_.close_behind();
+  refuse_arrival(verdict.error());
 }
 
 void ClientConnection::admit(http::RequestHead&& head) {
   if (reader_.behind() == RequestReader::Behind::tunnel && open_at_once(head)) return;
-  exchange_ = dispatcher_.accept(*this, std::move(head), outer_ ? &outer_->target() : nullptr);
+  exchange_ = dispatcher_.accept(sink_, std::move(head), outer_ ? &outer_->target() : nullptr);
 }
 
 void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
   dispatcher_.report_refused(refusal);
-  answer_refusal(refusal);
-}
-
-// Authentication (access.users). Requests inside a CONNECT use the CONNECT's credentials, judged anew for each request.
-
-const http::Fields& ClientConnection::credentials_of(const http::RequestHead& head) const {
-  return outer_ ? outer_->credentials() : head.fields;
-}
-
-bool ClientConnection::is_let_in(http::RequestHead& head) {
-  user_.clear();
-  if (!services_.authenticator || services_.authenticator->open()) return true;
-  const auto verdict = services_.authenticator->ask(credentials_of(head));
-  if (verdict) return on_authenticated(*verdict);
-  await_authentication(head);
-  return false;
-}
-
-bool ClientConnection::on_authenticated(const Authenticator::Verdict& verdict) {
-  if (verdict) {
-    user_ = *verdict;
-  } else {
-    // The credentials are those of the CONNECT: only a new CONNECT can bring others.
-    if (outer_ && verdict.error().why == http::Reason::credentials) answering_.keep_alive = false;
-    refuse_arrival(verdict.error());
-  }
-  return verdict.has_value();
-}
-
-void ClientConnection::await_authentication(http::RequestHead& head) {
-  auto check = services_.authenticator->check(
-      credentials_of(head), from_, [this](const Authenticator::Verdict& verdict) { end_authentication(verdict); });
-  if (!check) return refuse_arrival(check.error());
-  authenticating_ = std::make_unique<Authenticating>(std::move(head), std::move(*check));
-}
-
-void ClientConnection::end_authentication(const Authenticator::Verdict& verdict) {
-  const auto at_gate = std::move(authenticating_);
-  if (on_authenticated(verdict)) admit(std::move(at_gate->head));
-  going_on_.ask();
+  sink_.answer_refusal(refusal);
 }
 
 bool ClientConnection::on_body(std::string_view bytes) {
@@ -146,18 +120,17 @@ void ClientConnection::on_body_end(http::Fields&& trailers) {
 // A CONNECT that is answered before it is dialled.
 
 bool ClientConnection::open_at_once(http::RequestHead& head) {
-  auto opening = outer_ ? std::nullopt : dispatcher_.opening(head, gives_hints());
+  auto opening = outer_ ? std::nullopt : dispatcher_.opening(head, access_.gives_hints());
   if (!opening) return false;
-  TakeoverReports reports(dispatcher_, services_, {from_, user_});
+  TakeoverReports reports(dispatcher_, services_, {access_.from(), access_.user()});
   if (opening->intercepted && reports.bypasses(opening->outside)) {
-    exchange_ = dispatcher_.accept(*this, std::move(head), nullptr, Admission::Tunnels::of_interceptors);
+    exchange_ = dispatcher_.accept(sink_, std::move(head), nullptr, Admission::Tunnels::of_interceptors);
     return true;
   }
   ConnectSnifferEvents& events = *this;
   sniffer_ =
       std::make_unique<ConnectSniffer>(services_, *std::move(opening), std::move(head), std::move(reports), events);
-  out().append(kEstablished);
-  stream_->touch();
+  sink_.answer_connect();
   return true;
 }
 
@@ -171,6 +144,7 @@ void ClientConnection::return_stream(std::unique_ptr<loop::Stream> stream, std::
   stream_ = std::move(stream);
   stream_->set_events(*this);
   reader_.attach(*stream_);
+  sink_.attach(*stream_);
   reader_.read(early);
   after_reading();
 }
@@ -186,8 +160,7 @@ void ClientConnection::on_requests_inside(std::unique_ptr<OuterConnect> connect)
 
 void ClientConnection::on_tunnel(http::RequestHead head, Admission::Tunnels tunnels) {
   sniffer_.reset();
-  connect_answered_ = true;
-  exchange_ = dispatcher_.accept(*this, std::move(head), nullptr, tunnels);
+  exchange_ = dispatcher_.accept(sink_, std::move(head), nullptr, tunnels);
 }
 
 void ClientConnection::on_lost() {
@@ -197,79 +170,35 @@ void ClientConnection::on_lost() {
 
 // To the client.
 
-void ClientConnection::answer_interim(int status, std::string_view reason, const http::Fields& fields) {
-  writer_.interim(out(), status, reason, fields);
-  stream_->touch();
-  if (status != 100 || !exchange_) return;
-  exchange_->head.expect_continue = false;  // the client got its 100: its body is awaited from now on
+void ClientConnection::on_continue_sent() {
+  if (!exchange_) return;
+  exchange_->head.expect_continue = false;  // its body is awaited from now on
   keep_time();
 }
-
-void ClientConnection::answer_head(int status, std::string_view reason, const http::Fields& fields,
-                                   std::optional<std::uint64_t> length) {
-  // The rest of an upload that was answered with an error is not read.
-  if (closes_after_answers_ || (!reader_.body_whole() && status >= 400)) answering_.keep_alive = false;
-  writer_ = http::ResponseWriter(answering_);
-  writer_.head(out(), status, reason, fields, length);
-  stream_->touch();
-}
-
-void ClientConnection::answer_body(std::string_view bytes) {
-  writer_.body(out(), bytes);
-  stream_->touch();
-}
-
-bool ClientConnection::has_room() const { return stream_->queued() < loop::Stream::kHighWater; }
 
 void ClientConnection::on_drained() {
   if (exchange_) return dispatcher_.resume(*exchange_);
   going_on_.ask();
 }
 
-std::unique_ptr<loop::Stream> ClientConnection::hand_over(std::string& early) {
-  if (!connect_answered_) out().append(kEstablished);
-  stream_->touch();
-  return give_away(early);
-}
-
-std::unique_ptr<loop::Stream> ClientConnection::give_away(std::string& early) {
+std::unique_ptr<loop::Stream> ClientConnection::give_stream(std::string& early) {
   exchange_ = nullptr;
   early = reader_.take_unread();
   leave();
   return std::move(stream_);
 }
 
-void ClientConnection::answer_end(const http::Fields& trailers) {
-  writer_.end(out(), trailers);
-  stream_->touch();
-  answered();
+void ClientConnection::on_answered(bool keeps) {
+  exchange_ = nullptr;
+  serving_ = false;
+  if (!keeps) closing_ = true;
+  going_on_.ask();
 }
 
-void ClientConnection::answer_refusal(const http::Refusal& refusal) {
-  if (connect_answered_) return answer_broken();
-  const bool bytes_for_a_tunnel = reader_.behind() == RequestReader::Behind::tunnel && !reader_.unread().empty();
-  const bool last = !reader_.body_whole() || reader_.failed() || closes_after_answers_ || dispatcher_.draining() ||
-                    bytes_for_a_tunnel;
-  if (last) answering_.keep_alive = false;
-  writer_ = http::ResponseWriter(answering_);
-  http::write_refusal(out(), refusal, services_.config.proxy.via, answering_);
-  if (!answering_.keep_alive) closing_ = true;
-  stream_->touch();
-  answered();
-}
-
-void ClientConnection::answer_broken() {
+void ClientConnection::on_broken() {
   exchange_ = nullptr;
   loop::Stream::close_with_reset(std::move(stream_));
   leave();
-}
-
-void ClientConnection::answered() {
-  exchange_ = nullptr;
-  serving_ = false;
-  reader_.answered();
-  if (!writer_.keeps_connection() || !reader_.body_whole() || closes_after_answers_) closing_ = true;
-  going_on_.ask();
 }
 
 // At the end of an iteration: the next request, more of a body, or closing.
@@ -282,7 +211,8 @@ void ClientConnection::go_on() {
   if (!serving_ && !reader_.leave_tunnel()) closing_ = true;
   if (reader_.failed() && exchange_ && !reader_.body_whole())
     dispatcher_.reject(*std::exchange(exchange_, nullptr), reader_.refusal());
-  if (!serving_ && !closing_ && has_room()) serve_next();
+  if (!serving_ && !closing_ && sink_.has_room() && !reader_.begin_next() && reader_.failed())
+    refuse_unread(reader_.refusal());
   if (!closing_) {
     reader_.resume();
     after_reading();
@@ -292,15 +222,10 @@ void ClientConnection::go_on() {
   leave();
 }
 
-void ClientConnection::serve_next() {
-  if (!reader_.begin_next() && reader_.failed()) refuse_unread(reader_.refusal());
-}
-
 /// Refuses a head that never became a request: it was malformed or came too slowly.
 void ClientConnection::refuse_unread(const http::Refusal& refusal) {
-  dispatcher_.report_refused(refusal);
-  answering_ = {.head_method = reader_.failed_head_method(), .keep_alive = false};
-  answer_refusal(refusal);
+  sink_.begin({.head_method = reader_.failed_head_method(), .keep_alive = false});
+  refuse_arrival(refusal);
 }
 
 void ClientConnection::close_if_idle() {
@@ -319,7 +244,7 @@ void ClientConnection::close_politely() {
 }
 
 void ClientConnection::reevaluate_access() {
-  client_allowed_ = services_.verdict.client(from_);
+  access_.reevaluate();
   keep_time();
 }
 
