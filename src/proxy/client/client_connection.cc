@@ -36,21 +36,28 @@ void ClientConnection::on_read(std::string_view bytes) {
 
 void ClientConnection::on_gone() {
   if (outer_) outer_->on_gone(*stream_, services_.loop.now());
-  if (exchange_) dispatcher_.abandon(*std::exchange(exchange_, nullptr));
+  if (exchange()) dispatcher_.abandon(std::get<Serving>(phase_).take());
   stream_.reset();
   leave();
 }
 
+Exchange* ClientConnection::exchange() const {
+  const auto* const serving = std::get_if<Serving>(&phase_);
+  return serving ? serving->exchange : nullptr;
+}
+
 void ClientConnection::after_reading() {
-  if (sniffer_ && !reader_.unread().empty()) going_on_.ask();
+  if (std::holds_alternative<SniffingConnect>(phase_) && !reader_.unread().empty()) going_on_.ask();
   keep_time();
 }
 
 ClientConnection::Takes ClientConnection::takes() const {
-  if (closing_) return Takes::nothing_more;
-  if (!serving_ && !reader_.has_ahead()) return sink_.has_room() ? Takes::request : Takes::nothing;
-  if (!serving_) return Takes::ahead;
-  if (!reader_.body_whole()) return exchange_ && dispatcher_.wants_body(*exchange_) ? Takes::body : Takes::nothing;
+  if (std::holds_alternative<Closing>(phase_)) return Takes::nothing_more;
+  if (std::holds_alternative<Idle>(phase_)) {
+    if (reader_.has_ahead()) return Takes::ahead;
+    return sink_.has_room() ? Takes::request : Takes::nothing;
+  }
+  if (!reader_.body_whole()) return exchange() && dispatcher_.wants_body(*exchange()) ? Takes::body : Takes::nothing;
   return sink_.keeps_connection() ? Takes::ahead : Takes::nothing;
 }
 
@@ -61,7 +68,7 @@ bool ClientConnection::on_request(http::RequestHead&& head) {
   new_ = false;
   if (outer_) outer_->on_request();
   timeouts_.wait_for_nothing();
-  serving_ = true;
+  phase_ = Serving{};
   sink_.begin(
       {.head_method = head.method == "HEAD", .minor_version = head.minor_version, .keep_alive = head.keep_alive});
   const auto& credentials = outer_ ? outer_->credentials() : head.fields;
@@ -69,16 +76,14 @@ bool ClientConnection::on_request(http::RequestHead&& head) {
     on_verdict(*verdict, std::move(head));
     return true;
   }
-  auto check = access_.check(credentials, [this](const Authenticator::Verdict& result) { on_checked(result); });
-  if (check) authenticating_ = std::make_unique<Authenticating>(std::move(head), *std::move(check));
+  auto check = access_.check(credentials, [this](const Authenticator::Verdict& verdict) {
+    auto checked = std::get<Authenticating>(std::exchange(phase_, Serving{}));
+    on_verdict(verdict, std::move(checked.head));
+    going_on_.ask();
+  });
+  if (check) phase_ = Authenticating{std::move(head), *std::move(check)};
   if (!check) refuse_arrival(check.error());
   return !check;
-}
-
-void ClientConnection::on_checked(const Authenticator::Verdict& verdict) {
-  const auto checked = std::move(authenticating_);
-  on_verdict(verdict, std::move(checked->head));
-  going_on_.ask();
 }
 
 void ClientConnection::on_verdict(const Authenticator::Verdict& verdict, http::RequestHead&& head) {
@@ -92,9 +97,24 @@ void ClientConnection::on_verdict(const Authenticator::Verdict& verdict, http::R
   refuse_arrival(verdict.error());
 }
 
+/// Accepts the request, unless it is a CONNECT that is answered before it is dialled.
 void ClientConnection::admit(http::RequestHead&& head) {
-  if (reader_.behind() == RequestReader::Behind::tunnel && open_at_once(head)) return;
-  exchange_ = dispatcher_.accept(sink_, std::move(head), outer_ ? &outer_->target() : nullptr);
+  using Tunnels = Admission::Tunnels;
+  const bool may_open = reader_.behind() == RequestReader::Behind::tunnel && !outer_;
+  auto opening = may_open ? dispatcher_.opening(head, access_.gives_hints()) : std::nullopt;
+  if (!opening) return accept(std::move(head), Tunnels::as_ever);
+  TakeoverReports reports(dispatcher_, services_, {access_.from(), access_.user()});
+  if (opening->intercepted && reports.bypasses(opening->outside))
+    return accept(std::move(head), Tunnels::of_interceptors);
+  ConnectSnifferEvents& events = *this;
+  phase_ =
+      std::make_unique<ConnectSniffer>(services_, *std::move(opening), std::move(head), std::move(reports), events);
+  sink_.answer_connect();
+}
+
+void ClientConnection::accept(http::RequestHead&& head, Admission::Tunnels tunnels) {
+  Exchange* const accepted = dispatcher_.accept(sink_, std::move(head), outer_ ? &outer_->target() : nullptr, tunnels);
+  if (accepted) std::get<Serving>(phase_).exchange = accepted;
 }
 
 void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
@@ -103,36 +123,23 @@ void ClientConnection::refuse_arrival(const http::Refusal& refusal) {
 }
 
 bool ClientConnection::on_body(std::string_view bytes) {
-  if (!exchange_) return false;
+  Exchange* const served = exchange();
+  if (!served) return false;
   timeouts_.moved();
-  exchange_->body.append(bytes);
-  dispatcher_.body_came(*exchange_);
-  return dispatcher_.wants_body(*exchange_);
+  served->body.append(bytes);
+  dispatcher_.body_came(*served);
+  return exchange() && dispatcher_.wants_body(*exchange());
 }
 
 void ClientConnection::on_body_end(http::Fields&& trailers) {
-  if (!exchange_) return;
-  exchange_->body.whole = true;
-  exchange_->body.trailers = std::move(trailers);
-  dispatcher_.body_came(*exchange_);
+  Exchange* const served = exchange();
+  if (!served) return;
+  served->body.whole = true;
+  served->body.trailers = std::move(trailers);
+  dispatcher_.body_came(*served);
 }
 
 // A CONNECT that is answered before it is dialled.
-
-bool ClientConnection::open_at_once(http::RequestHead& head) {
-  auto opening = outer_ ? std::nullopt : dispatcher_.opening(head, access_.gives_hints());
-  if (!opening) return false;
-  TakeoverReports reports(dispatcher_, services_, {access_.from(), access_.user()});
-  if (opening->intercepted && reports.bypasses(opening->outside)) {
-    exchange_ = dispatcher_.accept(sink_, std::move(head), nullptr, Admission::Tunnels::of_interceptors);
-    return true;
-  }
-  ConnectSnifferEvents& events = *this;
-  sniffer_ =
-      std::make_unique<ConnectSniffer>(services_, *std::move(opening), std::move(head), std::move(reports), events);
-  sink_.answer_connect();
-  return true;
-}
 
 std::unique_ptr<loop::Stream> ClientConnection::lend_stream(std::string& early) {
   reader_.detach();
@@ -151,16 +158,15 @@ void ClientConnection::return_stream(std::unique_ptr<loop::Stream> stream, std::
 
 void ClientConnection::on_requests_inside(std::unique_ptr<OuterConnect> connect) {
   outer_ = std::move(connect);
-  sniffer_.reset();
-  serving_ = false;
+  phase_ = Idle{};
   reader_.restart();
   reader_.resume();
   after_reading();
 }
 
 void ClientConnection::on_tunnel(http::RequestHead head, Admission::Tunnels tunnels) {
-  sniffer_.reset();
-  exchange_ = dispatcher_.accept(sink_, std::move(head), nullptr, tunnels);
+  phase_ = Serving{};
+  accept(std::move(head), tunnels);
 }
 
 void ClientConnection::on_lost() {
@@ -171,32 +177,32 @@ void ClientConnection::on_lost() {
 // To the client.
 
 void ClientConnection::on_continue_sent() {
-  if (!exchange_) return;
-  exchange_->head.expect_continue = false;  // its body is awaited from now on
+  if (!exchange()) return;
+  exchange()->head.expect_continue = false;  // its body is awaited from now on
   keep_time();
 }
 
 void ClientConnection::on_drained() {
-  if (exchange_) return dispatcher_.resume(*exchange_);
+  if (exchange()) return dispatcher_.resume(*exchange());
   going_on_.ask();
 }
 
 std::unique_ptr<loop::Stream> ClientConnection::give_stream(std::string& early) {
-  exchange_ = nullptr;
   early = reader_.take_unread();
   leave();
   return std::move(stream_);
 }
 
 void ClientConnection::on_answered(bool keeps) {
-  exchange_ = nullptr;
-  serving_ = false;
-  if (!keeps) closing_ = true;
+  if (keeps) {
+    phase_ = Idle{};
+  } else {
+    phase_ = Closing{};
+  }
   going_on_.ask();
 }
 
 void ClientConnection::on_broken() {
-  exchange_ = nullptr;
   loop::Stream::close_with_reset(std::move(stream_));
   leave();
 }
@@ -204,20 +210,20 @@ void ClientConnection::on_broken() {
 // At the end of an iteration: the next request, more of a body, or closing.
 
 void ClientConnection::go_on() {
-  if (sniffer_) {
-    if (stream_ && !reader_.unread().empty()) sniffer_->sniff(reader_.unread());
+  if (const auto* const sniffing = std::get_if<SniffingConnect>(&phase_)) {
+    if (stream_ && !reader_.unread().empty()) (*sniffing)->sniff(reader_.unread());
     return;
   }
-  if (!serving_ && !reader_.leave_tunnel()) closing_ = true;
-  if (reader_.failed() && exchange_ && !reader_.body_whole())
-    dispatcher_.reject(*std::exchange(exchange_, nullptr), reader_.refusal());
-  if (!serving_ && !closing_ && sink_.has_room() && !reader_.begin_next() && reader_.failed())
+  if (std::holds_alternative<Idle>(phase_) && !reader_.leave_tunnel()) phase_ = Closing{};
+  if (reader_.failed() && exchange() && !reader_.body_whole())
+    dispatcher_.reject(std::get<Serving>(phase_).take(), reader_.refusal());
+  if (std::holds_alternative<Idle>(phase_) && sink_.has_room() && !reader_.begin_next() && reader_.failed())
     refuse_unread(reader_.refusal());
-  if (!closing_) {
+  if (!std::holds_alternative<Closing>(phase_)) {
     reader_.resume();
     after_reading();
   }
-  if (!closing_ || serving_ || !stream_) return;
+  if (!std::holds_alternative<Closing>(phase_) || !stream_) return;
   loop::Stream::close_lingering(std::move(stream_));
   leave();
 }
@@ -229,13 +235,13 @@ void ClientConnection::refuse_unread(const http::Refusal& refusal) {
 }
 
 void ClientConnection::close_if_idle() {
-  if ((serving_ && !sniffer_) || closing_) return;
+  if (!std::holds_alternative<Idle>(phase_) && !std::holds_alternative<SniffingConnect>(phase_)) return;
   stream_ ? close_politely() : leave();  // without a stream: the TLS takeover has it
 }
 
 void ClientConnection::close_politely() {
-  if (stream_->queued() > 0 && !sniffer_) {
-    closing_ = true;
+  if (stream_->queued() > 0 && std::holds_alternative<Idle>(phase_)) {
+    phase_ = Closing{};
     return going_on_.ask();
   }
   // Nothing is outstanding, so it may close at once; but TLS needs its close_notify to be sent first.
@@ -257,17 +263,17 @@ void ClientConnection::keep_time() {
     case For::nothing: return timeouts_.wait_for_nothing();
     case For::request: return timeouts_.wait_for(For::request, of_connection.keep_alive);
     case For::head: return timeouts_.wait_for(For::head, of_connection.header);
-    case For::body: return timeouts_.wait_for(For::body, exchange_->upstream->settings.timeouts.body);
+    case For::body: return timeouts_.wait_for(For::body, exchange()->upstream->settings.timeouts.body);
   }
 }
 
 ClientTimeouts::For ClientConnection::awaited() const {
   using For = ClientTimeouts::For;
-  if (closing_ || reader_.failed() || sniffer_) return For::nothing;
-  if (!serving_) return reader_.in_head() ? For::head : For::request;
+  if (std::holds_alternative<Idle>(phase_) && !reader_.failed()) return reader_.in_head() ? For::head : For::request;
   // Once the answer has begun, a client may wait for more of it before it sends more: then `timeouts.idle` decides.
-  if (reader_.body_whole() || !reader_.may_parse() || exchange_->head.expect_continue) return For::nothing;
-  return exchange_->flight && exchange_->flight->answered() ? For::nothing : For::body;
+  const Exchange* const served = exchange();
+  if (!served || reader_.body_whole() || !reader_.may_parse() || served->head.expect_continue) return For::nothing;
+  return served->flight && served->flight->answered() ? For::nothing : For::body;
 }
 
 void ClientConnection::on_timed_out() {
@@ -277,9 +283,9 @@ void ClientConnection::on_timed_out() {
   };
   if (awaited() != timeouts_.what()) return keep_time();  // an answer has begun meanwhile
   if (timeouts_.what() == For::body) {
-    const auto limit = exchange_->upstream->settings.timeouts.body;
+    const auto limit = exchange()->upstream->settings.timeouts.body;
     const auto why = late(http::Reason::body_timeout, "no byte of the request's body came for", limit, "timeouts.body");
-    return dispatcher_.reject(*std::exchange(exchange_, nullptr), why);
+    return dispatcher_.reject(std::get<Serving>(phase_).take(), why);
   }
   if (timeouts_.what() == For::head) {
     const auto limit = services_.config.connection.header;
@@ -294,11 +300,9 @@ void ClientConnection::on_timed_out() {
 }
 
 void ClientConnection::leave() {
-  closing_ = true;
+  phase_ = Closing{};
   timeouts_.wait_for_nothing();
   reader_.detach();
-  authenticating_.reset();
-  sniffer_.reset();
   going_on_.cancel();
   clients_.remove(*this);
 }

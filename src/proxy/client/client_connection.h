@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "http/request_parser.h"
 #include "loop/iteration_end.h"
@@ -43,7 +45,7 @@ class ClientConnection final : private loop::StreamEvents,
   /// True until its first request has come.
   bool is_new() const { return new_; }
   /// True while a request waits for the check of its password; it is no exchange yet.
-  bool is_authenticating() const { return authenticating_ != nullptr; }
+  bool is_authenticating() const { return std::holds_alternative<Authenticating>(phase_); }
 
  private:
   void on_read(std::string_view bytes) override;
@@ -66,17 +68,35 @@ class ClientConnection final : private loop::StreamEvents,
   void on_tunnel(http::RequestHead head, Admission::Tunnels tunnels) override;
   void on_lost() override;
 
-  /// A request whose password is being checked.
+  // The phases: Idle, then Authenticating where a password must be checked, then Serving, then Idle again, or Closing.
+  // A CONNECT that is answered at once goes to SniffingConnect, and on to Idle, for requests inside it, or to Serving,
+  // as a tunnel. Every phase may end in Closing.
+
+  struct Idle {};
+
+  /// The request's password is being checked.
   struct Authenticating {
     http::RequestHead head;
     std::unique_ptr<Authenticator::Check> check;
   };
 
+  struct Serving {
+    Exchange* exchange = nullptr;  // null also while a refused request's body is read
+
+    Exchange& take() { return *std::exchange(exchange, nullptr); }
+  };
+
+  /// The request is a CONNECT that was answered before it was dialled.
+  using SniffingConnect = std::unique_ptr<ConnectSniffer>;
+
+  /// All is answered, and nothing more is read; the stream may be gone.
+  struct Closing {};
+
   void on_verdict(const Authenticator::Verdict& verdict, http::RequestHead&& head);
-  void on_checked(const Authenticator::Verdict& verdict);
   void admit(http::RequestHead&& head);
+  void accept(http::RequestHead&& head, Admission::Tunnels tunnels);
   void refuse_arrival(const http::Refusal& refusal);
-  bool open_at_once(http::RequestHead& head);
+  Exchange* exchange() const;
   void after_reading();
   void go_on();
   void refuse_unread(const http::Refusal& refusal);
@@ -95,14 +115,10 @@ class ClientConnection final : private loop::StreamEvents,
   RequestReader reader_;
   ClientSink sink_;
   ClientTimeouts timeouts_;
-  std::size_t untaken_ = 0;       // bytes of our answers not taken when the time-out last fired
-  Exchange* exchange_ = nullptr;  // under way; null also while a refused request's body is read
-  bool serving_ = false;          // a request has begun and its answer has not ended
-  std::unique_ptr<Authenticating> authenticating_;
-  std::unique_ptr<ConnectSniffer> sniffer_;  // null: no CONNECT is being sniffed
-  std::unique_ptr<OuterConnect> outer_;      // null: the requests come in none
-  bool closing_ = false;
-  bool new_ = true;  // no request has come yet
+  std::size_t untaken_ = 0;              // bytes of our answers not taken when the time-out last fired
+  std::unique_ptr<OuterConnect> outer_;  // null: the requests come in no CONNECT
+  bool new_ = true;                      // no request has come yet
+  std::variant<Idle, Authenticating, Serving, SniffingConnect, Closing> phase_;
 };
 
 }  // namespace penstock::proxy
