@@ -110,7 +110,6 @@ inline const std::vector<LargeClass> kLargeClasses{
     // clang-format off
     {"redis::SharedLimiter",     {56, 110, 11}},
     {"flow::Scheduler",          {40, 102,  2}},
-    {"proxy::ClientConnection",  {35,  61, 11}},
     {"flow::Lane",               {43,  48,  4}},
     {"redis::Semaphores",        {23,  53,  5}},
     {"flow::LocalLimiter",       {10,  54,  0}},

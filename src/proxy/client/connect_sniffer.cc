@@ -48,8 +48,8 @@ void ConnectSniffer::become_tunnel() { events_.on_tunnel(std::move(head_), tunne
 void ConnectSniffer::serve_inside(std::int64_t intercepted_at) {
   const bool named = services_.authenticator && !services_.authenticator->open();
   auto credentials = named ? http::only_credentials(head_.fields) : http::Fields{};
-  events_.on_requests_inside(
-      std::make_unique<OuterConnect>(std::move(opening_.outside), std::move(credentials), reports_, intercepted_at));
+  events_.on_requests_inside(std::make_unique<OuterConnect>(std::move(opening_.outside), std::move(credentials),
+                                                            std::move(reports_), intercepted_at));
 }
 
 // TLS takeover.

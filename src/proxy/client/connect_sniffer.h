@@ -61,7 +61,7 @@ class ConnectSniffer final : private TlsTakeoverEvents {
   const Services& services_;
   Admission::Opening opening_;
   http::RequestHead head_;
-  const TakeoverReports reports_;
+  TakeoverReports reports_;
   ConnectSnifferEvents& events_;
   loop::Timer patience_;
   std::unique_ptr<TlsTakeover> takeover_;                     // null: TLS inside passes as a tunnel

@@ -31,7 +31,7 @@ class TakeoverReports {
  private:
   Dispatcher& dispatcher_;
   const Services& services_;
-  const CertificateRejections::Client client_;
+  CertificateRejections::Client client_;
 };
 
 }  // namespace penstock::proxy
