@@ -125,7 +125,8 @@ std::string text_of(const Member& member) {
          (member.joins > 0 ? "joins at " + duration(member.joins) + ", " : "") +
          (member.ends > 0 ? "ends at " + duration(member.ends) + ", " : "") + "round trip " +
          duration(member.round_trip) + (member.jitter > 0 ? " ± " + number(member.jitter * 100) + " %" : "") +
-         (member.drift_ppm != 0 ? ", drifts " + number(member.drift_ppm) + " ppm" : "") + ", maxConcurrent " +
+         (member.drift_ppm != 0 ? ", drifts " + number(member.drift_ppm) + " ppm" : "") +
+         (member.wall_ahead != 0 ? ", time of day ahead by " + duration(member.wall_ahead) : "") + ", maxConcurrent " +
          std::to_string(settings.max_concurrent) + ", maxPending " + std::to_string(settings.max_pending) +
          ", maxWait " + duration(settings.max_wait) + "; " + text_of(member.demand);
 }

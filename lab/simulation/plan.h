@@ -46,6 +46,7 @@ struct Member {
   Time round_trip = 200;  ///< to Redis, the mean
   double jitter = 0.1;    ///< each direction differs by up to this fraction of it
   double drift_ppm = 0;   ///< drift of its clock against the world's
+  Time wall_ahead = 0;    ///< how far its time of day is ahead of Redis' at the begin
   Time reloads = 0;       ///< from then on it uses the plan's limits, before that `former`; 0: always the plan's
   std::vector<LimitConfig> former;
   flow::Settings settings;  ///< slots and queue

@@ -35,7 +35,8 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       member_(member),
       journal_(journal),
       outcomes_(outcomes),
-      machine_(world, journal.wall_at_begin, kOffset * (member + 1), of(plan, member).drift_ppm),
+      machine_(world, journal.wall_at_begin + of(plan, member).wall_ahead, kOffset * (member + 1),
+               of(plan, member).drift_ppm),
       network_(world, machine_, host, {of(plan, member).round_trip, of(plan, member).jitter},
                [this](bool is_presence) {
                  (is_presence ? journal_.presences : journal_.calls).push_back({world_.now(), member_});

@@ -72,6 +72,13 @@ Plan drifting(Random& random) {
   return plan;
 }
 
+/// Limits are kept by Redis' clock, whatever the machines' times of day are.
+Plan hours_apart(Random& random) {
+  Plan plan = busy_fleet(random, {one_of_three(random)});
+  for (Member& member : plan.members) member.wall_ahead = random.between(-kHour, kHour);
+  return plan;
+}
+
 Plan impatient(Random& random, LimitConfig limit) {
   Plan plan = busy_fleet(random, {limit});
   for (Member& member : plan.members) {
@@ -103,6 +110,7 @@ std::vector<Regime> processes() {
       {"processes-32", "32 processes", [](Random& r) { return many(r, 32); }},
       {"processes-64", "64 processes", [](Random& r) { return many(r, 64); }},
       {"drift", "clocks that drift by 500 ppm", drifting},
+      {"hours-apart", "machines whose times of day are up to an hour off", hours_apart},
       {"redis-timeout", "redis.timeout of 1 ms to 10 s, stalls shorter than that", any_timeout_of_redis},
   };
 }
