@@ -78,10 +78,10 @@ struct Launch {
 };
 
 // Another build of the same program: script/test has those with sanitizers tried by tests that are built without.
-constexpr const char* kTried = "PENSTOCK_BINARY";
+constexpr const char* kBinary = "PENSTOCK_BINARY";
 
 const char* program() {
-  const char* tried = std::getenv(kTried);
+  const char* tried = std::getenv(kBinary);
   return tried ? tried : PENSTOCK_BINARY;
 }
 
@@ -89,7 +89,8 @@ std::vector<std::string> environment_of(const std::map<std::string, std::string>
   // A small quarantine keeps AddressSanitizer from hiding how much memory the program itself holds. ThreadSanitizer
   // would wait for a second at the program's end.
   std::vector<std::string> lines{"ASAN_OPTIONS=quarantine_size_mb=8:verify_asan_link_order=0",
-                                 "UBSAN_OPTIONS=print_stacktrace=1", "TSAN_OPTIONS=atexit_sleep_ms=0"};
+                                 "UBSAN_OPTIONS=print_stacktrace=1",
+                                 "TSAN_OPTIONS=atexit_sleep_ms=0:suppressions=" PENSTOCK_TSAN_SUPPRESSIONS};
   for (const auto& [name, value] : more) lines.push_back(name + "=" + value);
   return lines;
 }
@@ -119,7 +120,7 @@ std::string file_text(const std::string& path) {
 
 }  // namespace
 
-bool is_sanitized() { return std::getenv(kTried) != nullptr; }
+bool is_sanitized() { return std::getenv(kBinary) != nullptr; }
 
 std::string new_folder() {
   std::string path = (fs::temp_directory_path() / "penstock-test-XXXXXX").string();
