@@ -283,7 +283,8 @@ TEST(Change, a_departure_that_is_booked_names_its_limit_by_the_new_number) {
   EXPECT_EQ(yard.limited.at(1), 0);
 }
 
-// ---- what the booker is told ----------------------------------------------------------------------------------------
+// ---- what the limiter is told
+// ----------------------------------------------------------------------------------------
 
 TEST(Change, the_limiter_learns_what_is_granted_of_each_group_and_has_not_ended) {
   SlowLimiter limiter;
@@ -309,7 +310,8 @@ TEST(Change, who_waits_to_be_sent_once_more_has_given_its_departure_up) {
   EXPECT_THAT(limiter.adopted, IsEmpty());
 }
 
-// ---- another booker -------------------------------------------------------------------------------------------------
+// ---- another limiter
+// -------------------------------------------------------------------------------------------------
 
 TEST(Change, another_limiter_is_asked_anew_for_whom_the_one_before_was_asked) {
   SlowLimiter first, second;

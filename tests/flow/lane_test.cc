@@ -172,7 +172,7 @@ TEST(FullQueue, takes_back_what_was_booked_for_the_one_that_makes_room) {
   EXPECT_THAT(limiter.given_back, ElementsAre(yard.now + 6 * kMs));
 }
 
-// An answer of a shared booker takes its time: who was let in to hear it, and must wait, gets a place likewise.
+// An answer of a shared limiter takes its time: who was let in to hear it, and must wait, gets a place likewise.
 TEST(FullQueue, makes_room_for_one_that_has_heard_the_answer) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;

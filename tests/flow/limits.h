@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For tests of lanes and slots: two limits as simple as limits can be (a gap between departures, and a number of units
-// in each window), and a booker that composes such limits for all lanes together.
+// in each window), and a limiter that composes such limits for all lanes together.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upstream with a clock that the test winds, requests that are called by numbers, and a booker that answers by hand.
+// An upstream with a clock that the test winds, requests that are called by numbers, and a limiter that answers by
+// hand.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -74,7 +75,7 @@ class SlowLimiter final : public Limiter {
   bool frees_permits = false;
 };
 
-/// An answer of a booker: this scope has a turn, and asks again at that time.
+/// An answer of a limiter: this scope has a turn, and asks again at that time.
 inline Booking turn(Booking::Scope scope, Time ask_again, LimitIndex by = kNoLimit) {
   return {
       .stop = Booking::Stop::turn, .scope = scope, .limited_by = by, .ask_again = ask_again, .not_before = ask_again};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A local booker as the shadow of what was granted elsewhere: it is told of departures, looks without granting, and
+// A local limiter as the shadow of what was granted elsewhere: it is told of departures, looks without granting, and
 // says what it remembers in the words of Redis.
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a booker may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from
+// What a limiter may say instead of a departure: wait for a turn, for a permit, be refused; and how lanes go on from
 // there.
 #include "flow/local_limiter.h"
 #include "flow/scheduler_fixture.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A booker for random sequences: it is watched, stops now one lane and now all, and its answers take their time if so
+// A limiter for random sequences: it is watched, stops now one lane and now all, and its answers take their time if so
 // wished. The dice are what it decides by.
 #pragma once
 

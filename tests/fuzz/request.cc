@@ -30,7 +30,7 @@ struct Stage {
   Config config = *read_config(kConfig, "penstock.yaml");
   loop::Loop loop;
   loop::Resolver resolver{loop, config.dns};
-  proxy::Connections connections{loop, config, [](auto, auto, auto) { return true; }};
+  proxy::UpstreamPools connections{loop, config, [](auto, auto, auto) { return true; }};
   access::Verdict verdict{config, {config.proxy.listen, config.admin.listen}};
   proxy::Services services{loop, resolver, connections, verdict, config, [](const Event&) {}, {}};
   proxy::Admission admission{services};

@@ -71,14 +71,14 @@ class Trial {
       case 3: return arrive();
       case 4:
       case 5: return on_one_of(State::flying, &Trial::land);
-      case 6: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::leave);
-      case 7: return on_one_of(State::flying, &Trial::again);
+      case 6: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::cancel);
+      case 7: return on_one_of(State::flying, &Trial::requeue);
       case 8: return pause();
       case 9: return answer_all(), advance();
       case 10: return change();
       case 11: return on_one_of(State::flying, &Trial::park);
       case 12: return on_one_of(State::resting, &Trial::resume);
-      case 13: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::spare);
+      case 13: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::mark_spare);
       default: return pass_time();
     }
   }

@@ -140,10 +140,10 @@ class WatchedLimiter final : public Limiter {
     take(of(group), departure);
     local_.give_back(now, group, departure);
   }
-  Departure left(std::string_view group, Departure departure, Time at) override {
+  Departure report_late(std::string_view group, Departure departure, Time at) override {
     take(of(group), departure);
     must(at > departure.at, "who leaves late leaves after its time");
-    departure = local_.left(group, departure, at);
+    departure = local_.report_late(group, departure, at);
     must(departure.at == at, "its departure is from now on when it left");
     of(group).outstanding.push_back(departure);
     return departure;

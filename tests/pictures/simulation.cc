@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One lane over a local booker: whoever waits asks at each event, and is told when asking is worth while again.
+// One lane over a local limiter: whoever waits asks at each event, and is told when asking is worth while again.
 #include "pictures/simulation.h"
 
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A booker for tests: the limits of this process, with a record of what was booked through them and which pauses were
+// A limiter for tests: the limits of this process, with a record of what was booked through them and which pauses were
 // asked for.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Record {
   std::vector<Late> late;
   bool room = true;          ///< for more groups
   flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
-  flow::LimiterEvents* events = nullptr;  ///< of the upstream made last: what a booker may tell it
+  flow::LimiterEvents* events = nullptr;  ///< of the upstream made last: what a limiter may tell it
 };
 
 class RecordingLimiter final : public flow::Limiter {

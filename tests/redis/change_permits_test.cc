@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Semaphores that change, come and go while permits are held, and bookers that take the place of others.
+// Semaphores that change, come and go while permits are held, and limiters that take the place of others.
 #include <gmock/gmock.h>
 
 #include "redis/changing.h"
@@ -155,7 +155,8 @@ TEST_F(RedisChange, a_shorter_lease_cuts_nobody_whose_longer_one_still_runs) {
   EXPECT_TRUE(took_off(*a, 2));
 }
 
-// ---- another booker -------------------------------------------------------------------------------------------------
+// ---- another limiter
+// -------------------------------------------------------------------------------------------------
 
 TEST_F(RedisChange, to_limits_of_this_process_alone_and_back_loses_nobody) {
   const auto a = desk({pacer(0.05)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One upstream in one process, as the proxy would have it: an office with a connection of its own, a booker, the
+// One upstream in one process, as the proxy would have it: a hub with a connection of its own, a limiter, the
 // scheduler, and requests that land as soon as they take off. Several of them on one loop are several processes to
 // Redis.
 #pragma once
