@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Finds out whether the head is old after the server changed. The head has the id of the server that keeps it. A call
 -- over a connection to another id says that Redis was restarted, or a replica came in its place: with all that it knew,
--- or with what it knew a while ago. So a process that meets the server anew says the latest time that it was told, and
+-- or with what it knew a while ago. A process that reaches the server again therefore says the latest time that it was told, and
 -- the head is old if that is later than the latest in it: then a generation begins, as after lost memory. Until all
 -- processes that are alive have said it, for a second at most, nothing is granted; if none was told a later time, the
 -- head takes the new id, and nothing else happens. Only in scripts that begin a generation. "<head>:met" has for a day:

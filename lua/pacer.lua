@@ -61,7 +61,7 @@ local function pacer()
   end
 
   -- For a process that comes when it was told to, while the last departure left at a higher rate: by its own rate each
-  -- such departure would hold it back anew. So it keeps its own rate among its own departures, and the higher one with
+  -- such departure would hold it back again. So it keeps its own rate among its own departures, and the higher one with
   -- all others.
   local function ease(l, told)
     if l.by > l.rate then l.free = math.min(l.free, math.max(l.last + l.debt / l.by, told)) end
@@ -73,7 +73,7 @@ local function pacer()
     if whole(start) == at then set(l, start - w / l.rate, w, l.level, l.by) end
   end
 
-  -- What leaked in one process while it was idle did not leak where others were not: so the burst is earned anew.
+  -- What leaked in one process while it was idle did not leak where others were not: so the burst is earned again.
   local function merge(l, other)
     local later = other.free > l.free and other or l
     set(l, later.last, later.debt, l.max_burst, later.by)

@@ -92,7 +92,7 @@ TEST(OneProcess, that_refuses_or_gives_up_is_judged_as_well) {
 }
 
 /// Treats the lanes of one process as processes: lanes share by turns, as processes do, but need no way to Redis. A
-/// lane's turn is as large as what may leave at once: for kinds that start anew that is a whole window, so shares are
+/// lane's turn is as large as what may leave at once: for kinds with periods that is a whole window, so shares are
 /// not equal.
 Judgement judged_as_processes(Plan plan, int processes) {
   plan.members[0].demand.groups = processes;

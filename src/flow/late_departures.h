@@ -37,7 +37,7 @@ class LateDepartures {
     const std::string_view group_;
     Departure& departure_;
     const Time booked_;
-    Time patience_over_;  // until it is first counted anew: before this time it is not late; then 0
+    Time patience_over_;  // until it is first counted again: before this time it is not late; then 0
     Leaving *before_, *behind_ = nullptr;
   };
 
@@ -45,8 +45,8 @@ class LateDepartures {
   Time to_expect(Time now) const;
 
   /// Requests that have not left although their places, under a limit that looks back by `interval`, are about to
-  /// become free: they count anew from `now`, and their departures become those that the limiter knows. Returns when to
-  /// call again; nullopt: all have left.
+  /// become free: they count as if they left `now`, and their departures become those that the limiter knows. Returns
+  /// when to call again; nullopt: all have left.
   std::optional<Time> count_anew(Time now, Time interval, Limiter& limiter);
   /// When count_anew() is due for the request that took off last, which must not have left.
   Time due_for_newest(Time interval, const Limiter& limiter) const;

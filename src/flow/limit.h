@@ -26,7 +26,7 @@ inline constexpr Instant kNever = std::numeric_limits<Instant>::infinity();    /
 /// Rounds up to whole microseconds; a fraction below 0.001 counts as imprecision of the double and is dropped.
 inline Instant rounded_up(Instant t) { return std::ceil(t - 0.001); }
 
-/// Departures keep this distance (µs) from the edges at which a limit starts counting anew, since processes send them
+/// Departures keep this distance (µs) from the edges at which a limit starts counting again, since processes send them
 /// with different delays.
 inline constexpr Instant kGuard = 1'000;
 

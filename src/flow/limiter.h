@@ -2,7 +2,7 @@
 // The interface through which the lanes of one upstream book departures, with limits in this process (local_limiter) or
 // in Redis. A departure belongs to the lane, not to a request: the request at the head takes it when it is due.
 // Changed limits stay with their limiter. Only if another kind of limiter is needed (the first limit becomes shared, or
-// the last ceases to be), Scheduler::replace() installs it, and all limits start anew.
+// the last ceases to be), Scheduler::replace() installs it, and all limits start empty.
 #pragma once
 
 #include <cstddef>
@@ -134,7 +134,7 @@ class Limiter {
   virtual bool forgettable(Time now) const = 0;
 
   /// These limits, which are copied, hold from now on. A limit with the name, kind and scope of an old one goes on from
-  /// the old one's state with the new parameters, others start anew (see limit_remap()); pauses stay. What is booked
+  /// the old one's state with the new parameters, others start empty (see limit_remap()); pauses stay. What is booked
   /// stays booked, and is given back only to the limits that it counted in. Asks under way are answered as usual, with
   /// the indices of the new limits. Call Scheduler::change() next.
   virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;

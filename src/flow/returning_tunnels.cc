@@ -162,7 +162,7 @@ void Scheduler::resume_answered(Time now, Lane& lane, const Booking& booking, Co
   } else if (limiter_->landed(now, lane.group())) {  // the tunnel has left meanwhile
     permit_came(now, lane);
   }
-  // Where permits are shared, a granted permit also ends the lane's place in the line: the lane must ask anew.
+  // Where permits are shared, a granted permit also ends the lane's place in the line: the lane must ask again.
   if (lane.awaits() && limiter_->patience() > 0 && !booking.departures.empty()) lane.forget_told();
   refresh(now, lane, commands);
 }

@@ -125,7 +125,7 @@ void Scheduler::run_until_stable(Time now, Commands& commands) {
     let_in(now, commands);
     resume_rested(now, commands);
     serve_lanes(now, commands);
-    // A booked departure may be too light for a returned request: its lane gives it back and must ask anew.
+    // A booked departure may be too light for a returned request: its lane gives it back and must ask again.
   } while (refuse_until(now, now, commands) || (!held(now) && !returning_.empty()) || next_to_resume(now) ||
            may_let_in(now));
 }
@@ -326,7 +326,7 @@ void Scheduler::start_head(Time now, Lane& lane, Commands& commands) {
   commands.start.push_back({request.id, waited, by, departure, booked});
 }
 
-// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks anew
+// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks again
 // for the head, which weighs more, and then for the rest. Earlier answers are void, as they assumed these departures.
 void Scheduler::give_all_back(Time now, Lane& lane) {
   for (; !lane.departures().empty(); ++lane.called) {

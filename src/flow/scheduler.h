@@ -136,7 +136,7 @@ class Scheduler {
   /// waiting. No effect unless it is in flight.
   void requeue(Time now, Ticket ticket, Commands& commands);
   /// A tunnel in flight is idle: it stays open, and gives up its slot and its permits. It counts in the mean latency as
-  /// if it had landed. For a tunnel that rests already, the rest begins anew at `now`.
+  /// if it had landed. For a tunnel that rests already, the rest begins again at `now`.
   void park(Time now, Ticket ticket, Commands& commands);
   /// The tunnel will not be needed any more: while it rests it is closed first to make room for others, however short
   /// its rest.

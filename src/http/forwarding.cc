@@ -12,7 +12,7 @@
 namespace penstock::http {
 namespace {
 
-// `Host` is made anew, `Expect` is between client, proxy and upstream; the others concern a single hop.
+// `Host` is made again, `Expect` is between client, proxy and upstream; the others concern a single hop.
 constexpr NameSet kNotInRequests({"connection", "keep-alive", "te", "transfer-encoding", "content-length", "upgrade",
                                   "http2-settings", "host", "expect"});
 constexpr NameSet kNotInResponses({"connection", "keep-alive", "proxy-connection", "te", "transfer-encoding",

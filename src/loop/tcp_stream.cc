@@ -46,7 +46,7 @@ TcpStream::Socket* TcpStream::Socket::make(Loop& loop, int family, int& error) {
     socket = new Socket;
     error = UV_EMFILE;
   }
-  uv_tcp_init(loop.uv(), &socket->tcp);  // anew: libuv has dropped a handle that failed
+  uv_tcp_init(loop.uv(), &socket->tcp);  // again: libuv has dropped a handle that failed
   socket->tcp.data = socket;
   return socket;
 }

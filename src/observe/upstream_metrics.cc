@@ -160,7 +160,7 @@ void UpstreamMetrics::count(const HandshakeTotals& now) {
   const HandshakeTotals before = std::exchange(handshakes_counted_, now);
   for (std::size_t i = 0; i < kHandshakes; ++i) {
     const auto result = kHandshakeResults[i].first;
-    const auto more = now.*result - (now.*result < before.*result ? 0 : before.*result);  // less: counted anew
+    const auto more = now.*result - (now.*result < before.*result ? 0 : before.*result);  // less: counted again
     if (handshakes_[i]) handshakes_[i]->Increment(static_cast<double>(more));
   }
 }

@@ -48,7 +48,7 @@ void on_message(int sent, int, int told, const void* bytes, std::size_t size, SS
   if (sent == 1 || size == 0 || !carries_nothing(told, *static_cast<const unsigned char*>(bytes))) return;
   const std::intptr_t count = count_of(ssl) + 1;
   SSL_set_ex_data(ssl, place(), reinterpret_cast<void*>(count));
-  // OpenSSL fetches the BIO anew before each read.
+  // OpenSSL fetches the BIO again before each read.
   if (count > kMostChatter) SSL_set0_rbio(ssl, make_end());
 }
 

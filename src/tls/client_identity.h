@@ -33,7 +33,7 @@ class ClientIdentity {
 class ClientIdentities {
  public:
   std::expected<std::shared_ptr<const ClientIdentity>, Error> find_or_make(const TlsConfig& config);
-  /// Forgets all identities; their files are read anew on next use.
+  /// Forgets all identities; their files are read again on next use.
   void forget() { all_.clear(); }
 
  private:

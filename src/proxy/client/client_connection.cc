@@ -61,8 +61,8 @@ ClientConnection::Takes ClientConnection::takes() const {
   return sink_.keeps_connection() ? Takes::ahead : Takes::nothing;
 }
 
-// A request on its way to the dispatcher. Requests inside a CONNECT use the CONNECT's credentials, judged anew for each
-// request.
+// A request on its way to the dispatcher. Requests inside a CONNECT use the CONNECT's credentials, judged again for
+// each request.
 
 bool ClientConnection::on_request(http::RequestHead&& head) {
   new_ = false;

@@ -40,7 +40,7 @@ class ClientConnection final : private loop::StreamEvents,
   void close_after_answers() { sink_.close_after_answers(); }
   /// Closes if no request is under way. Clients may have removed the connection when this returns.
   void close_if_idle();
-  /// The configuration has changed: access is judged anew from the next request on, new time-outs apply at once.
+  /// The configuration has changed: access is judged again from the next request on, new time-outs apply at once.
   void reevaluate_access();
   /// True until its first request has come.
   bool is_new() const { return new_; }

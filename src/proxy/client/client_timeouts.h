@@ -20,7 +20,7 @@ class ClientTimeouts {
   /// What is awaited from now on, and the limit for it; zero: no limit. With the same `what` the time goes on counting.
   void wait_for(For what, Duration limit);
   void wait_for_nothing() { what_ = For::nothing; }
-  /// A part of it came: the time begins anew.
+  /// A part of it came: the time begins again.
   void moved() { since_ = loop_.now(); }
   For what() const { return what_; }
 

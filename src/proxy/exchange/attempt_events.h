@@ -43,7 +43,7 @@ class AttemptEvents {
   /// The head of a response came. It may ask for a pause.
   virtual void observe_pause(const Exchange& exchange, const http::ResponseHead& head) = 0;
 
-  // A tunnel rests and gives up its slot; called again if it has rested anew.
+  // A tunnel rests and gives up its slot; called again if it has rested again.
   virtual void park(Exchange& exchange) = 0;
   /// A parked tunnel has something to do again. It hears of its slot by Attempt::go_on(), which may be at once.
   virtual void wants_slot(Exchange& exchange) = 0;

@@ -17,7 +17,7 @@ constexpr std::int64_t kPatienceAfterUpstream = 2'000'000;
 constexpr std::int64_t kPatienceAfterClient = 30'000'000;
 /// How long such a tunnel keeps its slot.
 constexpr std::int64_t kSlotAfterClient = 2'000'000;
-/// If the upstream sends while its tunnel rests, the tunnel is marked as rested anew after this long, so that it does
+/// If the upstream sends while its tunnel rests, the tunnel is marked as rested again after this long, so that it does
 /// not count as the one that has rested longest.
 constexpr std::int64_t kRestsAnew = 10'000'000;
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constant words are made once; only words that depend on a group or a call are formatted anew.
+// Constant words are made once; only words that depend on a group or a call are formatted again.
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
