@@ -143,12 +143,16 @@ def few_calls_beside_one_a_second(most):
     return judged
 
 
-def fair_from(seconds):
-    """Shares from `seconds` after the first departure on: a burst goes to the requests that come first."""
+def fair_from(seconds, step=0):
+    """Shares from `seconds` after the first departure on: a burst goes to the requests that come first. One process may
+    be ahead by `step` units, which a refill brings all at once."""
     def judged(run):
         later = [one for one in counted(run) if one.at >= run.arrivals[0].at + round(seconds * SECOND)]
         counts = readings.shares(later, run.setting.processes)
-        return [alike(run, counts, "shares within 10 % of each other once the burst is spent")]
+        if max(counts) - min(counts) <= step:
+            counts = [min(counts)] * len(counts)
+        return [alike(run, counts, "shares within 10 %, or one step, of each other once the burst is spent" if step else
+                      "shares within 10 % of each other once the burst is spent")]
     return judged
 
 
