@@ -29,6 +29,7 @@ flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departu
 void SharedLimiter::move_in_redis(std::string_view group, flow::Departure& departure) {
   if (!looks_back_ || departure.in_redis == 0 || alone() || !clock_.known()) return;
   const std::int64_t from = std::exchange(departure.in_redis, clock_.to_script(departure.at));
+  recent_.add(departure.in_redis, departure.weight);  // in another window it counts once more
   late_.add(looks_back_on_groups_ ? group : std::string_view(), {from, departure.in_redis, departure.weight});
 }
 

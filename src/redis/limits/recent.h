@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many units have left since a given time, for a Redis that has forgotten everything after that time. Takes little
-// memory: the older, the coarser. Pure.
+// How many units were granted since a given time, for a Redis that has forgotten everything after that time. Takes
+// little memory: the older, the coarser. Pure.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ class Recent {
     spans_[count_++] = {at, at, units};
   }
 
-  /// At least the units that have left since `moment`; at most those of that time, a third more of it and a second.
+  /// At least the units that were granted since `moment`; at most those of that time, a third more of it and 50 ms.
   std::int64_t since(flow::Time moment) const {
     std::int64_t units = 0;
     for (std::size_t i = count_; i-- > 0 && spans_[i].until >= moment;) units += spans_[i].units;
@@ -37,7 +37,7 @@ class Recent {
     std::int64_t units = 0;
     Span with(const Span& next) const { return {from, next.until, units + next.units}; }
   };
-  static constexpr flow::Time kShortest = 1'000'000;
+  static constexpr flow::Time kShortest = 50'000;
   static constexpr flow::Time kPartOfAge = 4;  // a span is at most this fraction of its age
 
   /// Merges neighbours if the result is short enough for its age, and in any case makes room for one more span.
@@ -56,7 +56,7 @@ class Recent {
     std::ranges::move(spans_.begin() + 1, spans_.begin() + static_cast<std::ptrdiff_t>(count_--), spans_.begin());
   }
 
-  std::array<Span, 160> spans_;  // enough for a year
+  std::array<Span, 192> spans_;  // enough for a year
   std::size_t count_ = 0;
 };
 

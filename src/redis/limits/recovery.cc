@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a limiter comes to agree with Redis. After an outage it hands in what it granted alone; after a loss of keys it
 // hands in all that it remembers, and waits until the other processes have done so, too.
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string>
@@ -19,7 +20,6 @@ namespace {
 constexpr std::size_t kStatesACall = 50;
 constexpr std::size_t kMostStates = 20'000;  // states of groups beyond this number stay forgotten
 constexpr Time kBetweenLooks = 10'000;
-constexpr Time kBeside = 1'000'000;
 }  // namespace
 
 void SharedLimiter::redis_down() {
@@ -153,17 +153,17 @@ struct SharedLimiter::Telling {
   bool is_all;
   std::size_t unanswered = 0;
   bool heard = true, stale = false, open = false;
+  std::int64_t latest = 0;  // the script time at which Redis heard the last part
 };
 
-/// The generation's name tells until when an old head knows what has left. Clock mapping and booking times are accurate
-/// to less than a second. What was granted alone is counted from when Redis was told.
+/// The generation's name tells the latest script time that an old head knows. What Redis granted at a later one is not
+/// in that head, and nothing of what is being told is.
 std::string SharedLimiter::lately() {
-  recent_.add(hub_.loop().now(), alone_units_);
-  told_units_ = std::exchange(alone_units_, 0);
+  told_units_ += std::exchange(alone_units_, 0);
   const auto mark = generation_.rfind('~');
   std::int64_t found = 0;
   if (mark != generation_.npos) std::from_chars(&generation_[mark] + 1, &generation_.back() + 1, found);
-  return found == 0 ? std::string() : std::to_string(recent_.since(clock_.to_loop(found) - kBeside));
+  return found == 0 ? std::string() : std::to_string(recent_.since(found) + told_units_);
 }
 
 void SharedLimiter::replay(ScriptArgs::Replay what) {
@@ -209,7 +209,12 @@ void SharedLimiter::replay(ScriptArgs::Replay what) {
 /// The telling is heard if each part is. Otherwise all is told once more; parts that were heard count twice then, which
 /// grants nothing twice.
 void SharedLimiter::part_replayed(Telling& telling, const Outcome& outcome) {
-  const auto status = worked(outcome) ? outcome->elements().next().text() : std::string_view();
+  std::string_view status;
+  if (worked(outcome)) {
+    auto elements = outcome->elements();
+    status = elements.next().text();
+    telling.latest = std::max(telling.latest, elements.next().integer());
+  }
   telling.stale |= status == "stale";
   telling.open = status == "open";
   telling.heard &= telling.open || status == "closed";
@@ -220,7 +225,7 @@ void SharedLimiter::part_replayed(Telling& telling, const Outcome& outcome) {
 /// nothing takes what is not left.
 void SharedLimiter::replayed(const Telling& telling) {
   if (!shadow_.replayed(telling.number, telling.heard)) return;
-  if (!telling.heard) alone_units_ += told_units_;
+  if (telling.heard) recent_.add(telling.latest, std::exchange(told_units_, 0));
   if (telling.stale && state_ == State::connected) look(hub_.loop().now());
   if (!telling.is_all || !telling.heard) return;
   booked_in_.clear();
