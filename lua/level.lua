@@ -101,7 +101,8 @@ local function level_part(line)
     end
     local units, least = level - mine.had, a.least + a.slack - mine.had
     if least > 0 then units = math.max(units, least, a.w) end
-    return math.floor(units / a.w), by
+    a.most = math.floor(units / a.w)
+    return a.most, by
   end
 
   -- Units that go before the caller's next departure. The others are served by how little they had, then by seniority,
@@ -121,11 +122,17 @@ local function level_part(line)
   end
 
   -- Estimates when the caller may expect its next departure. Units that pass before any other process is expected to
-  -- ask go to a caller that may still have more: otherwise they are lost if those others come too late.
+  -- ask go to a caller that may still have more: otherwise they are lost if those others come too late. A caller that the
+  -- level gives nothing waits until the limits pass what lifts the others to its level as well; that may be long, where
+  -- what passes now is too little for another process' heavy request.
   local function expect(a)
     local units, may_have = units_first(a), a.least + a.slack - a.mine.had
     if units > 0 and may_have >= a.w and a.soonest - kHorizon / 2 > ahead_of(a.wide, a.now, 0, a.w) then units = 0 end
     local t, limit = ahead_of(a.wide, a.now, units, a.w)
+    if a.most == 0 and t <= a.now + kHorizon then
+      units = poured_to(a.mine.had + a.w, a.mine, a.others) - a.w
+      t, limit = ahead_of(a.wide, a.now, units, a.w)
+    end
     if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
     limit = limit or a.by
     stop_at(a, 'turn', a.only_groups and (limit and limit.letter or 'g') or 'u', limit, math.max(t, a.now + 1))

@@ -73,6 +73,17 @@ TEST_F(Line, tells_how_many_others_wait_what_they_had_less_and_how_the_limits_st
   EXPECT_EQ(b.ask(ms(500), {.count = 9}).standing.at(0), 1) << "one that is late";
   EXPECT_EQ(b.ask(ms(1'500), {.count = 9}).standing.at(0), 0) << "is forgotten after a second";
 }
+/// Three units are free, too few for b's heavy request. Once a has one of them, another would put it two ahead of b.
+TEST_F(Line, tells_one_that_is_ahead_to_come_when_the_others_can_have_as_much) {
+  const std::vector<LimitConfig> limits{sliding(23, sec(100))};
+  Asker a = process("a", limits), b = process("b", limits), c = process("c", limits);
+  EXPECT_THAT(times(c.ask(0, {.weight = 20}, true)), SizeIs(1));
+  EXPECT_GE(b.ask(ms(1), {.weight = 20}, true).booking.not_before, sec(100));
+  EXPECT_THAT(times(a.ask(ms(2), {}, true)), SizeIs(1));
+  const Answer ahead = a.ask(ms(3), {});
+  EXPECT_THAT(times(ahead), IsEmpty());
+  EXPECT_GE(ahead.booking.not_before, sec(100)) << "and does not ask every 5 ms";
+}
 TEST_F(Line, is_an_estimate_and_nobodys_booking) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});
   a.ask(0, {}, true);
