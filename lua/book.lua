@@ -8,7 +8,9 @@
 -- ARGV: 1 the caller · 2 the generation that it knows, '' none
 --   3 the name of a fresh generation; behind a @ the server's id, if it is known; on a new connection, behind another
 --     @, the latest time that the caller was told, and a mark: see parts_of in begin.lua
---   4 processes alive, as far as the caller knows · 5 touch 0|1, or 2|3 where what is left need not be told
+--   4 processes alive, as far as the caller knows
+--   5 touch 0|1, or 2|3 where what is left need not be told; behind a touch that also says that the process is there,
+--     whichever upstreams it uses (see present.lua), a blank and the key of all processes
 --   6 group's hash, '' none · 7 n · 8 their weight
 --   9 units beyond these that could leave now if the limits of the line let them
 --   10 the hash of the caller's limits; with a touch "hash host text", see limits_text.h
@@ -28,7 +30,8 @@
 --     what was missing then
 --   13 of each limit two numbers, by which a process goes on that loses Redis: until when, and how many units are left,
 --     as in flow::Remaining; 0: that is not told
---   14 with a touch, if another process has other limits: what it told of them
+--   14 with a touch what another process told of its limits, if they differ; '' none does
+--   15 how many processes there are, if the touch asked for it
 local alive, grouped = tonumber(ARGV[4]), ARGV[6] ~= ''
 local head = head_read(ARGV[3], alive, ARGV[2])
 local undecided, decided_at
@@ -89,13 +92,19 @@ local function somebody_waits()
 end
 if departs and (group_text or head.line ~= '' and not a.only_groups) then somebody_waits() end
 
-local touches, others_limits = ARGV[5] == '1' or ARGV[5] == '3', nil
+local touches, others_limits, there = ARGV[5] ~= '0' and ARGV[5] ~= '2', nil, nil
 if touches then
+  others_limits = ''
   alive = touch(KEYS[2], a.me, now, kDay)
   local key, hash = string.gsub(KEYS[2], 'alive$', 'limits'), string.match(ARGV[10], '^%x+ ')
   local told = touch(key, ARGV[10], now) > 1 and redis.call('ZRANGE', key, 0, -1) or {}
   for i = 1, #told do
     if string.sub(told[i], 1, #hash) ~= hash then others_limits = told[i] end
+  end
+  local all_processes = string.match(ARGV[5], ' (.+)')
+  if all_processes then
+    local is_counted, count = pcall(touch, all_processes, a.me, now)   -- a foreign value under the key stops no booking
+    there = is_counted and count or 0
   end
 end
 local seen = level and line.processes(a.line, a.me) or 0
@@ -146,4 +155,4 @@ head_write(head)
 for i = 1, a.semaphores and #a.semaphores or 0 do a.semaphores[i].kind.tell_all(a.semaphores[i]) end
 if away then away.tell_all() end
 return { head.gen, 'ok', now, touches and alive or -seen, a.stop, a.letter, a.by and a.by.index or -1, a.again,
-         a.not_before, permits, a.departures, standing, left, others_limits }
+         a.not_before, permits, a.departures, standing, left, others_limits, there }

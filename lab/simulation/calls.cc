@@ -60,11 +60,12 @@ void judge_calls_a_request(const Reading& reading, Judgement& judgement) {
     idle += static_cast<double>(std::max<Time>(0, journal.ended - member.joins)) / 1e6;
   for (const Request& request : journal.requests)
     gave_up += request.end == Request::End::left && request.departed == kNotYet;
-  const auto calls = static_cast<double>(journal.calls.size()), served = static_cast<double>(reading.left().size());
+  const auto calls = static_cast<double>(journal.calls.size() + journal.presences.size());
+  const auto served = static_cast<double>(reading.left().size());
   const auto processes = static_cast<double>(reading.plan().members.size());
-  // A refused request has called, too.
+  // A request that is refused because it would wait for too long has called, and leaves the line as one that gives up.
   const auto refused = static_cast<double>(std::ranges::count(journal.requests, Request::End::refused, &Request::end));
-  const double allowed = calls_for_served(reading, {0, journal.ended}) + refused + idle + gave_up * processes;
+  const double allowed = calls_for_served(reading, {0, journal.ended}) + idle + (gave_up + refused) * processes;
   judgement.figures.calls_a_request = std::max(0.0, calls - idle) / served;
   if (calls <= allowed) return;
   breaks(judgement, "calls",

@@ -193,7 +193,8 @@ void Network::count_calls(std::string_view bytes) {
     const auto next = bytes.find(kCall, at + 1);
     const std::string_view call = bytes.substr(at, next - at);
     // The first calls on a connection are for no upstream.
-    if (!call.contains(":born\r\n") && !call.contains(":{probe}:\r\n")) on_call_(call.contains(":processes\r\n"));
+    const bool is_presence = call.contains(":processes\r\n") && !call.contains(":head\r\n");
+    if (!call.contains(":born\r\n") && !call.contains(":{probe}:\r\n")) on_call_(is_presence);
     at = next;
   }
 }

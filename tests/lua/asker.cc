@@ -91,7 +91,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                   generation_,
                   "by-" + who_ + "-at-" + text(now) + std::exchange(returns_, {}),
                   text(alive_),
-                  touch ? "1" : "0",
+                  touch ? all_processes_.empty() ? "1" : "1 " + all_processes_ : "0",
                   std::string(ask.group),
                   text(ask.count),
                   text(ask.weight),
@@ -99,7 +99,7 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                   touch ? hash() + " " + who_ + " " + hash() : hash()};
   add_limits(arguments);
   const auto reply = scripts_.call(Script::book, instant(now), keys, std::move(arguments));
-  if (reply.items.size() < 12 || reply.items.size() > 14) return {.status = reply.text};
+  if (reply.items.size() < 12 || reply.items.size() > 15) return {.status = reply.text};
   const auto& items = reply.items;
   const auto when = [&](const test::RedisReply& item) { return item.integer == 0 ? 0 : here(item.integer); };
   Answer answer{.status = items[1].text,
@@ -108,7 +108,8 @@ Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
                 .granted_all = items[4].text.empty(),
                 .standing = {},
                 .left = {},
-                .others_limits = items.size() > 13 ? items[13].text : std::string()};
+                .others_limits = items.size() > 13 ? items[13].text : std::string(),
+                .processes = items.size() > 14 ? items[14].integer : 0};
   if (answer.status == "stale") former_ = generation_;
   generation_ = items[0].text;
   alive_ = answer.alive > 0 ? answer.alive : std::max(alive_, -answer.alive);

@@ -25,6 +25,7 @@ struct Answer {
   std::vector<std::int64_t> standing;  ///< how many others wait, what they had less, and how the limits stand
   std::vector<flow::Remaining> left;   ///< of each limit, on the asker's clock; nothing told: `until` is 0
   std::string others_limits;           ///< with a touch: what another told that has others
+  std::int64_t processes = 0;          ///< how many there are, where says_there() asked for it
   flow::Booking booking;               ///< of Redis' times: `ask_again` is 0 where the asker is to choose
 };
 
@@ -52,6 +53,8 @@ class Asker {
   void was_away(Time last, bool hands_in = false) {
     returns_ = "@run@" + std::to_string(instant(last)) + (hands_in ? "+" : "s");
   }
+  /// With a touch it says that it is there, in the list under this key.
+  void says_there(std::string key) { all_processes_ = std::move(key); }
   /// What is handed in next Redis was told in that generation; empty: in none.
   void booked_in(std::string generation) { former_ = std::move(generation); }
 
@@ -75,6 +78,7 @@ class Asker {
   std::string generation_;
   std::string former_;   // that before
   std::string returns_;  // what it says of its absence
+  std::string all_processes_;
   int alive_ = 0;
 };
 

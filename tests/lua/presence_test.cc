@@ -42,6 +42,25 @@ TEST_F(Present, under_a_foreign_value_are_told_as_such) {
   EXPECT_GT(server_.run({"PTTL", "p:processes"}).integer, 0) << "not for ever";
 }
 
+TEST_F(Present, say_so_along_with_an_ask) {
+  Asker a(scripts_, "up", "a", {pacer(10)}, 1);
+  a.says_there("p:processes");
+  EXPECT_EQ(present("b", sec(1)), 1);
+  EXPECT_EQ(a.ask(sec(1.5), {}).processes, 0) << "not without a touch";
+  EXPECT_EQ(a.ask(sec(2), {}, true).processes, 2);
+  EXPECT_EQ(present("b", sec(3)), 2);
+}
+
+TEST_F(Present, are_not_counted_by_an_ask_that_finds_a_foreign_value_there) {
+  server_.run({"SET", "p:processes", "hello"});
+  Asker a(scripts_, "up", "a", {pacer(10)}, 1);
+  a.says_there("p:processes");
+  const Answer answer = a.ask(sec(1), {}, true);
+  EXPECT_EQ(answer.status, "ok");
+  EXPECT_EQ(answer.booking.departures.size(), 1);
+  EXPECT_EQ(answer.processes, 0);
+}
+
 TEST_F(Present, with_the_same_limits_hear_of_no_others) {
   Asker a(scripts_, "up", "a", {pacer(10)}, 1), b(scripts_, "up", "b", {pacer(10)}, 1);
   EXPECT_EQ(others_limits(a, sec(1)), "");

@@ -82,7 +82,7 @@ bool read_left(Elements elements, std::int64_t now, std::vector<BookReply::Remai
 
 bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
   auto elements = reply.elements();
-  if (elements.left() < 11 || elements.left() > 14) return false;
+  if (elements.left() < 11 || elements.left() > 15) return false;
   into.generation = elements.next().text();
   const bool status_known = read_status(elements.next().text(), into.status);
   into.now = elements.next().integer();

@@ -61,6 +61,7 @@ LimiterHub::LimiterHub(loop::Loop& loop, loop::Resolver& resolver, const RedisCo
       watch_(std::move(watch)),
       notices_(std::move(notices)),
       who_(new_name(network)),
+      processes_(config.prefix + ":processes"),
       up_since_(loop.now() - kTick),
       said_present_(loop.now() - kTick),
       standing_(loop, [this] { count_standing(); }),
@@ -214,17 +215,39 @@ void LimiterHub::look_whose_memory() {
 /// Called at once when the process begins, so that others know of it. Right after a return it is put off: Redis has
 /// calls enough then.
 void LimiterHub::say_present() {
-  const auto now = loop_.now();
-  if (now - said_present_ < kTick / 2 || now - up_since_ < 2 * flow::kHorizon) return;
-  said_present_ = now;
-  const std::string key = config_.prefix + ":processes";
+  const std::string_view key = key_to_be_there(loop_.now());
+  if (key.empty()) return;
   const std::string_view keys[] = {key}, arguments[] = {who_};
   redis_->call(static_cast<std::size_t>(Script::present), keys, arguments,
                [this](const Outcome& outcome, std::int64_t) {
-                 if (!outcome || outcome->integer() <= 0) return;
-                 seen_.note(static_cast<int>(std::min<std::int64_t>(outcome->integer(), kMostProcesses)));
-                 if (watch_.on_processes) watch_.on_processes(seen_.count());
+                 if (outcome) note_processes(outcome->integer());
                });
+}
+
+std::string_view LimiterHub::key_to_be_there(std::int64_t now) {
+  if (now - said_present_ < kTick / 2 || now - up_since_ < 2 * flow::kHorizon) return {};
+  said_present_ = now;
+  return processes_;
+}
+
+/// An ask that fails, or is not decided, counts nobody: the process says it by itself.
+void LimiterHub::heard_there(const Outcome& outcome) {
+  constexpr int kBefore = 14;  // what book.lua answers before the number of processes
+  std::int64_t count = 0;
+  if (outcome) {
+    auto elements = outcome->elements();
+    for (int i = 0; i < kBefore; ++i) elements.next();
+    count = elements.next().integer();
+  }
+  if (count > 0) return note_processes(count);
+  said_present_ -= kTick;
+  say_present();
+}
+
+void LimiterHub::note_processes(std::int64_t count) {
+  if (count <= 0) return;
+  seen_.note(static_cast<int>(std::min<std::int64_t>(count, kMostProcesses)));
+  if (watch_.on_processes) watch_.on_processes(seen_.count());
 }
 
 /// A process that has never reached Redis does not know how many processes share its limits.

@@ -97,6 +97,10 @@ class LimiterHub final : RedisEvents {
   /// To be called when Redis may have another key than before, or none.
   void agree_on_labels();
   void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
+  /// The key of all processes, if it is time to say again that this one is there. The caller says it along with an ask
+  /// of its own, which saves a call, and passes the answer to heard_there(). Empty: it was said lately.
+  std::string_view key_to_be_there(std::int64_t now);
+  void heard_there(const Outcome& outcome);
   void unregister(const std::string& name, const flow::Limiter& limiter);
   void standing_changed() { standing_.ask(); }
   /// A moment within the next second, to spread work that all upstreams need not do at once.
@@ -117,6 +121,7 @@ class LimiterHub final : RedisEvents {
   void look_whose_memory();
   void call_limiters_back(bool at_once);
   void say_present();
+  void note_processes(std::int64_t count);
   void say_divided();
   void tick();
 
@@ -125,6 +130,7 @@ class LimiterHub final : RedisEvents {
   const HubWatch watch_;
   const NoticeSink notices_;
   const std::string who_;
+  const std::string processes_;  // the key of all processes
   std::uint64_t generations_ = 0;
   std::string fresh_;
   std::unordered_map<std::string, SharedLimiter*> limiters_;

@@ -96,7 +96,8 @@ void ScriptArgs::book(ScriptCall& call, const Asked& asked) const {
   words.add(asked.generation);
   words.add(asked.fresh_generation);
   words.number(asked.alive);
-  words.add(asked.left ? asked.touch ? "1" : "0" : asked.touch ? "3" : "2");
+  const std::string_view touch = asked.left ? asked.touch ? "1" : "0" : asked.touch ? "3" : "2";
+  asked.processes.empty() ? words.add(touch) : words.join({touch, " ", asked.processes});
   words.keep(asked.group);
   words.number(static_cast<std::int64_t>(asked.count));
   words.number(asked.weight);

@@ -36,9 +36,10 @@ class ScriptArgs {
   struct Asked {
     std::string_view generation, fresh_generation;
     int alive = 0;
-    bool touch = false;      ///< tell the limits in full
-    bool left = true;        ///< ask what is left of each limit
-    std::string_view group;  ///< its hash; empty: only the upstream's own limits apply
+    bool touch = false;               ///< tell the limits in full
+    std::string_view processes = {};  ///< with a touch: the key of all processes, to be counted among them; else empty
+    bool left = true;                 ///< ask what is left of each limit
+    std::string_view group;           ///< its hash; empty: only the upstream's own limits apply
     std::size_t count = 0;
     int weight = 1;
     std::int64_t more = 0;                           ///< units beyond these that would leave, too

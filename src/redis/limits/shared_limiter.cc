@@ -110,11 +110,19 @@ bool SharedLimiter::send_ask(Time now, const Asking& asking, bool touch, std::sp
   const bool keeps_to_part = hub_.config().when_down == WhenDown::share;
   const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
   const std::string_view since = !says_since ? "" : shadow_.has_unknown() ? "+" : "s";
+  const std::string_view processes = touch ? hub_.key_to_be_there(now) : std::string_view();
+  if (!processes.empty()) {
+    done = [&hub = hub_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
+      hub.heard_there(outcome);
+      done(outcome, sent);
+    };
+  }
   call_.clear();
   script_args_.book(call_, {.generation = generation_,
                             .fresh_generation = hub_.fresh_generation(has_met_ ? 0 : latest_, since),
                             .alive = alive_,
                             .touch = touch,
+                            .processes = processes,
                             .left = keeps_to_part,
                             .group = key_of(asking.group),
                             .count = asking.count,
@@ -214,7 +222,7 @@ void SharedLimiter::apply_grants(const Asking& asking) {
                                                                                   .in_redis = at});
     shadow_.book(asking.group, departure);
     if (last > clock_.to_loop(at) + flow::kOnTime) move_in_redis(asking.group, departure);
-    recent_.add(last, asking.weight);
+    recent_.add(reply_.now, asking.weight);
   }
   booking_.stop = reply_.stop.value_or(Stop::turn);
   booking_.scope = reply_.scope;

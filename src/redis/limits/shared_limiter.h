@@ -226,7 +226,7 @@ class SharedLimiter final : public flow::Limiter {
   std::optional<flow::OtherProcesses> others_;  // other processes that wait for these limits, likewise
   flow::Time round_trip_ = 0;                   // to Redis, smoothed (µs)
   Shadow shadow_;
-  Recent recent_;                                  // units that have left, by when Redis came to know of them
+  Recent recent_;                                  // units granted, by the script time at which Redis knew of them
   std::int64_t alone_units_ = 0, told_units_ = 0;  // units granted alone: not told yet; being told
   Quarantine quarantine_;
   PendingAsks pending_asks_;
