@@ -133,11 +133,12 @@ def few_calls(most):
 
 
 def few_calls_beside_one_a_second(most):
-    """Of the noted calls and seconds, without the call by which each process says once a second that it is there."""
+    """Of the noted calls and seconds, without the call by which each process says once a second that it is there, and
+    the one by which it finds out once in ten seconds what its user may do."""
     def judged(run):
         seconds = (run.notes["calls end"] - run.notes["calls begin"]) / SECOND
         count = sum(run.notes["calls begin"] <= at < run.notes["calls end"] for at in times_of(run))
-        asked = (run.notes["calls"] - run.setting.processes * seconds) / max(count, 1)
+        asked = (run.notes["calls"] - run.setting.processes * seconds * 1.1) / max(count, 1)
         return [between(f"at most {most} Redis calls a request, beside one a second of each process", max(0, asked), 0,
                         most, "{:.2f}")]
     return judged
