@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "config/validate.h"
+#include "config/issue.h"
+#include "penstock/config.h"
 #include "penstock/duration.h"
 
 namespace penstock::config {

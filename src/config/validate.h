@@ -9,15 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "config/issue.h"
 #include "penstock/config.h"
 
 namespace penstock::config {
-
-struct Issue {
-  std::string path;  ///< "upstreams.github.maxConcurrent", "access.deny[1]"
-  std::string message;
-  bool inherited = false;  ///< `defaults` has the same fault
-};
 
 std::vector<Issue> find_issues(const Config& config);
 

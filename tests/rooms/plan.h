@@ -142,7 +142,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"config/checks", "config/validate"}, "an Issue of validate.h is what the checks add, and validate calls them"},
     {{"http/fields", "http/grammar"}, "grammar reads the lists in Fields, which know a token by grammar"},
     {{"http/request_framing", "http/request_line", "http/request_parser"}, "two parts of the parser fill its RequestHead"},
     {{"loop/iteration_end", "loop/loop"}, "the loop runs the tasks that register with it"},
