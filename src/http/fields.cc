@@ -6,14 +6,6 @@
 
 namespace penstock::http {
 
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
-
 void Fields::add(std::string_view name, std::string_view value) {
   const auto at = static_cast<std::uint32_t>(text_.size());
   const auto name_size = static_cast<std::uint32_t>(name.size());

@@ -12,9 +12,6 @@
 
 namespace penstock::http {
 
-/// Ignores ASCII case, as every comparison of field names and of most tokens does.
-bool equal_ignoring_case(std::string_view a, std::string_view b);
-
 class Fields {
  public:
   struct Line {

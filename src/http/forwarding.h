@@ -10,7 +10,7 @@
 
 #include "http/fields.h"
 #include "http/refusal.h"
-#include "http/request_parser.h"
+#include "http/request_head.h"
 #include "http/response_head.h"
 #include "http/target.h"
 #include "penstock/duration.h"

@@ -10,8 +10,6 @@
 #include <optional>
 #include <string_view>
 
-#include "http/fields.h"
-
 namespace penstock::http {
 
 /// A message whose Connection fields nominate more fields than this is refused.
@@ -23,6 +21,15 @@ constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
+/// Ignores ASCII case, as every comparison of field names and of most tokens does.
+inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
+  }
+  return true;
+}
+
 /// Printable ASCII without the space.
 constexpr bool is_visible(char c) { return c > ' ' && c < 0x7f; }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "http/refusal.h"
-#include "http/request_parser.h"
+#include "http/request_head.h"
 
 namespace penstock::http {
 

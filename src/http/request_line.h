@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "http/refusal.h"
-#include "http/request_parser.h"
+#include "http/request_head.h"
 
 namespace penstock::http {
 

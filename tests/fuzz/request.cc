@@ -9,6 +9,7 @@
 #include "fuzz/second_reader.h"
 #include "http/forwarding.h"
 #include "http/protocol_sniff.h"
+#include "http/request_parser.h"
 #include "http/upgrade.h"
 #include "proxy/dispatch/admission.h"
 #include "transfer/request.h"

@@ -142,8 +142,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"http/fields", "http/grammar"}, "grammar reads the lists in Fields, which know a token by grammar"},
-    {{"http/request_framing", "http/request_line", "http/request_parser"}, "two parts of the parser fill its RequestHead"},
     {{"loop/iteration_end", "loop/loop"}, "the loop runs the tasks that register with it"},
     {{"proxy/client/client_connection", "proxy/client/clients"}, "a connection removes itself from its owner"},
     {{"proxy/exchange/exchange", "proxy/exchange/queue_shares", "proxy/exchange/upstream"},

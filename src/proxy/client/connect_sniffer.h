@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "http/request_parser.h"
+#include "http/request_head.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
 #include "proxy/client/outer_connect.h"

@@ -14,7 +14,7 @@
 
 #include "access/address.h"
 #include "http/refusal.h"
-#include "http/request_parser.h"
+#include "http/request_head.h"
 #include "http/response_head.h"
 #include "penstock/event.h"
 #include "penstock/snapshot.h"

@@ -13,7 +13,7 @@
 
 #include "flow/late_departures.h"
 #include "flow/scheduler.h"
-#include "http/request_parser.h"
+#include "http/request_head.h"
 #include "http/target.h"
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/response_sink.h"

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "http/grammar.h"
 #include "loop/fd_limit.h"
 
 namespace penstock::proxy {
