@@ -3,31 +3,30 @@
 // object cancels it.
 #pragma once
 
-#include <cstddef>
 #include <functional>
+#include <utility>
 
+#include "loop/iteration_ends.h"
 #include "loop/loop.h"
 
 namespace penstock::loop {
 
 class IterationEnd {
  public:
-  IterationEnd(Loop& loop, std::move_only_function<void()> task);
+  IterationEnd(Loop& loop, std::move_only_function<void()> task)
+      : all_(loop.iteration_ends()), task_(std::move(task)) {}
   ~IterationEnd() { cancel(); }
   IterationEnd(const IterationEnd&) = delete;
   IterationEnd& operator=(const IterationEnd&) = delete;
 
   /// The task may destroy this object.
-  void ask();
-  void cancel();
-  bool asked() const { return place_ != kNowhere; }
+  void ask() { all_.ask(task_); }
+  void cancel() { all_.withdraw(task_); }
+  bool asked() const { return task_.asked(); }
 
  private:
-  friend class Loop;
-  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
-  Loop& loop_;
-  std::size_t place_ = kNowhere;
-  std::move_only_function<void()> task_;
+  IterationEnds& all_;
+  IterationEnds::Task task_;
 };
 
 }  // namespace penstock::loop

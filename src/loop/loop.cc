@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "loop/hangup_watcher.h"
-#include "loop/iteration_end.h"
+#include "loop/iteration_ends.h"
 #include "loop/timer_queue.h"
 #include "loop/worker.h"
 
@@ -29,7 +29,7 @@ struct Loop::Impl {
   uv_tcp_t first_stream;  // never used: libuv opens a spare descriptor with its first stream, so it does so here
   std::mutex mutex;
   std::vector<Task> posted;
-  std::vector<IterationEnd*> iteration_ends;  // cancelled ones are null
+  IterationEnds iteration_ends;
   struct EveryIteration {
     std::function<void()> task;
     std::weak_ptr<const void> owner;
@@ -52,16 +52,6 @@ struct Loop::Impl {
     for (auto& task : tasks) task();
   }
 
-  void run_iteration_ends() {
-    for (std::size_t i = 0; i < iteration_ends.size(); ++i) {
-      IterationEnd* end = iteration_ends[i];
-      if (!end) continue;
-      end->place_ = IterationEnd::kNowhere;
-      end->task_();
-    }
-    iteration_ends.clear();
-  }
-
   /// A task may add others, and may destroy another's owner.
   void run_every_iteration() {
     bool some_ownerless = false;
@@ -77,13 +67,12 @@ struct Loop::Impl {
 
   bool has_work() {
     const std::lock_guard lock(mutex);
-    return !posted.empty() ||
-           std::ranges::any_of(iteration_ends, [](const IterationEnd* end) { return end != nullptr; });
+    return !posted.empty() || iteration_ends.any();
   }
 
   void end_iteration() {
     do {
-      run_iteration_ends();
+      iteration_ends.run();
       run_every_iteration();
     } while (!iteration_ends.empty());
     timers->arm();
@@ -113,7 +102,7 @@ Loop::~Loop() {
   in.worker.reset();
   in.run_posted();
   in.self_owned.clear();
-  in.run_iteration_ends();
+  in.iteration_ends.run();
   in.timers->close();
   in.hangup_watcher->close();
   uv_close(reinterpret_cast<uv_handle_t*>(&in.wake), nullptr);
@@ -150,7 +139,7 @@ void Loop::post(Task task) {
 }
 
 void Loop::run_posted() { impl_->run_posted(); }
-void Loop::run_iteration_ends() { impl_->run_iteration_ends(); }
+void Loop::run_iteration_ends() { impl_->iteration_ends.run(); }
 
 void Loop::offload(Task work, Task done) {
   if (!impl_->worker) impl_->worker.emplace();
@@ -179,22 +168,8 @@ std::size_t Loop::self_owned() const { return impl_->self_owned.size(); }
 
 std::uint64_t Loop::iteration() const { return impl_->iteration; }
 
-IterationEnd::IterationEnd(Loop& loop, Task task) : loop_(loop), task_(std::move(task)) {}
-
-void IterationEnd::ask() {
-  if (asked()) return;
-  auto& all = loop_.impl_->iteration_ends;
-  place_ = all.size();
-  all.push_back(this);
-}
-
-void IterationEnd::cancel() {
-  if (!asked()) return;
-  loop_.impl_->iteration_ends[place_] = nullptr;
-  place_ = kNowhere;
-}
-
 uv_loop_s* Loop::uv() { return &impl_->uv; }
+IterationEnds& Loop::iteration_ends() { return impl_->iteration_ends; }
 TimerQueue& Loop::timers() { return *impl_->timers; }
 HangupWatcher& Loop::hangup_watcher() { return *impl_->hangup_watcher; }
 char* Loop::read_buffer() { return impl_->read_buffer.get(); }

@@ -17,7 +17,7 @@ namespace penstock::loop {
 
 class HangupWatcher;
 class TimerQueue;
-class IterationEnd;
+class IterationEnds;
 
 /// A self-owned object: it lives on the loop without another owner, until it dismisses itself or the loop ends.
 class SelfOwned {
@@ -71,13 +71,13 @@ class Loop {
   std::int64_t wall() const { return clock_ ? clock_->wall() : system_wall(); }
 
   uv_loop_s* uv();                  ///< for loop/, transfer/ and redis/
+  IterationEnds& iteration_ends();  ///< for iteration_end.h
   TimerQueue& timers();             ///< for timer.h
   HangupWatcher& hangup_watcher();  ///< for loop/
   char* read_buffer();              ///< shared by all streams: each read is handed on before the next
   static constexpr std::size_t kReadBuffer = 64 * 1024;
 
  private:
-  friend class IterationEnd;
   friend class ExpensiveWork;
   struct Impl;
   const Clock* const clock_;

@@ -142,7 +142,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"loop/iteration_end", "loop/loop"}, "the loop runs the tasks that register with it"},
     {{"proxy/client/client_connection", "proxy/client/clients"}, "a connection removes itself from its owner"},
     {{"proxy/exchange/exchange", "proxy/exchange/queue_shares", "proxy/exchange/upstream"},
      "an exchange knows its upstream, whose shares count exchanges"},
