@@ -142,7 +142,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"proxy/client/client_connection", "proxy/client/clients"}, "a connection removes itself from its owner"},
     {{"proxy/exchange/exchange", "proxy/exchange/queue_shares", "proxy/exchange/upstream"},
      "an exchange knows its upstream, whose shares count exchanges"},
     {{"redis/limits/limiter_hub", "redis/limits/pausing_limiter", "redis/limits/shared_limiter", "redis/limits/shared_pauses"},

@@ -4,14 +4,13 @@
 
 #include <utility>
 
-#include "proxy/client/clients.h"
 #include "proxy/exchange/address_check.h"
 
 namespace penstock::proxy {
 
-ClientConnection::ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
+ClientConnection::ClientConnection(ClientConnectionEvents& events, Dispatcher& dispatcher, const Services& services,
                                    std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held)
-    : clients_(clients),
+    : events_(events),
       dispatcher_(dispatcher),
       services_(services),
       stream_(std::move(stream)),
@@ -304,7 +303,7 @@ void ClientConnection::leave() {
   timeouts_.wait_for_nothing();
   reader_.detach();
   going_on_.cancel();
-  clients_.remove(*this);
+  events_.on_left(*this);
 }
 
 }  // namespace penstock::proxy

@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "http/request_parser.h"
+#include "http/request_head.h"
 #include "loop/iteration_end.h"
 #include "loop/stream.h"
 #include "proxy/client/authenticator.h"
@@ -24,7 +24,17 @@
 
 namespace penstock::proxy {
 
-class Clients;
+class ClientConnection;
+
+/// The owner of the connections.
+class ClientConnectionEvents {
+ public:
+  /// The connection has nothing to do any more. It is on the call stack, so it must be destroyed later.
+  virtual void on_left(ClientConnection& connection) = 0;
+
+ protected:
+  ~ClientConnectionEvents() = default;
+};
 
 class ClientConnection final : private loop::StreamEvents,
                                private RequestReaderEvents,
@@ -33,12 +43,12 @@ class ClientConnection final : private loop::StreamEvents,
  public:
   /// `from`: the client's address; if it may not use the proxy, the first request is refused. `held`: what all requests
   /// of this client hold of caps.pendingMemory.
-  ClientConnection(Clients& clients, Dispatcher& dispatcher, const Services& services,
+  ClientConnection(ClientConnectionEvents& events, Dispatcher& dispatcher, const Services& services,
                    std::unique_ptr<loop::Stream> stream, const access::Address& from, HeldBytes held);
 
   /// Closes the connection after its next answer.
   void close_after_answers() { sink_.close_after_answers(); }
-  /// Closes if no request is under way. Clients may have removed the connection when this returns.
+  /// Closes if no request is under way. The connection may have left when this returns.
   void close_if_idle();
   /// The configuration has changed: access is judged again from the next request on, new time-outs apply at once.
   void reevaluate_access();
@@ -106,7 +116,7 @@ class ClientConnection final : private loop::StreamEvents,
   void close_politely();
   void leave();
 
-  Clients& clients_;
+  ClientConnectionEvents& events_;
   Dispatcher& dispatcher_;
   const Services& services_;
   std::unique_ptr<loop::Stream> stream_;

@@ -21,8 +21,9 @@ void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   if (!seat) return refuse_arrival(std::move(stream), seat.error());
   auto held = ConnectionQuota::held_by(*seat);
   stream->accompany(*std::move(seat));
+  ClientConnectionEvents& events = *this;
   auto connection =
-      std::make_unique<ClientConnection>(*this, dispatcher_, services_, std::move(stream), *address, std::move(held));
+      std::make_unique<ClientConnection>(events, dispatcher_, services_, std::move(stream), *address, std::move(held));
   pools_.emplace(connection.get(), std::move(connection));
 }
 
@@ -46,7 +47,8 @@ void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuo
   loop::Stream::close_lingering(std::move(stream));
 }
 
-void Clients::remove(ClientConnection& connection) {
+/// The connection is destroyed at the end of the iteration.
+void Clients::on_left(ClientConnection& connection) {
   const auto found = pools_.find(&connection);
   if (found == pools_.end()) return;
   leaving_.push_back(std::move(found->second));

@@ -17,13 +17,11 @@
 
 namespace penstock::proxy {
 
-class Clients {
+class Clients final : ClientConnectionEvents {
  public:
   Clients(Dispatcher& dispatcher, const Services& services);
 
   void admit(std::unique_ptr<loop::Stream> stream);
-  /// Called by a connection about itself; it is destroyed at the end of the iteration.
-  void remove(ClientConnection& connection);
 
   /// Each connection closes after its next answer.
   void close_after_answers();
@@ -37,6 +35,7 @@ class Clients {
   const TurnedAway& turned_away() const { return turned_away_; }
 
  private:
+  void on_left(ClientConnection& connection) override;
   bool makes_room(ConnectionQuota::Full full, const access::Address& address);
   void refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full);
 
