@@ -131,7 +131,7 @@ void Engine::make_proxy() {
                            .make_limiter = proxy::local_limiters(loop_),
                            .authenticator = &authenticator_,
                            .notices = notice_sink(),
-                           .interceptor = &interception_};
+                           .interception = &interception_};
   limits_->provide(services);
   dispatcher_ = std::make_unique<proxy::Dispatcher>(services);
   clients_ = std::make_unique<proxy::Clients>(*dispatcher_, services);

@@ -46,7 +46,7 @@ http::Target tunnel_to(const http::Target& target) {
 
 UrlTrace by_connect(const proxy::Router& router, const http::Target& target) {
   auto outside = tunnel_to(target);
-  const bool opened = router.interceptor(outside) != 0;
+  const bool opened = router.intercepting_entry(outside) != 0;
   const auto& asked = opened ? target : outside;
   return {.way = opened ? UrlTrace::Way::opened : UrlTrace::Way::tunnel,
           .asked = asked,
@@ -63,7 +63,7 @@ UrlTrace in_the_clear(const Config& config, const proxy::Router& router, const h
           .asked = target,
           .dialled = originates ? secured(target) : target,
           .route = route,
-          .connect_opened = router.interceptor(tunnel_to(target)) != 0};
+          .connect_opened = router.intercepting_entry(tunnel_to(target)) != 0};
 }
 
 }  // namespace

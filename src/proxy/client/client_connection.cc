@@ -104,7 +104,7 @@ void ClientConnection::admit(http::RequestHead&& head) {
   if (!opening) return accept(std::move(head), Tunnels::as_ever);
   TakeoverReports reports(dispatcher_, services_, {access_.from(), access_.user()});
   if (opening->intercepted && reports.bypasses(opening->outside))
-    return accept(std::move(head), Tunnels::of_interceptors);
+    return accept(std::move(head), Tunnels::of_intercepting_entry);
   ConnectSnifferEvents& events = *this;
   phase_ =
       std::make_unique<ConnectSniffer>(services_, *std::move(opening), std::move(head), std::move(reports), events);

@@ -71,7 +71,7 @@ void ConnectSniffer::on_intercepted(std::unique_ptr<loop::Stream> stream) {
 /// Goes on as without a takeover: what the client has sent, `early`, goes into a tunnel.
 void ConnectSniffer::on_h2_only(std::unique_ptr<loop::Stream> stream, std::string early) {
   reports_.report(opening_.outside, Handshake::bypassed);
-  tunnels_ = Admission::Tunnels::of_interceptors;
+  tunnels_ = Admission::Tunnels::of_intercepting_entry;
   takeover_.reset();
   events_.return_stream(std::move(stream), early);
 }

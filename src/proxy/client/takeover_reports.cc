@@ -12,18 +12,18 @@ TakeoverReports::TakeoverReports(Dispatcher& dispatcher, const Services& service
     : dispatcher_(dispatcher), services_(services), client_(std::move(client)) {}
 
 bool TakeoverReports::bypasses(const http::Target& outside) const {
-  if (!services_.interceptor->rejections.bypasses(client_, outside.host, services_.loop.now())) return false;
+  if (!services_.interception->rejections.bypasses(client_, outside.host, services_.loop.now())) return false;
   report(outside, Handshake::bypassed);
   return true;
 }
 
 void TakeoverReports::accepted(const http::Target& outside) const {
-  services_.interceptor->rejections.accepted(client_, outside.host);
+  services_.interception->rejections.accepted(client_, outside.host);
 }
 
 void TakeoverReports::rejected(const http::Target& outside, Handshake result, CertificateRejections::Sign sign,
                                std::string details) const {
-  auto& rejections = services_.interceptor->rejections;
+  auto& rejections = services_.interception->rejections;
   const auto now = services_.loop.now();
   rejections.rejected(client_, outside.host, sign, now);
   if (rejections.bypasses(client_, outside.host, now))

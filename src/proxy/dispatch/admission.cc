@@ -61,8 +61,8 @@ std::expected<Route, http::Refusal> Admission::locate(const http::RequestHead& h
     return enter_gateway(head, *form, target);
   Route route = tables_->router.route(target);
   // The host is named with paths only.
-  if (tunnels == Tunnels::of_interceptors && target.tunnel && !route.pattern) {
-    if (const auto entry = interceptor(target); entry != 0) route = {.entry = entry};
+  if (tunnels == Tunnels::of_intercepting_entry && target.tunnel && !route.pattern) {
+    if (const auto entry = intercepting_entry(target); entry != 0) route = {.entry = entry};
   }
   originate(target, route);
   return route;
@@ -118,12 +118,12 @@ std::optional<Admission::Opening> Admission::opening(const http::RequestHead& he
   auto outside = http::parse_target(head.method, head.target);
   if (!outside || !outside->tunnel || judge_message(head) || !steering_of(head, gives_hints)) return std::nullopt;
   if (leads_here(*outside)) return Opening{.outside = *std::move(outside)};
-  const bool intercepted = services_.interceptor && interceptor(*outside) != 0;
+  const bool intercepted = services_.interception && intercepting_entry(*outside) != 0;
   const bool plain = std::ranges::count(services_.config.access.plain_ports, outside->port) > 0;
   if (!intercepted && !plain) return std::nullopt;
   // Each request inside is judged by itself.
   if (http::Target ignored;
-      !judge(head, nullptr, ignored, {.gives_hints = gives_hints, .tunnels = Tunnels::of_interceptors}))
+      !judge(head, nullptr, ignored, {.gives_hints = gives_hints, .tunnels = Tunnels::of_intercepting_entry}))
     return std::nullopt;
   const bool silent = !intercepted && settings_of(tables_->router.route(*outside)).https != Https::originate;
   return Opening{.outside = *std::move(outside), .intercepted = intercepted, .may_be_silent = silent};

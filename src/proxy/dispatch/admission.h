@@ -40,8 +40,9 @@ class Admission {
     http::RequestHints hints;
   };
   /// Which entry gets a tunnel whose host is named with paths only. `as_ever`: none, so "*" or a refusal;
-  /// `of_interceptors`: the entry that intercepts the host, for a CONNECT that would be intercepted but cannot be.
-  enum class Tunnels : std::uint8_t { as_ever, of_interceptors };
+  /// `of_intercepting_entry`: the entry that intercepts the host, for a CONNECT that would be intercepted but cannot
+  /// be.
+  enum class Tunnels : std::uint8_t { as_ever, of_intercepting_entry };
   struct Asker {
     bool gives_hints = true;  ///< its `Penstock-*` fields count
     Tunnels tunnels = Tunnels::as_ever;
@@ -61,8 +62,10 @@ class Admission {
   };
   /// Nullopt: the CONNECT is not opened here; judge() makes it a tunnel or refuses it.
   std::optional<Opening> opening(const http::RequestHead& head, bool gives_hints) const;
-  /// See Router::interceptor().
-  std::size_t interceptor(const http::Target& outside) const { return tables_->router.interceptor(outside); }
+  /// See Router::intercepting_entry().
+  std::size_t intercepting_entry(const http::Target& outside) const {
+    return tables_->router.intercepting_entry(outside);
+  }
 
  private:
   std::expected<Route, http::Refusal> locate(const http::RequestHead& head, const http::Target* outside,

@@ -45,7 +45,7 @@ void Dispatcher::report_refused(const http::Refusal& why_not) {
 }
 
 void Dispatcher::report_handshake(const HandshakeReport& what) {
-  const auto entry = admission_.interceptor(what.outside);
+  const auto entry = admission_.intercepting_entry(what.outside);
   Upstream& upstream = upstreams_.find_or_make(what.outside, entry);
   if (count_in(upstream.handshakes, what.result)) tell_of(what, upstream);
 }

@@ -42,7 +42,7 @@ struct Services {
   Authenticator* authenticator = nullptr;  ///< null: all clients are let in
   const base::SipKey* labels = nullptr;    ///< see Grouping; the key may change
   NoticeSink notices = [](const Notice&) {};
-  InterceptionService* interceptor = nullptr;  ///< null: CONNECTs are tunnels, whatever `https` says
+  InterceptionService* interception = nullptr;  ///< null: CONNECTs are tunnels, whatever `https` says
 };
 
 }  // namespace penstock::proxy

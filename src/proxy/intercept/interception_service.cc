@@ -31,9 +31,9 @@ void InterceptionService::tell_of_h2(const std::string& host) {
                     ": it gets a tunnel, whose requests nobody counts (intercept.h2Only)"});
 }
 
-InterceptionService::HandshakeSlot::HandshakeSlot(InterceptionService& interceptor,
+InterceptionService::HandshakeSlot::HandshakeSlot(InterceptionService& interception,
                                                   std::move_only_function<void()> begin)
-    : interception_(interceptor), begin_(std::move(begin)) {
+    : interception_(interception), begin_(std::move(begin)) {
   interception_.waiting_.push_back(this);
   if (!interception_.next_.running()) interception_.soon_.ask();
 }

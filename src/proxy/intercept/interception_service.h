@@ -45,7 +45,7 @@ class InterceptionService {
   /// A handshake slot, or the wait for one: `begin` is called once, in order. Dropping it leaves the queue.
   class HandshakeSlot {
    public:
-    HandshakeSlot(InterceptionService& interceptor, std::move_only_function<void()> begin);
+    HandshakeSlot(InterceptionService& interception, std::move_only_function<void()> begin);
     ~HandshakeSlot();
     HandshakeSlot(const HandshakeSlot&) = delete;
 

@@ -39,7 +39,7 @@ std::string departure(const std::string& host) {
 TlsTakeover::TlsTakeover(const Services& services, std::string host, CertificateRejections::Client client,
                          TlsTakeoverEvents& events)
     : services_(services),
-      interception_(*services.interceptor),
+      interception_(*services.interception),
       host_(std::move(host)),
       client_(std::move(client)),
       events_(events),

@@ -68,7 +68,7 @@ Route Router::route(const http::Target& target) const {
   return route;
 }
 
-std::size_t Router::interceptor(const http::Target& tunnel) const {
+std::size_t Router::intercepting_entry(const http::Target& tunnel) const {
   if (!intercepts_) return 0;
   std::size_t entry = 0;
   visit(tunnel, has_port, [&](const Rule& rule) {

@@ -28,7 +28,7 @@ class Router {
 
   /// The entry with `https: intercept` for a tunnel's host and port: the entry that the tunnel belongs to, or a
   /// stronger one with a path, which a tunnel does not show. 0: none.
-  std::size_t interceptor(const http::Target& tunnel) const;
+  std::size_t intercepting_entry(const http::Target& tunnel) const;
 
   /// Every entry whose pattern matches, in order of precedence, the winner first. For `penstock explain`.
   std::vector<Route> candidates(const http::Target& target) const;

@@ -25,14 +25,14 @@ class InterceptorTest : public testing::Test {
   }
 
   test::TestLoop run_;
-  InterceptionService interceptor_{run_.loop};
+  InterceptionService interception_{run_.loop};
   std::deque<InterceptionService::HandshakeSlot> all_;
   int turns_ = 0;
 };
 
 TEST_F(InterceptorTest, has_handshakes_begin_in_order) {
   std::vector<int> begun;
-  for (int i = 0; i < 30; ++i) all_.emplace_back(interceptor_, [&, i] { begun.push_back(i); });
+  for (int i = 0; i < 30; ++i) all_.emplace_back(interception_, [&, i] { begun.push_back(i); });
   EXPECT_TRUE(begun.empty()) << "not inside the call";
   ASSERT_TRUE(run_.run_until([&] { return begun.size() == 30; }));
   EXPECT_TRUE(std::ranges::is_sorted(begun));
@@ -47,7 +47,7 @@ TEST_F(InterceptorTest, leaves_the_loop_to_others_between_a_few_of_them) {
       work();
       worked.insert(turns_);
     });
-    all_.emplace_back(interceptor_, [&mine] { mine.ask(); });
+    all_.emplace_back(interception_, [&mine] { mine.ask(); });
   }
   ASSERT_TRUE(run_.run_until([&] { return worked.size() == 30; }));
   for (const int turn : worked) EXPECT_LE(worked.count(turn), 6u);
@@ -55,19 +55,19 @@ TEST_F(InterceptorTest, leaves_the_loop_to_others_between_a_few_of_them) {
 
 TEST_F(InterceptorTest, forgets_who_has_gone) {
   bool last = false;
-  all_.emplace_back(interceptor_, [] { ADD_FAILURE() << "it has gone"; });
-  all_.emplace_back(interceptor_, [&] { last = true; });
+  all_.emplace_back(interception_, [] { ADD_FAILURE() << "it has gone"; });
+  all_.emplace_back(interception_, [&] { last = true; });
   all_.pop_front();
   EXPECT_TRUE(run_.run_until([&] { return last; }));
 }
 
 TEST_F(InterceptorTest, lets_a_turn_end_those_behind_it) {
   bool first = false;
-  all_.emplace_back(interceptor_, [&] {
+  all_.emplace_back(interception_, [&] {
     first = true;
     all_.pop_back();
   });
-  all_.emplace_back(interceptor_, [] { ADD_FAILURE() << "it has gone"; });
+  all_.emplace_back(interception_, [] { ADD_FAILURE() << "it has gone"; });
   EXPECT_TRUE(run_.run_until([&] { return first; }));
   run_.run_for(10'000);
 }
@@ -80,7 +80,7 @@ TEST_F(InterceptorTest, tells_of_hosts_that_are_spoken_to_by_http_2_alone_once_e
   }
   ASSERT_EQ(told.size(), 1000u);
   EXPECT_NE(told.back().text.find("host-999.test"), std::string::npos);
-  interceptor_.tell_of_h2("nobody.wants.notices.test");
+  interception_.tell_of_h2("nobody.wants.notices.test");
 }
 
 }  // namespace

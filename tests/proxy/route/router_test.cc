@@ -164,29 +164,29 @@ TEST(Router, has_a_tunnel_intercepted_where_its_host_is_marked_on_whatever_path)
   const Config config =
       intercepting({{"a.com/v1"}, {"a.com/v2"}, {"*.b.com"}, {"c.com"}, {"d.com:8443"}}, {1, 2, 3, 5});
   const Router router(config);
-  EXPECT_EQ(router.interceptor(tunnel("a.com:443")), 1u);
-  EXPECT_EQ(router.interceptor(tunnel("x.y.b.com:8443")), 3u);
-  EXPECT_EQ(router.interceptor(tunnel("d.com:8443")), 5u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("a.com:443")), 1u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("x.y.b.com:8443")), 3u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("d.com:8443")), 5u);
   for (const auto* to : {"b.com:443", "c.com:443", "d.com:443", "e.com:443"}) {
-    EXPECT_EQ(router.interceptor(tunnel(to)), 0u) << to;
+    EXPECT_EQ(router.intercepting_entry(tunnel(to)), 0u) << to;
   }
 }
 
 TEST(Router, has_no_tunnel_intercepted_for_an_entry_that_is_beaten) {
   const Config config = intercepting({{"*.a.com"}, {"bank.a.com"}, {"*.safe.a.com"}, {"b.com"}, {"b.com:443"}}, {1, 4});
   const Router router(config);
-  EXPECT_EQ(router.interceptor(tunnel("api.a.com:443")), 1u);
-  EXPECT_EQ(router.interceptor(tunnel("bank.a.com:443")), 0u);
-  EXPECT_EQ(router.interceptor(tunnel("x.safe.a.com:443")), 0u);
-  EXPECT_EQ(router.interceptor(tunnel("b.com:443")), 0u);
-  EXPECT_EQ(router.interceptor(tunnel("b.com:8443")), 4u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("api.a.com:443")), 1u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("bank.a.com:443")), 0u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("x.safe.a.com:443")), 0u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("b.com:443")), 0u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("b.com:8443")), 4u);
 }
 
 TEST(Router, has_a_tunnel_intercepted_as_its_entry_says_whatever_paths_others_have) {
   const Config config = intercepting({{"*.a.com"}, {"api.a.com/v1"}, {"b.com"}, {"b.com:443/v1"}}, {1, 3});
   const Router router(config);
-  EXPECT_EQ(router.interceptor(tunnel("api.a.com:443")), 1u);
-  EXPECT_EQ(router.interceptor(tunnel("b.com:443")), 3u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("api.a.com:443")), 1u);
+  EXPECT_EQ(router.intercepting_entry(tunnel("b.com:443")), 3u);
 }
 
 }  // namespace
