@@ -262,12 +262,12 @@ TEST_F(SharedQueueTest, a_place_counts_until_it_is_left_and_a_body_that_came_whi
   EXPECT_FALSE(whole.over());
 }
 
-TEST_F(SharedQueueTest, a_seat_is_given_back_with_its_last_request) {
-  auto seat = std::make_shared<std::size_t>(0);
-  const std::weak_ptr<std::size_t> kept = seat;
+TEST_F(SharedQueueTest, a_client_is_forgotten_with_its_last_request) {
+  auto client = std::make_shared<std::size_t>(0);
+  const std::weak_ptr<std::size_t> kept = client;
   Asker flying, waiting, other;
   ASSERT_TRUE(waits(flying, busy_, "/hold"));
-  ASSERT_TRUE(waits(waiting, std::exchange(seat, nullptr)));
+  ASSERT_TRUE(waits(waiting, std::exchange(client, nullptr)));
   leave(waiting);
   waiting.client.reset();
   EXPECT_TRUE(kept.expired());

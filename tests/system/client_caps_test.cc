@@ -47,7 +47,7 @@ TEST(ConnectionsCap, turns_away_whoever_comes_when_all_seats_are_taken) {
   }
   EXPECT_EQ(stage.origin.count(), 8u);
   seated.pop_front();
-  EXPECT_TRUE(eventually([&] { return stage.fetch("/later").status == 200; })) << "a seat is free again";
+  EXPECT_TRUE(eventually([&] { return stage.fetch("/later").status == 200; })) << "a slot is free again";
 }
 
 TEST(ConnectionsCap, of_one_client_leaves_room_for_others) {

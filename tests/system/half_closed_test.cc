@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunnels whose clients have closed their side: they end soon, and they are the first to go where seats are wanted. And
+// Tunnels whose clients have closed their side: they end soon, and they are the first to go where slots are wanted. And
 // which ends of a tunnel are no errors.
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -16,11 +16,11 @@ Clients::Clients(Dispatcher& dispatcher, const Services& services)
 void Clients::admit(std::unique_ptr<loop::Stream> stream) {
   const auto address = access::parse_address(stream->peer().address);
   if (!address) return;  // the client has reset already: there is no peer to judge or answer
-  auto seat = quota_.take(*address, services_.config.caps);
-  if (!seat && makes_room(seat.error(), *address)) seat = quota_.take(*address, services_.config.caps);
-  if (!seat) return refuse_arrival(std::move(stream), seat.error());
-  auto held = ConnectionQuota::held_by(*seat);
-  stream->accompany(*std::move(seat));
+  auto slot = quota_.take(*address, services_.config.caps);
+  if (!slot && makes_room(slot.error(), *address)) slot = quota_.take(*address, services_.config.caps);
+  if (!slot) return refuse_arrival(std::move(stream), slot.error());
+  auto held = ConnectionQuota::held_by(*slot);
+  stream->accompany(*std::move(slot));
   ClientConnectionEvents& events = *this;
   auto connection =
       std::make_unique<ClientConnection>(events, dispatcher_, services_, std::move(stream), *address, std::move(held));
@@ -37,9 +37,9 @@ bool Clients::makes_room(ConnectionQuota::Full full, const access::Address& addr
 void Clients::refuse_arrival(std::unique_ptr<loop::Stream> stream, ConnectionQuota::Full full) {
   const bool in_all = full == ConnectionQuota::Full::in_all;
   ++(in_all ? turned_away_.in_all : turned_away_.of_client);
-  auto seat = quota_.take_at_the_door();
-  if (!seat) return;
-  stream->accompany(std::move(seat));
+  auto slot = quota_.take_at_the_door();
+  if (!slot) return;
+  stream->accompany(std::move(slot));
   const auto refusal =
       http::refusal_until(http::Reason::too_many_clients,
                           in_all ? "too many connections" : "too many connections of this client", Duration{1'000'000});

@@ -54,7 +54,7 @@ struct ConnectionQuota::AtTheDoor {
 
 ConnectionQuota::ConnectionQuota() : taken_(std::make_shared<Taken>()) {}
 
-std::expected<ConnectionQuota::Seat, ConnectionQuota::Full> ConnectionQuota::take(const access::Address& address,
+std::expected<ConnectionQuota::Slot, ConnectionQuota::Full> ConnectionQuota::take(const access::Address& address,
                                                                                   const CapsConfig& caps) {
   if (taken_->in_all >= caps.connections) return std::unexpected(Full::in_all);
   const auto client = access::client_of(address);
@@ -64,11 +64,11 @@ std::expected<ConnectionQuota::Seat, ConnectionQuota::Full> ConnectionQuota::tak
   return std::make_shared<const Impl>(taken_, client);
 }
 
-HeldBytes ConnectionQuota::held_by(const Seat& seat) {
-  return {seat, &static_cast<const Impl*>(seat.get())->client.held};
+HeldBytes ConnectionQuota::held_by(const Slot& slot) {
+  return {slot, &static_cast<const Impl*>(slot.get())->client.held};
 }
 
-ConnectionQuota::Seat ConnectionQuota::take_at_the_door() {
+ConnectionQuota::Slot ConnectionQuota::take_at_the_door() {
   if (taken_->at_the_door >= kMostAtTheDoor) return nullptr;
   return std::make_shared<const AtTheDoor>(taken_);
 }

@@ -16,16 +16,16 @@ namespace penstock::proxy {
 
 class ConnectionQuota {
  public:
-  using Seat = std::shared_ptr<const void>;
+  using Slot = std::shared_ptr<const void>;
   enum class Full : std::uint8_t { in_all, for_this_client };
 
   ConnectionQuota();
 
-  std::expected<Seat, Full> take(const access::Address& client, const CapsConfig& caps);
+  std::expected<Slot, Full> take(const access::Address& client, const CapsConfig& caps);
   /// The byte count of the client that has this slot; not for take_at_the_door(). Keeping it keeps the slot taken.
-  static HeldBytes held_by(const Seat& seat);
+  static HeldBytes held_by(const Slot& slot);
   /// A slot for a client that will be refused with 503; null when even those are used up.
-  Seat take_at_the_door();
+  Slot take_at_the_door();
 
  private:
   struct Taken;

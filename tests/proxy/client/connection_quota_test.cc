@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is given a seat, and when it is free again.
+// Who is given a slot, and when it is free again.
 #include "proxy/client/connection_quota.h"
 
 #include <gtest/gtest.h>
@@ -10,23 +10,23 @@
 namespace penstock::proxy {
 namespace {
 
-class SeatsTest : public testing::Test {
+class ConnectionQuotaTest : public testing::Test {
  protected:
   /// Whether there was one, which is kept.
   bool take(const char* address) {
-    auto seat = quota_->take(access::parse_address(address).value(), caps_);
-    if (!seat) why_not_ = seat.error();
-    if (seat) kept_.push_back(*std::move(seat));
-    return seat.has_value();
+    auto slot = quota_->take(access::parse_address(address).value(), caps_);
+    if (!slot) why_not_ = slot.error();
+    if (slot) kept_.push_back(*std::move(slot));
+    return slot.has_value();
   }
 
   CapsConfig caps_;
   std::optional<ConnectionQuota> quota_{std::in_place};
-  std::vector<ConnectionQuota::Seat> kept_;
+  std::vector<ConnectionQuota::Slot> kept_;
   std::optional<ConnectionQuota::Full> why_not_;
 };
 
-TEST_F(SeatsTest, are_as_many_as_the_cap_says_whoever_comes) {
+TEST_F(ConnectionQuotaTest, are_as_many_as_the_cap_says_whoever_comes) {
   caps_.connections = 2;
   EXPECT_TRUE(take("192.0.2.1"));
   EXPECT_TRUE(take("192.0.2.2"));
@@ -36,7 +36,7 @@ TEST_F(SeatsTest, are_as_many_as_the_cap_says_whoever_comes) {
   EXPECT_TRUE(take("192.0.2.3"));
 }
 
-TEST_F(SeatsTest, of_one_address_are_counted_by_themselves) {
+TEST_F(ConnectionQuotaTest, of_one_address_are_counted_by_themselves) {
   caps_.connections_per_client = 2;
   EXPECT_TRUE(take("192.0.2.1") && take("192.0.2.1"));
   EXPECT_FALSE(take("192.0.2.1"));
@@ -46,7 +46,7 @@ TEST_F(SeatsTest, of_one_address_are_counted_by_themselves) {
   EXPECT_TRUE(take("192.0.2.1") && take("192.0.2.1"));
 }
 
-TEST_F(SeatsTest, of_all_addresses_of_a_v6_network_are_those_of_one_client) {
+TEST_F(ConnectionQuotaTest, of_all_addresses_of_a_v6_network_are_those_of_one_client) {
   caps_.connections_per_client = 2;
   EXPECT_TRUE(take("2001:db8:0:1::1") && take("2001:db8:0:1:ffff::2"));
   EXPECT_FALSE(take("2001:db8:0:1::3"));
@@ -55,7 +55,7 @@ TEST_F(SeatsTest, of_all_addresses_of_a_v6_network_are_those_of_one_client) {
   EXPECT_FALSE(take("192.0.2.2")) << "the same address in other clothes";
 }
 
-TEST_F(SeatsTest, of_one_client_know_of_one_sum_that_goes_with_the_last) {
+TEST_F(ConnectionQuotaTest, of_one_client_know_of_one_sum_that_goes_with_the_last) {
   EXPECT_TRUE(take("192.0.2.1") && take("192.0.2.1") && take("192.0.2.2"));
   *ConnectionQuota::held_by(kept_[0]) += 7;
   EXPECT_EQ(*ConnectionQuota::held_by(kept_[1]), 7u);
@@ -65,7 +65,7 @@ TEST_F(SeatsTest, of_one_client_know_of_one_sum_that_goes_with_the_last) {
   EXPECT_EQ(*ConnectionQuota::held_by(kept_[0]), 0u);
 }
 
-TEST_F(SeatsTest, follow_a_lower_cap_as_they_become_free) {
+TEST_F(ConnectionQuotaTest, follow_a_lower_cap_as_they_become_free) {
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(take("192.0.2.1"));
   caps_.connections = 2;
   kept_.resize(2);
@@ -74,9 +74,9 @@ TEST_F(SeatsTest, follow_a_lower_cap_as_they_become_free) {
   EXPECT_TRUE(take("192.0.2.1"));
 }
 
-TEST_F(SeatsTest, at_the_door_are_few) {
-  while (auto seat = quota_->take_at_the_door()) {
-    kept_.push_back(std::move(seat));
+TEST_F(ConnectionQuotaTest, at_the_door_are_few) {
+  while (auto slot = quota_->take_at_the_door()) {
+    kept_.push_back(std::move(slot));
     ASSERT_LE(kept_.size(), 256u);
   }
   EXPECT_EQ(kept_.size(), 256u);
@@ -84,7 +84,7 @@ TEST_F(SeatsTest, at_the_door_are_few) {
   EXPECT_NE(quota_->take_at_the_door(), nullptr);
 }
 
-TEST_F(SeatsTest, may_outlive_what_counts_them) {
+TEST_F(ConnectionQuotaTest, may_outlive_what_counts_them) {
   EXPECT_TRUE(take("192.0.2.1"));
   quota_.reset();
   kept_.clear();
