@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "access/address.h"
 
@@ -29,6 +30,18 @@ std::optional<Address> parse_address(std::string_view text) {
   Address address;
   address.v6 = text.find(':') != std::string_view::npos;
   if (inet_pton(address.v6 ? AF_INET6 : AF_INET, terminated.data(), address.bytes.data()) != 1) return std::nullopt;
+  return unmapped(address);
+}
+
+Address address_of_v4(const void* four) {
+  Address address;
+  std::memcpy(address.bytes.data(), four, 4);
+  return address;
+}
+
+Address address_of_v6(const void* sixteen) {
+  Address address{.v6 = true};
+  std::memcpy(address.bytes.data(), sixteen, 16);
   return unmapped(address);
 }
 

@@ -20,6 +20,9 @@ struct Address {
 };
 /// A plain dotted quad or RFC 4291 text, without brackets or zone.
 std::optional<Address> parse_address(std::string_view text);
+/// As sockets have them, in network order: four bytes, or sixteen.
+Address address_of_v4(const void* four);
+Address address_of_v6(const void* sixteen);
 std::string to_string(const Address&);
 /// What counts as one client: an IPv4 address, or the /64 of an IPv6 one, as a client with one address has all of it.
 Address client_of(const Address&);

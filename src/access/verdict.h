@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "access/address.h"
+#include "access/dial_guard.h"
 #include "access/rule.h"
 #include "penstock/config.h"
 
 namespace penstock::access {
 
-enum class Destination : std::uint8_t { allowed, denied, own };  // `own`: a port that Penstock itself listens on
-
-class Verdict {
+class Verdict final : public DialGuard {
  public:
   /// `config` must be valid. `own`: the endpoints really bound, listeners and admin alike. `closed`: others that must
   /// never be dialled, whatever is allowed; by address or by name, with their port. `here`: addresses of this machine
@@ -29,8 +28,7 @@ class Verdict {
   bool client(const Address&) const;
   /// True if this client's `Penstock-*` fields count.
   bool gives_hints(const Address&) const;
-  /// `host`: what the request asked for, in the form of http::Target; empty: unknown.
-  Destination destination(const Address&, std::uint16_t port, std::string_view host = {}) const;
+  Destination destination(const Address&, std::uint16_t port, std::string_view host = {}) const override;
   /// True if the name alone is enough to deny.
   bool denies(std::string_view host, std::uint16_t port) const { return deny_.name(host, port); }
 

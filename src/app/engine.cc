@@ -113,10 +113,7 @@ void Engine::make_proxy() {
   resolver_ = std::make_unique<loop::Resolver>(loop_, config_.dns);
   const std::vector<Endpoint> own{listener_.bound(), admin_->bound()};
   verdict_ = std::make_unique<LiveVerdict>(*resolver_, config_, own, notice_sink());
-  pools_ = std::make_unique<proxy::UpstreamPools>(loop_, config_, [this](auto text, std::uint16_t port, auto host) {
-    const auto address = access::parse_address(text);
-    return address && verdict_->verdict().destination(*address, port, host) == access::Destination::allowed;
-  });
+  pools_ = std::make_unique<proxy::UpstreamPools>(loop_, config_, verdict_->verdict());
   limits_ = std::make_unique<SharedLimits>(
       loop_, *resolver_, config_, state_folder_,
       redis::HubWatch{.on_found = [this](const loop::Addresses& of_redis) { verdict_->close(of_redis); },

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "access/address.h"
 #include "loop/fd_limit.h"
 #include "loop/notsent_lowat.h"
 #include "tls/authorities.h"
@@ -54,10 +55,10 @@ void HeaderLines::add(std::string_view name, std::string_view value) {
   if (name.size() == 6 && strncasecmp(name.data(), "Accept", 6) == 0) has_accept_ = true;
 }
 
-Easy::Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom,
+Easy::Easy(const access::DialGuard& guard_of_dials, const TlsConfig& identity, const Trust& whom,
            std::chrono::seconds idle, Opened when_opened, Woken when_woken, Writes when_writing)
     : handle(curl_easy_init()),
-      judge(judge_of_addresses),
+      guard(guard_of_dials),
       trust(whom),
       opened(std::move(when_opened)),
       woken(std::move(when_woken)),
@@ -274,7 +275,8 @@ int Easy::before_request(void* self, char* address, char*, int port, int local_p
   // libcurl's.
   const bool kept = !std::exchange(easy->dials, false);
   if (++easy->sends > 1) return CURL_PREREQFUNC_ABORT;
-  easy->dialled = easy->judge(address, static_cast<std::uint16_t>(port), easy->host);
+  const auto place = access::parse_address(address);
+  easy->dialled = place && easy->guard.may_dial(*place, static_cast<std::uint16_t>(port), easy->host);
   easy->denied = !easy->dialled;
   // The address of the kept connection is no longer allowed: another may be, or a fresh attempt reports the denial.
   if (kept && easy->denied) easy->distrusted = true;
@@ -308,20 +310,21 @@ curl_socket_t Easy::open_socket(void* self, curlsocktype, curl_sockaddr* to) {
   return fd;
 }
 
-curl_socket_t Easy::dial(const curl_sockaddr& to) {
-  if (sends > 0) return CURL_SOCKET_BAD;  // libcurl wants to repeat the request
-  char text[INET6_ADDRSTRLEN] = "";
-  std::uint16_t port = 0;
+namespace {
+bool is_allowed(const access::DialGuard& guard, const curl_sockaddr& to, std::string_view host) {
   if (to.family == AF_INET) {
     const auto* v4 = reinterpret_cast<const sockaddr_in*>(&to.addr);
-    inet_ntop(AF_INET, &v4->sin_addr, text, sizeof text);
-    port = ntohs(v4->sin_port);
-  } else if (to.family == AF_INET6) {
-    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&to.addr);
-    inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof text);
-    port = ntohs(v6->sin6_port);
+    return guard.may_dial(access::address_of_v4(&v4->sin_addr), ntohs(v4->sin_port), host);
   }
-  if (!judge(text, port, host)) {
+  if (to.family != AF_INET6) return false;
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(&to.addr);
+  return guard.may_dial(access::address_of_v6(&v6->sin6_addr), ntohs(v6->sin6_port), host);
+}
+}  // namespace
+
+curl_socket_t Easy::dial(const curl_sockaddr& to) {
+  if (sends > 0) return CURL_SOCKET_BAD;  // libcurl wants to repeat the request
+  if (!is_allowed(guard, to, host)) {
     denied = true;
     return CURL_SOCKET_BAD;
   }

@@ -30,7 +30,7 @@ struct Easy {
   /// libcurl is about to write a head small enough for the kernel to take at once: the head has been sent when libcurl
   /// returns or calls back for another transfer.
   using Writes = std::function<void(Easy&)>;
-  Easy(const Multi::Judge& judge_of_addresses, const TlsConfig& identity, const Trust& whom, std::chrono::seconds idle,
+  Easy(const access::DialGuard& guard_of_dials, const TlsConfig& identity, const Trust& whom, std::chrono::seconds idle,
        Opened when_opened, Woken when_woken, Writes when_writing);
   ~Easy();
   Easy(const Easy&) = delete;
@@ -84,7 +84,7 @@ struct Easy {
   curl_socket_t dial(const curl_sockaddr& to);
   bool ends_with_head(std::string_view line) const;
 
-  const Multi::Judge& judge;
+  const access::DialGuard& guard;
   const Trust trust;
   const Opened opened;
   const Woken woken;
@@ -102,8 +102,8 @@ struct Easy {
   bool head_only = false;        // libcurl does not know that no response body follows
   bool answered = false;         // a line of a response has come
   bool ended = false;            // stopped by us, because nothing more will come
-  bool dialled = false;          // the judge allowed an address
-  bool denied = false;           // the judge refused an address
+  bool dialled = false;          // the guard allowed an address
+  bool denied = false;           // the guard refused an address
   bool no_descriptors = false;
   bool distrusted = false;                   // the kept connection is unfit for use
   std::array<char, CURL_ERROR_SIZE> said{};  // libcurl's error text

@@ -36,10 +36,10 @@ bool Multi::is_disturbed(const tls::OpensslPeek& connection) {
 }
 
 struct Multi::Impl {
-  Impl(Multi& m, loop::Loop& l, Judge j, TlsConfig t, std::chrono::seconds i, Trust a)
+  Impl(Multi& m, loop::Loop& l, const access::DialGuard& g, TlsConfig t, std::chrono::seconds i, Trust a)
       : self(m),
         loop(l),
-        judge(std::move(j)),
+        guard(g),
         tls(std::move(t)),
         idle(i),
         trust(a),
@@ -77,7 +77,7 @@ struct Multi::Impl {
 
   Multi& self;
   loop::Loop& loop;
-  Judge judge;
+  const access::DialGuard& guard;
   TlsConfig tls;
   const std::chrono::seconds idle;
   const Trust trust;
@@ -398,7 +398,7 @@ std::unique_ptr<Easy> Multi::Impl::take_easy() {
     return easy;
   }
   auto easy = std::make_unique<Easy>(
-      judge, tls, trust, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
+      guard, tls, trust, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
       [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); },
       [this](Easy& writer) { writes(&writer); });
   curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
@@ -429,8 +429,8 @@ void Multi::Impl::give_back(std::unique_ptr<Easy> easy) {
   if (easy->sound && spare.size() < kMostSpare) spare.push_back(std::move(easy));
 }
 
-Multi::Multi(loop::Loop& loop, Judge judge, TlsConfig tls, std::chrono::seconds idle, Trust trust)
-    : impl_(std::make_unique<Impl>(*this, loop, std::move(judge), std::move(tls), idle, trust)) {
+Multi::Multi(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls, std::chrono::seconds idle, Trust trust)
+    : impl_(std::make_unique<Impl>(*this, loop, guard, std::move(tls), idle, trust)) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   auto& in = *impl_;

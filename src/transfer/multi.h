@@ -5,12 +5,10 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include "access/dial_guard.h"
 #include "loop/loop.h"
 #include "penstock/config.h"
 #include "tls/authorities.h"
@@ -31,15 +29,12 @@ struct Trust {
 
 class Multi {
  public:
-  /// Whether this address may be dialled for this host: called for every connection attempt, and again whenever a kept
-  /// connection is used.
-  using Judge = std::function<bool(std::string_view address, std::uint16_t port, std::string_view host)>;
-
-  /// `tls` names the authorities and the client certificate for https, as files that are read for each connection
+  /// `guard`, which must outlive this, is asked for every connection attempt, and again whenever a kept connection is
+  /// used. `tls` names the authorities and the client certificate for https, as files that are read for each connection
   /// (authorities: once an hour). Without `tls.ca` the authorities are those of SSL_CERT_FILE, or libcurl's. A
   /// connection that has been idle for `idle` is closed.
-  Multi(loop::Loop& loop, Judge judge, TlsConfig tls = {}, std::chrono::seconds idle = std::chrono::seconds(30),
-        Trust trust = {});
+  Multi(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls = {},
+        std::chrono::seconds idle = std::chrono::seconds(30), Trust trust = {});
   ~Multi();  ///< all transfers must be gone; not from inside TransferEvents
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;

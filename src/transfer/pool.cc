@@ -8,14 +8,14 @@
 
 namespace penstock::transfer {
 
-Pool::Pool(loop::Loop& loop, Multi::Judge judge, TlsConfig tls, std::chrono::seconds idle)
-    : loop_(loop), judge_(std::move(judge)), tls_(std::move(tls)), idle_(idle) {
+Pool::Pool(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls, std::chrono::seconds idle)
+    : loop_(loop), guard_(guard), tls_(std::move(tls)), idle_(idle) {
   add_handle();
 }
 
 Multi& Pool::add_handle() {
   const Trust trust{.authorities = &authorities_, .borrows = !multis_.empty()};
-  multis_.push_back(std::make_unique<Multi>(loop_, judge_, tls_, idle_, trust));
+  multis_.push_back(std::make_unique<Multi>(loop_, guard_, tls_, idle_, trust));
   share_what_is_kept();
   return *multis_.back();
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "access/dial_guard.h"
 #include "loop/loop.h"
 #include "penstock/config.h"
 #include "tls/authorities.h"
@@ -25,7 +26,8 @@ class Pool {
   static constexpr std::size_t kMostKept = 1024;   ///< idle connections on all handles together
 
   /// Arguments as for Multi. All transfers must be gone before the pool is destroyed.
-  Pool(loop::Loop& loop, Multi::Judge judge, TlsConfig tls = {}, std::chrono::seconds idle = std::chrono::seconds(30));
+  Pool(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls = {},
+       std::chrono::seconds idle = std::chrono::seconds(30));
 
   /// How many connections may be idle at once on all handles together; at most kMostKept. If that is fewer than before,
   /// surplus ones are closed as transfers end or they grow too old.
@@ -48,7 +50,7 @@ class Pool {
   void share_what_is_kept();
 
   loop::Loop& loop_;
-  const Multi::Judge judge_;
+  const access::DialGuard& guard_;
   const TlsConfig tls_;
   const std::chrono::seconds idle_;
   std::size_t kept_ = kMostKept;

@@ -36,7 +36,7 @@ enum class BodyKind : std::uint8_t { none, length, chunked };
 struct Request {
   std::string method;
   std::string origin;     ///< `http://host:port/` or `https://host:port/`; all that libcurl parses
-  std::string_view host;  ///< host of `origin`, for the judge; must outlive the transfer
+  std::string_view host;  ///< host of `origin`, for the guard; must outlive the transfer
   std::string resource;   ///< the request target, byte-exact
   std::string pin;        ///< `host:port:address[,address…]` for a name; empty for a literal address
   HeaderLines lines;      ///< the Host line first

@@ -17,7 +17,7 @@ enum class Failure : std::uint8_t {
   none,
   stale_connection,  ///< a kept connection died before any line of the response; the request may be sent once more
   not_sent,          ///< a kept connection was found unfit in time; any request may be sent again
-  denied,            ///< the judge refused every address
+  denied,            ///< the guard refused every address
   refused,
   unroutable,
   connect_timeout,

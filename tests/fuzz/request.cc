@@ -31,8 +31,8 @@ struct Stage {
   Config config = *read_config(kConfig, "penstock.yaml");
   loop::Loop loop;
   loop::Resolver resolver{loop, config.dns};
-  proxy::UpstreamPools connections{loop, config, [](auto, auto, auto) { return true; }};
   access::Verdict verdict{config, {config.proxy.listen, config.admin.listen}};
+  proxy::UpstreamPools connections{loop, config, verdict};
   proxy::Services services{loop, resolver, connections, verdict, config, [](const Event&) {}, {}};
   proxy::Admission admission{services};
 };

@@ -9,6 +9,7 @@
 
 #include "proxy/dispatcher_fixture.h"
 #include "proxy/recording_limiter.h"
+#include "support/dial_guards.h"
 
 namespace penstock::proxy {
 namespace {
@@ -135,7 +136,7 @@ TEST(ChangedPools, stay_as_long_as_their_identity_is_the_same) {
   Config config;
   auto& tls = config.unmatched.tls;
   tls.ca = file;
-  UpstreamPools connections(run.loop, config, [](std::string_view, std::uint16_t, std::string_view) { return true; });
+  UpstreamPools connections(run.loop, config, test::kAllAllowed);
   const std::weak_ptr<transfer::Pool> first = connections.of(tls);
   PinnedPools own;  // of one client: they change with the others
   own.claim("a");

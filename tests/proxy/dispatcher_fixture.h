@@ -132,10 +132,7 @@ class DispatcherTest : public testing::Test {
     if (dispatcher_) return *dispatcher_;
     verdict_.emplace(config_, own_);
     resolver_.emplace(run_.loop, config_.dns);
-    pools_.emplace(run_.loop, config_, [this](auto text, std::uint16_t port, auto host) {
-      const auto address = access::parse_address(text);
-      return address && verdict_->destination(*address, port, host) == access::Destination::allowed;
-    });
+    pools_.emplace(run_.loop, config_, *verdict_);
     dispatcher_.emplace(Services{.loop = run_.loop,
                                  .resolver = *resolver_,
                                  .connections = *pools_,

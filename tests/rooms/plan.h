@@ -27,7 +27,7 @@ inline const std::vector<Room> kRooms{
     {"loop",     {"penstock"},                                         {"*"}},
     {"redis",    {"penstock", "flow", "loop"},                         {"*"}},
     {"tls",      {"penstock", "loop"},                                 {"arpa/inet.h", "sys/socket.h", "sys/stat.h"}},
-    {"transfer", {"penstock", "loop", "tls"},                          {"*"}},
+    {"transfer", {"penstock", "access", "loop", "tls"},                 {"*"}},
     {"observe",  {"penstock", "loop", "http"},                         {"*"}},
     {"proxy",    {"penstock", "access", "flow", "http", "loop", "tls", "transfer"}},
     {"app",      {"penstock", "access", "config", "flow", "http", "loop", "observe", "proxy", "redis", "tls", "transfer"}, {"*"}},

@@ -49,9 +49,7 @@ TEST_F(HeadsTest, arrive_whole_over_tls) {
   test::Authority authority;
   test::TlsServer tls(authority.issue());
   multi_.reset();
-  multi_ = std::make_unique<Multi>(
-      run_.loop, [](std::string_view, std::uint16_t, std::string_view) { return true; },
-      TlsConfig{.ca = authority.file()});
+  multi_ = std::make_unique<Multi>(run_.loop, guard_, TlsConfig{.ca = authority.file()});
   test::Origin origin(read_heads, tls.wrap());
   expect_whole(origin, "https");
 }

@@ -37,8 +37,7 @@ class PoolTest : public SendingTest {
   PoolTest() { make_pool(30s); }
 
   void make_pool(std::chrono::seconds idle, const TlsConfig& tls = {}) {
-    const auto welcome = [](std::string_view, std::uint16_t, std::string_view) { return true; };
-    pool_ = std::make_unique<Pool>(run_.loop, welcome, tls, idle);
+    pool_ = std::make_unique<Pool>(run_.loop, guard_, tls, idle);
   }
   Recorder& add(const test::Origin& origin) {
     auto& one = *crowd_.emplace_back(std::make_unique<Recorder>());

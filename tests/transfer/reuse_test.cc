@@ -291,11 +291,8 @@ TEST_F(ReuseTest, kept_connections_end_with_the_multi) {
 
 class IdleTest : public ReuseTest {
  protected:
-  IdleTest() { multi_ = std::make_unique<Multi>(run_.loop, judge_of_all(), TlsConfig{}, std::chrono::seconds(1)); }
+  IdleTest() { multi_ = std::make_unique<Multi>(run_.loop, guard_, TlsConfig{}, std::chrono::seconds(1)); }
 
-  static Multi::Judge judge_of_all() {
-    return [](std::string_view, std::uint16_t, std::string_view) { return true; };
-  }
   bool come_to(std::size_t descriptors) {
     return run_.run_until([&] { return test::open_descriptors() <= descriptors; });
   }

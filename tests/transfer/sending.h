@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/dial_guards.h"
 #include "support/machine.h"
 #include "support/origin.h"
 #include "support/test_loop.h"
@@ -87,11 +88,7 @@ struct Recorder final : TransferEvents {
 
 class SendingTest : public testing::Test {
  protected:
-  SendingTest()
-      : multi_(std::make_unique<Multi>(run_.loop,
-                                       [this](std::string_view address, std::uint16_t port, std::string_view host) {
-                                         return !judge_ || judge_(address, port, host);
-                                       })) {}
+  SendingTest() : multi_(std::make_unique<Multi>(run_.loop, guard_)) {}
 
   static Request request(const std::string& method, const std::string& host, const std::string& resource = "/") {
     Request request;
@@ -134,7 +131,7 @@ class SendingTest : public testing::Test {
   }
 
   test::TestLoop run_;
-  Multi::Judge judge_;  // nothing: everybody is welcome
+  test::DialGuard guard_;  // allows all, unless told otherwise
   std::unique_ptr<Multi> multi_;
 };
 

@@ -26,8 +26,7 @@ class TlsTest : public SendingTest {
 
   void trust(const TlsConfig& tls, std::chrono::seconds idle = std::chrono::seconds(30)) {
     multi_.reset();
-    multi_ = std::make_unique<Multi>(
-        run_.loop, [](std::string_view, std::uint16_t, std::string_view) { return true; }, tls, idle);
+    multi_ = std::make_unique<Multi>(run_.loop, guard_, tls, idle);
   }
 
   static Request secure(const std::string& method, const Origin& origin) {

@@ -38,7 +38,7 @@ std::optional<http::Refusal> judge(const Services& services, const http::Target&
 /// Judges an address from judge() again, some time later.
 inline bool is_still_allowed(const Services& services, const http::Target& target, const std::string& text) {
   const auto address = access::parse_address(text);
-  return address && services.verdict.destination(*address, target.port, target.host) == access::Destination::allowed;
+  return address && services.verdict.may_dial(*address, target.port, target.host);
 }
 
 inline http::Refusal unresolved(const std::string& host, const loop::LookupFailure& failure) {

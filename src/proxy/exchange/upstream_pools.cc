@@ -45,8 +45,8 @@ bool any_names_scheme(const http::Fields& fields, std::string_view name) {
 bool logs_in_connection(const http::Fields& request) { return any_names_scheme(request, "Authorization"); }
 bool asks_to_log_in_connection(const http::Fields& answer) { return any_names_scheme(answer, "WWW-Authenticate"); }
 
-UpstreamPools::UpstreamPools(loop::Loop& loop, const Config& config, transfer::Multi::Judge judge)
-    : loop_(loop), judge_(std::move(judge)) {
+UpstreamPools::UpstreamPools(loop::Loop& loop, const Config& config, const access::DialGuard& guard)
+    : loop_(loop), guard_(guard) {
   change(config);
 }
 
@@ -99,7 +99,7 @@ std::size_t UpstreamPools::idle_of_each() const {
 }
 
 UpstreamPools::Pool UpstreamPools::make(const TlsConfig& tls) const {
-  return std::make_shared<transfer::Pool>(loop_, judge_, tls);
+  return std::make_shared<transfer::Pool>(loop_, guard_, tls);
 }
 
 UpstreamPools::Pool UpstreamPools::make_own(const TlsConfig& tls) const {

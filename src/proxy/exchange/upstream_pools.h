@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "access/dial_guard.h"
 #include "http/fields.h"
 #include "loop/loop.h"
 #include "penstock/config.h"
-#include "transfer/multi.h"
 #include "transfer/pool.h"
 
 namespace penstock::proxy {
@@ -26,8 +26,8 @@ class UpstreamPools {
  public:
   using Pool = std::shared_ptr<transfer::Pool>;
 
-  /// Makes a pool for each TLS identity of the configuration.
-  UpstreamPools(loop::Loop& loop, const Config& config, transfer::Multi::Judge judge);
+  /// Makes a pool for each TLS identity of the configuration. `guard`, which judges what they dial, must outlive them.
+  UpstreamPools(loop::Loop& loop, const Config& config, const access::DialGuard& guard);
 
   /// The pool of a TLS identity of the configuration.
   const Pool& of(const TlsConfig& tls) const;
@@ -41,6 +41,7 @@ class UpstreamPools {
   /// Takes a pool on which nothing will be started any more. It lives until a sweep, because it may be on the call
   /// stack.
   void retire(Pool pool) { leaving_.push_back(std::move(pool)); }
+  std::size_t retired() const { return leaving_.size(); }  ///< not swept yet
 
  private:
   using Stamp = std::vector<std::filesystem::file_time_type>;
@@ -55,7 +56,7 @@ class UpstreamPools {
   Pool make(const TlsConfig& tls) const;
 
   loop::Loop& loop_;
-  const transfer::Multi::Judge judge_;
+  const access::DialGuard& guard_;
   std::vector<Kept> pools_;    // for the current configuration
   std::vector<Pool> leaving_;  // of earlier configurations, and of clients
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/dial_guards.h"
 #include "support/test_loop.h"
 
 namespace penstock::proxy {
@@ -40,8 +41,7 @@ TEST(ConnectionPools, are_one_for_each_identity) {
     upstream.name = name;
     if (name != "two") upstream.settings.tls.ca = "/some/ca.pem";
   }
-  const UpstreamPools connections(run.loop, config,
-                                  [](std::string_view, std::uint16_t, std::string_view) { return true; });
+  const UpstreamPools connections(run.loop, config, test::kAllAllowed);
   const auto& one = connections.of(config.upstreams[0].settings.tls);
   const auto& two = connections.of(config.upstreams[1].settings.tls);
   EXPECT_NE(&one, &two);
@@ -52,7 +52,7 @@ TEST(ConnectionPools, are_one_for_each_identity) {
 TEST(ConnectionPools, of_one_client_are_made_where_it_claims_them) {
   test::TestLoop run;
   const Config config;
-  UpstreamPools connections(run.loop, config, [](std::string_view, std::uint16_t, std::string_view) { return true; });
+  UpstreamPools connections(run.loop, config, test::kAllAllowed);
   PinnedPools own;
   EXPECT_EQ(own.to("a", {}, connections.of({}), connections), nullptr);
   own.claim("a");
@@ -69,40 +69,23 @@ TEST(ConnectionPools, of_one_client_are_made_where_it_claims_them) {
   EXPECT_EQ(own.to("a", {}, connections.of({}), connections), made);
 }
 
-/// A judge that knows how many pools have it.
-struct Counted {
-  transfer::Multi::Judge judge() const {
-    return [token = token](std::string_view, std::uint16_t, std::string_view) { return true; };
-  }
-  /// UpstreamPools has it too, and each pool of one handle has it twice.
-  long pools() const {
-    const long copies = token.use_count() - 2;
-    EXPECT_EQ(copies % 2, 0);
-    return copies / 2;
-  }
-
-  std::shared_ptr<const bool> token = std::make_shared<const bool>(true);
-};
-
 // It may be telling of the end of the transfer that is to be started on the next.
 TEST(ConnectionPools, of_one_client_stay_until_they_are_swept_out_when_others_take_their_place) {
   test::TestLoop run;
-  const Counted counted;
-  UpstreamPools connections(run.loop, Config{}, counted.judge());
+  UpstreamPools connections(run.loop, Config{}, test::kAllAllowed);
   PinnedPools own;
   own.claim("a");
   own.to("a", {}, connections.of({}), connections);
-  EXPECT_EQ(counted.pools(), 2);
   Config other;
   other.unmatched.tls.ca = "/another/ca.pem";
   connections.change(other);
   connections.sweep();
   const auto& tls = other.unmatched.tls;
-  EXPECT_EQ(counted.pools(), 2) << "that of the others is another one by now";
+  EXPECT_EQ(connections.retired(), 0u) << "that of the others is another one by now";
   own.to("a", tls, connections.of(tls), connections);
-  EXPECT_EQ(counted.pools(), 3);
+  EXPECT_EQ(connections.retired(), 1u);
   connections.sweep();
-  EXPECT_EQ(counted.pools(), 2);
+  EXPECT_EQ(connections.retired(), 0u);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict on addresses: asked before any packet leaves, and again whenever a kept connection is used.
+// The guard of dials: asked before any packet leaves, and again whenever a kept connection is used.
 #include <gmock/gmock.h>
 
 #include <tuple>
@@ -10,12 +10,12 @@ namespace penstock::transfer {
 namespace {
 
 using namespace std::string_literals;
-using JudgeTest = SendingTest;
+using DialGuardTest = SendingTest;
 
-TEST_F(JudgeTest, is_asked_about_the_address_that_is_dialled_and_the_host_that_it_is_dialled_for) {
+TEST_F(DialGuardTest, is_asked_about_the_address_that_is_dialled_and_the_host_that_it_is_dialled_for) {
   test::Origin origin(test::always(kOk));
   std::vector<std::tuple<std::string, std::uint16_t, std::string>> asked;
-  judge_ = [&](std::string_view address, std::uint16_t port, std::string_view host) {
+  guard_.allows = [&](std::string_view address, std::uint16_t port, std::string_view host) {
     asked.emplace_back(address, port, host);
     return true;
   };
@@ -31,9 +31,9 @@ TEST_F(JudgeTest, is_asked_about_the_address_that_is_dialled_and_the_host_that_i
   for (const auto& one : asked) EXPECT_EQ(one, std::tuple("127.0.0.1"s, origin.port(), "name.test"s));
 }
 
-TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
+TEST_F(DialGuardTest, may_refuse_and_then_nothing_is_opened) {
   test::Origin origin(test::always(kOk));
-  judge_ = [](std::string_view, std::uint16_t, std::string_view) { return false; };
+  guard_.allows = [](std::string_view, std::uint16_t, std::string_view) { return false; };
   Recorder recorder;
   EXPECT_EQ(send(request("GET", origin.host()), recorder), Failure::denied);
   EXPECT_EQ(recorder.connected, 0);
@@ -41,10 +41,10 @@ TEST_F(JudgeTest, may_refuse_and_then_nothing_is_opened) {
   EXPECT_EQ(origin.connections(), 0);
 }
 
-TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) {
+TEST_F(DialGuardTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) {
   test::Origin origin(test::always(kOk));
   const std::string host = "name.test:" + std::to_string(origin.port());
-  judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
+  guard_.allows = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   Request two = request("GET", host);
   two.pin = host + ":127.0.0.2,127.0.0.1";
   two.fresh_connection = true;
@@ -54,13 +54,13 @@ TEST_F(JudgeTest, may_refuse_some_addresses_of_a_name_and_allow_others_at_once) 
   EXPECT_TRUE(at_once(began));
 }
 
-TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {
+TEST_F(DialGuardTest, denied_is_only_who_had_no_allowed_address) {
   std::uint16_t nobody = 0;
   {
     const test::ListeningSocket gone;
     nobody = gone.port();
   }
-  judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
+  guard_.allows = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   for (const std::string addresses : {"127.0.0.1,127.0.0.2", "127.0.0.2,127.0.0.1"}) {
     Request two = request("GET", "name.test:" + std::to_string(nobody));
     two.pin = "name.test:" + std::to_string(nobody) + ":" + addresses;
@@ -69,10 +69,10 @@ TEST_F(JudgeTest, denied_is_only_who_had_no_allowed_address) {
   }
 }
 
-TEST_F(JudgeTest, is_asked_again_when_a_connection_is_used_again) {
+TEST_F(DialGuardTest, is_asked_again_when_a_connection_is_used_again) {
   test::Origin origin(test::always(kOk));
   EXPECT_EQ(get(origin.host()), Failure::none);
-  judge_ = [](std::string_view, std::uint16_t, std::string_view) { return false; };
+  guard_.allows = [](std::string_view, std::uint16_t, std::string_view) { return false; };
   EXPECT_EQ(get(origin.host()), Failure::not_sent) << "there may be another address, or not";
   EXPECT_EQ(get(origin.host()), Failure::denied) << "the connection is gone";
   run_.run_for(20'000);
@@ -80,9 +80,9 @@ TEST_F(JudgeTest, is_asked_again_when_a_connection_is_used_again) {
   EXPECT_EQ(origin.connections(), 1);
 }
 
-TEST_F(JudgeTest, a_later_failure_is_not_called_a_denial) {
+TEST_F(DialGuardTest, a_later_failure_is_not_called_a_denial) {
   test::Origin origin([](test::Origin&, test::Socket& peer, int) { peer.read_until("\r\n\r\n"); });
-  judge_ = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
+  guard_.allows = [](std::string_view address, std::uint16_t, std::string_view) { return address == "127.0.0.1"; };
   Request two = request("GET", "name.test:" + std::to_string(origin.port()));
   two.pin = "name.test:" + std::to_string(origin.port()) + ":127.0.0.2,127.0.0.1";
   Recorder recorder;
