@@ -7,45 +7,61 @@
 namespace penstock::observe {
 namespace {
 
-Families::Counters& counters(prometheus::Registry& registry, const std::string& name, const std::string& help) {
+Counters& counters(prometheus::Registry& registry, const std::string& name, const std::string& help) {
   return prometheus::BuildCounter().Name("penstock_" + name).Help(help).Register(registry);
 }
 
-Families::Gauges& gauges(prometheus::Registry& registry, const std::string& name, const std::string& help) {
+Gauges& gauges(prometheus::Registry& registry, const std::string& name, const std::string& help) {
   return prometheus::BuildGauge().Name("penstock_" + name).Help(help).Register(registry);
 }
 
-Families::Histograms& histograms(prometheus::Registry& registry, const std::string& name, const std::string& help) {
+Histograms& histograms(prometheus::Registry& registry, const std::string& name, const std::string& help) {
   return prometheus::BuildHistogram().Name("penstock_" + name).Help(help).Register(registry);
 }
 
 }  // namespace
 
-Families::Families(prometheus::Registry& r)
+OutcomeFamilies::OutcomeFamilies(prometheus::Registry& r)
     : requests(counters(r, "requests_total", "Requests by how they ended.")),
       responses(counters(r, "responses_total", "Answers by the status that the client got.")),
       refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
-      departures(counters(r, "departures_total", "Units that left for the upstream: of each request its weight.")),
-      upstream_refusals(counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")),
-      busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
+      upstream_refusals(
+          counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")) {}
+
+LimitFamilies::LimitFamilies(prometheus::Registry& r)
+    : departures(counters(r, "departures_total", "Units that left for the upstream: of each request its weight.")),
       limit_waits(counters(r, "limit_waits_total", "Requests that a limit made wait.")),
-      resting_tunnels(gauges(r, "resting_tunnels", "Tunnels open that hold no slot.")),
-      tunnels_past_limits(counters(r, "tunnels_past_limits_total", "Tunnels of upstreams with limits.")),
-      client_handshakes(counters(r, "client_handshakes_total", "TLS with clients in the upstream's place, by result.")),
-      pending(gauges(r, "pending_requests", "Requests that wait in the queue.")),
+      limit_rate(gauges(r, "limit_rate", "Units a second that the limit allows in the long run.")),
+      tunnels_past_limits(counters(r, "tunnels_past_limits_total", "Tunnels of upstreams with limits.")) {}
+
+QueueFamilies::QueueFamilies(prometheus::Registry& r)
+    : pending(gauges(r, "pending_requests", "Requests that wait in the queue.")),
       max_pending(gauges(r, "max_pending", "Setting queue.maxPending; for * it holds per host.")),
       fullest_queue(gauges(r, "fullest_queue_ratio", "Pending / maxPending of the fullest upstream of this label.")),
       max_wait(gauges(r, "max_wait_seconds", "Setting queue.maxWait.")),
       in_flight(gauges(r, "in_flight_requests", "Requests dispatched and not yet landed.")),
       max_concurrent(gauges(r, "max_concurrent", "Setting maxConcurrent; for * it holds per host.")),
-      limit_rate(gauges(r, "limit_rate", "Units a second that the limit allows in the long run.")),
       pauses(gauges(r, "pauses", "Pauses that the upstream asked for, for itself or a group, and that are not over.")),
+      resting_tunnels(gauges(r, "resting_tunnels", "Tunnels open that hold no slot.")) {}
+
+LatencyFamilies::LatencyFamilies(prometheus::Registry& r)
+    : busy(counters(r, "busy_seconds_total", "Time with at least one request in flight.")),
       rps(gauges(r, "rps", "Successes per busy second, over the last minute.")),
       mean_latency(gauges(r, "mean_latency_seconds", "Mean flight of successes, over the last minute.")),
       wait(histograms(r, "wait_seconds", "From arrival to take-off, or to leaving the queue.")),
       flight(histograms(r, "flight_seconds", "From take-off to landing.")),
-      first_byte(histograms(r, "first_byte_seconds", "From take-off to the final response head.")),
-      loop_lag(histograms(r, "loop_lag_seconds", "How late a 10 ms timer of the event loop came.")),
+      first_byte(histograms(r, "first_byte_seconds", "From take-off to the final response head.")) {}
+
+UpstreamFamilies::UpstreamFamilies(prometheus::Registry& r)
+    : outcomes(r),
+      limits(r),
+      queue(r),
+      latency(r),
+      client_handshakes(
+          counters(r, "client_handshakes_total", "TLS with clients in the upstream's place, by result.")) {}
+
+ProcessFamilies::ProcessFamilies(prometheus::Registry& r)
+    : loop_lag(histograms(r, "loop_lag_seconds", "How late a 10 ms timer of the event loop came.")),
       events_dropped(counters(r, "events_dropped_total", "Lines of the event log that were lost.")),
       config_reloads(counters(r, "config_reloads_total", "Reloads of the configuration, by result.")),
       connections(gauges(r, "connections", "Clients connected, those of tunnels included.")),
@@ -56,13 +72,15 @@ Families::Families(prometheus::Registry& r)
                            "Until when the authority of interception is good, in seconds since 1970.")),
       tunnels(gauges(r, "tunnels", "Tunnels open.")),
       tunnel_bytes(counters(r, "tunnel_bytes_total", "Bytes through tunnels; in: from upstreams, out: to them.")),
-      redis_calls(counters(r, "redis_calls_total", "Calls to Redis.")),
-      redis_errors(counters(r, "redis_errors_total", "Calls to Redis that brought no answer of use, by kind.")),
-      redis_round_trip(histograms(r, "redis_round_trip_seconds", "From a call to Redis to its answer.")),
-      redis_up(gauges(r, "redis_up", "1 while Redis answers.")),
-      degraded(gauges(r, "degraded", "1 while limits go on without Redis, as whenDown says.")),
-      limits_differ(gauges(r, "limits_differ", "Upstreams whose limits are others in other processes.")),
       build_info(gauges(r, "build_info", "Always 1; the version is in the label.")) {}
+
+RedisFamilies::RedisFamilies(prometheus::Registry& r)
+    : calls(counters(r, "redis_calls_total", "Calls to Redis.")),
+      errors(counters(r, "redis_errors_total", "Calls to Redis that brought no answer of use, by kind.")),
+      round_trip(histograms(r, "redis_round_trip_seconds", "From a call to Redis to its answer.")),
+      up(gauges(r, "redis_up", "1 while Redis answers.")),
+      degraded(gauges(r, "degraded", "1 while limits go on without Redis, as whenDown says.")),
+      limits_differ(gauges(r, "limits_differ", "Upstreams whose limits are others in other processes.")) {}
 
 prometheus::Histogram::BucketBoundaries request_bounds() {
   // 2^(n/2 + 1/4) ms, to three digits

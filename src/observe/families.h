@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of all metrics kept in prometheus-cpp, with their help texts and histogram bounds. docs/metrics.md explains
-// them. For this room only.
+// The names of all metrics kept in prometheus-cpp, with their help texts and histogram bounds, by what they are about.
+// docs/metrics.md explains them. For this room only.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -11,38 +11,67 @@
 
 namespace penstock::observe {
 
-struct Families {
-  using Counters = prometheus::Family<prometheus::Counter>;
-  using Gauges = prometheus::Family<prometheus::Gauge>;
-  using Histograms = prometheus::Family<prometheus::Histogram>;
+using Counters = prometheus::Family<prometheus::Counter>;
+using Gauges = prometheus::Family<prometheus::Gauge>;
+using Histograms = prometheus::Family<prometheus::Histogram>;
 
-  explicit Families(prometheus::Registry& registry);
+struct OutcomeFamilies {
+  explicit OutcomeFamilies(prometheus::Registry& registry);
 
-  // Per upstream
   Counters& requests;
   Counters& responses;
   Counters& refusals;
-  Counters& departures;
   Counters& upstream_refusals;
-  Counters& busy;
+};
+
+struct LimitFamilies {
+  explicit LimitFamilies(prometheus::Registry& registry);
+
+  Counters& departures;
   Counters& limit_waits;
-  Gauges& resting_tunnels;
+  Gauges& limit_rate;
   Counters& tunnels_past_limits;
-  Counters& client_handshakes;
+};
+
+struct QueueFamilies {
+  explicit QueueFamilies(prometheus::Registry& registry);
+
   Gauges& pending;
   Gauges& max_pending;
   Gauges& fullest_queue;
   Gauges& max_wait;
   Gauges& in_flight;
   Gauges& max_concurrent;
-  Gauges& limit_rate;
   Gauges& pauses;
+  Gauges& resting_tunnels;
+};
+
+struct LatencyFamilies {
+  explicit LatencyFamilies(prometheus::Registry& registry);
+
+  Counters& busy;
   Gauges& rps;
   Gauges& mean_latency;
   Histograms& wait;
   Histograms& flight;
   Histograms& first_byte;
-  // For the whole process
+};
+
+/// With the label `upstream`.
+struct UpstreamFamilies {
+  explicit UpstreamFamilies(prometheus::Registry& registry);
+
+  OutcomeFamilies outcomes;
+  LimitFamilies limits;
+  QueueFamilies queue;
+  LatencyFamilies latency;
+  Counters& client_handshakes;
+};
+
+/// Of the whole process.
+struct ProcessFamilies {
+  explicit ProcessFamilies(prometheus::Registry& registry);
+
   Histograms& loop_lag;
   Counters& events_dropped;
   Counters& config_reloads;
@@ -53,13 +82,18 @@ struct Families {
   Gauges& authority_end;
   Gauges& tunnels;
   Counters& tunnel_bytes;
-  Counters& redis_calls;
-  Counters& redis_errors;
-  Histograms& redis_round_trip;
-  Gauges& redis_up;
+  Gauges& build_info;
+};
+
+struct RedisFamilies {
+  explicit RedisFamilies(prometheus::Registry& registry);
+
+  Counters& calls;
+  Counters& errors;
+  Histograms& round_trip;
+  Gauges& up;
   Gauges& degraded;
   Gauges& limits_differ;
-  Gauges& build_info;
 };
 
 /// Bounds in seconds, from 0.6 ms to two and a half minutes, each √2 times the one before: a quantile is off by no

@@ -29,21 +29,23 @@ struct Metrics::Impl {
   std::size_t place_of(std::size_t entry) const { return entry < upstreams.size() && upstreams[entry] ? entry : 0; }
 
   prometheus::Registry registry;
-  Families families{registry};
+  UpstreamFamilies families{registry};
+  ProcessFamilies of_process{registry};
+  RedisFamilies of_redis{registry};
   std::vector<std::unique_ptr<UpstreamMetrics>> upstreams;  // by entry: "*", then the configured ones; null if unused
-  prometheus::Histogram& loop_lag = families.loop_lag.Add({}, lag_bounds());
-  prometheus::Counter& events_dropped = families.events_dropped.Add({});
-  prometheus::Counter& reloads_good = families.config_reloads.Add({{"result", "success"}});
-  prometheus::Counter& reloads_bad = families.config_reloads.Add({{"result", "failed"}});
-  prometheus::Gauge& connections = families.connections.Add({});
-  prometheus::Counter& refused_in_all = families.turned_away.Add({{"kind", "connections"}});
-  prometheus::Counter& refused_of_client = families.turned_away.Add({{"kind", "connectionsPerClient"}});
-  prometheus::Counter& accept_pauses = families.accept_pauses.Add({});
-  prometheus::Counter& hints_dropped = families.hints_dropped.Add({});
+  prometheus::Histogram& loop_lag = of_process.loop_lag.Add({}, lag_bounds());
+  prometheus::Counter& events_dropped = of_process.events_dropped.Add({});
+  prometheus::Counter& reloads_good = of_process.config_reloads.Add({{"result", "success"}});
+  prometheus::Counter& reloads_bad = of_process.config_reloads.Add({{"result", "failed"}});
+  prometheus::Gauge& connections = of_process.connections.Add({});
+  prometheus::Counter& refused_in_all = of_process.turned_away.Add({{"kind", "connections"}});
+  prometheus::Counter& refused_of_client = of_process.turned_away.Add({{"kind", "connectionsPerClient"}});
+  prometheus::Counter& accept_pauses = of_process.accept_pauses.Add({});
+  prometheus::Counter& hints_dropped = of_process.hints_dropped.Add({});
   prometheus::Gauge* authority_end = nullptr;  // null if there is none
-  prometheus::Gauge& tunnels = families.tunnels.Add({});
-  prometheus::Counter& tunnel_bytes_in = families.tunnel_bytes.Add({{"direction", "in"}});
-  prometheus::Counter& tunnel_bytes_out = families.tunnel_bytes.Add({{"direction", "out"}});
+  prometheus::Gauge& tunnels = of_process.tunnels.Add({});
+  prometheus::Counter& tunnel_bytes_in = of_process.tunnel_bytes.Add({{"direction", "in"}});
+  prometheus::Counter& tunnel_bytes_out = of_process.tunnel_bytes.Add({{"direction", "out"}});
   std::optional<RedisMetrics> redis;  // if Redis is configured
   std::uint64_t dropped_counted = 0;
   TunnelTotals tunnels_counted;
@@ -54,8 +56,8 @@ struct Metrics::Impl {
 Metrics::Impl::Impl(const Config& config) {
   add(0, "*", config.unmatched);
   for (const UpstreamConfig& one : config.upstreams) add(upstreams.size(), one.name, one.settings);
-  if (config.redis) redis.emplace(families);
-  families.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
+  if (config.redis) redis.emplace(of_redis);
+  of_process.build_info.Add({{"version", PENSTOCK_VERSION}}).Set(1);
 }
 
 void Metrics::Impl::add(std::size_t entry, const std::string& label, const UpstreamSettings& settings) {
@@ -123,9 +125,9 @@ void Metrics::Impl::set_turned_away(const Snapshot& now) {
 }
 
 void Metrics::Impl::set_authority_end(std::optional<std::int64_t> now) {
-  if (!now && authority_end) families.authority_end.Remove(std::exchange(authority_end, nullptr));
+  if (!now && authority_end) of_process.authority_end.Remove(std::exchange(authority_end, nullptr));
   if (!now) return;
-  if (!authority_end) authority_end = &families.authority_end.Add({});
+  if (!authority_end) authority_end = &of_process.authority_end.Add({});
   authority_end->Set(static_cast<double>(*now));
 }
 

@@ -10,13 +10,13 @@ namespace {
 constexpr const char* kUsualErrors[] = {"unreachable", "timeout", "lost", "error"};
 }  // namespace
 
-RedisMetrics::RedisMetrics(Families& families)
+RedisMetrics::RedisMetrics(RedisFamilies& families)
     : families_(families),
-      round_trip_(families.redis_round_trip.Add({}, lag_bounds())),
-      up_(families.redis_up.Add({})),
+      round_trip_(families.round_trip.Add({}, lag_bounds())),
+      up_(families.up.Add({})),
       degraded_(families.degraded.Add({})),
       limits_differ_(families.limits_differ.Add({})),
-      calls_{&families.redis_calls.Add({})} {
+      calls_{&families.calls.Add({})} {
   for (const char* kind : kUsualErrors) errors(kind);
 }
 
@@ -37,7 +37,7 @@ void RedisMetrics::Followed::follow(std::uint64_t total) {
 RedisMetrics::Followed& RedisMetrics::errors(const std::string& kind) {
   const auto known = std::ranges::find(errors_, kind, [](const auto& one) -> const std::string& { return one.first; });
   if (known != errors_.end()) return known->second;
-  return errors_.emplace_back(kind, Followed{&families_.redis_errors.Add({{"kind", kind}})}).second;
+  return errors_.emplace_back(kind, Followed{&families_.errors.Add({{"kind", kind}})}).second;
 }
 
 }  // namespace penstock::observe

@@ -15,7 +15,7 @@ namespace penstock::observe {
 
 class RedisMetrics {
  public:
-  explicit RedisMetrics(Families& families);
+  explicit RedisMetrics(RedisFamilies& families);
 
   void round_trip(Duration took);
   void set(const RedisSnapshot& redis);
@@ -30,7 +30,7 @@ class RedisMetrics {
 
   Followed& errors(const std::string& kind);
 
-  Families& families_;
+  RedisFamilies& families_;
   prometheus::Histogram& round_trip_;
   prometheus::Gauge& up_;
   prometheus::Gauge& degraded_;
