@@ -122,7 +122,6 @@ inline const std::vector<LargeClass> kLargeClasses{
     {"proxy::Upstream",          {26,  21,  3}},
     {"redis::Shadow",            {16,  29,  4}},
     {"loop::TcpStream",          {13,  28,  8}},
-    {"proxy::Exchange",          {31,   5,  3}},
     {"proxy::TlsTakeover",       {21,  15,  4}},
     {"observe::AdminConnection", {14,  18,  5}},
     {"redis::Semaphores::State", {19,   9,  5}},
@@ -140,8 +139,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"proxy/exchange/exchange", "proxy/exchange/queue_shares", "proxy/exchange/upstream"},
-     "an exchange knows its upstream, whose shares count exchanges"},
     {{"redis/limits/limiter_hub", "redis/limits/pausing_limiter", "redis/limits/shared_limiter", "redis/limits/shared_pauses"},
      "the hub makes the limiters, which call through it"},
     {{"redis/limits/limits_text", "redis/limits/script_args"}, "texts spell numbers as the arguments do, which hold a hash of the texts"},

@@ -61,10 +61,11 @@ Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const
 Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints) {
   Upstream& upstream = *exchange.upstream;
   const auto number = exchange.number;
-  exchange.memory_full = memory_.full_for(exchange);
-  const bool may_wait = exchange.memory_full == Exchange::MemoryFull::no;
+  const HeldBytes& client = exchange.sink.held();
+  memory_.judge(exchange.memory, client, exchange.bytes());
+  const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
   const bool in_need = may_wait && !upstream.grouping && upstream.scheduler.queue_full();
-  const Exchange* const other = in_need ? upstream.shares.in_place_of(exchange) : nullptr;
+  const flow::Ticket other = in_need ? upstream.shares.in_place_of(client) : flow::Ticket{};
   moved_by(upstream, [&](flow::Time, flow::Commands& commands) {
     std::optional<flow::Time> max_wait;
     if (hints.max_wait) max_wait = hints.max_wait->count();
@@ -75,17 +76,17 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
                                 .max_wait = max_wait,
                                 .tunnel = exchange.may_rest(),
                                 .anonymous = exchange.anonymous,
-                                .in_place_of = other ? other->ticket : flow::Ticket{}};
+                                .in_place_of = other};
     exchange.ticket = upstream.scheduler.arrive(exchange.arrived, arrival, commands);
   });
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
     const auto wait = upstream.scheduler.retry_after(entered->arrived, entered->group, entered->weight);
-    return refuse(*entered, refusal_of(entered->memory_full, wait));
+    return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
-  memory_.charge(*entered, entered->bytes());
-  if (!upstream.grouping) upstream.shares.waits(*entered);
+  memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
+  if (!upstream.grouping) upstream.shares.waits(entered->share, entered->sink.held(), entered->ticket);
   return entered;
 }
 
@@ -174,8 +175,7 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     if (exchange->target.tunnel && !exchange->upstream->settings.limits.empty()) ++totals.tunnels_past_limits;
     emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
-  exchange->departure = command.departure;
-  exchange->leaving.emplace(exchange->upstream->late, exchange->group, exchange->departure);
+  exchange->departure.take(exchange->upstream->late, exchange->group, command.departure);
   exchange->upstream->watch_late();
   exchange->flight = attempt_for(*exchange);
   exchange->sink.body_wanted();
@@ -184,10 +184,10 @@ void Dispatcher::start(const flow::Commands::Start& command) {
 
 /// The exchange no longer waits: frees its memory and its place in the queue shares.
 void Dispatcher::take_slot(Exchange& exchange) {
-  memory_.charge(exchange, 0);
+  memory_.release(exchange.memory);
   auto& shares = exchange.upstream->shares;
-  shares.leave(exchange);
-  if (!exchange.body.whole && !exchange.upstream->grouping) shares.uploads(exchange);
+  shares.leave(exchange.share);
+  if (!exchange.body.whole && !exchange.upstream->grouping) shares.uploads(exchange.share, exchange.sink.held());
 }
 
 std::unique_ptr<Attempt> Dispatcher::attempt_for(Exchange& exchange) {
@@ -206,11 +206,11 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   exchange->ticket = {};  // the scheduler has forgotten it
   const auto now = services_.loop.now();
   // For want of memory the exchange was given no time to wait, so the refusal names the memory.
-  const bool for_want_of_memory = exchange->memory_full != Exchange::MemoryFull::no &&
+  const bool for_want_of_memory = exchange->memory.full() != PendingMemory::Full::no &&
                                   (command.why == flow::Refused::queue_full || command.why == flow::Refused::wait_over);
   if (for_want_of_memory) {
     const auto late = exchange->upstream->lateness(command.limited_by, now);
-    refuse(*exchange, refusal_of(exchange->memory_full, command.retry_after + late));
+    refuse(*exchange, refusal_of(exchange->memory.full(), command.retry_after + late));
   } else {
     refuse(*exchange, refusal_of(command, *exchange->upstream, now));
   }
@@ -308,7 +308,7 @@ void Dispatcher::note_wait(Exchange& exchange) const {
 void Dispatcher::requeue(Exchange& exchange) {
   Upstream& upstream = *exchange.upstream;
   exchange.sent_again = true;
-  exchange.leaving.reset();
+  exchange.departure.drop();
   exchange.flight.reset();
   moved_by(upstream, [&](flow::Time now, flow::Commands& commands) {
     upstream.scheduler.requeue(now, exchange.ticket, commands);
@@ -318,8 +318,8 @@ void Dispatcher::requeue(Exchange& exchange) {
 /// Every exchange ends here: the event is emitted first, then its slot is freed, then a waiting request starts.
 void Dispatcher::end(Exchange& exchange, const Ending& ending) {
   emit(exchange, ending);
-  memory_.charge(exchange, 0);
-  if (exchange.upstream) exchange.upstream->shares.leave(exchange);
+  memory_.release(exchange.memory);
+  if (exchange.upstream) exchange.upstream->shares.leave(exchange.share);
   Upstream* upstream = exchange.upstream;
   const auto ticket = exchange.ticket;
   const bool landing = exchange.flight != nullptr;
@@ -351,9 +351,9 @@ void Dispatcher::count(Totals& totals, Outcome outcome) {
 
 void Dispatcher::body_came(Exchange& exchange) {
   if (exchange.stage == Exchange::Stage::pending) {
-    memory_.charge(exchange, exchange.bytes());
-  } else if (exchange.body.whole && exchange.share != Exchange::Share::none) {
-    exchange.upstream->shares.leave(exchange);
+    memory_.charge(exchange.memory, exchange.sink.held(), exchange.bytes());
+  } else if (exchange.body.whole) {
+    exchange.upstream->shares.leave(exchange.share);
   }
   if (exchange.flight) exchange.flight->body_came();
 }

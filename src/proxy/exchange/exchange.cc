@@ -35,12 +35,7 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) {
-  if (!leaving) return;
-  if (now > departure.at + flow::kOnTime) departure = upstream->limiter->report_late(group, departure, now);
-  leaving->left(now);
-  leaving.reset();
-}
+void Exchange::leaves(std::int64_t now) { departure.left(now, *upstream->limiter, group); }
 
 bool Exchange::repeatable() const {
   const auto& method = head.method;

@@ -7,16 +7,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "flow/late_departures.h"
 #include "flow/scheduler.h"
 #include "http/request_head.h"
 #include "http/target.h"
 #include "proxy/exchange/attempt.h"
+#include "proxy/exchange/pending_memory.h"
+#include "proxy/exchange/queue_shares.h"
 #include "proxy/exchange/response_sink.h"
+#include "proxy/exchange/taken_departure.h"
 
 namespace penstock::proxy {
 
@@ -40,10 +41,6 @@ class BodyBuffer {
 
 struct Exchange {
   enum class Stage : std::uint8_t { pending, in_flight };
-  /// Which share of caps.pendingMemory is full.
-  enum class MemoryFull : std::uint8_t { no, of_all, of_this_client };
-  /// What QueueShares counts the exchange as.
-  enum class Share : std::uint8_t { none, place, slot };
 
   Exchange(ResponseSink& who, http::RequestHead&& what);
   ~Exchange();
@@ -63,21 +60,16 @@ struct Exchange {
   int weight = 1;           ///< units that it costs in each limit
   bool anonymous = false;   ///< carries no visible credentials; a tunnel's are not visible
   flow::Ticket ticket;
-  flow::LimitIndex limited_by = flow::kNoLimit;          ///< the limit that made the request wait
-  flow::Departure departure;                             ///< its current or last departure, as the limiter knows it
-  std::optional<flow::LateDepartures::Leaving> leaving;  ///< from its departure until its bytes leave
+  flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
+  TakenDeparture departure;                      ///< its current or last one
   Stage stage = Stage::pending;
   bool sent_again = false;
   bool rests = false;  ///< is a tunnel without a slot
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;
   std::int64_t waited = 0;
-  std::size_t charged = 0;                  ///< bytes charged to caps.pendingMemory
-  HeldBytes held;                           ///< its client's total, with this exchange; null: none charged
-  MemoryFull memory_full = MemoryFull::no;  ///< judged on arrival; unless `no`, the request may not wait
-  Share share = Share::none;
-  HeldBytes sharer;                             ///< the client under which QueueShares counts it
-  Exchange *older = nullptr, *newer = nullptr;  ///< neighbors in the queue, of the same client
+  PendingMemory::Charge memory;  ///< what it is charged of caps.pendingMemory
+  QueueShares::Entry share;
   std::unique_ptr<Attempt> flight;
 
   std::string_view id() const { return {name.data(), name.size()}; }

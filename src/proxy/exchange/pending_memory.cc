@@ -8,20 +8,25 @@ namespace {
 constexpr std::size_t kKeptForOthers = 8;  // one client may fill all but one part in eight
 }
 
-PendingMemory::Full PendingMemory::full_for(const Exchange& arrival) const {
-  const std::size_t all = caps_.pending_memory, own = arrival.bytes();
-  const auto& held = arrival.sink.held();
-  if (held && *held + own > all - all / kKeptForOthers) return Full::of_this_client;
-  return bytes_ + own > all ? Full::of_all : Full::no;
+void PendingMemory::judge(Charge& charge, const HeldBytes& client, std::size_t bytes) const {
+  const std::size_t all = caps_.pending_memory;
+  charge.full_ = bytes_ + bytes > all ? Full::of_all : Full::no;
+  if (client && *client + bytes > all - all / kKeptForOthers) charge.full_ = Full::of_this_client;
 }
 
-void PendingMemory::charge(Exchange& exchange, std::size_t bytes) {
-  if (bytes == exchange.charged) return;
-  if (exchange.charged == 0) exchange.held = exchange.sink.held();
-  bytes_ += bytes - exchange.charged;
-  if (exchange.held) *exchange.held += bytes - exchange.charged;
-  exchange.charged = bytes;
-  if (bytes == 0) exchange.held.reset();
+void PendingMemory::charge(Charge& charge, const HeldBytes& client, std::size_t bytes) {
+  if (charge.bytes_ == 0) charge.held_ = client;
+  bytes_ += bytes - charge.bytes_;
+  if (charge.held_) *charge.held_ += bytes - charge.bytes_;
+  charge.bytes_ = bytes;
+}
+
+void PendingMemory::release(Charge& charge) {
+  if (charge.bytes_ == 0) return;
+  bytes_ -= charge.bytes_;
+  if (charge.held_) *charge.held_ -= charge.bytes_;
+  charge.bytes_ = 0;
+  charge.held_.reset();
 }
 
 }  // namespace penstock::proxy

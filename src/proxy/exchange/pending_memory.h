@@ -3,21 +3,39 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "penstock/config.h"
-#include "proxy/exchange/exchange.h"
+#include "proxy/exchange/held_bytes.h"
 
 namespace penstock::proxy {
 
 class PendingMemory {
  public:
+  /// Which share of the memory is full.
+  enum class Full : std::uint8_t { no, of_all, of_this_client };
+
+  /// What one exchange is charged.
+  class Charge {
+   public:
+    /// As judged on arrival; unless `no`, the request may not wait.
+    Full full() const { return full_; }
+
+   private:
+    friend class PendingMemory;
+    std::size_t bytes_ = 0;
+    HeldBytes held_;  // its client's total, with this exchange; null: none charged
+    Full full_ = Full::no;
+  };
+
   explicit PendingMemory(const CapsConfig& caps) : caps_(caps) {}  ///< `caps` must outlive it
 
-  using Full = Exchange::MemoryFull;
-  /// Whether an arrival may wait. One client may hold all but an eighth, which is kept for others.
-  Full full_for(const Exchange& arrival) const;
-  /// Sets the number of bytes that the exchange holds.
-  void charge(Exchange& exchange, std::size_t bytes);
+  /// Judges whether an arrival that would hold so many bytes may wait. One client may hold all but an eighth, which is
+  /// kept for others.
+  void judge(Charge& charge, const HeldBytes& client, std::size_t bytes) const;
+  /// The exchange of this client holds so many bytes from now on.
+  void charge(Charge& charge, const HeldBytes& client, std::size_t bytes);
+  void release(Charge& charge);
   /// Half of the memory is for heads, so that bodies do not crowd out arrivals.
   bool has_room_for_bodies() const { return bytes_ < caps_.pending_memory / 2; }
 

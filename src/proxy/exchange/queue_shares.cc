@@ -8,42 +8,43 @@ namespace {
 constexpr std::size_t kKept = 16;  // entries kept for idle clients, so that the next upload allocates nothing
 }
 
-QueueShares::Share& QueueShares::count(Exchange& exchange, Exchange::Share as) {
-  exchange.share = as;
-  exchange.sharer = exchange.sink.held();
-  Share& share = by_client_[exchange.sharer.get()];
+QueueShares::Share& QueueShares::count(Entry& entry, const HeldBytes& client) {
+  entry.counts_ = true;
+  entry.client_ = client;
+  Share& share = by_client_[client.get()];
   ++share.size;
   return share;
 }
 
-void QueueShares::waits(Exchange& exchange) {
-  Share& share = count(exchange, Exchange::Share::place);
-  exchange.older = share.newest;
-  if (exchange.older) exchange.older->newer = &exchange;
-  share.newest = &exchange;
+void QueueShares::waits(Entry& entry, const HeldBytes& client, flow::Ticket ticket) {
+  Share& share = count(entry, client);
+  entry.ticket_ = ticket;
+  entry.older_ = share.newest;
+  if (entry.older_) entry.older_->newer_ = &entry;
+  share.newest = &entry;
 }
 
-void QueueShares::uploads(Exchange& exchange) { count(exchange, Exchange::Share::slot); }
+void QueueShares::uploads(Entry& entry, const HeldBytes& client) { count(entry, client); }
 
-void QueueShares::leave(Exchange& exchange) {
-  if (exchange.share == Exchange::Share::none) return;
-  const auto found = by_client_.find(exchange.sharer.get());
+void QueueShares::leave(Entry& entry) {
+  if (!entry.counts_) return;
+  const auto found = by_client_.find(entry.client_.get());
   Share& share = found->second;
-  if (share.newest == &exchange) share.newest = exchange.older;
-  if (exchange.older) exchange.older->newer = exchange.newer;
-  if (exchange.newer) exchange.newer->older = exchange.older;
-  exchange.older = exchange.newer = nullptr;
-  exchange.share = Exchange::Share::none;
-  exchange.sharer.reset();
+  if (share.newest == &entry) share.newest = entry.older_;
+  if (entry.older_) entry.older_->newer_ = entry.newer_;
+  if (entry.newer_) entry.newer_->older_ = entry.older_;
+  entry.older_ = entry.newer_ = nullptr;
+  entry.counts_ = false;
+  entry.client_.reset();
   if (--share.size == 0 && by_client_.size() > kKept) by_client_.erase(found);
 }
 
-const Exchange* QueueShares::in_place_of(const Exchange& arrival) const {
-  const auto own = by_client_.find(arrival.sink.held().get());
+flow::Ticket QueueShares::in_place_of(const HeldBytes& client) const {
+  const auto own = by_client_.find(client.get());
   std::size_t most = (own == by_client_.end() ? 0 : own->second.size) + 1;
-  const Exchange* found = nullptr;
-  for (const auto& [client, share] : by_client_) {
-    if (share.newest && share.size > most) found = share.newest, most = share.size;
+  flow::Ticket found;
+  for (const auto& [other, share] : by_client_) {
+    if (share.newest && share.size > most) found = share.newest->ticket_, most = share.size;
   }
   return found;
 }

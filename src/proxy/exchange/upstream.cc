@@ -136,11 +136,10 @@ std::optional<http::Refusal> Upstream::judge_weight(int weight) const {
   return std::nullopt;
 }
 
-void Upstream::renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const {
-  if (other_limiter_) departure.epoch = flow::kNoEpoch;
-  if (moved_.empty()) return;
-  limited_by = flow::renumbered(limited_by, moved_);
-  departure.limited_by = flow::renumbered(departure.limited_by, moved_);
+void Upstream::renumber(flow::LimitIndex& limited_by, TakenDeparture& departure) const {
+  if (other_limiter_) departure.disown();
+  departure.renumber(moved_);
+  if (!moved_.empty()) limited_by = flow::renumbered(limited_by, moved_);
 }
 
 void Upstream::renumbered() {

@@ -23,6 +23,7 @@
 #include "penstock/snapshot.h"
 #include "proxy/exchange/queue_shares.h"
 #include "proxy/exchange/services.h"
+#include "proxy/exchange/taken_departure.h"
 #include "proxy/route/grouping.h"
 
 namespace penstock::proxy {
@@ -55,7 +56,7 @@ class Upstream final : public flow::LimiterEvents {
   /// The refusal if a request may not cost `weight` units; nullopt: it may.
   std::optional<http::Refusal> judge_weight(int weight) const;
   /// Adapts limit numbers and epoch to the last change, which may have renumbered the limits.
-  void renumber(flow::LimitIndex& limited_by, flow::Departure& departure) const;
+  void renumber(flow::LimitIndex& limited_by, TakenDeparture& departure) const;
   /// To be called after renumber() was called for every exchange; later ones have the new numbers.
   void renumbered();
 
