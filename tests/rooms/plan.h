@@ -118,7 +118,6 @@ inline const std::vector<LargeClass> kLargeClasses{
     {"proxy::Dispatcher",        {12,  47,  1}},
     {"redis::Redis",             {26,  33,  4}},
     {"redis::LimiterHub",        {23,  36,  4}},
-    {"proxy::Relay",             {20,  28,  4}},
     {"proxy::Upstream",          {26,  21,  3}},
     {"redis::Shadow",            {16,  29,  4}},
     {"loop::TcpStream",          {13,  28,  8}},

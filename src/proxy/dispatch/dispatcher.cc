@@ -419,7 +419,7 @@ void Dispatcher::snapshot(Snapshot& into) const {
   into.draining = draining_;
   into.hints_dropped = hints_dropped_;
   into.pending_bytes = memory_.bytes();
-  into.tunnels = tunnels_;
+  into.tunnels = tunnels_.totals();
   const auto add = [&](const Upstream& upstream) {
     const auto& scheduler = upstream.scheduler;
     into.upstreams.push_back({.name = upstream.name,

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/exchange_table.h"
+#include "proxy/exchange/open_tunnels.h"
 #include "proxy/exchange/pending_memory.h"
 #include "proxy/exchange/response_sink.h"
 #include "proxy/exchange/services.h"
@@ -72,7 +72,7 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
 
   /// Frees a slot of the connection quota: closes the tunnel whose client (this one; nullopt: any) closed its side the
   /// longest ago. False: there is no such tunnel.
-  bool make_room(const std::optional<access::Address>& client);
+  bool make_room(const std::optional<access::Address>& client) { return tunnels_.make_room(client); }
 
   /// Refuses new requests from now on; `when_empty` is called once no exchange is left.
   void drain(std::move_only_function<void()> when_empty);
@@ -91,7 +91,6 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   void park(Exchange& exchange) override;
   void wants_slot(Exchange& exchange) override;
   void mark_spare(Exchange& exchange) override;
-  std::list<HalfClosedTunnel*>& half_closed() override { return half_closed_; }
 
   struct Ending {
     EventKind kind;
@@ -131,9 +130,8 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   Admission admission_;
   Upstreams upstreams_;
   tls::ClientIdentities identities_;
-  std::list<HalfClosedTunnel*> half_closed_;
   PendingMemory memory_;
-  TunnelTotals tunnels_;  // before exchanges_, whose tunnels decrement it when destroyed
+  OpenTunnels tunnels_;  // before exchanges_, whose tunnels leave it when destroyed
   ExchangeTable exchanges_;
   std::uint64_t hints_dropped_ = 0;
   std::uint64_t serial_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resting tunnels: the dispatcher tells the scheduler when a tunnel rests or wants a slot again, and closes tunnels to
 // make room for others.
-#include <algorithm>
-
 #include "proxy/dispatch/dispatcher.h"
 
 namespace penstock::proxy {
@@ -24,14 +22,6 @@ void Dispatcher::mark_spare(Exchange& exchange) {
   move(*exchange.upstream, [&exchange](flow::Time now, flow::Commands& commands) {
     exchange.upstream->scheduler.mark_spare(now, exchange.ticket, commands);
   });
-}
-
-bool Dispatcher::make_room(const std::optional<access::Address>& client) {
-  const auto first = std::ranges::find_if(
-      half_closed_, [&](const HalfClosedTunnel* one) { return one->may_make_room() && one->is_of(client); });
-  if (first == half_closed_.end()) return false;
-  (*first)->make_room("closed to let others in: its client had closed its side");
-  return true;
 }
 
 void Dispatcher::go_on(ExchangeTable::Id number) {

@@ -2,11 +2,8 @@
 // What an attempt reports: its end, its pauses and its wishes. The dispatcher listens; attempts know it only as this.
 #pragma once
 
-#include <list>
-#include <optional>
 #include <string_view>
 
-#include "access/address.h"
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "penstock/event.h"
@@ -14,19 +11,6 @@
 namespace penstock::proxy {
 
 struct Exchange;
-
-/// A tunnel whose client has closed its side. It may be closed early to free the client's slot of the connection quota.
-class HalfClosedTunnel {
- public:
-  virtual bool may_make_room() const = 0;
-  /// True if the tunnel belongs to this client; always true for nullopt.
-  virtual bool is_of(const std::optional<access::Address>& client) const = 0;
-  /// `why` is for people.
-  virtual void make_room(std::string_view why) = 0;
-
- protected:
-  ~HalfClosedTunnel() = default;
-};
 
 class AttemptEvents {
  public:
@@ -49,8 +33,6 @@ class AttemptEvents {
   virtual void wants_slot(Exchange& exchange) = 0;
   /// A tunnel's client has closed its side and will ask nothing more. The tunnel may be gone when this returns.
   virtual void mark_spare(Exchange& exchange) = 0;
-  /// Tunnels whose clients have closed their side, the longest ago first. A tunnel adds and removes itself.
-  virtual std::list<HalfClosedTunnel*>& half_closed() = 0;
 
  protected:
   ~AttemptEvents() = default;

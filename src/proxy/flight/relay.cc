@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "access/address.h"
 #include "proxy/exchange/time_limits.h"
 
 namespace penstock::proxy {
@@ -23,11 +24,11 @@ constexpr std::int64_t kRestsAnew = 10'000'000;
 constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 }  // namespace
 
-Relay::Relay(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all, After after)
+Relay::Relay(const Services& services, AttemptEvents& events, Exchange& exchange, OpenTunnels& tunnels, After after)
     : services_(services),
       events_(events),
       exchange_(exchange),
-      all_(all),
+      tunnels_(tunnels),
       timer_(services.loop, [this] { on_time(); }),
       untaken_(kUnknown),
       upstream_spoke_(after == After::upgrade),
@@ -35,16 +36,10 @@ Relay::Relay(const Services& services, AttemptEvents& events, Exchange& exchange
       client_(*this),
       upstream_(*this) {}
 
-Relay::~Relay() {
-  if (open_) --all_.open;
-  if (half_closed_) events_.half_closed().erase(*half_closed_);
-}
-
 void Relay::open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream) {
   client_.stream = std::move(client);
   upstream_.stream = std::move(upstream);
-  open_ = true;
-  ++all_.open;
+  entry_.emplace(tunnels_);
   moved();
   for (auto* side : {&client_, &upstream_}) {
     side->stream->set_events(*side);
@@ -59,7 +54,7 @@ void Relay::pass(Side& from, std::string_view bytes) {
   if (state_ != State::busy && !may_pass(from, bytes)) return;
   from.bytes += bytes.size();
   const bool from_client = &from == &client_;
-  (from_client ? all_.bytes_out : all_.bytes_in) += bytes.size();
+  from_client ? entry_->passed_out(bytes.size()) : entry_->passed_in(bytes.size());
   if (from_client && hello_wanted_) hello_wanted_ = hello_.feed(bytes);
   if (!other(from).stream->send(bytes)) from.stream->read_off();
   if (std::exchange(awaits_, from_client) && !from_client) keep_time();
@@ -103,10 +98,8 @@ void Relay::ended(Side& side) {
   side.has_ended = true;
   if (&side == &client_) {
     heard_ = upstream_.bytes;
-    if (const auto address = access::parse_address(client_.stream->peer().address))
-      address_ = access::client_of(*address);
-    auto& all = events_.half_closed();
-    half_closed_ = all.insert(all.end(), this);
+    const auto address = access::parse_address(client_.stream->peer().address);
+    entry_->half_close(*this, address ? std::optional(access::client_of(*address)) : std::nullopt);
   }
   other(side).stream->end_writing();
   if (other(side).has_ended) return end(&side != &client_);
@@ -153,8 +146,6 @@ void Relay::abort(const http::Refusal& refusal) {
   cut();
   finish(well, refusal.why, refusal.details, Outcome::upstream_error);
 }
-
-bool Relay::is_of(const std::optional<access::Address>& client) const { return !client || address_ == client; }
 
 /// Both sides have closed; `client_first` if the client closed first. Bytes still queued are sent after the relay is
 /// gone.

@@ -7,20 +7,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "access/address.h"
 #include "http/refusal.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
 #include "penstock/event.h"
-#include "penstock/snapshot.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/exchange/open_tunnels.h"
 #include "proxy/exchange/services.h"
 #include "tls/client_hello.h"
 
@@ -32,13 +30,12 @@ class Relay final : HalfClosedTunnel {
   /// upstream has failed. After a 101 the upstream has already spoken.
   enum class After : std::uint8_t { connect, upgrade };
 
-  /// Adds the tunnel and its bytes to `all` once it is open.
-  Relay(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all, After after);
-  ~Relay();
+  /// The tunnel is one of `tunnels` once it is open.
+  Relay(const Services& services, AttemptEvents& events, Exchange& exchange, OpenTunnels& tunnels, After after);
 
   /// Starts relaying. From now on the relay ends the exchange by itself.
   void open(std::unique_ptr<loop::Stream> client, std::unique_ptr<loop::Stream> upstream);
-  bool is_open() const { return open_; }
+  bool is_open() const { return entry_.has_value(); }
   /// Bytes that came before the relay was open and have not been passed on.
   void pass_from_client(std::string_view bytes) { pass(client_, bytes); }
   void pass_from_upstream(std::string_view bytes) { pass(upstream_, bytes); }
@@ -51,8 +48,6 @@ class Relay final : HalfClosedTunnel {
   void abort(const http::Refusal& refusal);
   /// If the client has closed its side: whether the tunnel may be closed to make room for others.
   bool may_make_room() const override;
-  /// If the client has closed its side: whether the tunnel belongs to `client`; always true for nullopt.
-  bool is_of(const std::optional<access::Address>& client) const override;
   /// Restarts the timer; also to be called when the time-outs may have changed.
   void keep_time();
 
@@ -96,7 +91,7 @@ class Relay final : HalfClosedTunnel {
   const Services& services_;
   AttemptEvents& events_;
   Exchange& exchange_;
-  TunnelTotals& all_;
+  OpenTunnels& tunnels_;
   loop::Timer timer_;
   std::int64_t moved_ = 0;   // when the last byte moved
   std::size_t untaken_;      // bytes that the peers had not read when last checked since `moved_`
@@ -105,9 +100,7 @@ class Relay final : HalfClosedTunnel {
   bool awaits_ = false;                     // the last byte came from the client, so an answer is awaited
   std::string held_;                        // client bytes that wait for a slot
   std::uint64_t heard_ = 0;                 // upstream bytes received when the client closed its side
-  std::optional<access::Address> address_;  // the client's address, set at that moment
-  std::optional<std::list<HalfClosedTunnel*>::iterator> half_closed_;
-  bool open_ = false;
+  std::optional<OpenTunnels::Entry> entry_;  // once the tunnel is open
   bool upstream_spoke_;  // also true if it spoke before the relay was open
   tls::ClientHello hello_;
   bool hello_wanted_;

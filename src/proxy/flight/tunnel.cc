@@ -9,12 +9,12 @@
 
 namespace penstock::proxy {
 
-Tunnel::Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all)
+Tunnel::Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, OpenTunnels& tunnels)
     : services_(services),
       events_(events),
       exchange_(exchange),
       dialer_(services, exchange, *this),
-      relay_(services, events, exchange, all, Relay::After::connect) {}
+      relay_(services, events, exchange, tunnels, Relay::After::connect) {}
 
 void Tunnel::on_dialled(std::unique_ptr<loop::Stream> upstream) {
   std::string early;

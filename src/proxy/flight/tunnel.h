@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "loop/stream.h"
-#include "penstock/snapshot.h"
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/exchange/open_tunnels.h"
 #include "proxy/exchange/services.h"
 #include "proxy/flight/dialer.h"
 #include "proxy/flight/relay.h"
@@ -18,8 +18,8 @@ namespace penstock::proxy {
 
 class Tunnel final : public Attempt, private DialerEvents {
  public:
-  /// Adds the tunnel and its bytes to `all`.
-  Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all);
+  /// The tunnel is one of `tunnels` once it is open.
+  Tunnel(const Services& services, AttemptEvents& events, Exchange& exchange, OpenTunnels& tunnels);
 
   void take_off() override { dialer_.start(); }
   void go_on() override { relay_.go_on(); }

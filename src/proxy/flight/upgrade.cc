@@ -12,13 +12,13 @@
 
 namespace penstock::proxy {
 
-Upgrade::Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all,
+Upgrade::Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, OpenTunnels& tunnels,
                  tls::ClientIdentities& identities)
     : services_(services),
       events_(events),
       exchange_(exchange),
       dialer_(services, exchange, *this, &identities),
-      relay_(services, events, exchange, all, Relay::After::upgrade),
+      relay_(services, events, exchange, tunnels, Relay::After::upgrade),
       answer_(services, events, exchange),
       timer_(services.loop, [this] { on_time(); }),
       rest_(services.loop, [this] { upstream_->read_on(); }) {

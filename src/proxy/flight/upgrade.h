@@ -15,10 +15,10 @@
 #include "http/line_buffer.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
-#include "penstock/snapshot.h"
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/exchange/open_tunnels.h"
 #include "proxy/exchange/services.h"
 #include "proxy/flight/dialer.h"
 #include "proxy/flight/relay.h"
@@ -28,8 +28,8 @@ namespace penstock::proxy {
 
 class Upgrade final : public Attempt, private DialerEvents, private loop::StreamEvents {
  public:
-  /// Adds the tunnel and its bytes to `all` once it is a tunnel.
-  Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, TunnelTotals& all,
+  /// It is one of `tunnels` once it is a tunnel.
+  Upgrade(const Services& services, AttemptEvents& events, Exchange& exchange, OpenTunnels& tunnels,
           tls::ClientIdentities& identities);
 
   void take_off() override { dialer_.start(); }
