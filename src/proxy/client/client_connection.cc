@@ -272,7 +272,7 @@ ClientTimeouts::For ClientConnection::awaited() const {
   // Once the answer has begun, a client may wait for more of it before it sends more: then `timeouts.idle` decides.
   const Exchange* const served = exchange();
   if (!served || reader_.body_whole() || !reader_.may_parse() || served->head.expect_continue) return For::nothing;
-  return served->flight && served->flight->answered() ? For::nothing : For::body;
+  return sink_.answer_has_begun() ? For::nothing : For::body;
 }
 
 void ClientConnection::on_timed_out() {

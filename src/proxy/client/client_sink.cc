@@ -24,7 +24,7 @@ void ClientSink::begin(http::AnswerTo request) {
   answering_ = request;
   if (closes_after_answers_) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);
-  connect_answered_ = false;
+  answer_begun_ = connect_answered_ = false;
 }
 
 void ClientSink::answer_connect() {
@@ -41,6 +41,7 @@ void ClientSink::answer_interim(int status, std::string_view reason, const http:
 
 void ClientSink::answer_head(int status, std::string_view reason, const http::Fields& fields,
                              std::optional<std::uint64_t> length) {
+  answer_begun_ = true;
   // The rest of an upload that was answered with an error is not read.
   if (closes_after_answers_ || (!reader_.body_whole() && status >= 400)) answering_.keep_alive = false;
   writer_ = http::ResponseWriter(answering_);

@@ -51,6 +51,8 @@ class ClientSink final : public ResponseSink {
   void close_behind() { answering_.keep_alive = false; }
   /// The connection closes after the next answer.
   void close_after_answers() { closes_after_answers_ = true; }
+  /// The head of the answer is written.
+  bool answer_has_begun() const { return answer_begun_; }
   /// False: nothing can follow the request that is being answered.
   bool keeps_connection() const { return answering_.keep_alive; }
 
@@ -85,6 +87,7 @@ class ClientSink final : public ResponseSink {
   http::ResponseWriter writer_;
   http::AnswerTo answering_;
   PinnedPools pinned_pools_;
+  bool answer_begun_ = false;
   bool connect_answered_ = false;  // the 200 was sent before the exchange, which is a tunnel
   bool closes_after_answers_ = false;
 };

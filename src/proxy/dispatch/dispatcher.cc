@@ -245,29 +245,30 @@ void Dispatcher::change() {
 
 // The end of an exchange.
 
-void Dispatcher::completed(Exchange& exchange) {
-  const int status = exchange.flight->status();
+void Dispatcher::completed(Exchange& exchange, const AttemptResult& result) {
   end(exchange, {.kind = EventKind::complete,
-                 .outcome = status < 400 ? Outcome::success : Outcome::http_error,
-                 .status = status});
+                 .outcome = result.status < 400 ? Outcome::success : Outcome::http_error,
+                 .status = result.status,
+                 .result = result});
 }
 
-void Dispatcher::failed(Exchange& exchange, http::Reason why, std::string_view details, Outcome outcome) {
-  const auto wording = http::wording(why);
-  const bool answered = exchange.flight && exchange.flight->answered();
+void Dispatcher::failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) {
+  const auto wording = http::wording(failure.why);
   end(exchange, {.kind = EventKind::error,
-                 .outcome = outcome,
-                 .status = answered ? exchange.flight->status() : wording.status,
+                 .outcome = failure.outcome,
+                 .status = result.answered() ? result.status : wording.status,
                  .error = wording.token,
-                 .detail = details});
+                 .detail = failure.details,
+                 .result = result});
 }
 
-void Dispatcher::stalled(Exchange& exchange, std::string_view details) {
+void Dispatcher::stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) {
   exchange.sink.answer_broken();
   end(exchange, {.kind = EventKind::error,
                  .outcome = Outcome::client_gone,
-                 .status = exchange.flight->status(),
-                 .detail = details});
+                 .status = result.status,
+                 .detail = details,
+                 .result = result});
 }
 
 void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
@@ -276,17 +277,18 @@ void Dispatcher::reject(Exchange& exchange, const http::Refusal& why_not) {
     refuse(exchange, why_not);
     return;
   }
-  const bool answered = exchange.flight && exchange.flight->answered();
-  if (answered) {
+  const auto result = exchange.flight ? exchange.flight->result() : AttemptResult{};
+  if (result.answered()) {
     exchange.sink.answer_broken();
   } else {
     exchange.sink.answer_refusal(why_not);
   }
   end(exchange, {.kind = EventKind::error,
                  .outcome = Outcome::client_gone,
-                 .status = answered ? exchange.flight->status() : why_not.status_code(),
+                 .status = result.answered() ? result.status : why_not.status_code(),
                  .error = http::wording(why_not.why).token,
-                 .detail = why_not.details});
+                 .detail = why_not.details,
+                 .result = result});
 }
 
 void Dispatcher::abandon(Exchange& exchange) {
@@ -294,9 +296,12 @@ void Dispatcher::abandon(Exchange& exchange) {
     note_wait(exchange);
     return end(exchange, {.kind = EventKind::gone, .outcome = Outcome::client_gone_pending});
   }
-  const int status = exchange.flight ? exchange.flight->status() : 0;
-  end(exchange,
-      {.kind = EventKind::error, .outcome = Outcome::client_gone, .status = status, .detail = "the client left"});
+  const auto result = exchange.flight ? exchange.flight->result() : AttemptResult{};
+  end(exchange, {.kind = EventKind::error,
+                 .outcome = Outcome::client_gone,
+                 .status = result.status,
+                 .detail = "the client left",
+                 .result = result});
 }
 
 /// Notes how long the exchange was pending until now, and which limit made it wait.
@@ -393,7 +398,6 @@ Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
     event.wait = Duration{exchange.waited};
   }
   if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
-  if (exchange.flight) exchange.flight->describe(event);
   return event;
 }
 
@@ -404,6 +408,12 @@ void Dispatcher::emit(const Exchange& exchange, const Ending& ending) {
   event.error = ending.error;
   event.detail = ending.detail;
   event.refusal = ending.refusal;
+  event.first_byte = ending.result.first_byte;
+  event.bytes_in = ending.result.bytes_in;
+  event.bytes_out = ending.result.bytes_out;
+  event.sni = ending.result.sni;
+  event.alpn = ending.result.alpn;
+  event.tunnel = event.tunnel || ending.result.tunnel;
   services_.events(event);
 }
 
@@ -467,7 +477,7 @@ void Dispatcher::end_all() {
 void Dispatcher::abort(Exchange& exchange, const http::Refusal& why) {
   if (exchange.flight) return exchange.flight->abort(why);
   exchange.sink.answer_refusal(why);  // no attempt: it waits to be sent again
-  failed(exchange, why.why, why.details, Outcome::upstream_error);
+  failed(exchange, {.why = why.why, .details = why.details}, {});
 }
 
 }  // namespace penstock::proxy

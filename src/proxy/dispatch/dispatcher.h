@@ -83,9 +83,9 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   void snapshot(Snapshot& into) const;
 
  private:
-  void completed(Exchange& exchange) override;
-  void failed(Exchange& exchange, http::Reason why, std::string_view details, Outcome outcome) override;
-  void stalled(Exchange& exchange, std::string_view details) override;
+  void completed(Exchange& exchange, const AttemptResult& result) override;
+  void failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) override;
+  void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) override;
   void requeue(Exchange& exchange) override;
   void observe_pause(const Exchange& exchange, const http::ResponseHead& head) override;
   void park(Exchange& exchange) override;
@@ -97,6 +97,7 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
     Outcome outcome;
     int status = 0;
     std::string_view error, detail, refusal;
+    AttemptResult result = {};  // of the attempt, if there was one
   };
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);

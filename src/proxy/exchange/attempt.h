@@ -3,10 +3,26 @@
 // upgrade. An attempt reports its end once, to the dispatcher, which then destroys it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
 #include "http/refusal.h"
-#include "penstock/event.h"
+#include "penstock/duration.h"
 
 namespace penstock::proxy {
+
+/// What an attempt has done.
+struct AttemptResult {
+  int status = 0;                      ///< of the final head that was passed on; 0: none was
+  std::optional<Duration> first_byte;  ///< take-off to the final response head
+  std::uint64_t bytes_in = 0;          ///< body bytes from the upstream; of a tunnel, all bytes
+  std::uint64_t bytes_out = 0;         ///< to the upstream, likewise
+  bool tunnel = false;                 ///< it was open as a tunnel
+  std::string_view sni, alpn;          ///< of a tunnel's TLS hello; they live as long as the attempt
+
+  bool answered() const { return status != 0; }
+};
 
 class Attempt {
  public:
@@ -25,11 +41,8 @@ class Attempt {
   virtual void keep_time() = 0;
   /// Ends the attempt at once: the sink gets the refusal, or a broken response if the head was already passed on.
   virtual void abort(const http::Refusal& refusal) = 0;
-
-  virtual bool answered() const = 0;  ///< the final head has been passed on
-  virtual int status() const = 0;     ///< 0: no final head yet
-  /// Adds what has moved so far. The views in `event` live as long as the attempt.
-  virtual void describe(Event& event) const = 0;
+  /// For an exchange that ends from outside. An attempt that ends by itself hands over its result.
+  virtual AttemptResult result() const = 0;
 };
 
 }  // namespace penstock::proxy

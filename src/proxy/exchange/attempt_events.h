@@ -7,20 +7,27 @@
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "penstock/event.h"
+#include "proxy/exchange/attempt.h"
 
 namespace penstock::proxy {
 
 struct Exchange;
 
+/// Why an attempt failed. `details` is for people.
+struct AttemptFailure {
+  http::Reason why;
+  std::string_view details;
+  Outcome outcome = Outcome::upstream_error;
+};
+
 class AttemptEvents {
  public:
   // The attempt's end: the exchange and the attempt are gone when these return, except that requeue() keeps the
   // exchange.
-  virtual void completed(Exchange& exchange) = 0;
-  virtual void failed(Exchange& exchange, http::Reason why, std::string_view details,
-                      Outcome outcome = Outcome::upstream_error) = 0;
+  virtual void completed(Exchange& exchange, const AttemptResult& result) = 0;
+  virtual void failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) = 0;
   /// The client moved no byte for too long.
-  virtual void stalled(Exchange& exchange, std::string_view details) = 0;
+  virtual void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) = 0;
   /// The request must be sent once more: it has not reached its upstream, or may be repeated.
   virtual void requeue(Exchange& exchange) = 0;
 

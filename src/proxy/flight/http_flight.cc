@@ -139,7 +139,7 @@ void HttpFlight::end_iteration() {
   this_iteration_ = 0;
   if (!transfer_) return;
   // The response is complete, so the rest of the request body is not needed; libcurl would still wait until it is sent.
-  if (answered() && sent_ == 0 && answer_is_whole()) return answer_.complete();
+  if (answered() && sent_ == 0 && answer_is_whole()) return complete();
   if (go_ahead_at_ == 0) transfer_->resume_upload();
 }
 
@@ -251,7 +251,7 @@ void HttpFlight::on_done(const transfer::Result& result) {
   // After a complete response libcurl may still fail on the rest of the upload.
   const bool ended = result.failure == transfer::Failure::none && !chunks_;
   const bool sound = ended || (!bad_head_ && answer_is_whole());
-  if (answered() && sound) return answer_.complete();
+  if (answered() && sound) return complete();
   const bool stale = result.failure == transfer::Failure::stale_connection && exchange_.repeatable();
   const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sent_again;
   if (stale || unsent) return events_.requeue(exchange_);
@@ -270,11 +270,20 @@ void HttpFlight::failed(const transfer::Result& result) {
 
 void HttpFlight::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
 
-void HttpFlight::abort(const http::Refusal& refusal) { answer_.abort(refusal); }
+void HttpFlight::complete() {
+  answer_.end();
+  events_.completed(exchange_, result());
+}
 
-void HttpFlight::describe(Event& event) const {
-  answer_.describe(event);
-  event.bytes_out = bytes_out_;
+void HttpFlight::abort(const http::Refusal& refusal) {
+  answer_.break_off(refusal);
+  events_.failed(exchange_, {.why = refusal.why, .details = refusal.details}, result());
+}
+
+AttemptResult HttpFlight::result() const {
+  auto result = answer_.result();
+  result.bytes_out = bytes_out_;
+  return result;
 }
 
 void HttpFlight::keep_time() {
@@ -314,7 +323,7 @@ void HttpFlight::on_time() {
   if (now >= idle_deadline() && answer_.client_reads_on()) moved_ = now;
   if (now < idle_deadline()) return keep_time();
   const std::string silence = " for " + seconds(timeouts.idle) + " (timeouts.idle)";
-  if (client_stalls()) return events_.stalled(exchange_, "the client moved no byte" + silence);
+  if (client_stalls()) return events_.stalled(exchange_, "the client moved no byte" + silence, result());
   fail(http::Reason::read_timeout, "no byte moved" + silence);
 }
 

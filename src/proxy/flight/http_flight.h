@@ -32,9 +32,7 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   void resume() override;
   void keep_time() override;
   void abort(const http::Refusal& refusal) override;
-  bool answered() const override { return answer_.answered(); }
-  int status() const override { return answer_.status(); }
-  void describe(Event& event) const override;
+  AttemptResult result() const override;
 
   void on_connected() override;
   void on_head_sent() override;
@@ -54,12 +52,14 @@ class HttpFlight final : public Attempt, public transfer::TransferEvents {
   Taken pass_chunks(std::string_view bytes);
   bool answer_is_whole() const;
   bool answer_says_its_end() const;
+  void complete();
   void body_sent();
   void go_ahead();
   void end_iteration();
   void on_time();
   std::int64_t deadline() const;
   std::int64_t idle_deadline() const;
+  bool answered() const { return answer_.answered(); }
   bool client_stalls() const;
   void breathe();
   void fail(http::Reason why, const std::string& details) { fail({.why = why, .details = details}); }

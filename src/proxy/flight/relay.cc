@@ -30,6 +30,7 @@ Relay::Relay(const Services& services, AttemptEvents& events, Exchange& exchange
       exchange_(exchange),
       tunnels_(tunnels),
       timer_(services.loop, [this] { on_time(); }),
+      status_(after == After::connect ? 200 : 101),
       untaken_(kUnknown),
       upstream_spoke_(after == After::upgrade),
       hello_wanted_(after == After::connect),
@@ -118,21 +119,22 @@ void Relay::gone(Side& side) {
   const bool nothing_since = client_.has_ended && upstream_.bytes == heard_;
   const bool well = client ? client_.has_ended || state_ == State::resting : nothing_since;
   cut();
-  finish(well, http::Reason::connection_terminated,
-         client ? "the client left" : exchange_.upstream->name + ": the connection was reset",
-         client ? Outcome::client_gone : Outcome::upstream_error);
+  const std::string details = client ? "the client left" : exchange_.upstream->name + ": the connection was reset";
+  finish(well, {.why = http::Reason::connection_terminated,
+                .details = details,
+                .outcome = client ? Outcome::client_gone : Outcome::upstream_error});
 }
 
 /// `well`: nothing was under way any more. A tunnel without a byte from the upstream never ends well.
-void Relay::finish(bool well, http::Reason why, std::string_view details, Outcome outcome) {
-  if (well && spoke()) return events_.completed(exchange_);
-  events_.failed(exchange_, why, details, outcome);
+void Relay::finish(bool well, const AttemptFailure& otherwise) {
+  if (well && spoke()) return events_.completed(exchange_, result());
+  events_.failed(exchange_, otherwise, result());
 }
 
 void Relay::make_room(std::string_view why) {
   const bool well = state_ == State::resting || !awaits_;
   cut();  // frees the client's slot of the connection quota at once
-  finish(well, http::Reason::connection_terminated, why, Outcome::client_gone);
+  finish(well, {.why = http::Reason::connection_terminated, .details = why, .outcome = Outcome::client_gone});
 }
 
 /// False in the middle of an answer.
@@ -144,7 +146,7 @@ bool Relay::may_make_room() const {
 void Relay::abort(const http::Refusal& refusal) {
   const bool well = state_ == State::resting || client_.has_ended;
   cut();
-  finish(well, refusal.why, refusal.details, Outcome::upstream_error);
+  finish(well, {.why = refusal.why, .details = refusal.details});
 }
 
 /// Both sides have closed; `client_first` if the client closed first. Bytes still queued are sent after the relay is
@@ -152,8 +154,10 @@ void Relay::abort(const http::Refusal& refusal) {
 void Relay::end(bool client_first) {
   loop::Stream::close_lingering(std::move(client_.stream));
   loop::Stream::close_lingering(std::move(upstream_.stream));
-  finish(true, http::Reason::connection_terminated, exchange_.upstream->name + ": closed without a byte from it",
-         client_first ? Outcome::client_gone : Outcome::upstream_error);
+  const std::string details = exchange_.upstream->name + ": closed without a byte from it";
+  finish(true, {.why = http::Reason::connection_terminated,
+                .details = details,
+                .outcome = client_first ? Outcome::client_gone : Outcome::upstream_error});
 }
 
 /// Resets both sides: only a reset shows a peer that the data is incomplete.
@@ -162,11 +166,14 @@ void Relay::cut() {
   loop::Stream::close_with_reset(std::move(upstream_.stream));
 }
 
-void Relay::describe(Event& event) const {
-  event.bytes_in = upstream_.bytes;
-  event.bytes_out = client_.bytes;
-  event.sni = hello_.sni();
-  event.alpn = hello_.alpn();
+AttemptResult Relay::result() const {
+  if (!is_open()) return {};
+  return {.status = status_,
+          .bytes_in = upstream_.bytes,
+          .bytes_out = client_.bytes,
+          .tunnel = true,
+          .sni = hello_.sni(),
+          .alpn = hello_.alpn()};
 }
 
 // Time-outs.
@@ -209,7 +216,8 @@ void Relay::on_time() {
   if (now >= total_deadline(exchange_)) {
     const auto over = total_is_over(exchange_);
     cut();
-    return events_.failed(exchange_, over.why, exchange_.upstream->name + ": " + over.details);
+    const std::string details = exchange_.upstream->name + ": " + over.details;
+    return events_.failed(exchange_, {.why = over.why, .details = details}, result());
   }
   if (upstream_.has_ended && upstream_.stream->unread_by_peer() == 0) return end(false);
   if (!stalls()) {
@@ -241,10 +249,10 @@ void Relay::stop_idling(std::int64_t now) {
   const bool by_idle = tunnel_idle.count() > 0 && now >= moved_ + tunnel_idle.count();
   const bool well = untaken_ == 0 && (client_.has_ended || !awaits_);
   cut();
-  finish(well, http::Reason::read_timeout,
-         by_idle ? "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)"
-                 : "the client had closed its side, and no byte came for " + seconds(Duration{kPatienceAfterClient}),
-         Outcome::client_gone);
+  const std::string details =
+      by_idle ? "no byte moved for " + seconds(tunnel_idle) + " (timeouts.tunnelIdle)"
+              : "the client had closed its side, and no byte came for " + seconds(Duration{kPatienceAfterClient});
+  finish(well, {.why = http::Reason::read_timeout, .details = details, .outcome = Outcome::client_gone});
 }
 
 }  // namespace penstock::proxy

@@ -15,7 +15,7 @@
 #include "http/refusal.h"
 #include "loop/stream.h"
 #include "loop/timer.h"
-#include "penstock/event.h"
+#include "proxy/exchange/attempt.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/open_tunnels.h"
@@ -51,8 +51,7 @@ class Relay final : HalfClosedTunnel {
   /// Restarts the timer; also to be called when the time-outs may have changed.
   void keep_time();
 
-  /// The views in `event` live as long as the relay.
-  void describe(Event& event) const;
+  AttemptResult result() const;  ///< empty until it is open
 
  private:
   struct Side final : loop::StreamEvents {
@@ -84,7 +83,7 @@ class Relay final : HalfClosedTunnel {
   void rest();
   void stop_idling(std::int64_t now);
   bool spoke() const { return upstream_spoke_ || upstream_.bytes > 0; }
-  void finish(bool well, http::Reason why, std::string_view details, Outcome outcome);
+  void finish(bool well, const AttemptFailure& otherwise);
   std::int64_t end_deadline() const;
   std::int64_t rest_deadline() const;
 
@@ -94,14 +93,15 @@ class Relay final : HalfClosedTunnel {
   OpenTunnels& tunnels_;
   loop::Timer timer_;
   std::int64_t moved_ = 0;   // when the last byte moved
+  const int status_;         // of the response that opened it
   std::size_t untaken_;      // bytes that the peers had not read when last checked since `moved_`
   std::int64_t rested_ = 0;  // when the dispatcher was last told that the tunnel rests
   State state_ = State::busy;
-  bool awaits_ = false;                     // the last byte came from the client, so an answer is awaited
-  std::string held_;                        // client bytes that wait for a slot
-  std::uint64_t heard_ = 0;                 // upstream bytes received when the client closed its side
+  bool awaits_ = false;                      // the last byte came from the client, so an answer is awaited
+  std::string held_;                         // client bytes that wait for a slot
+  std::uint64_t heard_ = 0;                  // upstream bytes received when the client closed its side
   std::optional<OpenTunnels::Entry> entry_;  // once the tunnel is open
-  bool upstream_spoke_;  // also true if it spoke before the relay was open
+  bool upstream_spoke_;                      // also true if it spoke before the relay was open
   tls::ClientHello hello_;
   bool hello_wanted_;
   Side client_, upstream_;

@@ -70,23 +70,20 @@ http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder,
   return state;
 }
 
-void ResponseRelay::complete() {
-  exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
-  events_.completed(exchange_);
-}
+void ResponseRelay::end() { exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target)); }
 
-void ResponseRelay::abort(const http::Refusal& refusal) {
+void ResponseRelay::break_off(const http::Refusal& refusal) {
   if (answered_) {
     exchange_.sink.answer_broken();
   } else {
     exchange_.sink.answer_refusal(refusal);
   }
-  events_.failed(exchange_, refusal.why, refusal.details);
 }
 
-void ResponseRelay::describe(Event& event) const {
-  if (first_byte_) event.first_byte = Duration{*first_byte_};
-  event.bytes_in = bytes_;
+AttemptResult ResponseRelay::result() const {
+  AttemptResult result{.status = answered_ ? head().status : 0, .bytes_in = bytes_};
+  if (first_byte_) result.first_byte = Duration{*first_byte_};
+  return result;
 }
 
 void ResponseRelay::wait_for_client() {

@@ -11,7 +11,7 @@
 #include "http/body_decoder.h"
 #include "http/refusal.h"
 #include "http/response_head.h"
-#include "penstock/event.h"
+#include "proxy/exchange/attempt.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/services.h"
@@ -39,15 +39,15 @@ class ResponseRelay {
   /// A 101 counts as the final head; the bytes behind it are no response.
   void note_switch() { answered_ = true; }
 
-  /// The last call must be one of these: the exchange may be gone when they return.
-  void complete();
-  void abort(const http::Refusal& refusal);
+  /// The last call must be one of these: the response is whole; or it ends with a refusal, or broken if it has begun.
+  void end();
+  void break_off(const http::Refusal& refusal);
 
   bool has_begun() const { return begun_; }    ///< a line of a head has come
   bool answered() const { return answered_; }  ///< the final head has been passed on
-  int status() const { return answered_ ? head().status : 0; }
   std::uint64_t bytes() const { return bytes_; }
-  void describe(Event& event) const;
+  /// Without the bytes to the upstream.
+  AttemptResult result() const;
 
   /// The sink has no room: nothing more is passed until resume(), which returns false if nothing was waiting.
   void wait_for_client();

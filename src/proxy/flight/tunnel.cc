@@ -29,7 +29,7 @@ void Tunnel::on_not_dialled(const http::Refusal& refusal) { abort(of(exchange_.u
 void Tunnel::abort(const http::Refusal& refusal) {
   if (relay_.is_open()) return relay_.abort(refusal);
   exchange_.sink.answer_refusal(refusal);
-  events_.failed(exchange_, refusal.why, refusal.details);
+  events_.failed(exchange_, {.why = refusal.why, .details = refusal.details}, result());
 }
 
 }  // namespace penstock::proxy

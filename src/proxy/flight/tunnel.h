@@ -26,9 +26,7 @@ class Tunnel final : public Attempt, private DialerEvents {
   void make_room() override { relay_.make_room(Relay::kRested); }
   void keep_time() override { relay_.is_open() ? relay_.keep_time() : dialer_.keep_time(); }
   void abort(const http::Refusal& refusal) override;
-  bool answered() const override { return relay_.is_open(); }
-  int status() const override { return answered() ? 200 : 0; }
-  void describe(Event& event) const override { relay_.describe(event); }
+  AttemptResult result() const override { return relay_.result(); }
 
  private:
   void on_dialled(std::unique_ptr<loop::Stream> upstream) override;

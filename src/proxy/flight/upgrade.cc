@@ -108,7 +108,7 @@ void Upgrade::read_body(std::string_view bytes) {
   using State = http::BodyDecoder::State;
   const State state = answer_.pass_encoded(*decoder_, bytes);
   moved_ = services_.loop.now();
-  if (state == State::whole) return answer_.complete();
+  if (state == State::whole) return complete();
   if (state == State::bad) return fail(decoder_->why(), decoder_->details());
   keep_own_time();
   wait_for_room();
@@ -120,7 +120,7 @@ void Upgrade::resume() {
   services_.loop.now() < answer_.rests_until() ? rest_.start(answer_.rests_until()) : upstream_->read_on();
 }
 
-void Upgrade::on_end() { decoder_ && decoder_->ends_with_connection() ? answer_.complete() : broken(); }
+void Upgrade::on_end() { decoder_ && decoder_->ends_with_connection() ? complete() : broken(); }
 
 void Upgrade::on_gone() { broken(); }
 
@@ -136,16 +136,14 @@ void Upgrade::broken() {
 void Upgrade::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
 
 void Upgrade::abort(const http::Refusal& refusal) {
-  if (!relay_.is_open()) return answer_.abort(refusal);
-  relay_.abort(refusal);
+  if (relay_.is_open()) return relay_.abort(refusal);
+  answer_.break_off(refusal);
+  events_.failed(exchange_, {.why = refusal.why, .details = refusal.details}, result());
 }
 
-void Upgrade::describe(Event& event) const {
-  if (relay_.is_open()) {
-    event.tunnel = true;
-    return relay_.describe(event);
-  }
-  answer_.describe(event);
+void Upgrade::complete() {
+  answer_.end();
+  events_.completed(exchange_, result());
 }
 
 // Time-outs from the request's head to the end of a response; the dialer and the relay keep their own.
@@ -180,7 +178,7 @@ void Upgrade::on_time() {
 void Upgrade::client_or_upstream_is_idle() {
   const std::string silence = "no byte for " + seconds(exchange_.upstream->settings.timeouts.idle) + " (timeouts.idle)";
   if (!answer_.waits_for_client()) return fail(http::Reason::read_timeout, "the upstream moved " + silence);
-  if (!answer_.client_reads_on()) return events_.stalled(exchange_, "the client moved " + silence);
+  if (!answer_.client_reads_on()) return events_.stalled(exchange_, "the client moved " + silence, result());
   moved_ = services_.loop.now();
   keep_own_time();
 }

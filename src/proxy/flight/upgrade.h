@@ -38,9 +38,7 @@ class Upgrade final : public Attempt, private DialerEvents, private loop::Stream
   void make_room() override { relay_.make_room(Relay::kRested); }
   void keep_time() override;
   void abort(const http::Refusal& refusal) override;
-  bool answered() const override { return answer_.answered(); }
-  int status() const override { return answer_.status(); }
-  void describe(Event& event) const override;
+  AttemptResult result() const override { return relay_.is_open() ? relay_.result() : answer_.result(); }
 
  private:
   void on_dialled(std::unique_ptr<loop::Stream> upstream) override;
@@ -55,8 +53,10 @@ class Upgrade final : public Attempt, private DialerEvents, private loop::Stream
   void wait_for_room();
   void read_body(std::string_view bytes);
   void pass_head();
+  void complete();
   void switch_protocols(std::string_view behind);
   void broken();
+  bool answered() const { return answer_.answered(); }
   void fail(http::Reason why, const std::string& details) { fail({.why = why, .details = details}); }
   void fail(const http::Refusal& refusal);
   void keep_own_time();
