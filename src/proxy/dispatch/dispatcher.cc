@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exchange's way through the dispatcher: judge, queue, start, end; and the events and totals of it.
+// An exchange's way through the dispatcher: judge, queue, start, end.
 #include "proxy/dispatch/dispatcher.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "http/credentials.h"
 #include "http/forwarding.h"
 #include "http/gateway_rewrite.h"
-#include "http/retry_after.h"
 #include "proxy/exchange/queue_refusal.h"
-#include "proxy/flight/http_flight.h"
-#include "proxy/flight/tunnel.h"
-#include "proxy/flight/upgrade.h"
 
 namespace penstock::proxy {
 
@@ -25,9 +20,10 @@ constexpr std::size_t kBodyInFlight = 64 * 1024;
 Dispatcher::Dispatcher(Services services)
     : services_(std::move(services)),
       admission_(services_),
+      reporter_(services_),
       upstreams_(services_, *this),
-      memory_(services_.config.caps),
-      serial_((static_cast<std::uint64_t>(std::random_device{}()) << 32) | std::random_device{}()) {}
+      attempts_(services_, *this),
+      memory_(services_.config.caps) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -37,13 +33,18 @@ std::optional<Admission::Opening> Dispatcher::opening(const http::RequestHead& h
   return draining_ || head.method != "CONNECT" ? std::nullopt : admission_.opening(head, gives_hints);
 }
 
+void Dispatcher::report_handshake(const HandshakeReport& what) {
+  const auto entry = admission_.intercepting_entry(what.outside);
+  reporter_.report_handshake(what, upstreams_.find_or_make(what.outside, entry));
+}
+
 Exchange* Dispatcher::accept(ResponseSink& sink, http::RequestHead&& head, const http::Target* outside,
                              Admission::Tunnels tunnels) {
   auto made = std::make_unique<Exchange>(sink, std::move(head));
   Exchange& exchange = *made;
   exchange.arrived = services_.loop.now();
   exchange.body.whole = !exchange.head.has_body();
-  exchange.name = next_name();
+  exchange.name = reporter_.next_name();
   exchange.user = sink.user();
   exchange.number = exchanges_.add(std::move(made));
   const bool gives_hints = sink.gives_hints();
@@ -64,29 +65,27 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   const HeldBytes& client = exchange.sink.held();
   memory_.judge(exchange.memory, client, exchange.bytes());
   const bool may_wait = exchange.memory.full() == PendingMemory::Full::no;
-  const bool in_need = may_wait && !upstream.grouping && upstream.scheduler.queue_full();
+  const bool in_need = may_wait && !upstream.grouping() && upstream.scheduler().queue_full();
   const flow::Ticket other = in_need ? upstream.shares.in_place_of(client) : flow::Ticket{};
-  moved_by(upstream, [&](flow::Time, flow::Commands& commands) {
-    std::optional<flow::Time> max_wait;
-    if (hints.max_wait) max_wait = hints.max_wait->count();
-    if (!may_wait) max_wait = 0;
-    const flow::Arrival arrival{.id = exchange.number,
-                                .weight = exchange.weight,
-                                .group = exchange.group,
-                                .max_wait = max_wait,
-                                .tunnel = exchange.may_rest(),
-                                .anonymous = exchange.anonymous,
-                                .in_place_of = other};
-    exchange.ticket = upstream.scheduler.arrive(exchange.arrived, arrival, commands);
-  });
+  std::optional<flow::Time> max_wait;
+  if (hints.max_wait) max_wait = hints.max_wait->count();
+  if (!may_wait) max_wait = 0;
+  const flow::Arrival arrival{.id = exchange.number,
+                              .weight = exchange.weight,
+                              .group = exchange.group,
+                              .max_wait = max_wait,
+                              .tunnel = exchange.may_rest(),
+                              .anonymous = exchange.anonymous,
+                              .in_place_of = other};
+  upstream.arrive(exchange.arrived, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
   if (!may_wait) {  // still pending: the limiter waits for an answer of Redis
-    const auto wait = upstream.scheduler.retry_after(entered->arrived, entered->group, entered->weight);
+    const auto wait = upstream.scheduler().retry_after(entered->arrived, entered->group, entered->weight);
     return refuse(*entered, refusal_of(entered->memory.full(), wait));
   }
   memory_.charge(entered->memory, entered->sink.held(), entered->bytes());
-  if (!upstream.grouping) upstream.shares.waits(entered->share, entered->sink.held(), entered->ticket);
+  if (!upstream.grouping()) upstream.shares.waits(entered->share, entered->sink.held(), entered->ticket);
   return entered;
 }
 
@@ -94,7 +93,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   if (draining_) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
   if (auto too_heavy = exchange.upstream->judge_weight(exchange.weight)) return too_heavy;
-  if (const auto& grouping = exchange.upstream->grouping) {
+  if (const auto& grouping = exchange.upstream->grouping()) {
     exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
     exchange.group_label = grouping->label(exchange.group);
   }
@@ -114,22 +113,13 @@ Exchange* Dispatcher::refuse(Exchange& exchange, const http::Refusal& why_not) {
   return nullptr;
 }
 
-// Carrying out the scheduler's commands.
-
-template <typename Call>
-void Dispatcher::moved_by(Upstream& upstream, Call call) {
-  upstream.last_used = services_.loop.now();
-  upstream.count_late(upstream.last_used);
-  call(upstream.last_used, upstream.commands);
-  if (!upstream.being_served) carry_out(upstream);
-}
-
-void Dispatcher::move(Upstream& upstream, const Change& change) { moved_by(upstream, change); }
+// What an upstream decides.
 
 // Aborts the youngest attempts first: they have done the least. A departure that is booked but not in flight holds a
 // permit too, and cannot be cut. If more permits are lost than attempts are in flight, the limiter cuts the rest in
 // flight at its next check, a part of a lease later.
-void Dispatcher::cut(Upstream& upstream, flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+void Dispatcher::on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
+                                 std::size_t count) {
   std::vector<std::pair<std::int64_t, ExchangeTable::Id>> flying;
   for (const auto number : exchanges_.ids()) {
     const Exchange& exchange = *exchanges_.find(number);
@@ -147,21 +137,7 @@ void Dispatcher::cut(Upstream& upstream, flow::Booking::Scope scope, std::string
   }
 }
 
-void Dispatcher::carry_out(Upstream& upstream) {
-  upstream.being_served = true;
-  while (!upstream.commands.empty()) {
-    std::swap(upstream.commands, upstream.carrying);
-    for (const auto& command : upstream.carrying.start) start(command);
-    for (const auto& command : upstream.carrying.refuse) refuse_pending(command);
-    for (const auto number : upstream.carrying.resume) go_on(number);
-    for (const auto number : upstream.carrying.close) make_room(number);
-    upstream.carrying.clear();
-  }
-  upstream.being_served = false;
-  upstream.sleep();
-}
-
-void Dispatcher::start(const flow::Commands::Start& command) {
+void Dispatcher::on_start(const flow::Commands::Start& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
   if (exchange->stage == Exchange::Stage::pending) {
@@ -169,36 +145,27 @@ void Dispatcher::start(const flow::Commands::Start& command) {
     exchange->took_off = services_.loop.now();
     exchange->waited = command.waited;
     exchange->limited_by = command.limited_by;
-    take_slot(*exchange);
+    leave_queue(*exchange);
     auto& totals = exchange->upstream->totals;
     ++totals.dispatched;
     if (exchange->target.tunnel && !exchange->upstream->settings.limits.empty()) ++totals.tunnels_past_limits;
-    emit(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
+    reporter_.report(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
   }
-  exchange->departure.take(exchange->upstream->late, exchange->group, command.departure);
-  exchange->upstream->watch_late();
-  exchange->flight = attempt_for(*exchange);
+  exchange->upstream->take(exchange->departure, exchange->group, command.departure);
+  exchange->flight = attempts_.make(*exchange);
   exchange->sink.body_wanted();
   exchange->flight->take_off();
 }
 
-/// The exchange no longer waits: frees its memory and its place in the queue shares.
-void Dispatcher::take_slot(Exchange& exchange) {
+/// Frees the memory of the exchange and its place in the queue shares.
+void Dispatcher::leave_queue(Exchange& exchange) {
   memory_.release(exchange.memory);
   auto& shares = exchange.upstream->shares;
   shares.leave(exchange.share);
-  if (!exchange.body.whole && !exchange.upstream->grouping) shares.uploads(exchange.share, exchange.sink.held());
+  if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
 }
 
-std::unique_ptr<Attempt> Dispatcher::attempt_for(Exchange& exchange) {
-  AttemptEvents& events = *this;
-  if (exchange.target.tunnel) return std::make_unique<Tunnel>(services_, events, exchange, tunnels_);
-  if (!exchange.head.upgrade.empty())
-    return std::make_unique<Upgrade>(services_, events, exchange, tunnels_, identities_);
-  return std::make_unique<HttpFlight>(services_, events, exchange);
-}
-
-void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
+void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
   exchange->waited = command.waited;
@@ -216,20 +183,24 @@ void Dispatcher::refuse_pending(const flow::Commands::Refuse& command) {
   }
 }
 
-void Dispatcher::observe_pause(const Exchange& exchange, const http::ResponseHead& head) {
-  Upstream& upstream = *exchange.upstream;
-  if (upstream.settings.obey != Obey::retry_after) return;
-  const auto pause = http::retry_after(head, services_.loop.wall());
-  if (!pause || *pause <= Duration{0}) return;
-  const auto now = services_.loop.now();
-  const auto until = now + std::min(*pause, upstream.settings.max_pause).count();
-  upstream.pause(now, exchange.group, until, exchange.anonymous ? Pausing::anonymous : Pausing::all);
+void Dispatcher::on_resume(flow::RequestId id) {
+  Exchange* exchange = exchanges_.find(id);
+  if (!exchange) return;
+  exchange->rests = false;
+  exchange->flight->go_on();
 }
 
-/// The schedulers' commands refer to the new limits: they are carried out once all exchanges are renumbered.
+void Dispatcher::on_close(flow::RequestId id) {
+  Exchange* exchange = exchanges_.find(id);
+  if (!exchange) return;
+  exchange->ticket = {};  // the scheduler has forgotten it
+  exchange->flight->make_room();
+}
+
+/// What the schedulers decide refers to the new limits: it is carried out once all exchanges are renumbered.
 void Dispatcher::change() {
   const auto tables = admission_.change();
-  identities_.forget();
+  attempts_.change();
   upstreams_.change(services_.loop.now());
   for (const auto number : exchanges_.ids()) {
     Exchange& exchange = *exchanges_.find(number);
@@ -237,10 +208,7 @@ void Dispatcher::change() {
     if (exchange.upstream) exchange.upstream->renumber(exchange.limited_by, exchange.departure);
     if (exchange.flight) exchange.flight->keep_time();
   }
-  upstreams_.visit([this](Upstream& upstream) {
-    upstream.renumbered();
-    if (!upstream.being_served) carry_out(upstream);
-  });
+  upstreams_.visit([](Upstream& upstream) { upstream.renumbered(); });
 }
 
 // The end of an exchange.
@@ -307,49 +275,27 @@ void Dispatcher::abandon(Exchange& exchange) {
 /// Notes how long the exchange was pending until now, and which limit made it wait.
 void Dispatcher::note_wait(Exchange& exchange) const {
   exchange.waited = services_.loop.now() - exchange.arrived;
-  exchange.limited_by = exchange.upstream->scheduler.limited_by(exchange.arrived + exchange.waited, exchange.ticket);
+  exchange.limited_by = exchange.upstream->scheduler().limited_by(exchange.arrived + exchange.waited, exchange.ticket);
 }
 
 void Dispatcher::requeue(Exchange& exchange) {
-  Upstream& upstream = *exchange.upstream;
   exchange.sent_again = true;
   exchange.departure.drop();
   exchange.flight.reset();
-  moved_by(upstream, [&](flow::Time now, flow::Commands& commands) {
-    upstream.scheduler.requeue(now, exchange.ticket, commands);
-  });
+  exchange.upstream->requeue(exchange.ticket);
 }
 
 /// Every exchange ends here: the event is emitted first, then its slot is freed, then a waiting request starts.
 void Dispatcher::end(Exchange& exchange, const Ending& ending) {
-  emit(exchange, ending);
+  reporter_.report(exchange, ending);
   memory_.release(exchange.memory);
   if (exchange.upstream) exchange.upstream->shares.leave(exchange.share);
   Upstream* upstream = exchange.upstream;
   const auto ticket = exchange.ticket;
   const bool landing = exchange.flight != nullptr;
   exchanges_.remove(exchange.number);  // destroys its attempt too
-  if (upstream) {
-    count(upstream->totals, ending.outcome);
-    moved_by(*upstream, [&](flow::Time now, flow::Commands& commands) {
-      // If the scheduler has refused it itself or never seen it, the ticket is dead, and cancel() ignores it.
-      if (landing) return upstream->scheduler.land(now, ticket, commands);
-      upstream->scheduler.cancel(now, ticket, commands);
-    });
-  }
+  if (upstream) landing ? upstream->land(ticket) : upstream->cancel(ticket);
   if (draining_) when_drained();
-}
-
-void Dispatcher::count(Totals& totals, Outcome outcome) {
-  switch (outcome) {
-    case Outcome::none: break;
-    case Outcome::success: ++totals.success; break;
-    case Outcome::http_error: ++totals.http_error; break;
-    case Outcome::upstream_error: ++totals.upstream_error; break;
-    case Outcome::client_gone: ++totals.client_gone; break;
-    case Outcome::client_gone_pending: ++totals.client_gone_pending; break;
-    case Outcome::refused: ++totals.refused; break;
-  }
 }
 
 // Request and response bodies.
@@ -373,79 +319,14 @@ void Dispatcher::resume(Exchange& exchange) {
   if (exchange.flight) exchange.flight->resume();
 }
 
-// Events and snapshots.
-
-Event Dispatcher::describe(const Exchange& exchange, EventKind kind) const {
-  Event event{.kind = kind, .wall = services_.loop.wall(), .at = services_.loop.now()};
-  event.id = exchange.id();
-  event.user = exchange.user;
-  event.method = exchange.head.method;
-  event.host = exchange.target.host;
-  event.path = exchange.target.path();
-  event.tunnel = exchange.target.tunnel;
-  event.upgrade = exchange.head.upgrade;
-  event.weight = exchange.weight;
-  if (const auto* upstream = exchange.upstream) {
-    event.entry = upstream->entry;
-    event.upstream = upstream->name;
-    event.group = exchange.group_label;
-    event.limited_by = upstream->limit_name(exchange.limited_by);
-    // The event is emitted before the scheduler is told, which still counts this exchange.
-    const bool leaves = kind == EventKind::gone || (kind == EventKind::refused && exchange.ticket != flow::Ticket{});
-    event.pending = upstream->scheduler.pending() - (leaves ? 1 : 0);
-    const bool lands = (kind == EventKind::complete || kind == EventKind::error) && !exchange.rests;
-    event.in_flight = upstream->scheduler.in_flight() - (lands ? 1 : 0);
-    event.wait = Duration{exchange.waited};
-  }
-  if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
-  return event;
-}
-
-void Dispatcher::emit(const Exchange& exchange, const Ending& ending) {
-  Event event = describe(exchange, ending.kind);
-  event.outcome = ending.outcome;
-  event.status = ending.status;
-  event.error = ending.error;
-  event.detail = ending.detail;
-  event.refusal = ending.refusal;
-  event.first_byte = ending.result.first_byte;
-  event.bytes_in = ending.result.bytes_in;
-  event.bytes_out = ending.result.bytes_out;
-  event.sni = ending.result.sni;
-  event.alpn = ending.result.alpn;
-  event.tunnel = event.tunnel || ending.result.tunnel;
-  services_.events(event);
-}
-
-std::array<char, 11> Dispatcher::next_name() {
-  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-  std::array<char, 11> name;
-  std::uint64_t rest = ++serial_;
-  for (auto digit = name.rbegin(); digit != name.rend(); ++digit, rest >>= 6) *digit = kDigits[rest & 63];
-  return name;
-}
+// Snapshots.
 
 void Dispatcher::snapshot(Snapshot& into) const {
   into.draining = draining_;
   into.hints_dropped = hints_dropped_;
   into.pending_bytes = memory_.bytes();
-  into.tunnels = tunnels_.totals();
-  const auto add = [&](const Upstream& upstream) {
-    const auto& scheduler = upstream.scheduler;
-    into.upstreams.push_back({.name = upstream.name,
-                              .entry = upstream.entry,
-                              .pending = scheduler.pending(),
-                              .in_flight = scheduler.in_flight(),
-                              .max_concurrent = upstream.settings.max_concurrent,
-                              .busy_tunnels = scheduler.busy_tunnels(),
-                              .resting_tunnels = scheduler.resting(),
-                              .max_tunnels = tunnels_of(upstream.settings),
-                              .oldest_wait = Duration{scheduler.oldest_wait(services_.loop.now())},
-                              .pauses = upstream.pauses(services_.loop.now()),
-                              .totals = upstream.totals,
-                              .handshakes = upstream.handshakes});
-  };
-  upstreams_.visit(add);
+  into.tunnels = attempts_.tunnels().totals();
+  upstreams_.visit([&into](const Upstream& upstream) { into.upstreams.push_back(upstream.snapshot()); });
 }
 
 // Draining and stopping.

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The middle of the proxy: judges each request, hands it to its upstream's scheduler, carries out the scheduler's
-// commands, and ends each exchange, in one place, with one outcome. Owns the exchanges and the upstreams. The loop's
-// thread only.
+// The middle of the proxy: has each request judged, hands it to its upstream, starts it when the upstream says so, and
+// ends each exchange, in one place, with one outcome. Owns the exchanges and the upstreams. The loop's thread only.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,32 +12,21 @@
 #include "access/address.h"
 #include "http/refusal.h"
 #include "http/request_head.h"
-#include "http/response_head.h"
-#include "penstock/event.h"
 #include "penstock/snapshot.h"
 #include "proxy/dispatch/admission.h"
+#include "proxy/dispatch/attempt_factory.h"
+#include "proxy/dispatch/event_reporter.h"
 #include "proxy/dispatch/upstreams.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/exchange_table.h"
-#include "proxy/exchange/open_tunnels.h"
 #include "proxy/exchange/pending_memory.h"
 #include "proxy/exchange/response_sink.h"
 #include "proxy/exchange/services.h"
-#include "proxy/intercept/interception_service.h"
-#include "tls/client_identity.h"
 
 namespace penstock::proxy {
 
-/// The result of a TLS takeover. `outside`: the target of the CONNECT; `details`: for people, if the handshake failed.
-struct HandshakeReport {
-  const http::Target& outside;
-  Handshake result;
-  std::string_view user;
-  std::string_view details;
-};
-
-class Dispatcher final : UpstreamOwner, AttemptEvents {
+class Dispatcher final : UpstreamEvents, AttemptEvents {
  public:
   explicit Dispatcher(Services services);
   ~Dispatcher();
@@ -51,7 +38,7 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   /// For a CONNECT that is to be answered at once, because each request in it is limited. Nullopt: accept() it.
   std::optional<Admission::Opening> opening(const http::RequestHead& head, bool gives_hints) const;
   /// Emits the event of a request that was refused before it became an exchange.
-  void report_refused(const http::Refusal& refusal);
+  void report_refused(const http::Refusal& refusal) { reporter_.report_refused(refusal); }
   /// Counts the result of a TLS takeover, and emits an event if it failed.
   void report_handshake(const HandshakeReport& what);
 
@@ -72,7 +59,7 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
 
   /// Frees a slot of the connection quota: closes the tunnel whose client (this one; nullopt: any) closed its side the
   /// longest ago. False: there is no such tunnel.
-  bool make_room(const std::optional<access::Address>& client) { return tunnels_.make_room(client); }
+  bool make_room(const std::optional<access::Address>& client) { return attempts_.tunnels().make_room(client); }
 
   /// Refuses new requests from now on; `when_empty` is called once no exchange is left.
   void drain(std::move_only_function<void()> when_empty);
@@ -87,55 +74,32 @@ class Dispatcher final : UpstreamOwner, AttemptEvents {
   void failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) override;
   void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) override;
   void requeue(Exchange& exchange) override;
-  void observe_pause(const Exchange& exchange, const http::ResponseHead& head) override;
-  void park(Exchange& exchange) override;
-  void wants_slot(Exchange& exchange) override;
-  void mark_spare(Exchange& exchange) override;
 
-  struct Ending {
-    EventKind kind;
-    Outcome outcome;
-    int status = 0;
-    std::string_view error, detail, refusal;
-    AttemptResult result = {};  // of the attempt, if there was one
-  };
+  void on_start(const flow::Commands::Start& command) override;
+  void on_refuse(const flow::Commands::Refuse& command) override;
+  void on_resume(flow::RequestId id) override;
+  void on_close(flow::RequestId id) override;
+  void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
+                       std::size_t count) override;
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
 
-  template <typename Call>
-  void moved_by(Upstream& upstream, Call call);
-  void move(Upstream& upstream, const Change& change) override;
-  void cut(Upstream& upstream, flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
-  void take_slot(Exchange& exchange);
-  void carry_out(Upstream& upstream);
-  void start(const flow::Commands::Start& command);
-  std::unique_ptr<Attempt> attempt_for(Exchange& exchange);
-  void refuse_pending(const flow::Commands::Refuse& command);
-  void go_on(ExchangeTable::Id number);
-  void make_room(ExchangeTable::Id number);
+  void leave_queue(Exchange& exchange);
   void abort(Exchange& exchange, const http::Refusal& why);
   void note_wait(Exchange& exchange) const;
   void end(Exchange& exchange, const Ending& ending);
-
-  Event describe(const Exchange& exchange, EventKind kind) const;
-  void emit(const Exchange& exchange, const Ending& ending);
-  void count(Totals& totals, Outcome outcome);
-  void tell_of(const HandshakeReport& what, Upstream& upstream);
-  void tell(Event event);
   void when_drained();
-  std::array<char, 11> next_name();
 
   Services services_;
   Admission admission_;
+  EventReporter reporter_;
   Upstreams upstreams_;
-  tls::ClientIdentities identities_;
+  AttemptFactory attempts_;
   PendingMemory memory_;
-  OpenTunnels tunnels_;  // before exchanges_, whose tunnels leave it when destroyed
-  ExchangeTable exchanges_;
+  ExchangeTable exchanges_;  // their attempts use all that is above
   std::uint64_t hints_dropped_ = 0;
-  std::uint64_t serial_;
   bool draining_ = false;
   std::move_only_function<void()> when_empty_;
 };

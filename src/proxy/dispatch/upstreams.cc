@@ -17,24 +17,17 @@ constexpr std::int64_t kCrowdedSweepEvery = 1'000'000;
 constexpr std::int64_t kSweepEvery = 10'000'000;
 
 constexpr const char* kOthers = "*:others";  // not a host:port, and as short in Redis keys
-
-bool at_rest(const Upstream& upstream) { return upstream.scheduler.idle() && !upstream.being_served; }
-
-/// True if a new upstream would have the same limits and pauses.
-bool forgettable(const Upstream& upstream, std::int64_t now) {
-  return at_rest(upstream) && upstream.limiter->forgettable(now);
-}
 }  // namespace
 
-Upstreams::Upstreams(const Services& services, UpstreamOwner& owner)
-    : services_(services), owner_(owner), sweeper_(services.loop, [this] { sweep(); }) {
+Upstreams::Upstreams(const Services& services, UpstreamEvents& events)
+    : services_(services), events_(events), sweeper_(services.loop, [this] { sweep(); }) {
   named_.resize(services_.config.upstreams.size());
   make_missing();
   sweeper_.start(services_.loop.now() + kSweepEvery);
 }
 
 std::unique_ptr<Upstream> Upstreams::make(std::string name, std::size_t entry, const UpstreamSettings& settings) {
-  return std::make_unique<Upstream>(services_, std::move(name), entry, settings, owner_);
+  return std::make_unique<Upstream>(services_, std::move(name), entry, settings, events_);
 }
 
 Upstream& Upstreams::find_or_make(const http::Target& target, std::size_t entry) {
@@ -67,18 +60,18 @@ void Upstreams::sweep() {
   swept_ = now;
   const bool crowded = unmatched_.size() >= kMostUnmatched;
   const auto unused = [&](const Upstream& upstream) {
-    return now - upstream.last_used >= kIdleBeforeForgotten && forgettable(upstream, now);
+    return now - upstream.last_used() >= kIdleBeforeForgotten && upstream.forgettable(now);
   };
   std::erase_if(unmatched_,
-                [&](const auto& entry) { return crowded ? forgettable(*entry.second, now) : unused(*entry.second); });
+                [&](const auto& entry) { return crowded ? entry.second->forgettable(now) : unused(*entry.second); });
   if (others_ && unused(*others_)) others_.reset();
-  std::erase_if(retired_, [](const auto& upstream) { return at_rest(*upstream); });
+  std::erase_if(retired_, [](const auto& upstream) { return upstream->at_rest(); });
   services_.connections.sweep();
   sweeper_.start(now + kSweepEvery);
 }
 
 void Upstreams::change(flow::Time now) {
-  std::erase_if(retired_, [](const auto& upstream) { return at_rest(*upstream); });
+  std::erase_if(retired_, [](const auto& upstream) { return upstream->at_rest(); });
   Named before = std::exchange(retired_, {});
   std::ranges::move(named_, std::back_inserter(before));
   std::unordered_map<std::string_view, std::size_t> places;

@@ -20,10 +20,10 @@ namespace penstock::proxy {
 
 class Upstreams {
  public:
-  Upstreams(const Services& services, UpstreamOwner& owner);
+  Upstreams(const Services& services, UpstreamEvents& events);
 
   /// The configuration has changed. Entries are matched by name; removed ones serve the requests that wait there, and
-  /// are forgotten when idle. Afterwards each upstream's commands must be carried out.
+  /// are forgotten when idle. Afterwards Upstream::renumbered() must be called for each.
   void change(flow::Time now);
 
   /// The upstream of the entry (numbered as in Route), or, for entry 0, of the target's host:port; if too many of those
@@ -45,7 +45,7 @@ class Upstreams {
   void sweep();
 
   const Services& services_;
-  UpstreamOwner& owner_;
+  UpstreamEvents& events_;
   using Named = std::vector<std::unique_ptr<Upstream>>;
   Named named_;                                                           // in the order of the configuration
   Named retired_;                                                         // of entries removed from the configuration

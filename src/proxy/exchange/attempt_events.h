@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attempt reports: its end, its pauses and its wishes. The dispatcher listens; attempts know it only as this.
+// What an attempt reports: its end. The dispatcher listens; attempts know it only as this.
 #pragma once
 
 #include <string_view>
 
 #include "http/refusal.h"
-#include "http/response_head.h"
 #include "penstock/event.h"
 #include "proxy/exchange/attempt.h"
 
@@ -30,16 +29,6 @@ class AttemptEvents {
   virtual void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) = 0;
   /// The request must be sent once more: it has not reached its upstream, or may be repeated.
   virtual void requeue(Exchange& exchange) = 0;
-
-  /// The head of a response came. It may ask for a pause.
-  virtual void observe_pause(const Exchange& exchange, const http::ResponseHead& head) = 0;
-
-  // A tunnel rests and gives up its slot; called again if it has rested again.
-  virtual void park(Exchange& exchange) = 0;
-  /// A parked tunnel has something to do again. It hears of its slot by Attempt::go_on(), which may be at once.
-  virtual void wants_slot(Exchange& exchange) = 0;
-  /// A tunnel's client has closed its side and will ask nothing more. The tunnel may be gone when this returns.
-  virtual void mark_spare(Exchange& exchange) = 0;
 
  protected:
   ~AttemptEvents() = default;

@@ -35,7 +35,7 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) { departure.left(now, *upstream->limiter, group); }
+void Exchange::leaves(std::int64_t now) { upstream->left(departure, group, now); }
 
 bool Exchange::repeatable() const {
   const auto& method = head.method;

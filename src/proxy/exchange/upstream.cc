@@ -2,35 +2,27 @@
 // See upstream.h.
 #include "proxy/exchange/upstream.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "flow/limit_remap.h"
+#include "http/retry_after.h"
 
 namespace penstock::proxy {
 
-namespace {
-flow::Time least_look_back(const UpstreamSettings& settings) {
-  flow::Time least = 0;
-  for (const auto& limit : settings.limits) {
-    const auto* sliding = std::get_if<SlidingWindowConfig>(&limit.kind);
-    if (sliding && (least == 0 || sliding->interval.count() < least)) least = sliding->interval.count();
-  }
-  return least;
-}
-}  // namespace
-
 Upstream::Upstream(const Services& services, std::string its_name, std::size_t its_entry,
-                   const UpstreamSettings& its_settings, UpstreamOwner& owner)
+                   const UpstreamSettings& its_settings, UpstreamEvents& events)
     : name(std::move(its_name)),
       entry(its_entry),
       settings(its_settings),
       connections(services.connections.of(settings.tls)),
-      limits(std::make_unique<const std::vector<LimitConfig>>(settings.limits)),
-      limiter(services.make_limiter(name, *limits, *this)),
-      scheduler(scheduler_settings(), *limiter),
       services_(services),
-      owner_(owner),
-      looks_back_(least_look_back(settings)),
-      wake_(services.loop, [this] { with_scheduler(&flow::Scheduler::advance); }),
-      late_timer_(services.loop, [this] { count_late_anew(services_.loop.now()); }) {
+      events_(events),
+      limits_(std::make_unique<const std::vector<LimitConfig>>(settings.limits)),
+      limiter_(services.make_limiter(name, *limits_, *this)),
+      scheduler_(scheduler_settings(), *limiter_),
+      late_(services.loop, limiter_, settings.limits),
+      wake_(services.loop, [this] { apply([this](flow::Time now) { scheduler_.advance(now, commands_); }); }) {
   group();
 }
 
@@ -41,17 +33,114 @@ flow::Settings Upstream::scheduler_settings() const {
           .max_tunnels = static_cast<std::size_t>(std::max(tunnels_of(settings), 1))};
 }
 
-void Upstream::count_late_anew(flow::Time now) {
-  late_timer_.stop();
-  if (looks_back_ == 0) return;
-  if (const auto next = late.count_anew(now, looks_back_, *limiter)) late_timer_.start(*next);
+// What the scheduler decides.
+
+template <typename Call>
+void Upstream::apply(Call call) {
+  const flow::Time now = last_used_ = services_.loop.now();
+  late_.count(now);
+  call(now);
+  carry_out();
+}
+
+/// What is decided meanwhile is carried out behind the rest.
+void Upstream::carry_out() {
+  if (carrying_out_) return;
+  carrying_out_ = true;
+  while (!commands_.empty()) {
+    std::swap(commands_, carried_out_);
+    for (const auto& command : carried_out_.start) events_.on_start(command);
+    for (const auto& command : carried_out_.refuse) events_.on_refuse(command);
+    for (const auto id : carried_out_.resume) events_.on_resume(id);
+    for (const auto id : carried_out_.close) events_.on_close(id);
+    carried_out_.clear();
+  }
+  carrying_out_ = false;
+  const auto next = scheduler_.wake_at();
+  if (!next) return wake_.stop();
+  if (!wake_.running() || wake_.at() != *next) wake_.start(*next);
+}
+
+void Upstream::arrive(flow::Time arrived, const flow::Arrival& arrival, flow::Ticket& ticket) {
+  apply([&](flow::Time) { ticket = scheduler_.arrive(arrived, arrival, commands_); });
+}
+
+void Upstream::land(flow::Ticket ticket) {
+  apply([&](flow::Time now) { scheduler_.land(now, ticket, commands_); });
+}
+
+void Upstream::cancel(flow::Ticket ticket) {
+  apply([&](flow::Time now) { scheduler_.cancel(now, ticket, commands_); });
+}
+
+void Upstream::requeue(flow::Ticket ticket) {
+  apply([&](flow::Time now) { scheduler_.requeue(now, ticket, commands_); });
+}
+
+void Upstream::park(flow::Ticket ticket) {
+  apply([&](flow::Time now) { scheduler_.park(now, ticket, commands_); });
+}
+
+void Upstream::resume(flow::Ticket ticket) {
+  apply([&](flow::Time now) { scheduler_.resume(now, ticket, commands_); });
+}
+
+void Upstream::mark_spare(flow::Ticket ticket) {
+  apply([&](flow::Time now) { scheduler_.mark_spare(now, ticket, commands_); });
+}
+
+void Upstream::answer(std::string_view group, const flow::Booking& booking) {
+  apply([&](flow::Time now) { scheduler_.answer(now, group, booking, commands_); });
+}
+
+void Upstream::retry(flow::Booking::Scope scope, std::string_view group) {
+  apply([&](flow::Time now) { scheduler_.retry(now, scope, group, commands_); });
+}
+
+void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
+  events_.on_permits_lost(*this, scope, group, count);
+}
+
+// What is shown.
+
+UpstreamSnapshot Upstream::snapshot() const {
+  const flow::Time now = services_.loop.now();
+  return {.name = name,
+          .entry = entry,
+          .pending = scheduler_.pending(),
+          .in_flight = scheduler_.in_flight(),
+          .max_concurrent = settings.max_concurrent,
+          .busy_tunnels = scheduler_.busy_tunnels(),
+          .resting_tunnels = scheduler_.resting(),
+          .max_tunnels = tunnels_of(settings),
+          .oldest_wait = Duration{scheduler_.oldest_wait(now)},
+          .pauses = pauses_.count(now) + anonymous_pauses_.count(now),
+          .totals = totals,
+          .handshakes = handshakes};
+}
+
+std::string_view Upstream::limit_name(flow::LimitIndex index) const {
+  if (index >= 0) return penstock::limit_name(settings.limits[static_cast<std::size_t>(index)]);
+  switch (index) {
+    case flow::kPause: return "pause";
+    case flow::kRedis: return "redis";
+    case flow::kSlots: return "maxConcurrent";
+    case flow::kTunnels: return "maxTunnels";
+    default: return "";
+  }
+}
+
+flow::Time Upstream::lateness(flow::LimitIndex limit, flow::Time now) const {
+  const bool looks_back =
+      limit >= 0 && std::holds_alternative<SlidingWindowConfig>(settings.limits[static_cast<std::size_t>(limit)].kind);
+  return looks_back ? late_.to_expect(now) : 0;
 }
 
 std::string Upstream::tunnels_in_words() const {
   const auto count = [](std::size_t number, const std::string& what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
-  const std::size_t busy = scheduler.busy_tunnels(), resting = scheduler.resting();
+  const std::size_t busy = scheduler_.busy_tunnels(), resting = scheduler_.resting();
   std::string words;
   if (busy > 0) words = count(busy, "slot") + (busy == 1 ? ": a busy tunnel" : ": busy tunnels");
   if (resting > 0)
@@ -61,16 +150,16 @@ std::string Upstream::tunnels_in_words() const {
 
 void Upstream::group() {
   const auto& redis = services_.config.redis;
-  grouping.reset();
+  grouping_.reset();
   if (!settings.group) return;
   const flow::GroupHash hash = redis ? flow::GroupHash(redis->prefix, name, redis->secret) : flow::GroupHash("", name);
-  grouping.emplace(*settings.group, hash, services_.labels);
+  grouping_.emplace(*settings.group, hash, services_.labels);
 }
 
 std::string Upstream::group_of(const http::Target& target, const http::Fields& fields) {
   std::string room;
-  const std::string_view its_name = grouping->name(target, fields, room);
-  if (limiter->has_room_for(its_name)) return std::string(its_name);
+  const std::string_view its_name = grouping_->name(target, fields, room);
+  if (limiter_->has_room_for(its_name)) return std::string(its_name);
   if (!std::exchange(others_told_, true)) {
     services_.notices({.level = LogLevel::warn,
                        .text = name + " has " + std::to_string(flow::kMostGroups) +
@@ -87,33 +176,36 @@ void Upstream::change(flow::Time now, const UpstreamSettings& its_settings) {
   settings = its_settings;
   group();
   change_limiter(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits));
-  scheduler.change(now, scheduler_settings(), moved_, commands);
-  looks_back_ = least_look_back(settings);
-  count_late_anew(now);
+  scheduler_.change(now, scheduler_settings(), moved_, commands_);
+  late_.change(now, settings.limits);
 }
 
 void Upstream::change_limiter(flow::Time now, Limits its_limits) {
-  moved_ = flow::limit_remap(*limits, *its_limits);
-  other_limiter_ = services_.fits_limiter && !services_.fits_limiter(*limits, *its_limits);
+  moved_ = flow::limit_remap(*limits_, *its_limits);
+  other_limiter_ = services_.fits_limiter && !services_.fits_limiter(*limits_, *its_limits);
   if (other_limiter_) {
-    limiter.reset();  // first, because both have the same name
-    limiter = services_.make_limiter(name, *its_limits, *this);
-    scheduler.replace(*limiter);
-    pauses_.each(now, [&](const std::string& paused, flow::Time until) { limiter->pause(now, paused, until); });
+    limiter_.reset();  // first, because both have the same name
+    limiter_ = services_.make_limiter(name, *its_limits, *this);
+    scheduler_.replace(*limiter_);
+    pauses_.each(now, [&](const std::string& paused, flow::Time until) { limiter_->pause(now, paused, until); });
     anonymous_pauses_.each(
-        now, [&](const std::string& paused, flow::Time until) { limiter->pause_anonymous(now, paused, until); });
+        now, [&](const std::string& paused, flow::Time until) { limiter_->pause_anonymous(now, paused, until); });
   } else {
-    limiter->change(now, *its_limits);
+    limiter_->change(now, *its_limits);
   }
-  limits = std::move(its_limits);
+  limits_ = std::move(its_limits);
 }
 
-void Upstream::pause(flow::Time now, const std::string& group, flow::Time until, Pausing whom) {
-  if (whom == Pausing::anonymous) {
-    limiter->pause_anonymous(now, group, until);
+void Upstream::observe_pause(const http::ResponseHead& head, const std::string& group, bool anonymous) {
+  if (settings.obey != Obey::retry_after) return;
+  const auto pause = http::retry_after(head, services_.loop.wall());
+  if (!pause || *pause <= Duration{0}) return;
+  const flow::Time now = services_.loop.now(), until = now + std::min(*pause, settings.max_pause).count();
+  if (anonymous) {
+    limiter_->pause_anonymous(now, group, until);
     anonymous_pauses_.extend(now, group, until);
   } else {
-    limiter->pause(now, group, until);
+    limiter_->pause(now, group, until);
     pauses_.extend(now, group, until);
   }
 }
@@ -145,6 +237,7 @@ void Upstream::renumber(flow::LimitIndex& limited_by, TakenDeparture& departure)
 void Upstream::renumbered() {
   moved_.clear();
   other_limiter_ = false;
+  carry_out();
 }
 
 }  // namespace penstock::proxy

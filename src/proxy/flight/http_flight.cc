@@ -43,7 +43,7 @@ HttpFlight::HttpFlight(const Services& services, AttemptEvents& events, Exchange
     : services_(services),
       events_(events),
       exchange_(exchange),
-      answer_(services, events, exchange),
+      answer_(services, exchange),
       timer_(services.loop, [this] { on_time(); }),
       breath_(services.loop, [this] { breathe(); }),
       iteration_end_(services.loop, [this] { end_iteration(); }) {}

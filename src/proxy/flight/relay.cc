@@ -66,13 +66,13 @@ bool Relay::may_pass(const Side& from, std::string_view bytes) {
   if (&from == &upstream_) {
     if (state_ == State::resting && moved_ - rested_ >= kRestsAnew) {
       rested_ = moved_;
-      events_.park(exchange_);
+      park();
     }
     return true;
   }
   if (state_ == State::resting) {
     state_ = State::wants_slot;
-    events_.wants_slot(exchange_);
+    exchange_.upstream->resume(exchange_.ticket);
   }
   if (state_ == State::busy) return true;
   held_.append(bytes);
@@ -82,7 +82,7 @@ bool Relay::may_pass(const Side& from, std::string_view bytes) {
 
 void Relay::go_on() {
   state_ = State::busy;
-  if (held_.empty()) return;  // the slot came inside wants_slot(), so nothing was held
+  if (held_.empty()) return;  // the slot came inside Upstream::resume(), so nothing was held
   const std::string bytes = std::exchange(held_, {});
   client_.stream->read_on();
   pass(client_, bytes);
@@ -108,7 +108,7 @@ void Relay::ended(Side& side) {
   keep_time();
   if (&side != &client_) return;
   if (!awaits_ && rest_deadline() != kNever) rest();
-  events_.mark_spare(exchange_);
+  exchange_.upstream->mark_spare(exchange_.ticket);
 }
 
 /// Once the upstream has sent everything, a reset is only a close, and the rest is on its way to the client. Otherwise
@@ -240,7 +240,12 @@ void Relay::rest() {
   state_ = State::resting;
   rested_ = now;
   keep_time();
-  events_.park(exchange_);
+  park();
+}
+
+void Relay::park() {
+  exchange_.rests = true;
+  exchange_.upstream->park(exchange_.ticket);
 }
 
 /// Ends a tunnel that has been idle for too long. It ends well if no answer was awaited.

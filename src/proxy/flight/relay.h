@@ -81,6 +81,7 @@ class Relay final : HalfClosedTunnel {
   bool stalls();
   void on_time();
   void rest();
+  void park();
   void stop_idling(std::int64_t now);
   bool spoke() const { return upstream_spoke_ || upstream_.bytes > 0; }
   void finish(bool well, const AttemptFailure& otherwise);
@@ -95,7 +96,7 @@ class Relay final : HalfClosedTunnel {
   std::int64_t moved_ = 0;   // when the last byte moved
   const int status_;         // of the response that opened it
   std::size_t untaken_;      // bytes that the peers had not read when last checked since `moved_`
-  std::int64_t rested_ = 0;  // when the dispatcher was last told that the tunnel rests
+  std::int64_t rested_ = 0;  // when the upstream was last told that the tunnel rests
   State state_ = State::busy;
   bool awaits_ = false;                      // the last byte came from the client, so an answer is awaited
   std::string held_;                         // client bytes that wait for a slot

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "http/forwarding.h"
+#include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
 
@@ -16,8 +17,8 @@ constexpr std::size_t kCrumb = 16;       // bytes per chunk, its size line and l
 constexpr std::int64_t kRest = 20'000;   // microseconds
 }  // namespace
 
-ResponseRelay::ResponseRelay(const Services& services, AttemptEvents& events, Exchange& exchange)
-    : services_(services), events_(events), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
+ResponseRelay::ResponseRelay(const Services& services, Exchange& exchange)
+    : services_(services), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
 
 http::ResponseHeadReader::Verdict ResponseRelay::on_line(std::string_view line) {
   begun_ = true;
@@ -32,7 +33,7 @@ void ResponseRelay::pass_interim() {
 
 void ResponseRelay::pass_head() {
   answered_ = true;
-  events_.observe_pause(exchange_, head());
+  exchange_.upstream->observe_pause(head(), exchange_.group, exchange_.anonymous);
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
   exchange_.sink.answer_head(

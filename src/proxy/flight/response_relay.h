@@ -12,7 +12,6 @@
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "proxy/exchange/attempt.h"
-#include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/services.h"
 
@@ -23,7 +22,7 @@ class ResponseRelay {
   /// Heads larger than this many bytes are refused.
   static constexpr std::size_t kHeadBytes = 256 * 1024;
 
-  ResponseRelay(const Services& services, AttemptEvents& events, Exchange& exchange);
+  ResponseRelay(const Services& services, Exchange& exchange);
 
   http::ResponseHeadReader& reader() { return reader_; }
   const http::ResponseHead& head() const { return reader_.head(); }
@@ -59,7 +58,6 @@ class ResponseRelay {
 
  private:
   const Services& services_;
-  AttemptEvents& events_;
   Exchange& exchange_;
   http::ResponseHeadReader reader_;
   std::optional<std::int64_t> first_byte_;  // microseconds after take-off

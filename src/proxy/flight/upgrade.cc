@@ -19,7 +19,7 @@ Upgrade::Upgrade(const Services& services, AttemptEvents& events, Exchange& exch
       exchange_(exchange),
       dialer_(services, exchange, *this, &identities),
       relay_(services, events, exchange, tunnels, Relay::After::upgrade),
-      answer_(services, events, exchange),
+      answer_(services, exchange),
       timer_(services.loop, [this] { on_time(); }),
       rest_(services.loop, [this] { upstream_->read_on(); }) {
   answer_.reader().let_switch();
