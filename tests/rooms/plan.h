@@ -119,7 +119,6 @@ inline const std::vector<LargeClass> kLargeClasses{
     {"redis::LimiterHub",        {23,  36,  4}},
     {"redis::Shadow",            {16,  29,  4}},
     {"loop::TcpStream",          {13,  28,  8}},
-    {"proxy::TlsTakeover",       {21,  15,  4}},
     {"observe::AdminConnection", {14,  18,  5}},
     {"redis::Semaphores::State", {19,   9,  5}},
     {"transfer::Socket",         {15,   3,  4}},

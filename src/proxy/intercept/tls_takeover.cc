@@ -52,18 +52,16 @@ TlsTakeover::TlsTakeover(const Services& services, std::string host, Certificate
 void TlsTakeover::leaf_came(const std::shared_ptr<const tls::Leaf>& leaf) {
   lookup_.reset();
   leaf_ = leaf;
-  leafless_ = !leaf;
-  if (begun_ && !hearing_) take_slot();
+  if (phase_ == Phase::waiting) take_slot();
 }
 
 void TlsTakeover::begin(std::unique_ptr<loop::Stream> stream, std::string early) {
-  begun_ = true;
   stream_ = std::move(stream);
   early_ = std::move(early);
   stream_->set_events(*this);
   began_ = services_.loop.now();
-  hearing_ = services_.config.intercept.h2_only == H2Only::tunnel;
-  if (!hearing_) return queue_up();
+  if (services_.config.intercept.h2_only != H2Only::tunnel) return queue_up();
+  phase_ = Phase::hello;
   const auto limit = services_.config.connection.header;
   if (limit > Duration{0}) deadline_.start(began_ + limit.count());
   if (is_whole(early_)) return end_hello();
@@ -81,7 +79,6 @@ void TlsTakeover::on_read(std::string_view bytes) {
 bool TlsTakeover::is_whole(std::string_view bytes) { return !hello_.feed(bytes) || early_.size() >= kLongestHello; }
 
 void TlsTakeover::end_hello() {
-  hearing_ = false;
   took_ = services_.loop.now() - began_;
   deadline_.stop();
   if (!speaks_h2_alone(hello_.alpn())) return queue_up();
@@ -90,6 +87,7 @@ void TlsTakeover::end_hello() {
 }
 
 void TlsTakeover::queue_up() {
+  phase_ = Phase::waiting;
   stream_->read_off();
   const auto now = services_.loop.now(), begin = interception_.rejections.pause_ends(client_, host_, now);
   deadline_.start(begin + kLongestWait);
@@ -98,7 +96,7 @@ void TlsTakeover::queue_up() {
 
 /// A client that keeps rejecting our certificate pauses first, then queues with its other handshakes to that host.
 void TlsTakeover::take_slot() {
-  if ((!leaf_ && !leafless_) || pause_.running() || slot_) return;
+  if (lookup_ || pause_.running() || slot_) return;
   auto& rejections = interception_.rejections;
   if (!place_) place_ = rejections.queue_up(client_, host_);
   const auto now = services_.loop.now(), begin = rejections.ask_slot(client_, host_, place_.get(), now);
@@ -109,7 +107,7 @@ void TlsTakeover::take_slot() {
 
 void TlsTakeover::shake_hands() {
   if (!leaf_) return fail(Handshake::impossible, without_leaf());
-  shaking_ = true;
+  phase_ = Phase::handshake;
   const auto limit = services_.config.connection.header;
   limit > Duration{0} ? deadline_.start(services_.loop.now() + limit.count() - took_) : deadline_.stop();
   stream_ = tls::Stream::accept(services_.loop, *leaf_, std::move(stream_), std::exchange(early_, {}), *this);
@@ -118,8 +116,9 @@ void TlsTakeover::shake_hands() {
 void TlsTakeover::on_connected() { events_.on_intercepted(std::move(stream_)); }
 
 void TlsTakeover::on_gone() {
-  const auto words = shaking_ ? stream_->failure_words() : "it left before the TLS handshake";
-  switch (shaking_ ? stream_->dial_failure() : loop::DialFailure::none) {
+  const bool shaking = phase_ == Phase::handshake;
+  const auto words = shaking ? stream_->failure_words() : "it left before the TLS handshake";
+  switch (shaking ? stream_->dial_failure() : loop::DialFailure::none) {
     case loop::DialFailure::certificate: return fail(Handshake::rejected, rejection(host_, words));
     case loop::DialFailure::abandoned: return fail(Handshake::left, departure(host_));
     default: return fail(Handshake::failed, "no TLS with the client for " + host_ + ": " + words);
@@ -132,7 +131,7 @@ std::string TlsTakeover::without_leaf() const {
 }
 
 void TlsTakeover::out_of_time() {
-  if (!shaking_ && !hearing_)
+  if (phase_ == Phase::waiting)
     return fail(Handshake::overdue, "too many TLS handshakes wait: it has had no turn within 30s");
   const auto limit = services_.config.connection.header;
   fail(Handshake::timed_out, "the TLS handshake took longer than " + seconds(limit) + " (timeouts.header)");

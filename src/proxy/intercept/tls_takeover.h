@@ -44,13 +44,16 @@ class TlsTakeover final : private loop::StreamEvents {
 
   /// The client has begun its handshake with these bytes.
   void begin(std::unique_ptr<loop::Stream> stream, std::string early);
-  bool begun() const { return begun_; }
 
  private:
   void on_read(std::string_view bytes) override;
   void on_gone() override;
   void on_drained() override {}
   void on_connected() override;
+
+  /// Before the client's first bytes; then, where it decides what follows, while its hello is read; then in the wait
+  /// for a certificate, a pause and a slot; then in the handshake.
+  enum class Phase : std::uint8_t { before, hello, waiting, handshake };
 
   bool is_whole(std::string_view bytes);
   void end_hello();
@@ -67,8 +70,8 @@ class TlsTakeover final : private loop::StreamEvents {
   const std::string host_;
   const CertificateRejections::Client client_;
   TlsTakeoverEvents& events_;
-  std::shared_ptr<const tls::Leaf> leaf_;
-  std::unique_ptr<tls::CertificateCache::Question> lookup_;
+  std::unique_ptr<tls::CertificateCache::Question> lookup_;  // until it is known whether there is a leaf
+  std::shared_ptr<const tls::Leaf> leaf_;                    // null then: there is none
   std::unique_ptr<CertificateRejections::Place> place_;
   std::unique_ptr<InterceptionService::HandshakeSlot> slot_;
   tls::ClientHello hello_;
@@ -79,10 +82,7 @@ class TlsTakeover final : private loop::StreamEvents {
   std::string early_;
   std::int64_t began_ = 0;  // when the hello began
   std::int64_t took_ = 0;   // how long the hello took, of timeouts.header
-  bool begun_ = false;
-  bool hearing_ = false;  // the hello is being read
-  bool shaking_ = false;
-  bool leafless_ = false;
+  Phase phase_ = Phase::before;
 };
 
 }  // namespace penstock::proxy
