@@ -1,96 +1,174 @@
 // SPDX-License-Identifier: Apache-2.0
-// An arriving request: it starts at once, waits, or is refused.
-#include <algorithm>
+// Judges arrivals, and gives those that may wait their place.
+#include "flow/arrivals.h"
 
-#include "flow/scheduler.h"
+#include <algorithm>
+#include <utility>
 
 namespace penstock::flow {
 
-// The usual case, a free slot and no request ahead, needs no list and no heap. Any other answer is kept in the lane.
-Scheduler::Asked Scheduler::ask_for(Time now, const Arrival& arrival, Lane& lane) {
-  const LastRefusal& forbidden = forbidding(now, lane, arrival.weight);
-  if (forbidden.covers(now, arrival.weight) && lane.wants() == 0) {
-    booking_.clear();
-    booking_.stop = Booking::Stop::refused;
-    booking_.ask_again = forbidden.until;
-    lane.limited = {forbidden.by, now};
-    return Asked::refused;
-  }
-  if (free_slots() == 0 || held(now) || !lane.at_rest() || !awaiting_.empty()) return Asked::no;
-  booking_.clear();
-  if (!limiter_->ask(now, ask_of(lane, 1, arrival.weight), booking_)) {
-    lane.asked(1, arrival.weight);
-    ++under_way_;
-    return Asked::under_way;
-  }
-  if (booking_.departures.size() == 1 && booking_.departures.front().at <= now) return Asked::granted;
-  lane.asked(1, arrival.weight);
-  return book(now, lane, lane.answered(), booking_) ? Asked::to_wait : Asked::refused;
+bool Arrivals::refuse_at_once(Time now, const Arrival& arrival, Commands& commands) {
+  const LimitIndex forbidding = asker_.limiter().forbids(arrival.weight);
+  if (forbidding != kNoLimit) return refuse(now, arrival, Refused::too_heavy, forbidding, commands), true;
+  if (slots_.free() > 0) return false;
+  const Lane* known = std::as_const(lanes_).find(arrival.group);
+  if (has_place(arrival, known)) return false;
+  return refuse(now, arrival, Refused::queue_full, reasons_.of_arrival(now, known), commands), true;
 }
 
-std::optional<Refused> Scheduler::refusal(Time now, const Arrival& arrival, const Lane& lane, Time deadline) const {
+Ticket Arrivals::accept(Time now, const Arrival& arrival, Commands& commands) {
+  if (arrival.tunnel && !tunnels_.make_room(now, commands)) return wait_outside(now, arrival, commands);
+  Lane& lane = lanes_.of(arrival.group);
+  if (arrival.anonymous) {
+    const Time paused_until = asker_.limiter().anonymous_paused_until(arrival.group);
+    const bool paused = paused_until > now || !lane.queue.apart().empty();
+    if (paused) return wait_apart(now, arrival, lane, paused_until, commands);
+  }
+  const Asker::Asked asked = asker_.ask_for_arrival(now, lane, arrival.weight);
+  if (asked == Asker::Asked::granted) return start(now, arrival, lane, commands);
+  return wait_or_refuse(now, arrival, lane, asked, commands);
+}
+
+Ticket Arrivals::start(Time now, const Arrival& arrival, Lane& lane, Commands& commands) {
+  const std::uint32_t index = take(now, arrival, lane, Stage::flying);
+  lanes_.served(lane);
+  slots_.take(now, requests_[index]);
+  const Departure& departure = asker_.answer().departures.front();
+  commands.start.push_back({arrival.id, 0, kNoLimit, departure, departure.at});
+  return requests_.ticket(index);
+}
+
+// A request that may not wait is let in nevertheless, also beyond a full queue, if an answer is under way that may
+// start it.
+Ticket Arrivals::wait_or_refuse(Time now, const Arrival& arrival, Lane& lane, Asker::Asked asked, Commands& commands) {
+  const bool refused = asked == Asker::Asked::refused;
+  const Time patience = patience_of(arrival), answer_within = asker_.limiter().patience();
+  const bool judged_later = answer_within > 0 && lane.ask.under_way() && slots_.free() > 0 &&
+                            (!queue_.full() || lane.queue.size() < slots_.beside_flights());
+  const Time deadline = now + (judged_later ? std::max(patience, answer_within) : patience);
+  std::optional<Refused> why;
+  if (refused) {
+    why = asker_.answer().stop == Booking::Stop::refused ? Refused::limited : Refused::unavailable;
+  } else if (!judged_later) {
+    why = refusal(now, arrival, lane, deadline);
+  }
+  if (why) {
+    refuse(now, arrival, *why, refused ? lane.ask.limited().by : reasons_.of_arrival(now, &lane), commands);
+    if (*why == Refused::limited) commands.refuse.back().not_before(now, asker_.answer().ask_again);
+    return server_.refresh(now, lane, commands), Ticket{};
+  }
+  const bool full = queue_.full();
+  Lane& its = full && !judged_later ? make_room(now, arrival, commands) : lane;
+  const std::uint32_t index = take(now, arrival, its, Stage::waiting);
+  requests_[index].beyond_queue = full && judged_later;
+  const Ticket ticket = wait(index, deadline);
+  server_.refresh(now, its, commands);
+  return ticket;
+}
+
+Ticket Arrivals::wait_outside(Time now, const Arrival& arrival, Commands& commands) {
+  const Time patience = patience_of(arrival);
+  if (patience <= 0 || !has_place(arrival, std::as_const(lanes_).find(arrival.group))) {
+    refuse(now, arrival, patience > 0 ? Refused::queue_full : Refused::wait_over, kTunnels, commands);
+    return {};
+  }
+  Lane& lane = queue_.full() ? make_room(now, arrival, commands) : lanes_.of(arrival.group);
+  const std::uint32_t index = take(now, arrival, lane, Stage::waiting);
+  requests_[index].outside = true;
+  requests_[index].deadline = now + patience;
+  queue_.add(index);
+  return requests_.ticket(index);
+}
+
+Ticket Arrivals::wait_apart(Time now, const Arrival& arrival, Lane& lane, Time paused_until, Commands& commands) {
+  lane.queue.extend_pause(paused_until);
+  // Those in the lane arrived earlier, and go first.
+  if (lane.queue.has_anonymous()) server_.set_apart(now, lane, paused_until, commands);
+  const Time deadline = now + patience_of(arrival);
+  const bool too_long = deadline <= now || lane.queue.apart_until() > deadline;
+  if (too_long || !has_place(arrival, &lane)) {
+    refuse(now, arrival, too_long ? Refused::wait_over : Refused::queue_full, kPause, commands);
+    return server_.refresh(now, lane, commands), Ticket{};
+  }
+  Lane& its = queue_.full() ? make_room(now, arrival, commands) : lane;
+  its.queue.extend_pause(paused_until);
+  const std::uint32_t index = take(now, arrival, its, Stage::waiting);
+  requests_[index].apart = Apart::now;
+  const Ticket ticket = wait(index, deadline);
+  server_.refresh(now, its, commands);
+  return ticket;
+}
+
+std::uint32_t Arrivals::take(Time now, const Arrival& arrival, Lane& lane, Stage stage) {
+  const std::uint32_t index = requests_.take(arrival.tunnel);
+  Request& request = requests_[index];
+  request.id = arrival.id;
+  request.weight = arrival.weight;
+  request.arrived = now;
+  request.slots_before = lane.slot_wait.so_far(slots_.full_time());
+  request.lane = &lane;
+  request.beyond_queue = false;
+  request.ms_outside = 0;
+  request.anonymous = arrival.anonymous;
+  request.apart = Apart::never;
+  lane.change_stage(request, stage);
+  return index;
+}
+
+Ticket Arrivals::wait(std::uint32_t index, Time deadline) {
+  requests_[index].deadline = deadline;
+  queue_.add(index);
+  // If other processes wait for the same permits, this request must be in their line from now on: the lane asks again.
+  LaneAsk& ask = requests_[index].lane->ask;
+  if (ask.awaits() && asker_.asynchronous()) ask.forget_told();
+  return requests_.ticket(index);
+}
+
+// ---- refusals -------------------------------------------------------------------------------------------------------
+
+std::optional<Refused> Arrivals::refusal(Time now, const Arrival& arrival, const Lane& lane, Time deadline) const {
   if (!has_place(arrival, &lane)) return Refused::queue_full;
-  if (deadline <= now || nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
-  if (lane.asking() || lane.unbooked_units() == 0) return std::nullopt;
-  const Time own = limiter_->ahead(now, arrival.group, lane.unbooked_units() + arrival.weight - 1, 0);
+  if (deadline <= now || asker_.nobody_leaves_before(now, lane).value_or(now) > deadline) return Refused::wait_over;
+  const std::int64_t units = lane.unbooked_units();
+  if (lane.ask.under_way() || units == 0) return std::nullopt;
+  const Time own = asker_.limiter().ahead(now, arrival.group, units + arrival.weight - 1, 0);
   return own > deadline ? std::optional(Refused::wait_over) : std::nullopt;
 }
 
-Ticket Scheduler::refuse_arrival(Time now, const Arrival& arrival, Refused why, LimitIndex by, Commands& commands) {
-  const Time paused_until = arrival.anonymous ? limiter_->anonymous_paused_until(arrival.group) : 0;
-  const Time wait = retry_after(now, arrival.group, arrival.weight, paused_until);
+void Arrivals::refuse(Time now, const Arrival& arrival, Refused why, LimitIndex by, Commands& commands) {
+  const Limiter& limiter = asker_.limiter();
+  const Time paused_until = arrival.anonymous ? limiter.anonymous_paused_until(arrival.group) : 0;
+  const Time wait = estimates_.retry_after(now, limiter, arrival.group, arrival.weight, paused_until);
   commands.refuse.push_back({arrival.id, why, 0, wait, by});
-  if (why == Refused::limited) commands.refuse.back().not_before(now, booking_.ask_again);
-  return {};
 }
 
-Time Scheduler::patience_of(const Arrival& arrival) const {
-  return std::max<Time>(0, std::min(settings_.max_wait, arrival.max_wait.value_or(settings_.max_wait)));
+Time Arrivals::patience_of(const Arrival& arrival) const {
+  return std::max<Time>(0, std::min(max_wait_, arrival.max_wait.value_or(max_wait_)));
 }
 
-Ticket Scheduler::start_arrival(Time now, const Arrival& arrival, Lane& lane, Commands& commands) {
-  const std::uint32_t index = requests_.take();
-  Request& request = requests_[index];
-  request.id = arrival.id;
-  request.weight = arrival.weight;
-  request.arrived = now;
-  request.lane = &lane;
-  request.stage = Stage::flying;
-  request.tunnel = arrival.tunnel;
-  request.ms_outside = 0;
-  tunnels_ += arrival.tunnel ? 1 : 0;
-  request.anonymous = arrival.anonymous;
-  request.apart = Apart::never;
-  lane.last_served = ++turns_;
-  ++lane.flying;
-  take_slot(now, request);
-  commands.start.push_back({arrival.id, 0, kNoLimit, booking_.departures.front(), booking_.departures.front().at});
-  return requests_.ticket(index);
+// ---- a full queue ---------------------------------------------------------------------------------------------------
+
+bool Arrivals::has_place(const Arrival& arrival, const Lane* lane) const {
+  return queue_.has_place(arrival.in_place_of, lane ? lane->queue.places() : 0);
 }
 
-Ticket Scheduler::keep_waiting(Time now, const Arrival& arrival, Lane& lane, const Wait& wait) {
-  const std::uint32_t index = requests_.take();
-  Request& request = requests_[index];
-  request.id = arrival.id;
-  request.weight = arrival.weight;
-  request.arrived = now;
-  request.deadline = wait.deadline;
-  request.slots_before = for_slots(now, lane);
-  request.lane = &lane;
-  request.stage = Stage::waiting;
-  request.beyond_queue = wait.beyond_queue;
-  request.tunnel = arrival.tunnel;
-  request.ms_outside = 0;
-  tunnels_ += arrival.tunnel ? 1 : 0;
-  request.anonymous = arrival.anonymous;
-  request.apart = wait.apart;
-  lane.join(requests_, index);
-  lengths_.place(lane);
-  ++pending_;
-  deadlines_.add(wait.deadline, requests_.ticket(index));
-  // If other processes wait for the same permits, this request must be in their line from now on: the lane asks again.
-  if (lane.awaits() && limiter_->patience() > 0) lane.forget_told();
-  return requests_.ticket(index);
+/// Returns the arrival's lane: the one that it had may have been deleted with its last request.
+Lane& Arrivals::make_room(Time now, const Arrival& arrival, Commands& commands) {
+  server_.refuse(now, queue_.makes_room(arrival.in_place_of), Refused::queue_full, commands);
+  return lanes_.of(arrival.group);
+}
+
+void Arrivals::refuse_excess(Time now, std::string_view group, Commands& commands) {
+  for (Lane* lane = lanes_.find(group); lane && !lane->ask.under_way() && lane->queue.beyond() > 0;
+       lane = lanes_.find(group)) {
+    if (!queue_.overfull()) {
+      lane->queue.admit_all(requests_);
+    } else if (queue_.may_make_room(lane->queue.places() - 1)) {
+      server_.refuse(now, queue_.newest_of_longest(), Refused::queue_full, commands);
+    } else {
+      server_.refuse(now, lane->queue.newest_beyond(requests_), Refused::queue_full, commands);
+    }
+  }
 }
 
 }  // namespace penstock::flow

@@ -4,19 +4,24 @@
 
 namespace penstock::flow {
 
-std::uint32_t Requests::take() {
-  if (free_ == kNone) {
+std::uint32_t Requests::take(bool tunnel) {
+  std::uint32_t index = free_;
+  if (index == kNone) {
+    index = static_cast<std::uint32_t>(nodes_.size());
     nodes_.emplace_back();
-    return static_cast<std::uint32_t>(nodes_.size() - 1);
+  } else {
+    free_ = nodes_[index].next;
   }
-  const std::uint32_t index = free_;
-  free_ = nodes_[index].next;
+  nodes_[index].tunnel = tunnel;
+  tunnels_ += tunnel ? 1 : 0;
   return index;
 }
 
 void Requests::release(std::uint32_t index) {
   Request& request = nodes_[index];
+  tunnels_ -= request.tunnel ? 1 : 0;
   request.stage = Stage::released;
+  request.outside = request.spare = false;
   if (++request.generation == 0) request.generation = 1;  // generation 0 is a default-constructed ticket's
   request.next = free_;
   free_ = index;

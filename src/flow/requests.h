@@ -64,9 +64,11 @@ static_assert(sizeof(Request) <= 64, "thousands of these wait");
 class Requests {
  public:
   /// A node for a new request. Invalidates pointers and references to nodes; indices stay valid.
-  std::uint32_t take();
+  std::uint32_t take(bool tunnel = false);
   /// Frees the node; its ticket is dead. The node must not be in a list.
   void release(std::uint32_t index);
+  /// How many of the requests are tunnels.
+  std::size_t tunnels() const { return tunnels_; }
 
   Request& operator[](std::uint32_t index) { return nodes_[index]; }
   const Request& operator[](std::uint32_t index) const { return nodes_[index]; }
@@ -78,6 +80,7 @@ class Requests {
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
   std::vector<Request> nodes_;
   std::uint32_t free_ = kNone;  // first of the free nodes, linked through `next`
+  std::size_t tunnels_ = 0;
 };
 
 /// A FIFO list of requests. Each operation takes constant time, also removing from the middle.

@@ -201,6 +201,17 @@ TEST(FullQueue, takes_a_newcomer_in_the_place_of_one_that_its_owner_names) {
   EXPECT_THAT(yard.land(1), ElementsAre(3));
 }
 
+TEST(FullQueue, takes_a_newcomer_in_the_place_of_the_last_of_its_own_lane) {
+  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 1});
+  yard.arrive(1, "other");
+  yard.arrive(2, "lane");
+  yard.arrive({.id = 3, .group = "lane", .in_place_of = yard.ticket(2)});
+  EXPECT_THAT(yard.refused, ElementsAre(2));
+  yard.arrive(4, "more");  // its lane would take the memory of one that was deleted
+  EXPECT_THAT(yard.land(1), ElementsAre(3));
+  EXPECT_THAT(yard.land(3), IsEmpty());
+}
+
 TEST(FullQueue, of_no_places_has_none_to_give) {
   SlowLimiter limiter;
   limiter.its_patience = 50 * kMs;

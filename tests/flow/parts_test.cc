@@ -7,7 +7,7 @@
 
 #include "flow/deadlines.h"
 #include "flow/departures.h"
-#include "flow/lane.h"
+#include "flow/lane_lists.h"
 #include "flow/mean_latency.h"
 #include "flow/requests.h"
 #include "flow/scheduler_fixture.h"
@@ -119,12 +119,12 @@ TEST(DueLanes, come_up_by_their_moments_and_of_equal_ones_the_longest_unserved_f
   for (std::size_t i = 0; i < moments.size(); ++i) {
     lanes.push_back(std::make_unique<Lane>(std::to_string(i)));
     lanes.back()->last_served = 100 - i;  // of the three at 20, the last is the longest unserved
-    lanes.back()->book({moments[i]});
+    lanes.back()->departures.add({moments[i]});
     due.place(*lanes.back());
   }
   const auto take_first = [&] {
     Lane* lane = due.first_by(1000);
-    lane->pop_departure();
+    lane->departures.pop_front();
     due.place(*lane);
     return lane->group();
   };
@@ -133,9 +133,9 @@ TEST(DueLanes, come_up_by_their_moments_and_of_equal_ones_the_longest_unserved_f
   EXPECT_EQ(take_first(), "4");
   EXPECT_EQ(take_first(), "6");
   EXPECT_EQ(take_first(), "3");
-  lanes[7]->pop_departure();  // out of the middle
+  lanes[7]->departures.pop_front();  // out of the middle
   due.place(*lanes[7]);
-  lanes[2]->book({15});  // from the rear to the front
+  lanes[2]->departures.add({15});  // from the rear to the front
   due.place(*lanes[2]);
   EXPECT_EQ(take_first(), "2");
   EXPECT_EQ(take_first(), "1");

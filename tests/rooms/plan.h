@@ -109,8 +109,6 @@ struct LargeClass {
 inline const std::vector<LargeClass> kLargeClasses{
     // clang-format off
     {"redis::SharedLimiter",     {56, 110, 11}},
-    {"flow::Scheduler",          {40, 102,  2}},
-    {"flow::Lane",               {43,  48,  4}},
     {"redis::Semaphores",        {23,  53,  5}},
     {"flow::LocalLimiter",       {10,  54,  0}},
     {"tls::Stream",              {21,  39, 10}},

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks and answers.
+#include "flow/asker.h"
+
+#include <algorithm>
+
+namespace penstock::flow {
+
+// ---- asks -----------------------------------------------------------------------------------------------------------
+
+bool Asker::put(Time now, const Ask& ask) {
+  booking_.clear();
+  const bool answered = limiter_->ask(now, ask, booking_);
+  if (!answered) stop_.ask_begins();
+  return answered;
+}
+
+bool Asker::ask(Time now, Lane& lane, std::size_t count, int weight) {
+  lane.ask.leave_line();
+  stop_.not_reserved();
+  const Ask ask = ask_of(lane, count, weight);
+  lane.ask.begin(count, weight);
+  return put(now, ask);
+}
+
+bool Asker::ask_to_resume(Time now, Lane& lane) {
+  lane.ask.begin_to_resume();
+  lane.ask.leave_line();
+  return put(now, {.group = lane.group(), .weight = 0});
+}
+
+// The usual case, a free slot and no request ahead, needs no list and no heap. Any other answer is kept in the lane.
+Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
+  if (const Booking* refused = lane.wants() == 0 ? refused_before(now, lane, weight) : nullptr) {
+    lane.ask.stopped_by(refused->limited_by, now);
+    return Asked::refused;
+  }
+  if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest() || lanes_.any_awaits_permit()) return Asked::no;
+  const bool answered = put(now, ask_of(lane, 1, weight));
+  if (answered && booking_.departures.size() == 1 && booking_.departures.front().at <= now) return Asked::granted;
+  lane.ask.begin(1, weight);
+  if (!answered) return Asked::under_way;
+  return book(now, lane, lane.ask.end(), booking_) ? Asked::to_wait : Asked::refused;
+}
+
+const Booking* Asker::refused_before(Time now, const Lane& lane, int weight) {
+  const LastRefusal& own = lane.ask.forbidden();
+  const LastRefusal& last = own.covers(now, weight) ? own : stop_.forbidden();
+  if (!last.covers(now, weight)) return nullptr;
+  booking_.clear();
+  booking_.stop = Booking::Stop::refused;
+  booking_.limited_by = last.by;
+  booking_.ask_again = last.until;
+  return &booking_;
+}
+
+// `more` and `others` count only requests for which slots are left free by this ask.
+Ask Asker::ask_of(const Lane& lane, std::size_t count, int weight) const {
+  const Wants &own = lane.counted.wants, &all = lanes_.wants();
+  const std::size_t left = all.requests - std::min(own.requests, count);
+  const std::size_t slots = slots_.free() - (lane.wants_no_slot() > 0 ? 0 : std::min(slots_.free(), count));
+  const auto with_slots = [&](std::int64_t units) {
+    return left <= slots ? units : units * static_cast<std::int64_t>(slots) / static_cast<std::int64_t>(left);
+  };
+  const std::int64_t asked = std::min(own.units, static_cast<std::int64_t>(count) * weight);
+  return {.group = lane.group(),
+          .count = count,
+          .weight = weight,
+          .more = with_slots(own.units - asked),
+          .others = with_slots(all.units - own.units)};
+}
+
+// ---- answers --------------------------------------------------------------------------------------------------------
+
+bool Asker::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
+  const std::size_t granted = std::min(asked_for, booking.departures.size());
+  // Any answer but "wait for a permit" means that the lane has lost its place in the line for a permit.
+  if (lane.has_resuming() && (granted == asked_for || booking.stop != Booking::Stop::permit)) permit_may_be_free(lane);
+  // A departure granted for now was held, if at all, by the limit of an earlier answer, not by the one named here.
+  const LimitIndex held_by =
+      granted > 0 && lane.wants() > 0 ? reasons_.last_limit(requests_[lane.first_wanting(requests_)]) : kNoLimit;
+  for (std::size_t i = 0; i < granted; ++i) {
+    Departure departure = booking.departures[i];
+    if (departure.limited_by == kNoLimit) departure.limited_by = held_by;
+    lane.departures.add(departure);
+  }
+  give_back(now, lane.group(), std::span(booking.departures).subspan(granted));
+  if (granted > 0) lanes_.served(lane);
+  if (granted > 0 && booking.departures.front().at <= now) stop_.granted_at_once();
+  const bool may_wait = granted == asked_for || note_stop(now, lane, booking);
+  lane.ask.use_permits(granted);
+  if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.ask.lose_permits();
+  if (granted < asked_for) lanes_.pass_permits_on(now, lane);
+  return may_wait;
+}
+
+// False: the next request must be refused.
+bool Asker::note_stop(Time now, Lane& lane, const Booking& booking) {
+  const bool of_all = booking.scope == Booking::Scope::upstream;
+  lane.ask.stopped_by(booking.limited_by, now);
+  if (of_all) stop_.stopped_by(lane.ask.limited());
+  if (booking.stop == Booking::Stop::refused) {
+    const LastRefusal refusal{booking.limited_by, lane.ask.weight(), booking.ask_again};
+    of_all ? stop_.forbid(refusal) : lane.ask.forbid(refusal);
+    return false;
+  }
+  if (booking.stop == Booking::Stop::unavailable) return false;
+  tell(now, lane, booking);
+  return true;
+}
+
+void Asker::tell(Time now, Lane& lane, const Booking& booking) {
+  if (booking.stop == Booking::Stop::permit) {
+    lane.ask.enter_line(booking.scope);
+    return lane.ask.await_permit(booking.scope);
+  }
+  if (booking.ask_again == 0 && !booking.departures.empty()) {  // the lane asks when its last departure is near
+    if (booking.not_before > now && booking.scope == Booking::Scope::upstream) stop_.reserved();
+    return;
+  }
+  const Time named = booking.ask_again != 0 ? booking.ask_again : now + kHorizon;
+  const Time ask_again = std::max(named, now + 1);  // time must pass in between
+  if (booking.scope == Booking::Scope::group) {
+    lane.ask.enter_line(booking.scope);
+    return lane.ask.ask_later(ask_again, std::max(booking.not_before, now));
+  }
+  stop_.reserved();
+  stop_.stop(lane, ask_again, booking.not_before);
+}
+
+bool Asker::book_permits(Time now, Lane& lane, const Booking& booking) {
+  lane.ask.end();
+  if (!booking.departures.empty()) return true;
+  // A shared limit in refuse mode has no line to wait in.
+  const bool by_permit =
+      booking.stop == Booking::Stop::permit || (booking.stop == Booking::Stop::refused && !asynchronous());
+  if (by_permit) {
+    lane.ask.enter_line(booking.scope);
+    booking.scope == Booking::Scope::upstream ? stop_.find_no_permit() : lane.ask.find_no_permit();
+  } else {
+    stop_.resume_later(std::max(booking.ask_again, now + kHorizon));
+  }
+  return false;
+}
+
+// ---- departures and permits -----------------------------------------------------------------------------------------
+
+Departure Asker::take_departure(Time now, Lane& lane) {
+  const Departure departure = lane.departures.pop_front();
+  // The process stood still meanwhile. The limiter must know before any lane asks for the same time.
+  return now > departure.at + kOnTime ? limiter_->report_late(lane.group(), departure, now) : departure;
+}
+
+void Asker::give_back(Time now, std::string_view group, std::span<const Departure> departures) {
+  for (const Departure& departure : departures) limiter_->give_back(now, group, departure);
+}
+
+// Earlier answers are void, as they assumed these departures.
+void Asker::give_all_back(Time now, Lane& lane) {
+  lane.ask.offer_permits(lane.departures.size());
+  while (!lane.departures.empty()) limiter_->give_back(now, lane.group(), lane.departures.pop_back());
+  lane.ask.forget_told();
+}
+
+void Asker::landed(Time now, Lane& lane) {
+  if (!limiter_->landed(now, lane.group())) return;
+  permit_may_be_free(lane);
+  stop_.resume_now(now);  // a tunnel that was refused a permit waits in no line for it
+  lanes_.permit_came(now, lane);
+}
+
+// A departure that one lane gave back may be granted to another, earlier than that lane was told. So may the permit
+// that it held, also to a tunnel that resumes, which waits in no line for it.
+void Asker::departures_came(Time now, std::size_t count) {
+  if (count == 0) return;
+  stop_.lift(now);
+  stop_.resume_now(now);
+  lanes_.departures_came(now, count);
+}
+
+// ---- changes to lanes -----------------------------------------------------------------------------------------------
+
+void Asker::settle(Time now, Lane& lane) {
+  std::size_t given_back = 0;
+  for (; lane.has_surplus(); ++given_back) limiter_->give_back(now, lane.group(), lane.departures.pop_back());
+  if (given_back > 0) permit_may_be_free(lane);
+  if (lane.queue.empty() && !lane.has_resuming() && lane.ask.line()) {
+    limiter_->cancel_wait(now, *lane.ask.line(), lane.group());
+    lane.ask.leave_line();
+    permit_may_be_free(lane);  // tunnels that resume relied on the lane's place in the line, too
+  }
+  if (lane.queue.empty()) lane.ask.forget_told();
+  if (lane.queue.empty() || (lane.wants() == 0 && !lane.ask.under_way())) lanes_.pass_permits_on(now, lane);
+  lanes_.place(now, lane);
+  if (stop_.has_reservation() && lanes_.none_wants() && !stop_.asks_under_way()) {
+    stop_.not_reserved();
+    stop_.lift(now);
+    limiter_->cancel_wait(now, Booking::Scope::upstream, lane.group());
+  }
+  departures_came(now, given_back);
+  lanes_.forget_unused(lane);
+}
+
+void Asker::forget_what_heavier_was_told(Time now, Lane& lane) {
+  if (lane.ask.under_way() || lane.ask.weight() == 1) return;
+  if (lane.wants() > 0 && requests_[lane.first_wanting(requests_)].weight >= lane.ask.weight()) return;
+  if (lane.ask.told_to_wait()) lane.ask.forget_told();
+  stop_.lift_if_told(now, lane);
+}
+
+std::optional<Time> Asker::nobody_leaves_before(Time now, const Lane& lane) const {
+  const std::optional<Time> own = lane.nobody_leaves_before();
+  return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
+}
+
+void Asker::retry(Time now, Booking::Scope scope, std::string_view group) {
+  if (scope == Booking::Scope::upstream) {
+    stop_.retry(now);
+    lanes_.end_permit_waits(now);
+  } else if (Lane* lane = lanes_.find(group)) {
+    lane->ask.permit_may_be_free();
+    lane->ask.forbid({});
+    lanes_.rest(now, *lane);
+  }
+}
+
+void Asker::change(Time now, std::span<const LimitIndex> moved) {
+  stop_.change(now, moved);
+  lanes_.forget_told(now);
+  lanes_.each([&](Lane& lane) {
+    lane.renumber(moved);
+    lane.ask.permit_may_be_free();
+    const std::size_t granted = lane.flying() + lane.departures.size();
+    if (granted > 0) limiter_->count_existing(now, lane.group(), granted);
+    lanes_.rest(now, lane);  // also lanes that want nothing, which are in no list
+  });
+}
+
+void Asker::replace(Limiter& limiter) {
+  limiter_ = &limiter;
+  lanes_.replace(limiter);
+  stop_.not_reserved();
+  lanes_.each([&](Lane& lane) {
+    if (lane.ask.under_way()) lane.ask.end(), stop_.ask_ends();
+    lane.ask.leave_line();
+    lane.disown_departures();
+  });
+}
+
+}  // namespace penstock::flow

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the limiter for departures on behalf of lanes, and applies its answers to the lane that asked: books what was
+// granted, notes what stops the lane, or all lanes. It also tells the limiter what lanes do not need any more.
+// Internal to flow/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "flow/lanes.h"
+#include "flow/limited_by.h"
+#include "flow/limiter.h"
+#include "flow/requests.h"
+#include "flow/slots.h"
+#include "flow/upstream_stop.h"
+
+namespace penstock::flow {
+
+class Asker {
+ public:
+  Asker(Limiter& limiter, const Requests& requests, const Slots& slots, Lanes& lanes, UpstreamStop& stop,
+        const WaitReasons& reasons)
+      : limiter_(&limiter), requests_(requests), slots_(slots), lanes_(lanes), stop_(stop), reasons_(reasons) {}
+
+  const Limiter& limiter() const { return *limiter_; }
+  /// True if the limiter may answer later.
+  bool asynchronous() const { return limiter_->patience() > 0; }
+
+  /// The lane asks for its next requests. False: the answer comes later. True: it is answer(), to be applied.
+  bool ask(Time now, Lane& lane, std::size_t count, int weight);
+  /// A tunnel of the lane wants to resume. As ask().
+  bool ask_to_resume(Time now, Lane& lane);
+  /// What became of the ask for an arrival: there was none, or its answer is applied already.
+  enum class Asked : std::uint8_t { no, granted, to_wait, refused, under_way };
+  /// A request of this weight arrived, and the lane asks for it if no request is ahead. If granted, the departure,
+  /// which is for now, stands in answer() alone.
+  Asked ask_for_arrival(Time now, Lane& lane, int weight);
+  const Booking& answer() const { return booking_; }
+  /// A limit refused this weight and will do so for a while: its refusal, in answer(). Null: the lane may ask.
+  const Booking* refused_before(Time now, const Lane& lane, int weight);
+
+  /// Applies the answer to an ask for departures. False: the next request must be refused.
+  bool book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking);
+  /// Applies the answer to ask_to_resume(). True: a tunnel has its permits, which landed() must end.
+  bool book_permits(Time now, Lane& lane, const Booking& booking);
+
+  /// The request at the head of the lane takes the first departure.
+  Departure take_departure(Time now, Lane& lane);
+  void give_back(Time now, std::string_view group, std::span<const Departure> departures);
+  /// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks
+  /// again for the head, which weighs more, and then for the rest.
+  void give_all_back(Time now, Lane& lane);
+  /// A request of the lane has landed, or rests.
+  void landed(Time now, Lane& lane);
+  /// This many departures were given back: other lanes may ask for them, and tunnels for their permits.
+  void departures_came(Time now, std::size_t count);
+
+  /// Needed after any change to a lane: gives back what it does not need, and puts it where it belongs among the lanes.
+  /// The lane may be deleted by this.
+  void settle(Time now, Lane& lane);
+  /// Voids an answer given for a heavier request than the lane's next one: the heavier one left, was refused or was
+  /// overtaken.
+  void forget_what_heavier_was_told(Time now, Lane& lane);
+  /// The earliest time at which a request of the lane may leave; nullopt: unknown.
+  std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const;
+
+  // What changes all lanes.
+  void retry(Time now, Booking::Scope scope, std::string_view group);
+  void change(Time now, std::span<const LimitIndex> moved);
+  void replace(Limiter& limiter);
+
+ private:
+  bool put(Time now, const Ask& ask);
+  Ask ask_of(const Lane& lane, std::size_t count, int weight) const;
+  bool note_stop(Time now, Lane& lane, const Booking& booking);
+  void tell(Time now, Lane& lane, const Booking& booking);
+  void permit_may_be_free(Lane& lane) { lane.ask.permit_may_be_free(), stop_.permit_may_be_free(); }
+
+  Limiter* limiter_;
+  Booking booking_;  // kept for its memory
+  const Requests& requests_;
+  const Slots& slots_;
+  Lanes& lanes_;
+  UpstreamStop& stop_;
+  const WaitReasons& reasons_;
+};
+
+}  // namespace penstock::flow
