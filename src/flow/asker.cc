@@ -201,16 +201,10 @@ void Asker::settle(Time now, Lane& lane) {
   lanes_.forget_unused(lane);
 }
 
-void Asker::forget_what_heavier_was_told(Time now, Lane& lane) {
-  if (lane.ask.under_way() || lane.ask.weight() == 1) return;
+void Asker::forget_if_lighter(Time now, Lane& lane) {
   if (lane.wants() > 0 && requests_[lane.first_wanting(requests_)].weight >= lane.ask.weight()) return;
   if (lane.ask.told_to_wait()) lane.ask.forget_told();
   stop_.lift_if_told(now, lane);
-}
-
-std::optional<Time> Asker::nobody_leaves_before(Time now, const Lane& lane) const {
-  const std::optional<Time> own = lane.nobody_leaves_before();
-  return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
 }
 
 void Asker::retry(Time now, Booking::Scope scope, std::string_view group) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -62,9 +63,14 @@ class Asker {
   void settle(Time now, Lane& lane);
   /// Voids an answer given for a heavier request than the lane's next one: the heavier one left, was refused or was
   /// overtaken.
-  void forget_what_heavier_was_told(Time now, Lane& lane);
+  void forget_what_heavier_was_told(Time now, Lane& lane) {
+    if (lane.ask.weight() != 1 && !lane.ask.under_way()) forget_if_lighter(now, lane);
+  }
   /// The earliest time at which a request of the lane may leave; nullopt: unknown.
-  std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const;
+  std::optional<Time> nobody_leaves_before(Time now, const Lane& lane) const {
+    const std::optional<Time> own = lane.nobody_leaves_before();
+    return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
+  }
 
   // What changes all lanes.
   void retry(Time now, Booking::Scope scope, std::string_view group);
@@ -76,6 +82,7 @@ class Asker {
   Ask ask_of(const Lane& lane, std::size_t count, int weight) const;
   bool note_stop(Time now, Lane& lane, const Booking& booking);
   void tell(Time now, Lane& lane, const Booking& booking);
+  void forget_if_lighter(Time now, Lane& lane);
   void permit_may_be_free(Lane& lane) { lane.ask.permit_may_be_free(), stop_.permit_may_be_free(); }
 
   Limiter* limiter_;

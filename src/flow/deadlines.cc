@@ -16,16 +16,14 @@ void Deadlines::add(Time deadline, Ticket ticket) {
   std::push_heap(entries_.begin(), entries_.end(), later);
 }
 
-void Deadlines::prune(const Requests& requests, std::size_t living) {
-  const auto stale = [&](const Entry& entry) { return requests.stage(entry.ticket) != Stage::waiting; };
-  if (entries_.size() > 2 * living + kSmall) {
-    std::erase_if(entries_, stale);
-    std::make_heap(entries_.begin(), entries_.end(), later);
-  }
-  while (!entries_.empty() && stale(entries_.front())) {
-    std::pop_heap(entries_.begin(), entries_.end(), later);
-    entries_.pop_back();
-  }
+void Deadlines::sweep(const Requests& requests) {
+  std::erase_if(entries_, [&](const Entry& entry) { return requests.stage(entry.ticket) != Stage::waiting; });
+  std::make_heap(entries_.begin(), entries_.end(), later);
+}
+
+void Deadlines::pop() {
+  std::pop_heap(entries_.begin(), entries_.end(), later);
+  entries_.pop_back();
 }
 
 }  // namespace penstock::flow

@@ -15,7 +15,10 @@ class Deadlines {
  public:
   void add(Time deadline, Ticket ticket);
   /// Afterwards the first entry belongs to a waiting request. `living` is how many of the entered requests still wait.
-  void prune(const Requests& requests, std::size_t living);
+  void prune(const Requests& requests, std::size_t living) {
+    if (entries_.size() > 2 * living + kSmall) sweep(requests);
+    while (!entries_.empty() && requests.stage(entries_.front().ticket) != Stage::waiting) pop();
+  }
 
   bool empty() const { return entries_.empty(); }
   Time first_time() const { return entries_.front().deadline; }
@@ -32,6 +35,8 @@ class Deadlines {
     Ticket ticket;
   };
   static bool later(const Entry& a, const Entry& b);
+  void sweep(const Requests& requests);
+  void pop();
 
   std::vector<Entry> entries_;  // a heap with the earliest deadline in front
   std::uint64_t entered_ = 0;

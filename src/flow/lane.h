@@ -15,6 +15,7 @@
 #include "flow/departures.h"
 #include "flow/lane_ask.h"
 #include "flow/lane_queue.h"
+#include "flow/limit_remap.h"
 #include "flow/limiter.h"
 #include "flow/requests.h"
 
@@ -94,18 +95,40 @@ class Lane {
   bool has_surplus() const { return departures.size() > queue.size(); }
   /// True if the lane is empty and may ask for an arrival at once.
   bool at_rest() const { return queue.empty() && expected() == 0 && !ask.to_resume(); }
-  Demand demand() const;
+  Demand demand() const {
+    const std::int64_t unbooked = unbooked_units();
+    Demand demand{.slots = expected() - std::min(queue.returned(), expected()) + (ask.to_resume() ? 1 : 0),
+                  .unbooked_units = unbooked};
+    const bool waits_for_group = ask.told_to_wait() && ask.line() == Booking::Scope::group;
+    if (!ask.awaits() && !waits_for_group) demand.wants = {wants(), std::max<std::int64_t>(0, unbooked - ask.units())};
+    return demand;
+  }
 
   /// True if a limit stops the lane, and any request that joins it.
   bool stopped() const { return ask.awaits() || (ask.told_to_wait() && departures.empty()); }
   /// The earliest time at which a request of the lane may leave; nullopt: unknown.
-  std::optional<Time> nobody_leaves_before() const;
+  std::optional<Time> nobody_leaves_before() const {
+    if (ask.for_departures()) return std::nullopt;
+    return departures.empty() ? ask.not_before() : std::optional(departures.front().at);
+  }
   /// When the scheduler must look at the lane; nullopt: not by time alone.
-  std::optional<Time> next_moment() const;
+  std::optional<Time> next_moment() const {
+    std::optional<Time> next;
+    const auto at = [&next](Time moment) { next = next ? std::min(*next, moment) : moment; };
+    if (!departures.empty()) at(departures.front().at);
+    if (ask.told_to_wait() && wants() > 0) at(*ask.again());
+    if (!queue.apart().empty()) at(queue.apart_until());
+    return next;
+  }
   /// The limits have new indices, and have refused nothing yet.
-  void renumber(std::span<const LimitIndex> moved);
+  void renumber(std::span<const LimitIndex> moved) {
+    ask.renumber(moved);
+    departures.each([&](Departure& departure) { departure.limited_by = renumbered(departure.limited_by, moved); });
+  }
   /// A new limiter, which does not know the booked departures.
-  void disown_departures();
+  void disown_departures() {
+    departures.each([](Departure& departure) { departure.epoch = kNoEpoch; });
+  }
 
   LaneQueue queue;
   Departures departures;  ///< booked and not taken yet

@@ -9,38 +9,21 @@ namespace penstock::flow {
 
 // ---- the steps of a call --------------------------------------------------------------------------------------------
 
-bool LaneServer::refuse_overdue(Time deadline, Time now, Commands& commands) {
-  bool refused = false;
-  for (auto index = queue_.overdue_by(deadline); index; index = queue_.overdue_by(deadline)) {
-    refuse(now, *index, Refused::wait_over, commands);
-    refused = true;
+void LaneServer::do_due(Time now, Lane& lane, Commands& commands) {
+  if (lane.queue.rejoins_by(now)) {
+    end_pause(now, lane, commands);
+  } else if (lane.departures.due_by(now)) {
+    start_head(now, lane, commands);
+  } else {
+    lane.ask.forget_told();
   }
-  return refused;
+  refresh(now, lane, commands);
 }
 
-void LaneServer::take_off_due(Time now, Commands& commands) {
-  while (Lane* lane = lanes_.due_by(now)) {
-    if (lane->queue.rejoins_by(now)) {
-      end_pause(now, *lane, commands);
-    } else if (lane->departures.due_by(now)) {
-      start_head(now, *lane, commands);
-    } else {
-      lane->ask.forget_told();
-    }
-    refresh(now, *lane, commands);
-  }
-}
-
-bool LaneServer::may_ask(Time now) const {
-  return !stop_.holds(now) && slots_.free() > 0 && !lanes_.wanting().empty() && !stop_.asks_are_rationed();
-}
-
-void LaneServer::serve(Time now, Commands& commands) {
-  while (some_return(now) || may_ask(now)) {
-    while (some_return(now)) ask(now, lanes_.returning().front(), slots_.total(), commands);
-    for (std::size_t lanes = lanes_.wanting().size(); lanes > 0 && may_ask(now); --lanes) {
-      ask(now, lanes_.wanting().front(), (slots_.free() + lanes - 1) / lanes, commands);
-    }
+void LaneServer::serve_in_turn(Time now, Commands& commands) {
+  while (some_return(now)) ask(now, lanes_.returning().front(), slots_.total(), commands);
+  for (std::size_t lanes = lanes_.wanting().size(); lanes > 0 && may_ask(now); --lanes) {
+    ask(now, lanes_.wanting().front(), (slots_.free() + lanes - 1) / lanes, commands);
   }
 }
 

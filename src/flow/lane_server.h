@@ -36,11 +36,21 @@ class LaneServer {
 
   // The steps of each call of the scheduler.
   /// Refuses the requests with a deadline up to that one. True: there were some.
-  bool refuse_overdue(Time deadline, Time now, Commands& commands);
+  bool refuse_overdue(Time deadline, Time now, Commands& commands) {
+    if (!queue_.any_overdue_by(deadline)) return false;
+    do {
+      refuse(now, queue_.first_overdue(), Refused::wait_over, commands);
+    } while (queue_.any_overdue_by(deadline));
+    return true;
+  }
   /// Does what is due: takes departures, ends pauses, and lets lanes ask that were told to ask now.
-  void take_off_due(Time now, Commands& commands);
+  void take_off_due(Time now, Commands& commands) {
+    while (Lane* lane = lanes_.due_by(now)) do_due(now, *lane, commands);
+  }
   /// Lets lanes ask while they may.
-  void serve(Time now, Commands& commands);
+  void serve(Time now, Commands& commands) {
+    while (some_return(now) || may_ask(now)) serve_in_turn(now, commands);
+  }
   /// True if serve() would let a lane ask for a slot that a request holds already.
   bool some_return(Time now) const { return !stop_.holds(now) && !lanes_.returning().empty(); }
   /// When one of these is next needed; nullopt: not before another call.
@@ -57,7 +67,11 @@ class LaneServer {
   void set_apart(Time now, Lane& lane, Time until, Commands& commands);
 
  private:
-  bool may_ask(Time now) const;
+  bool may_ask(Time now) const {
+    return !lanes_.wanting().empty() && !stop_.holds(now) && slots_.free() > 0 && !stop_.asks_are_rationed();
+  }
+  void do_due(Time now, Lane& lane, Commands& commands);
+  void serve_in_turn(Time now, Commands& commands);
   void ask(Time now, Lane& lane, std::size_t share, Commands& commands);
   void refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands);
   void start_head(Time now, Lane& lane, Commands& commands);

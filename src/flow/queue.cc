@@ -33,16 +33,6 @@ void Queue::let_in(Time now, Time slots_so_far) {
   lengths_.place(*request.lane);
 }
 
-std::optional<std::uint32_t> Queue::overdue_by(Time time) {
-  deadlines_.prune(requests_, pending_);
-  if (deadlines_.empty() || deadlines_.first_time() > time) return std::nullopt;
-  return deadlines_.first().index;
-}
-
-std::optional<Time> Queue::next_deadline() const {
-  return deadlines_.empty() ? std::nullopt : std::optional(deadlines_.first_time());
-}
-
 bool Queue::may_make_room(std::size_t length) const {
   const Lane* longest = lengths_.longest();
   if (!longest || most_ == 0 || longest->queue.places() <= length + 1) return false;

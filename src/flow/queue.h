@@ -34,9 +34,15 @@ class Queue {
   void let_in(Time now, Time slots_so_far);
 
   // Deadlines of waiting requests.
-  /// The request whose deadline is first, if that is no later than `time`.
-  std::optional<std::uint32_t> overdue_by(Time time);
-  std::optional<Time> next_deadline() const;
+  bool any_overdue_by(Time time) {
+    deadlines_.prune(requests_, pending_);
+    return !deadlines_.empty() && deadlines_.first_time() <= time;
+  }
+  /// The request whose deadline is first; needs that there is one, by any_overdue_by().
+  std::uint32_t first_overdue() const { return deadlines_.first().index; }
+  std::optional<Time> next_deadline() const {
+    return deadlines_.empty() ? std::nullopt : std::optional(deadlines_.first_time());
+  }
 
   // No group may keep others out of a full queue: the newest request of the longest lane makes room for an arrival
   // whose lane, counting it, is shorter. So does a waiting request that the caller named, since it has less right to

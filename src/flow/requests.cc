@@ -27,12 +27,6 @@ void Requests::release(std::uint32_t index) {
   free_ = index;
 }
 
-Stage Requests::stage(Ticket ticket) const {
-  if (ticket.index >= nodes_.size()) return Stage::released;
-  const Request& request = nodes_[ticket.index];
-  return request.generation == ticket.generation ? request.stage : Stage::released;
-}
-
 void RequestList::push_back(Requests& requests, std::uint32_t index) {
   if (empty()) {
     first_ = index;

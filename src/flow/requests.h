@@ -74,7 +74,11 @@ class Requests {
   const Request& operator[](std::uint32_t index) const { return nodes_[index]; }
   Ticket ticket(std::uint32_t index) const { return {index, nodes_[index].generation}; }
   /// `released` for a dead ticket.
-  Stage stage(Ticket ticket) const;
+  Stage stage(Ticket ticket) const {
+    if (ticket.index >= nodes_.size()) return Stage::released;
+    const Request& request = nodes_[ticket.index];
+    return request.generation == ticket.generation ? request.stage : Stage::released;
+  }
 
  private:
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);

@@ -24,8 +24,7 @@ void Scheduler::run_until_stable(Time now, Commands& commands) {
   server_.refuse_overdue(now - 1, now, commands);
   do {
     server_.take_off_due(now, commands);
-    tunnels_.let_in(now, commands);
-    tunnels_.resume_rested(now, commands);
+    tunnels_.serve(now, commands);
     server_.serve(now, commands);
     // A booked departure may be too light for a returned request: its lane gives it back and must ask again.
   } while (server_.refuse_overdue(now, now, commands) || server_.some_return(now) || tunnels_.has_more_to_do(now));

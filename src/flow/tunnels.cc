@@ -66,7 +66,7 @@ void Tunnels::resume_rested(Time now, Commands& commands) {
 
 /// The first tunnel for which there may be a slot and a permit: the first of all, unless permits are short.
 std::optional<std::uint32_t> Tunnels::next_to_resume(Time now) const {
-  if (resuming_.empty() || slots_.free() == 0 || !stop_.may_resume(now)) return std::nullopt;
+  if (slots_.free() == 0 || !stop_.may_resume(now)) return std::nullopt;
   std::uint32_t index = resuming_.front();
   for (std::size_t left = resuming_.size(); left > 0; --left, index = requests_[index].next) {
     const LaneAsk& ask = requests_[index].lane->ask;

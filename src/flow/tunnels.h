@@ -43,11 +43,13 @@ class Tunnels {
   void remove(std::uint32_t index);
 
   // The steps of each call of the scheduler.
-  /// Tunnels that wait outside join their lanes while there is room.
-  void let_in(Time now, Commands& commands);
-  /// Lets tunnels ask for the permits with which they may go on.
-  void resume_rested(Time now, Commands& commands);
-  bool has_more_to_do(Time now) const { return next_to_resume(now) || may_let_in(now); }
+  /// Tunnels that wait outside join their lanes while there is room; those that rested ask for the permits with which
+  /// they may go on.
+  void serve(Time now, Commands& commands) {
+    if (!queue_.outside().empty()) let_in(now, commands);
+    if (!resuming_.empty()) resume_rested(now, commands);
+  }
+  bool has_more_to_do(Time now) const { return may_let_in(now) || (!resuming_.empty() && next_to_resume(now)); }
   /// When one of these is next needed; nullopt: not before another call.
   std::optional<Time> wake_at() const;
 
@@ -59,6 +61,8 @@ class Tunnels {
  private:
   /// Open, or waiting in their lanes.
   std::size_t open() const { return requests_.tunnels() - queue_.outside().size(); }
+  void let_in(Time now, Commands& commands);
+  void resume_rested(Time now, Commands& commands);
   RequestList& list_of(const Request& request);
   std::optional<std::uint32_t> next_to_resume(Time now) const;
   bool others_first(Time now, const Lane& lane) const;
