@@ -110,7 +110,6 @@ inline const std::vector<LargeClass> kLargeClasses{
     // clang-format off
     {"redis::SharedLimiter",     {56, 110, 11}},
     {"redis::Semaphores",        {23,  53,  5}},
-    {"flow::LocalLimiter",       {10,  54,  0}},
     {"tls::Stream",              {21,  39, 10}},
     {"transfer::Easy",           {35,  25, 17}},
     {"redis::Redis",             {26,  33,  4}},

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the departures of one ask, one after the other: each at the latest of the limits' frontiers. Where there is
+// none, it says which limit stops it and when to ask again. Commits nothing. Internal to flow/.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "flow/limit.h"
+#include "flow/limit_set.h"
+#include "flow/limiter.h"
+
+namespace penstock::flow {
+
+/// A departure of a group is granted only if the group's frontier is at most this long (µs) after the upstream's: so
+/// the limits of the upstream never commit further ahead than this because of a group.
+inline constexpr Time kGroupReach = 5'000;
+
+/// The clock that limits are kept by, against the caller's.
+struct LimitClock {
+  Instant at_zero;  ///< the Instant at which the caller's clock shows 0, whole microseconds
+  Instant instant(Time t) const { return at_zero + static_cast<Instant>(t); }
+  Time time(Instant t) const { return static_cast<Time>(rounded_up(t - at_zero)); }
+};
+
+/// The latest of some frontiers, and whose it is.
+struct Frontier {
+  Instant at = kAlways;
+  LimitIndex by = kNoLimit;
+  /// Of equal ones the first stays.
+  void raise(Instant other, LimitIndex other_by) {
+    if (other > at) at = other, by = other_by;
+  }
+};
+
+class DepartureSearch {
+ public:
+  /// What other groups are about to take.
+  struct Others {
+    std::int64_t departures = 0, units = 0;
+  };
+  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, int weight, const Others& others)
+      : limits_(limits), clock_(clock), now_(now), weight_(weight), others_(others), last_{clock.instant(now)} {}
+  DepartureSearch(const LimitSet& limits, const LimitClock& clock, Time now, int weight)
+      : DepartureSearch(limits, clock, now, weight, {}) {}
+
+  /// Moves on to the next departure, no earlier than the last, which is committed by now; or returns false and says in
+  /// `booking` why there is none. Null: of an unknown group.
+  bool find_next(const LimitSet::Group* group, Booking& booking);
+  /// The departure that was found.
+  Instant at() const { return last_.at; }
+  Departure departure(ConfigEpoch epoch) const {
+    const Time at = clock_.time(last_.at);
+    return {.at = at, .weight = weight_, .limited_by = at > now_ ? last_.by : kNoLimit, .epoch = epoch};
+  }
+
+ private:
+  struct Frontiers;
+
+  Frontiers frontiers(const LimitSet::Group* group) const;
+  Frontier after_guard(Frontier found, const LimitSet::Group* group) const;
+  Instant estimate(const LimitSet::Group* group, Frontier found) const;
+  void tell_wait(const LimitSet::Group* group, Frontier found, Time reach, Booking& booking) const;
+
+  const LimitSet& limits_;
+  const LimitClock& clock_;
+  const Time now_;
+  const int weight_;
+  const Others others_;
+  Frontier last_;
+};
+
+}  // namespace penstock::flow
