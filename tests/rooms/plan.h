@@ -113,7 +113,6 @@ inline const std::vector<LargeClass> kLargeClasses{
     {"tls::Stream",              {21,  39, 10}},
     {"transfer::Easy",           {35,  25, 17}},
     {"redis::Redis",             {26,  33,  4}},
-    {"redis::LimiterHub",        {23,  36,  4}},
     {"redis::Shadow",            {16,  29,  4}},
     {"loop::TcpStream",          {13,  28,  8}},
     {"observe::AdminConnection", {14,  18,  5}},
@@ -132,8 +131,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"redis/limits/limiter_hub", "redis/limits/pausing_limiter", "redis/limits/shared_limiter", "redis/limits/shared_pauses"},
-     "the hub makes the limiters, which call through it"},
     {{"redis/limits/limits_text", "redis/limits/script_args"}, "texts spell numbers as the arguments do, which hold a hash of the texts"},
     {{"transfer/easy", "transfer/multi", "transfer/transfer"}, "a Transfer holds an Easy and gives it back to its Multi"},
     // clang-format on

@@ -19,6 +19,7 @@ bool ClockMap::Sample::agrees_with(const Sample& other) const {
 bool ClockMap::learn(flow::Time sent, flow::Time received, std::int64_t script) {
   const flow::Time round_trip = std::max<flow::Time>(0, received - sent);
   const Sample sample{.at = received, .round_trip = round_trip, .offset = script - (sent + round_trip / 2)};
+  usual_ = usual_ == 0 ? round_trip : (7 * usual_ + round_trip) / 8;
   if (!best_ || !sample.agrees_with(*best_)) {
     best_ = next_ = sample;
     return true;

@@ -24,6 +24,8 @@ class ClockMap {
   std::int64_t to_script(flow::Time time) const { return time + at_zero(); }
   /// The quickest round trip; 0 before the first learn().
   flow::Time round_trip() const { return best_ ? best_->round_trip : 0; }
+  /// The round trip, smoothed; 0 before the first learn().
+  flow::Time usual_round_trip() const { return usual_; }
 
  private:
   struct Sample {
@@ -36,6 +38,7 @@ class ClockMap {
 
   std::optional<Sample> best_;  // the quickest sample of the last minute
   std::optional<Sample> next_;  // the quickest sample of the last half minute: replaces `best_` when that is too old
+  flow::Time usual_ = 0;
 };
 
 }  // namespace penstock::redis

@@ -3,7 +3,7 @@
 // shared_limiter.h.
 #include <utility>
 
-#include "redis/limits/limiter_hub.h"
+#include "redis/limits/limiter_owner.h"
 #include "redis/limits/shared_limiter.h"
 
 namespace penstock::redis {

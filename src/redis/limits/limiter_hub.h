@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manages the limiters of one process that use Redis: holds the connection and this process's name, makes a limiter for
-// each upstream, and passes on to it what happens to Redis and what other processes say. For app/.
+// Manages the limiters of one process that use Redis: makes one for each upstream, and passes on to it what happens to
+// Redis and what other processes say. For app/.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@
 #include "penstock/config.h"
 #include "penstock/event.h"
 #include "redis/client/redis.h"
-#include "redis/limits/seen_processes.h"
+#include "redis/limits/limiter_owner.h"
+#include "redis/limits/shared_redis.h"
 #include "redis/wire/network.h"
 
 namespace penstock::redis {
@@ -38,20 +39,7 @@ struct HubWatch {
   std::function<void(int)> on_processes;  ///< how many there are, as last seen: each second while Redis is up
 };
 
-enum class Script : std::size_t {
-  book,
-  give_back,
-  report_late,
-  cancel_wait,
-  pause,
-  reset,
-  replay,
-  permits,
-  born,
-  present
-};
-
-class LimiterHub final : RedisEvents {
+class LimiterHub final : RedisEvents, LimiterOwner {
  public:
   LimiterHub(loop::Loop& loop, loop::Resolver& resolver, const RedisConfig& config, HubWatch watch, NoticeSink notices,
              Network& network = sockets());
@@ -66,45 +54,16 @@ class LimiterHub final : RedisEvents {
   /// For an upstream without shared limits: only pauses are shared. Otherwise as above.
   std::unique_ptr<flow::Limiter> make_pausing_limiter(const std::string& name, const std::vector<LimitConfig>& limits);
   /// How many processes an earlier run saw, and where that is stored, for people. Before any limiter is made.
-  void remember(int processes, std::string where);
-  bool up() const { return redis_->up(); }
-  /// The first connection is being made and has not failed. How many processes share the limits is not known yet, and a
-  /// distant Redis is no outage. Lasts at most as long as one try: half a second, and twice `redis.timeout` for what
-  /// follows the greeting.
-  bool starting() const { return starting_; }
+  void remember(int processes, std::string where) { shared_.remember(processes, std::move(where)); }
+  /// See SharedRedis::share_labels().
+  void share_labels(base::SipKey& key) { shared_.share_labels(key); }
+  bool up() const { return shared_.redis().up(); }
   bool degraded() const { return degraded_; }
   /// What Redis' user lacks, as ACL rules, by the last test.
-  std::vector<std::string> lacks() const { return redis_->lacks(); }
+  std::vector<std::string> lacks() const { return shared_.redis().lacks(); }
   /// Upstreams in whose limits the processes differ, as last reported.
   std::vector<std::string> limits_differ() const;
-  const Counts& counts() const { return redis_->counts(); }
-
-  // For limiters.
-  loop::Loop& loop() { return loop_; }
-  const RedisConfig& config() const { return config_; }
-  Redis& redis() { return *redis_; }
-  const std::string& who() const { return who_; }
-  /// By how many limits are divided while this process is alone. `at_upstream`: how many use the upstream; 0: not
-  /// known.
-  int sharers(int at_upstream) const;
-  /// A name that no other generation has: "name[@server id[@latest[since]]]". The id is that of the server in whose
-  /// memory the generation would begin, if known; `latest` is the latest script time that was told, left out if 0;
-  /// `since` is the mark described in begin.lua. Valid until the next call.
-  std::string_view fresh_generation(std::int64_t latest = 0, std::string_view since = {});
-  /// Shares the key by which groups are labelled for people among all processes of this Redis. The first process to
-  /// reach Redis provides its key; until then each process keeps its own. `key` must outlive the hub.
-  void share_labels(base::SipKey& key);
-  /// To be called when Redis may have another key than before, or none.
-  void agree_on_labels();
-  void notice(LogLevel level, std::string text) { notices_({level, std::move(text)}); }
-  /// The key of all processes, if it is time to say again that this one is there. The caller says it along with an ask
-  /// of its own, which saves a call, and passes the answer to heard_there(). Empty: it was said lately.
-  std::string_view key_to_be_there(std::int64_t now);
-  void heard_there(const Outcome& outcome);
-  void unregister(const std::string& name, const flow::Limiter& limiter);
-  void standing_changed() { standing_.ask(); }
-  /// A moment within the next second, to spread work that all upstreams need not do at once.
-  std::int64_t soon();
+  const Counts& counts() const { return shared_.redis().counts(); }
 
  private:
   void on_found(const loop::Addresses& addresses) override;
@@ -115,39 +74,21 @@ class LimiterHub final : RedisEvents {
   void on_messages(bool come) override;
   void on_round_trip(std::int64_t microseconds) override;
   void on_failure(FailureKind kind) override;
+  void unregister(const std::string& name, const flow::Limiter& limiter) override;
+  void standing_changed() override { standing_.ask(); }
   template <typename Use>
   void for_each_limiter(Use use);
   void count_standing();
-  void look_whose_memory();
   void call_limiters_back(bool at_once);
-  void say_present();
-  void note_processes(std::int64_t count);
-  void say_divided();
   void tick();
 
-  loop::Loop& loop_;
-  const RedisConfig& config_;
   const HubWatch watch_;
-  const NoticeSink notices_;
-  const std::string who_;
-  const std::string processes_;  // the key of all processes
-  std::uint64_t generations_ = 0;
-  std::string fresh_;
   std::unordered_map<std::string, SharedLimiter*> limiters_;
   std::unordered_map<std::string, PausingLimiter*> pausing_;
-  base::SipKey* labels_ = nullptr;  // null: labels are not shared
-  std::int64_t turn_ = 0;           // how many moments soon() has given
   bool degraded_ = false;
-  bool starting_ = true;
-  bool was_up_ = false;  // Redis was up before, so something may be remembered
-  bool told_divided_ = false;
-  std::int64_t up_since_, said_present_;  // when Redis came back; when say_present() last called
-  SeenProcesses seen_;
-  int remembered_ = 0;
-  std::string remembered_in_;
   loop::IterationEnd standing_;  // checks once an iteration whether any limiter is degraded
   loop::Timer ticker_;
-  std::unique_ptr<Redis> redis_;  // last: it calls into the members above
+  SharedRedis shared_;  // last: it calls into the members above
 };
 
 }  // namespace penstock::redis

@@ -4,21 +4,21 @@
 
 #include <algorithm>
 
-#include "redis/limits/limiter_hub.h"
-
 namespace penstock::redis {
 
 using flow::Time;
 using Scope = flow::Booking::Scope;
 
-PausingLimiter::PausingLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits)
-    : hub_(hub),
+PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name,
+                               const std::vector<LimitConfig>& limits)
+    : shared_(shared),
+      owner_(owner),
       name_(std::move(name)),
-      pauses_(hub, name_, "pause"),
-      anonymous_(hub, name_, "pause-anonymous"),
-      local_(limits, flow::instant_at_zero(hub.loop().wall(), hub.loop().now())) {}
+      pauses_(shared, name_, "pause"),
+      anonymous_(shared, name_, "pause-anonymous"),
+      local_(limits, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())) {}
 
-PausingLimiter::~PausingLimiter() { hub_.unregister(name_, *this); }
+PausingLimiter::~PausingLimiter() { owner_.unregister(name_, *this); }
 
 bool PausingLimiter::ask(Time now, const flow::Ask& ask, flow::Booking& booking) {
   const Time own = pauses_.of_group(ask.group), whole = pauses_.of_upstream();
@@ -40,7 +40,7 @@ bool PausingLimiter::has_room_for(std::string_view group) const {
 }
 
 void PausingLimiter::message(std::string_view words) {
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   pauses_.message(now, words);
   anonymous_.message(now, words);
 }

@@ -10,15 +10,15 @@
 
 #include "flow/limiter.h"
 #include "flow/local_limiter.h"
+#include "redis/limits/limiter_owner.h"
 #include "redis/limits/shared_pauses.h"
+#include "redis/limits/shared_redis.h"
 
 namespace penstock::redis {
 
-class LimiterHub;
-
 class PausingLimiter final : public flow::Limiter {
  public:
-  PausingLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits);
+  PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, const std::vector<LimitConfig>& limits);
   ~PausingLimiter() override;
   PausingLimiter(const PausingLimiter&) = delete;
   PausingLimiter& operator=(const PausingLimiter&) = delete;
@@ -56,7 +56,8 @@ class PausingLimiter final : public flow::Limiter {
   void message(std::string_view words);
 
  private:
-  LimiterHub& hub_;
+  SharedRedis& shared_;
+  LimiterOwner& owner_;
   const std::string name_;
   SharedPauses pauses_, anonymous_;
   flow::LocalLimiter local_;

@@ -32,9 +32,9 @@ bool SharedLimiter::quarantine(const Asking& asking, const Failure& why) {
   if (!found || std::ranges::find(asking.without, found->first) != asking.without.end()) return false;
   const Quarantine::Part one{found->first, found->second.empty() ? "" : asking.group};
   if (quarantine_.add(one)) {
-    hub_.notice(LogLevel::error, named(one) + " goes on without Redis: " + why.text);
+    shared_.notice(LogLevel::error, named(one) + " goes on without Redis: " + why.text);
     share_apart();
-    hub_.standing_changed();
+    owner_.standing_changed();
   }
   return quarantine_.contains(one.limit, one.group);
 }
@@ -42,7 +42,7 @@ bool SharedLimiter::quarantine(const Asking& asking, const Failure& why) {
 /// Sends the same ask once more without the quarantined limits, within its remaining time. Waiting lanes are woken,
 /// since one of these limits may have told them to wait.
 void SharedLimiter::ask_without(PendingAsks::Id id) {
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   Asking& asking = pending_asks_.find(id);
   semaphores_.failed(asking.group, asking.claims);
   booking_.clear();
@@ -65,7 +65,7 @@ bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
   asking.base = shadow_.remembered(now);
   asking.reserved = false;
   asking.without = quarantine_.of(asking.group);
-  const WhenDown rule = hub_.config().when_down;
+  const WhenDown rule = shared_.config().when_down;
   const bool departs = asking.weight > 0;  // weight 0 takes permits only, and no semaphore is ever quarantined
   if (departs && !asking.without.empty() && (rule == WhenDown::wait || rule == WhenDown::refuse)) {
     shadow_.answer(now, asking.ask(), rule, booking);
@@ -98,7 +98,7 @@ bool SharedLimiter::allowed_here(Time now, Asking& asking, Booking& booking) {
 bool SharedLimiter::kept_here(const Asking& asking, flow::LimitIndex limit) const {
   if (!script_args_.shares(limit)) return true;
   const bool apart = std::ranges::find(asking.without, limit) != asking.without.end();
-  return apart && asking.weight > 0 && hub_.config().when_down == WhenDown::share;
+  return apart && asking.weight > 0 && shared_.config().when_down == WhenDown::share;
 }
 
 /// Whether the limits kept here still allow what Redis has granted for `at`, which may become later, up to now. Each of
@@ -107,7 +107,7 @@ bool SharedLimiter::still_allowed_here(const Asking& asking, Time& at) {
   if (!asking.reserved) return true;
   const auto counts = [&](flow::LimitIndex limit) { return kept_here(asking, limit); };
   const auto from = shadow_.all().allowed_from(at, asking.group, asking.weight, asking.epoch, counts);
-  if (!from || *from > std::max(at, hub_.loop().now())) return false;
+  if (!from || *from > std::max(at, shared_.loop().now())) return false;
   at = *from;
   return true;
 }
@@ -145,13 +145,14 @@ void SharedLimiter::replay_quarantined(const Quarantine::Part& one, std::string_
 void SharedLimiter::leave_quarantine(const Quarantine::Part& one) {
   if (!quarantine_.remove(one)) return;
   share_apart();
-  hub_.standing_changed();
-  hub_.notice(LogLevel::info, named(one) + " is shared again");
+  owner_.standing_changed();
+  shared_.notice(LogLevel::info, named(one) + " is shared again");
   wake_lanes();
 }
 
 void SharedLimiter::share_apart() {
-  if (hub_.config().when_down == WhenDown::share) shadow_.quarantine(hub_.loop().now(), quarantine_.all(), alive_);
+  if (shared_.config().when_down == WhenDown::share)
+    shadow_.quarantine(shared_.loop().now(), quarantine_.all(), alive_);
 }
 
 std::string SharedLimiter::named(const Quarantine::Part& one) const {

@@ -67,13 +67,14 @@ void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
     const LimitIndex place = flow::renumbered(limit, moved);
     return place != flow::kNoLimit && script_args_.shares(place) ? place : flow::kNoLimit;
   });
-  shadow_.change(now, hub_.config().when_down == WhenDown::share ? quarantine_.all() : std::vector<Quarantine::Part>{});
+  shadow_.change(now,
+                 shared_.config().when_down == WhenDown::share ? quarantine_.all() : std::vector<Quarantine::Part>{});
   note_since_when_shared(before, moved);
   compare_kept_limits();
   counter_resets_.change(before, limits_, moved);
   semaphores_.change(limits_);
   wait_list_.forget_times();
-  hub_.standing_changed();
+  owner_.standing_changed();
 }
 
 void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t departures) {
@@ -114,7 +115,7 @@ void SharedLimiter::invalidate_wait(const Asking& asking) {
   if (booking_.departures.size() == asking.count || asks_anyway) return;
   if (booking_.stop != Stop::turn) booking_.scope = Booking::Scope::group;
   booking_.stop = Stop::turn;
-  booking_.ask_again = booking_.not_before = hub_.loop().now();
+  booking_.ask_again = booking_.not_before = shared_.loop().now();
 }
 
 /// The place of the limit that continues this one in Redis.

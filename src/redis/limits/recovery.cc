@@ -28,7 +28,7 @@ void SharedLimiter::redis_down() {
 }
 
 /// Redis answers, and messages arrive if limits of this upstream need them.
-bool SharedLimiter::may_ask_redis() const { return hub_.up() && (!needs_messages_ || hub_.redis().messages_come()); }
+bool SharedLimiter::may_ask_redis() const { return shared_.redis().up() && (!needs_messages_ || shared_.redis().messages_come()); }
 
 void SharedLimiter::messages_gone() {
   if (needs_messages_) redis_down();
@@ -50,7 +50,7 @@ bool SharedLimiter::has_to_tell(Time now) const {
 void SharedLimiter::redis_up() {
   if (!may_ask_redis()) return;
   has_met_ = has_said_since_ = false;
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   if (refused_) return look(now);
   if (generation_.empty() || !has_to_tell(now)) return join();
   state_ = State::recovering;
@@ -64,14 +64,14 @@ void SharedLimiter::go_alone(State standing) {
   counter_resets_.clear();
   divide_limits();
   semaphores_.redis_gone();
-  hub_.standing_changed();
+  owner_.standing_changed();
   wake_lanes();
 }
 
 /// Remembers what is left of each limit, by which the process would go on without Redis. Skipped while Redis has not
 /// been told of everything that was granted alone.
 void SharedLimiter::note_left(const Asking& asking) {
-  if (hub_.config().when_down != WhenDown::share || asking.former || shadow_.has_untold()) return;
+  if (shared_.config().when_down != WhenDown::share || asking.former || shadow_.has_untold()) return;
   const auto taken = static_cast<std::int64_t>(reply_.departures.size()) * asking.weight;
   std::size_t next = 0;
   for (const flow::LimitIndex limit : script_args_.places()) {
@@ -90,13 +90,13 @@ void SharedLimiter::note_left(const Asking& asking) {
 /// The count of processes at the upstream is taken as true for a while after it was told. Later, any process may have
 /// come to use the upstream.
 int SharedLimiter::sharers() const {
-  const bool is_true = hub_.loop().now() - counted_at_ < kInUse;
-  return hub_.sharers(is_true ? alive_ : 0);
+  const bool is_true = shared_.loop().now() - counted_at_ < kInUse;
+  return shared_.sharers(is_true ? alive_ : 0);
 }
 
 /// Only for `share`: by the other rules nothing leaves without Redis, or everything.
 void SharedLimiter::divide_limits() {
-  if (hub_.config().when_down == WhenDown::share) shadow_.go_alone(hub_.loop().now(), parts_);
+  if (shared_.config().when_down == WhenDown::share) shadow_.go_alone(shared_.loop().now(), parts_);
 }
 
 /// Redis executes calls in the order in which they are sent: an ask sent from now on meets a Redis that knows.
@@ -104,11 +104,11 @@ void SharedLimiter::join() {
   if (!generation_.empty() && shadow_.has_unknown()) replay(ScriptArgs::Replay::afterwards);
   state_ = State::connected;
   look_again_.stop();
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   shadow_.come_back(now);
   semaphores_.redis_back();
   std::exchange(untold_, {}).each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
-  hub_.standing_changed();
+  owner_.standing_changed();
   wake_lanes();
 }
 
@@ -121,30 +121,30 @@ void SharedLimiter::wake_lanes() {
 
 /// Redis has lost its memory, as reply_ says.
 void SharedLimiter::generation_lost() {
-  hub_.agree_on_labels();
+  shared_.agree_on_labels();
   if (booked_in_.empty()) booked_in_ = generation_;  // else it is an earlier one: nothing was handed in since
   generation_ = reply_.generation;
   shadow_.all_is_unknown();
-  const Time now = hub_.loop().now();  // pauses first: the last hand-in may open the generation
+  const Time now = shared_.loop().now();  // pauses first: the last hand-in may open the generation
   learned_.each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
   replay(ScriptArgs::Replay::last);
-  hub_.redis().publish_to_all(name_ + " " + std::string(kLost));
+  shared_.redis().publish_to_all(name_ + " " + std::string(kLost));
   go_alone(State::recovering);
-  look_again_.start(hub_.loop().now() + kBetweenLooks);
+  look_again_.start(shared_.loop().now() + kBetweenLooks);
 }
 
 /// Another process says so. A limiter that is not in use can take its time: processes in use do not wait for it.
 void SharedLimiter::memory_lost() {
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   if (generation_.empty()) return;
   if (in_use(now)) return look(now);
-  if (!forgettable(now) || semaphores_.any()) look_again_.start(hub_.soon());
+  if (!forgettable(now) || semaphores_.any()) look_again_.start(shared_.soon());
 }
 
 void SharedLimiter::wait_until_open() {
   generation_ = reply_.generation;
   go_alone(State::recovering);
-  look_again_.start(hub_.loop().now() + kBetweenLooks);
+  look_again_.start(shared_.loop().now() + kBetweenLooks);
 }
 
 /// One telling in several calls, each of which may fail by itself.
@@ -226,7 +226,7 @@ void SharedLimiter::part_replayed(Telling& telling, const Outcome& outcome) {
 void SharedLimiter::replayed(const Telling& telling) {
   if (!shadow_.replayed(telling.number, telling.heard)) return;
   if (telling.heard) recent_.add(telling.latest, std::exchange(told_units_, 0));
-  if (telling.stale && state_ == State::connected) look(hub_.loop().now());
+  if (telling.stale && state_ == State::connected) look(shared_.loop().now());
   if (!telling.is_all || !telling.heard) return;
   booked_in_.clear();
   if (state_ == State::recovering && telling.open) join();
@@ -234,7 +234,7 @@ void SharedLimiter::replayed(const Telling& telling) {
 
 void SharedLimiter::look_again() {
   if (!may_ask_redis()) return redis_down();
-  state_ == State::down ? redis_up() : look(hub_.loop().now());
+  state_ == State::down ? redis_up() : look(shared_.loop().now());
 }
 
 /// An ask for no departures: tells that this process is alive, and learns how things stand.
@@ -246,7 +246,7 @@ void SharedLimiter::look(Time now) {
            [self = self_.ref(), semaphores, changes = changes_](const Outcome& outcome, Time sent) {
              if (!self || !self->hears_looks()) return;
              const bool of_these_limits = self->changes_ == changes;
-             of_these_limits ? self->look_answered(outcome, semaphores, sent) : self->look(self->hub_.loop().now());
+             of_these_limits ? self->look_answered(outcome, semaphores, sent) : self->look(self->shared_.loop().now());
            });
 }
 
@@ -257,11 +257,11 @@ void SharedLimiter::look_answered(const Outcome& outcome, std::size_t semaphores
   if (std::exchange(refused_, false)) {
     state_ = State::recovering;
     if (std::exchange(has_complained_, false))
-      hub_.notice(LogLevel::info, "the limits of " + name_ + " are shared again");
+      shared_.notice(LogLevel::info, "the limits of " + name_ + " are shared again");
   }
   const bool recovering = state_ == State::recovering;
   if (!understood || (recovering && reply_.status == Status::closed)) {
-    if (recovering) look_again_.start(hub_.loop().now() + kBetweenLooks);
+    if (recovering) look_again_.start(shared_.loop().now() + kBetweenLooks);
   } else if (reply_.status == Status::closed) {
     wait_until_open();
   } else if (reply_.status == Status::stale) {
@@ -279,7 +279,7 @@ void SharedLimiter::look_failed(const Failure& why) {
   const bool found = quarantine({.without = quarantine_.of({})}, why);
   if (state_ != State::recovering) return;
   if (!found) return join();
-  look_again_.start(hub_.loop().now() + kBetweenLooks);
+  look_again_.start(shared_.loop().now() + kBetweenLooks);
 }
 
 }  // namespace penstock::redis

@@ -69,12 +69,14 @@ ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::
 
 void ScriptArgs::set_limits(const std::vector<LimitConfig>& limits) {
   limits_.clear();
+  places_.clear();
   hash_ = hash_of(limits);
   told_ = told_of(limits);
   for (std::size_t i = 0; i < limits.size(); ++i) {
     const LimitConfig& limit = limits[i];
     if (!limit.shared) continue;
     const bool of_group = limit.per == LimitConfig::Per::group;
+    places_.push_back(static_cast<flow::LimitIndex>(i));
     auto [a, b, c] = std::visit([](const auto& kind) { return numbers_of(kind); }, limit.kind);
     limits_.push_back({.place = static_cast<flow::LimitIndex>(i),
                        .of_group = of_group,
@@ -210,18 +212,6 @@ void ScriptArgs::add_state(ScriptCall& call, flow::LimitIndex limit, std::string
   for (std::size_t i = 3; i < 6; ++i) call.arguments.add(known->arguments[i]);
   call.arguments.keep(state);
   call.arguments.keep(untold);
-}
-
-flow::LimitIndex ScriptArgs::place_of(std::int64_t number) const {
-  if (number < 0) return number == flow::kPause ? flow::kPause : flow::kNoLimit;
-  const auto index = static_cast<std::size_t>(number);
-  return index < limits_.size() ? limits_[index].place : flow::kNoLimit;
-}
-
-std::vector<flow::LimitIndex> ScriptArgs::places() const {
-  std::vector<flow::LimitIndex> places;
-  for (const Limit& limit : limits_) places.push_back(limit.place);
-  return places;
 }
 
 const ScriptArgs::Limit* ScriptArgs::find(flow::LimitIndex limit) const {

@@ -76,10 +76,13 @@ class ScriptArgs {
   void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
                  std::string_view untold = {}) const;
 
-  /// The place in the configuration of a limit's number in a script; kPause stays, other negative numbers are kNoLimit.
-  flow::LimitIndex place_of(std::int64_t number) const;
-  /// The places of all numbers, in order.
-  std::vector<flow::LimitIndex> places() const;
+  flow::LimitIndex place_of(std::int64_t number) const {
+    if (number < 0) return number == flow::kPause ? flow::kPause : flow::kNoLimit;
+    return static_cast<std::size_t>(number) < places_.size() ? places_[static_cast<std::size_t>(number)]
+                                                             : flow::kNoLimit;
+  }
+  /// The places in the configuration of the numbers that limits have in a script, in order.
+  const std::vector<flow::LimitIndex>& places() const { return places_; }
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }
   std::size_t shared() const { return limits_.size(); }
   /// What other processes are told of these limits.
@@ -103,6 +106,7 @@ class ScriptArgs {
   const std::string head_, alive_, pause_, line_;
   std::string hash_, told_;  // of the shared limits, see limits_text.h
   std::vector<Limit> limits_;
+  std::vector<flow::LimitIndex> places_;
 };
 
 /// A number of the configuration as it stands in `ARGV`, e.g. 0.5 or 100000.

@@ -18,56 +18,54 @@ using Stop = Booking::Stop;
 using Status = BookReply::Status;
 
 namespace {
-
-constexpr Time kSecond = 1'000'000;
-constexpr Time kHeadKept = 3600 * kSecond;
+constexpr Time kSecond = 1'000'000, kHeadKept = 3600 * kSecond;
 constexpr Time kTouchAfter = kSecond / 2;  // for asks and the tick alike: a process that asks needs no extra call
 constexpr Time kGrace = 1'000;             // so that the connection itself finds first that Redis is late
 constexpr Time kLongAgo = std::numeric_limits<Time>::min() / 2;
-
 }  // namespace
 
-SharedLimiter::SharedLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits,
-                             flow::LimiterEvents& events)
-    : hub_(hub),
+SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name,
+                             const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)
+    : shared_(shared),
+      owner_(owner),
       name_(std::move(name)),
       limits_(limits),
       events_(events),
-      hash_(hub.config().prefix, name_, hub.config().secret),
-      script_args_(hub.config().prefix, name_, hub.who(), limits_),
+      hash_(shared.config().prefix, name_, shared.config().secret),
+      script_args_(shared.config().prefix, name_, shared.who(), limits_),
       state_(State::down),
       counted_at_(kLongAgo),
-      parts_(hub.sharers(0)),
+      parts_(shared.sharers(0)),
       whole_(limits_),
-      shadow_(limits_, flow::instant_at_zero(hub.loop().wall(), hub.loop().now())),
-      pending_asks_(hub.loop(), hub.config().timeout.count() + kGrace,
+      shadow_(limits_, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())),
+      pending_asks_(shared.loop(), shared.config().timeout.count() + kGrace,
                     [this](const Asking& late) { answer_alone(late); }),
-      late_(hub.loop(), [this](std::string_view group, const auto& moves) { send_moves(group, moves); }),
-      counter_resets_(hub.loop(), limits_,
+      late_(shared.loop(), [this](std::string_view group, const auto& moves) { send_moves(group, moves); }),
+      counter_resets_(shared.loop(), limits_,
                       [this](flow::LimitIndex counter, const std::string& group) { reset(counter, group); }),
       semaphores_(
-          hub.loop(), limits_, events, [this](std::string_view group) { return std::string(key_of(group)); },
+          shared.loop(), limits_, events, [this](std::string_view group) { return std::string(key_of(group)); },
           [this](const Semaphores::Named& which, const std::string& told) { renew(which, told); }),
-      look_again_(hub.loop(), [this] { look_again(); }),
+      look_again_(shared.loop(), [this] { look_again(); }),
       last_asked_(kLongAgo),
       last_touch_(kLongAgo),
-      anonymous_(hub, name_, "pause-anonymous"),
+      anonymous_(shared, name_, "pause-anonymous"),
       complained_(kLongAgo) {
   compare_kept_limits();
   if (may_ask_redis()) state_ = State::connected;
   if (alone()) semaphores_.redis_gone();
   if (alone()) divide_limits();
-  semaphores_.set_hears(hub_.redis().hears());
+  semaphores_.set_hears(shared_.redis().hears());
   semaphores_.set_allowance([this](flow::LimitIndex semaphore) {
     const auto& config = std::get<SemaphoreConfig>(semaphores_.config(semaphore).kind);
-    return permits_alone(config, hub_.config().when_down, parts_);
+    return permits_alone(config, shared_.config().when_down, parts_);
   });
 }
 
 SharedLimiter::~SharedLimiter() {
   if (!alone()) semaphores_.hand_back();
   self_.expire();
-  hub_.unregister(name_, *this);
+  owner_.unregister(name_, *this);
 }
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
@@ -107,19 +105,19 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
 
 bool SharedLimiter::send_ask(Time now, const Asking& asking, bool touch, std::span<const std::string> permits,
                              Call::Done done) {
-  const bool keeps_to_part = hub_.config().when_down == WhenDown::share;
+  const bool keeps_to_part = shared_.config().when_down == WhenDown::share;
   const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
   const std::string_view since = !says_since ? "" : shadow_.has_unknown() ? "+" : "s";
-  const std::string_view processes = touch ? hub_.key_to_be_there(now) : std::string_view();
+  const std::string_view processes = touch ? shared_.key_to_be_there(now) : std::string_view();
   if (!processes.empty()) {
-    done = [&hub = hub_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
-      hub.heard_there(outcome);
+    done = [&shared = shared_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
+      shared.heard_there(outcome);
       done(outcome, sent);
     };
   }
   call_.clear();
   script_args_.book(call_, {.generation = generation_,
-                            .fresh_generation = hub_.fresh_generation(has_met_ ? 0 : latest_, since),
+                            .fresh_generation = shared_.fresh_generation(has_met_ ? 0 : latest_, since),
                             .alive = alive_,
                             .touch = touch,
                             .processes = processes,
@@ -164,20 +162,19 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
 
 bool SharedLimiter::read(const Outcome& outcome, std::size_t count, std::size_t semaphores, Time sent) {
   if (!worked(outcome)) return false;
-  const bool is_answer = read_book_reply(*outcome, count, reply_);
-  if (!is_answer || (reply_.status == Status::ok && !Semaphores::plausible(reply_.permits, semaphores))) {
+  if (!read_book_reply(*outcome, count, reply_) ||
+      (reply_.status == Status::ok && !Semaphores::plausible(reply_.permits, semaphores))) {
     complain("Redis answers something else than was asked for");
     refused();
     return false;
   }
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   has_met_ |= reply_.status != Status::closed;
   has_said_since_ &= reply_.status != Status::closed;
   if (reply_.status == Status::ok) latest_ = std::max(latest_, reply_.now);
   clock_.learn(sent, now, reply_.now);
   shadow_.set_clock(static_cast<flow::Instant>(clock_.at_zero()));
-  round_trip_ = round_trip_ == 0 ? now - sent : (7 * round_trip_ + now - sent) / 8;
-  semaphores_.set_clock(clock_.at_zero(), round_trip_);
+  semaphores_.set_clock(clock_.at_zero(), clock_.usual_round_trip());
   if (reply_.alive > 0) {
     counted_at_ = now;
     compare_limits(now);
@@ -192,15 +189,15 @@ void SharedLimiter::apply_reply(const Asking& asking) {
   apply_grants(asking);
   hear_standing(asking);
   if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
-    booking_.ask_again = hub_.loop().now();
+    booking_.ask_again = shared_.loop().now();
   }
   if (reply_.limit == flow::kPause && reply_.not_before != 0) learn_pause(asking);
   if (state_ == State::connected) {
     if (shadow_.has_unknown()) replay(ScriptArgs::Replay::afterwards);
-    shadow_.come_back(hub_.loop().now());
+    shadow_.come_back(shared_.loop().now());
     if (asking.weight > 0) {
       wait_list_.answered(asking.group, key_of(asking.group), booking_);
-      counter_resets_.answered(hub_.loop().now(), asking.group, booking_);
+      counter_resets_.answered(shared_.loop().now(), asking.group, booking_);
     }
   }
   note_left(asking);
@@ -235,7 +232,7 @@ void SharedLimiter::apply_grants(const Asking& asking) {
 /// Takes back in Redis what it has granted, since a limit kept here does not allow it. The lane may ask again at once.
 void SharedLimiter::decline(const Asking& asking, std::int64_t at) {
   booking_.scope = Scope::group;
-  booking_.ask_again = hub_.loop().now();
+  booking_.ask_again = shared_.loop().now();
   if (asking.weight > 0 && !alone()) send_give_back(asking.group, at, asking.weight, asking.epoch);
   semaphores_.ended(asking.group);
 }
@@ -244,7 +241,7 @@ void SharedLimiter::decline(const Asking& asking, std::int64_t at) {
 /// so that the answer is there in time; those of a group only half of one, so that the ask arrives in time.
 void SharedLimiter::ask_in_time() {
   if (booking_.ask_again == 0 || booking_.ask_again >= booking_.not_before) return;
-  const Time early = booking_.scope == Scope::upstream ? round_trip_ : round_trip_ / 2;
+  const Time early = booking_.scope == Scope::upstream ? clock_.usual_round_trip() : clock_.usual_round_trip() / 2;
   booking_.ask_again = std::min(booking_.ask_again, booking_.not_before - early);
 }
 
@@ -261,7 +258,7 @@ void SharedLimiter::hear_standing(const Asking& asking) {
 void SharedLimiter::answer_alone(const Asking& asking) {
   release(asking);
   booking_.clear();
-  go_by_rule(hub_.loop().now(), asking.ask(), booking_);
+  go_by_rule(shared_.loop().now(), asking.ask(), booking_);
   if (asking.weight > 0) wait_list_.answered(asking.group, key_of(asking.group), booking_);
   answer(asking.group);
 }
@@ -276,8 +273,8 @@ void SharedLimiter::answer(const std::string& group) {
 /// than the limit allows. Instead, lanes wait until all processes have handed in what they remember, at most for a
 /// second.
 WhenDown SharedLimiter::rule() const {
-  const WhenDown configured = hub_.config().when_down;
-  if (hub_.starting()) return WhenDown::wait;
+  const WhenDown configured = shared_.config().when_down;
+  if (shared_.starting()) return WhenDown::wait;
   return state_ == State::recovering && configured == WhenDown::share ? WhenDown::wait : configured;
 }
 
@@ -286,7 +283,7 @@ void SharedLimiter::answer_later(const Asking& asking) {
   release(asking);
   booking_.clear();
   booking_.scope = Scope::group;
-  booking_.ask_again = hub_.loop().now();
+  booking_.ask_again = shared_.loop().now();
   answer(asking.group);
 }
 
@@ -309,11 +306,11 @@ bool SharedLimiter::worked(const Outcome& outcome) {
 }
 
 void SharedLimiter::complain(std::string_view why) {
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   if (has_complained_ || now - complained_ < 60 * kSecond) return;
   complained_ = now;
   has_complained_ = true;
-  hub_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
+  shared_.notice(LogLevel::error, "the limits of " + name_ + " are not shared as they should be: " + std::string(why));
 }
 
 /// An answer that tells how many processes there are also tells whether their limits differ.
@@ -322,16 +319,16 @@ void SharedLimiter::compare_limits(Time now) {
   switch (agreement_.heard(now, theirs)) {
     case Agreement::News::none: return;
     case Agreement::News::agree:
-      return hub_.notice(LogLevel::info, "all processes have the same limits of " + name_ + " again");
+      return shared_.notice(LogLevel::info, "all processes have the same limits of " + name_ + " again");
     case Agreement::News::differ: break;
   }
-  hub_.notice(LogLevel::warn, "processes share the limits of " + name_ + " and differ in them: " +
-                                  told_to_people(script_args_.told()) + "; " + told_to_people(theirs));
+  shared_.notice(LogLevel::warn, "processes share the limits of " + name_ + " and differ in them: " +
+                                     told_to_people(script_args_.told()) + "; " + told_to_people(theirs));
 }
 
 // ---- what else happens ----------------------------------------------------------------------------------------------
 
-Time SharedLimiter::lead() const { return alone() ? flow::kHorizon : 2 * round_trip_ + kEdge; }
+Time SharedLimiter::lead() const { return alone() ? flow::kHorizon : 2 * clock_.usual_round_trip() + kEdge; }
 
 flow::LimitIndex SharedLimiter::forbids(int weight) const { return whole_.forbids(weight); }
 
@@ -387,12 +384,12 @@ bool SharedLimiter::forgettable(Time now) const {
 /// "line", "line <group's hash>", "lost", "back", "gathered", "permits <word> <number> <key>", "paused <microseconds>"
 void SharedLimiter::message(std::string_view words) {
   constexpr std::string_view kLine = "line", kPermits = "permits ";
-  anonymous_.message(hub_.loop().now(), words);
+  anonymous_.message(shared_.loop().now(), words);
   if (words.starts_with(kPermits)) return about_permits(words.substr(kPermits.size()));
   if (words.starts_with(kPaused)) return paused_elsewhere(words.substr(kPaused.size()));
   if (alone()) return;
   if (words == kLost) memory_lost();
-  if (words == kBack && in_use(hub_.loop().now())) look(hub_.loop().now());
+  if (words == kBack && in_use(shared_.loop().now())) look(shared_.loop().now());
   if (words == kGathered) wake_lanes();
   if (words.starts_with(kLine)) called(words.substr(kLine.size()));
 }
@@ -427,7 +424,8 @@ bool SharedLimiter::in_use(Time now) const { return now - last_asked_ < kInUse |
 // ---- small calls ----------------------------------------------------------------------------------------------------
 
 bool SharedLimiter::call(Script script, Call::Done done) {
-  return hub_.redis().call(static_cast<std::size_t>(script), call_.keys.all(), call_.arguments.all(), std::move(done));
+  return shared_.redis().call(static_cast<std::size_t>(script), call_.keys.all(), call_.arguments.all(),
+                              std::move(done));
 }
 
 bool SharedLimiter::call(Script script) {
@@ -455,16 +453,16 @@ void SharedLimiter::send_pause(Time now, std::string_view group, Time until) {
   script_args_.pause(call_, key_of(group), until - now);
   call(Script::pause, [self = self_.ref(), name = std::string(group), until](const Outcome& outcome, Time) {
     if (!self || self->worked(outcome)) return;
-    self->untold_.extend(self->hub_.loop().now(), name, until);
+    self->untold_.extend(self->shared_.loop().now(), name, until);
   });
   if (!semaphores_.any()) return;
-  hub_.redis().publish_to_all(name_ + " " + std::string(kPaused) + " " + std::to_string(until - now));
+  shared_.redis().publish_to_all(name_ + " " + std::string(kPaused) + " " + std::to_string(until - now));
 }
 
 /// A pause that Redis told, and that another process put there. The answer does not say whose pause it is: even one of
 /// the whole upstream is noted for this group only.
 void SharedLimiter::learn_pause(const Asking& asking) {
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   shadow_.all().pause(now, asking.group, booking_.not_before);
   learned_.extend(now, asking.group, booking_.not_before);
   paused_until_ = std::max(paused_until_, booking_.not_before);
@@ -475,7 +473,7 @@ void SharedLimiter::reset(flow::LimitIndex counter, const std::string& group) {
   const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
   const auto& config = std::get<CounterConfig>(limit.kind);
   if (group.empty())
-    counter_resets_.want(counter, {}, hub_.loop().now() + config.period.count());  // in case no answer comes
+    counter_resets_.want(counter, {}, shared_.loop().now() + config.period.count());  // in case no answer comes
   call_.clear();
   script_args_.reset(call_, generation_, key_of(group), counter);
   call(Script::reset, [self = self_.ref(), limit, group](const Outcome& outcome, Time) {
@@ -485,7 +483,7 @@ void SharedLimiter::reset(flow::LimitIndex counter, const std::string& group) {
 
 void SharedLimiter::was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome) {
   if (!worked(outcome) || alone()) return;
-  const Time now = hub_.loop().now();
+  const Time now = shared_.loop().now();
   auto elements = outcome->elements();
   elements.next();  // the status
   elements.next();  // now

@@ -29,7 +29,7 @@
 #include "redis/limits/counter_resets.h"
 #include "redis/limits/group_key.h"
 #include "redis/limits/late_reports.h"
-#include "redis/limits/limiter_hub.h"
+#include "redis/limits/limiter_owner.h"
 #include "redis/limits/pending_asks.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recent.h"
@@ -37,19 +37,21 @@
 #include "redis/limits/semaphores.h"
 #include "redis/limits/shadow.h"
 #include "redis/limits/shared_pauses.h"
+#include "redis/limits/shared_redis.h"
 #include "redis/limits/wait_list.h"
 
 namespace penstock::redis {
 
 class SharedLimiter final : public flow::Limiter {
  public:
-  SharedLimiter(LimiterHub& hub, std::string name, const std::vector<LimitConfig>& limits, flow::LimiterEvents& events);
+  SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, const std::vector<LimitConfig>& limits,
+                flow::LimiterEvents& events);
   ~SharedLimiter() override;
   SharedLimiter(const SharedLimiter&) = delete;
   SharedLimiter& operator=(const SharedLimiter&) = delete;
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
-  flow::Time patience() const override { return hub_.config().timeout.count(); }
+  flow::Time patience() const override { return shared_.config().timeout.count(); }
   flow::Time lead() const override;
   flow::LimitIndex forbids(int weight) const override;
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
@@ -78,7 +80,7 @@ class SharedLimiter final : public flow::Limiter {
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(flow::Time now, std::string_view group, std::size_t departures) override;
 
-  // Called by the hub.
+  // Called by the shared.
   void redis_up();
   /// Redis is back; this limiter returns to it at that time, or when it is next used.
   void redis_up_at(flow::Time at) { look_again_.start(at); }
@@ -195,7 +197,8 @@ class SharedLimiter final : public flow::Limiter {
 
   GroupKey key_of(std::string_view group) const { return {hash_, group}; }
 
-  LimiterHub& hub_;
+  SharedRedis& shared_;
+  LimiterOwner& owner_;
   const std::string name_;
   std::vector<LimitConfig> limits_;
   flow::LimiterEvents& events_;
@@ -224,7 +227,6 @@ class SharedLimiter final : public flow::Limiter {
   ClockMap clock_;
   flow::LocalLimiter whole_;                    // the limits' states as Redis told last; nothing is booked here
   std::optional<flow::OtherProcesses> others_;  // other processes that wait for these limits, likewise
-  flow::Time round_trip_ = 0;                   // to Redis, smoothed (µs)
   Shadow shadow_;
   Recent recent_;                                  // units granted, by the script time at which Redis knew of them
   std::int64_t alone_units_ = 0, told_units_ = 0;  // units granted alone: not told yet; being told

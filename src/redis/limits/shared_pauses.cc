@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "redis/limits/limiter_hub.h"
-
 namespace penstock::redis {
 
 using flow::Time;
@@ -18,17 +16,17 @@ constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
 
 }  // namespace
 
-SharedPauses::SharedPauses(LimiterHub& hub, std::string_view upstream, std::string_view what)
-    : hub_(hub),
+SharedPauses::SharedPauses(SharedRedis& shared, std::string_view upstream, std::string_view what)
+    : shared_(shared),
       upstream_(upstream),
       what_(std::string(what) + " "),
-      hash_(hub.config().prefix, upstream, hub.config().secret) {}
+      hash_(shared.config().prefix, upstream, shared.config().secret) {}
 
 void SharedPauses::extend(Time now, std::string_view group, Time until) {
   const auto digits = hash_(group);
   const std::string_view whom = group.empty() ? kUpstream : std::string_view(digits.data(), digits.size());
   remember(now, whom, until);
-  hub_.redis().publish_to_all(upstream_ + " " + what_ + std::string(whom) + " " + std::to_string(until - now));
+  shared_.redis().publish_to_all(upstream_ + " " + what_ + std::string(whom) + " " + std::to_string(until - now));
 }
 
 void SharedPauses::message(Time now, std::string_view words) {

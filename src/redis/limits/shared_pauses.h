@@ -9,15 +9,14 @@
 
 #include "flow/group_hash.h"
 #include "flow/pauses.h"
+#include "redis/limits/shared_redis.h"
 
 namespace penstock::redis {
-
-class LimiterHub;
 
 class SharedPauses {
  public:
   /// `upstream` is the name in every process. Messages begin with the word `what` and a blank.
-  SharedPauses(LimiterHub& hub, std::string_view upstream, std::string_view what);
+  SharedPauses(SharedRedis& shared, std::string_view upstream, std::string_view what);
 
   /// Puts a pause into force here at once, and tells all processes. Empty group: the whole upstream's.
   void extend(flow::Time now, std::string_view group, flow::Time until);
@@ -33,7 +32,7 @@ class SharedPauses {
  private:
   void remember(flow::Time now, std::string_view hash, flow::Time until);
 
-  LimiterHub& hub_;
+  SharedRedis& shared_;
   const std::string upstream_;
   const std::string what_;
   const flow::GroupHash hash_;

@@ -80,11 +80,11 @@ void SharedLimiter::renew(const Semaphores::Named& which, const std::string& tol
   const auto place = semaphores_.place_of(which.limit);
   std::optional<ScriptArgs> former;
   if (place == flow::kNoLimit) {
-    former.emplace(hub_.config().prefix, name_, hub_.who(), std::vector{semaphores_.config(which.limit)});
+    former.emplace(shared_.config().prefix, name_, shared_.who(), std::vector{semaphores_.config(which.limit)});
   }
   call_.clear();
   (former ? *former : script_args_)
-      .permits(call_, hub_.fresh_generation(), alive_, which.group, former ? 0 : place, told);
+      .permits(call_, shared_.fresh_generation(), alive_, which.group, former ? 0 : place, told);
   call(Script::permits, [self = self_.ref(), which](const Outcome& outcome, Time sent) {
     if (!self) return;
     if (!self->worked(outcome)) {
@@ -122,7 +122,7 @@ void SharedLimiter::paused_elsewhere(std::string_view words) {
 }
 
 void SharedLimiter::some_lane_pauses(Time length) {
-  paused_until_ = std::max(paused_until_, hub_.loop().now() + std::clamp<Time>(length, 0, kLongestPause));
+  paused_until_ = std::max(paused_until_, shared_.loop().now() + std::clamp<Time>(length, 0, kLongestPause));
 }
 
 }  // namespace penstock::redis
