@@ -80,6 +80,18 @@ bool read_left(Elements elements, std::int64_t now, std::vector<BookReply::Remai
 
 }  // namespace
 
+/// kPause stays; what is no limit any more becomes kNoLimit.
+void BookReply::name_limits(std::span<const flow::LimitIndex> places) {
+  const auto name = [places](std::int64_t& number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (number >= 0) number = index < places.size() ? places[index] : flow::kNoLimit;
+    if (number < 0 && number != flow::kPause) number = flow::kNoLimit;
+  };
+  name(limit);
+  for (Departure& departure : departures) name(departure.limit);
+  for (Standing& one : standing) name(one.limit);
+}
+
 bool read_book_reply(const Reply& reply, std::size_t count, BookReply& into) {
   auto elements = reply.elements();
   if (elements.left() < 11 || elements.left() > 15) return false;

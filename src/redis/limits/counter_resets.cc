@@ -10,16 +10,21 @@
 
 namespace penstock::redis {
 
-CounterResets::CounterResets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset)
-    : loop_(loop), reset_(std::move(reset)), timer_(loop, [this] { fire(); }) {
-  find_counters(limits);
+CounterResets::CounterResets(Session& session, const Quarantine& quarantine, const WaitList& wait_list,
+                             const std::vector<LimitConfig>& limits)
+    : session_(session),
+      quarantine_(quarantine),
+      wait_list_(wait_list),
+      limits_(limits),
+      timer_(session.shared().loop(), [this] { fire(); }) {
+  find_counters();
 }
 
-void CounterResets::find_counters(const std::vector<LimitConfig>& limits) {
+void CounterResets::find_counters() {
   counters_.clear();
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    if (!limits[i].shared || !std::holds_alternative<CounterConfig>(limits[i].kind)) continue;
-    counters_.push_back({static_cast<flow::LimitIndex>(i), limits[i].per == LimitConfig::Per::group});
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    if (!limits_[i].shared || !std::holds_alternative<CounterConfig>(limits_[i].kind)) continue;
+    counters_.push_back({static_cast<flow::LimitIndex>(i), limits_[i].per == LimitConfig::Per::group});
   }
 }
 
@@ -34,6 +39,8 @@ void CounterResets::answered(flow::Time now, std::string_view group, const flow:
   }
 }
 
+/// Asks for a reset at `at`; the earlier of two requests counts. `group` is the group's name, empty for the upstream's
+/// own counter.
 void CounterResets::want(flow::LimitIndex counter, std::string_view group, flow::Time at) {
   const auto [known, is_new] = wanted_.try_emplace({counter, std::string(group)}, at);
   known->second = std::min(known->second, at);
@@ -45,35 +52,64 @@ void CounterResets::clear() {
   timer_.stop();
 }
 
-void CounterResets::change(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& limits,
-                           std::span<const flow::LimitIndex> moved) {
-  find_counters(limits);
+void CounterResets::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved) {
+  find_counters();
   const auto wanted = std::exchange(wanted_, {});
   timer_.stop();
   for (const auto& [which, at] : wanted) {
     const auto now_at = flow::renumbered(which.first, moved);
     if (std::ranges::find(counters_, now_at, &Counter::limit) == counters_.end()) continue;
     const bool same =
-        before[static_cast<std::size_t>(which.first)].kind == limits[static_cast<std::size_t>(now_at)].kind;
-    want(now_at, which.second, same ? at : loop_.now());
+        before[static_cast<std::size_t>(which.first)].kind == limits_[static_cast<std::size_t>(now_at)].kind;
+    want(now_at, which.second, same ? at : session_.now());
   }
 }
 
 void CounterResets::fire() {
-  const auto now = loop_.now();
+  const auto now = session_.now();
   std::vector<std::pair<flow::LimitIndex, std::string>> due;
   std::erase_if(wanted_, [&](const auto& wish) {
     if (wish.second > now) return false;
     due.push_back(wish.first);
     return true;
   });
-  for (const auto& [counter, group] : due) reset_(counter, group);
+  for (const auto& [counter, group] : due) reset(counter, group);
   sleep();
 }
 
 void CounterResets::sleep() {
   const auto earliest = std::ranges::min_element(wanted_, {}, [](const auto& wish) { return wish.second; });
   if (earliest != wanted_.end()) timer_.start(earliest->second);
+}
+
+void CounterResets::reset(flow::LimitIndex counter, const std::string& group) {
+  if (!session_.connected() || quarantine_.contains(counter, group)) return;
+  const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
+  const auto& config = std::get<CounterConfig>(limit.kind);
+  if (group.empty()) want(counter, {}, session_.now() + config.period.count());  // in case no answer comes
+  session_.reset(counter, group, [alive = session_.ref(), this, limit, group](const Outcome& outcome, flow::Time) {
+    if (alive) was_reset(limit, group, outcome);
+  });
+}
+
+void CounterResets::was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome) {
+  if (!session_.worked(outcome) || !session_.connected()) return;
+  const flow::Time now = session_.now();
+  auto elements = outcome->elements();
+  elements.next();  // the status
+  elements.next();  // now
+  const auto next = elements.next().integer();
+  const bool needed = group.empty() ? wait_list_.in_use(now) : wait_list_.group_of(session_.key_of(group)) != nullptr;
+  const flow::LimitIndex place = continues_as(counter);
+  if (next > 0 && needed && place != flow::kNoLimit)
+    want(place, group, std::max(session_.clock().to_loop(next), now + kEdge));
+}
+
+/// The place of the limit that continues this one in Redis, whatever has changed meanwhile.
+flow::LimitIndex CounterResets::continues_as(const LimitConfig& limit) const {
+  const auto same = [&](const LimitConfig& other) { return other.shared && flow::same_limit(other, limit); };
+  const auto found = std::ranges::find_if(limits_, same);
+  return found == limits_.end() ? flow::kNoLimit : static_cast<flow::LimitIndex>(found - limits_.begin());
 }
 
 }  // namespace penstock::redis

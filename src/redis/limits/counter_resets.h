@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When this process asks Redis to reset the shared counters of one upstream. The process that holds a counter's lease
-// resets it; the others ask again when that lease ends.
+// Asks Redis to reset the shared counters of one upstream, in time. The process that holds a counter's lease resets it;
+// the others ask again when that lease ends. For shared_limiter.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -12,9 +11,11 @@
 #include <vector>
 
 #include "flow/limiter.h"
-#include "loop/loop.h"
 #include "loop/timer.h"
 #include "penstock/limits.h"
+#include "redis/limits/quarantine.h"
+#include "redis/limits/session.h"
+#include "redis/limits/wait_list.h"
 
 namespace penstock::redis {
 
@@ -23,33 +24,37 @@ inline constexpr flow::Time kEdge = 1'000;
 
 class CounterResets {
  public:
-  using Reset = std::function<void(flow::LimitIndex counter, const std::string& group)>;
-  CounterResets(loop::Loop& loop, const std::vector<LimitConfig>& limits, Reset reset);
+  /// All must outlive this; change() must be called when `limits` have changed.
+  CounterResets(Session& session, const Quarantine& quarantine, const WaitList& wait_list,
+                const std::vector<LimitConfig>& limits);
 
   /// A lane's ask was answered with `booking`. The upstream's own counters are reset as long as they are in use, those
   /// of a group when one of its lanes waits for the reset.
   void answered(flow::Time now, std::string_view group, const flow::Booking& booking);
-  /// Asks for a reset at `at`; the earlier of two requests counts. `group` is the group's name, empty for the
-  /// upstream's own counter.
-  void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
+  /// Redis is gone.
   void clear();
-  /// The limits have changed; `moved` maps places of `before` to those of `limits`. For a counter whose parameters have
-  /// changed, Redis is asked at once.
-  void change(const std::vector<LimitConfig>& before, const std::vector<LimitConfig>& limits,
-              std::span<const flow::LimitIndex> moved);
+  /// The limits have changed; `moved` maps places of `before` to new ones. For a counter whose parameters have changed,
+  /// Redis is asked at once.
+  void change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved);
 
  private:
-  void find_counters(const std::vector<LimitConfig>& limits);
+  void find_counters();
+  void want(flow::LimitIndex counter, std::string_view group, flow::Time at);
   void fire();
   void sleep();
+  void reset(flow::LimitIndex counter, const std::string& group);
+  void was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome);
+  flow::LimitIndex continues_as(const LimitConfig& limit) const;
 
   struct Counter {
     flow::LimitIndex limit;
     bool of_group;
   };
 
-  loop::Loop& loop_;
-  const Reset reset_;
+  Session& session_;
+  const Quarantine& quarantine_;
+  const WaitList& wait_list_;
+  const std::vector<LimitConfig>& limits_;
   std::vector<Counter> counters_;  // the shared ones
   std::map<std::pair<flow::LimitIndex, std::string>, flow::Time> wanted_;
   loop::Timer timer_;

@@ -1,36 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of departures that were granted: they are given back to the limiter, or leave late. See
-// shared_limiter.h.
+// Only limits that look back on departures need to know which leave late.
+#include "redis/limits/departures_told.h"
+
+#include <algorithm>
 #include <utility>
 
-#include "redis/limits/limiter_owner.h"
-#include "redis/limits/shared_limiter.h"
+#include "flow/limit_remap.h"
 
 namespace penstock::redis {
 
-using flow::Time;
+namespace {
 
-void SharedLimiter::give_back(Time now, std::string_view group, const flow::Departure& departure) {
-  shadow_.give_back(now, group, departure);
-  semaphores_.ended(group);
-  if (!alone() && departure.in_redis != 0) send_give_back(group, departure.in_redis, departure.weight, departure.epoch);
+bool looks_back(const LimitConfig& limit) {
+  const bool by_times =
+      std::holds_alternative<SlidingWindowConfig>(limit.kind) || std::holds_alternative<WindowConfig>(limit.kind);
+  return limit.shared && by_times;
 }
 
-/// The shadow is told at once. If Redis is lost within the millisecond of LateReports, it is never told: there the
-/// departure counts as if it had left on time.
-flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departure departure, Time at) {
-  departure = shadow_.report_late(group, departure, at);
-  move_in_redis(group, departure);
-  return departure;
+bool looks_back_on_groups(const LimitConfig& limit) {
+  return looks_back(limit) && limit.per == LimitConfig::Per::group;
+}
+
+}  // namespace
+
+DeparturesTold::DeparturesTold(Session& session, const Quarantine& quarantine, Recent& recent,
+                               const std::vector<LimitConfig>& limits)
+    : session_(session),
+      quarantine_(quarantine),
+      recent_(recent),
+      limits_(limits),
+      shared_since_(limits.size()),
+      late_(session.shared().loop(), [this](std::string_view group, const LateReports::Moves& moves) {
+        if (session_.connected()) session_.report_late(group, moves, quarantine_.of(group));
+      }) {
+  find_limits_that_look_back();
+}
+
+void DeparturesTold::find_limits_that_look_back() {
+  looks_back_ = std::ranges::any_of(limits_, looks_back);
+  looks_back_on_groups_ = std::ranges::any_of(limits_, looks_back_on_groups);
+}
+
+void DeparturesTold::give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
+  session_.give_back(group, at, weight, not_counting(group, epoch));
 }
 
 /// Moves it from exactly where Redis has it. The original time, mapped again by what is known of the clocks by now,
-/// might fall into another window, and count twice.
-void SharedLimiter::move_in_redis(std::string_view group, flow::Departure& departure) {
-  if (!looks_back_ || departure.in_redis == 0 || alone() || !clock_.known()) return;
-  const std::int64_t from = std::exchange(departure.in_redis, clock_.to_script(departure.at));
+/// might fall into another window, and count twice. If Redis is lost within the millisecond of LateReports, it is never
+/// told: there the departure counts as if it had left on time.
+void DeparturesTold::move(std::string_view group, flow::Departure& departure) {
+  if (!looks_back_ || departure.in_redis == 0 || !session_.connected() || !session_.clock().known()) return;
+  const std::int64_t from = std::exchange(departure.in_redis, session_.clock().to_script(departure.at));
   recent_.add(departure.in_redis, departure.weight);  // in another window it counts once more
   late_.add(looks_back_on_groups_ ? group : std::string_view(), {from, departure.in_redis, departure.weight});
+}
+
+void DeparturesTold::change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved,
+                            flow::ConfigEpoch epoch) {
+  const auto known = std::exchange(shared_since_, std::vector<flow::ConfigEpoch>(limits_.size(), epoch));
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i].shared && moved[i] != flow::kNoLimit) shared_since_[static_cast<std::size_t>(moved[i])] = known[i];
+  }
+  find_limits_that_look_back();
+}
+
+/// The limits in which a departure of that config epoch does not count in Redis.
+std::vector<flow::LimitIndex> DeparturesTold::not_counting(std::string_view group, flow::ConfigEpoch epoch) const {
+  std::vector<flow::LimitIndex> limits = quarantine_.of(group);
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    if (shared_since_[i] > epoch) limits.push_back(static_cast<flow::LimitIndex>(i));
+  }
+  return limits;
 }
 
 }  // namespace penstock::redis

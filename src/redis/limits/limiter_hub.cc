@@ -98,26 +98,26 @@ void LimiterHub::call_limiters_back(bool at_once) {
   const auto now = shared_.loop().now();
   std::int64_t used = 0, unused = 0;
   for (const auto& [name, limiter] : limiters_) {
-    if (!limiter->may_return() || !limiter->has_to_tell(now)) continue;
-    ++(limiter->in_use(now) ? used : unused);
+    if (!limiter->recovery().may_return() || !limiter->recovery().has_to_tell(now)) continue;
+    ++(limiter->recovery().in_use(now) ? used : unused);
   }
   const auto apart = [](std::int64_t within, std::int64_t count) {
     return std::min(kBetweenReturns, within / std::max<std::int64_t>(1, count));
   };
   std::int64_t next_used = now, next_unused = now + flow::kHorizon;
   for_each_limiter([&](SharedLimiter& limiter) {
-    if (!limiter.may_return()) return;
-    if (at_once || !limiter.has_to_tell(now)) return limiter.redis_up();
-    const bool is_used = limiter.in_use(now);
+    if (!limiter.recovery().may_return()) return;
+    if (at_once || !limiter.recovery().has_to_tell(now)) return limiter.recovery().redis_up();
+    const bool is_used = limiter.recovery().in_use(now);
     auto& next = is_used ? next_used : next_unused;
-    next == now ? limiter.redis_up() : limiter.redis_up_at(next);
+    next == now ? limiter.recovery().redis_up() : limiter.recovery().redis_up_at(next);
     next += is_used ? apart(flow::kHorizon, used) : apart(kTick - flow::kHorizon, unused);
   });
 }
 
 void LimiterHub::on_down() {
   if (watch_.on_up) watch_.on_up(false);
-  for_each_limiter([](SharedLimiter& limiter) { limiter.redis_down(); });
+  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().redis_down(); });
 }
 
 /// "<upstream> <what> …"
@@ -135,7 +135,7 @@ void LimiterHub::on_hears(bool hears) {
 
 void LimiterHub::on_messages(bool come) {
   if (come) return call_limiters_back(false);
-  for_each_limiter([](SharedLimiter& limiter) { limiter.messages_gone(); });
+  for_each_limiter([](SharedLimiter& limiter) { limiter.recovery().messages_gone(); });
 }
 
 void LimiterHub::on_round_trip(std::int64_t microseconds) {
@@ -153,8 +153,8 @@ void LimiterHub::tick() {
   const auto now = shared_.loop().now();
   bool in_use = false;
   for (auto& [name, limiter] : limiters_) {
-    limiter->tick(now);
-    in_use |= limiter->in_use(now);
+    limiter->recovery().tick(now);
+    in_use |= limiter->recovery().in_use(now);
   }
   shared_.redis().tick(in_use);
   shared_.say_present();

@@ -5,10 +5,22 @@
 #include <algorithm>
 #include <utility>
 
+#include "flow/limit_remap.h"
+
 namespace penstock::redis {
 
 PendingAsks::PendingAsks(loop::Loop& loop, flow::Time timeout, std::function<void(const Asking&)> too_late)
     : loop_(loop), timeout_(timeout), too_late_(std::move(too_late)), timer_(loop, [this] { look_at_clock(); }) {}
+
+/// An ask that was sent before an earlier change is remapped once more.
+void PendingAsks::change(const std::vector<flow::LimitIndex>& places, std::span<const flow::LimitIndex> moved) {
+  for (auto& asking : pending_asks_) {
+    if (!asking) continue;
+    if (!asking->former_places) asking->former_places = places;
+    for (flow::LimitIndex& place : *asking->former_places) place = flow::renumbered(place, moved);
+    for (flow::LimitIndex& limit : asking->without) limit = flow::renumbered(limit, moved);
+  }
+}
 
 PendingAsks::Id PendingAsks::add(flow::Time now, Asking asking) {
   asking.until = now + timeout_;

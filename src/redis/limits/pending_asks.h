@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The asks of one upstream that Redis has not answered yet, oldest first, with one timer for all: none waits longer
-// than the time-out.
+// than the time-out. Each knows what it has claimed and reserved, and which limits it told.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ struct Asking {
   Semaphores::Claims claims = {};              ///< of spare permits
   std::vector<flow::LimitIndex> without = {};  ///< quarantined limits
   flow::ConfigEpoch epoch = 0;                 ///< config epoch of what it is granted
-  bool former = false;                         ///< the limits have changed since it was sent
-  std::vector<flow::LimitIndex> places = {};   ///< then: present places of the numbers in its answer
+  /// If the limits have changed since it was sent: present places of the numbers in its reply.
+  std::optional<std::vector<flow::LimitIndex>> former_places = {};
 
   flow::Ask ask() const { return {.group = group, .count = count, .weight = weight}; }
 };
@@ -46,13 +47,15 @@ class PendingAsks {
   using Id = std::uint64_t;
   Id add(flow::Time now, Asking asking);
   Asking& find(Id id) { return *pending_asks_[id - first_]; }
-  /// Calls use(asking) for each pending ask.
-  template <typename Use>
-  void each(Use use) {
+  /// Lanes of the groups that is_meant() names were told to ask again.
+  template <typename IsMeant>
+  void called(IsMeant is_meant) {
     for (auto& asking : pending_asks_) {
-      if (asking) use(*asking);
+      if (asking) asking->called |= is_meant(asking->group);
     }
   }
+  /// The limits change; `places` are those of all numbers in replies so far, and `moved` maps places to new ones.
+  void change(const std::vector<flow::LimitIndex>& places, std::span<const flow::LimitIndex> moved);
   /// Removes an ask whose answer came. To be called once for each.
   Asking take(Id id);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many units were granted since a given time, for a Redis that has forgotten everything after that time. Takes
-// little memory: the older, the coarser. Pure.
+// How many units were granted since a given script time, for a Redis that has forgotten everything after that time.
+// Takes little memory: the older, the coarser. Those granted without Redis count from when Redis has heard of them.
+// Pure.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "flow/limit.h"
 
@@ -23,6 +25,13 @@ class Recent {
     if (count_ == spans_.size()) merge(at);
     spans_[count_++] = {at, at, units};
   }
+
+  /// So many units were granted without Redis.
+  void granted_alone(std::int64_t units) { alone_ += units; }
+  /// Redis is being told of them: how many these are, with those that it was told of and has not heard.
+  std::int64_t tell() { return told_ += std::exchange(alone_, 0); }
+  /// It has heard of all that it was told.
+  void heard(flow::Time at) { add(at, std::exchange(told_, 0)); }
 
   /// At least the units that were granted since `moment`; at most those of that time, a third more of it and 50 ms.
   std::int64_t since(flow::Time moment) const {
@@ -58,6 +67,7 @@ class Recent {
 
   std::array<Span, 192> spans_;  // enough for a year
   std::size_t count_ = 0;
+  std::int64_t alone_ = 0, told_ = 0;  // units granted without Redis: not told yet; told, and not heard
 };
 
 }  // namespace penstock::redis

@@ -1,285 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a limiter comes to agree with Redis. After an outage it hands in what it granted alone; after a loss of keys it
-// hands in all that it remembers, and waits until the other processes have done so, too.
-#include <algorithm>
-#include <charconv>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
+// Looks, an ask for no departures each, tell when this process may go on.
+#include "redis/limits/recovery.h"
 
-#include "redis/limits/shared_limiter.h"
+#include <algorithm>
+#include <utility>
 
 namespace penstock::redis {
 
 using flow::Time;
-using Scope = flow::Booking::Scope;
+using Standing = Session::Standing;
 using Status = BookReply::Status;
 
 namespace {
-constexpr std::size_t kStatesACall = 50;
-constexpr std::size_t kMostStates = 20'000;  // states of groups beyond this number stay forgotten
-constexpr Time kBetweenLooks = 10'000;
+bool hangs_on_messages(const LimitConfig& limit) {
+  const bool waits_for_others =
+      std::holds_alternative<SemaphoreConfig>(limit.kind) || std::holds_alternative<CounterConfig>(limit.kind);
+  return limit.shared && waits_for_others;
+}
 }  // namespace
 
-void SharedLimiter::redis_down() {
-  if (state_ == State::down) return;
-  go_alone(State::down);
+Recovery::Recovery(Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet, Quarantine& quarantine,
+                   Fallback& fallback, const WaitList& wait_list, SharingNotices& notices, RecoveryEvents& events)
+    : session_(session),
+      replay_(session, shadow, quarantine, [this](const MemoryReplay::Outcome& outcome) { replayed(outcome); }),
+      semaphores_(semaphores),
+      fleet_(fleet),
+      quarantine_(quarantine),
+      fallback_(fallback),
+      wait_list_(wait_list),
+      notices_(notices),
+      events_(events),
+      look_again_(session.shared().loop(), [this] { look_again(); }) {}
+
+void Recovery::change(const std::vector<LimitConfig>& limits) {
+  needs_messages_ = std::ranges::any_of(limits, hangs_on_messages);
 }
 
-/// Redis answers, and messages arrive if limits of this upstream need them.
-bool SharedLimiter::may_ask_redis() const { return shared_.redis().up() && (!needs_messages_ || shared_.redis().messages_come()); }
+// ---- Redis' connection ----------------------------------------------------------------------------------------------
 
-void SharedLimiter::messages_gone() {
+bool Recovery::may_ask_redis() const {
+  const Redis& redis = session_.shared().redis();
+  return redis.up() && (!needs_messages_ || redis.messages_come());
+}
+
+bool Recovery::has_to_tell(Time now) const {
+  return wait_list_.in_use(now) || (!session_.generation().empty() && (semaphores_.any() || replay_.has_unknown()));
+}
+
+void Recovery::redis_up() {
+  if (!may_ask_redis()) return;
+  session_.meet_anew();
+  const Time now = session_.now();
+  if (refused_) return look(now);
+  if (session_.generation().empty() || !has_to_tell(now)) return join();
+  session_.set_standing(Standing::recovering);
+  look(now);
+}
+
+void Recovery::redis_down() {
+  if (session_.standing() != Standing::down) leave(Standing::down);
+}
+
+void Recovery::messages_gone() {
   if (needs_messages_) redis_down();
 }
 
-/// Redis answers this upstream's calls, but not as it should.
-void SharedLimiter::refused() {
+void Recovery::asked(Time now) {
+  if (session_.standing() == Standing::down && look_again_.running()) look_again_.start(now);
+}
+
+/// If the head expired, the next would begin a young generation, whose semaphores grant nothing for half a lease.
+void Recovery::tick(Time now) {
+  const bool may_change = may_return() || (session_.connected() && !may_ask_redis());
+  if (may_change && !look_again_.running()) look_again_.start(now);
+  if (may_change || !session_.connected()) return;
+  const Time touched = session_.touched();
+  const bool wanted = wait_list_.in_use(now) || !quarantine_.empty() ||
+                      (semaphores_.any() && touched > 0 && now - touched >= kHeadKept);
+  if (wanted && session_.touch_due(now)) look(now);
+  quarantine_.tick();
+}
+
+// ---- calls and replies ----------------------------------------------------------------------------------------------
+
+void Recovery::call_failed(const Failure& why) {
+  if (is_outage(why.kind)) return;        // an outage concerns all upstreams
+  if (quarantine_.concerns(why)) return;  // the next ask quarantines it, and reports that
+  notices_.complain(why.text);
+  if (why.kind != FailureKind::corrupt) refused();
+}
+
+void Recovery::refused() {
   refused_ = true;
   redis_down();
 }
 
-/// Or has to ask, because lanes wait.
-bool SharedLimiter::has_to_tell(Time now) const {
-  return in_use(now) || (!generation_.empty() && (semaphores_.any() || shadow_.has_unknown()));
-}
-
-/// This may be another Redis, or know less than before. So the first call tells the latest script time that this
-/// process was told, before anything else is said.
-void SharedLimiter::redis_up() {
-  if (!may_ask_redis()) return;
-  has_met_ = has_said_since_ = false;
-  const Time now = shared_.loop().now();
-  if (refused_) return look(now);
-  if (generation_.empty() || !has_to_tell(now)) return join();
-  state_ = State::recovering;
-  look(now);
-}
-
-void SharedLimiter::go_alone(State standing) {
-  if (state_ == State::connected) parts_ = sharers();
-  state_ = standing;
-  look_again_.stop();
-  counter_resets_.clear();
-  divide_limits();
-  semaphores_.redis_gone();
-  owner_.standing_changed();
-  wake_lanes();
-}
-
-/// Remembers what is left of each limit, by which the process would go on without Redis. Skipped while Redis has not
-/// been told of everything that was granted alone.
-void SharedLimiter::note_left(const Asking& asking) {
-  if (shared_.config().when_down != WhenDown::share || asking.former || shadow_.has_untold()) return;
-  const auto taken = static_cast<std::int64_t>(reply_.departures.size()) * asking.weight;
-  std::size_t next = 0;
-  for (const flow::LimitIndex limit : script_args_.places()) {
-    const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
-    if (of_group && asking.group.empty()) continue;  // not part of the ask
-    if (next == reply_.left.size()) return;
-    const auto& [until, units] = reply_.left[next++];
-    if (until == 0) {
-      if (taken > 0) shadow_.note_taken(asking.group, limit, taken);
-    } else {
-      shadow_.note_left(asking.group, limit, {.until = static_cast<flow::Instant>(until), .units = units});
-    }
+bool Recovery::heard_otherwise(const BookReply& reply) {
+  if (reply.status == Status::closed) {
+    wait_until_open(reply);
+  } else if (reply.generation != session_.generation()) {
+    generation_lost(reply);
+  } else {
+    return false;
   }
+  return true;
 }
 
-/// The count of processes at the upstream is taken as true for a while after it was told. Later, any process may have
-/// come to use the upstream.
-int SharedLimiter::sharers() const {
-  const bool is_true = shared_.loop().now() - counted_at_ < kInUse;
-  return shared_.sharers(is_true ? alive_ : 0);
+void Recovery::tell_unknown() {
+  if (replay_.has_unknown()) replay_.start(ScriptArgs::Replay::afterwards);
 }
 
-/// Only for `share`: by the other rules nothing leaves without Redis, or everything.
-void SharedLimiter::divide_limits() {
-  if (shared_.config().when_down == WhenDown::share) shadow_.go_alone(shared_.loop().now(), parts_);
+/// A limiter that is not in use can take its time: processes in use do not wait for it.
+void Recovery::hear_memory_lost(Time now, bool forgettable) {
+  if (session_.generation().empty()) return;
+  if (wait_list_.in_use(now)) return look(now);
+  if (!forgettable || semaphores_.any()) look_again_.start(session_.shared().soon());
 }
 
-/// Redis executes calls in the order in which they are sent: an ask sent from now on meets a Redis that knows.
-void SharedLimiter::join() {
-  if (!generation_.empty() && shadow_.has_unknown()) replay(ScriptArgs::Replay::afterwards);
-  state_ = State::connected;
-  look_again_.stop();
-  const Time now = shared_.loop().now();
-  shadow_.come_back(now);
-  semaphores_.redis_back();
-  std::exchange(untold_, {}).each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
-  owner_.standing_changed();
-  wake_lanes();
-}
+// ---- looks ----------------------------------------------------------------------------------------------------------
 
-/// What lanes were told to wait for no longer counts.
-void SharedLimiter::wake_lanes() {
-  const auto groups = wait_list_.forget();
-  events_.retry(Scope::upstream, {});
-  for (const auto& group : groups) events_.retry(Scope::group, group);
-}
-
-/// Redis has lost its memory, as reply_ says.
-void SharedLimiter::generation_lost() {
-  shared_.agree_on_labels();
-  if (booked_in_.empty()) booked_in_ = generation_;  // else it is an earlier one: nothing was handed in since
-  generation_ = reply_.generation;
-  shadow_.all_is_unknown();
-  const Time now = shared_.loop().now();  // pauses first: the last hand-in may open the generation
-  learned_.each(now, [&](const std::string& group, Time until) { send_pause(now, group, until); });
-  replay(ScriptArgs::Replay::last);
-  shared_.redis().publish_to_all(name_ + " " + std::string(kLost));
-  go_alone(State::recovering);
-  look_again_.start(shared_.loop().now() + kBetweenLooks);
-}
-
-/// Another process says so. A limiter that is not in use can take its time: processes in use do not wait for it.
-void SharedLimiter::memory_lost() {
-  const Time now = shared_.loop().now();
-  if (generation_.empty()) return;
-  if (in_use(now)) return look(now);
-  if (!forgettable(now) || semaphores_.any()) look_again_.start(shared_.soon());
-}
-
-void SharedLimiter::wait_until_open() {
-  generation_ = reply_.generation;
-  go_alone(State::recovering);
-  look_again_.start(shared_.loop().now() + kBetweenLooks);
-}
-
-/// One telling in several calls, each of which may fail by itself.
-struct SharedLimiter::Telling {
-  std::uint64_t number;
-  bool is_all;
-  std::size_t unanswered = 0;
-  bool heard = true, stale = false, open = false;
-  std::int64_t latest = 0;  // the script time at which Redis heard the last part
-};
-
-/// The generation's name tells the latest script time that an old head knows. What Redis granted at a later one is not
-/// in that head, and nothing of what is being told is.
-std::string SharedLimiter::lately() {
-  told_units_ += std::exchange(alone_units_, 0);
-  const auto mark = generation_.rfind('~');
-  std::int64_t found = 0;
-  if (mark != generation_.npos) std::from_chars(&generation_[mark] + 1, &generation_.back() + 1, found);
-  return found == 0 ? std::string() : std::to_string(recent_.since(found) + told_units_);
-}
-
-void SharedLimiter::replay(ScriptArgs::Replay what) {
-  struct Held {
-    flow::LimitIndex limit;
-    std::string group, text, untold;
-  };
-  const bool is_all = shadow_.is_all_unknown();
-  std::vector<Held> states;
-  const auto number =
-      shadow_.replay([&](flow::LimitIndex limit, std::string_view group, const auto& text, const auto& untold) {
-        const bool told = script_args_.shares(limit) && !quarantine_.contains(limit, group);
-        if (told && states.size() < kMostStates) states.push_back({limit, std::string(group), text, untold});
-      });
-  const std::string lately = this->lately();
-  const auto telling = std::make_shared<Telling>(Telling{.number = number, .is_all = is_all});
-  std::size_t at = 0;
-  do {
-    const std::size_t end = std::min(at + kStatesACall, states.size());
-    const bool last = end == states.size();
-    const auto part = last                               ? what
-                      : what == ScriptArgs::Replay::last ? ScriptArgs::Replay::more_follows
-                                                         : ScriptArgs::Replay::more_follows_afterwards;
-    call_.clear();
-    script_args_.begin_replay(
-        call_, generation_, part,
-        {.booked_in = is_all ? std::string_view(booked_in_) : std::string_view(), .lately = lately});
-    for (; at < end; ++at) {
-      const auto& [limit, group, text, untold] = states[at];
-      script_args_.add_state(call_, limit, key_of(group), text, untold);
-    }
-    ++telling->unanswered;
-    const bool called = call(Script::replay, [self = self_.ref(), telling](const Outcome& outcome, Time) {
-      if (self) self->part_replayed(*telling, outcome);
-    });
-    if (!called) {
-      telling->heard = false;
-      return replayed(*telling);
-    }
-  } while (at < states.size());
-}
-
-/// The telling is heard if each part is. Otherwise all is told once more; parts that were heard count twice then, which
-/// grants nothing twice.
-void SharedLimiter::part_replayed(Telling& telling, const Outcome& outcome) {
-  std::string_view status;
-  if (worked(outcome)) {
-    auto elements = outcome->elements();
-    status = elements.next().text();
-    telling.latest = std::max(telling.latest, elements.next().integer());
-  }
-  telling.stale |= status == "stale";
-  telling.open = status == "open";
-  telling.heard &= telling.open || status == "closed";
-  if (--telling.unanswered == 0) replayed(telling);
-}
-
-/// If there is another generation by now, everything is handed in to it at once, before a process that remembers
-/// nothing takes what is not left.
-void SharedLimiter::replayed(const Telling& telling) {
-  if (!shadow_.replayed(telling.number, telling.heard)) return;
-  if (telling.heard) recent_.add(telling.latest, std::exchange(told_units_, 0));
-  if (telling.stale && state_ == State::connected) look(shared_.loop().now());
-  if (!telling.is_all || !telling.heard) return;
-  booked_in_.clear();
-  if (state_ == State::recovering && telling.open) join();
-}
-
-void SharedLimiter::look_again() {
+void Recovery::look_again() {
   if (!may_ask_redis()) return redis_down();
-  state_ == State::down ? redis_up() : look(shared_.loop().now());
+  session_.standing() == Standing::down ? redis_up() : look(session_.now());
 }
 
-/// An ask for no departures: tells that this process is alive, and learns how things stand.
-void SharedLimiter::look(Time now) {
+void Recovery::look_soon() { look_again_.start(session_.now() + kBetweenLooks); }
+
+void Recovery::look(Time now) {
   permits_.clear();
   semaphores_.tell(permits_);
-  const std::size_t semaphores = permits_.size();
-  send_ask(now, {.count = 0, .without = quarantine_.of({})}, true, permits_,
-           [self = self_.ref(), semaphores, changes = changes_](const Outcome& outcome, Time sent) {
-             if (!self || !self->hears_looks()) return;
-             const bool of_these_limits = self->changes_ == changes;
-             of_these_limits ? self->look_answered(outcome, semaphores, sent) : self->look(self->shared_.loop().now());
-           });
+  const auto without = quarantine_.of({});
+  session_.book(now,
+                {.alive = fleet_.alive(),
+                 .touch = true,
+                 .has_unknown = replay_.has_unknown(),
+                 .permits = permits_,
+                 .without = without},
+                [alive = session_.ref(), this, semaphores = permits_.size(), changes = session_.changes()](
+                    const Outcome& outcome, Time sent) {
+                  if (!alive) return;
+                  const bool heard = session_.standing() != Standing::down || (refused_ && may_ask_redis());
+                  if (!heard) return;
+                  const bool of_these_limits = session_.changes() == changes;
+                  of_these_limits ? look_answered(outcome, semaphores, sent) : look(session_.now());
+                });
 }
 
-void SharedLimiter::look_answered(const Outcome& outcome, std::size_t semaphores, Time sent) {
+void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Time sent) {
   if (!outcome && outcome.error().kind == FailureKind::corrupt) return look_failed(outcome.error());
-  const bool understood = read(outcome, 0, semaphores, sent);
-  if (!understood && state_ == State::down) return;
+  const BookReply* const reply = events_.read(outcome, 0, semaphores, sent);
+  if (!reply && session_.standing() == Standing::down) return;
   if (std::exchange(refused_, false)) {
-    state_ = State::recovering;
-    if (std::exchange(has_complained_, false))
-      shared_.notice(LogLevel::info, "the limits of " + name_ + " are shared again");
+    session_.set_standing(Standing::recovering);
+    notices_.all_is_well();
   }
-  const bool recovering = state_ == State::recovering;
-  if (!understood || (recovering && reply_.status == Status::closed)) {
-    if (recovering) look_again_.start(shared_.loop().now() + kBetweenLooks);
-  } else if (reply_.status == Status::closed) {
-    wait_until_open();
-  } else if (reply_.status == Status::stale) {
-    if (reply_.generation != generation_) generation_lost();
+  if (!reply || (recovering() && reply->status == Status::closed)) {
+    if (recovering()) look_soon();
+  } else if (reply->status == Status::closed) {
+    wait_until_open(*reply);
+  } else if (reply->status == Status::stale) {
+    if (reply->generation != session_.generation()) generation_lost(*reply);
   } else {
-    generation_ = reply_.generation;
-    semaphores_.heard(reply_.permits, sent);
-    note_left({});
-    if (recovering) join();
+    session_.enter(reply->generation);
+    semaphores_.heard(reply->permits, sent);
+    fallback_.note_left(*reply, {}, 0);
+    if (recovering()) join();
   }
 }
 
 /// A limit with a foreign value is left out of the next look; asks find any other foreign value.
-void SharedLimiter::look_failed(const Failure& why) {
-  const bool found = quarantine({.without = quarantine_.of({})}, why);
-  if (state_ != State::recovering) return;
-  if (!found) return join();
-  look_again_.start(shared_.loop().now() + kBetweenLooks);
+void Recovery::look_failed(const Failure& why) {
+  const bool found = quarantine_.met({}, quarantine_.of({}), why);
+  if (!recovering()) return;
+  found ? look_soon() : join();
+}
+
+// ---- standing -------------------------------------------------------------------------------------------------------
+
+void Recovery::generation_lost(const BookReply& reply) {
+  session_.shared().agree_on_labels();
+  replay_.all_is_lost(session_.generation());
+  session_.enter(reply.generation);
+  events_.memory_lost();  // before the last hand-in, which may open the generation
+  replay_.start(ScriptArgs::Replay::last);
+  session_.publish(kLost);
+  leave(Standing::recovering);
+  look_soon();
+}
+
+void Recovery::wait_until_open(const BookReply& reply) {
+  session_.enter(reply.generation);
+  leave(Standing::recovering);
+  look_soon();
+}
+
+void Recovery::leave(Standing standing) {
+  if (session_.connected()) fallback_.count_sharers();
+  session_.set_standing(standing);
+  look_again_.stop();
+  fallback_.divide();
+  events_.left_redis();
+}
+
+/// Redis executes calls in the order in which they are sent: an ask sent from now on meets a Redis that knows.
+void Recovery::join() {
+  if (!session_.generation().empty()) tell_unknown();
+  session_.set_standing(Standing::connected);
+  look_again_.stop();
+  events_.joined_redis();
+}
+
+/// If there is another generation by now, everything is handed in to it at once, before a process that remembers
+/// nothing takes what is not left.
+void Recovery::replayed(const MemoryReplay::Outcome& outcome) {
+  if (outcome.stale && session_.connected()) look(session_.now());
+  if (outcome.all && recovering() && outcome.open) join();
 }
 
 }  // namespace penstock::redis

@@ -76,11 +76,6 @@ class ScriptArgs {
   void add_state(ScriptCall& call, flow::LimitIndex limit, std::string_view group, std::string_view state,
                  std::string_view untold = {}) const;
 
-  flow::LimitIndex place_of(std::int64_t number) const {
-    if (number < 0) return number == flow::kPause ? flow::kPause : flow::kNoLimit;
-    return static_cast<std::size_t>(number) < places_.size() ? places_[static_cast<std::size_t>(number)]
-                                                             : flow::kNoLimit;
-  }
   /// The places in the configuration of the numbers that limits have in a script, in order.
   const std::vector<flow::LimitIndex>& places() const { return places_; }
   bool shares(flow::LimitIndex limit) const { return find(limit) != nullptr; }

@@ -483,4 +483,13 @@ void Semaphores::hand_back() {
   }
 }
 
+void stop_for_permit(const Semaphores& semaphores, LimitIndex number, flow::Booking& booking) {
+  const LimitConfig& config = semaphores.config(number);
+  const bool refuses = config.mode == LimitConfig::Mode::refuse;
+  booking.stop = refuses ? flow::Booking::Stop::refused : flow::Booking::Stop::permit;
+  booking.scope = config.per == LimitConfig::Per::group ? Scope::group : Scope::upstream;
+  booking.limited_by = semaphores.place_of(number);
+  booking.ask_again = booking.not_before = 0;
+}
+
 }  // namespace penstock::redis

@@ -224,6 +224,9 @@ class Semaphores {
   loop::Timer timer_;
 };
 
+/// A lane waits for a permit of that semaphore, or is refused for lack of one.
+void stop_for_permit(const Semaphores& semaphores, flow::LimitIndex number, flow::Booking& booking);
+
 template <typename Use>
 void Semaphores::each_of(std::string_view group, Use use) {
   for (const Definition& definition : definitions_) {

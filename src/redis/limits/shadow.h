@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +13,8 @@
 #include "flow/local_limiter.h"
 #include "penstock/config.h"
 #include "penstock/limits.h"
-#include "redis/limits/quarantine.h"
+#include "redis/limits/recent.h"
+#include "redis/limits/untold.h"
 
 namespace penstock::redis {
 
@@ -23,7 +23,8 @@ class Shadow {
   /// `limits` must outlive the shadow; change() must be called whenever they have changed.
   Shadow(const std::vector<LimitConfig>& limits, flow::Instant at_zero);
 
-  void change(flow::Time now, const std::vector<Quarantine::Part>& apart);
+  /// `by_part`: limits that are kept by one process's part from now on, as in divide_some().
+  void change(flow::Time now, std::vector<flow::LimitIndex> by_part);
   void set_clock(flow::Instant at_zero);
   /// A time as it is remembered: it stays the same on the memory's clock, or on the loop's clock if Redis' clock was
   /// not known yet.
@@ -39,6 +40,8 @@ class Shadow {
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at);
   /// All departures, with the limits as they are in force: undivided, or one process's part.
   flow::LocalLimiter& all() { return all_; }
+  /// How many units were granted lately.
+  Recent& recent() { return recent_; }
   const flow::LocalLimiter& all() const { return all_; }
 
   /// Notes what is left of a limit, as Redis told last.
@@ -50,34 +53,29 @@ class Shadow {
   void go_alone(flow::Time now, int processes);
   void come_back(flow::Time now);
   /// The same for these limits only: all others are whole again, unless the process is alone.
-  void quarantine(flow::Time now, const std::vector<Quarantine::Part>& limits, int processes);
+  void divide_some(flow::Time now, std::vector<flow::LimitIndex> limits, int processes);
   /// Grants departures without Redis.
   void answer(flow::Time now, const flow::Ask& ask, WhenDown rule, flow::Booking& booking);
 
-  bool has_unknown() const { return all_unknown_ || (unknown_ && told_ == 0); }
-  bool has_untold() const { return all_unknown_ || unknown_ || later_; }
-  bool is_all_unknown() const { return all_unknown_; }
+  bool has_unknown() const { return untold_.is_due(); }
+  bool has_untold() const { return untold_.any(); }
+  bool is_all_unknown() const { return untold_.is_all(); }
   /// Redis has lost everything.
-  void all_is_unknown() { all_unknown_ = true; }
+  void all_is_unknown() { untold_.add_all(); }
   /// Tells what Redis does not know; this counts as known once replayed() says that it was heard. If Redis may have
   /// lost everything, tells the whole state of each limit, and the part of it that Redis never knew. Returns the number
   /// of this telling.
-  using Tell = std::function<void(flow::LimitIndex limit, std::string_view group, const std::string& state,
-                                  const std::string& untold)>;
-  std::uint64_t replay(const Tell& tell);
+  std::uint64_t replay(const Untold::Tell& tell) { return untold_.tell(tell); }
   /// The outcome of a telling; if it was not heard, all is told again. False: it does not count, because a later
   /// telling has told the same.
-  bool replayed(std::uint64_t telling, bool heard);
+  bool replayed(std::uint64_t telling, bool heard) { return untold_.told(telling, heard); }
 
  private:
   /// Converts between the clock of the memory, which is Redis' clock as far as known, and the loop's clock.
   std::int64_t by_memory(flow::Time time) const { return time + static_cast<std::int64_t>(at_zero_); }
   flow::Time by_loop(std::int64_t time) const { return time - static_cast<std::int64_t>(at_zero_); }
-  void granted(const flow::Ask& ask, const flow::Departure& departure, bool unlimited);
   bool by_part(flow::LimitIndex limit) const;
   void divide(flow::Time now);
-  template <typename Use>
-  void each_untold(const flow::Departure& departure, Use use);
   void remember(flow::Departure& departure) const;
   flow::Departure as_remembered(flow::Departure departure) const;
 
@@ -85,18 +83,12 @@ class Shadow {
   flow::Instant at_zero_;
   bool knows_clock_ = false;
   flow::LocalLimiter all_;
-  std::unique_ptr<flow::LocalLimiter> unknown_;  // granted alone, not yet known to Redis; null: nothing
-  std::unique_ptr<flow::LocalLimiter> later_;    // the part of it granted since the last telling began
-  std::uint64_t tellings_ = 0;                   // count of tellings so far
-  std::uint64_t told_ = 0;                       // the last of them while unanswered; 0: answered
-  bool told_all_ = false;                        // the last telling told everything
-  bool all_unknown_ = false;
+  Recent recent_;
+  Untold untold_;
   bool alone_ = false;
-  std::vector<flow::LimitIndex> quarantine_;
+  std::vector<flow::LimitIndex> by_part_;            // by divide_some()
   std::vector<std::shared_ptr<LimitConfig>> parts_;  // one process's limits, shared with the limits that use them
   int processes_ = 1;
-  flow::Time alone_until_;     // the latest departure granted alone
-  flow::Time told_until_ = 0;  // the latest departure granted alone that is being told
 };
 
 }  // namespace penstock::redis

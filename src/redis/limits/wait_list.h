@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the lanes of one upstream were told to wait for: the upstream's limits, where one entry serves whichever lane
-// comes next, and groups that wait for limits of their own. Redis knows groups only by their keys. Pure. For
-// shared_limiter.
+// comes next, and groups that wait for limits of their own. Redis knows groups only by their keys. Says whether the
+// upstream is in use. Pure. For shared_limiter.
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,12 @@ namespace penstock::redis {
 class WaitList {
  public:
   using Scope = flow::Booking::Scope;
+
+  /// A lane asks.
+  void asked(flow::Time now) { last_asked_ = now; }
+  /// A lane waits, or has asked a short while ago.
+  bool in_use(flow::Time now) const { return now - last_asked_ < kInUse || !empty(); }
+  static constexpr flow::Time kInUse = 4'000'000;  ///< µs after the last ask
 
   /// A lane's ask was answered with `booking`: what the lane was told before no longer counts.
   void answered(std::string_view group, std::string_view key, const flow::Booking& booking) {
@@ -61,8 +68,24 @@ class WaitList {
   std::vector<std::string> forget() {
     std::vector<std::string> names;
     for (auto& [key, one] : groups_) names.push_back(std::move(one.group));
-    *this = {};
+    groups_.clear();
+    has_reservation_ = false;
+    not_before_ = 0;
     return names;
+  }
+  /// What lanes were told to wait for no longer counts: all may ask again.
+  void wake(flow::LimiterEvents& lanes) {
+    const auto groups = forget();
+    lanes.retry(Scope::upstream, {});
+    for (const auto& group : groups) lanes.retry(Scope::group, group);
+  }
+  /// Redis calls the lanes of the whole upstream, or of the group with that key.
+  void call(std::string_view key, flow::LimiterEvents& lanes) const {
+    if (key.empty()) return lanes.retry(Scope::upstream, {});
+    const std::string* waiting = group_of(key);
+    if (!waiting) return;
+    const std::string name = *waiting;  // its entry changes meanwhile
+    lanes.retry(Scope::group, name);
   }
 
  private:
@@ -74,6 +97,7 @@ class WaitList {
   bool has_reservation_ = false;  // in the line of the upstream
   flow::Time not_before_ = 0;     // as last told for the upstream; 0: nothing
   base::TextMap<One> groups_;
+  flow::Time last_asked_ = std::numeric_limits<flow::Time>::min() / 2;
 };
 
 }  // namespace penstock::redis

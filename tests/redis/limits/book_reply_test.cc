@@ -98,6 +98,24 @@ TEST(BookReply, tells_what_is_left_of_each_limit) {
   }
 }
 
+TEST(BookReply, names_limits_by_their_places_in_the_file) {
+  BookReply reply{.departures = {{.limit = 0}, {.limit = 1}, {.limit = -1}, {.limit = 2}}, .standing = {{.limit = 1}}};
+  const std::vector<flow::LimitIndex> places{3, 5};
+  for (const auto& [number, place] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {0, 3}, {1, 5}, {2, flow::kNoLimit}, {-1, flow::kNoLimit}, {-2, flow::kPause}, {-7, flow::kNoLimit}}) {
+    reply.limit = number;
+    reply.name_limits(places);
+    EXPECT_EQ(reply.limited_by(), place) << number;
+    if (number == 0) {
+      EXPECT_EQ(reply.departures[0].limit, 3);
+      EXPECT_EQ(reply.departures[1].limit, 5);
+      EXPECT_EQ(reply.departures[2].limit, flow::kNoLimit);
+      EXPECT_EQ(reply.departures[3].limit, flow::kNoLimit);
+      EXPECT_EQ(reply.standing[0].limit, 5);
+    }
+  }
+}
+
 TEST(BookReply, is_refused_where_it_is_not_what_was_asked_for) {
   BookReply reply;
   for (const auto& bytes : {

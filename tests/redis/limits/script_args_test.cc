@@ -94,14 +94,7 @@ TEST_F(SpellingTest, keeps_all_keys_of_an_upstream_under_one_hash_tag) {
 }
 
 TEST_F(SpellingTest, of_a_limit_leads_back_to_its_place_in_the_file) {
-  EXPECT_EQ(script_args_.place_of(0), 0);
-  EXPECT_EQ(script_args_.place_of(1), 2);
-  EXPECT_EQ(script_args_.place_of(2), 3);
-  EXPECT_EQ(script_args_.place_of(3), 4);
-  EXPECT_EQ(script_args_.place_of(-1), flow::kNoLimit);
-  EXPECT_EQ(script_args_.place_of(-2), flow::kPause);
-  EXPECT_EQ(script_args_.place_of(4), flow::kNoLimit);
-  EXPECT_EQ(script_args_.place_of(-7), flow::kNoLimit);
+  EXPECT_THAT(script_args_.places(), ElementsAre(0, 2, 3, 4));
   EXPECT_FALSE(script_args_.shares(1));
   EXPECT_TRUE(script_args_.shares(2));
 }

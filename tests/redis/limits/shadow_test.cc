@@ -228,9 +228,9 @@ TEST_F(ShadowAlone, keeps_a_limit_that_is_set_apart_by_its_part_and_the_others_w
   other.name = "other", other.per = LimitConfig::Per::group;
   limit_by({quarter_of_an_hour(), other});
   left(0, 900'000'000, 60);
-  shadow_.quarantine(1'000, {{.limit = 0}}, 2);
+  shadow_.divide_some(1'000, {0}, 2);
   EXPECT_EQ(alone(1'000, 200, "a").size(), 30U);
-  shadow_.quarantine(2'000, {{.limit = 1}}, 2);
+  shadow_.divide_some(2'000, {1}, 2);
   EXPECT_EQ(alone(2'000, 200, "b").size(), 50U) << "the group's part";
   EXPECT_EQ(alone(2'000, 200, "c").size(), 20U) << "what is left of the whole";
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells Redis what became of departures that were granted: they are given back, or leave late. A departure is told to
+// those limits alone in which it counts in Redis. For shared_limiter.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "flow/limiter.h"
+#include "penstock/limits.h"
+#include "redis/limits/late_reports.h"
+#include "redis/limits/quarantine.h"
+#include "redis/limits/recent.h"
+#include "redis/limits/session.h"
+
+namespace penstock::redis {
+
+class DeparturesTold {
+ public:
+  /// All must outlive this; change() must be called when `limits` have changed.
+  DeparturesTold(Session& session, const Quarantine& quarantine, Recent& recent,
+                 const std::vector<LimitConfig>& limits);
+
+  /// A departure that no request takes; `at` is its time in Redis.
+  void give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);
+  /// It leaves at `departure.at`, which is later than Redis has it. Sets the time at which Redis has it from now on.
+  void move(std::string_view group, flow::Departure& departure);
+  /// To be called before an ask: it could be granted the place of a departure that is very late.
+  void tell_overdue() { late_.tell_overdue(); }
+  /// The limits are about to change: reports late departures under the old ones.
+  void tell_now() { late_.tell_now(); }
+  /// They have changed; `moved` maps places of `before` to new ones, and `epoch` is the new config epoch.
+  void change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved, flow::ConfigEpoch epoch);
+
+ private:
+  void find_limits_that_look_back();
+  std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::ConfigEpoch epoch) const;
+
+  Session& session_;
+  const Quarantine& quarantine_;
+  Recent& recent_;
+  const std::vector<LimitConfig>& limits_;
+  bool looks_back_ = false;                      // a shared limit counts by the times of departures
+  bool looks_back_on_groups_ = false;            // such a limit is per group
+  std::vector<flow::ConfigEpoch> shared_since_;  // of each limit: earlier departures do not count in it in Redis
+  LateReports late_;
+};
+
+}  // namespace penstock::redis

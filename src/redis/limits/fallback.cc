@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flights unknown to Redis begin only with permits that are held, or by `open`.
+#include "redis/limits/fallback.h"
+
+#include "redis/limits/divide_limits.h"
+
+namespace penstock::redis {
+
+using flow::Booking;
+using flow::Time;
+
+Fallback::Fallback(const Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
+                   const std::vector<LimitConfig>& limits)
+    : session_(session),
+      shadow_(shadow),
+      semaphores_(semaphores),
+      fleet_(fleet),
+      limits_(limits),
+      parts_(session.shared().sharers(0)) {}
+
+void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
+  if (!semaphores_.any() || rule() != WhenDown::share) {
+    shadow_.answer(now, ask, rule(), booking);
+    return semaphores_.began_alone(ask.group, booking.departures.size());
+  }
+  const auto at_hand = semaphores_.at_hand_alone(ask.group, ask.count);
+  flow::Ask bounded = ask;
+  bounded.count = at_hand.count;
+  if (bounded.count > 0) shadow_.answer(now, bounded, rule(), booking);
+  const std::size_t departures = booking.departures.size();
+  const bool for_permit = departures == at_hand.count && departures < ask.count;
+  semaphores_.use_alone(ask.group, departures, for_permit ? at_hand.by : flow::kNoLimit, ask.count - departures);
+  if (for_permit) stop_for_permit(semaphores_, at_hand.by, booking);
+}
+
+/// By shares alone, processes that had left others some of their share would now take it back, and more would leave
+/// than the limit allows. Instead, lanes wait until all processes have handed in what they remember, at most for a
+/// second.
+WhenDown Fallback::rule() const {
+  const WhenDown configured = session_.when_down();
+  if (session_.shared().starting()) return WhenDown::wait;
+  const bool recovering = session_.standing() == Session::Standing::recovering;
+  return recovering && configured == WhenDown::share ? WhenDown::wait : configured;
+}
+
+void Fallback::note_left(const BookReply& reply, std::string_view group, std::int64_t taken) {
+  if (session_.when_down() != WhenDown::share || shadow_.has_untold()) return;
+  std::size_t next = 0;
+  for (const flow::LimitIndex limit : session_.args().places()) {
+    const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
+    if (of_group && group.empty()) continue;  // not part of the ask
+    if (next == reply.left.size()) return;
+    const auto& [until, units] = reply.left[next++];
+    if (until == 0) {
+      if (taken > 0) shadow_.note_taken(group, limit, taken);
+    } else {
+      shadow_.note_left(group, limit, {.until = static_cast<flow::Instant>(until), .units = units});
+    }
+  }
+}
+
+void Fallback::count_sharers() { parts_ = session_.shared().sharers(fleet_.alive_lately(session_.now())); }
+
+void Fallback::divide() {
+  if (session_.when_down() == WhenDown::share) shadow_.go_alone(session_.now(), parts_);
+}
+
+std::int64_t Fallback::permits_left(flow::LimitIndex semaphore) const {
+  const auto& config = std::get<SemaphoreConfig>(semaphores_.config(semaphore).kind);
+  return permits_alone(config, session_.when_down(), parts_);
+}
+
+}  // namespace penstock::redis

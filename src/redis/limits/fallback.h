@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers asks without Redis, by `whenDown`: with `share` by this process's part of the limits, and with the permits
+// that it holds. For shared_limiter.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "flow/limiter.h"
+#include "penstock/config.h"
+#include "penstock/limits.h"
+#include "redis/limits/book_reply.h"
+#include "redis/limits/fleet.h"
+#include "redis/limits/semaphores.h"
+#include "redis/limits/session.h"
+#include "redis/limits/shadow.h"
+
+namespace penstock::redis {
+
+class Fallback {
+ public:
+  /// All must outlive this.
+  Fallback(const Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
+           const std::vector<LimitConfig>& limits);
+
+  void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
+  /// Notes what is left of each limit, by which it would go on. `group` is that of the ask, which took so many units.
+  /// Skipped while Redis has not been told of everything that was granted alone.
+  void note_left(const BookReply& reply, std::string_view group, std::int64_t taken);
+  /// Counts anew by how many the limits are divided. To be called when Redis goes; then divide().
+  void count_sharers();
+  /// From now on the limits are kept by this process's part. Only for `share`: by the other rules nothing leaves
+  /// without Redis, or everything.
+  void divide();
+  /// How many flights may go on without a lease.
+  std::int64_t permits_left(flow::LimitIndex semaphore) const;
+
+ private:
+  WhenDown rule() const;
+
+  const Session& session_;
+  Shadow& shadow_;
+  Semaphores& semaphores_;
+  const Fleet& fleet_;
+  const std::vector<LimitConfig>& limits_;
+  int parts_;  // into which limits are divided
+};
+
+}  // namespace penstock::redis

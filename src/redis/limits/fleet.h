@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Redis told last of all processes at one upstream: how many there are, how many of them wait, and how the
+// upstream's limits stand over all of them. Books nothing. For shared_limiter.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "flow/limiter.h"
+#include "flow/local_limiter.h"
+#include "penstock/limits.h"
+#include "redis/limits/book_reply.h"
+#include "redis/limits/clock_map.h"
+#include "redis/limits/wait_list.h"
+
+namespace penstock::redis {
+
+class Fleet {
+ public:
+  explicit Fleet(const std::vector<LimitConfig>& limits) : whole_(limits) {}
+
+  void change(const std::vector<LimitConfig>& limits) { whole_.set_limits(limits); }
+  /// Any reply.
+  void on_reply(const BookReply& reply) {
+    if (reply.alive > 0) counted_at_ = reply.received;
+    alive_ = reply.alive > 0 ? reply.alive : std::max(alive_, -reply.alive);
+  }
+  /// The reply to an ask that was understood, with its limits named.
+  void on_answer(const BookReply& reply, const ClockMap& clock) {
+    others_.reset();
+    if (reply.others >= 0) others_ = {.count = reply.others, .had_less = reply.had_less};
+    whole_.set_clock(static_cast<flow::Instant>(clock.at_zero()));
+    for (const auto& [limit, since, much] : reply.standing) {
+      if (limit < 0) continue;
+      whole_.heard(static_cast<flow::LimitIndex>(limit), static_cast<flow::Instant>(since), much);
+    }
+  }
+
+  /// How many processes use the upstream.
+  int alive() const { return alive_; }
+  /// The same, taken as true for a while after it was told; 0: any process may have come since.
+  int alive_lately(flow::Time now) const { return now - counted_at_ < WaitList::kInUse ? alive_ : 0; }
+  /// Those that wait for the upstream's limits; where that was not told, all others.
+  flow::OtherProcesses others() const { return others_.value_or(flow::OtherProcesses{.count = alive_ - 1}); }
+  flow::LimitIndex forbids(int weight) const { return whole_.forbids(weight); }
+  flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
+                      std::int64_t others) const {
+    return whole_.expected(now, group, weight, units, others, this->others());
+  }
+
+ private:
+  int alive_ = 1;
+  flow::Time counted_at_ = std::numeric_limits<flow::Time>::min() / 2;
+  flow::LocalLimiter whole_;
+  std::optional<flow::OtherProcesses> others_;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shadow counts every departure, so it knows what these limits allow.
+#include "redis/limits/kept_limits.h"
+
+#include <algorithm>
+
+namespace penstock::redis {
+
+using flow::Booking;
+using flow::LimitIndex;
+using flow::Time;
+using Scope = Booking::Scope;
+
+KeptLimits::KeptLimits(const Session& session, Shadow& shadow, const Quarantine& quarantine,
+                       const std::vector<LimitConfig>& limits)
+    : session_(session), shadow_(shadow), quarantine_(quarantine), limits_(limits) {
+  change();
+}
+
+void KeptLimits::change() {
+  const auto is_own = [](const LimitConfig& limit) { return !limit.shared; };
+  own_ = std::ranges::any_of(limits_, is_own);
+  own_semaphore_ = std::ranges::any_of(limits_, [&](const LimitConfig& limit) {
+    return is_own(limit) && std::holds_alternative<SemaphoreConfig>(limit.kind);
+  });
+}
+
+bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
+  asking.base = shadow_.remembered(now);
+  asking.reserved = false;
+  asking.without = quarantine_.of(asking.group);
+  const WhenDown rule = session_.when_down();
+  const bool departs = asking.weight > 0;  // weight 0 takes permits only, and no semaphore is ever quarantined
+  if (departs && !asking.without.empty() && (rule == WhenDown::wait || rule == WhenDown::refuse)) {
+    shadow_.answer(now, asking.ask(), rule, booking);
+    booking.limited_by = asking.without.front();
+    booking.scope = scope_of(booking.limited_by);
+    return false;
+  }
+  const bool some_by_part = departs && !asking.without.empty() && rule == WhenDown::share;
+  if (!own_ && !some_by_part) return true;
+  asking.count = 1;
+  const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
+  shadow_.all().look(now, asking.ask(), booking, {.counts = counts, .departures = reserved_, .units = reserved_units_});
+  if (booking.departures.empty()) return false;
+  const flow::Departure first = booking.departures.front();
+  booking.clear();
+  asking.base = shadow_.remembered(first.at);
+  if (first.at <= now + session_.clock().round_trip()) {
+    asking.reserved = true;
+    ++reserved_, reserved_units_ += asking.weight;
+    return true;
+  }
+  booking.scope = first.limited_by >= 0 ? scope_of(first.limited_by) : Scope::group;
+  booking.limited_by = first.limited_by;
+  booking.not_before = first.at;
+  booking.ask_again = first.at - session_.clock().round_trip();
+  return false;
+}
+
+/// Whether this process keeps a limit by itself, as far as that ask is concerned.
+bool KeptLimits::keeps(const Asking& asking, LimitIndex limit) const {
+  if (!session_.args().shares(limit)) return true;
+  const bool quarantined = std::ranges::find(asking.without, limit) != asking.without.end();
+  return quarantined && asking.weight > 0 && session_.when_down() == WhenDown::share;
+}
+
+bool KeptLimits::still_allow(const Asking& asking, Time& at) const {
+  if (!asking.reserved) return true;
+  const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
+  const auto from = shadow_.all().allowed_from(at, asking.group, asking.weight, asking.epoch, counts);
+  if (!from || *from > std::max(at, session_.now())) return false;
+  at = *from;
+  return true;
+}
+
+void KeptLimits::release(const Asking& asking) {
+  if (!asking.reserved) return;
+  --reserved_, reserved_units_ -= asking.weight;
+  permit_freed_ = own_semaphore_;
+}
+
+Scope KeptLimits::scope_of(LimitIndex limit) const {
+  const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
+  return of_group ? Scope::group : Scope::upstream;
+}
+
+}  // namespace penstock::redis

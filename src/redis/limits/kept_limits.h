@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits that this process keeps by itself beside those in Redis: those that are not shared, and those that are
+// quarantined. An ask of Redis reserves a departure in them first, so that no other lane that asks meanwhile takes its
+// place. For shared_limiter.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "flow/limiter.h"
+#include "penstock/limits.h"
+#include "redis/limits/pending_asks.h"
+#include "redis/limits/quarantine.h"
+#include "redis/limits/session.h"
+#include "redis/limits/shadow.h"
+
+namespace penstock::redis {
+
+class KeptLimits {
+ public:
+  /// All must outlive this; change() must be called when `limits` have changed.
+  KeptLimits(const Session& session, Shadow& shadow, const Quarantine& quarantine,
+             const std::vector<LimitConfig>& limits);
+
+  void change();
+  /// False: Redis alone decides.
+  bool any() const { return own_ || !quarantine_.empty(); }
+  /// Some limits are not shared.
+  bool own() const { return own_; }
+  /// Whether these limits allow a departure about when the answer comes, and from when on. One departure at a time: the
+  /// next depends on when Redis lets this one go. False: `booking` is the answer.
+  bool reserve(flow::Time now, Asking& asking, flow::Booking& booking);
+  /// Whether they still allow what Redis has granted for `at`, which may become later, up to now. Each of several asks
+  /// under way was allowed by an estimate, and Redis may have put others off to the same time since.
+  bool still_allow(const Asking& asking, flow::Time& at) const;
+  /// To be called once for each ask that reserve() allowed.
+  void release(const Asking& asking);
+  /// True once after a permit kept in this process may have become free: waiting lanes may ask again.
+  bool permit_freed() { return std::exchange(permit_freed_, false); }
+
+ private:
+  bool keeps(const Asking& asking, flow::LimitIndex limit) const;
+  flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
+
+  const Session& session_;
+  Shadow& shadow_;
+  const Quarantine& quarantine_;
+  const std::vector<LimitConfig>& limits_;
+  bool own_ = false;            // some limits are not shared
+  bool own_semaphore_ = false;  // one of these is a semaphore
+  bool permit_freed_ = false;
+  std::int64_t reserved_ = 0, reserved_units_ = 0;
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers to renewals also tell of pauses, in case the message about one is lost.
+#include "redis/limits/permit_calls.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace penstock::redis {
+
+using flow::Time;
+
+void PermitCalls::renew(const Semaphores::Named& which, const std::string& told) {
+  session_.permits(semaphores_.config(which.limit), semaphores_.place_of(which.limit), which.group, told,
+                   fleet_.alive(), [alive = session_.ref(), this, which](const Outcome& outcome, Time sent) {
+                     if (alive) renewed(which, outcome, sent);
+                   });
+}
+
+void PermitCalls::renewed(const Semaphores::Named& which, const Outcome& outcome, Time sent) {
+  if (!session_.worked(outcome)) {
+    if (outcome.error().kind == FailureKind::corrupt) semaphores_.met_foreign(which);
+    return;
+  }
+  auto elements = outcome->elements();
+  const auto at = elements.next().integer();
+  Semaphores::Answer answer;
+  for (std::int64_t* number : {&answer.granted, &answer.lost, &answer.sharers, &answer.look}) {
+    *number = elements.next().integer();
+  }
+  const auto opens = elements.next().integer(), paused = elements.next().integer();
+  pauses_.some_lane(paused);
+  semaphores_.renewed(which, sent, answer, std::max<Time>(0, opens - at));
+}
+
+void PermitCalls::message(std::string_view words) {
+  if (!words.starts_with(' ')) return;
+  words.remove_prefix(1);
+  const auto gap = words.find(' '), next = words.find(' ', gap + 1);
+  if (gap == words.npos || next == words.npos) return;
+  const auto limit = session_.args().limit_of(words.substr(next + 1));
+  std::int64_t number = 0;
+  const bool read = std::from_chars(words.data() + gap + 1, words.data() + next, number).ec == std::errc{};
+  if (!limit || !read) return;
+  semaphores_.message({semaphores_.at(limit->first), std::string(limit->second)}, words.substr(0, gap), number);
+}
+
+}  // namespace penstock::redis

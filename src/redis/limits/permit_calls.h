@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the semaphores of one upstream say to Redis between asks, and hear from it: renewals of leases, and messages
+// about permits. For shared_limiter.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "redis/limits/fleet.h"
+#include "redis/limits/semaphores.h"
+#include "redis/limits/session.h"
+#include "redis/limits/upstream_pauses.h"
+
+namespace penstock::redis {
+
+class PermitCalls {
+ public:
+  static constexpr std::string_view kMessage = "permits";  ///< begins a message about permits
+
+  /// All must outlive this.
+  PermitCalls(Session& session, Semaphores& semaphores, UpstreamPauses& pauses, const Fleet& fleet)
+      : session_(session), semaphores_(semaphores), pauses_(pauses), fleet_(fleet) {}
+
+  /// Also renews a semaphore that is gone, with its former parameters.
+  void renew(const Semaphores::Named& which, const std::string& told);
+  /// " <word> <number> <key>"
+  void message(std::string_view words);
+
+ private:
+  void renewed(const Semaphores::Named& which, const Outcome& outcome, flow::Time sent);
+
+  Session& session_;
+  Semaphores& semaphores_;
+  UpstreamPauses& pauses_;
+  const Fleet& fleet_;
+};
+
+}  // namespace penstock::redis

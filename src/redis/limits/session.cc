@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Formats each call, and sends it.
+#include "redis/limits/session.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace penstock::redis {
+
+using flow::Time;
+
+Session::Session(SharedRedis& shared, std::string upstream, const std::vector<LimitConfig>& limits,
+                 OnFailure on_failure)
+    : shared_(shared),
+      upstream_(std::move(upstream)),
+      hash_(shared.config().prefix, upstream_, shared.config().secret),
+      on_failure_(std::move(on_failure)),
+      args_(shared.config().prefix, upstream_, shared.who(), limits),
+      touched_(std::numeric_limits<Time>::min() / 2) {}
+
+void Session::on_reply(const BookReply& reply) {
+  const bool closed = reply.status == BookReply::Status::closed;
+  has_met_ |= !closed;
+  has_said_since_ &= !closed;
+  if (reply.status == BookReply::Status::ok) latest_ = std::max(latest_, reply.now);
+  clock_.learn(reply.sent, reply.received, reply.now);
+}
+
+bool Session::worked(const Outcome& outcome) const {
+  if (!outcome) on_failure_(outcome.error());
+  return outcome.has_value();
+}
+
+bool Session::book(Time now, const Book& book, Call::Done done) {
+  const bool keeps_to_part = when_down() == WhenDown::share;
+  const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
+  const std::string_view since = !says_since ? "" : book.has_unknown ? "+" : "s";
+  const std::string_view processes = book.touch ? shared_.key_to_be_there(now) : std::string_view();
+  if (!processes.empty()) {
+    done = [&shared = shared_, done = std::move(done)](const Outcome& outcome, Time sent) mutable {
+      shared.heard_there(outcome);
+      done(outcome, sent);
+    };
+  }
+  call_.clear();
+  args_.book(call_, {.generation = generation_,
+                     .fresh_generation = shared_.fresh_generation(has_met_ ? 0 : latest_, since),
+                     .alive = book.alive,
+                     .touch = book.touch,
+                     .processes = processes,
+                     .left = keeps_to_part,
+                     .group = key_of(book.group),
+                     .count = book.count,
+                     .weight = book.weight,
+                     .more = book.more,
+                     .permits = book.permits,
+                     .without = book.without});
+  if (book.touch) touched_ = now;
+  return call(Script::book, std::move(done));
+}
+
+void Session::give_back(std::string_view group, std::int64_t at, int weight,
+                        std::span<const flow::LimitIndex> without) {
+  call_.clear();
+  args_.give_back(call_, generation_, key_of(group), at, weight, without);
+  call(Script::give_back);
+}
+
+void Session::report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
+                          std::span<const flow::LimitIndex> without) {
+  call_.clear();
+  args_.report_late(call_, generation_, key_of(group), moves, without);
+  call(Script::report_late);
+}
+
+void Session::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
+  call_.clear();
+  args_.cancel_wait(call_, generation_, key_of(group), scope);
+  call(Script::cancel_wait);
+}
+
+bool Session::pause(std::string_view group, Time length, Call::Done done) {
+  call_.clear();
+  args_.pause(call_, key_of(group), length);
+  return call(Script::pause, std::move(done));
+}
+
+bool Session::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {
+  call_.clear();
+  args_.reset(call_, generation_, key_of(group), counter);
+  return call(Script::reset, std::move(done));
+}
+
+bool Session::permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group,
+                      std::string_view told, int alive, Call::Done done) {
+  call_.clear();
+  if (place != flow::kNoLimit) {
+    args_.permits(call_, shared_.fresh_generation(), alive, group, place, told);
+    return call(Script::permits, std::move(done));
+  }
+  const ScriptArgs former(shared_.config().prefix, upstream_, shared_.who(), std::vector{semaphore});
+  former.permits(call_, shared_.fresh_generation(), alive, group, 0, told);
+  return call(Script::permits, std::move(done));
+}
+
+void Session::begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in) {
+  call_.clear();
+  args_.begin_replay(call_, generation_, what, handed_in);
+}
+
+void Session::add_state(flow::LimitIndex limit, std::string_view group, std::string_view state,
+                        std::string_view untold) {
+  args_.add_state(call_, limit, key_of(group), state, untold);
+}
+
+bool Session::call(Script script, Call::Done done) {
+  return shared_.call(script, call_.keys.all(), call_.arguments.all(), std::move(done));
+}
+
+void Session::call(Script script) {
+  call(script, [self = self_.ref()](const Outcome& outcome, Time) {
+    if (self) self->worked(outcome);
+  });
+}
+
+}  // namespace penstock::redis

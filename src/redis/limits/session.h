@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls to Redis for one upstream: the limits that they tell, the generation in which they are made, and how this
+// process stands to Redis. The other objects of a SharedLimiter, which live as long, call through it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/weak_self.h"
+#include "flow/group_hash.h"
+#include "flow/limiter.h"
+#include "redis/limits/book_reply.h"
+#include "redis/limits/clock_map.h"
+#include "redis/limits/group_key.h"
+#include "redis/limits/script_args.h"
+#include "redis/limits/shared_redis.h"
+
+namespace penstock::redis {
+
+class Session {
+ public:
+  enum class Standing : std::uint8_t {
+    connected,   ///< the limits are asked for in Redis
+    recovering,  ///< Redis answers, but has not heard yet what this process remembers
+    down,        ///< Redis does not answer, or not as it should
+  };
+  /// Called for each call that failed.
+  using OnFailure = std::function<void(const Failure& why)>;
+
+  /// `limits` are copied.
+  Session(SharedRedis& shared, std::string upstream, const std::vector<LimitConfig>& limits, OnFailure on_failure);
+
+  SharedRedis& shared() const { return shared_; }
+  const std::string& upstream() const { return upstream_; }
+  const ScriptArgs& args() const { return args_; }
+  flow::Time now() const { return shared_.loop().now(); }
+  WhenDown when_down() const { return shared_.config().when_down; }
+  GroupKey key_of(std::string_view group) const { return {hash_, group}; }
+  /// For callbacks: null when the limiter is gone.
+  base::WeakSelf<Session>::Ref ref() const { return self_.ref(); }
+  void change(const std::vector<LimitConfig>& limits) { args_.set_limits(limits), ++changes_; }
+  /// How often the limits have changed: the reply to a call is about the limits that it told.
+  std::uint64_t changes() const { return changes_; }
+
+  Standing standing() const { return standing_; }
+  bool connected() const { return standing_ == Standing::connected; }
+  void set_standing(Standing standing) { standing_ = standing; }
+  /// Empty: not known.
+  const std::string& generation() const { return generation_; }
+  void enter(std::string_view generation) { generation_ = generation; }
+  /// This may be another Redis, or know less than before. So the next ask tells the latest script time that this
+  /// process was told, before anything else is said.
+  void meet_anew() { has_met_ = has_said_since_ = false; }
+  /// The script clock, as far as known.
+  const ClockMap& clock() const { return clock_; }
+  /// To be called with each reply to an ask.
+  void on_reply(const BookReply& reply);
+  /// False: the call failed, and OnFailure was called.
+  bool worked(const Outcome& outcome) const;
+
+  struct Book {
+    int alive = 1;
+    bool touch = false;        ///< tell that this process is alive, and its limits in full
+    bool has_unknown = false;  ///< this process remembers what Redis does not know
+    std::string_view group;
+    std::size_t count = 0;
+    int weight = 1;
+    std::int64_t more = 0;
+    std::span<const std::string> permits = {};
+    std::span<const flow::LimitIndex> without = {};  ///< quarantined limits
+  };
+  /// For these calls: false: Redis is down, and `done` will not be called. Otherwise it is called once, later, and has
+  /// to check ref() first.
+  bool book(flow::Time now, const Book& book, Call::Done done);
+  /// Half a second after the last ask that did it, an ask is to `touch`: a process that asks needs no extra call.
+  bool touch_due(flow::Time now) const { return now - touched_ >= kTouchAfter; }
+  /// When an ask did it last; 0 or earlier: none did.
+  flow::Time touched() const { return touched_; }
+
+  void give_back(std::string_view group, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
+  void report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
+                   std::span<const flow::LimitIndex> without);
+  void cancel_wait(flow::Booking::Scope scope, std::string_view group);
+  bool pause(std::string_view group, flow::Time length, Call::Done done);
+  bool reset(flow::LimitIndex counter, std::string_view group, Call::Done done);
+  /// `group` is the hash. A semaphore that is gone (`place` kNoLimit) is told by `semaphore`.
+  bool permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group, std::string_view told,
+               int alive, Call::Done done);
+  void begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in);
+  void add_state(flow::LimitIndex limit, std::string_view group, std::string_view state, std::string_view untold);
+  bool replay(Call::Done done) { return call(Script::replay, std::move(done)); }
+  void publish(std::string_view words) { shared_.redis().publish_to_all(upstream_ + " " + std::string(words)); }
+
+ private:
+  static constexpr flow::Time kTouchAfter = 500'000;
+
+  bool call(Script script, Call::Done done);
+  void call(Script script);
+
+  SharedRedis& shared_;
+  const std::string upstream_;
+  const flow::GroupHash hash_;
+  const OnFailure on_failure_;
+  ScriptArgs args_;
+  std::uint64_t changes_ = 0;
+  ClockMap clock_;
+  ScriptCall call_;  // reused, to save allocations
+  Standing standing_ = Standing::down;
+  std::string generation_;
+  std::int64_t latest_ = 0;     // latest script time that a reply told, which Redis keeps
+  bool has_met_ = true;         // the current server has heard of `latest_`
+  bool has_said_since_ = true;  // and that this process was away
+  flow::Time touched_;
+  base::WeakSelf<Session> self_{this};
+};
+
+}  // namespace penstock::redis

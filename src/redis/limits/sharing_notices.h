@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people are told of the sharing of one upstream's limits: that Redis does not do as it should, and that processes
+// differ in their limits; each once, and once when it is over. For shared_limiter.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "flow/limiter.h"
+#include "redis/limits/agreement.h"
+#include "redis/limits/book_reply.h"
+#include "redis/limits/limits_text.h"
+#include "redis/limits/session.h"
+
+namespace penstock::redis {
+
+class SharingNotices {
+ public:
+  /// `session` must outlive this.
+  explicit SharingNotices(const Session& session) : session_(session) {}
+
+  /// At most once a minute, and not again before all_is_well().
+  void complain(std::string_view why) {
+    const flow::Time now = session_.now();
+    if (complaining_ || now - complained_ < kBetweenComplaints) return;
+    complained_ = now;
+    complaining_ = true;
+    tell(LogLevel::error,
+         "the limits of " + session_.upstream() + " are not shared as they should be: " + std::string(why));
+  }
+  /// Redis does as it should.
+  void all_is_well() {
+    if (!std::exchange(complaining_, false)) return;
+    tell(LogLevel::info, "the limits of " + session_.upstream() + " are shared again");
+  }
+  /// A reply that tells how many processes there are also tells whether their limits differ.
+  void on_reply(const BookReply& reply) {
+    if (reply.alive <= 0) return;
+    switch (agreement_.heard(reply.received, reply.others_limits)) {
+      case Agreement::News::none: return;
+      case Agreement::News::agree:
+        return tell(LogLevel::info, "all processes have the same limits of " + session_.upstream() + " again");
+      case Agreement::News::differ: break;
+    }
+    tell(LogLevel::warn, "processes share the limits of " + session_.upstream() + " and differ in them: " +
+                             told_to_people(session_.args().told()) + "; " + told_to_people(reply.others_limits));
+  }
+  /// Other processes have other limits, as last reported.
+  bool limits_differ(flow::Time now) const { return agreement_.differs(now); }
+
+ private:
+  static constexpr flow::Time kBetweenComplaints = 60'000'000;
+
+  void tell(LogLevel level, std::string text) { session_.shared().notice(level, std::move(text)); }
+
+  const Session& session_;
+  Agreement agreement_;
+  flow::Time complained_ = std::numeric_limits<flow::Time>::min() / 2;
+  bool complaining_ = false;  // the end of the last complaint was not told yet
+};
+
+}  // namespace penstock::redis

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a shared semaphore starts lanes without asking Redis, other processes are told of a pause as well.
+#include "redis/limits/upstream_pauses.h"
+
+#include <charconv>
+#include <string>
+#include <utility>
+
+namespace penstock::redis {
+
+using flow::Time;
+
+namespace {
+constexpr Time kLongest = 24LL * 3600 * 1'000'000;
+}
+
+UpstreamPauses::UpstreamPauses(Session& session, Shadow& shadow, const Semaphores& semaphores)
+    : session_(session), shadow_(shadow), semaphores_(semaphores) {}
+
+void UpstreamPauses::begin(Time now, std::string_view group, Time until) {
+  learn(now, group, until);
+  if (session_.connected()) {
+    tell(now, group, until);
+  } else {
+    untold_.extend(now, group, until);
+  }
+}
+
+void UpstreamPauses::learn(Time now, std::string_view group, Time until) {
+  shadow_.all().pause(now, group, until);
+  learned_.extend(now, group, until);
+  until_ = std::max(until_, until);
+}
+
+void UpstreamPauses::some_lane(Time length) {
+  until_ = std::max(until_, session_.now() + std::clamp<Time>(length, 0, kLongest));
+}
+
+void UpstreamPauses::message(std::string_view words) {
+  Time length = 0;
+  if (!words.empty()) std::from_chars(words.data() + 1, words.data() + words.size(), length);
+  some_lane(length);
+}
+
+void UpstreamPauses::tell_untold() {
+  const Time now = session_.now();
+  std::exchange(untold_, {}).each(now, [&](const std::string& group, Time until) { tell(now, group, until); });
+}
+
+void UpstreamPauses::tell_all() {
+  const Time now = session_.now();
+  learned_.each(now, [&](const std::string& group, Time until) { tell(now, group, until); });
+}
+
+void UpstreamPauses::tell(Time now, std::string_view group, Time until) {
+  if (until <= now) return;
+  session_.pause(group, until - now,
+                 [alive = session_.ref(), this, name = std::string(group), until](const Outcome& outcome, Time) {
+                   if (!alive || session_.worked(outcome)) return;
+                   untold_.extend(session_.now(), name, until);
+                 });
+  if (semaphores_.any()) session_.publish(std::string(kMessage) + " " + std::to_string(until - now));
+}
+
+}  // namespace penstock::redis
