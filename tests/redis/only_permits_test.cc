@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class OnlyPermits : public SemaphoresTest {
  protected:
-  OnlyPermits() { semaphores_.change({limits_[0]}); }
+  OnlyPermits() { semaphores_.leases().change({limits_[0]}); }
 
   /// One of four flies and another waits; so many processes share.
   void one_flies_and_others_wait(std::int64_t held = 1, std::int64_t sharers = 0) {
@@ -71,7 +71,7 @@ TEST_F(OnlyPermits, hear_by_a_message_that_others_wait_now) {
   one_flies_and_others_wait(4);
   EXPECT_TRUE(semaphores_.ended(""));
   EXPECT_EQ(start(5), 1u);
-  semaphores_.message({kOfUpstream, ""}, "share", 4);
+  semaphores_.leases().message({kOfUpstream, ""}, "share", 4);
   EXPECT_FALSE(semaphores_.ended(""));
 }
 
@@ -79,7 +79,7 @@ TEST_F(OnlyPermits, fetch_what_is_kept_by_a_renewal_and_start_by_it) {
   one_flies_and_others_wait();
   on_call_ = [this] { EXPECT_EQ(start(5), 1u); };
   keep_renewing(2);
-  semaphores_.message({kOfUpstream, ""}, "take", 0);
+  semaphores_.leases().message({kOfUpstream, ""}, "take", 0);
   run_.run_for(0);
   EXPECT_THAT(called_, ElementsAre("upstream "));
   EXPECT_THAT(told_, ElementsAre("0 0:1:0:5:0:0:0"));
@@ -88,7 +88,7 @@ TEST_F(OnlyPermits, fetch_what_is_kept_by_a_renewal_and_start_by_it) {
 TEST_F(OnlyPermits, say_for_how_many_they_wait_when_redis_knows_of_none) {
   ask("", {0, 0, 0, 0}, 0, kOfUpstream, 1);
   on_call_ = [this] { EXPECT_EQ(start(9), 1u) << "eight have come meanwhile"; };
-  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 1});
+  semaphores_.leases().renewed({kOfUpstream, ""}, now(), {.granted = 1});
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 0:1:0:8:0:0:0"));
 }
@@ -96,34 +96,34 @@ TEST_F(OnlyPermits, say_for_how_many_they_wait_when_redis_knows_of_none) {
 TEST_F(OnlyPermits, look_again_when_they_were_told_to_and_not_if_that_was_taken_back) {
   LimitConfig lasting = limits_[0];
   std::get<SemaphoreConfig>(lasting.kind).lease = 60s;
-  semaphores_.change({lasting});
+  semaphores_.leases().change({lasting});
   run_.run_for(0);
   one_flies_and_others_wait();
   told_.clear();
   const auto since = now();
-  semaphores_.message({kOfUpstream, ""}, "look", 51'000);
+  semaphores_.leases().message({kOfUpstream, ""}, "look", 51'000);
   ASSERT_TRUE(run_.run_until([&] { return !told_.empty(); }));
   EXPECT_GE(now() - since, 51'000);
   EXPECT_TRUE(in_time(56'000, since, now()));
-  semaphores_.message({kOfUpstream, ""}, "look", 51'000);
-  semaphores_.message({kOfUpstream, ""}, "look", 0);
+  semaphores_.leases().message({kOfUpstream, ""}, "look", 51'000);
+  semaphores_.leases().message({kOfUpstream, ""}, "look", 0);
   run_.run_for(80'000);
   EXPECT_THAT(told_, SizeIs(1));
 }
 
 TEST_F(OnlyPermits, start_nobody_by_themselves_while_no_messages_come) {
   one_flies_and_others_wait(2);
-  semaphores_.set_hears(false);
+  semaphores_.leases().set_hears(false);
   EXPECT_FALSE(semaphores_.ended(""));
   EXPECT_EQ(start(5), std::nullopt);
 }
 
 TEST_F(OnlyPermits, ask_for_all_when_messages_come_again) {
   one_flies_and_others_wait();
-  semaphores_.set_hears(false);
+  semaphores_.leases().set_hears(false);
   run_.run_for(0);
   EXPECT_THAT(told_, IsEmpty());
-  semaphores_.set_hears(true);
+  semaphores_.leases().set_hears(true);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 0:1:0:5:0:0:0"));
 }
@@ -137,9 +137,9 @@ TEST_F(OnlyPermits, start_nobody_by_a_permit_whose_lease_may_be_over) {
 
 TEST_F(OnlyPermits, are_all_that_there_is_while_redis_is_gone) {
   const auto since = now();
-  semaphores_.set_allowance([](LimitIndex) { return 1; });
+  semaphores_.leases().set_allowance([](LimitIndex) { return 1; });
   one_flies_and_others_wait(3, 2);
-  semaphores_.redis_gone();
+  semaphores_.leases().redis_gone();
   EXPECT_TRUE(semaphores_.ended("")) << "whoever else waits";
   EXPECT_EQ(semaphores_.at_hand_alone("", 5).count, now() - since < kLease / 2 ? 1u : 0u);
   run_.run_for(0);
@@ -152,7 +152,7 @@ TEST_F(OnlyPermits, are_all_that_there_is_while_redis_is_gone) {
   EXPECT_EQ(semaphores_.at_hand_alone("", 5).count, 1u);
   semaphores_.use_alone("", 1, kOfUpstream, 4);
   const auto back = now();
-  semaphores_.redis_back();
+  semaphores_.leases().redis_back();
   run_.run_for(0);
   ASSERT_THAT(told_, SizeIs(1));
   const std::string words = told_[0];

@@ -47,7 +47,9 @@ class SemaphoresTest : public testing::Test, public flow::LimiterEvents {
   }
   /// Redis answers each renewal with what it granted before.
   void keep_renewing(std::int64_t granted) {
-    on_renewal_ = [this, granted](const auto& which) { semaphores_.renewed(which, now(), {.granted = granted}); };
+    on_renewal_ = [this, granted](const auto& which) {
+      semaphores_.leases().renewed(which, now(), {.granted = granted});
+    };
   }
 
   test::TestLoop run_;
@@ -57,9 +59,9 @@ class SemaphoresTest : public testing::Test, public flow::LimiterEvents {
   std::vector<std::string> told_;  // of renewals: place, hash, words
   std::vector<std::string> called_, cuts_;
   std::function<void()> on_call_ = [] {};
-  std::function<void(const Semaphores::Named&)> on_renewal_ = [](const auto&) {};
+  std::function<void(const SemaphoreName&)> on_renewal_ = [](const auto&) {};
   Semaphores semaphores_{run_.loop, limits_, *this, [](std::string_view group) { return std::string(group); },
-                         [this](const Semaphores::Named& which, const std::string& words) {
+                         [this](const SemaphoreName& which, const std::string& words) {
                            told_.push_back(std::to_string(which.limit) + which.group + " " + words);
                            on_renewal_(which);
                          }};

@@ -32,7 +32,7 @@ struct BookReply {
   std::int64_t limit = flow::kNoLimit;
   std::int64_t ask_again = 0;         ///< 0: not told
   std::int64_t not_before = 0;        ///< 0: not told
-  std::vector<std::int64_t> permits;  ///< four numbers for each semaphore, see Semaphores::Answer
+  std::vector<std::int64_t> permits;  ///< four numbers for each semaphore, see PermitReply
   std::vector<Departure> departures;
   int others = -1;            ///< processes that wait for the upstream's limits; negative: none
   std::int64_t had_less = 0;  ///< units that these had less than this process, in total

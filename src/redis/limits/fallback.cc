@@ -30,7 +30,7 @@ void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
   const std::size_t departures = booking.departures.size();
   const bool for_permit = departures == at_hand.count && departures < ask.count;
   semaphores_.use_alone(ask.group, departures, for_permit ? at_hand.by : flow::kNoLimit, ask.count - departures);
-  if (for_permit) stop_for_permit(semaphores_, at_hand.by, booking);
+  if (for_permit) semaphores_.stop(at_hand.by, booking);
 }
 
 /// By shares alone, processes that had left others some of their share would now take it back, and more would leave
@@ -66,7 +66,7 @@ void Fallback::divide() {
 }
 
 std::int64_t Fallback::permits_left(flow::LimitIndex semaphore) const {
-  const auto& config = std::get<SemaphoreConfig>(semaphores_.config(semaphore).kind);
+  const auto& config = std::get<SemaphoreConfig>(semaphores_.table().row(semaphore).config.kind);
   return permits_alone(config, session_.when_down(), parts_);
 }
 

@@ -45,7 +45,7 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
   if (asking.former_places) semaphores_.adopt_unclaimed(asking.group, asking.claims, departures);
   if (asking.claims.empty()) return;
   const bool awaits = reply.stop == Stop::permit && !asking.late;
-  const auto semaphore = awaits ? semaphores_.at(reply.limited_by()) : flow::kNoLimit;
+  const auto semaphore = awaits ? semaphores_.table().at(reply.limited_by()) : flow::kNoLimit;
   semaphores_.answered(asking.group, asking.claims, reply.permits, reply.sent, departures, semaphore,
                        asking.count - departures);
 }

@@ -9,27 +9,28 @@ namespace penstock::redis {
 
 using flow::Time;
 
-void PermitCalls::renew(const Semaphores::Named& which, const std::string& told) {
-  session_.permits(semaphores_.config(which.limit), semaphores_.place_of(which.limit), which.group, told,
-                   fleet_.alive(), [alive = session_.ref(), this, which](const Outcome& outcome, Time sent) {
+void PermitCalls::renew(const SemaphoreName& which, const std::string& told) {
+  const SemaphoreTable::Row& row = leases_.table().row(which.limit);
+  session_.permits(row.config, row.place, which.group, told, fleet_.alive(),
+                   [alive = session_.ref(), this, which](const Outcome& outcome, Time sent) {
                      if (alive) renewed(which, outcome, sent);
                    });
 }
 
-void PermitCalls::renewed(const Semaphores::Named& which, const Outcome& outcome, Time sent) {
+void PermitCalls::renewed(const SemaphoreName& which, const Outcome& outcome, Time sent) {
   if (!session_.worked(outcome)) {
-    if (outcome.error().kind == FailureKind::corrupt) semaphores_.met_foreign(which);
+    if (outcome.error().kind == FailureKind::corrupt) leases_.met_foreign(which);
     return;
   }
   auto elements = outcome->elements();
   const auto at = elements.next().integer();
-  Semaphores::Answer answer;
-  for (std::int64_t* number : {&answer.granted, &answer.lost, &answer.sharers, &answer.look}) {
+  PermitReply reply;
+  for (std::int64_t* number : {&reply.granted, &reply.lost, &reply.sharers, &reply.look}) {
     *number = elements.next().integer();
   }
   const auto opens = elements.next().integer(), paused = elements.next().integer();
   pauses_.some_lane(paused);
-  semaphores_.renewed(which, sent, answer, std::max<Time>(0, opens - at));
+  leases_.renewed(which, sent, reply, std::max<Time>(0, opens - at));
 }
 
 void PermitCalls::message(std::string_view words) {
@@ -41,7 +42,7 @@ void PermitCalls::message(std::string_view words) {
   std::int64_t number = 0;
   const bool read = std::from_chars(words.data() + gap + 1, words.data() + next, number).ec == std::errc{};
   if (!limit || !read) return;
-  semaphores_.message({semaphores_.at(limit->first), std::string(limit->second)}, words.substr(0, gap), number);
+  leases_.message({leases_.table().at(limit->first), std::string(limit->second)}, words.substr(0, gap), number);
 }
 
 }  // namespace penstock::redis

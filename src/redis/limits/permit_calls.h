@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "redis/limits/fleet.h"
-#include "redis/limits/semaphores.h"
+#include "redis/limits/permit_leases.h"
 #include "redis/limits/session.h"
 #include "redis/limits/upstream_pauses.h"
 
@@ -18,19 +18,19 @@ class PermitCalls {
   static constexpr std::string_view kMessage = "permits";  ///< begins a message about permits
 
   /// All must outlive this.
-  PermitCalls(Session& session, Semaphores& semaphores, UpstreamPauses& pauses, const Fleet& fleet)
-      : session_(session), semaphores_(semaphores), pauses_(pauses), fleet_(fleet) {}
+  PermitCalls(Session& session, PermitLeases& leases, UpstreamPauses& pauses, const Fleet& fleet)
+      : session_(session), leases_(leases), pauses_(pauses), fleet_(fleet) {}
 
   /// Also renews a semaphore that is gone, with its former parameters.
-  void renew(const Semaphores::Named& which, const std::string& told);
+  void renew(const SemaphoreName& which, const std::string& told);
   /// " <word> <number> <key>"
   void message(std::string_view words);
 
  private:
-  void renewed(const Semaphores::Named& which, const Outcome& outcome, flow::Time sent);
+  void renewed(const SemaphoreName& which, const Outcome& outcome, flow::Time sent);
 
   Session& session_;
-  Semaphores& semaphores_;
+  PermitLeases& leases_;
   UpstreamPauses& pauses_;
   const Fleet& fleet_;
 };

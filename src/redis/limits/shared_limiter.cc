@@ -44,10 +44,10 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
       semaphores_(
           shared.loop(), limits_, events,
           [this](std::string_view group) { return std::string(session_.key_of(group)); },
-          [this](const Semaphores::Named& which, const std::string& told) { permit_calls_.renew(which, told); }),
+          [this](const SemaphoreName& which, const std::string& told) { permit_calls_.renew(which, told); }),
       pauses_(session_, shadow_, semaphores_),
       anonymous_(shared, session_.upstream(), "pause-anonymous"),
-      permit_calls_(session_, semaphores_, pauses_, fleet_),
+      permit_calls_(session_, semaphores_.leases(), pauses_, fleet_),
       quarantine_(session_, shadow_, fleet_, limits_,
                   [this](bool lanes_may_leave) {
                     owner_.standing_changed();
@@ -60,18 +60,18 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
       fallback_(session_, shadow_, semaphores_, fleet_, limits_),
       recovery_(session_, shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this) {
   recovery_.change(limits_);
-  semaphores_.set_hears(shared.redis().hears());
-  semaphores_.set_allowance([this](flow::LimitIndex semaphore) { return fallback_.permits_left(semaphore); });
+  semaphores_.leases().set_hears(shared.redis().hears());
+  semaphores_.leases().set_allowance([this](flow::LimitIndex semaphore) { return fallback_.permits_left(semaphore); });
   if (recovery_.may_ask_redis()) {
     session_.set_standing(Session::Standing::connected);
   } else {
-    semaphores_.redis_gone();
+    semaphores_.leases().redis_gone();
     fallback_.divide();
   }
 }
 
 SharedLimiter::~SharedLimiter() {
-  if (session_.connected()) semaphores_.hand_back();
+  if (session_.connected()) semaphores_.leases().hand_back();
   self_.expire();
   owner_.unregister(session_.upstream(), *this);
 }
@@ -110,7 +110,7 @@ bool SharedLimiter::start_at_hand(Time now, const flow::Ask& ask, Booking& booki
     shadow_.book(ask.group,
                  booking.departures.emplace_back(flow::Departure{.at = now, .weight = ask.weight, .epoch = epoch}));
   }
-  if (at_hand->by != flow::kNoLimit) stop_for_permit(semaphores_, at_hand->by, booking);
+  if (at_hand->by != flow::kNoLimit) semaphores_.stop(at_hand->by, booking);
   return true;
 }
 
@@ -184,7 +184,7 @@ const BookReply* SharedLimiter::read(const Outcome& outcome, std::size_t count, 
   reply_.received = session_.now();
   session_.on_reply(reply_);
   shadow_.set_clock(static_cast<flow::Instant>(session_.clock().at_zero()));
-  semaphores_.set_clock(session_.clock().at_zero(), session_.clock().usual_round_trip());
+  semaphores_.leases().set_clock(session_.clock().at_zero(), session_.clock().usual_round_trip());
   fleet_.on_reply(reply_);
   notices_.on_reply(reply_);
   return &reply_;
@@ -326,7 +326,7 @@ void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   kept_.change();
   recovery_.change(limits_);
   counter_resets_.change(before, moved);
-  semaphores_.change(limits_);
+  semaphores_.leases().change(limits_);
   wait_list_.forget_times();
   owner_.standing_changed();
 }
@@ -355,14 +355,14 @@ void SharedLimiter::message(std::string_view words) {
 
 void SharedLimiter::left_redis() {
   counter_resets_.clear();
-  semaphores_.redis_gone();
+  semaphores_.leases().redis_gone();
   owner_.standing_changed();
   wait_list_.wake(events_);
 }
 
 void SharedLimiter::joined_redis() {
   shadow_.come_back(session_.now());
-  semaphores_.redis_back();
+  semaphores_.leases().redis_back();
   pauses_.tell_untold();
   owner_.standing_changed();
   wait_list_.wake(events_);

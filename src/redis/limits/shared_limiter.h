@@ -81,7 +81,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void starts_alone() { wait_list_.wake(events_); }
   /// From another process, or from a script.
   void message(std::string_view words);
-  void hears(bool hears) { semaphores_.set_hears(hears); }
+  void hears(bool hears) { semaphores_.leases().set_hears(hears); }
   /// Some limit goes by `whenDown`.
   bool degraded() const { return !session_.connected() || !quarantine_.empty(); }
   /// Other processes have other limits, as last reported.

@@ -54,7 +54,7 @@ TEST_F(SemaphoresTest, return_a_permit_in_the_turn_in_which_its_flight_ended_onc
 TEST_F(SemaphoresTest, call_those_who_wait_when_permits_are_kept_for_them) {
   ask("reds", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfGroup, 2);
   on_call_ = [&] { ask("reds", {1, 0, 0, 0, 1, 0, 0, 0}, 1, kOfGroup, 1); };
-  semaphores_.message({kOfGroup, "reds"}, "take", 0);
+  semaphores_.leases().message({kOfGroup, "reds"}, "take", 0);
   run_.run_for(0);
   EXPECT_THAT(called_, ElementsAre("group reds"));
   EXPECT_THAT(told_, IsEmpty()) << "its ask said all";
@@ -62,7 +62,7 @@ TEST_F(SemaphoresTest, call_those_who_wait_when_permits_are_kept_for_them) {
 
 TEST_F(SemaphoresTest, leave_the_line_when_they_are_called_and_nobody_can_come) {
   ask("reds", {0, 0, 0, 0, 0, 0, 0, 0}, 0, kOfGroup, 2);
-  semaphores_.message({kOfGroup, "reds"}, "take", 0);
+  semaphores_.leases().message({kOfGroup, "reds"}, "take", 0);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("2reds 0:0:0:0:0:0:0")) << "whoever had no slot for it asks anew when it has one";
 }
@@ -70,7 +70,7 @@ TEST_F(SemaphoresTest, leave_the_line_when_they_are_called_and_nobody_can_come) 
 TEST_F(SemaphoresTest, call_after_the_answer_where_a_message_overtakes_it) {
   std::vector<std::string> told;
   const auto claims = semaphores_.claim("", told);  // granted one, and then another was kept
-  semaphores_.message({kOfUpstream, ""}, "take", 0);
+  semaphores_.leases().message({kOfUpstream, ""}, "take", 0);
   run_.run_for(0);
   EXPECT_THAT(called_, IsEmpty());
   semaphores_.answered("", claims, {1, 0, 0, 0}, now(), 1, kOfUpstream, 1);
@@ -109,7 +109,7 @@ TEST_F(SemaphoresTest, tell_once_more_who_waits_when_they_told_besides_while_it_
 
 TEST_F(SemaphoresTest, give_back_what_is_handed_over_and_nobody_takes) {
   ask("", {0, 0, 0, 0}, 0, kOfUpstream, 1);
-  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 1});
+  semaphores_.leases().renewed({kOfUpstream, ""}, now(), {.granted = 1});
   run_.run_for(0);
   EXPECT_THAT(called_, ElementsAre("upstream "));
   EXPECT_EQ(told_.back(), "0 1:0:0:0:0:0:0") << "whoever had no slot for it asks anew when it has one";
@@ -160,7 +160,7 @@ TEST_F(SemaphoresTest, cut_the_flights_half_a_lease_after_the_last_renewal_that_
 }
 
 TEST_F(SemaphoresTest, leave_flying_what_whenDown_allows) {
-  semaphores_.set_allowance([](LimitIndex place) { return place == kOfUpstream ? 3 : 1; });
+  semaphores_.leases().set_allowance([](LimitIndex place) { return place == kOfUpstream ? 3 : 1; });
   ask("reds", {2, 0, 0, 0, 2, 0, 0, 0}, 2);
   ASSERT_TRUE(run_.run_until([&] { return !cuts_.empty(); }));
   EXPECT_THAT(cuts_, ElementsAre("reds1"));
@@ -168,30 +168,30 @@ TEST_F(SemaphoresTest, leave_flying_what_whenDown_allows) {
 
 TEST_F(SemaphoresTest, cut_what_redis_says_is_lost) {
   ask("reds", {3, 0, 0, 0, 3, 0, 0, 0}, 3);
-  semaphores_.renewed({kOfGroup, "reds"}, now(), {.granted = 3, .lost = 2});
+  semaphores_.leases().renewed({kOfGroup, "reds"}, now(), {.granted = 3, .lost = 2});
   EXPECT_THAT(cuts_, ElementsAre("reds2"));
 }
 
 TEST_F(SemaphoresTest, that_came_to_be_without_redis_are_told_when_it_is_back) {
   semaphores_.began_alone("", 2);
-  semaphores_.redis_back();
+  semaphores_.leases().redis_back();
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 0:2:0:0:0:0:0"));
   EXPECT_THAT(cuts_, IsEmpty());
 }
 
 TEST_F(SemaphoresTest, of_one_that_has_just_started_prolong_nobodys_lease) {
-  semaphores_.redis_gone();
+  semaphores_.leases().redis_gone();
   run_.run_for(10'000);
-  semaphores_.redis_back();
+  semaphores_.leases().redis_back();
   std::vector<std::string> told;
   semaphores_.claim("", told);
   EXPECT_THAT(told, ElementsAre("0:0:0:0:0:0:0"));
 }
 
 TEST_F(SemaphoresTest, that_nobody_knows_of_are_nobodys_news) {
-  semaphores_.message({kOfGroup, "forgotten"}, "take", 0);
-  semaphores_.renewed({kOfGroup, "forgotten"}, now(), {.granted = 5});
+  semaphores_.leases().message({kOfGroup, "forgotten"}, "take", 0);
+  semaphores_.leases().renewed({kOfGroup, "forgotten"}, now(), {.granted = 5});
   run_.run_for(0);
   EXPECT_THAT(told_, IsEmpty());
   EXPECT_THAT(called_, IsEmpty());
@@ -201,11 +201,11 @@ TEST_F(SemaphoresTest, that_nobody_knows_of_are_nobodys_news) {
 
 TEST_F(SemaphoresTest, are_the_same_under_another_place) {
   ask("", {2, 0, 0, 0}, 2);
-  semaphores_.change({limits_[1], limits_[2], limits_[0]});
-  EXPECT_EQ(semaphores_.place_of(kOfUpstream), 2);
-  EXPECT_EQ(semaphores_.place_of(kOfGroup), 1);
-  EXPECT_EQ(semaphores_.at(2), kOfUpstream);
-  EXPECT_EQ(semaphores_.at(0), flow::kNoLimit);
+  semaphores_.leases().change({limits_[1], limits_[2], limits_[0]});
+  EXPECT_EQ(semaphores_.table().row(kOfUpstream).place, 2);
+  EXPECT_EQ(semaphores_.table().row(kOfGroup).place, 1);
+  EXPECT_EQ(semaphores_.table().at(2), kOfUpstream);
+  EXPECT_EQ(semaphores_.table().at(0), flow::kNoLimit);
   std::vector<std::string> told;
   semaphores_.claim("reds", told);
   EXPECT_THAT(told, ElementsAre("0:0:0:0:0:0:0", "0:2:0:0:0:0:0")) << "in the new order";
@@ -217,21 +217,21 @@ TEST_F(SemaphoresTest, tell_at_once_of_another_capacity) {
   ask("", {2, 0, 0, 0}, 2);
   auto limits = limits_;
   std::get<SemaphoreConfig>(limits[0].kind).capacity = 9;
-  semaphores_.change(limits);
+  semaphores_.leases().change(limits);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 0:2:0:0:0:0:0"));
 }
 
 TEST_F(SemaphoresTest, return_all_of_one_that_is_gone_and_cut_and_call_nobody) {
   ask("", {3, 0, 0, 0}, 2, kOfUpstream, 1);
-  semaphores_.change({limits_[1], limits_[2]});
-  EXPECT_EQ(semaphores_.place_of(kOfUpstream), flow::kNoLimit);
-  EXPECT_EQ(limit_name(semaphores_.config(kOfUpstream)), "wide");
+  semaphores_.leases().change({limits_[1], limits_[2]});
+  EXPECT_EQ(semaphores_.table().row(kOfUpstream).place, flow::kNoLimit);
+  EXPECT_EQ(limit_name(semaphores_.table().row(kOfUpstream).config), "wide");
   EXPECT_TRUE(semaphores_.any());
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 3:0:0:0:0:0:0"));
   semaphores_.ended("");
-  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 4, .lost = 0});
+  semaphores_.leases().renewed({kOfUpstream, ""}, now(), {.granted = 4, .lost = 0});
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("0 3:0:0:0:0:0:0", "0 4:0:0:0:0:0:0")) << "one more, that was on its way";
   EXPECT_THAT(called_, IsEmpty());
@@ -241,7 +241,7 @@ TEST_F(SemaphoresTest, return_all_of_one_that_is_gone_and_cut_and_call_nobody) {
 TEST_F(SemaphoresTest, return_what_an_ask_was_granted_for_one_that_has_gone_meanwhile) {
   std::vector<std::string> told;
   const auto claims = semaphores_.claim("", told);
-  semaphores_.change({});
+  semaphores_.leases().change({});
   EXPECT_FALSE(semaphores_.any());
   semaphores_.answered("", claims, {2, 0, 0, 0}, now(), 2, kOfUpstream, 1);
   run_.run_for(0);
@@ -252,30 +252,30 @@ TEST_F(SemaphoresTest, return_what_an_ask_was_granted_for_one_that_has_gone_mean
 
 TEST_F(SemaphoresTest, go_on_counting_where_one_comes_back) {
   ask("", {3, 0, 0, 0}, 3);
-  semaphores_.change({});
+  semaphores_.leases().change({});
   run_.run_for(0);
-  semaphores_.change({limits_[0]});
+  semaphores_.leases().change({limits_[0]});
   semaphores_.count_existing("", 2);
-  EXPECT_EQ(semaphores_.place_of(kOfUpstream), 0);
+  EXPECT_EQ(semaphores_.table().row(kOfUpstream).place, 0);
   run_.run_for(0);
   EXPECT_EQ(told_.back(), "0 3:2:0:0:0:0:0");
 }
 
 TEST_F(SemaphoresTest, give_one_that_is_new_a_number_that_none_had) {
   const LimitConfig other = semaphore("other", LimitConfig::Per::upstream);
-  semaphores_.change({other, limits_[0]});
-  EXPECT_EQ(semaphores_.at(0), 3);
-  EXPECT_EQ(semaphores_.at(1), kOfUpstream);
+  semaphores_.leases().change({other, limits_[0]});
+  EXPECT_EQ(semaphores_.table().at(0), 3);
+  EXPECT_EQ(semaphores_.table().at(1), kOfUpstream);
 }
 
 TEST_F(SemaphoresTest, adopt_flights_for_one_that_is_new_alone_and_cut_none_for_which_there_is_no_room) {
   ask("", {1, 0, 0, 0}, 1);
-  semaphores_.change({limits_[0], semaphore("new", LimitConfig::Per::upstream)});
+  semaphores_.leases().change({limits_[0], semaphore("new", LimitConfig::Per::upstream)});
   semaphores_.count_existing("", 5);
   run_.run_for(0);
   EXPECT_THAT(told_, ElementsAre("3 0:5:0:0:0:0:0"));
   run_.run_for(1'000);
-  semaphores_.renewed({3, ""}, now(), {.granted = 2, .lost = 3});
+  semaphores_.leases().renewed({3, ""}, now(), {.granted = 2, .lost = 3});
   EXPECT_THAT(cuts_, IsEmpty());
   for (int i = 0; i < 3; ++i) semaphores_.ended("");
   run_.run_for(0);
@@ -283,7 +283,7 @@ TEST_F(SemaphoresTest, adopt_flights_for_one_that_is_new_alone_and_cut_none_for_
   semaphores_.tell(told);
   EXPECT_THAT(told, ElementsAre("1:0:0:0:0:0:0", "0:2:0:0:0:0:0")) << "these were the ones without";
   run_.run_for(1'000);
-  semaphores_.renewed({3, ""}, now(), {.granted = 2, .lost = 1});
+  semaphores_.leases().renewed({3, ""}, now(), {.granted = 2, .lost = 1});
   EXPECT_THAT(cuts_, ElementsAre("1")) << "from now on as any other";
 }
 
@@ -297,10 +297,10 @@ TEST_F(SemaphoresTest, adopt_what_an_ask_was_granted_that_did_not_tell_of_them) 
 TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said_meanwhile) {
   LimitConfig lasting = limits_[0];  // renewed every ten seconds
   std::get<SemaphoreConfig>(lasting.kind).lease = 60s;
-  semaphores_.change({lasting, limits_[1], limits_[2]});
+  semaphores_.leases().change({lasting, limits_[1], limits_[2]});
   run_.run_for(0);
   ask("", {0, 0, 0, 0}, 0, kOfUpstream, 1);
-  semaphores_.renewed({kOfUpstream, ""}, now(), {.granted = 0, .lost = 0}, 300'000);
+  semaphores_.leases().renewed({kOfUpstream, ""}, now(), {.granted = 0, .lost = 0}, 300'000);
   semaphores_.heard({0, 0, 0, 0}, now());
   told_.clear();
   const auto since = now();
@@ -311,7 +311,7 @@ TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said
 
 TEST_F(SemaphoresTest, hand_everything_back_before_they_go) {
   ask("reds", {2, 0, 0, 0, 1, 0, 0, 0}, 1);
-  semaphores_.hand_back();
+  semaphores_.leases().hand_back();
   EXPECT_THAT(told_, ElementsAre("0 2:0:0:0:0:0:0", "2reds 1:0:0:0:0:0:0"));
 }
 
