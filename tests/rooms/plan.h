@@ -126,7 +126,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"redis/limits/limits_text", "redis/limits/script_args"}, "texts spell numbers as the arguments do, which hold a hash of the texts"},
     {{"transfer/easy", "transfer/multi", "transfer/transfer"}, "a Transfer holds an Easy and gives it back to its Multi"},
     // clang-format on
 };

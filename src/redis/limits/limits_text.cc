@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "flow/group_hash.h"
-#include "redis/limits/script_args.h"
 
 namespace penstock::redis {
 
@@ -67,6 +68,11 @@ std::string place_of_this_process() {
 }
 
 }  // namespace
+
+std::string spelt(double number) {
+  char digits[32];
+  return {digits, std::to_chars(digits, std::end(digits), number).ptr};
+}
 
 std::string text_of(const std::vector<LimitConfig>& limits) {
   std::vector<std::pair<std::string_view, std::string>> all;

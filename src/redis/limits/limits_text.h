@@ -22,5 +22,7 @@ std::string told_of(const std::vector<LimitConfig>& limits);
 std::string told_to_people(std::string_view told);
 /// Hash of the shared limits: the same if no parameter differs, and almost surely different otherwise.
 std::string hash_of(const std::vector<LimitConfig>& limits);
+/// A number of a configuration, as people and Lua read it, e.g. 0.5 or 100000.
+std::string spelt(double number);
 
 }  // namespace penstock::redis

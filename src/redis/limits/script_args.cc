@@ -3,8 +3,6 @@
 #include "redis/limits/script_args.h"
 
 #include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <variant>
 
 #include "redis/limits/limits_text.h"
@@ -48,11 +46,6 @@ Numbers numbers_of(const SemaphoreConfig& semaphore) {
 Numbers numbers_of(const CounterConfig& counter) { return {std::to_string(counter.max), spelt(counter.period), "0"}; }
 
 }  // namespace
-
-std::string spelt(double number) {
-  char digits[32];
-  return {digits, std::to_chars(digits, std::end(digits), number).ptr};
-}
 
 ScriptArgs::ScriptArgs(std::string_view prefix, std::string_view upstream, std::string_view who,
                        const std::vector<LimitConfig>& limits)

@@ -104,7 +104,4 @@ class ScriptArgs {
   std::vector<flow::LimitIndex> places_;
 };
 
-/// A number of the configuration as it stands in `ARGV`, e.g. 0.5 or 100000.
-std::string spelt(double number);
-
 }  // namespace penstock::redis

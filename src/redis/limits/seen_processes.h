@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processes were seen at Redis. Pure. For limiter_hub.
+// How many processes were seen at Redis. Pure. For processes.
 #pragma once
 
 #include <algorithm>
