@@ -30,12 +30,7 @@ constexpr std::size_t kMostSpare = 256;
 constexpr int kRoundsPerIteration = 4;
 }  // namespace
 
-bool Multi::is_disturbed(const tls::OpensslPeek& connection) {
-  const auto* socket = static_cast<const Socket*>(connection.owner);
-  return !socket || socket->speaks_unasked();
-}
-
-struct Multi::Impl {
+struct Multi::Impl final : EasyOwner {
   Impl(Multi& m, loop::Loop& l, const access::DialGuard& g, TlsConfig t, std::chrono::seconds i, Trust a)
       : self(m),
         loop(l),
@@ -53,15 +48,15 @@ struct Multi::Impl {
   void want_timer(long ms);
   void want_socket(CURL* whose, curl_socket_t fd, int what);
   void turned_away(CURL* whose, Socket& socket);
-  void opened(Easy& easy, curl_socket_t fd);
-  void writes(Easy* easy);
+  void opened(Easy& easy, curl_socket_t fd) override;
+  void writes(Easy* easy) override;
   void kick_next_address();
   bool is_known(curl_socket_t fd) const;
   void forget(curl_socket_t fd);
   Socket* socket_of(curl_socket_t fd);
   void rest(Socket& socket);
   void remember(Socket& socket);
-  bool wake(Easy& easy, std::string_view address, int port, int local_port);
+  bool wake(Easy& easy, std::string_view address, int port, int local_port) override;
   void use(Easy& easy, Socket& socket);
   void let_rest(Easy& easy);
   void note(Socket& socket);
@@ -71,7 +66,7 @@ struct Multi::Impl {
   void tell_kernel();
   int close_socket(curl_socket_t fd);
   std::unique_ptr<Easy> take_easy();
-  void give_back(std::unique_ptr<Easy> easy);
+  void give_back(std::unique_ptr<Easy> easy) override;
   void let_too_many_go(std::size_t begun);
   void count_flying(std::size_t now);
 
@@ -127,14 +122,13 @@ void Multi::Impl::collect() {
       continue;
     }
     const Result result = easy->result(code);
-    easy->sound = code == CURLE_OK && easy->reusable();
     if (code == CURLE_OK) look_back(*easy);
-    easy->secured.reset();
+    easy->state().carrier.tls.reset();
     let_rest(*easy);
-    curl_multi_remove_handle(handle, easy->handle);
-    easy->running = false;
+    curl_multi_remove_handle(handle, easy->handle());
+    easy->finish(code == CURLE_OK);
     ++ended;
-    easy->events->on_done(result);
+    easy->state().events().on_done(result);
   }
   if (ended > 0 && by_local_port.size() > kept + flying + 1) let_too_many_go(started - before);
 }
@@ -146,7 +140,7 @@ void Multi::Impl::collect() {
 void Multi::Impl::let_too_many_go(std::size_t begun) {
   std::vector<Socket*> resting;
   for (const auto& [port, socket] : by_local_port) {
-    if (socket->resting) resting.push_back(socket);
+    if (socket->phase == Socket::Phase::resting) resting.push_back(socket);
   }
   const std::size_t allowed = kept + begun + 1;
   if (resting.size() <= allowed) return;
@@ -161,7 +155,7 @@ void Multi::Impl::let_too_many_go(std::size_t begun) {
 /// later bytes are its own.
 void Multi::Impl::look_back(const Easy& easy) {
   const bool bodyless = easy.answered_without_body();
-  if (!easy.secure && !bodyless) return;
+  if (!easy.state().is_secure() && !bodyless) return;
   Socket* socket = socket_behind(easy);
   if (!socket || (socket->user && socket->user != &easy)) return;
   const bool suspect = bodyless || (socket->secured && socket->secured->holds_bytes());
@@ -171,12 +165,13 @@ void Multi::Impl::look_back(const Easy& easy) {
 /// The socket of a transfer that has ended, if it is kept; otherwise null. libcurl searches all its connections for it,
 /// so with TLS the result is remembered per connection.
 Socket* Multi::Impl::socket_behind(const Easy& easy) {
-  if (easy.secured && easy.secured->owner) return static_cast<Socket*>(easy.secured->owner);
+  const auto& secured = easy.state().carrier.tls;
+  if (secured && secured->owner) return static_cast<Socket*>(secured->owner);
   curl_socket_t fd = CURL_SOCKET_BAD;
-  curl_easy_getinfo(easy.handle, CURLINFO_ACTIVESOCKET, &fd);
+  curl_easy_getinfo(easy.handle(), CURLINFO_ACTIVESOCKET, &fd);
   if (fd == CURL_SOCKET_BAD || !is_known(fd)) return nullptr;
   Socket* socket = sockets[static_cast<std::size_t>(fd)];
-  socket->secured = easy.secured;
+  socket->secured = secured;
   if (socket->secured) socket->secured->owner = socket;
   return socket;
 }
@@ -204,10 +199,10 @@ void Multi::Impl::want_socket(CURL* whose, curl_socket_t fd, int what) {
   Socket* socket = socket_of(fd);
   if (!socket) return;
   const bool turns_away = what == CURL_POLL_REMOVE;
-  if (turns_away && !socket->connected) return forget(fd);  // libcurl has closed it itself
-  socket->resting = false;
+  auto& phase = socket->phase;
+  if (turns_away && phase == Socket::Phase::connecting) return forget(fd);  // libcurl has closed it itself
   socket->wanted = ((what & CURL_POLL_IN) ? UV_READABLE : 0) | ((what & CURL_POLL_OUT) ? UV_WRITABLE : 0);
-  socket->connected = socket->connected || (socket->wanted & UV_READABLE) != 0;
+  if (phase == Socket::Phase::resting || (socket->wanted & UV_READABLE) != 0) phase = Socket::Phase::connected;
   if (turns_away) turned_away(whose, *socket);
   note(*socket);
 }
@@ -217,14 +212,14 @@ void Multi::Impl::want_socket(CURL* whose, curl_socket_t fd, int what) {
 void Multi::Impl::turned_away(CURL* whose, Socket& socket) {
   Easy* easy = nullptr;
   curl_easy_getinfo(whose, CURLINFO_PRIVATE, &easy);
-  if (!easy || !easy->download_paused) return rest(socket);
+  if (!easy || (easy->state().paused() & CURLPAUSE_RECV) == 0) return rest(socket);
   remember(socket);
   use(*easy, socket);
 }
 
 /// The connection is kept and unused. From now on only this class listens to it, and finds it again by its local port.
 void Multi::Impl::rest(Socket& socket) {
-  socket.resting = true;
+  socket.phase = Socket::Phase::resting;
   socket.since = loop.now();
   socket.wanted = UV_READABLE;
   remember(socket);
@@ -245,8 +240,8 @@ bool Multi::Impl::wake(Easy& easy, std::string_view address, int port, int local
       begin, end, [&](const auto& entry) { return entry.second->port == port && entry.second->address == address; });
   if (found == end) return false;
   Socket& socket = *found->second;
-  if (!easy.secure && socket.speaks_unasked()) return false;
-  socket.resting = false;
+  if (!easy.state().is_secure() && socket.speaks_unasked()) return false;
+  socket.phase = Socket::Phase::connected;
   socket.wanted = 0;
   use(easy, socket);
   return true;
@@ -255,17 +250,17 @@ bool Multi::Impl::wake(Easy& easy, std::string_view address, int port, int local
 /// The previous transfer may have ended in the same call of libcurl and be reported afterwards; it must not let the
 /// connection rest then.
 void Multi::Impl::use(Easy& easy, Socket& socket) {
-  if (socket.user) socket.user->carrier = nullptr;
+  if (socket.user) socket.user->state().carrier.kept = nullptr;
   socket.user = &easy;
-  easy.carrier = &socket;
+  easy.state().carrier.kept = &socket;
 }
 
 /// The transfer is over; if its connection still exists, it is kept.
 void Multi::Impl::let_rest(Easy& easy) {
-  Socket* socket = std::exchange(easy.carrier, nullptr);
+  Socket* socket = std::exchange(easy.state().carrier.kept, nullptr);
   if (!socket) return;
   socket->user = nullptr;
-  if (socket->resting || socket->wanted != 0) return;
+  if (socket->phase == Socket::Phase::resting || socket->wanted != 0) return;
   rest(*socket);
   note(*socket);
 }
@@ -273,7 +268,7 @@ void Multi::Impl::let_rest(Easy& easy) {
 /// libcurl serves many transfers in one call, one after another. The previous head has been written when libcurl comes
 /// to the next transfer; the last one when libcurl returns.
 void Multi::Impl::writes(Easy* easy) {
-  if (Easy* written = std::exchange(writing, easy)) written->head_sent();
+  if (Easy* written = std::exchange(writing, easy)) written->state().head_sent();
 }
 
 /// A socket was opened, or could not be. libcurl closes sockets that never connected without a report. The next one may
@@ -281,7 +276,7 @@ void Multi::Impl::writes(Easy* easy) {
 void Multi::Impl::opened(Easy& easy, curl_socket_t fd) {
   writes(nullptr);
   if (std::ranges::find(diallers, &easy) == diallers.end()) diallers.push_back(&easy);
-  easy.dialer = fd;
+  easy.state().carrier.dialled = fd;
   if (!is_known(fd)) return;
   const int wanted = sockets[static_cast<std::size_t>(fd)]->wanted;
   forget(fd);
@@ -294,8 +289,8 @@ void Multi::Impl::opened(Easy& easy, curl_socket_t fd) {
 /// When an address fails, libcurl tries the next one only when it is called again, but does not ask for such a call.
 void Multi::Impl::kick_next_address() {
   std::erase_if(diallers, [this](Easy* easy) {
-    const bool dials = easy->running && easy->dials;
-    if (dials && is_known(easy->dialer)) return false;
+    const bool dials = easy->running() && easy->state().dials();
+    if (dials && is_known(easy->state().carrier.dialled)) return false;
     if (dials) easy->call_again();
     return true;
   });
@@ -310,7 +305,7 @@ void Multi::Impl::forget(curl_socket_t fd) {
   if (!is_known(fd)) return;
   Socket* socket = std::exchange(sockets[static_cast<std::size_t>(fd)], nullptr);
   if (socket->noted) std::erase(noted, socket);
-  if (socket->user) socket->user->carrier = nullptr;
+  if (socket->user) socket->user->state().carrier.kept = nullptr;
   const auto [begin, end] = by_local_port.equal_range(socket->local_port);
   const auto place = std::find_if(begin, end, [&](const auto& entry) { return entry.second == socket; });
   if (place != end) by_local_port.erase(place);
@@ -324,7 +319,7 @@ void Multi::Impl::ready(Socket& socket, int status, int events) {
     socket.told = 0;
     note(socket);
   }
-  if (socket.resting) {
+  if (socket.phase == Socket::Phase::resting) {
     if (status < 0 || socket.speaks_unasked()) end_rest(socket);
     return;
   }
@@ -345,7 +340,10 @@ void Multi::Impl::ready(Socket& socket, int status, int events) {
 
 bool Multi::Impl::shakes_hands(Socket& socket) const {
   if (!socket.fresh) return false;
-  const auto dials_it = [&](const Easy* easy) { return easy->dialer == socket.fd && easy->dials && easy->secure; };
+  const auto dials_it = [&](const Easy* easy) {
+    const auto& state = easy->state();
+    return state.carrier.dialled == socket.fd && state.dials() && state.is_secure();
+  };
   return socket.fresh = std::ranges::any_of(diallers, dials_it);
 }
 
@@ -353,7 +351,7 @@ bool Multi::Impl::shakes_hands(Socket& socket) const {
 /// which libcurl would take for the next response.
 void Multi::Impl::end_rest(Socket& socket) {
   socket.hang_up(loop.read_buffer(), loop::Loop::kReadBuffer);
-  socket.resting = false;
+  socket.phase = Socket::Phase::connected;
   socket.wanted = 0;
   uv_poll_stop(&socket.poll);
   socket.told = 0;
@@ -397,15 +395,12 @@ std::unique_ptr<Easy> Multi::Impl::take_easy() {
     spare.pop_back();
     return easy;
   }
-  auto easy = std::make_unique<Easy>(
-      guard, tls, trust, idle, [this](Easy& dialler, curl_socket_t fd) { opened(dialler, fd); },
-      [this](Easy& user, auto address, int port, int local_port) { return wake(user, address, port, local_port); },
-      [this](Easy& writer) { writes(&writer); });
-  curl_easy_setopt(easy->handle, CURLOPT_SHARE, sessions);
+  auto easy = std::make_unique<Easy>(*this, guard, tls, trust, idle);
+  curl_easy_setopt(easy->handle(), CURLOPT_SHARE, sessions);
   // Connections outlive the easy handle that opened them, so the object that closes them must too.
-  curl_easy_setopt(easy->handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
+  curl_easy_setopt(easy->handle(), CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
   curl_easy_setopt(
-      easy->handle, CURLOPT_CLOSESOCKETFUNCTION,
+      easy->handle(), CURLOPT_CLOSESOCKETFUNCTION,
       +[](void* impl, curl_socket_t fd) { return static_cast<Impl*>(impl)->close_socket(fd); });
   return easy;
 }
@@ -417,16 +412,14 @@ void Multi::Impl::count_flying(std::size_t now) {
   curl_multi_setopt(handle, CURLMOPT_MAXCONNECTS, static_cast<long>(kept + flying));
 }
 
+/// libcurl keeps state of a failure or of a half-sent body in a handle, so such a handle is not reused.
 void Multi::Impl::give_back(std::unique_ptr<Easy> easy) {
+  assert(!acting);
   count_flying(flying - 1);
   let_rest(*easy);
-  if (easy->running) curl_multi_remove_handle(handle, easy->handle);
-  easy->running = false;
-  if (!easy->pinned.empty()) pins.leave(std::exchange(easy->pinned, {}));
-  easy->secured.reset();
+  if (easy->running()) curl_multi_remove_handle(handle, easy->handle());
   std::erase(diallers, easy.get());
-  // libcurl keeps state of a failure or of a half-sent body in a handle, so such a handle is not reused.
-  if (easy->sound && spare.size() < kMostSpare) spare.push_back(std::move(easy));
+  if (easy->reset(pins) && spare.size() < kMostSpare) spare.push_back(std::move(easy));
 }
 
 Multi::Multi(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls, std::chrono::seconds idle, Trust trust)
@@ -467,11 +460,10 @@ std::unique_ptr<Transfer> Multi::start(Request&& request, TransferEvents& events
   assert(!impl_->acting);
   auto easy = impl_->take_easy();
   easy->prepare(std::move(request), events, impl_->pins);
-  easy->running = true;
   impl_->count_flying(impl_->flying + 1);
   ++impl_->started;
-  curl_multi_add_handle(impl_->handle, easy->handle);
-  return std::unique_ptr<Transfer>(new Transfer(*this, std::move(easy)));
+  curl_multi_add_handle(impl_->handle, easy->handle());
+  return std::unique_ptr<Transfer>(new Transfer(*impl_, std::move(easy)));
 }
 
 void Multi::keep_at_most(std::size_t count) {
@@ -482,10 +474,5 @@ void Multi::keep_at_most(std::size_t count) {
 std::size_t Multi::flying() const { return impl_->flying; }
 bool Multi::idle() const { return impl_->flying == 0 && !impl_->telling; }
 bool Multi::keeps_any() const { return !impl_->by_local_port.empty(); }
-
-void Multi::give_back(std::unique_ptr<Easy> easy) {
-  assert(!impl_->acting);
-  impl_->give_back(std::move(easy));
-}
 
 }  // namespace penstock::transfer

@@ -6,26 +6,15 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "access/dial_guard.h"
 #include "loop/loop.h"
 #include "penstock/config.h"
-#include "tls/authorities.h"
 #include "transfer/request.h"
 #include "transfer/transfer.h"
-
-namespace penstock::tls {
-class OpensslPeek;
-}
+#include "transfer/trust.h"
 
 namespace penstock::transfer {
-
-/// Where a handle gets its trusted authorities from.
-struct Trust {
-  tls::Authorities* authorities = nullptr;  ///< shared with other handles, must outlive them; null: not shared
-  bool borrows = false;                     ///< true: takes them; false: reads files and stores the result
-};
 
 class Multi {
  public:
@@ -49,10 +38,6 @@ class Multi {
   bool keeps_any() const;  ///< whether any connection that was used is kept for reuse
 
  private:
-  friend class Transfer;
-  friend struct Easy;
-  static bool is_disturbed(const tls::OpensslPeek& connection);  // a kept one has data, an end or an error
-  void give_back(std::unique_ptr<Easy> easy);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -24,6 +24,11 @@ std::string text_of(const sockaddr_storage& end) {
 }
 }  // namespace
 
+bool Socket::is_disturbed(const tls::OpensslPeek& connection) {
+  const auto* socket = static_cast<const Socket*>(connection.owner);
+  return !socket || socket->speaks_unasked();
+}
+
 bool Socket::speaks_unasked() const {
   if (secured) return secured->speaks_unasked(fd);
   char byte = 0;

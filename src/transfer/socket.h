@@ -16,9 +16,11 @@
 namespace penstock::transfer {
 
 class Multi;
-struct Easy;
+class Easy;
 
 struct Socket {
+  /// Whether a kept TLS connection has bytes, an end or an error; true too if it has no socket any more.
+  static bool is_disturbed(const tls::OpensslPeek& connection);
   /// Whether bytes, an end or an error have come although no request is under way.
   bool speaks_unasked() const;
   /// Notes both ends: libcurl identifies the kept connection that it is about to use by them. False: the socket has
@@ -34,10 +36,10 @@ struct Socket {
   int port = 0, local_port = 0;
   int wanted = 0;
   int told = 0;
-  bool fresh = true;  // may still be in its TLS handshake
+  enum class Phase : std::uint8_t { connecting, connected, resting };
+  Phase phase = Phase::connecting;  // resting: is kept for the next request
+  bool fresh = true;                // may still be in its TLS handshake
   bool noted = false;
-  bool connected = false;
-  bool resting = false;                       // is kept for the next request
   std::int64_t since = 0;                     // when the rest began, on the loop's clock
   Easy* user = nullptr;                       // the transfer that uses it after a rest, or has paused on it
   std::shared_ptr<tls::OpensslPeek> secured;  // null: no TLS, or not known yet

@@ -109,11 +109,9 @@ struct LargeClass {
 inline const std::vector<LargeClass> kLargeClasses{
     // clang-format off
     {"tls::Stream",              {21,  39, 10}},
-    {"transfer::Easy",           {35,  25, 17}},
     {"redis::Redis",             {26,  33,  4}},
     {"loop::TcpStream",          {13,  28,  8}},
     {"observe::AdminConnection", {14,  18,  5}},
-    {"transfer::Socket",         {15,   3,  4}},
     {"http::Target",             {11,   4,  4}},
     // clang-format on
 };
@@ -126,7 +124,6 @@ struct Circle {
 /// Units, a header with its .cc, that include each other. No row is added, and none grows.
 inline const std::vector<Circle> kCircles{
     // clang-format off
-    {{"transfer/easy", "transfer/multi", "transfer/transfer"}, "a Transfer holds an Easy and gives it back to its Multi"},
     // clang-format on
 };
 
