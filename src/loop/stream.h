@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "loop/directions.h"
 #include "loop/loop.h"
 #include "penstock/config.h"
 
@@ -47,6 +48,11 @@ enum class DialFailure : std::uint8_t {
   other,
 };
 
+/// At whose wish a stream is dialled. One for a peer must leave the last descriptors to others (loop/fd_limit.h). One
+/// for ourselves, to a service that this program relies on, may use them, and notices within seconds that the service
+/// has vanished without a word.
+enum class DialFor : std::uint8_t { peer, ourselves };
+
 class Stream {
  public:
   /// Bytes queued beyond which a writer should pause.
@@ -55,7 +61,10 @@ class Stream {
   /// Takes over a connected socket. Null: that failed, and the socket is closed.
   static std::unique_ptr<Stream> adopt(Loop& loop, int fd);
   /// Connects to a literal address. No name is looked up, and there is no time-out.
-  static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
+  static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events,
+                                      DialFor whom = DialFor::peer);
+  /// Connects to a Unix socket, for ourselves.
+  static std::unique_ptr<Stream> dial_path(Loop& loop, const std::string& path, StreamEvents& events);
   virtual ~Stream() = default;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -92,6 +101,9 @@ class Stream {
 
   virtual Endpoint peer() const = 0;
   virtual DialFailure dial_failure() const = 0;
+  /// The errno by which dialling, reading or writing failed; 0: none did, so a stream that is gone was closed by the
+  /// peer.
+  virtual int error() const = 0;
   /// Attaches an object that lives as long as the Stream.
   void accompany(std::shared_ptr<const void> companion) { companion_ = std::move(companion); }
 
@@ -109,6 +121,7 @@ class Stream {
 
   StreamEvents* events_ = nullptr;
   std::string out_;
+  Directions directions_;
 
  private:
   std::shared_ptr<const void> companion_;

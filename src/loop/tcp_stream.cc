@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP connection over uv_tcp_t. While nothing is read, the hangup watcher notices a peer that leaves.
+// A connection over uv_tcp_t, which serves for Unix sockets too, once they are connected. While nothing is read, the
+// hangup watcher notices a peer that leaves.
 #include "loop/tcp_stream.h"
 
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "loop/fd_limit.h"
@@ -19,6 +25,33 @@
 
 namespace penstock::loop {
 
+namespace {
+
+/// Keep-alive detects a peer that vanishes silently, even on a connection on which we only listen.
+void notice_vanished_peer(int fd) {
+  const auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof value); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 2);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+/// A descriptor connected to the Unix socket `path`, or libuv's error. Whether it can be is known at once.
+int connected_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return UV_ENAMETOOLONG;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return uv_translate_sys_error(errno);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  const int error = uv_translate_sys_error(errno);
+  ::close(fd);
+  return error;
+}
+
+}  // namespace
+
 struct TcpStream::Socket final : HangupWatcher::Watched {
   uv_tcp_t tcp;
   TcpStream* stream = nullptr;          // null once closing
@@ -27,28 +60,51 @@ struct TcpStream::Socket final : HangupWatcher::Watched {
   uv_write_t writing;
   std::string rest;  // bytes that the kernel has not taken yet
 
-  static Socket* make(Loop& loop, int family, int& error);
+  static Socket* make(Loop& loop);
+  static Socket* make_dialler(Loop& loop, int family, int below, int& error);
+  int open(int fd);
   int descriptor() const;
   void peer_left(bool by_reset) override;
   void close(bool reset);
   void end_watch();
 };
 
-/// Makes a socket that can dial; on error, one without a descriptor. A descriptor not below the ceiling is closed at
-/// once, because many dials may be tried in one iteration.
-TcpStream::Socket* TcpStream::Socket::make(Loop& loop, int family, int& error) {
+TcpStream::Socket* TcpStream::Socket::make(Loop& loop) {
   auto* socket = new Socket;
-  if (error == 0) error = uv_tcp_init_ex(loop.uv(), &socket->tcp, static_cast<unsigned>(family));
-  if (error == 0) {
-    socket->tcp.data = socket;
-    if (socket->descriptor() < ceiling_of_dials()) return socket;
-    socket->close(false);
-    socket = new Socket;
-    error = UV_EMFILE;
-  }
-  uv_tcp_init(loop.uv(), &socket->tcp);  // again: libuv has dropped a handle that failed
+  uv_tcp_init(loop.uv(), &socket->tcp);
   socket->tcp.data = socket;
   return socket;
+}
+
+/// Makes a socket that can dial; on error, one without a descriptor. A descriptor that is not below the given one is
+/// closed at once, because many dials may be tried in one iteration.
+TcpStream::Socket* TcpStream::Socket::make_dialler(Loop& loop, int family, int below, int& error) {
+  if (error != 0) return make(loop);
+  auto* socket = new Socket;
+  error = uv_tcp_init_ex(loop.uv(), &socket->tcp, static_cast<unsigned>(family));
+  socket->tcp.data = socket;
+  if (error == 0 && socket->descriptor() < below) return socket;
+  if (error == 0) {
+    socket->close(false);
+    error = UV_EMFILE;
+  } else {
+    delete socket;  // libuv has dropped the handle
+  }
+  return make(loop);
+}
+
+/// Takes over a connected socket. On error, which is libuv's, that is closed.
+int TcpStream::Socket::open(int fd) {
+  int error = 0;
+  // libcurl closes some sockets before libuv hears of it; libuv then still has the number registered for them.
+  while ((error = uv_tcp_open(&tcp, fd)) == UV_EEXIST) {
+    const int other = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
+    ::close(std::exchange(fd, other));
+    if (fd < 0) return error;
+  }
+  if (error != 0) ::close(fd);
+  if (error == 0) limit_unsent(fd);
+  return error;
 }
 
 /// -1: there is none, or libuv has closed it.
@@ -84,32 +140,19 @@ TcpStream::~TcpStream() {
 }
 
 std::unique_ptr<Stream> TcpStream::adopt(Loop& loop, int fd) {
-  auto* socket = new Socket;
-  uv_tcp_init(loop.uv(), &socket->tcp);
-  socket->tcp.data = socket;
-  int error = 0;
-  // libcurl closes some sockets before libuv hears of it; libuv then still has the number registered for them.
-  while ((error = uv_tcp_open(&socket->tcp, fd)) == UV_EEXIST) {
-    const int other = fcntl(fd, F_DUPFD_CLOEXEC, fd + 1);
-    ::close(std::exchange(fd, other));
-    if (fd < 0) break;
-  }
-  if (error == 0) {
-    limit_unsent(fd);
-    return std::unique_ptr<Stream>(new TcpStream(loop, socket));
-  }
-  if (fd >= 0) ::close(fd);
+  auto* socket = Socket::make(loop);
+  if (socket->open(fd) == 0) return std::unique_ptr<Stream>(new TcpStream(loop, socket));
   socket->close(false);
   return nullptr;
 }
 
-std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
+std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, StreamEvents& events, DialFor whom) {
   sockaddr_storage address{};
   int error = socket_address_of(there, address);
-  auto* socket = Socket::make(loop, address.ss_family, error);
+  const int below = whom == DialFor::peer ? ceiling_of_dials() : most_open_files();
+  auto* socket = Socket::make_dialler(loop, address.ss_family, below, error);
   std::unique_ptr<TcpStream> stream(new TcpStream(loop, socket));
   stream->set_events(events);
-  stream->dial_error_ = error;
   const auto done = [](uv_connect_t* connecting, int status) {
     auto* dialled = static_cast<Socket*>(connecting->handle->data)->stream;
     if (!dialled) return;
@@ -117,19 +160,30 @@ std::unique_ptr<Stream> TcpStream::dial(Loop& loop, const Endpoint& there, Strea
     if (status == 0) limit_unsent(dialled->socket_->descriptor());
     status == 0 ? dialled->events_->on_connected() : dialled->gone();
   };
-  if (stream->dial_error_ == 0) {
-    const auto* any = reinterpret_cast<const sockaddr*>(&address);
-    stream->dial_error_ = uv_tcp_connect(&socket->connecting, &socket->tcp, any, done);
+  if (error == 0) {
+    if (whom == DialFor::ourselves) notice_vanished_peer(socket->descriptor());
+    error = uv_tcp_connect(&socket->connecting, &socket->tcp, reinterpret_cast<const sockaddr*>(&address), done);
   }
-  if (stream->dial_error_ != 0) stream->fail();
+  stream->dial_error_ = error;
+  if (error != 0) stream->tell_later(Outcome::gone);
+  return stream;
+}
+
+std::unique_ptr<Stream> TcpStream::dial_path(Loop& loop, const std::string& path, StreamEvents& events) {
+  auto* socket = Socket::make(loop);
+  const int fd = connected_to(path);
+  const int error = fd < 0 ? fd : socket->open(fd);
+  std::unique_ptr<TcpStream> stream(new TcpStream(loop, socket));
+  stream->set_events(events);
+  stream->dial_error_ = error;
+  stream->tell_later(error == 0 ? Outcome::connected : Outcome::gone);
   return stream;
 }
 
 /// Reads one buffer per iteration: the next bytes of a fast peer come before these are handled, and would hold up other
 /// work. Lent no buffer, libuv asks again in the next iteration.
 void TcpStream::read_on() {
-  if (reading_ || gone_ || failed_ || peer_ended_) return;
-  reading_ = true;
+  if (to_tell_ == Outcome::gone || !directions_.start_reading()) return;
   const auto lend = [](uv_handle_t* tcp, std::size_t, uv_buf_t* buffer) {
     auto* stream = static_cast<Socket*>(tcp->data)->stream;
     const bool reads = stream && stream->may_read();
@@ -142,8 +196,7 @@ void TcpStream::read_on() {
 }
 
 void TcpStream::read_off() {
-  if (!reading_) return;
-  reading_ = false;
+  if (!directions_.stop_reading()) return;
   uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
   if (socket_->watched_by) return;
   // Reading often goes on within the iteration: watching costs a system call, so it begins only at the end.
@@ -156,36 +209,42 @@ void TcpStream::watch_for_hangup() {
 }
 
 void TcpStream::left_unread(bool by_reset) {
-  if (!half_open_ || by_reset) return gone();
+  if (by_reset) broken_by_ = UV_ECONNRESET;
+  if (!directions_.half_open() || by_reset) return gone();
   end_seen_ = true;  // on_end() comes when the bytes before it are read
   socket_->end_watch();
 }
 
 void TcpStream::read(std::ptrdiff_t size) {
   if (size == 0 || size == UV_ENOBUFS) return;
-  if (size == UV_EOF && half_open_) return ended();
-  if (size < 0) return gone();
+  if (size == UV_EOF && directions_.half_open()) return ended();
+  if (size < 0) {
+    if (size != UV_EOF) broken_by_ = static_cast<int>(size);
+    return gone();
+  }
   read_in_ = loop_.iteration();
   events_->on_read({loop_.read_buffer(), static_cast<std::size_t>(size)});
 }
 
 void TcpStream::ended() {
-  reading_ = false;
-  peer_ended_ = end_seen_ = true;
+  directions_.end_input();
   events_->on_end();
 }
 
 void TcpStream::gone() {
-  if (gone_) return;
-  gone_ = true;
-  reading_ = false;
+  if (!directions_.go()) return;
   uv_read_stop(reinterpret_cast<uv_stream_t*>(&socket_->tcp));
   socket_->end_watch();
   if (events_) events_->on_gone();
 }
 
-void TcpStream::fail() {
-  failed_ = true;
+void TcpStream::break_off(int error) {
+  broken_by_ = error;
+  tell_later(Outcome::gone);
+}
+
+void TcpStream::tell_later(Outcome outcome) {
+  to_tell_ = outcome;
   iteration_end_.ask();
 }
 
@@ -208,8 +267,13 @@ void TcpStream::touch() {
 }
 
 void TcpStream::end_iteration() {
-  if (failed_) return gone();
-  if (!reading_ && !gone_ && !end_seen_ && !socket_->watched_by) watch_for_hangup();
+  if (to_tell_ == Outcome::gone) return gone();
+  if (to_tell_ == Outcome::connected) {
+    to_tell_ = Outcome::none;
+    iteration_end_.ask();  // for what follows, because this stream may be destroyed in the event
+    return events_->on_connected();
+  }
+  if (directions_.resting() && !end_seen_ && !socket_->watched_by) watch_for_hangup();
   flush();
 }
 
@@ -217,14 +281,14 @@ void TcpStream::end_iteration() {
 std::size_t TcpStream::try_send(std::string_view bytes) {
   const uv_buf_t buffer = uv_buf_init(const_cast<char*>(bytes.data()), static_cast<unsigned>(bytes.size()));
   const int sent = uv_try_write(reinterpret_cast<uv_stream_t*>(&socket_->tcp), &buffer, 1);
-  if (sent < 0 && sent != UV_EAGAIN) fail();
+  if (sent < 0 && sent != UV_EAGAIN) break_off(sent);
   return sent < 0 ? 0 : static_cast<std::size_t>(sent);
 }
 
 void TcpStream::flush() {
-  if (out_.empty() || sending_ || gone_ || failed_) return;
+  if (out_.empty() || sending_ || is_broken()) return;
   const std::size_t taken = try_send(out_);
-  if (failed_) return;
+  if (is_broken()) return;
   if (taken < out_.size()) {
     out_.erase(0, taken);
     socket_->rest = std::exchange(out_, {});
@@ -235,7 +299,7 @@ void TcpStream::flush() {
 }
 
 bool TcpStream::send(std::string_view bytes) {
-  if (gone_ || failed_) return true;
+  if (is_broken()) return true;
   if (!out_.empty() || sending_) {
     out_.append(bytes);
     flush();
@@ -243,7 +307,7 @@ bool TcpStream::send(std::string_view bytes) {
   }
   const std::size_t taken = try_send(bytes);
   if (taken == bytes.size()) std::string().swap(socket_->rest);  // the memory is kept only from one wait to the next
-  if (taken == bytes.size() || failed_) return true;
+  if (taken == bytes.size() || is_broken()) return true;
   socket_->rest.assign(bytes.substr(taken));
   send_rest();
   return !sending_;
@@ -256,25 +320,28 @@ void TcpStream::send_rest() {
                                auto* socket = static_cast<Socket*>(writing->handle->data);
                                if (socket->stream) socket->stream->sent(status);
                              });
-  if (asked != 0) return fail();
+  if (asked != 0) return break_off(asked);
   sending_ = true;
 }
 
 void TcpStream::sent(int status) {
   sending_ = false;
   socket_->rest.clear();
-  if (!half_open_)
+  if (!directions_.half_open())
     std::string().swap(socket_->rest);  // a half-open stream keeps the memory: more may have to wait soon
-  if (status != 0) return gone();
+  if (status != 0) {
+    broken_by_ = status;
+    return gone();
+  }
   flush();
-  if (failed_) return gone();
+  if (is_broken()) return gone();
   if (sending_) return;
-  if (writing_ended_) shut_down();
+  if (directions_.output_ended()) shut_down();
   events_->on_drained();
 }
 
 void TcpStream::end_writing() {
-  writing_ended_ = true;
+  directions_.end_output();
   flush();
   if (!sending_) shut_down();
 }
@@ -318,7 +385,7 @@ class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
     give_up_at_ = loop_.now() + kPatienceWithTalkers;
     timeouts_.start(loop_.now() + kPatience);
     stream_->end_writing();
-    if (stream_->peer_ended_) loop_.dismiss(this);
+    if (stream_->directions_.input_ended()) loop_.dismiss(this);
   }
 
   void look() {
@@ -344,7 +411,7 @@ class TcpStream::Lingering final : public SelfOwned, public StreamEvents {
 
 void TcpStream::end_gently(std::unique_ptr<Stream> self) {
   flush();
-  if (gone_ || failed_ || (peer_ended_ && queued() == 0)) return;
+  if (is_broken() || (directions_.input_ended() && queued() == 0)) return;
   std::unique_ptr<TcpStream> stream(static_cast<TcpStream*>(self.release()));
   loop_.adopt(std::make_unique<Lingering>(std::move(stream)));
 }
@@ -379,15 +446,12 @@ Endpoint TcpStream::peer() const {
 
 std::unique_ptr<Stream> Stream::adopt(Loop& loop, int fd) { return TcpStream::adopt(loop, fd); }
 
-std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEvents& events) {
-  return TcpStream::dial(loop, there, events);
+std::unique_ptr<Stream> Stream::dial(Loop& loop, const Endpoint& there, StreamEvents& events, DialFor whom) {
+  return TcpStream::dial(loop, there, events, whom);
 }
 
-void Stream::close_lingering(std::unique_ptr<Stream> stream) {
-  Stream& ending = *stream;
-  ending.end_gently(std::move(stream));
+std::unique_ptr<Stream> Stream::dial_path(Loop& loop, const std::string& path, StreamEvents& events) {
+  return TcpStream::dial_path(loop, path, events);
 }
-
-void Stream::close_with_reset(std::unique_ptr<Stream> stream) { stream->end_with_reset(); }
 
 }  // namespace penstock::loop

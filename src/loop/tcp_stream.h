@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Stream over one TCP socket. Made by Stream::adopt and Stream::dial; no other code needs this file.
+// A Stream over one socket, TCP or Unix. Made by the functions of Stream; no other code needs this file.
 #pragma once
 
 #include "loop/iteration_end.h"
@@ -10,12 +10,13 @@ namespace penstock::loop {
 class TcpStream final : public Stream {
  public:
   static std::unique_ptr<Stream> adopt(Loop& loop, int fd);
-  static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events);
+  static std::unique_ptr<Stream> dial(Loop& loop, const Endpoint& there, StreamEvents& events, DialFor whom);
+  static std::unique_ptr<Stream> dial_path(Loop& loop, const std::string& path, StreamEvents& events);
   ~TcpStream() override;
 
   void read_on() override;
   void read_off() override;
-  void keep_half_open() override { half_open_ = true; }
+  void keep_half_open() override { directions_.keep_half_open(); }
   void touch() override;
   bool send(std::string_view bytes) override;
   void end_writing() override;
@@ -24,8 +25,11 @@ class TcpStream final : public Stream {
   bool is_read_out() const override;
   Endpoint peer() const override;
   DialFailure dial_failure() const override;
+  int error() const override { return -(dial_error_ != 0 ? dial_error_ : broken_by_); }
 
  private:
+  /// What is still to be told at the iteration's end.
+  enum class Outcome : std::uint8_t { none, connected, gone };
   struct Socket;
   class Lingering;
   TcpStream(Loop& loop, Socket* socket);
@@ -37,27 +41,25 @@ class TcpStream final : public Stream {
   void send_rest();
   void sent(int status);
   void shut_down();
+  /// It is gone, or is going to be at the iteration's end.
+  bool is_broken() const { return directions_.gone() || to_tell_ == Outcome::gone; }
   bool may_read() const { return read_in_ != loop_.iteration(); }
   void read(std::ptrdiff_t size);
   void ended();
   void gone();
-  void fail();
+  void break_off(int error);
+  void tell_later(Outcome outcome);
   void watch_for_hangup();
   void left_unread(bool by_reset);
 
   Loop& loop_;
   Socket* socket_;  // closed, then freed by libuv's close callback
   IterationEnd iteration_end_;
+  Outcome to_tell_ = Outcome::none;
   bool sending_ = false;
-  bool reading_ = false;
-  bool failed_ = false;  // a write failed: reported at the iteration's end
-  bool gone_ = false;
-  bool half_open_ = false;
-  bool end_seen_ = false;       // the peer has ended its side; bytes may be left to read
-  bool peer_ended_ = false;     // the same, and all was read
-  bool writing_ended_ = false;  // shut down once all is sent
-  int dial_error_ = 0;
-  std::uint64_t read_in_ = 0;  // the iteration of the last read
+  bool end_seen_ = false;               // the peer has ended its side; bytes may be left to read
+  int dial_error_ = 0, broken_by_ = 0;  // libuv's errors, which are errnos below zero
+  std::uint64_t read_in_ = 0;           // the iteration of the last read
 };
 
 }  // namespace penstock::loop

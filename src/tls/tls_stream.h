@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,8 +16,7 @@
 #include "penstock/config.h"
 #include "tls/authority.h"
 #include "tls/client_identity.h"
-
-struct bio_st;
+#include "tls/codec.h"
 
 namespace penstock::tls {
 
@@ -44,11 +42,11 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   bool is_read_out() const override { return inner_->is_read_out(); }
   Endpoint peer() const override { return inner_->peer(); }
   loop::DialFailure dial_failure() const override;
-  std::string failure_words() const override { return words_; }
+  int error() const override { return inner_->error(); }
+  std::string failure_words() const override { return codec_.failure_words(); }
 
  private:
-  struct Bio;  // the BIO through which OpenSSL reads and writes
-  Stream(loop::Loop& loop, Ssl ssl);
+  Stream(loop::Loop& loop, Ssl ssl, std::string early = {});
   void on_read(std::string_view bytes) override;
   void on_gone() override;
   void on_drained() override;
@@ -57,46 +55,28 @@ class Stream final : public loop::Stream, private loop::StreamEvents {
   void end_gently(std::unique_ptr<loop::Stream> self) override;
   void end_with_reset() override;
 
+  bool has_failed() const { return codec_.failure() != loop::DialFailure::none; }
   void shake_hands();
-  int handshake_step(int& error);
-  bool is_no_handshake(std::size_t taken);
+  Codec::Step handshake_step();
   void read();
-  std::size_t decrypt(std::span<char> room, int& error);
   void take_breath();
   void breathe();
-  void keep_unread();
   void inner_has_ended();
   void end_iteration();
   void seal(std::string_view bytes);
   void say_goodbye();
   bool deliver();
-  void note_failure(int error);
-  void note_failure_of_client(int error);
-  void note_chatter();
   void ended();
   void gone();
 
   loop::Loop& loop_;
-  Ssl ssl_;
+  Codec codec_;
   std::unique_ptr<loop::Stream> inner_;
   loop::IterationEnd iteration_end_;
-  loop::Timer breath_;        // resumes in the next iteration, when the peer has used up its share of this one
-  std::string_view offered_;  // encrypted, for OpenSSL to take in this call
-  std::string unread_;        // encrypted, not yet taken
-  std::string sealed_;        // encrypted by OpenSSL in this call
-  std::string words_;         // describes the failure
-  loop::DialFailure failure_ = loop::DialFailure::none;
-  std::size_t shaken_ = 0;  // bytes of the handshake so far
-  const bool serves_;
-  bool answered_ = false;  // something was sent to the peer
+  loop::Timer breath_;  // resumes in the next iteration, when the peer has used up its share of this one
   bool connected_ = false;
-  bool reading_ = false;
   bool more_ = false;         // there may be more to report
   bool inner_ended_ = false;  // the inner stream has ended
-  bool peer_ended_ = false;
-  bool goodbye_said_ = false;
-  bool half_open_ = false;
-  bool gone_ = false;
 };
 
 }  // namespace penstock::tls

@@ -63,6 +63,7 @@ class Wire final : public loop::Stream {
   bool is_read_out() const override { return false; }
   Endpoint peer() const override { return {"127.0.0.1", 1}; }
   loop::DialFailure dial_failure() const override { return loop::DialFailure::none; }
+  int error() const override { return 0; }
 
  private:
   void end_gently(std::unique_ptr<loop::Stream>) override {}

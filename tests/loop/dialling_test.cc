@@ -2,8 +2,13 @@
 // Streams that are dialled, and each direction of a stream by itself: half-open connections, and writes at once.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <future>
 
 #include "connected.h"
@@ -63,6 +68,7 @@ TEST_F(DiallingTest, tells_that_nobody_listens) {
   ASSERT_TRUE(tells());
   EXPECT_EQ(caller_.gone, 1);
   EXPECT_EQ(stream_->dial_failure(), DialFailure::refused);
+  EXPECT_EQ(stream_->error(), ECONNREFUSED);
 }
 
 TEST_F(DiallingTest, tells_later_what_the_kernel_says_at_once) {
@@ -70,6 +76,79 @@ TEST_F(DiallingTest, tells_later_what_the_kernel_says_at_once) {
   ASSERT_TRUE(tells());
   EXPECT_EQ(caller_.gone, 1);
   EXPECT_EQ(stream_->dial_failure(), DialFailure::other);
+}
+
+/// A Unix socket that listens in a folder of its own.
+class UnixSocketTest : public DiallingTest {
+ protected:
+  UnixSocketTest() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(::listen(listening_, 1), 0);
+  }
+  ~UnixSocketTest() override {
+    ::close(listening_);
+    std::filesystem::remove_all(folder_);
+  }
+
+  void dial_path(const std::string& path) {
+    stream_ = Stream::dial_path(run_.loop, path, caller_);
+    EXPECT_EQ(caller_.connected + caller_.gone, 0) << "never from inside the call";
+    ASSERT_TRUE(tells());
+  }
+
+  static std::string new_folder() {
+    std::string name = std::filesystem::temp_directory_path() / "penstock-XXXXXX";
+    return ::mkdtemp(name.data());
+  }
+
+  const std::string folder_ = new_folder();
+  const std::string path_ = folder_ + "/socket";
+  const int listening_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+TEST_F(UnixSocketTest, is_a_stream_like_any_other) {
+  dial_path(path_);
+  ASSERT_EQ(caller_.connected, 1);
+  const int peer = ::accept(listening_, nullptr, nullptr);
+  stream_->read_on();
+  EXPECT_TRUE(stream_->send("ping"));
+  char bytes[8] = {};
+  EXPECT_EQ(::recv(peer, bytes, sizeof bytes, 0), 4);
+  EXPECT_EQ(::send(peer, "pong", 4, 0), 4);
+  EXPECT_TRUE(run_.run_until([this] { return caller_.read == "pong"; }));
+  ::close(peer);
+  EXPECT_TRUE(run_.run_until([this] { return caller_.gone == 1; }));
+  EXPECT_EQ(stream_->error(), 0) << "the peer closed it";
+}
+
+TEST_F(UnixSocketTest, takes_what_the_peer_does_not_read_yet_and_sends_it_later) {
+  dial_path(path_);
+  const int peer = ::accept(listening_, nullptr, nullptr);
+  const std::string much(4 * 1024 * 1024, 'x');
+  EXPECT_FALSE(stream_->send(much));
+  std::string bytes(1024 * 1024, '\0');
+  std::size_t read = 0;
+  EXPECT_TRUE(run_.run_until([&] {
+    const auto size = ::recv(peer, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    read += size > 0 ? static_cast<std::size_t>(size) : 0;
+    return read == much.size() && caller_.drained == 1;
+  }));
+  ::close(peer);
+}
+
+TEST_F(UnixSocketTest, that_is_not_there_is_told_as_the_system_says_it) {
+  dial_path(folder_ + "/none");
+  EXPECT_EQ(caller_.gone, 1);
+  EXPECT_EQ(stream_->error(), ENOENT);
+}
+
+TEST_F(UnixSocketTest, whose_path_is_too_long_is_told_likewise) {
+  dial_path(folder_ + "/" + std::string(200, 'x'));
+  EXPECT_EQ(caller_.gone, 1);
+  EXPECT_EQ(stream_->error(), ENAMETOOLONG);
 }
 
 TEST_F(DiallingTest, may_be_dropped_while_it_dials) {
