@@ -127,26 +127,23 @@ TEST(Faults, lose_a_connection_in_the_middle_of_what_it_carries) {
     Host host{server};
     Machine machine(world, 0, 0, 0);
     Network network(world, machine, host, {.round_trip = 10 * kMillisecond}, [](bool) {});
-    struct Events final : redis::WireEvents {
+    struct Events final : loop::StreamEvents {
       void on_connected() override { up = true; }
       void on_read(std::string_view bytes) override { heard += bytes; }
-      void on_gone(int error) override { gone = error, was_up = wire->connected(); }
-      redis::Wire* wire = nullptr;
-      bool up = false, was_up = false;
-      int gone = 0;
+      void on_gone() override { gone = true; }
+      void on_drained() override {}
+      bool up = false, gone = false;
       std::string heard;
     } events;
-    const auto wire = static_cast<redis::Network&>(network).wire(machine.loop(), events);
-    events.wire = wire.get();
-    wire->connect(nullptr, 0);
+    const auto stream = static_cast<redis::Network&>(network).dial(machine.loop(), {"127.0.0.1", 6379}, events);
     world.run_until(kSecond);
     ASSERT_TRUE(events.up);
-    wire->write("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n");
+    stream->send("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n");
     world.run_until(kSecond + kMillisecond);
     network.lose(Network::Which::all);
     world.run_until(2 * kSecond);
-    EXPECT_EQ(events.gone, ECONNRESET);
-    EXPECT_TRUE(events.was_up) << "lost, and not refused";
+    EXPECT_TRUE(events.gone);
+    EXPECT_EQ(stream->error(), ECONNRESET);
     EXPECT_EQ(server.connections(), 0u);
     (server.keys("k").empty() ? not_executed : executed) = true;
   }

@@ -14,17 +14,48 @@ namespace {
 constexpr Time kLatest = 200 * kMillisecond;  // how late messages may come
 }
 
+/// A stream that ends at Redis. What is read is handed on when it comes, whether or not somebody reads.
+class Network::End final : public loop::Stream {
+ public:
+  End(std::shared_ptr<Line> line, loop::StreamEvents& events);
+  ~End() override;
+
+  loop::StreamEvents& events() { return *events_; }
+  void fail(int error) { error_ = error; }
+
+  void read_on() override {}
+  void read_off() override {}
+  void keep_half_open() override {}
+  void touch() override { send(std::exchange(out_, {})); }
+  bool send(std::string_view bytes) override;
+  void end_writing() override {}
+  std::size_t queued() const override { return 0; }
+  std::size_t unread_by_peer() const override { return 0; }
+  bool is_read_out() const override { return false; }
+  Endpoint peer() const override { return {}; }
+  loop::DialFailure dial_failure() const override { return loop::DialFailure::none; }
+  int error() const override { return error_; }
+
+ private:
+  void end_gently(std::unique_ptr<loop::Stream>) override {}
+  void end_with_reset() override {}
+
+  const std::shared_ptr<Line> line_;
+  int error_ = 0;
+};
+
 class Network::Line final : public RedisServer::Client, public std::enable_shared_from_this<Line> {
  public:
-  Line(Network& network, redis::WireEvents& events) : network_(&network), world_(network.world_), events_(&events) {}
+  explicit Line(Network& network) : network_(&network), world_(network.world_) {}
 
-  void connect() {
+  void connect(End& end) {
+    end_ = &end;
     towards([this] {
       connection_ = host().server.connect(*this);
       if (connection_ == 0) return back([this] { gone(ECONNREFUSED); });
       back([this] {
         connected_ = true;
-        events_->on_connected();
+        end_->events().on_connected();
       });
     });
   }
@@ -36,7 +67,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   }
   /// Closed by the process.
   void close() {
-    events_ = nullptr;
+    end_ = nullptr;
     towards([this] { disconnect(); });
   }
   /// Lost between the ends, both of which notice. Part of what is under way in each direction still arrives.
@@ -49,11 +80,11 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   }
   /// The process is gone: its kernel still sends what it was given, and then the end of the stream.
   void vanish() {
-    events_ = nullptr;
+    end_ = nullptr;
     towards([this] { disconnect(); });
     network_ = nullptr;
   }
-  bool connected() const { return connected_ && events_; }
+  bool connected() const { return connected_ && end_; }
 
  private:
   Host& host() { return host_; }
@@ -69,7 +100,7 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     lose(world_.now(), here_ + 1);
   }
   void pass(std::string_view bytes) {
-    back([this, sent = std::string(bytes)] { events_->on_read(sent); });
+    back([this, sent = std::string(bytes)] { end_->events().on_read(sent); });
   }
   void disturbed(std::string_view bytes) {
     const auto how = network_->disturbed_.how;
@@ -82,10 +113,10 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
     connection_ = 0;
     back([this] { gone(0); });
   }
-  /// Called while the line still counts as connected, as a socket does: the client asks whether it was.
   void gone(int error) {
-    events_->on_gone(error);
-    events_ = nullptr;
+    end_->fail(error);
+    end_->events().on_gone();
+    end_ = nullptr;
   }
 
   /// A moment between now and the latest arrival.
@@ -128,14 +159,14 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   void at_process(Task task) {
     if (!network_) return;
     network_->machine_.happen([self = shared_from_this(), task = std::move(task)]() mutable {
-      if (self->events_) task();
+      if (self->end_) task();
     });
   }
 
   Network* network_;
   World& world_;
   Host& host_ = network_->host_;
-  redis::WireEvents* events_;  // nullptr: the process has closed the line, or is gone
+  End* end_ = nullptr;  // nullptr: the process has closed the line, or is gone
   RedisServer::Connection connection_ = 0;
   bool connected_ = false;
   std::deque<std::move_only_function<void()>> on_their_way_;  // to Redis
@@ -143,26 +174,17 @@ class Network::Line final : public RedisServer::Client, public std::enable_share
   Time lost_there_ = kNotYet, lost_here_ = kNotYet;           // from then on nothing arrives
 };
 
-namespace {
+Network::End::End(std::shared_ptr<Line> line, loop::StreamEvents& events) : line_(std::move(line)) {
+  set_events(events);
+  line_->connect(*this);
+}
 
-class Wire final : public redis::Wire {
- public:
-  explicit Wire(std::shared_ptr<Network::Line> line) : line_(std::move(line)) {}
-  ~Wire() override { close(); }
-  int connect(const sockaddr*, unsigned) override { return line_->connect(), 0; }
-  int write(std::string_view bytes) override { return line_->write(bytes), 0; }
-  void read_now() override {}
-  void close() override {
-    if (!std::exchange(closed_, true)) line_->close();
-  }
-  bool connected() const override { return !closed_ && line_->connected(); }
+Network::End::~End() { line_->close(); }
 
- private:
-  const std::shared_ptr<Network::Line> line_;
-  bool closed_ = false;
-};
-
-}  // namespace
+bool Network::End::send(std::string_view bytes) {
+  line_->write(bytes);
+  return true;
+}
 
 Network::Network(World& world, Machine& machine, Host& host, Delay delay, std::function<void(bool)> on_call)
     : world_(world),
@@ -180,11 +202,15 @@ Time Network::arrival() {
   return std::max(world_.now(), cut_off_until_) + std::max<Time>(1, static_cast<Time>(late));
 }
 
-std::unique_ptr<redis::Wire> Network::wire(loop::Loop&, redis::WireEvents& events) {
+std::unique_ptr<loop::Stream> Network::dial(loop::Loop&, const Endpoint&, loop::StreamEvents& events) {
   std::erase_if(lines_, [](const auto& line) { return line.expired(); });
-  auto line = std::make_shared<Line>(*this, events);
+  auto line = std::make_shared<Line>(*this);
   lines_.push_back(line);
-  return std::make_unique<Wire>(std::move(line));
+  return std::make_unique<End>(std::move(line), events);
+}
+
+std::unique_ptr<loop::Stream> Network::dial_path(loop::Loop& loop, const std::string&, loop::StreamEvents& events) {
+  return dial(loop, {}, events);
 }
 
 void Network::count_calls(std::string_view bytes) {

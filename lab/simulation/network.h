@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -47,12 +48,15 @@ class Network final : public redis::Network {
   void disturb_messages(Fault::Kind how, Time until) { disturbed_ = {how, until}; }
   void cut_off_until(Time end) { cut_off_until_ = std::max(cut_off_until_, end); }
 
-  class Line;  ///< defined in network.cc
+  class Line;  ///< defined in network.cc, as is End, the process' end of a line
+  class End;
   /// The process is gone: its ends of the connections are closed.
   void vanish();
 
  private:
-  std::unique_ptr<redis::Wire> wire(loop::Loop& loop, redis::WireEvents& events) override;
+  std::unique_ptr<loop::Stream> dial(loop::Loop& loop, const Endpoint& there, loop::StreamEvents& events) override;
+  std::unique_ptr<loop::Stream> dial_path(loop::Loop& loop, const std::string& path,
+                                          loop::StreamEvents& events) override;
   std::uint64_t draw() override { return random_.draw(); }
 
   void count_calls(std::string_view bytes);

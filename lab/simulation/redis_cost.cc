@@ -8,7 +8,7 @@
 
 #include "redis/client/scripts.h"
 #include "redis/limits/script_args.h"
-#include "redis/wire/connection.h"
+#include "redis/wire/command.h"
 #include "simulation/redis_server.h"
 
 namespace penstock::simulation {

@@ -70,7 +70,7 @@ class Loop {
   /// Microseconds since 1970, UTC.
   std::int64_t wall() const { return clock_ ? clock_->wall() : system_wall(); }
 
-  uv_loop_s* uv();                  ///< for loop/, transfer/ and redis/
+  uv_loop_s* uv();                  ///< for loop/ and transfer/
   IterationEnds& iteration_ends();  ///< for iteration_end.h
   TimerQueue& timers();             ///< for timer.h
   HangupWatcher& hangup_watcher();  ///< for loop/

@@ -3,55 +3,55 @@
 // connected is lost; code that relies on a message must find out without it, later. Only for redis.cc.
 #pragma once
 
+#include <cstddef>
 #include <deque>
-#include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "redis/wire/backoff.h"
-#include "redis/wire/connection.h"
+#include "redis/client/session.h"
 
 namespace penstock::redis {
 
-class Mailbox final : ConnectionEvents {
+/// Called from the loop, and on_hears() also from inside close().
+class MailboxEvents {
+ public:
+  virtual void on_message(std::string_view payload) = 0;
+  /// The host name led to these addresses, one of which is dialled next.
+  virtual void on_found(const loop::Addresses& addresses) = 0;
+  virtual void on_hears(bool hears) = 0;
+  virtual void on_subscribe_failed(const Failure& why) = 0;
+
+ protected:
+  ~MailboxEvents() = default;
+};
+
+class Mailbox final : SessionEvents {
  public:
   Mailbox(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
-          std::vector<std::string> channels, std::function<void(std::string_view)> on_message,
-          std::function<void(const loop::Addresses&)> on_found, std::function<void(bool hears)> on_hears,
-          std::function<void(const Failure&)> on_refused);
+          std::vector<std::string> channels, MailboxEvents& events);
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
   /// Neither may be called from inside `on_message`.
-  void open();
+  void open() { session_.dial(); }
   void close();
   /// True: everything published from now on arrives, unless this connection ends.
   bool hears() const { return hears_; }
 
  private:
   void set_hears(bool hears);
-  void on_found(const loop::Addresses& addresses) override { on_found_(addresses); }
+  void on_found(const loop::Addresses& addresses) override { events_.on_found(addresses); }
   void on_ready() override;
   void on_reply(Call call, const Outcome& outcome) override;
-  void on_message(std::string_view payload) override { on_message_(payload); }
+  void on_message(std::string_view payload) override { events_.on_message(payload); }
   void on_ended(const Failure& why, std::deque<Call> unanswered) override;
 
-  loop::Loop& loop_;
-  loop::Resolver& resolver_;
-  Network& network_;
-  const RedisConfig& config_;
   const std::vector<std::string> channels_;
-  const std::function<void(std::string_view)> on_message_;
-  const std::function<void(const loop::Addresses&)> on_found_;
-  const std::function<void(bool)> on_hears_;
-  const std::function<void(const Failure&)> on_refused_;
+  MailboxEvents& events_;
   std::size_t subscribed_ = 0;  // channels subscribed to so far
   bool hears_ = false;
-  std::unique_ptr<Connection> connection_;  // the ended one stays until the next is made
-  std::size_t attempt_ = 0;
-  Backoff backoff_;
+  Session session_;
 };
 
 }  // namespace penstock::redis

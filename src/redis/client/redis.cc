@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Going up and down, calling scripts by their digests, and notices that are kept rare.
+// Going up and down, and calling scripts by their digests.
 #include "redis/client/redis.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "redis/client/scripts.h"
+#include "redis/wire/command.h"
 
 namespace penstock::redis {
 
 namespace {
 
-constexpr std::int64_t kBetweenReminders = 60'000'000;
-constexpr std::int64_t kBetweenNotices = 10'000'000;  // for a Redis that comes and goes
-constexpr std::int64_t kBetweenSuspicions = 1'000'000;
-constexpr std::int64_t kBetweenTests = 10'000'000;  // while nothing is wrong
 constexpr std::size_t kDigestSize = 40;
 
 }  // namespace
@@ -27,34 +22,21 @@ std::string channel_of(const RedisConfig& config, std::string_view who) {
 Redis::Redis(loop::Loop& loop, loop::Resolver& resolver, Network& network, const RedisConfig& config,
              std::span<const std::string_view> scripts, std::string_view who, RedisEvents& events, NoticeSink notices)
     : loop_(loop),
-      resolver_(resolver),
-      network_(network),
       config_(config),
       scripts_(scripts),
       events_(events),
-      notices_(std::move(notices)),
-      place_(place_of(config)),
+      notices_(std::move(notices), place_of(config), loop.now()),
       digests_(scripts.size() + 1),
-      down_since_(loop.now()),
-      mailbox_(
-          loop, resolver, network, config, {channel_of(config, who), channel_of(config, kAllProcesses)},
-          [this](std::string_view payload) { events_.on_message(payload); },
-          [this](const loop::Addresses& addresses) { events_.on_found(addresses); },
-          [this](bool hears) { heard(hears); }, [this](const Failure& why) { unheard(why); }),
-      backoff_(loop, network.draw(), [this] { dial(); }) {
-  suspected_at_ = loop.now() - kBetweenSuspicions;
+      self_test_(loop.now()),
+      mailbox_(loop, resolver, network, config, {channel_of(config, who), channel_of(config, kAllProcesses)}, *this),
+      session_(loop, resolver, network, config, Connection::For::commands, *this) {
   digests_.back() = kSelfTestDigest;
-  dial();
+  session_.dial();
 }
 
 Redis::~Redis() = default;
 
 // Coming up.
-
-void Redis::dial() {
-  connection_ = std::make_unique<Connection>(loop_, resolver_, network_, config_, Connection::For::commands, attempt_++,
-                                             static_cast<ConnectionEvents&>(*this));
-}
 
 void Redis::on_ready() {
   for (std::size_t i = 0; i < digests_.size(); ++i) load(i);
@@ -71,9 +53,8 @@ void Redis::load(std::size_t script) {
   auto loaded = [this, script](const Outcome& outcome, std::int64_t) {
     Refusals found;
     if (!outcome && found.note("script|load", outcome.error().text)) return give_up(found);
-    if (!outcome) return connection_->end(outcome.error());
-    if (outcome->text().size() != kDigestSize)
-      return connection_->end({FailureKind::protocol, "it does not load scripts"});
+    if (!outcome) return session_.end(outcome.error());
+    if (outcome->text().size() != kDigestSize) return session_.end({FailureKind::protocol, "it does not load scripts"});
     digests_[script] = outcome->text();
   };
   send({.command = command({"SCRIPT", "LOAD", text_of(script)}), .done = std::move(loaded)});
@@ -82,8 +63,7 @@ void Redis::load(std::size_t script) {
 /// What counts is that everything scripts do is possible. PING would not tell: a replica, a Redis whose memory or disk
 /// is full, and one whose user may call next to nothing all answer it.
 void Redis::test() {
-  testing_ = true;
-  tested_at_ = loop_.now();
+  self_test_.begin(loop_.now());
   const std::string key = config_.prefix + ":{probe}:", outside = config_.prefix + ":probe";
   send({.command = command({"EVALSHA", digests_.back(), "2", key, outside, channel_of(config_, "probe")}),
         .done = [this](const Outcome& outcome, std::int64_t) { tested(outcome); },
@@ -91,100 +71,79 @@ void Redis::test() {
 }
 
 void Redis::tested(const Outcome& outcome) {
-  testing_ = false;
-  if (connection_->ended()) return;
+  self_test_.end();
+  if (session_.ended()) return;
   Refusals found;
   if (!outcome) {
-    if (!found.note("evalsha", outcome.error().text)) return connection_->end(outcome.error());
+    if (!found.note("evalsha", outcome.error().text)) return session_.end(outcome.error());
   } else if (outcome->kind() != Reply::Kind::array) {
-    return connection_->end({FailureKind::protocol, "it does not run scripts"});
+    return session_.end({FailureKind::protocol, "it does not run scripts"});
   } else {
     for (auto words = outcome->elements(); words.left() > 0;) {
       const auto called = words.next().text(), why = words.next().text();
-      if (!found.note(called, why)) return connection_->end(failure_of(why));
+      if (!found.note(called, why)) return session_.end(failure_of(why));
     }
   }
-  if (!connection_->no_info().empty()) found.note("info", connection_->no_info());
+  if (const auto& no_info = session_.greeting().no_info(); !no_info.empty()) found.note("info", no_info);
   if (found.stop_scripts()) return give_up(found);
-  refused_ = found;
+  rights_.tested(found);
   if (!up_) return come_up();
-  messages_changed();
+  tell_news();
 }
 
 /// An error reply says that something is refused or unknown. The self-test finds out whether this concerns one call
 /// only or all of them.
 void Redis::suspect(const Call& call, FailureKind kind) {
   const bool may_be = kind == FailureKind::noperm || kind == FailureKind::error;
-  if (!may_be || call.script == scripts_.size() || !up_ || testing_) return;
-  if (loop_.now() - suspected_at_ < kBetweenSuspicions) return;
-  suspected_at_ = loop_.now();
-  test();
+  if (!may_be || call.script == scripts_.size() || !up_) return;
+  if (self_test_.suspect(loop_.now())) test();
 }
 
 void Redis::give_up(const Refusals& found) {
-  refused_ = found;
-  connection_->end({FailureKind::noperm, found.text(config_)});
+  rights_.tested(found);
+  session_.end({FailureKind::noperm, found.text(config_)});
 }
 
 void Redis::tick(bool in_use) {
-  if (!up_ || testing_) return;
-  if (refused_.stop_messages() || (in_use && loop_.now() - tested_at_ >= kBetweenTests)) test();
+  if (!up_ || self_test_.running()) return;
+  if (!rights_.messages_pass_the_test() || (in_use && self_test_.is_due(loop_.now()))) test();
 }
 
 void Redis::come_up() {
   up_ = true;
-  backoff_.succeeded();
-  told_that_they_come_ = messages_come();
+  session_.works();
+  rights_.messages_told();
   mailbox_.open();
-  tell_up();
-  down_since_.reset();
+  notices_.up(loop_.now());
   events_.on_up();
-  messages_changed();
+  tell_news();
 }
 
 // Messages.
 
-void Redis::heard(bool hears) {
-  if (hears) {
-    subscribed_ = true;
-    unheard_ = {};
-  }
+void Redis::on_hears(bool hears) {
+  if (hears) rights_.subscribed();
   events_.on_hears(hears);
-  if (hears) messages_changed();
+  if (hears) tell_news();
 }
 
-void Redis::unheard(const Failure& why) {
-  if (!unheard_.note("subscribe", why.text)) return;
-  subscribed_ = false;
-  messages_changed();
+void Redis::on_subscribe_failed(const Failure& why) {
+  if (rights_.subscribe_failed(why.text)) tell_news();
 }
 
-Refusals Redis::all_refused() const {
-  Refusals all = refused_;
-  all.add(unheard_);
-  return all;
-}
-
-/// Reports changes once both connections have been tried.
-void Redis::messages_changed() {
-  if (!up_ || !subscribed_) return;
-  const auto refused = all_refused();
-  if (refused != told_refusals_) {
-    told_refusals_ = refused;
-    tell_refusals();
+void Redis::tell_news() {
+  if (!up_) return;
+  const auto [refused, messages_come] = rights_.take_news();
+  if (refused && refused->none()) {
+    notices_.say(LogLevel::info, "nothing is refused any more");
+  } else if (refused) {
+    const std::string_view until = refused->stop_messages()
+                                       ? ". Until then limits of upstreams with a semaphore or a counter go by whenDown"
+                                       : ". Until then each new semaphore waits for half a lease, and what Redis has "
+                                         "forgotten is not noticed as surely";
+    notices_.say(LogLevel::warn, refused->text(config_) + std::string(until));
   }
-  const bool come = messages_come();
-  if (std::exchange(told_that_they_come_, come) != come) events_.on_messages(come);
-}
-
-void Redis::tell_refusals() {
-  const std::string whose = "Redis at " + place_ + ": ";
-  if (told_refusals_.none()) return notices_({LogLevel::info, whose + "nothing is refused any more"});
-  const std::string_view until = told_refusals_.stop_messages()
-                                     ? ". Until then limits of upstreams with a semaphore or a counter go by whenDown"
-                                     : ". Until then each new semaphore waits for half a lease, and what Redis has "
-                                       "forgotten is not noticed as surely";
-  notices_({LogLevel::warn, whose + told_refusals_.text(config_) + std::string(until)});
+  if (messages_come) events_.on_messages(*messages_come);
 }
 
 // Calls.
@@ -217,7 +176,7 @@ void Redis::publish_to_all(std::string_view payload) {
 
 void Redis::send(Call call) {
   ++counts_.calls;
-  connection_->send(std::move(call));
+  session_.send(std::move(call));
 }
 
 void Redis::count(FailureKind kind) {
@@ -235,7 +194,7 @@ void Redis::on_reply(Call call, const Outcome& outcome) {
     }
     return call.done(outcome, call.sent);
   }
-  connection_->end(outcome.error());
+  session_.end(outcome.error());
   call.done(outcome, call.sent);
 }
 
@@ -252,31 +211,14 @@ bool Redis::repeat(Call& call, const Outcome& outcome) {
 
 void Redis::on_ended(const Failure& why, std::deque<Call> unanswered) {
   count(why.kind);
-  if (!down_since_) down_since_ = loop_.now();
-  tell_down(why);
-  backoff_.later();
+  notices_.down(loop_.now(), why.text);
+  session_.dial_later();
   mailbox_.close();
   if (std::exchange(up_, false)) events_.on_down();
   const Outcome none = std::unexpected(why);
   for (auto& call : unanswered) {
     if (call.script) call.done(none, call.sent);
   }
-}
-
-void Redis::tell_down(const Failure& why) {
-  const auto now = loop_.now();
-  const auto enough = told_up_ ? kBetweenNotices : kBetweenReminders;
-  if (told_down_ && now - *told_down_ < enough) return;
-  told_down_ = now;
-  told_up_ = false;
-  notices_({LogLevel::warn, "Redis at " + place_ + " is down: " + why.text});
-}
-
-void Redis::tell_up() {
-  if (std::exchange(told_up_, true)) return;
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f", static_cast<double>(loop_.now() - *down_since_) / 1e6);
-  notices_({LogLevel::info, "Redis at " + place_ + " is up again, after " + seconds + " s"});
 }
 
 }  // namespace penstock::redis

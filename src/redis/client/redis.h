@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,9 +19,10 @@
 #include "penstock/config.h"
 #include "penstock/event.h"
 #include "redis/client/mailbox.h"
-#include "redis/wire/backoff.h"
-#include "redis/wire/connection.h"
-#include "redis/wire/self_test.h"
+#include "redis/client/outage_notices.h"
+#include "redis/client/rights.h"
+#include "redis/client/self_test_pace.h"
+#include "redis/client/session.h"
 
 namespace penstock::redis {
 
@@ -57,7 +56,7 @@ struct Counts {
   std::uint64_t of(FailureKind kind) const { return errors[static_cast<std::size_t>(kind)]; }
 };
 
-class Redis final : ConnectionEvents {
+class Redis final : SessionEvents, MailboxEvents {
  public:
   /// Connects from the next iteration of the loop on. `config`, `resolver`, `network`, the texts of `scripts` and
   /// `events` must outlive it. `who` is this process's name.
@@ -79,13 +78,13 @@ class Redis final : ConnectionEvents {
   void publish_to_all(std::string_view payload);
   bool up() const { return up_; }
   /// Id of the server while it is up; empty: the server does not tell one. Another id means another memory.
-  std::string_view server_id() const { return up_ ? connection_->server_id() : std::string_view(); }
+  std::string_view server_id() const { return up_ ? session_.greeting().server_id() : std::string_view(); }
   bool hears() const { return mailbox_.hears(); }
   /// Whether our user may publish and receive messages, as far as known: both are taken as allowed until a self-test or
   /// SUBSCRIBE is refused.
-  bool messages_come() const { return subscribed_.value_or(true) && !refused_.stop_messages(); }
+  bool messages_come() const { return rights_.messages_come(); }
   /// What our user lacks, as ACL rules, by the last test.
-  std::vector<std::string> lacks() const { return all_refused().missing(config_); }
+  std::vector<std::string> lacks() const { return rights_.refused().missing(config_); }
   /// To be called each second: finds out whether rights have changed.
   void tick(bool in_use);
   const Counts& counts() const { return counts_; }
@@ -94,53 +93,36 @@ class Redis final : ConnectionEvents {
   void on_found(const loop::Addresses& addresses) override { events_.on_found(addresses); }
   void on_ready() override;
   void on_reply(Call call, const Outcome& outcome) override;
-  void on_message(std::string_view) override {}
+  void on_message(std::string_view payload) override { events_.on_message(payload); }
   void on_ended(const Failure& why, std::deque<Call> unanswered) override;
+  void on_hears(bool hears) override;
+  void on_subscribe_failed(const Failure& why) override;
 
-  void dial();
   void load(std::size_t script);
   void test();
   void tested(const Outcome& outcome);
   void suspect(const Call& call, FailureKind kind);
   void give_up(const Refusals& found);
-  void heard(bool hears);
-  void unheard(const Failure& why);
-  void messages_changed();
-  Refusals all_refused() const;
+  void tell_news();
   std::string_view text_of(std::size_t script) const;
   void come_up();
   void send(Call call);
   void count(FailureKind kind);
   bool repeat(Call& call, const Outcome& outcome);
-  void tell_down(const Failure& why);
-  void tell_up();
-  void tell_refusals();
 
   loop::Loop& loop_;
-  loop::Resolver& resolver_;
-  Network& network_;
   const RedisConfig& config_;
   const std::span<const std::string_view> scripts_;
   RedisEvents& events_;
-  const NoticeSink notices_;
-  const std::string place_;
+  OutageNotices notices_;
 
-  std::vector<std::string> digests_;        // by which the scripts are called
-  std::unique_ptr<Connection> connection_;  // the ended one stays until the next is made
-  std::size_t attempt_ = 0;
+  std::vector<std::string> digests_;  // by which the scripts are called
   bool up_ = false;
   Counts counts_;
-  std::optional<std::int64_t> down_since_;
-  std::optional<std::int64_t> told_down_;
-  bool told_up_ = true;  // the end of that outage was reported
-  bool testing_ = false;
-  std::int64_t tested_at_ = 0, suspected_at_;
-  Refusals refused_, unheard_;        // by the connection for calls; by the one for messages
-  std::optional<bool> subscribed_;    // nothing: not tried yet
-  bool told_that_they_come_ = false;  // what on_messages() last reported
-  Refusals told_refusals_;
+  SelfTestPace self_test_;
+  Rights rights_;
   Mailbox mailbox_;
-  Backoff backoff_;
+  Session session_;
 };
 
 }  // namespace penstock::redis
