@@ -34,7 +34,7 @@ bool is_proxy(const Config& config, const proxy::Router& router, const http::Tar
 
 http::Target secured(http::Target target) {
   target.scheme = "https";
-  target.originated = true;
+  target.front = http::Target::Front::originated;
   if (target.port == 80) target.port = 443;
   return target;
 }

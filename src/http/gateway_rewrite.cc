@@ -36,7 +36,8 @@ std::optional<std::string_view> behind(std::string_view path, std::string_view b
 
 /// Appends `/@NAME` or `/%40NAME`, as the client spelled it.
 void append_front(const Target& target, std::string& room) {
-  room.append(target.gateway_escaped ? kEscapedMark : kMark).append(target.gateway->name);
+  const bool escaped = target.front == Target::Front::escaped_gateway;
+  room.append(escaped ? kEscapedMark : kMark).append(target.gateway->name);
 }
 
 /// Like behind(), but nothing also if some reader may see a dot segment in the path, and so leave `base`.
@@ -180,6 +181,7 @@ std::expected<Target, Refusal> behind_gateway(const UpstreamConfig& upstream, st
   Target target{base.secure ? "https" : "http", base.host, base.port, is_literal(base.host), base.path};
   if (base.path.empty() && !rest.starts_with('/')) target.resource = '/';
   target.resource.append(rest);
+  target.front = Target::Front::gateway;
   target.gateway = &upstream;
   return target;
 }

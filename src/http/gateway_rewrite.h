@@ -29,7 +29,7 @@ std::optional<GatewayForm> gateway_form(std::string_view resource);
 std::expected<Target, Refusal> behind_gateway(const UpstreamConfig& upstream, std::string_view rest);
 
 /// True if the client addressed the target by another URL than the target's own.
-inline bool has_front(const Target& target) { return target.originated || target.gateway; }
+inline bool has_front(const Target& target) { return target.front != Target::Front::none; }
 
 /// The value of a response field in the client's terms; a changed value is stored in `room`. Nothing: drop the field.
 /// Only for targets with has_front().

@@ -21,12 +21,13 @@ struct Target {
   std::string resource;  ///< what goes on the wire: "/path?query", byte-exact, or "*"; empty for a tunnel
   bool tunnel = false;   ///< a CONNECT: opaque bytes to host and port
 
-  // How the client addressed the target, where that is not this URL (gateway_rewrite.h).
-  bool originated = false;                  ///< it wrote http://
+  /// How the client addressed the target (gateway_rewrite.h): by this URL, by http:// in place of https://, or by
+  /// /@NAME or /%40NAME of an upstream with a base URL.
+  enum class Front : std::uint8_t { none, originated, gateway, escaped_gateway };
+  Front front = Front::none;
   std::string_view originated_below;        ///< only this path becomes https (views the configuration); empty: all
-  const UpstreamConfig* gateway = nullptr;  ///< it wrote /@NAME, of this upstream, which has a base URL
-  bool gateway_escaped = false;             ///< it wrote /%40NAME
-  std::string gateway_host;                 ///< the request's `Host`; empty: none
+  const UpstreamConfig* gateway = nullptr;  ///< the upstream of that NAME
+  std::string gateway_host;                 ///< the `Host` of a request to a gateway; empty: none
 
   /// `host:port`, IPv6 in brackets: the key of an upstream.
   std::string authority() const;

@@ -20,7 +20,7 @@ std::string wire(const UpstreamConfig& gateway, std::string_view rest) {
 
 Target originated(std::uint16_t port = 443) {
   Target target{.scheme = "https", .host = "api.test", .port = port, .resource = "/"};
-  target.originated = true;
+  target.front = Target::Front::originated;
   return target;
 }
 
@@ -221,7 +221,7 @@ TEST(Location, of_a_gateway_never_leads_into_another) {
 
 TEST(Location, is_said_as_the_client_says_the_name) {
   Target target = behind(kVersioned);
-  target.gateway_escaped = true;
+  target.front = Target::Front::escaped_gateway;
   EXPECT_EQ(location(target, "/v1/a"), "/%40api/a");
   EXPECT_EQ(cookie(target, "a=b; Path=/v1"), "a=b; Path=/%40api");
 }
@@ -311,7 +311,7 @@ TEST(SetCookie, without_a_path_is_for_its_gateway_alone_also_where_the_request_n
 
 TEST(Answers, of_targets_by_their_own_url_stay_as_they_are) {
   Target target = originated();
-  target.originated = false;
+  target.front = Target::Front::none;
   EXPECT_EQ(location(target, "https://api.test/a"), "https://api.test/a");
   EXPECT_EQ(cookie(target, "a=b; Secure"), "a=b; Secure");
   EXPECT_EQ(client_gets(target, "Strict-Transport-Security", "max-age=1"), "max-age=1");

@@ -109,7 +109,6 @@ struct LargeClass {
 inline const std::vector<LargeClass> kLargeClasses{
     // clang-format off
     {"observe::AdminConnection", {14,  18,  5}},
-    {"http::Target",             {11,   4,  4}},
     // clang-format on
 };
 

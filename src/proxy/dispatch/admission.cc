@@ -76,7 +76,7 @@ std::expected<Route, http::Refusal> Admission::enter_gateway(const http::Request
   if (!gateway) return std::unexpected(tables_->gateways.unknown());
   auto behind = http::behind_gateway(*gateway->upstream, form.rest);
   if (!behind) return std::unexpected(std::move(behind.error()));
-  behind->gateway_escaped = form.escaped;
+  if (form.escaped) behind->front = http::Target::Front::escaped_gateway;
   behind->gateway_host = head.fields.find("host").value_or("");
   target = *std::move(behind);  // only now: `form` may be a view into it
   return Route{.entry = gateway->entry};
@@ -110,7 +110,7 @@ void Admission::originate(http::Target& target, const Route& route) const {
   if (settings_of(route).https != Https::originate || target.tunnel || target.secure()) return;
   target.scheme = "https";
   if (target.port == 80) target.port = 443;
-  target.originated = true;
+  target.front = http::Target::Front::originated;
   if (route.pattern) target.originated_below = route.pattern->path;
 }
 
