@@ -48,16 +48,16 @@ void AdminConnection::on_head(http::RequestHead&& head) {
   if (head_.has_body()) parser_.pause();
 }
 
-void AdminConnection::on_complete(http::Fields&&) { whole_ = true; }
+void AdminConnection::on_complete(http::Fields&&) { phase_ = Phase::asked; }
 
 void AdminConnection::advance() {
-  while (!answering_ && !last_ && read_request()) answer_request();
-  if (last_) end();
+  while (phase_ < Phase::answering && read_request()) answer_request();
+  if (phase_ == Phase::ending) end();
 }
 
 bool AdminConnection::read_request() {
   if (unread_.empty()) return false;
-  if (!asking_) await_head();
+  if (phase_ == Phase::resting) await_head();
   const auto [consumed, state] = parser_.consume(unread_);
   unread_.erase(0, consumed);
   if (state == http::RequestParser::State::failed) {
@@ -65,22 +65,21 @@ bool AdminConnection::read_request() {
   } else if (parser_.in_body()) {
     refuse({.why = http::Reason::malformed, .details = "no request here has a body", .status = 413});
   }
-  return std::exchange(whole_, false) && !last_;
+  return phase_ == Phase::asked;
 }
 
 void AdminConnection::answer_request() {
-  asking_ = false;
+  phase_ = Phase::resting;
   has_asked_ = true;
   rest();
   if (const auto answer = pages_.answer(id_, head_, path_of(head_.target))) return write(*answer);
-  answering_ = true;
+  phase_ = Phase::answering;
   stream_->read_off();
 }
 
 void AdminConnection::answer_later(const Answer& answer) {
-  answering_ = false;
   write(answer);
-  if (!last_) stream_->read_on();
+  if (phase_ != Phase::ending) stream_->read_on();
   advance();
 }
 
@@ -96,19 +95,20 @@ void AdminConnection::write(const Answer& answer) {
   writer.body(out, answer.body);
   writer.end(out, {});
   stream_->touch();
-  last_ = !writer.keeps_connection() || stream_->queued() > kMostUntaken;
+  const bool last = !writer.keeps_connection() || stream_->queued() > kMostUntaken;
+  phase_ = last ? Phase::ending : Phase::resting;
   rest();
 }
 
 void AdminConnection::refuse(const http::Refusal& refusal) {
   http::write_refusal(stream_->out(), refusal, "penstock", {.keep_alive = false});
   stream_->touch();
-  last_ = true;
+  phase_ = Phase::ending;
 }
 
 /// Starts the time limit for a whole head, however slowly its bytes come.
 void AdminConnection::await_head() {
-  asking_ = true;
+  phase_ = Phase::asking;
   last_moved_ = loop_.now();
   idle_.start(last_moved_ + kHead);
 }

@@ -44,11 +44,19 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   void answer_later(const Answer& answer);
 
   /// No answer is awaited, being made, or still being read by the client.
-  bool is_idle() const { return !answering_ && stream_->queued() == 0; }
+  bool is_idle() const { return phase_ != Phase::answering && stream_->queued() == 0; }
   bool has_asked() const { return has_asked_; }
   std::int64_t last_moved() const { return last_moved_; }
 
  private:
+  enum class Phase : std::uint8_t {
+    resting,
+    asking,     ///< a request head has begun, or is awaited
+    asked,      ///< head_ is a whole request, to be answered
+    answering,  ///< the answer to it is under way
+    ending,     ///< the connection ends after what is written
+  };
+
   void on_read(std::string_view bytes) override;
   void on_gone() override;
   void on_drained() override {}
@@ -74,11 +82,8 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   std::string unread_;
   http::RequestHead head_;
   std::int64_t last_moved_ = 0;
+  Phase phase_ = Phase::resting;
   bool has_asked_ = false;  // has sent a whole request, at any time
-  bool asking_ = false;     // a request head has begun
-  bool whole_ = false;      // head_ is a whole request, to be answered
-  bool answering_ = false;  // the answer to it is under way
-  bool last_ = false;       // the connection ends after what is written
 };
 
 }  // namespace penstock::observe
