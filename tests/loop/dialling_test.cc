@@ -12,6 +12,7 @@
 #include <future>
 
 #include "connected.h"
+#include "support/few_files.h"
 
 namespace penstock::loop {
 namespace {
@@ -76,6 +77,20 @@ TEST_F(DiallingTest, tells_later_what_the_kernel_says_at_once) {
   ASSERT_TRUE(tells());
   EXPECT_EQ(caller_.gone, 1);
   EXPECT_EQ(stream_->dial_failure(), DialFailure::other);
+}
+
+TEST_F(DiallingTest, for_ourselves_may_use_the_last_descriptors_that_peers_must_leave) {
+  test::ListeningSocket listening;
+  const Endpoint there{"127.0.0.1", listening.port()};
+  const test::FewFiles one(1);
+  dial(there);
+  ASSERT_TRUE(tells());
+  EXPECT_EQ(stream_->dial_failure(), DialFailure::no_descriptors);
+  EXPECT_EQ(stream_->error(), EMFILE);
+  caller_ = {};
+  stream_ = Stream::dial(run_.loop, there, caller_, DialFor::ourselves);
+  ASSERT_TRUE(tells());
+  EXPECT_EQ(caller_.connected, 1);
 }
 
 /// A Unix socket that listens in a folder of its own.
