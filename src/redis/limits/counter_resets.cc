@@ -10,13 +10,13 @@
 
 namespace penstock::redis {
 
-CounterResets::CounterResets(Session& session, const Quarantine& quarantine, const WaitList& wait_list,
+CounterResets::CounterResets(UpstreamCalls& calls, const Quarantine& quarantine, const WaitList& wait_list,
                              const std::vector<LimitConfig>& limits)
-    : session_(session),
+    : calls_(calls),
       quarantine_(quarantine),
       wait_list_(wait_list),
       limits_(limits),
-      timer_(session.shared().loop(), [this] { fire(); }) {
+      timer_(calls.shared().loop(), [this] { fire(); }) {
   find_counters();
 }
 
@@ -61,12 +61,12 @@ void CounterResets::change(const std::vector<LimitConfig>& before, std::span<con
     if (std::ranges::find(counters_, now_at, &Counter::limit) == counters_.end()) continue;
     const bool same =
         before[static_cast<std::size_t>(which.first)].kind == limits_[static_cast<std::size_t>(now_at)].kind;
-    want(now_at, which.second, same ? at : session_.now());
+    want(now_at, which.second, same ? at : calls_.now());
   }
 }
 
 void CounterResets::fire() {
-  const auto now = session_.now();
+  const auto now = calls_.now();
   std::vector<std::pair<flow::LimitIndex, std::string>> due;
   std::erase_if(wanted_, [&](const auto& wish) {
     if (wish.second > now) return false;
@@ -83,26 +83,26 @@ void CounterResets::sleep() {
 }
 
 void CounterResets::reset(flow::LimitIndex counter, const std::string& group) {
-  if (!session_.connected() || quarantine_.contains(counter, group)) return;
+  if (!calls_.connected() || quarantine_.contains(counter, group)) return;
   const LimitConfig& limit = limits_[static_cast<std::size_t>(counter)];
   const auto& config = std::get<CounterConfig>(limit.kind);
-  if (group.empty()) want(counter, {}, session_.now() + config.period.count());  // in case no answer comes
-  session_.reset(counter, group, [alive = session_.ref(), this, limit, group](const Outcome& outcome, flow::Time) {
+  if (group.empty()) want(counter, {}, calls_.now() + config.period.count());  // in case no answer comes
+  calls_.reset(counter, group, [alive = calls_.ref(), this, limit, group](const Outcome& outcome, flow::Time) {
     if (alive) was_reset(limit, group, outcome);
   });
 }
 
 void CounterResets::was_reset(const LimitConfig& counter, const std::string& group, const Outcome& outcome) {
-  if (!session_.worked(outcome) || !session_.connected()) return;
-  const flow::Time now = session_.now();
+  if (!calls_.worked(outcome) || !calls_.connected()) return;
+  const flow::Time now = calls_.now();
   auto elements = outcome->elements();
   elements.next();  // the status
   elements.next();  // now
   const auto next = elements.next().integer();
-  const bool needed = group.empty() ? wait_list_.in_use(now) : wait_list_.group_of(session_.key_of(group)) != nullptr;
+  const bool needed = group.empty() ? wait_list_.in_use(now) : wait_list_.group_of(calls_.key_of(group)) != nullptr;
   const flow::LimitIndex place = continues_as(counter);
   if (next > 0 && needed && place != flow::kNoLimit)
-    want(place, group, std::max(session_.clock().to_loop(next), now + kEdge));
+    want(place, group, std::max(calls_.clock().to_loop(next), now + kEdge));
 }
 
 /// The place of the limit that continues this one in Redis, whatever has changed meanwhile.

@@ -14,7 +14,7 @@
 #include "loop/timer.h"
 #include "penstock/limits.h"
 #include "redis/limits/quarantine.h"
-#include "redis/limits/session.h"
+#include "redis/limits/upstream_calls.h"
 #include "redis/limits/wait_list.h"
 
 namespace penstock::redis {
@@ -25,7 +25,7 @@ inline constexpr flow::Time kEdge = 1'000;
 class CounterResets {
  public:
   /// All must outlive this; change() must be called when `limits` have changed.
-  CounterResets(Session& session, const Quarantine& quarantine, const WaitList& wait_list,
+  CounterResets(UpstreamCalls& calls, const Quarantine& quarantine, const WaitList& wait_list,
                 const std::vector<LimitConfig>& limits);
 
   /// A lane's ask was answered with `booking`. The upstream's own counters are reset as long as they are in use, those
@@ -51,7 +51,7 @@ class CounterResets {
     bool of_group;
   };
 
-  Session& session_;
+  UpstreamCalls& calls_;
   const Quarantine& quarantine_;
   const WaitList& wait_list_;
   const std::vector<LimitConfig>& limits_;

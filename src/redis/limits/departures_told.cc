@@ -23,15 +23,15 @@ bool looks_back_on_groups(const LimitConfig& limit) {
 
 }  // namespace
 
-DeparturesTold::DeparturesTold(Session& session, const Quarantine& quarantine, Recent& recent,
+DeparturesTold::DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
                                const std::vector<LimitConfig>& limits)
-    : session_(session),
+    : calls_(calls),
       quarantine_(quarantine),
       recent_(recent),
       limits_(limits),
       shared_since_(limits.size()),
-      late_(session.shared().loop(), [this](std::string_view group, const LateReports::Moves& moves) {
-        if (session_.connected()) session_.report_late(group, moves, quarantine_.of(group));
+      late_(calls.shared().loop(), [this](std::string_view group, const LateReports::Moves& moves) {
+        if (calls_.connected()) calls_.report_late(group, moves, quarantine_.of(group));
       }) {
   find_limits_that_look_back();
 }
@@ -42,15 +42,15 @@ void DeparturesTold::find_limits_that_look_back() {
 }
 
 void DeparturesTold::give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
-  session_.give_back(group, at, weight, not_counting(group, epoch));
+  calls_.give_back(group, at, weight, not_counting(group, epoch));
 }
 
 /// Moves it from exactly where Redis has it. The original time, mapped again by what is known of the clocks by now,
 /// might fall into another window, and count twice. If Redis is lost within the millisecond of LateReports, it is never
 /// told: there the departure counts as if it had left on time.
 void DeparturesTold::move(std::string_view group, flow::Departure& departure) {
-  if (!looks_back_ || departure.in_redis == 0 || !session_.connected() || !session_.clock().known()) return;
-  const std::int64_t from = std::exchange(departure.in_redis, session_.clock().to_script(departure.at));
+  if (!looks_back_ || departure.in_redis == 0 || !calls_.connected() || !calls_.clock().known()) return;
+  const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
   recent_.add(departure.in_redis, departure.weight);  // in another window it counts once more
   late_.add(looks_back_on_groups_ ? group : std::string_view(), {from, departure.in_redis, departure.weight});
 }

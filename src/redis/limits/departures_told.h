@@ -13,14 +13,14 @@
 #include "redis/limits/late_reports.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recent.h"
-#include "redis/limits/session.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
 class DeparturesTold {
  public:
   /// All must outlive this; change() must be called when `limits` have changed.
-  DeparturesTold(Session& session, const Quarantine& quarantine, Recent& recent,
+  DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
                  const std::vector<LimitConfig>& limits);
 
   /// A departure that no request takes; `at` is its time in Redis.
@@ -38,7 +38,7 @@ class DeparturesTold {
   void find_limits_that_look_back();
   std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::ConfigEpoch epoch) const;
 
-  Session& session_;
+  UpstreamCalls& calls_;
   const Quarantine& quarantine_;
   Recent& recent_;
   const std::vector<LimitConfig>& limits_;

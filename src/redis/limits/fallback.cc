@@ -9,14 +9,14 @@ namespace penstock::redis {
 using flow::Booking;
 using flow::Time;
 
-Fallback::Fallback(const Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
+Fallback::Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
                    const std::vector<LimitConfig>& limits)
-    : session_(session),
+    : calls_(calls),
       shadow_(shadow),
       semaphores_(semaphores),
       fleet_(fleet),
       limits_(limits),
-      parts_(session.shared().sharers(0)) {}
+      parts_(calls.shared().sharers(0)) {}
 
 void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
   if (!semaphores_.any() || rule() != WhenDown::share) {
@@ -37,16 +37,16 @@ void Fallback::answer(Time now, const flow::Ask& ask, Booking& booking) {
 /// than the limit allows. Instead, lanes wait until all processes have handed in what they remember, at most for a
 /// second.
 WhenDown Fallback::rule() const {
-  const WhenDown configured = session_.when_down();
-  if (session_.shared().starting()) return WhenDown::wait;
-  const bool recovering = session_.standing() == Session::Standing::recovering;
+  const WhenDown configured = calls_.when_down();
+  if (calls_.shared().starting()) return WhenDown::wait;
+  const bool recovering = calls_.standing() == UpstreamCalls::Standing::recovering;
   return recovering && configured == WhenDown::share ? WhenDown::wait : configured;
 }
 
 void Fallback::note_left(const BookReply& reply, std::string_view group, std::int64_t taken) {
-  if (session_.when_down() != WhenDown::share || shadow_.has_untold()) return;
+  if (calls_.when_down() != WhenDown::share || shadow_.has_untold()) return;
   std::size_t next = 0;
-  for (const flow::LimitIndex limit : session_.args().places()) {
+  for (const flow::LimitIndex limit : calls_.args().places()) {
     const bool of_group = limits_[static_cast<std::size_t>(limit)].per == LimitConfig::Per::group;
     if (of_group && group.empty()) continue;  // not part of the ask
     if (next == reply.left.size()) return;
@@ -59,15 +59,15 @@ void Fallback::note_left(const BookReply& reply, std::string_view group, std::in
   }
 }
 
-void Fallback::count_sharers() { parts_ = session_.shared().sharers(fleet_.alive_lately(session_.now())); }
+void Fallback::count_sharers() { parts_ = calls_.shared().sharers(fleet_.alive_lately(calls_.now())); }
 
 void Fallback::divide() {
-  if (session_.when_down() == WhenDown::share) shadow_.go_alone(session_.now(), parts_);
+  if (calls_.when_down() == WhenDown::share) shadow_.go_alone(calls_.now(), parts_);
 }
 
 std::int64_t Fallback::permits_left(flow::LimitIndex semaphore) const {
   const auto& config = std::get<SemaphoreConfig>(semaphores_.table().row(semaphore).config.kind);
-  return permits_alone(config, session_.when_down(), parts_);
+  return permits_alone(config, calls_.when_down(), parts_);
 }
 
 }  // namespace penstock::redis

@@ -13,15 +13,15 @@
 #include "redis/limits/book_reply.h"
 #include "redis/limits/fleet.h"
 #include "redis/limits/semaphores.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
 class Fallback {
  public:
   /// All must outlive this.
-  Fallback(const Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
+  Fallback(const UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
            const std::vector<LimitConfig>& limits);
 
   void answer(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
@@ -39,7 +39,7 @@ class Fallback {
  private:
   WhenDown rule() const;
 
-  const Session& session_;
+  const UpstreamCalls& calls_;
   Shadow& shadow_;
   Semaphores& semaphores_;
   const Fleet& fleet_;

@@ -11,15 +11,16 @@ using flow::Time;
 using Scope = Booking::Scope;
 using Stop = Booking::Stop;
 
-Grants::Grants(const Session& session, Shadow& shadow, KeptLimits& kept, DeparturesTold& told, Semaphores& semaphores)
-    : session_(session), shadow_(shadow), kept_(kept), told_(told), semaphores_(semaphores) {}
+Grants::Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DeparturesTold& told,
+               Semaphores& semaphores)
+    : calls_(calls), shadow_(shadow), kept_(kept), told_(told), semaphores_(semaphores) {}
 
 void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking) {
   booking.clear();
   Time last = shadow_.recalled(asking.base);
   kept_.release(asking);
   for (const auto& [at, limit] : reply.departures) {
-    last = std::max(last, session_.clock().to_loop(at));
+    last = std::max(last, calls_.clock().to_loop(at));
     if (!kept_.still_allow(asking, last)) return decline(asking, at, booking);
     flow::Departure& departure =
         booking.departures.emplace_back(flow::Departure{.at = last,
@@ -28,14 +29,14 @@ void Grants::book(const Asking& asking, const BookReply& reply, Booking& booking
                                                         .epoch = asking.epoch,
                                                         .in_redis = at});
     shadow_.book(asking.group, departure);
-    if (last > session_.clock().to_loop(at) + flow::kOnTime) told_.move(asking.group, departure);
+    if (last > calls_.clock().to_loop(at) + flow::kOnTime) told_.move(asking.group, departure);
     shadow_.recent().add(reply.now, asking.weight);
   }
   booking.stop = reply.stop.value_or(Stop::turn);
   booking.scope = reply.scope;
   booking.limited_by = reply.limited_by();
-  booking.ask_again = reply.ask_again == 0 ? 0 : session_.clock().to_loop(reply.ask_again);
-  booking.not_before = reply.not_before == 0 ? 0 : session_.clock().to_loop(reply.not_before);
+  booking.ask_again = reply.ask_again == 0 ? 0 : calls_.clock().to_loop(reply.ask_again);
+  booking.not_before = reply.not_before == 0 ? 0 : calls_.clock().to_loop(reply.not_before);
   ask_in_time(booking);
 }
 
@@ -53,8 +54,8 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
 /// Takes back in Redis what it has granted, since a limit kept here does not allow it. The lane may ask again at once.
 void Grants::decline(const Asking& asking, std::int64_t at, Booking& booking) {
   booking.scope = Scope::group;
-  booking.ask_again = session_.now();
-  if (asking.weight > 0 && session_.connected()) told_.give_back(asking.group, at, asking.weight, asking.epoch);
+  booking.ask_again = calls_.now();
+  if (asking.weight > 0 && calls_.connected()) told_.give_back(asking.group, at, asking.weight, asking.epoch);
   semaphores_.ended(asking.group);
 }
 
@@ -62,7 +63,7 @@ void Grants::decline(const Asking& asking, std::int64_t at, Booking& booking) {
 /// so that the answer is there in time; those of a group only half of one, so that the ask arrives in time.
 void Grants::ask_in_time(Booking& booking) const {
   if (booking.ask_again == 0 || booking.ask_again >= booking.not_before) return;
-  const Time trip = session_.clock().usual_round_trip(), early = booking.scope == Scope::upstream ? trip : trip / 2;
+  const Time trip = calls_.clock().usual_round_trip(), early = booking.scope == Scope::upstream ? trip : trip / 2;
   booking.ask_again = std::min(booking.ask_again, booking.not_before - early);
 }
 

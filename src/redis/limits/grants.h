@@ -9,15 +9,15 @@
 #include "redis/limits/kept_limits.h"
 #include "redis/limits/pending_asks.h"
 #include "redis/limits/semaphores.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
 class Grants {
  public:
   /// All must outlive this.
-  Grants(const Session& session, Shadow& shadow, KeptLimits& kept, DeparturesTold& told, Semaphores& semaphores);
+  Grants(const UpstreamCalls& calls, Shadow& shadow, KeptLimits& kept, DeparturesTold& told, Semaphores& semaphores);
 
   /// To be called first with each reply, with its limits named.
   void take_permits(const Asking& asking, const BookReply& reply);
@@ -33,7 +33,7 @@ class Grants {
   void decline(const Asking& asking, std::int64_t at, flow::Booking& booking);
   void ask_in_time(flow::Booking& booking) const;
 
-  const Session& session_;
+  const UpstreamCalls& calls_;
   Shadow& shadow_;
   KeptLimits& kept_;
   DeparturesTold& told_;

@@ -11,9 +11,9 @@ using flow::LimitIndex;
 using flow::Time;
 using Scope = Booking::Scope;
 
-KeptLimits::KeptLimits(const Session& session, Shadow& shadow, const Quarantine& quarantine,
+KeptLimits::KeptLimits(const UpstreamCalls& calls, Shadow& shadow, const Quarantine& quarantine,
                        const std::vector<LimitConfig>& limits)
-    : session_(session), shadow_(shadow), quarantine_(quarantine), limits_(limits) {
+    : calls_(calls), shadow_(shadow), quarantine_(quarantine), limits_(limits) {
   change();
 }
 
@@ -29,7 +29,7 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   asking.base = shadow_.remembered(now);
   asking.reserved = false;
   asking.without = quarantine_.of(asking.group);
-  const WhenDown rule = session_.when_down();
+  const WhenDown rule = calls_.when_down();
   const bool departs = asking.weight > 0;  // weight 0 takes permits only, and no semaphore is ever quarantined
   if (departs && !asking.without.empty() && (rule == WhenDown::wait || rule == WhenDown::refuse)) {
     shadow_.answer(now, asking.ask(), rule, booking);
@@ -46,7 +46,7 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   const flow::Departure first = booking.departures.front();
   booking.clear();
   asking.base = shadow_.remembered(first.at);
-  if (first.at <= now + session_.clock().round_trip()) {
+  if (first.at <= now + calls_.clock().round_trip()) {
     asking.reserved = true;
     ++reserved_, reserved_units_ += asking.weight;
     return true;
@@ -54,22 +54,22 @@ bool KeptLimits::reserve(Time now, Asking& asking, Booking& booking) {
   booking.scope = first.limited_by >= 0 ? scope_of(first.limited_by) : Scope::group;
   booking.limited_by = first.limited_by;
   booking.not_before = first.at;
-  booking.ask_again = first.at - session_.clock().round_trip();
+  booking.ask_again = first.at - calls_.clock().round_trip();
   return false;
 }
 
 /// Whether this process keeps a limit by itself, as far as that ask is concerned.
 bool KeptLimits::keeps(const Asking& asking, LimitIndex limit) const {
-  if (!session_.args().shares(limit)) return true;
+  if (!calls_.args().shares(limit)) return true;
   const bool quarantined = std::ranges::find(asking.without, limit) != asking.without.end();
-  return quarantined && asking.weight > 0 && session_.when_down() == WhenDown::share;
+  return quarantined && asking.weight > 0 && calls_.when_down() == WhenDown::share;
 }
 
 bool KeptLimits::still_allow(const Asking& asking, Time& at) const {
   if (!asking.reserved) return true;
   const auto counts = [&](LimitIndex limit) { return keeps(asking, limit); };
   const auto from = shadow_.all().allowed_from(at, asking.group, asking.weight, asking.epoch, counts);
-  if (!from || *from > std::max(at, session_.now())) return false;
+  if (!from || *from > std::max(at, calls_.now())) return false;
   at = *from;
   return true;
 }

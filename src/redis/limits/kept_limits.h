@@ -12,15 +12,15 @@
 #include "penstock/limits.h"
 #include "redis/limits/pending_asks.h"
 #include "redis/limits/quarantine.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
 class KeptLimits {
  public:
   /// All must outlive this; change() must be called when `limits` have changed.
-  KeptLimits(const Session& session, Shadow& shadow, const Quarantine& quarantine,
+  KeptLimits(const UpstreamCalls& calls, Shadow& shadow, const Quarantine& quarantine,
              const std::vector<LimitConfig>& limits);
 
   void change();
@@ -43,7 +43,7 @@ class KeptLimits {
   bool keeps(const Asking& asking, flow::LimitIndex limit) const;
   flow::Booking::Scope scope_of(flow::LimitIndex limit) const;
 
-  const Session& session_;
+  const UpstreamCalls& calls_;
   Shadow& shadow_;
   const Quarantine& quarantine_;
   const std::vector<LimitConfig>& limits_;

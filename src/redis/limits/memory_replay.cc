@@ -25,8 +25,8 @@ struct MemoryReplay::Telling {
   std::int64_t latest = 0;  // the script time at which Redis heard the last part
 };
 
-MemoryReplay::MemoryReplay(Session& session, Shadow& shadow, const Quarantine& quarantine, Done done)
-    : session_(session), shadow_(shadow), quarantine_(quarantine), done_(std::move(done)) {}
+MemoryReplay::MemoryReplay(UpstreamCalls& calls, Shadow& shadow, const Quarantine& quarantine, Done done)
+    : calls_(calls), shadow_(shadow), quarantine_(quarantine), done_(std::move(done)) {}
 
 void MemoryReplay::all_is_lost(const std::string& generation) {
   if (booked_in_.empty()) booked_in_ = generation;  // else it is an earlier one: nothing was handed in since
@@ -36,7 +36,7 @@ void MemoryReplay::all_is_lost(const std::string& generation) {
 std::vector<MemoryReplay::State> MemoryReplay::states(std::uint64_t& telling) const {
   std::vector<State> states;
   telling = shadow_.replay([&](flow::LimitIndex limit, std::string_view group, const auto& text, const auto& untold) {
-    const bool told = session_.args().shares(limit) && !quarantine_.contains(limit, group);
+    const bool told = calls_.args().shares(limit) && !quarantine_.contains(limit, group);
     if (told && states.size() < kMostStates) states.push_back({limit, std::string(group), text, untold});
   });
   return states;
@@ -46,7 +46,7 @@ std::vector<MemoryReplay::State> MemoryReplay::states(std::uint64_t& telling) co
 /// in that head, and nothing of what is being told is.
 std::string MemoryReplay::lately() {
   const std::int64_t told = shadow_.recent().tell();
-  const std::string& generation = session_.generation();
+  const std::string& generation = calls_.generation();
   const auto mark = generation.rfind('~');
   std::int64_t found = 0;
   if (mark != generation.npos) std::from_chars(&generation[mark] + 1, &generation.back() + 1, found);
@@ -63,13 +63,13 @@ void MemoryReplay::start(ScriptArgs::Replay what) {
   std::size_t at = 0;
   do {
     const std::size_t end = std::min(at + kStatesACall, states.size());
-    session_.begin_replay(end == states.size() ? what : more_follows, {.booked_in = booked_in, .lately = lately});
+    calls_.begin_replay(end == states.size() ? what : more_follows, {.booked_in = booked_in, .lately = lately});
     for (; at < end; ++at) {
       const auto& [limit, group, text, untold] = states[at];
-      session_.add_state(limit, group, text, untold);
+      calls_.add_state(limit, group, text, untold);
     }
     ++telling->unanswered;
-    const bool called = session_.replay([alive = session_.ref(), this, telling](const redis::Outcome& outcome, Time) {
+    const bool called = calls_.replay([alive = calls_.ref(), this, telling](const redis::Outcome& outcome, Time) {
       if (alive) part_answered(*telling, outcome);
     });
     if (!called) {
@@ -83,7 +83,7 @@ void MemoryReplay::start(ScriptArgs::Replay what) {
 /// grants nothing twice.
 void MemoryReplay::part_answered(Telling& telling, const redis::Outcome& outcome) {
   std::string_view status;
-  if (session_.worked(outcome)) {
+  if (calls_.worked(outcome)) {
     auto elements = outcome->elements();
     status = elements.next().text();
     telling.latest = std::max(telling.latest, elements.next().integer());

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "redis/limits/quarantine.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
@@ -26,7 +26,7 @@ class MemoryReplay {
   using Done = std::function<void(const Outcome&)>;
 
   /// All must outlive this.
-  MemoryReplay(Session& session, Shadow& shadow, const Quarantine& quarantine, Done done);
+  MemoryReplay(UpstreamCalls& calls, Shadow& shadow, const Quarantine& quarantine, Done done);
 
   /// Redis has lost its memory: everything is unknown to it that was booked in this generation.
   void all_is_lost(const std::string& generation);
@@ -46,7 +46,7 @@ class MemoryReplay {
   void part_answered(Telling& telling, const redis::Outcome& outcome);
   void end(const Telling& telling);
 
-  Session& session_;
+  UpstreamCalls& calls_;
   Shadow& shadow_;
   const Quarantine& quarantine_;
   const Done done_;

@@ -11,14 +11,14 @@ using flow::Time;
 
 void PermitCalls::renew(const SemaphoreName& which, const std::string& told) {
   const SemaphoreTable::Row& row = leases_.table().row(which.limit);
-  session_.permits(row.config, row.place, which.group, told, fleet_.alive(),
-                   [alive = session_.ref(), this, which](const Outcome& outcome, Time sent) {
-                     if (alive) renewed(which, outcome, sent);
-                   });
+  calls_.permits(row.config, row.place, which.group, told, fleet_.alive(),
+                 [alive = calls_.ref(), this, which](const Outcome& outcome, Time sent) {
+                   if (alive) renewed(which, outcome, sent);
+                 });
 }
 
 void PermitCalls::renewed(const SemaphoreName& which, const Outcome& outcome, Time sent) {
-  if (!session_.worked(outcome)) {
+  if (!calls_.worked(outcome)) {
     if (outcome.error().kind == FailureKind::corrupt) leases_.met_foreign(which);
     return;
   }
@@ -38,7 +38,7 @@ void PermitCalls::message(std::string_view words) {
   words.remove_prefix(1);
   const auto gap = words.find(' '), next = words.find(' ', gap + 1);
   if (gap == words.npos || next == words.npos) return;
-  const auto limit = session_.args().limit_of(words.substr(next + 1));
+  const auto limit = calls_.args().limit_of(words.substr(next + 1));
   std::int64_t number = 0;
   const bool read = std::from_chars(words.data() + gap + 1, words.data() + next, number).ec == std::errc{};
   if (!limit || !read) return;

@@ -8,7 +8,7 @@
 
 #include "redis/limits/fleet.h"
 #include "redis/limits/permit_leases.h"
-#include "redis/limits/session.h"
+#include "redis/limits/upstream_calls.h"
 #include "redis/limits/upstream_pauses.h"
 
 namespace penstock::redis {
@@ -18,8 +18,8 @@ class PermitCalls {
   static constexpr std::string_view kMessage = "permits";  ///< begins a message about permits
 
   /// All must outlive this.
-  PermitCalls(Session& session, PermitLeases& leases, UpstreamPauses& pauses, const Fleet& fleet)
-      : session_(session), leases_(leases), pauses_(pauses), fleet_(fleet) {}
+  PermitCalls(UpstreamCalls& calls, PermitLeases& leases, UpstreamPauses& pauses, const Fleet& fleet)
+      : calls_(calls), leases_(leases), pauses_(pauses), fleet_(fleet) {}
 
   /// Also renews a semaphore that is gone, with its former parameters.
   void renew(const SemaphoreName& which, const std::string& told);
@@ -29,7 +29,7 @@ class PermitCalls {
  private:
   void renewed(const SemaphoreName& which, const Outcome& outcome, flow::Time sent);
 
-  Session& session_;
+  UpstreamCalls& calls_;
   PermitLeases& leases_;
   UpstreamPauses& pauses_;
   const Fleet& fleet_;

@@ -9,9 +9,9 @@ namespace penstock::redis {
 using flow::LimitIndex;
 using flow::Time;
 
-Quarantine::Quarantine(Session& session, Shadow& shadow, const Fleet& fleet, const std::vector<LimitConfig>& limits,
+Quarantine::Quarantine(UpstreamCalls& calls, Shadow& shadow, const Fleet& fleet, const std::vector<LimitConfig>& limits,
                        OnChange on_change)
-    : session_(session), shadow_(shadow), fleet_(fleet), limits_(limits), on_change_(std::move(on_change)) {}
+    : calls_(calls), shadow_(shadow), fleet_(fleet), limits_(limits), on_change_(std::move(on_change)) {}
 
 std::vector<LimitIndex> Quarantine::of(std::string_view group) const {
   std::vector<LimitIndex> limits;
@@ -27,7 +27,7 @@ std::optional<std::pair<LimitIndex, std::string_view>> Quarantine::limit_in(cons
   if (why.kind != FailureKind::corrupt) return std::nullopt;
   std::string_view key = why.text;
   key.remove_prefix(std::min(kCorrupt.size(), key.size()));
-  const auto found = session_.args().limit_of(key.substr(0, key.find(' ')));
+  const auto found = calls_.args().limit_of(key.substr(0, key.find(' ')));
   if (!found) return std::nullopt;
   const LimitConfig& limit = limits_[static_cast<std::size_t>(found->first)];
   if (std::holds_alternative<SemaphoreConfig>(limit.kind)) return std::nullopt;  // each ask has to tell what is held
@@ -41,7 +41,7 @@ bool Quarantine::met(std::string_view group, std::span<const LimitIndex> without
   if (contains(one)) return true;
   if (all_.size() == kMost) return false;
   all_.push_back(one);
-  session_.shared().notice(LogLevel::error, named(one) + " goes on without Redis: " + why.text);
+  calls_.shared().notice(LogLevel::error, named(one) + " goes on without Redis: " + why.text);
   divide();
   on_change_(false);
   return true;
@@ -60,48 +60,48 @@ void Quarantine::try_together(const Part& one) {
 }
 
 void Quarantine::replay(const Part& one, std::string_view state, std::function<void()> taken) {
-  if (session_.generation().empty()) return;
-  session_.begin_replay(ScriptArgs::Replay::afterwards, {});
-  session_.add_state(one.limit, one.group, state, {});
-  session_.replay([alive = session_.ref(), this, changes = session_.changes(), taken = std::move(taken)](
-                      const Outcome& outcome, Time) {
-    if (!alive || session_.changes() != changes || !outcome) return;
-    auto elements = outcome->elements();
-    const bool open = elements.next().text() == "open";
-    elements.next(), elements.next();  // now, and when to ask again
-    if (open && elements.next().integer() == 0) taken();
-  });
+  if (calls_.generation().empty()) return;
+  calls_.begin_replay(ScriptArgs::Replay::afterwards, {});
+  calls_.add_state(one.limit, one.group, state, {});
+  calls_.replay(
+      [alive = calls_.ref(), this, changes = calls_.changes(), taken = std::move(taken)](const Outcome& outcome, Time) {
+        if (!alive || calls_.changes() != changes || !outcome) return;
+        auto elements = outcome->elements();
+        const bool open = elements.next().text() == "open";
+        elements.next(), elements.next();  // now, and when to ask again
+        if (open && elements.next().integer() == 0) taken();
+      });
 }
 
 void Quarantine::leave(const Part& one) {
   if (std::erase(all_, one) == 0) return;
   divide();
-  session_.shared().notice(LogLevel::info, named(one) + " is shared again");
+  calls_.shared().notice(LogLevel::info, named(one) + " is shared again");
   on_change_(true);
 }
 
 void Quarantine::change(std::span<const LimitIndex> moved) {
   for (Part& one : all_) {
     one.limit = flow::renumbered(one.limit, moved);
-    if (one.limit != flow::kNoLimit && !session_.args().shares(one.limit)) one.limit = flow::kNoLimit;
+    if (one.limit != flow::kNoLimit && !calls_.args().shares(one.limit)) one.limit = flow::kNoLimit;
   }
   std::erase_if(all_, [](const Part& one) { return one.limit == flow::kNoLimit; });
 }
 
 std::vector<LimitIndex> Quarantine::by_part() const {
   std::vector<LimitIndex> limits;
-  if (session_.when_down() != WhenDown::share) return limits;
+  if (calls_.when_down() != WhenDown::share) return limits;
   for (const Part& one : all_) limits.push_back(one.limit);
   return limits;
 }
 
 void Quarantine::divide() {
-  if (session_.when_down() == WhenDown::share) shadow_.divide_some(session_.now(), by_part(), fleet_.alive());
+  if (calls_.when_down() == WhenDown::share) shadow_.divide_some(calls_.now(), by_part(), fleet_.alive());
 }
 
 std::string Quarantine::named(const Part& one) const {
   const auto& limit = limits_[static_cast<std::size_t>(one.limit)];
-  return "limit " + std::string(limit_name(limit)) + " of " + session_.upstream() +
+  return "limit " + std::string(limit_name(limit)) + " of " + calls_.upstream() +
          (one.group.empty() ? "" : " for one group");
 }
 

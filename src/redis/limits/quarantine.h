@@ -17,17 +17,17 @@
 #include "flow/limiter.h"
 #include "penstock/limits.h"
 #include "redis/limits/fleet.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
 class Quarantine {
  public:
-  /// All must outlive this; `limits` are those that the session tells. `on_change` is called when the first or last
+  /// All must outlive this; `limits` are those that the calls tells. `on_change` is called when the first or last
   /// limit may have come or gone; with true, lanes may leave that were told to wait.
   using OnChange = std::function<void(bool lanes_may_leave)>;
-  Quarantine(Session& session, Shadow& shadow, const Fleet& fleet, const std::vector<LimitConfig>& limits,
+  Quarantine(UpstreamCalls& calls, Shadow& shadow, const Fleet& fleet, const std::vector<LimitConfig>& limits,
              OnChange on_change);
 
   bool empty() const { return all_.empty(); }
@@ -66,7 +66,7 @@ class Quarantine {
   void divide();
   std::string named(const Part& one) const;
 
-  Session& session_;
+  UpstreamCalls& calls_;
   Shadow& shadow_;
   const Fleet& fleet_;
   const std::vector<LimitConfig>& limits_;

@@ -8,7 +8,7 @@
 namespace penstock::redis {
 
 using flow::Time;
-using Standing = Session::Standing;
+using Standing = UpstreamCalls::Standing;
 using Status = BookReply::Status;
 
 namespace {
@@ -19,10 +19,11 @@ bool hangs_on_messages(const LimitConfig& limit) {
 }
 }  // namespace
 
-Recovery::Recovery(Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet, Quarantine& quarantine,
-                   Fallback& fallback, const WaitList& wait_list, SharingNotices& notices, RecoveryEvents& events)
-    : session_(session),
-      replay_(session, shadow, quarantine, [this](const MemoryReplay::Outcome& outcome) { replayed(outcome); }),
+Recovery::Recovery(UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet,
+                   Quarantine& quarantine, Fallback& fallback, const WaitList& wait_list, SharingNotices& notices,
+                   RecoveryEvents& events)
+    : calls_(calls),
+      replay_(calls, shadow, quarantine, [this](const MemoryReplay::Outcome& outcome) { replayed(outcome); }),
       semaphores_(semaphores),
       fleet_(fleet),
       quarantine_(quarantine),
@@ -30,7 +31,7 @@ Recovery::Recovery(Session& session, Shadow& shadow, Semaphores& semaphores, con
       wait_list_(wait_list),
       notices_(notices),
       events_(events),
-      look_again_(session.shared().loop(), [this] { look_again(); }) {}
+      look_again_(calls.shared().loop(), [this] { look_again(); }) {}
 
 void Recovery::change(const std::vector<LimitConfig>& limits) {
   needs_messages_ = std::ranges::any_of(limits, hangs_on_messages);
@@ -39,26 +40,26 @@ void Recovery::change(const std::vector<LimitConfig>& limits) {
 // ---- Redis' connection ----------------------------------------------------------------------------------------------
 
 bool Recovery::may_ask_redis() const {
-  const Redis& redis = session_.shared().redis();
+  const Redis& redis = calls_.shared().redis();
   return redis.up() && (!needs_messages_ || redis.messages_come());
 }
 
 bool Recovery::has_to_tell(Time now) const {
-  return wait_list_.in_use(now) || (!session_.generation().empty() && (semaphores_.any() || replay_.has_unknown()));
+  return wait_list_.in_use(now) || (!calls_.generation().empty() && (semaphores_.any() || replay_.has_unknown()));
 }
 
 void Recovery::redis_up() {
   if (!may_ask_redis()) return;
-  session_.meet_anew();
-  const Time now = session_.now();
+  calls_.meet_anew();
+  const Time now = calls_.now();
   if (refused_) return look(now);
-  if (session_.generation().empty() || !has_to_tell(now)) return join();
-  session_.set_standing(Standing::recovering);
+  if (calls_.generation().empty() || !has_to_tell(now)) return join();
+  calls_.set_standing(Standing::recovering);
   look(now);
 }
 
 void Recovery::redis_down() {
-  if (session_.standing() != Standing::down) leave(Standing::down);
+  if (calls_.standing() != Standing::down) leave(Standing::down);
 }
 
 void Recovery::messages_gone() {
@@ -66,18 +67,18 @@ void Recovery::messages_gone() {
 }
 
 void Recovery::asked(Time now) {
-  if (session_.standing() == Standing::down && look_again_.running()) look_again_.start(now);
+  if (calls_.standing() == Standing::down && look_again_.running()) look_again_.start(now);
 }
 
 /// If the head expired, the next would begin a young generation, whose semaphores grant nothing for half a lease.
 void Recovery::tick(Time now) {
-  const bool may_change = may_return() || (session_.connected() && !may_ask_redis());
+  const bool may_change = may_return() || (calls_.connected() && !may_ask_redis());
   if (may_change && !look_again_.running()) look_again_.start(now);
-  if (may_change || !session_.connected()) return;
-  const Time touched = session_.touched();
+  if (may_change || !calls_.connected()) return;
+  const Time touched = calls_.touched();
   const bool wanted = wait_list_.in_use(now) || !quarantine_.empty() ||
                       (semaphores_.any() && touched > 0 && now - touched >= kHeadKept);
-  if (wanted && session_.touch_due(now)) look(now);
+  if (wanted && calls_.touch_due(now)) look(now);
   quarantine_.tick();
 }
 
@@ -98,7 +99,7 @@ void Recovery::refused() {
 bool Recovery::heard_otherwise(const BookReply& reply) {
   if (reply.status == Status::closed) {
     wait_until_open(reply);
-  } else if (reply.generation != session_.generation()) {
+  } else if (reply.generation != calls_.generation()) {
     generation_lost(reply);
   } else {
     return false;
@@ -112,46 +113,46 @@ void Recovery::tell_unknown() {
 
 /// A limiter that is not in use can take its time: processes in use do not wait for it.
 void Recovery::hear_memory_lost(Time now, bool forgettable) {
-  if (session_.generation().empty()) return;
+  if (calls_.generation().empty()) return;
   if (wait_list_.in_use(now)) return look(now);
-  if (!forgettable || semaphores_.any()) look_again_.start(session_.shared().soon());
+  if (!forgettable || semaphores_.any()) look_again_.start(calls_.shared().soon());
 }
 
 // ---- looks ----------------------------------------------------------------------------------------------------------
 
 void Recovery::look_again() {
   if (!may_ask_redis()) return redis_down();
-  session_.standing() == Standing::down ? redis_up() : look(session_.now());
+  calls_.standing() == Standing::down ? redis_up() : look(calls_.now());
 }
 
-void Recovery::look_soon() { look_again_.start(session_.now() + kBetweenLooks); }
+void Recovery::look_soon() { look_again_.start(calls_.now() + kBetweenLooks); }
 
 void Recovery::look(Time now) {
   permits_.clear();
   semaphores_.tell(permits_);
   const auto without = quarantine_.of({});
-  session_.book(now,
-                {.alive = fleet_.alive(),
-                 .touch = true,
-                 .has_unknown = replay_.has_unknown(),
-                 .permits = permits_,
-                 .without = without},
-                [alive = session_.ref(), this, semaphores = permits_.size(), changes = session_.changes()](
-                    const Outcome& outcome, Time sent) {
-                  if (!alive) return;
-                  const bool heard = session_.standing() != Standing::down || (refused_ && may_ask_redis());
-                  if (!heard) return;
-                  const bool of_these_limits = session_.changes() == changes;
-                  of_these_limits ? look_answered(outcome, semaphores, sent) : look(session_.now());
-                });
+  calls_.book(now,
+              {.alive = fleet_.alive(),
+               .touch = true,
+               .has_unknown = replay_.has_unknown(),
+               .permits = permits_,
+               .without = without},
+              [alive = calls_.ref(), this, semaphores = permits_.size(), changes = calls_.changes()](
+                  const Outcome& outcome, Time sent) {
+                if (!alive) return;
+                const bool heard = calls_.standing() != Standing::down || (refused_ && may_ask_redis());
+                if (!heard) return;
+                const bool of_these_limits = calls_.changes() == changes;
+                of_these_limits ? look_answered(outcome, semaphores, sent) : look(calls_.now());
+              });
 }
 
 void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Time sent) {
   if (!outcome && outcome.error().kind == FailureKind::corrupt) return look_failed(outcome.error());
   const BookReply* const reply = events_.read(outcome, 0, semaphores, sent);
-  if (!reply && session_.standing() == Standing::down) return;
+  if (!reply && calls_.standing() == Standing::down) return;
   if (std::exchange(refused_, false)) {
-    session_.set_standing(Standing::recovering);
+    calls_.set_standing(Standing::recovering);
     notices_.all_is_well();
   }
   if (!reply || (recovering() && reply->status == Status::closed)) {
@@ -159,9 +160,9 @@ void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Tim
   } else if (reply->status == Status::closed) {
     wait_until_open(*reply);
   } else if (reply->status == Status::stale) {
-    if (reply->generation != session_.generation()) generation_lost(*reply);
+    if (reply->generation != calls_.generation()) generation_lost(*reply);
   } else {
-    session_.enter(reply->generation);
+    calls_.enter(reply->generation);
     semaphores_.heard(reply->permits, sent);
     fallback_.note_left(*reply, {}, 0);
     if (recovering()) join();
@@ -178,25 +179,25 @@ void Recovery::look_failed(const Failure& why) {
 // ---- standing -------------------------------------------------------------------------------------------------------
 
 void Recovery::generation_lost(const BookReply& reply) {
-  session_.shared().agree_on_labels();
-  replay_.all_is_lost(session_.generation());
-  session_.enter(reply.generation);
+  calls_.shared().agree_on_labels();
+  replay_.all_is_lost(calls_.generation());
+  calls_.enter(reply.generation);
   events_.memory_lost();  // before the last hand-in, which may open the generation
   replay_.start(ScriptArgs::Replay::last);
-  session_.publish(kLost);
+  calls_.publish(kLost);
   leave(Standing::recovering);
   look_soon();
 }
 
 void Recovery::wait_until_open(const BookReply& reply) {
-  session_.enter(reply.generation);
+  calls_.enter(reply.generation);
   leave(Standing::recovering);
   look_soon();
 }
 
 void Recovery::leave(Standing standing) {
-  if (session_.connected()) fallback_.count_sharers();
-  session_.set_standing(standing);
+  if (calls_.connected()) fallback_.count_sharers();
+  calls_.set_standing(standing);
   look_again_.stop();
   fallback_.divide();
   events_.left_redis();
@@ -204,8 +205,8 @@ void Recovery::leave(Standing standing) {
 
 /// Redis executes calls in the order in which they are sent: an ask sent from now on meets a Redis that knows.
 void Recovery::join() {
-  if (!session_.generation().empty()) tell_unknown();
-  session_.set_standing(Standing::connected);
+  if (!calls_.generation().empty()) tell_unknown();
+  calls_.set_standing(Standing::connected);
   look_again_.stop();
   events_.joined_redis();
 }
@@ -213,7 +214,7 @@ void Recovery::join() {
 /// If there is another generation by now, everything is handed in to it at once, before a process that remembers
 /// nothing takes what is not left.
 void Recovery::replayed(const MemoryReplay::Outcome& outcome) {
-  if (outcome.stale && session_.connected()) look(session_.now());
+  if (outcome.stale && calls_.connected()) look(calls_.now());
   if (outcome.all && recovering() && outcome.open) join();
 }
 

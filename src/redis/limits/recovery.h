@@ -22,8 +22,8 @@
 #include "redis/limits/memory_replay.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/semaphores.h"
-#include "redis/limits/session.h"
 #include "redis/limits/sharing_notices.h"
+#include "redis/limits/upstream_calls.h"
 #include "redis/limits/wait_list.h"
 
 namespace penstock::redis {
@@ -49,7 +49,7 @@ class Recovery {
   static constexpr std::string_view kLost = "lost";  ///< told to all processes
 
   /// All must outlive this.
-  Recovery(Session& session, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet, Quarantine& quarantine,
+  Recovery(UpstreamCalls& calls, Shadow& shadow, Semaphores& semaphores, const Fleet& fleet, Quarantine& quarantine,
            Fallback& fallback, const WaitList& wait_list, SharingNotices& notices, RecoveryEvents& events);
 
   /// The limits have changed.
@@ -64,7 +64,7 @@ class Recovery {
   void messages_gone();
   /// Redis answers, and messages arrive if limits of this upstream need them.
   bool may_ask_redis() const;
-  bool may_return() const { return session_.standing() == Session::Standing::down && may_ask_redis(); }
+  bool may_return() const { return calls_.standing() == UpstreamCalls::Standing::down && may_ask_redis(); }
   /// There is something to hand in, or to ask, because lanes wait.
   bool has_to_tell(flow::Time now) const;
   bool in_use(flow::Time now) const { return wait_list_.in_use(now); }
@@ -89,18 +89,18 @@ class Recovery {
  private:
   static constexpr flow::Time kBetweenLooks = 10'000, kHeadKept = 3'600'000'000;
 
-  bool recovering() const { return session_.standing() == Session::Standing::recovering; }
+  bool recovering() const { return calls_.standing() == UpstreamCalls::Standing::recovering; }
   void look_again();
   void look_answered(const Outcome& outcome, std::size_t semaphores, flow::Time sent);
   void look_failed(const Failure& why);
   void generation_lost(const BookReply& reply);
   void wait_until_open(const BookReply& reply);
-  void leave(Session::Standing standing);
+  void leave(UpstreamCalls::Standing standing);
   void join();
   void replayed(const MemoryReplay::Outcome& outcome);
   void look_soon();
 
-  Session& session_;
+  UpstreamCalls& calls_;
   MemoryReplay replay_;
   Semaphores& semaphores_;
   const Fleet& fleet_;

@@ -35,35 +35,34 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
       events_(events),
       limits_(limits),
       shares_limit_of_all_(std::ranges::any_of(limits_, is_shared_by_all)),
-      session_(shared, std::move(name), limits_, [this](const Failure& why) { recovery_.call_failed(why); }),
+      calls_(shared, std::move(name), limits_, [this](const Failure& why) { recovery_.call_failed(why); }),
       fleet_(limits_),
       shadow_(limits_, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())),
-      notices_(session_),
+      notices_(calls_),
       pending_asks_(shared.loop(), shared.config().timeout.count() + kGrace,
                     [this](const Asking& late) { answer_alone(late); }),
       semaphores_(
-          shared.loop(), limits_, events,
-          [this](std::string_view group) { return std::string(session_.key_of(group)); },
+          shared.loop(), limits_, events, [this](std::string_view group) { return std::string(calls_.key_of(group)); },
           [this](const SemaphoreName& which, const std::string& told) { permit_calls_.renew(which, told); }),
-      pauses_(session_, shadow_, semaphores_),
-      anonymous_(shared, session_.upstream(), "pause-anonymous"),
-      permit_calls_(session_, semaphores_.leases(), pauses_, fleet_),
-      quarantine_(session_, shadow_, fleet_, limits_,
+      pauses_(calls_, shadow_, semaphores_),
+      anonymous_(shared, calls_.upstream(), "pause-anonymous"),
+      permit_calls_(calls_, semaphores_.leases(), pauses_, fleet_),
+      quarantine_(calls_, shadow_, fleet_, limits_,
                   [this](bool lanes_may_leave) {
                     owner_.standing_changed();
                     if (lanes_may_leave) wait_list_.wake(events_);
                   }),
-      kept_(session_, shadow_, quarantine_, limits_),
-      told_(session_, quarantine_, shadow_.recent(), limits_),
-      grants_(session_, shadow_, kept_, told_, semaphores_),
-      counter_resets_(session_, quarantine_, wait_list_, limits_),
-      fallback_(session_, shadow_, semaphores_, fleet_, limits_),
-      recovery_(session_, shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this) {
+      kept_(calls_, shadow_, quarantine_, limits_),
+      told_(calls_, quarantine_, shadow_.recent(), limits_),
+      grants_(calls_, shadow_, kept_, told_, semaphores_),
+      counter_resets_(calls_, quarantine_, wait_list_, limits_),
+      fallback_(calls_, shadow_, semaphores_, fleet_, limits_),
+      recovery_(calls_, shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this) {
   recovery_.change(limits_);
   semaphores_.leases().set_hears(shared.redis().hears());
   semaphores_.leases().set_allowance([this](flow::LimitIndex semaphore) { return fallback_.permits_left(semaphore); });
   if (recovery_.may_ask_redis()) {
-    session_.set_standing(Session::Standing::connected);
+    calls_.set_standing(UpstreamCalls::Standing::connected);
   } else {
     semaphores_.leases().redis_gone();
     fallback_.divide();
@@ -71,9 +70,9 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
 }
 
 SharedLimiter::~SharedLimiter() {
-  if (session_.connected()) semaphores_.leases().hand_back();
+  if (calls_.connected()) semaphores_.leases().hand_back();
   self_.expire();
-  owner_.unregister(session_.upstream(), *this);
+  owner_.unregister(calls_.upstream(), *this);
 }
 
 // ---- an ask ---------------------------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ SharedLimiter::~SharedLimiter() {
 bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   if (ask.weight == 0 && !semaphores_.any()) return shadow_.all().ask(now, ask, booking);
   wait_list_.asked(now);
-  if (session_.connected()) {
+  if (calls_.connected()) {
     if (semaphores_.any() && start_at_hand(now, ask, booking)) return true;
     Asking asking{.group = std::string(ask.group),
                   .count = ask.count,
@@ -95,7 +94,7 @@ bool SharedLimiter::ask(Time now, const flow::Ask& ask, Booking& booking) {
   }
   recovery_.asked(now);
   fallback_.answer(now, ask, booking);
-  if (ask.weight > 0) wait_list_.answered(ask.group, session_.key_of(ask.group), booking);
+  if (ask.weight > 0) wait_list_.answered(ask.group, calls_.key_of(ask.group), booking);
   return true;
 }
 
@@ -122,16 +121,16 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
   asking.epoch = shadow_.all().epoch();
   permits_.clear();
   asking.claims = semaphores_.claim(asking.group, permits_);
-  const Session::Book book{.alive = fleet_.alive(),
-                           .touch = session_.touch_due(now),
-                           .has_unknown = shadow_.has_unknown(),
-                           .group = asking.group,
-                           .count = asking.count,
-                           .weight = asking.weight,
-                           .more = asking.more,
-                           .permits = permits_,
-                           .without = asking.without};
-  if (session_.book(now, book, [self = self_.ref(), id](const Outcome& outcome, Time sent) {
+  const UpstreamCalls::Book book{.alive = fleet_.alive(),
+                                 .touch = calls_.touch_due(now),
+                                 .has_unknown = shadow_.has_unknown(),
+                                 .group = asking.group,
+                                 .count = asking.count,
+                                 .weight = asking.weight,
+                                 .more = asking.more,
+                                 .permits = permits_,
+                                 .without = asking.without};
+  if (calls_.book(now, book, [self = self_.ref(), id](const Outcome& outcome, Time sent) {
         if (self) self->answered(id, outcome, sent);
       })) {
     return true;
@@ -150,8 +149,8 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
   const Asking asking = pending_asks_.take(id);
   const BookReply* const reply = read(outcome, asking.count, asking.claims.size(), sent);
   if (reply && reply->status == Status::ok) {
-    session_.enter(reply->generation);
-    reply_.name_limits(asking.former_places ? *asking.former_places : session_.args().places());
+    calls_.enter(reply->generation);
+    reply_.name_limits(asking.former_places ? *asking.former_places : calls_.args().places());
     grants_.take_permits(asking, reply_);
     return asking.late ? grants_.take_back(asking, reply_) : apply_reply(asking);
   }
@@ -161,11 +160,11 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
   if (!reply) {
     fallback_.count_sharers();
     fallback_.divide();
-  } else if (session_.connected() && !recovery_.heard_otherwise(*reply) && !asking.late) {
+  } else if (calls_.connected() && !recovery_.heard_otherwise(*reply) && !asking.late) {
     kept_.release(asking);  // its generation was lost and found meanwhile: the lane may ask again at once
     booking_.clear();
     booking_.scope = Scope::group;
-    booking_.ask_again = session_.now();
+    booking_.ask_again = calls_.now();
     return answer(asking.group);
   }
   if (!asking.late) answer_alone(asking);
@@ -173,7 +172,7 @@ void SharedLimiter::answered(PendingAsks::Id id, const Outcome& outcome, Time se
 
 /// Any reply of the booking script is handed to those that learn from each, whatever was asked.
 const BookReply* SharedLimiter::read(const Outcome& outcome, std::size_t count, std::size_t semaphores, Time sent) {
-  if (!session_.worked(outcome)) return nullptr;
+  if (!calls_.worked(outcome)) return nullptr;
   const bool is_reply = read_book_reply(*outcome, count, reply_);
   if (!is_reply || (reply_.status == Status::ok && !Semaphores::plausible(reply_.permits, semaphores))) {
     notices_.complain("Redis answers something else than was asked for");
@@ -181,10 +180,10 @@ const BookReply* SharedLimiter::read(const Outcome& outcome, std::size_t count, 
     return nullptr;
   }
   reply_.sent = sent;
-  reply_.received = session_.now();
-  session_.on_reply(reply_);
-  shadow_.set_clock(static_cast<flow::Instant>(session_.clock().at_zero()));
-  semaphores_.leases().set_clock(session_.clock().at_zero(), session_.clock().usual_round_trip());
+  reply_.received = calls_.now();
+  calls_.on_reply(reply_);
+  shadow_.set_clock(static_cast<flow::Instant>(calls_.clock().at_zero()));
+  semaphores_.leases().set_clock(calls_.clock().at_zero(), calls_.clock().usual_round_trip());
   fleet_.on_reply(reply_);
   notices_.on_reply(reply_);
   return &reply_;
@@ -193,20 +192,20 @@ const BookReply* SharedLimiter::read(const Outcome& outcome, std::size_t count, 
 /// Messages come over a connection of their own and may overtake the reply that tells to wait for them. Then the lane
 /// asks again at once, since that reply may have come too late.
 void SharedLimiter::apply_reply(const Asking& asking) {
-  const Time now = session_.now();
+  const Time now = calls_.now();
   grants_.book(asking, reply_, booking_);
-  fleet_.on_answer(reply_, session_.clock());
+  fleet_.on_answer(reply_, calls_.clock());
   if (asking.called && booking_.stop == Stop::turn && (booking_.ask_again != 0 || booking_.departures.empty())) {
     booking_.ask_again = now;
   }
   if (reply_.limited_by() == flow::kPause && reply_.not_before != 0) {
     pauses_.learn(now, asking.group, booking_.not_before);
   }
-  if (session_.connected()) {
+  if (calls_.connected()) {
     recovery_.tell_unknown();
     shadow_.come_back(now);
     if (asking.weight > 0) {
-      wait_list_.answered(asking.group, session_.key_of(asking.group), booking_);
+      wait_list_.answered(asking.group, calls_.key_of(asking.group), booking_);
       counter_resets_.answered(now, asking.group, booking_);
     }
   }
@@ -222,13 +221,13 @@ void SharedLimiter::apply_reply(const Asking& asking) {
 /// Sends the same ask once more without the quarantined limits, within its remaining time. Waiting lanes are woken,
 /// since one of these limits may have told them to wait.
 void SharedLimiter::ask_without(PendingAsks::Id id) {
-  const Time now = session_.now();
+  const Time now = calls_.now();
   Asking& asking = pending_asks_.find(id);
   semaphores_.failed(asking.group, asking.claims);
   booking_.clear();
   if (asking.late) {
     pending_asks_.take(id);
-  } else if (!session_.connected()) {
+  } else if (!calls_.connected()) {
     answer_alone(pending_asks_.take(id));
   } else if (kept_.release(asking); !kept_.reserve(now, asking, booking_)) {
     answer(pending_asks_.take(id).group);
@@ -241,8 +240,8 @@ void SharedLimiter::ask_without(PendingAsks::Id id) {
 void SharedLimiter::answer_alone(const Asking& asking) {
   kept_.release(asking);
   booking_.clear();
-  fallback_.answer(session_.now(), asking.ask(), booking_);
-  if (asking.weight > 0) wait_list_.answered(asking.group, session_.key_of(asking.group), booking_);
+  fallback_.answer(calls_.now(), asking.ask(), booking_);
+  if (asking.weight > 0) wait_list_.answered(asking.group, calls_.key_of(asking.group), booking_);
   answer(asking.group);
 }
 
@@ -255,21 +254,21 @@ void SharedLimiter::answer(const std::string& group) {
 // ---- what else happens ----------------------------------------------------------------------------------------------
 
 Time SharedLimiter::lead() const {
-  return session_.connected() ? 2 * session_.clock().usual_round_trip() + kEdge : flow::kHorizon;
+  return calls_.connected() ? 2 * calls_.clock().usual_round_trip() + kEdge : flow::kHorizon;
 }
 
 /// Both this process's memory of its own departures and what Redis told last are lower bounds. While some limits are
 /// quarantined, the memory has them divided, also for groups that share theirs; it is not used then.
 Time SharedLimiter::ahead(Time now, std::string_view group, std::int64_t units, std::int64_t others) const {
-  const Time told = wait_list_.not_before(session_.key_of(group));
-  if (session_.connected() && !quarantine_.empty()) return std::max(now, told);
+  const Time told = wait_list_.not_before(calls_.key_of(group));
+  if (calls_.connected() && !quarantine_.empty()) return std::max(now, told);
   return std::max(shadow_.all().ahead(now, group, units, others), told);
 }
 
 /// By what Redis told last of all processes. For limits of groups, only this process's own memory is known.
 Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::int64_t units,
                              std::int64_t others) const {
-  if (!session_.connected()) return shadow_.all().expected(now, group, weight, units, others, {});
+  if (!calls_.connected()) return shadow_.all().expected(now, group, weight, units, others, {});
   const Time told = ahead(now, group, 0, 0);
   if (!quarantine_.empty()) return told;
   return std::max({told, fleet_.expected(now, group, weight, units, others),
@@ -279,7 +278,7 @@ Time SharedLimiter::expected(Time now, std::string_view group, int weight, std::
 void SharedLimiter::give_back(Time now, std::string_view group, const flow::Departure& departure) {
   shadow_.give_back(now, group, departure);
   semaphores_.ended(group);
-  if (!session_.connected() || departure.in_redis == 0) return;
+  if (!calls_.connected() || departure.in_redis == 0) return;
   told_.give_back(group, departure.in_redis, departure.weight, departure.epoch);
 }
 
@@ -292,12 +291,12 @@ flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departu
 bool SharedLimiter::landed(Time now, std::string_view group) {
   const bool at_hand = semaphores_.ended(group);
   const bool freed = shadow_.all().landed(now, group);
-  return at_hand || (freed && (!session_.connected() || kept_.own()));  // Redis itself tells whose reservation is due
+  return at_hand || (freed && (!calls_.connected() || kept_.own()));  // Redis itself tells whose reservation is due
 }
 
 void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
   semaphores_.gave_up(group);
-  if (wait_list_.give_up(scope, session_.key_of(group)) && session_.connected()) session_.cancel_wait(scope, group);
+  if (wait_list_.give_up(scope, calls_.key_of(group)) && calls_.connected()) calls_.cancel_wait(scope, group);
 }
 
 bool SharedLimiter::has_room_for(std::string_view group) const {
@@ -315,10 +314,10 @@ bool SharedLimiter::forgettable(Time now) const {
 void SharedLimiter::change(Time now, const std::vector<LimitConfig>& limits) {
   told_.tell_now();
   const auto moved = flow::limit_remap(limits_, limits);
-  pending_asks_.change(session_.args().places(), moved);
+  pending_asks_.change(calls_.args().places(), moved);
   const auto before = std::exchange(limits_, limits);
   shares_limit_of_all_ = std::ranges::any_of(limits_, is_shared_by_all);
-  session_.change(limits_);
+  calls_.change(limits_);
   fleet_.change(limits_);
   quarantine_.change(moved);
   shadow_.change(now, quarantine_.by_part());
@@ -337,19 +336,19 @@ void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t
 }
 
 void SharedLimiter::message(std::string_view words) {
-  const Time now = session_.now();
+  const Time now = calls_.now();
   anonymous_.message(now, words);
   const auto begins = [words](std::string_view word) { return words.starts_with(word); };
   if (begins(PermitCalls::kMessage)) return permit_calls_.message(words.substr(PermitCalls::kMessage.size()));
   if (begins(UpstreamPauses::kMessage)) return pauses_.message(words.substr(UpstreamPauses::kMessage.size()));
-  if (!session_.connected()) return;
+  if (!calls_.connected()) return;
   if (words == Recovery::kLost) recovery_.hear_memory_lost(now, forgettable(now));
   if (words == kBack && wait_list_.in_use(now)) recovery_.look(now);
   if (words == kGathered) wait_list_.wake(events_);
   if (!begins(kLine)) return;
   const auto key = words.substr(std::min(words.size(), kLine.size() + 1));
   pending_asks_.called(
-      [&](std::string_view group) { return key.empty() || std::string_view(session_.key_of(group)) == key; });
+      [&](std::string_view group) { return key.empty() || std::string_view(calls_.key_of(group)) == key; });
   wait_list_.call(key, events_);
 }
 
@@ -361,7 +360,7 @@ void SharedLimiter::left_redis() {
 }
 
 void SharedLimiter::joined_redis() {
-  shadow_.come_back(session_.now());
+  shadow_.come_back(calls_.now());
   semaphores_.leases().redis_back();
   pauses_.tell_untold();
   owner_.standing_changed();

@@ -4,7 +4,7 @@
 // to those that learn from it, one after the other. Made by limiter_hub.
 //
 //   ask ─▶ semaphores: permits at hand start it ─▶ kept_limits: those of this process allow it ─▶ pending_asks
-//       ─▶ session: the call ─▶ book_reply ─▶ clock, fleet, semaphores, pauses, … ─▶ grants: the answer
+//       ─▶ calls: the call ─▶ book_reply ─▶ clock, fleet, semaphores, pauses, … ─▶ grants: the answer
 //
 // Beside this path: recovery says whether Redis is asked at all, and fallback answers where it is not.
 #pragma once
@@ -32,11 +32,11 @@
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recovery.h"
 #include "redis/limits/semaphores.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
 #include "redis/limits/shared_pauses.h"
 #include "redis/limits/shared_redis.h"
 #include "redis/limits/sharing_notices.h"
+#include "redis/limits/upstream_calls.h"
 #include "redis/limits/upstream_pauses.h"
 #include "redis/limits/wait_list.h"
 
@@ -51,7 +51,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   SharedLimiter& operator=(const SharedLimiter&) = delete;
 
   bool ask(flow::Time now, const flow::Ask& ask, flow::Booking& booking) override;
-  flow::Time patience() const override { return session_.shared().config().timeout.count(); }
+  flow::Time patience() const override { return calls_.shared().config().timeout.count(); }
   flow::Time lead() const override;
   flow::LimitIndex forbids(int weight) const override { return fleet_.forbids(weight); }
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
@@ -83,11 +83,11 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void message(std::string_view words);
   void hears(bool hears) { semaphores_.leases().set_hears(hears); }
   /// Some limit goes by `whenDown`.
-  bool degraded() const { return !session_.connected() || !quarantine_.empty(); }
+  bool degraded() const { return !calls_.connected() || !quarantine_.empty(); }
   /// Other processes have other limits, as last reported.
   bool limits_differ(flow::Time now) const { return notices_.limits_differ(now); }
   /// The processes that use the upstream, as far as known.
-  int processes() const { return session_.connected() ? fleet_.alive() : 1; }
+  int processes() const { return calls_.connected() ? fleet_.alive() : 1; }
 
  private:
   bool start_at_hand(flow::Time now, const flow::Ask& ask, flow::Booking& booking);
@@ -106,7 +106,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   flow::LimiterEvents& events_;
   std::vector<LimitConfig> limits_;
   bool shares_limit_of_all_ = false;  // a shared limit, not a semaphore, holds lanes of every group
-  Session session_;
+  UpstreamCalls calls_;
   Fleet fleet_;
   Shadow shadow_;
   WaitList wait_list_;

@@ -11,28 +11,28 @@
 #include "redis/limits/agreement.h"
 #include "redis/limits/book_reply.h"
 #include "redis/limits/limits_text.h"
-#include "redis/limits/session.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
 class SharingNotices {
  public:
-  /// `session` must outlive this.
-  explicit SharingNotices(const Session& session) : session_(session) {}
+  /// `calls` must outlive this.
+  explicit SharingNotices(const UpstreamCalls& calls) : calls_(calls) {}
 
   /// At most once a minute, and not again before all_is_well().
   void complain(std::string_view why) {
-    const flow::Time now = session_.now();
+    const flow::Time now = calls_.now();
     if (complaining_ || now - complained_ < kBetweenComplaints) return;
     complained_ = now;
     complaining_ = true;
     tell(LogLevel::error,
-         "the limits of " + session_.upstream() + " are not shared as they should be: " + std::string(why));
+         "the limits of " + calls_.upstream() + " are not shared as they should be: " + std::string(why));
   }
   /// Redis does as it should.
   void all_is_well() {
     if (!std::exchange(complaining_, false)) return;
-    tell(LogLevel::info, "the limits of " + session_.upstream() + " are shared again");
+    tell(LogLevel::info, "the limits of " + calls_.upstream() + " are shared again");
   }
   /// A reply that tells how many processes there are also tells whether their limits differ.
   void on_reply(const BookReply& reply) {
@@ -40,11 +40,11 @@ class SharingNotices {
     switch (agreement_.heard(reply.received, reply.others_limits)) {
       case Agreement::News::none: return;
       case Agreement::News::agree:
-        return tell(LogLevel::info, "all processes have the same limits of " + session_.upstream() + " again");
+        return tell(LogLevel::info, "all processes have the same limits of " + calls_.upstream() + " again");
       case Agreement::News::differ: break;
     }
-    tell(LogLevel::warn, "processes share the limits of " + session_.upstream() + " and differ in them: " +
-                             told_to_people(session_.args().told()) + "; " + told_to_people(reply.others_limits));
+    tell(LogLevel::warn, "processes share the limits of " + calls_.upstream() + " and differ in them: " +
+                             told_to_people(calls_.args().told()) + "; " + told_to_people(reply.others_limits));
   }
   /// Other processes have other limits, as last reported.
   bool limits_differ(flow::Time now) const { return agreement_.differs(now); }
@@ -52,9 +52,9 @@ class SharingNotices {
  private:
   static constexpr flow::Time kBetweenComplaints = 60'000'000;
 
-  void tell(LogLevel level, std::string text) { session_.shared().notice(level, std::move(text)); }
+  void tell(LogLevel level, std::string text) { calls_.shared().notice(level, std::move(text)); }
 
-  const Session& session_;
+  const UpstreamCalls& calls_;
   Agreement agreement_;
   flow::Time complained_ = std::numeric_limits<flow::Time>::min() / 2;
   bool complaining_ = false;  // the end of the last complaint was not told yet

@@ -14,12 +14,12 @@ namespace {
 constexpr Time kLongest = 24LL * 3600 * 1'000'000;
 }
 
-UpstreamPauses::UpstreamPauses(Session& session, Shadow& shadow, const Semaphores& semaphores)
-    : session_(session), shadow_(shadow), semaphores_(semaphores) {}
+UpstreamPauses::UpstreamPauses(UpstreamCalls& calls, Shadow& shadow, const Semaphores& semaphores)
+    : calls_(calls), shadow_(shadow), semaphores_(semaphores) {}
 
 void UpstreamPauses::begin(Time now, std::string_view group, Time until) {
   learn(now, group, until);
-  if (session_.connected()) {
+  if (calls_.connected()) {
     tell(now, group, until);
   } else {
     untold_.extend(now, group, until);
@@ -33,7 +33,7 @@ void UpstreamPauses::learn(Time now, std::string_view group, Time until) {
 }
 
 void UpstreamPauses::some_lane(Time length) {
-  until_ = std::max(until_, session_.now() + std::clamp<Time>(length, 0, kLongest));
+  until_ = std::max(until_, calls_.now() + std::clamp<Time>(length, 0, kLongest));
 }
 
 void UpstreamPauses::message(std::string_view words) {
@@ -43,23 +43,23 @@ void UpstreamPauses::message(std::string_view words) {
 }
 
 void UpstreamPauses::tell_untold() {
-  const Time now = session_.now();
+  const Time now = calls_.now();
   std::exchange(untold_, {}).each(now, [&](const std::string& group, Time until) { tell(now, group, until); });
 }
 
 void UpstreamPauses::tell_all() {
-  const Time now = session_.now();
+  const Time now = calls_.now();
   learned_.each(now, [&](const std::string& group, Time until) { tell(now, group, until); });
 }
 
 void UpstreamPauses::tell(Time now, std::string_view group, Time until) {
   if (until <= now) return;
-  session_.pause(group, until - now,
-                 [alive = session_.ref(), this, name = std::string(group), until](const Outcome& outcome, Time) {
-                   if (!alive || session_.worked(outcome)) return;
-                   untold_.extend(session_.now(), name, until);
-                 });
-  if (semaphores_.any()) session_.publish(std::string(kMessage) + " " + std::to_string(until - now));
+  calls_.pause(group, until - now,
+               [alive = calls_.ref(), this, name = std::string(group), until](const Outcome& outcome, Time) {
+                 if (!alive || calls_.worked(outcome)) return;
+                 untold_.extend(calls_.now(), name, until);
+               });
+  if (semaphores_.any()) calls_.publish(std::string(kMessage) + " " + std::to_string(until - now));
 }
 
 }  // namespace penstock::redis

@@ -10,8 +10,8 @@
 #include "flow/limiter.h"
 #include "flow/pauses.h"
 #include "redis/limits/semaphores.h"
-#include "redis/limits/session.h"
 #include "redis/limits/shadow.h"
+#include "redis/limits/upstream_calls.h"
 
 namespace penstock::redis {
 
@@ -20,7 +20,7 @@ class UpstreamPauses {
   static constexpr std::string_view kMessage = "paused";  ///< begins what other processes tell
 
   /// All must outlive this.
-  UpstreamPauses(Session& session, Shadow& shadow, const Semaphores& semaphores);
+  UpstreamPauses(UpstreamCalls& calls, Shadow& shadow, const Semaphores& semaphores);
 
   /// The upstream asked this process for a pause. Empty group: of every lane.
   void begin(flow::Time now, std::string_view group, flow::Time until);
@@ -42,7 +42,7 @@ class UpstreamPauses {
  private:
   void tell(flow::Time now, std::string_view group, flow::Time until);
 
-  Session& session_;
+  UpstreamCalls& calls_;
   Shadow& shadow_;
   const Semaphores& semaphores_;
   flow::Pauses untold_;   // by group

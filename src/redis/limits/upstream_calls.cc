@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats each call, and sends it.
-#include "redis/limits/session.h"
+#include "redis/limits/upstream_calls.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,8 +10,8 @@ namespace penstock::redis {
 
 using flow::Time;
 
-Session::Session(SharedRedis& shared, std::string upstream, const std::vector<LimitConfig>& limits,
-                 OnFailure on_failure)
+UpstreamCalls::UpstreamCalls(SharedRedis& shared, std::string upstream, const std::vector<LimitConfig>& limits,
+                             OnFailure on_failure)
     : shared_(shared),
       upstream_(std::move(upstream)),
       hash_(shared.config().prefix, upstream_, shared.config().secret),
@@ -19,7 +19,7 @@ Session::Session(SharedRedis& shared, std::string upstream, const std::vector<Li
       args_(shared.config().prefix, upstream_, shared.who(), limits),
       touched_(std::numeric_limits<Time>::min() / 2) {}
 
-void Session::on_reply(const BookReply& reply) {
+void UpstreamCalls::on_reply(const BookReply& reply) {
   const bool closed = reply.status == BookReply::Status::closed;
   has_met_ |= !closed;
   has_said_since_ &= !closed;
@@ -27,12 +27,12 @@ void Session::on_reply(const BookReply& reply) {
   clock_.learn(reply.sent, reply.received, reply.now);
 }
 
-bool Session::worked(const Outcome& outcome) const {
+bool UpstreamCalls::worked(const Outcome& outcome) const {
   if (!outcome) on_failure_(outcome.error());
   return outcome.has_value();
 }
 
-bool Session::book(Time now, const Book& book, Call::Done done) {
+bool UpstreamCalls::book(Time now, const Book& book, Call::Done done) {
   const bool keeps_to_part = when_down() == WhenDown::share;
   const bool says_since = keeps_to_part && !has_met_ && !std::exchange(has_said_since_, true);
   const std::string_view since = !says_since ? "" : book.has_unknown ? "+" : "s";
@@ -60,40 +60,40 @@ bool Session::book(Time now, const Book& book, Call::Done done) {
   return call(Script::book, std::move(done));
 }
 
-void Session::give_back(std::string_view group, std::int64_t at, int weight,
-                        std::span<const flow::LimitIndex> without) {
+void UpstreamCalls::give_back(std::string_view group, std::int64_t at, int weight,
+                              std::span<const flow::LimitIndex> without) {
   call_.clear();
   args_.give_back(call_, generation_, key_of(group), at, weight, without);
   call(Script::give_back);
 }
 
-void Session::report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
-                          std::span<const flow::LimitIndex> without) {
+void UpstreamCalls::report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
+                                std::span<const flow::LimitIndex> without) {
   call_.clear();
   args_.report_late(call_, generation_, key_of(group), moves, without);
   call(Script::report_late);
 }
 
-void Session::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
+void UpstreamCalls::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
   call_.clear();
   args_.cancel_wait(call_, generation_, key_of(group), scope);
   call(Script::cancel_wait);
 }
 
-bool Session::pause(std::string_view group, Time length, Call::Done done) {
+bool UpstreamCalls::pause(std::string_view group, Time length, Call::Done done) {
   call_.clear();
   args_.pause(call_, key_of(group), length);
   return call(Script::pause, std::move(done));
 }
 
-bool Session::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {
+bool UpstreamCalls::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {
   call_.clear();
   args_.reset(call_, generation_, key_of(group), counter);
   return call(Script::reset, std::move(done));
 }
 
-bool Session::permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group,
-                      std::string_view told, int alive, Call::Done done) {
+bool UpstreamCalls::permits(const LimitConfig& semaphore, flow::LimitIndex place, std::string_view group,
+                            std::string_view told, int alive, Call::Done done) {
   call_.clear();
   if (place != flow::kNoLimit) {
     args_.permits(call_, shared_.fresh_generation(), alive, group, place, told);
@@ -104,21 +104,21 @@ bool Session::permits(const LimitConfig& semaphore, flow::LimitIndex place, std:
   return call(Script::permits, std::move(done));
 }
 
-void Session::begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in) {
+void UpstreamCalls::begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in) {
   call_.clear();
   args_.begin_replay(call_, generation_, what, handed_in);
 }
 
-void Session::add_state(flow::LimitIndex limit, std::string_view group, std::string_view state,
-                        std::string_view untold) {
+void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, std::string_view state,
+                              std::string_view untold) {
   args_.add_state(call_, limit, key_of(group), state, untold);
 }
 
-bool Session::call(Script script, Call::Done done) {
+bool UpstreamCalls::call(Script script, Call::Done done) {
   return shared_.call(script, call_.keys.all(), call_.arguments.all(), std::move(done));
 }
 
-void Session::call(Script script) {
+void UpstreamCalls::call(Script script) {
   call(script, [self = self_.ref()](const Outcome& outcome, Time) {
     if (self) self->worked(outcome);
   });

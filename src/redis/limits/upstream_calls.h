@@ -21,7 +21,7 @@
 
 namespace penstock::redis {
 
-class Session {
+class UpstreamCalls {
  public:
   enum class Standing : std::uint8_t {
     connected,   ///< the limits are asked for in Redis
@@ -32,7 +32,8 @@ class Session {
   using OnFailure = std::function<void(const Failure& why)>;
 
   /// `limits` are copied.
-  Session(SharedRedis& shared, std::string upstream, const std::vector<LimitConfig>& limits, OnFailure on_failure);
+  UpstreamCalls(SharedRedis& shared, std::string upstream, const std::vector<LimitConfig>& limits,
+                OnFailure on_failure);
 
   SharedRedis& shared() const { return shared_; }
   const std::string& upstream() const { return upstream_; }
@@ -41,7 +42,7 @@ class Session {
   WhenDown when_down() const { return shared_.config().when_down; }
   GroupKey key_of(std::string_view group) const { return {hash_, group}; }
   /// For callbacks: null when the limiter is gone.
-  base::WeakSelf<Session>::Ref ref() const { return self_.ref(); }
+  base::WeakSelf<UpstreamCalls>::Ref ref() const { return self_.ref(); }
   void change(const std::vector<LimitConfig>& limits) { args_.set_limits(limits), ++changes_; }
   /// How often the limits have changed: the reply to a call is about the limits that it told.
   std::uint64_t changes() const { return changes_; }
@@ -115,7 +116,7 @@ class Session {
   bool has_met_ = true;         // the current server has heard of `latest_`
   bool has_said_since_ = true;  // and that this process was away
   flow::Time touched_;
-  base::WeakSelf<Session> self_{this};
+  base::WeakSelf<UpstreamCalls> self_{this};
 };
 
 }  // namespace penstock::redis
