@@ -76,7 +76,7 @@ Offences missing_tests(const std::vector<File>& pages, const std::vector<File>& 
     for (const auto line : lines_of(page.text)) {
       ++number;
       for (const auto text : quoted(line)) {
-        const bool is_path = text.starts_with("tests/");
+        const bool is_path = text.starts_with("tests/") || text.starts_with("lab/");
         if (!is_path && !names_a_test(text)) continue;
         if (is_path ? has_file(tests, text) : names.contains(text)) continue;
         offences.push_back(page.path + ":" + std::to_string(number) + ": there is no " + std::string(text));

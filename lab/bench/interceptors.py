@@ -74,4 +74,4 @@ class Interceptor(Proxy):
 
 def tls_load(bench, way, proxy, door, authority, chosen):
     words = [way, proxy.port, door.port, ANSWER_BYTES, chosen.clients, authority, chosen.warm_up, chosen.seconds]
-    return Process([str(bench.build / "tests/bench/bench_tls_load"), *map(str, words)], bench.load_core)
+    return Process([str(bench.build / "lab/bench/bench_tls_load"), *map(str, words)], bench.load_core)

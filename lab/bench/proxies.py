@@ -73,7 +73,7 @@ class Bench:
 
     def load(self, mode, port, origin, clients, *times):
         words = [mode, port, origin.port, ANSWER_BYTES, clients, *times]
-        return Process([str(self.build / "tests/bench/bench_load"), *map(str, words)], self.load_core)
+        return Process([str(self.build / "lab/bench/bench_load"), *map(str, words)], self.load_core)
 
     def proxy(self, name, origin, max_concurrent=256, recipes=None):
         return Proxy(self, (recipes or RECIPES)[name], origin, max_concurrent)
@@ -86,7 +86,7 @@ class Origin(Process):
     tls = None  # it speaks none
 
     def __init__(self, bench):
-        super().__init__([str(bench.build / "tests/bench/bench_origin"), str(ANSWER_BYTES)], bench.load_core)
+        super().__init__([str(bench.build / "lab/bench/bench_origin"), str(ANSWER_BYTES)], bench.load_core)
         self.port = int(self.line().removeprefix("port "))
 
     def seen(self):
@@ -100,7 +100,7 @@ class FarEnd(Process):
     tls = None
 
     def __init__(self, bench):
-        super().__init__([str(bench.build / "tests/bench/bench_tunnels")], bench.load_core)
+        super().__init__([str(bench.build / "lab/bench/bench_tunnels")], bench.load_core)
         self.port = int(self.line().removeprefix("port "))
 
 

@@ -58,7 +58,7 @@ def run(chosen):
             for slow in (False, True):
                 if slow:
                     crowd = running.enter_context(Process(
-                        [str(bench.build / "tests/bench/bench_slow"),
+                        [str(bench.build / "lab/bench/bench_slow"),
                          *map(str, (proxy.port, chosen.heads, chosen.bodies, chosen.readers))], bench.load_core))
                     expect(crowd.line(), "ready")
                     time.sleep(1)

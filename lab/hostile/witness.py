@@ -11,7 +11,7 @@ import time
 
 from strict import NotYet, Wrong, request_at
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
 import machine  # noqa: E402
 
 MARK = b"X-From: the-witness"
