@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "client.h"
 #include "origin.h"
 #include "stage.h"
 
@@ -49,18 +48,18 @@ void expect_cut_off(FutureAnswer& future) {
 TEST(Ending, an_idle_proxy_drains_in_no_time) {
   Proxy proxy(quiet());
   ASSERT_TRUE(proxy.start());
-  Client idle(proxy.url());
+  auto idle = connect(proxy.url());
   EXPECT_TRUE(proxy.drain(0s));
-  EXPECT_EQ(idle.rest(), "");
+  EXPECT_EQ(idle.read_to_end(), "");
 }
 
 TEST(Ending, a_drain_waits_for_everything_that_came_before) {
   Busy busy;
   Proxy& proxy = busy.proxy;
-  Client client(proxy.url());
+  auto client = connect(proxy.url());
   auto in_time = std::async(std::launch::async, [&] { return proxy.drain(kPatience); });
   ASSERT_TRUE(eventually([&] { return proxy.snapshot().draining; }));
-  EXPECT_THROW(Client{proxy.url()}, std::runtime_error);
+  EXPECT_THROW(connect(proxy.url()), std::runtime_error);
   auto late = submit(proxy, {.url = busy.origin.url("/late")});
   expect_cut_off(late);
   EXPECT_THAT(get(proxy.admin_url(), "/readyz"), StartsWith("HTTP/1.1 503 "));

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <iterator>
 
-#include "client.h"
 #include "origin.h"
 #include "stage.h"
 

@@ -5,7 +5,6 @@
 
 #include <thread>
 
-#include "client.h"
 #include "origin.h"
 #include "stage.h"
 
@@ -173,7 +172,7 @@ TEST(Requests, a_client_that_leaves_the_queue_is_told_of) {
   auto held = submit(proxy, {.url = origin.url("/hold")});
   ASSERT_TRUE(told.wait_for(EventKind::dispatch));
   {
-    Client client(proxy.url());
+    auto client = connect(proxy.url());
     client.send("GET " + origin.url("/never") + " HTTP/1.1\r\nHost: any\r\n\r\n");
     ASSERT_TRUE(eventually([&] { return proxy.snapshot().upstreams.front().pending == 1; }));
   }
@@ -191,7 +190,7 @@ TEST(Requests, a_snapshot_counts_what_waits_and_what_flies) {
   Proxy proxy(narrow(2));
   ASSERT_TRUE(proxy.start());
   EXPECT_EQ(proxy.snapshot().connections, 0u);
-  Client client(proxy.url());
+  auto client = connect(proxy.url());
   client.send("GET " + origin.url("/hold") + " HTTP/1.1\r\nHost: any\r\nConnection: close\r\n\r\n");
   std::vector<FutureAnswer> answers;
   for (int i = 0; i < 4; ++i) answers.push_back(submit(proxy, {.url = origin.url("/hold")}));
@@ -213,7 +212,7 @@ TEST(Requests, a_snapshot_counts_what_waits_and_what_flies) {
 
   ASSERT_TRUE(eventually([&] { return origin.most_at_once() == 2; }));
   origin.let_go();
-  EXPECT_THAT(client.rest(), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(client.read_to_end(), StartsWith("HTTP/1.1 200 "));
   for (auto& answer : answers) EXPECT_EQ(wait_for(answer).value()->status, 200);
   EXPECT_EQ(origin.most_at_once(), 2u) << "and never more";
   const auto after = proxy.snapshot();

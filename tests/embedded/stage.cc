@@ -2,7 +2,11 @@
 // Nothing here waits without end.
 #include "stage.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace embedding {
@@ -41,6 +45,24 @@ std::optional<Answer> wait_for(FutureAnswer& answer) {
 std::string field(const penstock::Response& response, std::string_view name) {
   const auto found = std::ranges::find(response.fields, name, &penstock::Field::name);
   return found == response.fields.end() ? std::string() : found->value;
+}
+
+penstock::test::Socket connect(std::string_view url) {
+  penstock::test::Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int port = std::stoi(std::string(url.substr(url.rfind(':') + 1)));
+  const sockaddr_in there{.sin_family = AF_INET,
+                          .sin_port = htons(static_cast<std::uint16_t>(port)),
+                          .sin_addr = {htonl(INADDR_LOOPBACK)},
+                          .sin_zero = {}};
+  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0)
+    throw std::runtime_error("cannot connect to " + std::string(url));
+  return socket;
+}
+
+std::string get(std::string_view proxy, std::string_view url) {
+  auto client = connect(proxy);
+  client.send("GET " + std::string(url) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  return client.read_to_end();
 }
 
 bool eventually(const std::function<bool()>& condition) {

@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "support/sockets.h"
+
 namespace embedding {
 
 /// Long enough for a sanitized build on a busy machine; a test that meets it has failed.
@@ -34,6 +36,11 @@ FutureAnswer submit(penstock::Proxy& proxy, penstock::Request request);
 std::optional<Answer> wait_for(FutureAnswer& answer);
 
 std::string field(const penstock::Response& response, std::string_view name);
+
+/// A client's connection to a proxy, whose url() this is; throws where nobody listens.
+penstock::test::Socket connect(std::string_view url);
+/// One GET in absolute form, the connection closed after it; gives the whole answer.
+std::string get(std::string_view proxy, std::string_view url);
 
 /// PendingAsks until it holds; false once patience is over.
 bool eventually(const std::function<bool()>& condition);
