@@ -49,33 +49,11 @@ def owner(library):
     raise AssertionError(f"no package owns {path}")
 
 
-def run_setup(*lists):
-    return subprocess.run([os.path.join(ARGUMENTS.root, "script/setup"), *lists], capture_output=True, check=False)
-
-
 class Packages(unittest.TestCase):
-    def test_lists_are_sorted_and_name_nothing_twice(self):
-        for task in ("run", "build", "test", "bench", "format"):
-            self.assertEqual(listed(task), sorted(set(listed(task))), task)
-
-    def test_lists_share_nothing_with_what_they_include(self):
-        for task in ("test", "bench"):
-            self.assertEqual(set(listed("build")) & set(listed(task)), set(), task)
-
     def test_the_run_list_is_what_the_program_is_linked_to_and_whom_it_trusts(self):
         # Without authorities every request over TLS fails. Sanitizers and the like are this build's, not the program's; the loader comes with the C library.
         ours = [name for name in needed_libraries(ARGUMENTS.program) if not re.match(r"(lib(asan|ubsan|tsan)|ld-linux)\W", name)]
         self.assertEqual({owner(name) for name in ours} | {"ca-certificates"}, set(listed("run")))
-
-    def test_setup_says_nothing_where_nothing_is_missing(self):
-        done = run_setup("run", "build")
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
-
-    def test_setup_refuses_a_list_that_does_not_exist(self):
-        done = run_setup("nonsense")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn(b"usage: script/setup", done.stderr)
-
 
 def instructions(text):
     """The Dockerfile's instructions as (word, rest), continued lines joined."""
@@ -92,14 +70,6 @@ class Dockerfile(unittest.TestCase):
 
     def said(self, stage, word):
         return [rest for name, rest in stage if name == word]
-
-    def test_has_two_stages_of_debian_12(self):
-        self.assertEqual(self.said(self.lines, "FROM"), ["debian:12 AS build", "debian:12-slim"])
-
-    def test_installs_by_script_setup_and_by_nothing_else(self):
-        self.assertIn("script/setup build", self.said(self.build, "RUN"))
-        self.assertTrue(any("script/setup run" in run for run in self.said(self.ship, "RUN")))
-        self.assertNotRegex(read("Dockerfile"), r"apt(-get)? +(-\S+ +)*install")
 
     def test_runs_as_nobody_in_particular(self):
         user = self.said(self.ship, "USER")[-1]
@@ -288,11 +258,6 @@ class Service(unittest.TestCase):
     def test_ends_what_calls_something_else(self):
         process = shut_in.start(settings("penstock.service"), ["/bin/chown", "0", "/dev/null"])
         self.assertEqual(process.wait(), -signal.SIGSYS)
-
-    def test_runs_a_command_line_that_exists(self):
-        command = settings("penstock.service")["ExecStart"][0].split()
-        self.assertEqual(command[:3], ["penstock", "run", "--config"])
-        self.assertEqual(settings("penstock.service")["Type"], ["notify"])
 
     def test_is_installed_where_systemd_looks(self):
         with tempfile.TemporaryDirectory() as prefix:
