@@ -9,35 +9,6 @@
 namespace penstock::trial {
 namespace {
 
-TEST(Admin, says_that_it_is_alive_and_ready) {
-  const Daemon daemon;
-  EXPECT_EQ(daemon.admin("/healthz").status, 200);
-  EXPECT_EQ(daemon.admin("/readyz").status, 200);
-  EXPECT_EQ(daemon.admin("/readyz", "HEAD").status, 200);
-  EXPECT_EQ(daemon.admin("/nothing-here").status, 404);
-  EXPECT_EQ(daemon.admin("/status", "POST").status, 405);
-}
-
-TEST(Admin, answers_a_probe_although_as_many_as_may_be_connected_say_nothing) {
-  const Daemon daemon;
-  std::deque<Client> silent;
-  for (int i = 0; i < 200; ++i) silent.emplace_back(daemon.admin_port()).send(i % 2 == 0 ? "" : "GET /hea");
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(daemon.admin("/healthz").status, 200);
-}
-
-TEST(Admin, closes_a_client_that_does_not_come_to_the_end_of_its_head) {
-  const Daemon daemon;
-  Client silent(daemon.admin_port()), slow(daemon.admin_port()), trickling(daemon.admin_port());
-  slow.send("GET /healthz HTTP/1.1\r\nHo");
-  trickling.send("GET /healthz HTTP/1.1\r\nX: ");
-  const auto began = Clock::now();
-  while (Clock::now() - began < 20s && trickling.send("x") && !trickling.hears_within(500ms)) {
-  }
-  EXPECT_TRUE(within(5s + kLate, began)) << "however it comes";
-  EXPECT_TRUE(silent.closed());
-  EXPECT_TRUE(slow.closed());
-}
-
 TEST(Status, tells_what_waits_and_what_flies) {
   Stage stage(with_defaults("maxConcurrent: 2"));
   stage.origin.otherwise(scripts::held());

@@ -32,27 +32,16 @@ Relay::Ear Bookings::new_ear() {
 
 void Bookings::note(const redisReply& reply) {
   if (reply.type != REDIS_REPLY_ARRAY || reply.elements <= kDepartures) return;
-  const redisReply &generation = *reply.element[0], &departures = *reply.element[kDepartures];
+  const redisReply& departures = *reply.element[kDepartures];
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < departures.elements; i += 2) {
-    granted_.push_back({generation.str, time_of(*departures.element[i])});
+    granted_.push_back(time_of(*departures.element[i]));
   }
 }
 
 Bookings::Times Bookings::times() const {
-  return times_if([](const Granted&) { return true; });
-}
-
-Bookings::Times Bookings::times_of(const std::string& generation) const {
-  return times_if([&](const Granted& each) { return each.generation == generation; });
-}
-
-Bookings::Times Bookings::times_if(const std::function<bool(const Granted&)>& wanted) const {
-  Times times;
   const std::lock_guard lock(mutex_);
-  for (const auto& each : granted_) {
-    if (wanted(each)) times.push_back(each.at);
-  }
+  Times times = granted_;
   std::ranges::sort(times);
   return times;
 }
@@ -69,10 +58,6 @@ void Bookings::expect_paced(double a_second, double at_once) const {
       ASSERT_LE(static_cast<double>(last - first + 1), a_second * stretch.count() + at_once) << "in any stretch";
     }
   }
-}
-
-double Bookings::script_time(Arrivals::Time time) {
-  return std::chrono::duration<double, std::micro>(time - k2025).count();
 }
 
 std::size_t Bookings::count() const {

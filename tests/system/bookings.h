@@ -24,28 +24,19 @@ class Bookings {
   std::uint16_t port() const { return relay_.port(); }
   /// In order of time.
   Times times() const;
-  /// Those that this generation granted.
-  Times times_of(const std::string& generation) const;
   /// How many were granted of each window.
   std::vector<std::size_t> per_window(Clock::duration length) const;
   /// In any stretch of time at most so many, and so many at once.
   void expect_paced(double a_second, double at_once) const;
-  /// A time as the scripts write it: microseconds since 2025.
-  static double script_time(Arrivals::Time time);
   std::size_t count() const;
   bool await(std::size_t count) const;
 
  private:
-  struct Granted {
-    std::string generation;
-    Arrivals::Time at;
-  };
-  Times times_if(const std::function<bool(const Granted&)>& wanted) const;
   Relay::Ear new_ear();
   void note(const redisReply& reply);
 
   mutable std::mutex mutex_;
-  std::vector<Granted> granted_;
+  Times granted_;
   Relay relay_;
 };
 

@@ -5,7 +5,6 @@
 
 #include <deque>
 
-#include "system/tunnel_crowd.h"
 #include "system/tunnels.h"
 
 namespace penstock::trial {

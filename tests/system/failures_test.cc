@@ -57,45 +57,6 @@ void expect_broken(const std::string& bytes, const std::string& body, const std:
   EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"upstream_error\""), 2);
 }
 
-TEST(Upstream, that_refuses_connections_is_502) {
-  const Closed closed;
-  Stage stage;
-  const Reply reply = stage.ask(get("http://" + closed.host() + "/"));
-  EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(reply.error(), "connection_refused");
-  EXPECT_FALSE(same_name(reply.field("connection"), "close")) << "the client's connection is fine";
-}
-
-TEST(Upstream, whose_name_does_not_exist_is_502) {
-  const test::NameServer nobody(
-      [](const std::string&, std::uint16_t) { return test::NameServer::Reply{.rcode = test::NameServer::kNxdomain}; });
-  Stage stage({.yaml = "dns: { servers: [\"" + nobody.address() + "\"] }\n"});
-  Client client(stage.daemon.port());
-  client.send(get("http://does-not-exist.invalid/"));
-  expect_own_answer(client.reply(), {502}, "dns_error");
-  client.send(get(stage.url("/fine")));
-  EXPECT_EQ(client.reply().body, "hello") << "the client's connection is fine";
-  EXPECT_GE(nobody.asked("does-not-exist.invalid", test::NameServer::kA), 1);
-}
-
-TEST(Upstream, that_resets_before_a_byte_is_502) {
-  Stage stage;
-  stage.origin.otherwise([](Visit& visit) { visit.reset(); });
-  const Reply reply = stage.fetch("/");
-  EXPECT_EQ(reply.status, 502);
-  EXPECT_EQ(reply.error(), "connection_terminated");
-}
-
-TEST(Upstream, that_speaks_no_http_is_502) {
-  for (const char* bytes :
-       {"SSH-2.0-OpenSSH_9.2\r\n", "garbage\r\n\r\n", "<html>HTTP/0.9</html>", "HTTP/2.0 200 OK\r\n\r\n",
-        "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 abc OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1\r\n\r\n", "ICY 200 OK\r\n\r\n",
-        "HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n"}) {
-    expect_bad_gateway(bytes);
-  }
-}
-
 // An answer begins with its first whole line.
 TEST(Upstream, that_ends_within_its_head_is_502) {
   const std::string line = "HTTP/1.1 200 OK\r\n";

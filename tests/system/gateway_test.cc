@@ -79,26 +79,6 @@ TEST(Gateway, lets_a_body_wait_for_the_upstream_s_100) {
   EXPECT_EQ(client.reply().body, "body");
 }
 
-TEST(Gateway, is_found_through_the_proxy_itself) {
-  Gateway stage;
-  const std::string self = stage.daemon.host();
-  EXPECT_EQ(stage.ask(get("http://" + self + "/@api/absolute")).body, "hello");
-  EXPECT_EQ(stage.ask(get("http://localhost:" + std::to_string(stage.daemon.port()) + "/@api/local")).body, "hello");
-  Client client(stage.daemon.port());
-  client.send("CONNECT " + self + " HTTP/1.1\r\nHost: " + self + "\r\nConnection: close\r\n\r\n");
-  EXPECT_EQ(client.head().status, 200);
-  for (const char* path : {"/@api/inside", "/@api/again"}) {
-    client.send(Gateway::by_name("GET", path));
-    EXPECT_EQ(client.reply().body, "hello");
-  }
-  std::vector<std::string> targets;
-  for (const auto& seen : stage.origin.seen()) {
-    targets.push_back(seen.target);
-    EXPECT_EQ(seen.fields.find("host"), stage.origin.host());
-  }
-  EXPECT_THAT(targets, testing::ElementsAre("/v1/absolute", "/v1/local", "/v1/inside", "/v1/again"));
-}
-
 TEST(Gateway, is_one_queue_with_the_upstream_s_other_ways_in) {
   Gateway stage("maxConcurrent: 1");
   stage.origin.otherwise([](Visit& visit) {
@@ -137,37 +117,6 @@ TEST(Gateway, passes_events_on_as_they_come) {
   EXPECT_TRUE(reply.whole);
   ASSERT_EQ(heard.size(), static_cast<std::size_t>(kEvents));
   EXPECT_EQ(heard.back(), "data: 19\n\n");
-}
-
-TEST(Gateway, speaks_of_its_upstream_in_the_client_s_terms) {
-  Gateway stage;
-  stage.origin.otherwise([&](Visit& visit) {
-    visit.answer(302, "",
-                 "Location: http://" + stage.origin.host() +
-                     "/v1/next?q\r\nSet-Cookie: a=b; Path=/v1; HttpOnly\r\n"
-                     "Strict-Transport-Security: max-age=1\r\nX-Kept: " +
-                     stage.origin.url("/v1/") + "\r\n");
-  });
-  const Reply reply = stage.ask(Gateway::by_name("GET", "/@api/x"));
-  EXPECT_EQ(reply.field("location"), "/@api/next?q");
-  EXPECT_EQ(reply.field("set-cookie"), "a=b; HttpOnly; Path=/@api");
-  EXPECT_FALSE(reply.fields.has("strict-transport-security"));
-  EXPECT_EQ(reply.field("x-kept"), stage.origin.url("/v1/"));
-}
-
-TEST(Gateway, that_is_not_there_says_which_are) {
-  Gateway stage;
-  const Reply reply = stage.ask(Gateway::by_name("GET", "/@nobody/x"));
-  expect_own_answer(reply, {404}, "destination_not_found");
-  EXPECT_THAT(reply.body, HasSubstr("/@api"));
-  expect_own_answer(stage.ask(Gateway::by_name("GET", "/@api/../x")), {400});
-  expect_own_answer(stage.ask(Gateway::by_name("GET", "/")), {400});
-  EXPECT_EQ(stage.origin.count(), 0U);
-  const auto refused = stage.daemon.await_events(3, "refused");
-  ASSERT_EQ(refused.size(), 3U);
-  EXPECT_EQ(refused[0].at("path"), "/@nobody/x");
-  EXPECT_EQ(refused[1].at("path"), "/@api/../x");
-  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"gateway_unknown\""), 1);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "system/loop_watch.h"
+#include "system/stage.h"
 #include "system/tls_crowd.h"
-#include "system/tunnel_crowd.h"
 
 namespace penstock::trial {
 namespace {

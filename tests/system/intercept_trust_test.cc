@@ -143,38 +143,6 @@ TEST(CertificateRejections, is_of_one_user_where_users_must_name_themselves) {
   EXPECT_THAT(met_by(bea), Not(HasSubstr("other.test"))) << "though from the same address";
 }
 
-TEST(CertificateRejections, that_says_nothing_gets_a_tunnel_after_four_in_a_row) {
-  Distrusted stage({.intercept = "bypassOnPin: true"});
-  const auto leave = [&](std::size_t nth) {
-    const auto client = stage.connect({.looks_later = true});
-    ASSERT_TRUE(client->shake());
-    client->close();
-    ASSERT_TRUE(stage.await_count("left", nth));
-  };
-  for (std::size_t i = 1; i <= 3; ++i) leave(i);
-  EXPECT_EQ(stage.fetch("/").status, 200) << "intercepted: it may have had another reason to leave";
-  for (std::size_t i = 4; i <= 6; ++i) leave(i);
-  EXPECT_EQ(stage.count("bypassed"), 0U);
-  leave(7);
-  EXPECT_TRUE(stage.is_tunnelled());
-  EXPECT_THAT(stage.failures(7).back().at("detail").get<std::string>(),
-              EndsWith("; it gets tunnels for an hour (intercept.bypassOnPin)"));
-}
-
-TEST(CertificateRejections, that_breaks_off_the_handshake_gets_no_tunnel) {
-  Distrusted stage({.intercept = "bypassOnPin: true"});
-  for (std::size_t i = 1; i <= 5; ++i) {
-    test::TlsClient half(distrusting());
-    half.shake();
-    const auto client = stage.connect(distrusting());
-    client->send(half.take_out());
-    EXPECT_TRUE(client->hears_within(10s)) << "our answer, with the certificate";
-    client->close();
-    ASSERT_TRUE(stage.await_count("left", i));
-  }
-  EXPECT_FALSE(stage.is_tunnelled());
-}
-
 TEST(CertificateRejections, of_many_who_leave_while_they_wait_keeps_nobody_else_waiting) {
   Distrusted stage;
   for (std::size_t i = 1; i <= 3; ++i) {
@@ -228,31 +196,6 @@ TEST(CertificateRejections, in_a_host_that_is_named_for_a_path_gets_a_tunnel_of_
     EXPECT_EQ(ended[0].at("tunnel"), true);
     EXPECT_EQ(ended[0].at("upstream"), "api");
   }
-}
-
-TEST(CertificateRejections, is_forgotten_with_an_accepted_request) {
-  Distrusted stage({.intercept = "bypassOnPin: true"});
-  for (std::size_t i = 1; i <= 3; ++i) {
-    stage.reject();
-    ASSERT_TRUE(stage.await_count("rejected", i));
-    EXPECT_EQ(stage.fetch("/").status, 200) << "intercepted, and taken";
-  }
-  EXPECT_EQ(stage.count("bypassed"), 0U);
-}
-
-TEST(CertificateRejections, gets_no_tunnel_where_none_is_wanted_and_waits_longer_each_time) {
-  Distrusted stage;
-  const auto start = Clock::now();
-  for (std::size_t i = 1; i <= 8; ++i) {
-    stage.reject();
-    ASSERT_TRUE(stage.await_count("rejected", i));
-  }
-  // Before the fourth it is 100 ms, and twice that from then on.
-  EXPECT_GE((Clock::now() - start) / 1ms, 100 + 200 + 400 + 800 + 1600);
-  const auto other = Clock::now();
-  EXPECT_FALSE(stage.is_tunnelled("good.test", "127.0.0.2"));
-  EXPECT_TRUE(within(kLate, other)) << "another client waits for nothing";
-  EXPECT_EQ(stage.origin.connections(), 0U);
 }
 
 TEST(CertificateRejections, that_is_over_is_heard_of_in_time) {

@@ -51,24 +51,6 @@ TEST(ComingClient, that_resets_before_it_is_taken_is_not_refused_for_its_network
   EXPECT_EQ(stage.daemon.metric("penstock_refusals_total"), 0);
 }
 
-TEST(PendingClient, that_closes_is_forgotten) {
-  Busy stage;
-  Client leaver(stage.daemon.port());
-  leaver.send(get(stage.url("/leaver")));
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
-  leaver.close();
-  stage.expect_forgotten();
-}
-
-TEST(PendingClient, that_resets_is_forgotten) {
-  Busy stage;
-  Client leaver(stage.daemon.port());
-  leaver.send(get(stage.url("/leaver")));
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
-  leaver.reset();
-  stage.expect_forgotten();
-}
-
 TEST(PendingClient, that_half_closes_counts_as_gone) {
   Busy stage;
   Client leaver(stage.daemon.port());
@@ -105,22 +87,6 @@ TEST(PendingClient, that_closes_behind_a_body_beyond_the_cap_is_forgotten) {
   stage.expect_forgotten();
 }
 
-TEST(PendingClient, that_leaves_in_the_middle_of_the_queue_disturbs_nobody) {
-  Busy stage;
-  std::deque<Client> clients;
-  for (int i = 0; i < 9; ++i) {
-    clients.emplace_back(stage.daemon.port()).send(get(stage.url("/" + std::to_string(i))));
-    ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), static_cast<std::size_t>(i) + 1));
-  }
-  for (const std::size_t leaver : {0, 4, 8}) clients[leaver].reset();
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 6));
-  stage.origin.release();
-  for (const std::size_t stayer : {1, 2, 3, 5, 6, 7}) EXPECT_EQ(clients[stayer].reply().status, 200);
-  std::string order;
-  for (const auto& seen : stage.origin.seen()) order += seen.target;
-  EXPECT_EQ(order, "/held/1/2/3/5/6/7");
-}
-
 TEST(PendingClients, may_leave_by_the_thousand) {
   Busy stage;
   {
@@ -134,19 +100,6 @@ TEST(PendingClients, may_leave_by_the_thousand) {
   stage.origin.release();
   EXPECT_EQ(stage.holder.reply().status, 200);
   EXPECT_EQ(stage.origin.count(), 1u);
-}
-
-TEST(FlyingClient, that_resets_frees_its_slot) {
-  Busy stage;
-  Client next(stage.daemon.port());
-  next.send(get(stage.url("/next")));
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
-  stage.holder.reset();
-  EXPECT_EQ(next.reply().body, "hello") << "without any landing of the held one";
-  const auto errors = stage.daemon.await_events(1, "error");
-  ASSERT_EQ(errors.size(), 1u);
-  EXPECT_EQ(errors[0].at("path"), "/held");
-  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"client_gone\""), 1);
 }
 
 TEST(FlyingClient, that_half_closes_frees_its_slot) {

@@ -33,34 +33,6 @@ TEST(Group, of_a_path_is_held_to_a_limit_of_its_own) {
   EXPECT_EQ(groups.count("-"), 4u) << "what the rule does not fit";
 }
 
-TEST(Group, of_a_host_is_held_to_a_limit_of_its_own) {
-  Limited stage("group: host, limits: [ pacer: { qps: 4, per: group } ]");
-  const std::string by_name = "http://localhost:" + std::to_string(stage.origin.port());
-  for (int i = 0; i < 4; ++i) {
-    stage.send(1, "/number");
-    stage.clients.emplace_back(stage.daemon.port()).send(get(by_name + "/name"));
-  }
-  stage.expect_all_served();
-  for (const char* path : {"/number", "/name"})
-    stage.expect_arrivals(
-        4, [](int k) { return k * 250ms; }, path);
-  for (const auto& event : stage.daemon.await_events(8, "complete"))
-    EXPECT_EQ(event.at("group"), event.at("path") == "/name" ? "localhost" : "127.0.0.1");
-}
-
-TEST(Group, of_a_header_is_held_to_a_limit_of_its_own) {
-  Limited stage("group: header:X-Api-Key, limits: [ pacer: { qps: 4, per: group } ]");
-  for (int i = 0; i < 4; ++i) {
-    stage.send(1, "/one", "X-Api-Key: key-of-one\r\n");
-    stage.send(1, "/two", "x-api-key: key-of-two\r\n");
-    stage.send(1, "/none");
-  }
-  stage.expect_all_served();
-  for (const char* path : {"/one", "/two", "/none"})
-    stage.expect_arrivals(
-        4, [](int k) { return k * 250ms; }, path);
-}
-
 TEST(HeaderValue, that_makes_a_group_is_forwarded_and_shown_to_nobody) {
   Limited stage("group: header:Authorization, limits: [ counter: { max: 1, period: 1m, per: group, mode: refuse } ]");
   const std::string secret = "Bearer c2VjcmV0LXRva2Vu", line = "Authorization: " + secret + "\r\n";
@@ -100,30 +72,6 @@ TEST(HeaderValue, that_makes_a_group_cannot_be_guessed_from_what_another_process
   EXPECT_NE(shown(), shown());
 }
 
-TEST(WaitingGroup, leaves_no_hole_in_what_all_groups_share) {
-  Limited stage(
-      "group: \"path:/{team}\", queue: { maxWait: 24h }, "
-      "limits: [ pacer: { qps: 10 }, counter: { max: 1, period: 30m, per: group } ]");
-  stage.origin.on("/full", scripts::answers(200, "the only one of this half hour"));
-  EXPECT_EQ(stage.fetch("/full").status, 200);
-  std::deque<Client> waiting;
-  constexpr int kWaiting = 40;
-  for (int i = 0; i < kWaiting; ++i) {
-    waiting.emplace_back(stage.daemon.port()).send(get(stage.url("/full")));
-    ASSERT_TRUE(stage.daemon.await_pending("api", static_cast<std::size_t>(i) + 1));
-  }
-  stage.begin();
-  for (int i = 0; i < 10; ++i) stage.send(1, "/free-" + std::to_string(i));
-  for (auto& client : stage.clients) EXPECT_EQ(client.reply().status, 200);
-  // With a hole for each that waits the last would come four seconds later.
-  stage.expect_arrivals(
-      10, [](int k) { return std::max(0, k - 1) * 100ms; }, "/free");
-  EXPECT_EQ(stage.daemon.status("api").at("pending"), kWaiting);
-  for (auto& client : waiting) client.reset();
-  EXPECT_TRUE(stage.daemon.await_pending("api", 0));
-  for (const auto& name : stage.limited_by(kWaiting, "gone")) EXPECT_EQ(name, "counter");
-}
-
 TEST(BusyGroup, does_not_starve_a_quiet_one_of_what_they_share) {
   Limited stage("group: \"path:/{team}\", rate: 10/s");
   for (int i = 0; i < 15; ++i) stage.send(1, "/busy");
@@ -138,21 +86,6 @@ TEST(BusyGroup, does_not_starve_a_quiet_one_of_what_they_share) {
   ASSERT_EQ(quiet.size(), 3u);
   EXPECT_LE(quiet[2] - quiet[0], 5) << "in turn with the busy ones";
   EXPECT_LT(quiet[2], 17) << "who came last does not leave last";
-}
-
-TEST(Groups, share_slots_in_turn) {
-  Limited stage("group: \"path:/{team}\", maxConcurrent: 1");
-  stage.origin.otherwise(scripts::held());
-  stage.send(1, "/busy");
-  ASSERT_TRUE(stage.origin.await(1));
-  for (int i = 0; i < 5; ++i) stage.send_one("/busy");
-  stage.send_one("/quiet");
-  stage.origin.release_all();
-  stage.expect_all_served();
-  std::vector<std::string> order;
-  for (const auto& seen : stage.origin.seen()) order.push_back(seen.target);
-  ASSERT_EQ(order.size(), 7u);
-  EXPECT_LE(std::find(order.begin(), order.end(), "/quiet") - order.begin(), 2) << testing::PrintToString(order);
 }
 
 // So many are remembered for their limits' sake; all further ones are held to one limit. Nobody listens where they go.

@@ -17,13 +17,6 @@ TEST(Rate, spreads_a_crowd_evenly) {
   stage.expect_arrivals(16, [](int k) { return k * 50ms; });
 }
 
-TEST(Rate, may_be_slower_than_one_a_second) {
-  Limited stage("rate: 90/m");
-  stage.send(3);
-  stage.expect_all_served();
-  stage.expect_arrivals(3, [](int k) { return k * 666'666us; });
-}
-
 TEST(Rate, counts_every_method) {
   Limited stage("rate: 4/s");
   const std::string lines = " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n\r\n";
@@ -64,21 +57,6 @@ TEST(Pacer, lets_a_burst_pass_and_paces_the_rest) {
   stage.expect_arrivals(12, [](int k) { return std::max(0, k - 5) * 50ms; });
 }
 
-TEST(Pacer, earns_its_burst_back_only_while_it_is_idle) {
-  Limited stage("limits: [ pacer: { qps: 10, maxBurst: 4, burstAllowanceFactor: 0.5 } ]");
-  stage.send(8);
-  stage.expect_all_served();
-  const auto idle_from = stage.start + 400ms;  // the first five left at once, and three were paced
-  ASSERT_TRUE(eventually([&] { return Clock::now() >= idle_from + 500ms; }));
-  stage.begin();
-  stage.send(8);
-  stage.expect_all_served();
-  const std::chrono::duration<double> idle = stage.start + stage.arrivals().front() - idle_from;
-  const double earned = std::min(4.0, idle.count() * 10 * 0.5);
-  stage.expect_arrivals(
-      8, [&](int k) { return std::chrono::duration_cast<Clock::duration>(std::max(0.0, k - earned) * 100ms); });
-}
-
 /// The window of the wall clock in which a moment lies.
 struct Windows {
   explicit Windows(Clock::duration length) : interval(length) {}
@@ -112,20 +90,6 @@ TEST(Window, carries_its_reservoir_and_the_rest_goes_to_the_next) {
   stage.expect_all_served();
   stage.expect_arrivals(
       18, [&](int k) { return std::max(Clock::duration::zero(), windows.begin(first + k / 5) - stage.start); });
-}
-
-TEST(Window, may_spread_its_reservoir) {
-  Limited stage("limits: [ window: { reservoir: 5, interval: 1s, spread: true } ]");
-  const Windows windows(1s);
-  windows.await_begin();
-  stage.begin();
-  const auto first = windows.index(stage.start);
-  stage.send(10);
-  stage.expect_all_served();
-  // The k-th of a window, from 0, leaves no earlier than k fifths into it, but for the millisecond at each edge.
-  stage.expect_arrivals(10, [&](int k) {
-    return std::max(Clock::duration::zero(), windows.begin(first + k / 5) + k % 5 * 200ms - 1ms - stage.start);
-  });
 }
 
 TEST(SlidingWindow, looks_back_an_interval_from_every_moment) {
@@ -168,21 +132,6 @@ TEST(Limits, of_two_kinds_decide_together_and_the_one_in_the_way_is_named) {
   EXPECT_THAT(stage.limited_by(9, "complete"), testing::UnorderedElementsAreArray(names)) << "told again at the end";
 }
 
-TEST(Limits, tell_the_client_how_long_it_waited) {
-  Limited stage("rate: 4/s");
-  stage.send_at_once(2);
-  std::vector<double> waits;
-  for (auto& client : stage.clients) {
-    const std::string timing = client.reply().field("server-timing");
-    ASSERT_TRUE(timing.starts_with("penstock-wait;dur=")) << timing;
-    waits.push_back(std::stod(timing.substr(18)));
-  }
-  std::sort(waits.begin(), waits.end());
-  EXPECT_LT(waits[0], 100) << "not at all";
-  EXPECT_GT(waits[1], 150);
-  EXPECT_LE(waits[1], 250 + static_cast<double>((kLate + machine_late(stage.start)) / 1ms));
-}
-
 TEST(Weight, costs_units_of_a_rate_and_is_not_forwarded) {
   Limited stage("rate: 10/s");
   EXPECT_EQ(stage.fetch("/1").status, 200);
@@ -190,26 +139,6 @@ TEST(Weight, costs_units_of_a_rate_and_is_not_forwarded) {
   EXPECT_EQ(stage.fetch("/3").status, 200);
   stage.expect_arrivals(3, [](int k) { return std::vector{0ms, 100ms, 500ms}[static_cast<std::size_t>(k)]; });
   for (const auto& seen : stage.origin.seen()) EXPECT_FALSE(seen.fields.has("penstock-weight")) << seen.head;
-}
-
-TEST(Weight, takes_as_many_tokens) {
-  Limited stage("limits: [ tokenBucket: { capacity: 5, refillAmount: 5, refillFrequency: 600ms } ]");
-  EXPECT_EQ(stage.fetch("/1", "Penstock-Weight: 3\r\n").status, 200);
-  EXPECT_EQ(stage.fetch("/2", "Penstock-Weight: 2\r\n").status, 200);
-  EXPECT_EQ(stage.fetch("/3").status, 200);
-  stage.expect_arrivals(3, [](int k) { return k / 2 * 600ms; });
-}
-
-TEST(Weight, that_does_not_fit_is_not_overtaken) {
-  Limited stage("limits: [ slidingWindow: { max: 4, interval: 600ms } ]");
-  EXPECT_EQ(stage.fetch("/1").status, 200);
-  stage.send_one("/heavy", "Penstock-Weight: 4\r\n");
-  stage.send_one("/light");
-  stage.expect_all_served();
-  stage.expect_arrivals(
-      1, [](int) { return 600ms; }, "/heavy");
-  stage.expect_arrivals(
-      1, [](int) { return 1200ms; }, "/light");
 }
 
 TEST(Weight, of_a_request_is_one_permit) {

@@ -44,57 +44,6 @@ TEST(Semaphore, lets_so_many_to_the_origin_at_once) {
   expect_permits(stage, 3);
 }
 
-TEST(Semaphore, is_named_by_those_who_waited_for_it) {
-  Limited stage("limits: [ semaphore: { capacity: 1, name: seats } ]");
-  stage.origin.otherwise(scripts::held());
-  stage.send(1);
-  ASSERT_TRUE(stage.origin.await(1));
-  stage.send_one("/waits");
-  stage.origin.release_all();
-  stage.expect_all_served();
-  EXPECT_THAT(stage.limited_by(2, "dispatch"), testing::ElementsAre("", "seats"));
-}
-
-TEST(Semaphore, serves_in_the_order_of_asking) {
-  Limited stage(kOne);
-  stage.origin.otherwise(scripts::held());
-  stage.send(1, "/0");
-  ASSERT_TRUE(stage.origin.await(1));
-  for (int i = 1; i < 10; ++i) stage.send_one("/" + std::to_string(i));
-  stage.origin.release_all();
-  stage.expect_all_served();
-  const auto seen = stage.origin.seen();
-  ASSERT_EQ(seen.size(), 10u);
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(seen[i].target, "/" + std::to_string(i));
-}
-
-TEST(Semaphore, of_a_group_leaves_the_others_alone) {
-  Limited stage("group: \"path:/{team}\", limits: [ semaphore: { capacity: 1, per: group } ]");
-  stage.origin.otherwise(scripts::held());
-  for (const char* team : {"/red", "/blue", "/green"}) stage.send(3, team);
-  ASSERT_TRUE(stage.daemon.await_pending("api", 6));
-  EXPECT_TRUE(stage.origin.await(3));
-  for (const char* team : {"/red", "/blue", "/green"}) EXPECT_EQ(stage.arrivals(team).size(), 1u) << team;
-  stage.origin.release_all();
-  stage.expect_all_served();
-  for (const char* team : {"/red", "/blue", "/green"}) EXPECT_EQ(stage.arrivals(team).size(), 3u) << team;
-}
-
-TEST(Permit, of_a_group_and_of_the_upstream_are_both_needed) {
-  Limited stage(
-      "group: \"path:/{team}\", limits: [ semaphore: { capacity: 2, name: all }, semaphore: { capacity: 1, per: group, "
-      "name: team } ]");
-  stage.origin.otherwise(scripts::held());
-  for (const char* team : {"/red", "/blue", "/green"}) stage.send(2, team);
-  ASSERT_TRUE(stage.daemon.await_pending("api", 4));
-  EXPECT_TRUE(stage.origin.await(2));
-  const auto seen = stage.origin.seen();
-  EXPECT_NE(seen[0].target, seen[1].target);
-  stage.origin.release(6);
-  stage.expect_all_served();
-  expect_permits(stage, 1);
-}
-
 // ---- ways out -------------------------------------------------------------------------------------------------------
 
 TEST(Permit, comes_back_from_a_complete_answer) {
@@ -228,36 +177,6 @@ TEST(Permit, of_an_answer_that_streams_is_held_until_its_last_byte) {
   stage.origin.release();
   EXPECT_EQ(reader.reply().body, "123456");
   stage.expect_all_served();
-}
-
-TEST(Drain, serves_who_waits_for_a_permit_or_a_departure) {
-  for (const std::string limit : {"semaphore: { capacity: 1 }", "pacer: { qps: 5 }"}) {
-    SCOPED_TRACE(limit);
-    Limited stage("limits: [ " + limit + " ]", "20s");
-    stage.origin.otherwise(scripts::held());
-    stage.send(1);
-    ASSERT_TRUE(stage.origin.await(1));
-    stage.send(3);
-    ASSERT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 4; }));
-    stage.daemon.signal(SIGTERM);
-    ASSERT_TRUE(eventually([&] { return stage.daemon.admin("/readyz").status == 503; }));
-    stage.origin.release_all();
-    stage.expect_all_served();
-    EXPECT_EQ(stage.daemon.exit_code(), 0);
-    EXPECT_EQ(stage.daemon.await_events(4, "complete").size(), 4u);
-  }
-}
-
-TEST(Drain, whose_grace_is_over_refuses_who_waits_for_a_limit) {
-  Limited stage("limits: [ counter: { max: 1, period: 1h } ], queue: { maxWait: 2h }", "300ms");
-  EXPECT_EQ(stage.fetch("/").status, 200);
-  Client& waits = stage.send_one("/waits");
-  stage.daemon.signal(SIGTERM);
-  const Reply reply = waits.reply();
-  EXPECT_EQ(reply.status, 503);
-  EXPECT_TRUE(reply.fields.has("retry-after"));
-  EXPECT_EQ(stage.daemon.exit_code(), 0);
-  EXPECT_EQ(stage.limited_by(1, "refused"), std::vector<std::string>{"counter"});
 }
 
 }  // namespace

@@ -63,24 +63,6 @@ TEST(Originating, is_reached_by_every_way_in) {
   for (const auto& event : stage.daemon.await_events(4, "complete")) EXPECT_EQ(event["upstream"], "api");
 }
 
-TEST(Originating, speaks_of_its_upstream_in_the_client_s_terms) {
-  Originating stage;
-  stage.origin.otherwise([&](Visit& visit) {
-    visit.answer(302, "",
-                 "Location: " + stage.secure("/v1/next") + "\r\nSet-Cookie: a=b; Secure; HttpOnly\r\n" +
-                     "Strict-Transport-Security: max-age=1\r\n");
-  });
-  const Reply plain = stage.ask(get(stage.plain("/")));
-  EXPECT_EQ(plain.field("location"), stage.plain("/v1/next"));
-  EXPECT_EQ(plain.field("set-cookie"), "a=b; HttpOnly");
-  EXPECT_FALSE(plain.fields.has("strict-transport-security"));
-  EXPECT_EQ(stage.ask("GET /@api/ HTTP/1.1\r\nHost: localhost\r\n\r\n").field("location"), "/@api/next");
-  const Reply secure = stage.ask(get(stage.secure("/")));
-  EXPECT_EQ(secure.field("location"), stage.secure("/v1/next"));
-  EXPECT_EQ(secure.field("set-cookie"), "a=b; Secure; HttpOnly");
-  EXPECT_EQ(secure.field("strict-transport-security"), "max-age=1");
-}
-
 TEST(Originating, inside_a_connect_is_over_tls_however_late_it_comes) {
   Originating stage;
   Client client(stage.daemon.port());

@@ -177,15 +177,10 @@ TEST(Originated, answers_wait_for_a_slow_reader_and_arrive_whole) {
   client.send(get(stage.origin.url("/big")));
   ASSERT_TRUE(client.hears_within(kPatience));
   EXPECT_LT(settled(sent), kSize) << "only what the sockets between hold";
-  std::uint64_t got = 0;
-  bool exact = true;
-  const Reply reply = client.reply(false, [&](std::string_view bytes) {
-    exact = exact && is_pattern(got, bytes);
-    got += bytes.size();
-  });
-  EXPECT_TRUE(reply.whole);
-  EXPECT_TRUE(exact);
-  EXPECT_EQ(got, kSize);
+  Checked body;
+  EXPECT_TRUE(client.reply(false, body.sink()).whole);
+  EXPECT_TRUE(body.exact);
+  EXPECT_EQ(body.size, kSize);
 }
 
 // Whoever can cut a connection could otherwise shorten what ends with it.

@@ -35,46 +35,6 @@ struct PlainInside {
   Daemon daemon;
 };
 
-TEST(PlainInside, is_governed_one_request_at_a_time) {
-  constexpr std::size_t kClients = 12, kEach = 5;
-  PlainInside stage("maxConcurrent: 2");
-  stage.origin.otherwise([](Visit& visit) { visit.answer(200, visit.request().target); });
-  std::vector<std::unique_ptr<Client>> clients;
-  for (std::size_t i = 0; i < kClients; ++i) clients.push_back(stage.open(i % 2 ? "1.1" : "1.0"));
-  EXPECT_EQ(stage.origin.count(), 0U);
-  for (auto& client : clients) {
-    for (std::size_t i = 0; i < kEach; ++i) client->send(PlainInside::request("/" + std::to_string(i)));
-  }
-  for (auto& client : clients) {
-    for (std::size_t i = 0; i < kEach; ++i) EXPECT_EQ(client->reply().body, "/" + std::to_string(i));
-  }
-  EXPECT_LE(stage.origin.most_at_once(), 2U);
-  for (const auto& seen : stage.origin.seen()) EXPECT_EQ(seen.fields.find("host"), stage.origin.host());
-  EXPECT_EQ(stage.daemon.await_events(kClients * kEach, "complete").size(), kClients * kEach);
-  for (const auto& event : stage.daemon.events()) EXPECT_EQ(event["method"], "GET");
-}
-
-TEST(PlainInside, keeps_to_what_each_request_says_of_the_connection) {
-  PlainInside stage;
-  auto client = stage.open();
-  client->send(PlainInside::request("/1"));
-  EXPECT_EQ(client->reply().body, "hello");
-  client->send(PlainInside::request("/2", "Connection: close\r\n"));
-  EXPECT_EQ(client->reply().field("connection"), "close");
-  EXPECT_TRUE(client->closed());
-}
-
-TEST(PlainInside, is_a_tunnel_where_it_is_not_http) {
-  PlainInside stage("maxConcurrent: 1");
-  auto client = stage.open();
-  client->send("\x16not HTTP at all");
-  const auto taken_off = stage.daemon.await_events(1, "dispatch");
-  ASSERT_EQ(taken_off.size(), 1U);
-  EXPECT_EQ(taken_off[0]["method"], "CONNECT");
-  client->close();
-  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
-}
-
 TEST(PlainInside, can_be_left_at_any_moment) {
   PlainInside stage;
   stage.origin.on("/held", [](Visit& visit) { visit.sees_the_end(); });

@@ -49,26 +49,6 @@ TEST(Queue, dispatches_a_thousand_in_their_order_ten_at_once) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(dispatched[i].at("path"), "/" + std::to_string(i));
 }
 
-TEST(Queue, never_has_more_in_flight_than_allowed_while_clients_hurry) {
-  Stage stage(with_defaults("maxConcurrent: 3"));
-  stage.origin.otherwise(scripts::sized(20'000));
-  std::vector<std::thread> threads;
-  std::atomic<int> served = 0;
-  for (int i = 0; i < 16; ++i) {
-    threads.emplace_back([&] {
-      Client client(stage.daemon.port());
-      for (int k = 0; k < 50; ++k) {
-        client.send(get(stage.url()));
-        const Reply reply = client.reply();
-        if (reply.whole && reply.body == pattern(0, 20'000)) ++served;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(served, 800);
-  EXPECT_LE(stage.origin.most_at_once(), 3u);
-}
-
 /// The refusal of somebody for whom there is no room or no time.
 void expect_unavailable(const Reply& reply) {
   EXPECT_EQ(reply.status, 503);
@@ -139,28 +119,6 @@ TEST(FullQueue, reads_no_body_to_its_end_and_keeps_nothing_of_it) {
   EXPECT_EQ(stage.origin.count(), 1u);
 }
 
-TEST(FullQueue, of_pending_memory_refuses_too) {
-  Stage stage({.yaml = "defaults: { maxConcurrent: 1 }\ncaps: { pendingMemory: 256KiB }\n"});
-  stage.origin.otherwise(scripts::held());
-  std::deque<Client> clients;
-  int refused = 0;
-  for (int i = 0; i < 12; ++i) {
-    clients.emplace_back(stage.daemon.port())
-        .send(with_body("POST", stage.url("/" + std::to_string(i)), std::string(60'000, 'b')));
-  }
-  ASSERT_TRUE(eventually([&] { return stage.daemon.events().size() > 1; })) << "some were refused";
-  stage.origin.release_all();
-  for (auto& client : clients) {
-    const Reply reply = client.reply();
-    if (reply.status == 200) continue;
-    ++refused;
-    EXPECT_EQ(reply.status, 503);
-  }
-  EXPECT_GT(refused, 3);
-  EXPECT_LT(refused, 12);
-  EXPECT_EQ(stage.fetch("/afterwards").status, 200);
-}
-
 /// As many requests as one client may have wait for the stage's origin; how many there are.
 std::size_t fill_memory(const Stage& stage, std::deque<Client>& clients, const char* from) {
   const std::string line = "X-Long: " + std::string(8'000, 'x') + "\r\n";
@@ -194,37 +152,6 @@ TEST(FullQueue, of_the_memory_that_one_client_may_fill_leaves_some_to_others) {
   Client same(stage.daemon.port(), 0, "127.0.0.2");
   same.send(get(idle.url()));
   EXPECT_EQ(same.reply().status, 200) << "what need not wait takes no memory of the queue's";
-  stage.origin.release_all();
-}
-
-TEST(FullQueue, of_memory_for_all_refuses_nobody_who_need_not_wait) {
-  Stage stage({.yaml = "defaults: { maxConcurrent: 1 }\ncaps: { pendingMemory: 256KiB }\n"});
-  stage.origin.otherwise(scripts::held());
-  Client flying(stage.daemon.port());
-  flying.send(get(stage.url("/flies")));
-  ASSERT_TRUE(stage.origin.await(1));
-  std::deque<Client> clients;
-  for (const auto* from : {"127.0.0.2", "127.0.0.3"}) {
-    const std::size_t before = stage.daemon.status(stage.origin.host()).at("pending");
-    ASSERT_LT(before, 32u);
-    const std::string line = "X-Long: " + std::string(8'000, 'x') + "\r\n";
-    for (int i = 0; i < 32; ++i) clients.emplace_back(stage.daemon.port(), 0, from).send(get(stage.url(), line));
-    ASSERT_FALSE(stage.daemon.await_events(1, "refused").empty());
-  }
-  ASSERT_TRUE(eventually([&] {
-    return stage.daemon.status(stage.origin.host()).at("pending").get<std::size_t>() +
-               stage.daemon.await_events(1, "refused").size() ==
-           clients.size();
-  }));
-  const Origin idle;
-  for (const auto* from : {"127.0.0.2", "127.0.0.4"}) {
-    Client client(stage.daemon.port(), 0, from);
-    client.send(get(idle.url()));
-    EXPECT_EQ(client.reply().status, 200) << from;
-  }
-  clients.emplace_back(stage.daemon.port(), 0, "127.0.0.4")
-      .send(get(stage.url(), "X-Long: " + std::string(8'000, 'x') + "\r\n"));
-  expect_own_answer(clients.back().reply(), {503}, "connection_limit_reached");
   stage.origin.release_all();
 }
 
@@ -264,97 +191,6 @@ TEST(MaxWait, of_a_request_shortens_its_wait_and_is_not_forwarded) {
   EXPECT_TRUE(within(300ms + kLate, start));
   stage.origin.release();
   EXPECT_EQ(held.reply().status, 200);
-}
-
-TEST(MaxWait, of_nothing_is_served_now_or_refused_now) {
-  Stage stage(with_defaults("maxConcurrent: 1"));
-  stage.origin.on("/held", scripts::held());
-  EXPECT_EQ(stage.fetch("/free", "Penstock-Max-Wait: 0s\r\n").status, 200);
-  Client held(stage.daemon.port());
-  held.send(get(stage.url("/held")));
-  ASSERT_TRUE(stage.origin.await(2));
-  expect_unavailable(stage.fetch("/busy", "Penstock-Max-Wait: 0s\r\n"));
-  stage.origin.release();
-  EXPECT_EQ(held.reply().status, 200);
-}
-
-TEST(MaxWait, never_lengthens_the_wait) {
-  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxWait: 300ms }"));
-  stage.origin.otherwise(scripts::held());
-  Client held(stage.daemon.port());
-  held.send(get(stage.url("/held")));
-  ASSERT_TRUE(stage.origin.await(1));
-  const auto start = Clock::now();
-  expect_unavailable(stage.fetch("/patient", "Penstock-Max-Wait: 1h\r\n"));
-  EXPECT_TRUE(within(300ms + kLate, start));
-  stage.origin.release();
-}
-
-TEST(MaxWait, that_is_no_duration_is_refused) {
-  Stage stage;
-  for (const char* wait : {"2", "soon", "-1s", "1 s", "1s, 2s"}) {
-    expect_declined(stage, get(stage.url(), "Penstock-Max-Wait: "s + wait + "\r\n"));
-  }
-  expect_declined(stage, get(stage.url(), "Penstock-Max-Wait: 1s\r\nPenstock-Max-Wait: 2s\r\n"));
-}
-
-TEST(Upstreams, do_not_wait_for_each_other) {
-  Stage stage(with_defaults("maxConcurrent: 1"));
-  Origin idle;
-  stage.origin.otherwise(scripts::held());
-  std::deque<Client> stuck;
-  arrive_in_order(stage, stuck, 20);
-  for (int i = 0; i < 50; ++i) {
-    const Reply reply = stage.ask(get(idle.url()));
-    ASSERT_EQ(reply.body, "hello");
-  }
-  EXPECT_EQ(stage.origin.count(), 1u);
-  stage.origin.release_all();
-  for (auto& client : stuck) EXPECT_EQ(client.reply().status, 200);
-}
-
-TEST(Upstreams, that_no_entry_names_have_a_queue_each) {
-  Stage stage({.yaml = "upstreams: { \"*\": { maxConcurrent: 1 } }\n"});
-  Origin another;
-  stage.origin.otherwise(scripts::held());
-  another.otherwise(scripts::held());
-  Client a(stage.daemon.port()), b(stage.daemon.port());
-  a.send(get(stage.url()));
-  b.send(get(another.url()));
-  EXPECT_TRUE(stage.origin.await(1));
-  EXPECT_TRUE(another.await(1)) << "both fly, at one each";
-  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("inFlight"), 1);
-  EXPECT_EQ(stage.daemon.status(another.host()).at("inFlight"), 1);
-  stage.origin.release();
-  another.release();
-  EXPECT_EQ(a.reply().status, 200);
-  EXPECT_EQ(b.reply().status, 200);
-}
-
-TEST(Upstreams, are_chosen_by_path_and_limited_by_their_own_entry) {
-  Origin origin;
-  origin.otherwise(scripts::held());
-  const Daemon daemon(
-      {.yaml = "upstreams:\n  slow: { match: 127.0.0.1/slow, maxConcurrent: 1 }\n  rest: { match: 127.0.0.1 }\n"});
-  std::deque<Client> clients;
-  for (const char* path : {"/slow/a", "/slow/b", "/slower", "/x"})
-    clients.emplace_back(daemon.port()).send(get(origin.url(path)));
-  ASSERT_TRUE(origin.await(3)) << "one of /slow, and both others";
-  ASSERT_TRUE(daemon.await_pending("slow", 1));
-  EXPECT_EQ(daemon.status("slow").at("inFlight"), 1);
-  EXPECT_EQ(daemon.status("rest").at("inFlight"), 2);
-  origin.release_all();
-  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
-}
-
-TEST(Upstreams, that_are_unnamed_are_denied_where_the_file_says_so) {
-  Stage stage({.yaml = "unmatched: deny\nupstreams: { named: { match: named.test } }\n"});
-  Client client(stage.daemon.port());
-  client.send(get(stage.url()));
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.status, 403);
-  EXPECT_EQ(reply.error(), "http_request_denied");
-  EXPECT_EQ(stage.origin.connections(), 0u);
 }
 
 }  // namespace

@@ -29,27 +29,6 @@ TEST(RedisOutage, from_the_start_delays_no_start_and_ends_when_redis_starts) {
   EXPECT_NE(stage.value("pacer"), "") << "booked in Redis";
 }
 
-TEST(RedisOutage, under_load_loses_no_request_and_its_end_brings_no_burst) {
-  SharedStage stage({.limits = "pacer: { qps: 100, maxBurst: 30 }"});
-  const Daemon &a = stage.add(), &b = stage.add();
-  Load load(stage.ports(), stage.origin.url());
-  stage.expect_acquainted();
-  const auto before = stage.arrivals.count();
-  stage.redis.stop(SIGKILL);
-  ASSERT_TRUE(eventually([&] { return is_degraded(a) && is_degraded(b); }));
-  ASSERT_TRUE(stage.arrivals.await(before + 80));
-  stage.redis.start();
-  const auto since = Clock::now();
-  expect_back(a, since), expect_back(b, since);
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 100));
-  const auto answers = load.stop();
-  expect_only_successes(answers);
-  EXPECT_LT(answers.longest, 2s);
-  auto times = stage.arrivals.times();
-  times.erase(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(before));
-  EXPECT_LE(fullest_in_time(times, 500ms), 90u) << "50, one burst at most, and what arrives late";
-}
-
 TEST(RedisOutage, by_freezing_keeps_no_request_waiting_and_mixes_up_no_answers) {
   SharedStage stage({.limits = "pacer: { qps: 200 }", .timeout = "50ms"});
   const Daemon& daemon = stage.add();
@@ -67,24 +46,6 @@ TEST(RedisOutage, by_freezing_keeps_no_request_waiting_and_mixes_up_no_answers) 
   EXPECT_LT(answers.longest, 500ms);
   EXPECT_LE(fullest_in_time(stage.arrivals.times(), 500ms), 120u) << "200 a second all the time";
   EXPECT_EQ(errors(daemon, "protocol"), 0);
-}
-
-TEST(RedisOutage, by_distance_keeps_no_request_waiting) {
-  SharedStage stage({.timeout = "20ms"});
-  Relay relay(stage.redis.port());
-  const Daemon& daemon = stage.add(relay);
-  for (const auto distance : {1000ms, 3000ms}) {
-    relay.delay(distance);
-    for (int i = 0; i < 5; ++i) {
-      const auto sent = Clock::now();
-      EXPECT_EQ(stage.fetch(daemon).status, 200);
-      EXPECT_TRUE(within(kLate, sent)) << "it did not wait for Redis";
-    }
-    EXPECT_TRUE(eventually([&] { return is_degraded(daemon); }));
-    EXPECT_GE(errors(daemon, "timeout"), 1);
-  }
-  relay.pass();
-  EXPECT_TRUE(eventually([&] { return is_up(daemon); }));
 }
 
 TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once) {
@@ -126,20 +87,6 @@ TEST(LateBooking, for_a_client_that_has_left_is_taken_back) {
   EXPECT_EQ(stage.fetch(daemon).status, 200) << "there is one left";
   EXPECT_EQ(stage.fetch(daemon).status, 429) << "and no more";
   EXPECT_EQ(stage.arrivals.count(), 2u) << "nothing came of the one that left";
-}
-
-TEST(RedisOutage, is_not_what_a_script_flush_is) {
-  SharedStage stage({.limits = "pacer: { qps: 200 }", .timeout = "8s"});
-  const Daemon& daemon = stage.add();
-  Load load(stage.ports(), stage.origin.url());
-  for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 20));
-    stage.redis.run({"SCRIPT", "FLUSH"});
-  }
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 20));
-  expect_only_successes(load.stop());
-  EXPECT_EQ(daemon.metric("penstock_redis_errors_total"), 0);
-  EXPECT_THAT(daemon.diagnostics(), Not(HasSubstr("is down")));
 }
 
 /// What makes a real Redis refuse, and work again.
@@ -239,25 +186,6 @@ TEST(RedisOutage, is_what_a_cluster_is_and_the_notice_says_so) {
   EXPECT_TRUE(is_degraded(daemon));
 }
 
-TEST(RedisOutage, brings_no_storm_of_connections_however_many_requests_come) {
-  SharedStage stage({.limits = "pacer: { qps: 100000 }"});
-  Relay relay(stage.redis.port());
-  const Daemon& daemon = stage.add(relay);
-  Load load(stage.ports(), stage.origin.url());
-  ASSERT_TRUE(stage.arrivals.await(100));
-  const auto connections = relay.connections();
-  relay.cut();
-  const auto since = Clock::now();
-  ASSERT_TRUE(eventually([&] { return is_degraded(daemon); }));
-  const auto before = stage.arrivals.count();
-  EXPECT_TRUE(eventually([&] { return relay.connections() >= connections + 8; })) << "it goes on trying";
-  EXPECT_GT(Clock::now() - since, 800ms) << "but ever later";
-  EXPECT_TRUE(stage.arrivals.await(before + 500)) << "while requests go on";
-  relay.pass();
-  EXPECT_TRUE(eventually([&] { return is_up(daemon); }));
-  expect_only_successes(load.stop());
-}
-
 TEST(RedisOutage, by_a_redis_that_hangs_stalls_no_turn_of_the_loop) {
   SharedStage stage({.limits = "pacer: { qps: 100000 }", .timeout = "500ms"});
   const Daemon& daemon = stage.add();
@@ -271,24 +199,6 @@ TEST(RedisOutage, by_a_redis_that_hangs_stalls_no_turn_of_the_loop) {
   expect_only_successes(load.stop());
   loop.expect_quick_iterations();
   stage.redis.resume();
-}
-
-TEST(RedisOutage, of_one_of_three_adds_its_own_share_at_most) {
-  SharedStage stage({.limits = "pacer: { qps: 90 }"});
-  Relay relay(stage.redis.port());
-  stage.add(), stage.add();
-  const Daemon& cut_off = stage.add(relay);
-  Load load(stage.ports(), stage.origin.url());
-  stage.expect_acquainted();
-  relay.cut();
-  ASSERT_TRUE(eventually([&] { return is_degraded(cut_off); }));
-  const auto since = Clock::now();
-  const auto before = stage.arrivals.count();
-  ASSERT_TRUE(stage.arrivals.await(before + 140));
-  const auto late = machine_late(since - 1s, since);  // by so much some that come now should have come before
-  EXPECT_GT(Clock::now() - since, 1100ms - late) << "90 a second, and 30 more";
-  EXPECT_LE(fullest_in_time(stage.arrivals.times(), 1s), 135u);
-  expect_only_successes(load.stop());
 }
 
 }  // namespace

@@ -14,9 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr int kOfAnHour = 8;
-Shared eight(std::string redis = "") {
-  return {.limits = "counter: { max: 8, period: 1h }", .redis = std::move(redis)};
-}
+const Shared kEight{.limits = "counter: { max: 8, period: 1h }"};
 
 /// How many leave, one after the other, until one waits in vain.
 int served(const SharedStage& stage, const Daemon& daemon) {
@@ -34,26 +32,8 @@ Daemon& add_with_state(SharedStage& stage, const std::string& folder) {
       Given{.yaml = yaml_of(stage.shared, stage.redis.port()), .environment = {{"STATE_DIRECTORY", folder}}});
 }
 
-TEST(Processes, of_which_one_starts_while_redis_is_away_go_by_the_configured_number) {
-  SharedStage stage(eight(", processes: 4"));
-  stage.redis.stop();
-  const Daemon& daemon = stage.add(false);
-  EXPECT_EQ(served(stage, daemon), kOfAnHour / 4);
-  EXPECT_TRUE(comes_to_say(daemon, "limits are divided among 4 processes, for redis.processes says so"));
-}
-
-TEST(Processes, that_are_more_than_were_seen_are_still_counted_as_configured) {
-  SharedStage stage(eight(", processes: 4"));
-  const Daemon& daemon = stage.add();
-  EXPECT_EQ(stage.fetch(daemon).status, 200) << "and alone with Redis it might send all";
-  stage.redis.stop();
-  ASSERT_TRUE(eventually([&] { return is_degraded(daemon); }));
-  EXPECT_EQ(1 + served(stage, daemon), kOfAnHour / 4);
-  EXPECT_EQ(daemon.diagnostics().find("limits are divided among"), std::string::npos) << "it was told";
-}
-
 TEST(Processes, of_which_nobody_knows_are_one_and_that_is_said) {
-  SharedStage stage(eight());
+  SharedStage stage(kEight);
   stage.redis.stop();
   const Daemon& daemon = stage.add(false);
   EXPECT_EQ(served(stage, daemon), kOfAnHour);
@@ -62,7 +42,7 @@ TEST(Processes, of_which_nobody_knows_are_one_and_that_is_said) {
 }
 
 TEST(Processes, that_an_earlier_run_saw_are_remembered) {
-  SharedStage stage(eight());
+  SharedStage stage(kEight);
   const std::string folder = new_folder(), file = folder + "/processes";
   const auto kept = [&] {
     std::ifstream opened(file);
@@ -78,24 +58,6 @@ TEST(Processes, that_an_earlier_run_saw_are_remembered) {
   EXPECT_EQ(served(stage, daemon), kOfAnHour / 2);
   EXPECT_TRUE(
       comes_to_say(daemon, "limits are divided among 2 processes, for an earlier run saw so many (" + file + ")"));
-}
-
-/// Whoever used the upstream alone may not be alone when Redis goes later.
-TEST(Processes, that_did_not_use_the_upstream_lately_count_where_nobody_did) {
-  SharedStage stage(eight());
-  const Daemon& one = stage.add();
-  stage.add();
-  EXPECT_EQ(stage.fetch(one).status, 200);
-  ASSERT_TRUE(eventually(
-      [&] {
-        return stage.redis.run({"EXISTS", stage.key("limits")}).integer == 0;
-      },
-      30s))
-      << "the upstream is used no more";
-  EXPECT_EQ(stage.redis.run({"ZCARD", "penstock:processes"}).integer, 2);
-  stage.redis.stop();
-  ASSERT_TRUE(eventually([&] { return is_degraded(one); }));
-  EXPECT_EQ(1 + served(stage, one), kOfAnHour / 2);
 }
 
 TEST(DifferingLimits, are_said_once_with_both_and_once_when_they_differ_no_more) {

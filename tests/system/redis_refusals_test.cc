@@ -55,29 +55,6 @@ TEST(RedisRefuses, time_and_nothing_is_shared_until_it_is_granted) {
   EXPECT_TRUE(comes_to_lack(daemon, nlohmann::json::array()));
 }
 
-/// Three that know of each other go on by their parts.
-TEST(RedisRefuses, time_while_they_run_and_each_takes_its_part) {
-  SharedStage stage({.limits = "slidingWindow: { max: 60, interval: 500ms }", .timeout = "500ms", .login = kLogin});
-  let_user(stage, "~* &* +@all");
-  for (int i = 0; i < 3; ++i) stage.add();
-  Load load(stage.ports(), stage.origin.url());
-  stage.expect_acquainted();
-  let_user(stage, "-time");
-  const auto all_are = [&](bool degraded) {
-    return std::ranges::all_of(stage.daemons, [&](auto& daemon) { return is_degraded(daemon) == degraded; });
-  };
-  ASSERT_TRUE(eventually([&] { return all_are(true); }));
-  const auto since = std::chrono::system_clock::now() + 500ms;  // what the window had from before is over
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 240));
-  auto times = stage.arrivals.times();
-  std::erase_if(times, [&](auto at) { return at < since; });
-  EXPECT_TRUE(all_are(true));
-  EXPECT_LE(fullest_in_time(times, 498ms), 60u);
-  let_user(stage, "+time");
-  EXPECT_TRUE(eventually([&] { return all_are(false); }));
-  expect_only_successes(load.stop());
-}
-
 /// The default of a new user in Redis 7.
 TEST(RedisRefuses, channels_and_a_semaphore_goes_by_whenDown_but_a_pacer_is_shared) {
   SharedStage stage({.limits = "semaphore: { capacity: 3, lease: 6s }", .when_down = "refuse", .login = kLogin});
@@ -103,37 +80,6 @@ TEST(RedisRefuses, channels_and_a_semaphore_goes_by_whenDown_but_a_pacer_is_shar
   let_user(stage, "&penstock:to:*");
   EXPECT_TRUE(eventually([&] { return !is_degraded(daemon); })) << daemon.diagnostics();
   EXPECT_TRUE(eventually([&] { return stage.fetch(daemon).status == 200; }));
-}
-
-TEST(RedisRefuses, channels_while_a_semaphore_is_used_and_no_more_fly_than_it_allows) {
-  SharedStage stage({.limits = "semaphore: { capacity: 4, lease: 6s }", .timeout = "3s", .login = kLogin});
-  let_user(stage, "~* &* +@all");
-  for (int i = 0; i < 2; ++i) stage.add();
-  Load load(stage.ports(), stage.origin.url());
-  stage.expect_acquainted();
-  let_user(stage, "resetchannels");
-  for (const auto& daemon : stage.daemons) {
-    EXPECT_TRUE(eventually([&] { return is_degraded(daemon); })) << daemon.diagnostics();
-    EXPECT_TRUE(is_up(daemon));
-  }
-  let_user(stage, "&penstock:to:*");
-  for (const auto& daemon : stage.daemons) {
-    EXPECT_TRUE(eventually([&] { return !is_degraded(daemon); })) << daemon.diagnostics();
-  }
-  ASSERT_TRUE(stage.arrivals.await(stage.arrivals.count() + 100));
-  EXPECT_LE(stage.origin.most_at_once(), 4u);
-  load.stop();
-}
-
-TEST(RedisRefuses, a_command_with_another_name_and_nothing_is_shared) {
-  SharedStage stage({.limits = "pacer: { qps: 200 }", .when_down = "refuse"}, {"--rename-command", "EVALSHA", "EVAL2"});
-  const Daemon& daemon = stage.add(false);
-  EXPECT_TRUE(comes_to_say(daemon, "is down: it has no command named EVALSHA")) << daemon.diagnostics();
-  EXPECT_TRUE(comes_to_lack(daemon, {"+evalsha"}));
-  EXPECT_TRUE(is_degraded(daemon));
-  EXPECT_FALSE(is_up(daemon));
-  EXPECT_EQ(stage.fetch(daemon).status, 503);
-  EXPECT_EQ(stage.arrivals.count(), 0u);
 }
 
 /// Keys of one upstream alone: that one goes by whenDown, though Redis is up, and is tried each second.

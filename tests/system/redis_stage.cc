@@ -34,15 +34,6 @@ bool Arrivals::await(std::size_t count) const {
   return eventually([&] { return this->count() >= count; });
 }
 
-std::size_t fullest(const std::vector<Arrivals::Time>& times, Clock::duration length) {
-  std::size_t most = 0;
-  for (std::size_t first = 0, last = 0; last < times.size(); ++last) {
-    while (first < last && times[last] - times[first] >= length) ++first;
-    most = std::max(most, last - first + 1);
-  }
-  return most;
-}
-
 std::size_t fullest_in_time(const std::vector<Arrivals::Time>& arrivals, Clock::duration length) {
   const auto ahead = std::chrono::system_clock::now().time_since_epoch() - Clock::now().time_since_epoch();
   std::size_t most = 0;
@@ -73,15 +64,6 @@ std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Cl
   return counts;
 }
 
-std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock::duration pause) {
-  std::vector<std::size_t> counts;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    if (i == 0 || times[i] - times[i - 1] > pause) counts.push_back(0);
-    ++counts.back();
-  }
-  return counts;
-}
-
 // ---- the stage ------------------------------------------------------------------------------------------------------
 
 std::string yaml_of(const Shared& shared, std::uint16_t port) {
@@ -108,7 +90,6 @@ SharedStage::~SharedStage() { EXPECT_EQ(origin.complaint(), ""); }
 
 Daemon& SharedStage::add(const Shared& changed, bool await_redis) {
   Given given{.yaml = yaml_of(changed, changed.port == 0 ? redis.port() : changed.port)};
-  given.is_clean = !changed.is_killed;
   if (changed.clock != 0)
     given.environment = {{"LD_PRELOAD", PENSTOCK_WRONG_CLOCK}, {"WRONG_CLOCK", std::to_string(changed.clock)}};
   Daemon& daemon = daemons.emplace_back(given);
@@ -267,7 +248,6 @@ void Relay::accept() {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     if (near.fd() < 0) continue;
-    ++connections_;
     if (mode_ == Mode::cut) continue;
     Socket far;
     try {

@@ -33,7 +33,6 @@ struct Shared {
   std::string redis{};         ///< more keys of redis: ", prefix: other"
   std::uint16_t port = 0;      ///< of Redis; 0: the server's own
   std::string login{};         ///< of Redis' URL, with its `@`
-  bool is_killed = false;      ///< the test ends a daemon in a way of its own
   int clock = 0;               ///< by how many seconds a daemon's system clock is wrong
 };
 
@@ -54,16 +53,11 @@ class Arrivals {
   std::vector<Time> times_;
 };
 
-/// The most of them in any stretch of that length.
-std::size_t fullest(const std::vector<Arrivals::Time>& times, Clock::duration length);
-/// The same of arrivals, where the machine may have let the first of a stretch arrive late, and so nearer to the last:
-/// the stretch counts as longer by that.
+/// The most arrivals in any stretch of that length, where the machine may have let the first of a stretch arrive late,
+/// and so nearer to the last: the stretch counts as longer by that.
 std::size_t fullest_in_time(const std::vector<Arrivals::Time>& arrivals, Clock::duration length);
 /// How many fell into each stretch that begins at a multiple of `length` since 1970; none is left out.
 std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Clock::duration length);
-/// How many came together: those that no pause of that length parts.
-std::vector<std::size_t> bursts(const std::vector<Arrivals::Time>& times, Clock::duration pause);
-
 class Relay;
 
 struct SharedStage {
@@ -149,8 +143,6 @@ class Relay {
   /// Whatever is asked is answered so.
   void say(std::string bytes);
   bool has_said() const { return said_; }
-  /// How many connections there were.
-  std::size_t connections() const { return connections_; }
 
  private:
   enum class Mode { pass, lose, cut, say };
@@ -173,7 +165,6 @@ class Relay {
   Clock::duration delay_{};
   std::string words_;
   std::atomic<bool> said_ = false;  // these
-  std::atomic<std::size_t> connections_ = 0;
   std::list<Link> links_;
   bool stopping_ = false;
   std::thread acceptor_;

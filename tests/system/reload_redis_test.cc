@@ -14,20 +14,6 @@ constexpr const char* kPatient = "queue: { maxWait: 24h }";
 
 Shared with_limits(std::string limits) { return {.limits = std::move(limits), .timeout = "8s", .upstream = kPatient}; }
 
-TEST(ReloadedSharedLimit, that_is_higher_lets_those_go_who_waited_for_the_old) {
-  SharedStage stage(with_limits("counter: { max: 2, period: 1h }"));
-  Daemon& daemon = stage.add();
-  std::deque<Client> clients;
-  for (int i = 0; i < 6; ++i) clients.emplace_back(daemon.port()).send(get(stage.origin.url()));
-  ASSERT_TRUE(daemon.await_pending("api", 4));
-  ASSERT_TRUE(stage.arrivals.await(2));
-  ASSERT_TRUE(daemon.reloads(yaml_of(with_limits("counter: { max: 5, period: 1h }"), stage.redis.port())));
-  ASSERT_TRUE(stage.arrivals.await(5));
-  EXPECT_TRUE(daemon.await_pending("api", 1)) << "what has left counts";
-  ASSERT_TRUE(daemon.reloads(yaml_of(with_limits("pacer: { qps: 1000 }"), stage.redis.port())));
-  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
-}
-
 TEST(ReloadedSharedLimit, may_come_and_go_and_be_shared_or_not_while_clients_hurry) {
   SharedStage stage(with_limits("pacer: { qps: 5000 }"));
   stage.add();

@@ -67,28 +67,6 @@ void expect_at(const Limited& stage, std::size_t in_flight, std::size_t pending)
   EXPECT_TRUE(stage.daemon.await_pending("api", pending)) << stage.daemon.status("api");
 }
 
-TEST(ReloadedConcurrency, that_is_lower_starts_nobody_until_enough_have_landed) {
-  Limited stage("maxConcurrent: 10");
-  stage.origin.otherwise(scripts::held());
-  for (int i = 0; i < 24; ++i) stage.send_one("/" + std::to_string(i));
-  ASSERT_TRUE(stage.origin.await(10));
-  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 2")));
-  expect_at(stage, 10, 14);
-  stage.origin.release(8);
-  expect_at(stage, 2, 14);
-  EXPECT_EQ(stage.origin.count(), 10u) << "eight have landed, and nobody has taken their places";
-  stage.origin.release(1);
-  ASSERT_TRUE(stage.origin.await(11));
-  expect_at(stage, 2, 13);
-  EXPECT_EQ(stage.daemon.metric("penstock_max_concurrent", "\"api\""), 2);
-  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 50")));
-  ASSERT_TRUE(stage.origin.await(24)) << "all who waited, at once";
-  expect_at(stage, 15, 0);
-  stage.origin.release_all();
-  stage.expect_all_served();
-  EXPECT_EQ(stage.origin.most_at_once(), 15u);
-}
-
 /// An origin that counts how many are with it, over stretches of the test's choosing.
 struct Counting {
   Origin::Script script() {
@@ -122,36 +100,6 @@ struct Counting {
   std::mutex mutex_;
   int here_ = 0, most_ = 0;
 };
-
-TEST(ReloadedConcurrency, converges_under_load) {
-  Counting counting;
-  Limited stage("maxConcurrent: 10");
-  stage.origin.otherwise(counting.script());
-  std::atomic<bool> stopping = false;
-  std::atomic<int> failed = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 24; ++i) {
-    threads.emplace_back([&] {
-      Client client(stage.daemon.port());
-      while (!stopping) {
-        client.send(get(stage.url("/")));
-        if (client.reply().status != 200) ++failed;
-      }
-    });
-  }
-  for (const int most : {2, 50, 2, 10, 1}) {
-    SCOPED_TRACE(most);
-    EXPECT_TRUE(stage.daemon.reloads(api("maxConcurrent: " + std::to_string(most))));
-    EXPECT_TRUE(eventually([&] { return stage.daemon.status("api").at("inFlight") <= most; }));
-    counting.most();
-    EXPECT_TRUE(counting.await_more(100));
-    EXPECT_LE(counting.most(), most);
-  }
-  stopping = true;
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(failed, 0);
-  expect_at(stage, 0, 0);
-}
 
 /// PendingAsks over so many connections at once, again and again; how many answers were no successes.
 int ask_at_once(const Stage& stage, int connections, int rounds) {
@@ -210,24 +158,6 @@ TEST(Reload, keeps_those_who_wait_in_their_order) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(seen[i + 1].target, "/" + std::to_string(i));
 }
 
-TEST(ReloadedUpstreams, that_are_new_hold_newcomers_to_their_own_settings) {
-  Stage stage;
-  stage.origin.otherwise(scripts::held());
-  Client before(stage.daemon.port());
-  before.send(get(stage.url("/before")));
-  ASSERT_TRUE(stage.origin.await(1));
-  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 1")));
-  Client first(stage.daemon.port()), second(stage.daemon.port());
-  first.send(get(stage.url("/first")));
-  ASSERT_TRUE(stage.origin.await(2));
-  second.send(get(stage.url("/second")));
-  ASSERT_TRUE(stage.daemon.await_pending("api", 1));
-  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("inFlight"), 1) << "it belongs where it was";
-  stage.origin.release_all();
-  for (auto* client : {&before, &first, &second}) EXPECT_EQ(client->reply().status, 200);
-  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\",upstream=\"api\""), 2);
-}
-
 TEST(ReloadedUpstreams, that_are_gone_serve_who_is_there_and_are_forgotten) {
   Limited stage("maxConcurrent: 1");
   stage.origin.otherwise(scripts::held());
@@ -245,48 +175,6 @@ TEST(ReloadedUpstreams, that_are_gone_serve_who_is_there_and_are_forgotten) {
   ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
   EXPECT_TRUE(stage.daemon.status("api").is_null());
   EXPECT_THAT(stage.daemon.admin("/metrics").body, testing::Not(testing::HasSubstr("upstream=\"api\"")));
-}
-
-TEST(ReloadedUpstreams, that_come_back_find_those_who_still_wait) {
-  Limited stage("maxConcurrent: 1");
-  stage.origin.otherwise(scripts::held());
-  for (int i = 0; i < 3; ++i) stage.send_one("/" + std::to_string(i));
-  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
-  ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 2")));
-  ASSERT_TRUE(stage.origin.await(2));
-  stage.send_one("/last");
-  expect_at(stage, 2, 2);
-  stage.origin.release_all();
-  stage.expect_all_served();
-  EXPECT_EQ(stage.daemon.await_events(4, "dispatch").at(3).at("path"), "/last");
-  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\",upstream=\"api\""), 4);
-}
-
-TEST(ReloadedUpstreams, are_counted_by_their_names_in_whatever_order_they_stand) {
-  const std::string a = "  a: { match: 127.0.0.1/a, rate: 1000/s }\n", b = "  b: { match: 127.0.0.1/b }\n",
-                    c = "  c: { match: 127.0.0.1/c, limits: [{ counter: { max: 9, period: 1h } }] }\n";
-  Stage stage({.yaml = "upstreams:\n" + a + b});
-  const auto fetch_all = [&] {
-    for (const char* path : {"/a", "/b", "/b", "/c", "/c", "/c"}) ASSERT_EQ(stage.fetch(path).status, 200);
-  };
-  const auto successes = [&](const std::string& upstream) {
-    return stage.daemon.metric("penstock_requests_total", "outcome=\"success\",upstream=\"" + upstream + "\"");
-  };
-  fetch_all();
-  ASSERT_TRUE(stage.daemon.reloads("upstreams:\n" + c + b + a));
-  fetch_all();
-  EXPECT_EQ(successes("a"), 2);
-  EXPECT_EQ(successes("b"), 4);
-  EXPECT_EQ(successes("c"), 3);
-  EXPECT_EQ(stage.daemon.status("b").at("totals").at("success"), 4);
-  ASSERT_TRUE(stage.daemon.reloads("upstreams:\n" + c));
-  fetch_all();
-  EXPECT_EQ(successes("c"), 6);
-  EXPECT_EQ(successes("*"), 6) << "c before there was one, then a and b";
-  const auto events = stage.daemon.await_events(18, "complete");
-  ASSERT_EQ(events.size(), 18u);
-  EXPECT_EQ(events[11].at("upstream"), "c");
-  EXPECT_EQ(events[12].at("upstream"), stage.origin.host());
 }
 
 /// Held, and then answered with this Location.
@@ -321,21 +209,6 @@ TEST(ReloadedUpstreams, are_known_to_a_client_as_they_were_when_it_asked) {
   secure.release();
   EXPECT_EQ(gateway.reply().field("location"), "/@old/next");
   EXPECT_EQ(originated.reply().field("location"), "http://" + secure.host() + "/below/next");
-}
-
-TEST(ReloadedUpstreams, of_another_name_begin_anew) {
-  Limited stage("maxConcurrent: 1");
-  stage.origin.otherwise(scripts::held());
-  stage.send_one("/old");
-  stage.send_one("/waits");
-  ASSERT_TRUE(stage.daemon.reloads("upstreams:\n  renamed: { match: [127.0.0.1], maxConcurrent: 1 }\n"));
-  Client newcomer(stage.daemon.port());
-  newcomer.send(get(stage.url("/new")));
-  ASSERT_TRUE(stage.daemon.await_in_flight("renamed", 1));
-  expect_at(stage, 1, 1);
-  stage.origin.release_all();
-  stage.expect_all_served();
-  EXPECT_EQ(newcomer.reply().status, 200);
 }
 
 TEST(Reload, leaves_bodies_streaming_both_ways) {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "system/loop_watch.h"
-#include "system/tunnel_crowd.h"
+#include "system/stage.h"
 #include "system/tunnels.h"
 
 namespace penstock::trial {

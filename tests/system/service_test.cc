@@ -198,18 +198,6 @@ TEST(HandedOver, sockets_are_known_by_their_names) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(HandedOver, sockets_of_both_ports_are_listened_on) {
-  std::uint16_t admin = 0, proxy = 0;
-  const Socket first = Socket::listen(16, &admin), second = Socket::listen(16, &proxy);
-  const Stage stage({.listen = "127.0.0.1:" + std::to_string(proxy),
-                     .admin = "127.0.0.1:" + std::to_string(admin),
-                     .sockets = {.fds = {first.fd(), second.fd()}, .names = "admin:proxy"}});
-  EXPECT_EQ(stage.daemon.port(), proxy);
-  EXPECT_EQ(stage.daemon.admin_port(), admin);
-  EXPECT_EQ(stage.fetch("/").status, 200);
-  EXPECT_EQ(stage.daemon.admin("/readyz").status, 200);
-}
-
 TEST(HandedOver, sockets_for_another_process_are_left_alone) {
   const Shared shared;
   Given given = shared.given();

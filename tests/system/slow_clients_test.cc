@@ -13,7 +13,6 @@
 #include "support/name_server.h"
 #include "system/loop_watch.h"
 #include "system/stage.h"
-#include "system/tunnel_crowd.h"
 
 namespace penstock::trial {
 namespace {

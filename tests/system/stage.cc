@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -108,6 +109,22 @@ void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list
   }
   expect_health(stage, before);
 }
+
+namespace {
+
+// When the program begins, so that a test and the daemons that it starts find the same limit whichever tests came
+// before.
+const std::size_t kOpenFiles = [] {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}();
+
+}  // namespace
+
+std::size_t allow_open_files() { return kOpenFiles; }
 
 std::uint64_t settled(const std::atomic<std::uint64_t>& moved) {
   std::uint64_t last = 0;

@@ -94,6 +94,9 @@ void expect_refused(Stage& stage, std::string_view bytes, std::initializer_list<
 /// The same for a request whose framing is beyond doubt: its connection may end, or serve the next one properly.
 void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses = {400});
 
+/// Lifts the limit on open files, for this process and its children, as far as it goes; what it is then.
+std::size_t allow_open_files();
+
 /// Waits until it has moved, and then stands still; how far it came.
 std::uint64_t settled(const std::atomic<std::uint64_t>& moved);
 

@@ -236,28 +236,6 @@ TEST(TunnelRest, does_not_begin_while_an_answer_is_awaited) {
   for (auto& near : polling) EXPECT_EQ(near->take(7), "answer\n");
 }
 
-TEST(TunnelRest, is_told_of_in_refusals_with_an_honest_estimate) {
-  RestStage stage(0ms, "queue: { maxWait: 3s }");
-  stage.keep();
-  ASSERT_TRUE(stage.await_resting(1));
-  std::vector<std::unique_ptr<Near>> streams;  // they speak for good, so that they never rest
-  std::atomic<bool> ends{false};
-  std::vector<std::thread> speaking;
-  for (int i = 0; i < 2; ++i) {
-    streams.push_back(stage.ask());
-    ASSERT_EQ(streams.back()->reply().status, 200);
-    speaking.emplace_back([&ends, near = streams.back().get()] {
-      while (!ends && near->send("x")) std::this_thread::sleep_for(20ms);
-    });
-  }
-  const Reply refused = stage.ask()->reply();
-  ends = true;
-  for (auto& one : speaking) one.join();
-  EXPECT_EQ(refused.status, 503);
-  EXPECT_THAT(refused.reason, HasSubstr("; 2 slots: busy tunnels; 1 tunnel rests without one)"));
-  EXPECT_GE(std::stoi(refused.fields.find("retry-after").value_or("0")), 2) << "they have been busy for 3 s";
-}
-
 TEST(TunnelRest, is_never_where_it_is_turned_off_and_a_reload_turns_it_on) {
   RestStage stage(0ms);
   const auto settings = [&](const char* rest) {
@@ -271,54 +249,6 @@ TEST(TunnelRest, is_never_where_it_is_turned_off_and_a_reload_turns_it_on) {
   EXPECT_EQ(stage.tunnels().at("busy"), 2);
   ASSERT_TRUE(stage.daemon.reloads(settings("50ms")));
   EXPECT_EQ(third->reply().status, 200);
-}
-
-TEST(TunnelRest, waits_for_a_slot_while_fewer_are_given_by_a_reload) {
-  RestStage stage(0ms);
-  Near& first = stage.keep();
-  ASSERT_TRUE(stage.await_resting(1));
-  auto polling = stage.ask();
-  ASSERT_EQ(polling->reply().status, 200);
-  polling->send("poll\n");
-  ASSERT_TRUE(
-      stage.daemon.reloads("defaults: { maxConcurrent: 1, timeouts: { tunnelRest: 100ms } }\naccess: { "
-                           "connectPorts: [" +
-                           std::to_string(stage.answering.far.port()) + "] }\n"));
-  first.send("ask\n");
-  EXPECT_EQ(polling->take(7), "answer\n");
-  EXPECT_EQ(first.take(7), "answer\n");
-  EXPECT_EQ(stage.answering.most, 1);
-}
-
-TEST(TunnelRest, counts_in_no_rate_when_it_ends) {
-  RestStage stage(0ms);
-  const std::string port = std::to_string(stage.answering.far.port());
-  ASSERT_TRUE(stage.daemon.reloads("defaults: { timeouts: { tunnelRest: 50ms } }\nupstreams: { far: { match: \"" +
-                                   stage.host() +
-                                   "\", https: tunnel, limits: [ { counter: { max: 1, period: 1h } } ] "
-                                   "} }\naccess: { connectPorts: [" +
-                                   port + "] }\n"));
-  Near& near = stage.keep();
-  ASSERT_TRUE(eventually([&] { return stage.daemon.status("far").at("tunnels").at("resting") == 1; }));
-  near.send("ask\n");
-  EXPECT_EQ(near.take(7), "answer\n") << "the CONNECT has counted, and nothing else does";
-}
-
-TEST(TunnelRest, gives_its_permit_of_a_semaphore_to_others_too) {
-  RestStage stage(0ms);
-  const std::string port = std::to_string(stage.answering.far.port());
-  ASSERT_TRUE(stage.daemon.reloads("defaults: { timeouts: { tunnelRest: 50ms } }\nupstreams: { far: { match: \"" +
-                                   stage.host() +
-                                   "\", https: tunnel, limits: [ { semaphore: { capacity: 1, lease: "
-                                   "30s } } ] } }\naccess: { connectPorts: [" +
-                                   port + "] }\n"));
-  Near& first = stage.keep();
-  Near& second = stage.keep();
-  for (Near* near : {&first, &second, &first}) {
-    near->send("ask\n");
-    EXPECT_EQ(near->take(7), "answer\n");
-  }
-  EXPECT_EQ(stage.answering.most, 1);
 }
 
 TEST(TunnelRest, gives_a_permit_that_machines_share_to_the_others) {
@@ -337,19 +267,6 @@ TEST(TunnelRest, gives_a_permit_that_machines_share_to_the_others) {
     EXPECT_EQ(near->take(7), "answer\n");
   }
   EXPECT_EQ(stage.answering.most, 1) << "one permit for two machines";
-}
-
-TEST(MaxTunnels, lets_one_more_wait_and_refuses_it_at_its_deadline) {
-  RestStage stage(0ms, "maxTunnels: 3, queue: { maxWait: 500ms }");
-  for (int i = 0; i < 3; ++i) stage.keep();
-  ASSERT_TRUE(stage.await_resting(3));
-  const Reply refused = stage.ask()->reply();
-  EXPECT_EQ(refused.status, 503);
-  EXPECT_THAT(refused.reason, AllOf(HasSubstr("limited by maxTunnels"), HasSubstr("3 tunnels rest without one")));
-  auto fourth = stage.ask();
-  ASSERT_TRUE(stage.daemon.await_pending(stage.host(), 1));
-  stage.kept.front()->socket.close();
-  EXPECT_EQ(fourth->reply().status, 200);
 }
 
 TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_half_a_minute) {

@@ -211,23 +211,6 @@ TEST(RefusedTunnel, explains_itself_in_the_reason) {
                               " queue full (limited by slots; 1 slot: a busy tunnel), retry in " + after + "s");
 }
 
-TEST(RefusedTunnel, to_nobody_is_502_and_to_silence_504) {
-  const Closed closed;
-  const Silent silent;
-  Stage stage({.yaml = "access: { connectPorts: [" + std::to_string(closed.port) + ", " + std::to_string(silent.port) +
-                       "] }\ndefaults: { maxConcurrent: 1, timeouts: { connect: 400ms } }\n"});
-  const auto to = [](const std::string& host) { return "CONNECT " + host + " HTTP/1.1\r\nHost: a\r\n\r\n"; };
-  for (int i = 0; i < 3; ++i) expect_own_answer(stage.ask(to(closed.host())), {502}, "connection_refused");
-  const auto start = Clock::now();
-  expect_own_answer(stage.ask(to(silent.host())), {504}, "connection_timeout");
-  EXPECT_GE(Clock::now() - start, 390ms);
-  EXPECT_TRUE(within(400ms + kLate, start));
-  const auto errors = stage.daemon.await_events(4, "error");
-  ASSERT_EQ(errors.size(), 4u);
-  EXPECT_EQ(errors[3].at("error"), "connection_timeout");
-  EXPECT_TRUE(stage.daemon.await_in_flight(silent.host(), 0));
-}
-
 TEST(TunnelLimit, on_how_many_at_once_holds_until_they_close) {
   Tunnels stage("maxConcurrent: 2");
   std::deque<Tunnels::Pair> open;
@@ -244,57 +227,6 @@ TEST(TunnelLimit, on_how_many_at_once_holds_until_they_close) {
     open.push_back({.client = std::move(next), .upstream = std::make_unique<Near>(stage.far.accept())});
     EXPECT_EQ(open.back().client->reply().status, 200);
   }
-}
-
-TEST(TunnelLimit, that_stays_reached_is_503_when_the_wait_is_over) {
-  Tunnels stage("maxConcurrent: 1, queue: { maxWait: 1s }");
-  auto open = stage.open();
-  const auto asked = Clock::now();
-  expect_own_answer(stage.answer_to(stage.connect()), {503}, "connection_limit_reached");
-  EXPECT_GE(Clock::now() - asked, 990ms);
-  EXPECT_TRUE(within(1s + kLate, asked));
-  EXPECT_FALSE(stage.far.has_caller()) << "it was not dialled";
-  open.client->send("still here");
-  EXPECT_EQ(open.upstream->take(10), "still here");
-  EXPECT_EQ(stage.daemon.await_events(1, "refused").size(), 1u);
-}
-
-TEST(TunnelLimit, goes_to_the_next_in_line_when_an_idle_tunnel_ends) {
-  Tunnels stage("maxConcurrent: 1, timeouts: { tunnelIdle: 3s }");
-  auto idle = stage.open();
-  auto next = stage.ask();
-  ASSERT_TRUE(stage.daemon.await_pending(stage.far.host(), 1));
-  EXPECT_FALSE(stage.far.has_caller());
-  EXPECT_EQ(idle.client->rest(), "");
-  EXPECT_EQ(idle.upstream->rest(), "");
-  Near upstream(stage.far.accept());
-  EXPECT_EQ(next->reply().status, 200);
-  next->send("through");
-  EXPECT_EQ(upstream.take(7), "through");
-  const auto errors = stage.daemon.await_events(1, "error");
-  ASSERT_EQ(errors.size(), 1u);
-  EXPECT_THAT(errors[0].at("detail"), testing::HasSubstr("timeouts.tunnelIdle"));
-}
-
-TEST(TunnelLimit, on_the_rate_spreads_them) {
-  FarEnd far;
-  const Daemon daemon({.yaml = "access: { connectPorts: [" + std::to_string(far.port()) +
-                               "] }\nupstreams: { far: { match: 127.0.0.1, rate: 10/s } }\n"});
-  const std::string connect = "CONNECT " + far.host() + " HTTP/1.1\r\nHost: a\r\n\r\n";
-  std::deque<Client> clients;
-  std::deque<Socket> seen;
-  const auto start = Clock::now();
-  for (int i = 0; i < 8; ++i) clients.emplace_back(daemon.port()).send(connect);
-  for (int i = 0; i < 8; ++i) {
-    seen.push_back(far.accept());
-    EXPECT_GE(Clock::now() - start, i * 100ms) << i;
-    EXPECT_TRUE(within(i * 100ms + kLate, start)) << i;
-  }
-  for (auto& client : clients) EXPECT_EQ(client.head().status, 200);
-  EXPECT_EQ(daemon.await_events(8, [](const Json& event) { return event.at("event") == "dispatch"; }).size(), 8u);
-  EXPECT_GE(daemon.metric("penstock_limit_waits_total", "limit=\"pacer\""), 1) << "7 where none was sent late";
-  EXPECT_EQ(daemon.metric("penstock_tunnels_past_limits_total", "upstream=\"far\""), 8);
-  EXPECT_EQ(daemon.status("far").at("tunnelsPastLimits"), 8);
 }
 
 TEST(TunnelLimit, of_an_entry_with_a_path_is_not_for_tunnels) {

@@ -127,4 +127,16 @@ class Reader {
   std::string buffer_;
 };
 
+/// Receives and checks a body of the pattern.
+struct Checked {
+  std::uint64_t size = 0;
+  bool exact = true;
+  Reader::Sink sink() {
+    return [this](std::string_view bytes) {
+      exact = exact && is_pattern(size, bytes);
+      size += bytes.size();
+    };
+  }
+};
+
 }  // namespace penstock::trial
