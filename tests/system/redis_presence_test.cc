@@ -32,6 +32,16 @@ Daemon& add_with_state(SharedStage& stage, const std::string& folder) {
       Given{.yaml = yaml_of(stage.shared, stage.redis.port()), .environment = {{"STATE_DIRECTORY", folder}}});
 }
 
+TEST(Processes, of_which_one_starts_while_redis_is_away_go_by_the_configured_number) {
+  Shared of_four = kEight;
+  of_four.redis = ", processes: 4";
+  SharedStage stage(of_four);
+  stage.redis.stop();
+  const Daemon& daemon = stage.add(false);
+  EXPECT_EQ(served(stage, daemon), kOfAnHour / 4);
+  EXPECT_TRUE(comes_to_say(daemon, "limits are divided among 4 processes, for redis.processes says so"));
+}
+
 TEST(Processes, of_which_nobody_knows_are_one_and_that_is_said) {
   SharedStage stage(kEight);
   stage.redis.stop();
