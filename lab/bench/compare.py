@@ -4,29 +4,16 @@
 import contextlib
 import statistics
 
-from command import add_list, add_number, add_rounds, parser_of, publish
+from command import options, publish
 from measures import bytes_per_pending, measure, median_of
-from page import Figures, text_of
+from page import OURS, compared, joined, judged, ratio, table, times
 from processes import Failed
 from proxies import RECIPES, Bench
 from runs import machine, result_of, say
 
 QUEUES = ("Penstock", "HAProxy")  # those that let requests wait
 CLIENTS = [1, 16, 64, 128]
-PEERS_IN_THE_CLEAR = [name for name in RECIPES if name != "mitmproxy"]  # which opens https, see interception.py
-
-
-def options():
-    parser = parser_of("script/bench", __doc__)
-    add_rounds(parser, 5, "every proxy at every load", 2, 0.3)
-    parser.add_argument("--long", action="store_true", help="15 rounds of 4 seconds: 18 minutes instead of 4")
-    add_list(parser, "--clients", CLIENTS)
-    add_list(parser, "--proxies", PEERS_IN_THE_CLEAR)
-    add_number(parser, "--pending", 9000, "requests that wait, for memory; 0 for none")
-    chosen = parser.parse_args()
-    if chosen.long:
-        chosen.rounds, chosen.seconds = 15, 4
-    return chosen
+PENDING = 9000  # requests that wait, for memory
 
 
 def throughput(bench, chosen):
@@ -36,11 +23,11 @@ def throughput(bench, chosen):
         origin = running.enter_context(bench.origin())
         proxies = [running.enter_context(bench.proxy(name, origin)) for name in chosen.proxies]
         for turn in range(chosen.rounds):
-            for clients in chosen.clients:
+            for clients in CLIENTS:
                 say(f"round {turn + 1} of {chosen.rounds}, {clients} clients")
                 for proxy in proxies:
                     sample = measure(bench, proxy, origin, clients, chosen.warm_up, chosen.seconds)
-                    samples.setdefault((proxy.recipe.name, clients), []).append(sample)
+                    samples.setdefault((clients, proxy.recipe.name), []).append(sample)
         check_origin(origin.seen()["requests"], sum(sample.requests for taken in samples.values() for sample in taken))
     return samples
 
@@ -50,13 +37,31 @@ def check_origin(seen, answered):
         raise Failed(f"the origin saw {seen} requests, the clients {answered} answers: somebody caches or repeats")
 
 
-def memory(bench, chosen):
+def memory(bench):
     sizes = {}
-    for turn in range(3 if chosen.pending else 0):
-        for name in filter(QUEUES.__contains__, chosen.proxies):
-            say(f"memory of {chosen.pending} pending requests, {turn + 1} of 3: {name}")
-            sizes.setdefault(name, []).append(bytes_per_pending(bench, name, chosen.pending))
+    for turn in range(3):
+        for name in QUEUES:
+            say(f"memory of {PENDING} pending requests, {turn + 1} of 3: {name}")
+            sizes.setdefault(name, []).append(bytes_per_pending(bench, name, PENDING))
     return {name: statistics.median(taken) for name, taken in sizes.items()}
+
+
+def aims(samples, sizes):
+    cpu = "CPU a request at 64 clients: at most"
+    yield f"{cpu} 2.5 × nginx's", ratio(samples, (64, OURS), (64, "nginx"), "cpu_us"), 2.5, "{:.2f} ×"
+    yield f"{cpu} 0.6 × Squid's", ratio(samples, (64, OURS), (64, "Squid"), "cpu_us"), 0.6, "{:.2f} ×"
+    latency = ratio(samples, (1, OURS), (1, "HAProxy"), "p50_us")
+    yield "p50 at one client: at most 1.25 × HAProxy's", latency, 1.25, "{:.2f} ×"
+    yield "memory a pending request: at most 3 KB", sizes[OURS] / 1000, 3, "{:.1f} KB"
+
+
+def sections(where, samples, sizes):
+    yield where
+    yield from compared("clients", samples)
+    yield f"Memory of one pending request, with {PENDING} of them (nginx and Squid have no such queue):"
+    yield table(["proxy", "resident", "Penstock ÷ it"],
+                [[name, f"{size / 1000:.1f} KB", times(sizes[OURS] / size)] for name, size in sizes.items()], left=1)
+    yield from judged(aims(samples, sizes))
 
 
 def run(chosen):
@@ -65,16 +70,10 @@ def run(chosen):
         bench.program_of(name)
     taken = throughput(bench, chosen)
     others = statistics.median(sample.others for samples in taken.values() for sample in samples)
-    sizes = memory(bench, chosen)
-    return Figures(machine(bench, chosen, others), {key: median_of(samples) for key, samples in taken.items()},
-                   chosen.pending, sizes)
+    samples = {key: median_of(some) for key, some in taken.items()}
+    return joined(sections(machine(bench, chosen, others), samples, memory(bench)))
 
 
-def main():
-    chosen = options()
-    text = result_of(lambda: text_of(run(chosen)))
-    publish(text, "figures", chosen,
-            (chosen.clients, chosen.proxies, chosen.pending) == (CLIENTS, list(RECIPES), 9000))
-
-
-main()
+CHOSEN = options("script/bench", __doc__, rounds=5, seconds=2, warm_up=0.3,
+                 proxies=[name for name in RECIPES if name != "mitmproxy"])  # which opens https, see interception.py
+publish(result_of(lambda: run(CHOSEN)), "figures", CHOSEN)

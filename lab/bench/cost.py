@@ -9,15 +9,11 @@ import subprocess
 import sys
 import time
 
-from command import parser_of, publish
+from command import options, publish
 from processes import busy_seconds_of_machine
 from runs import caution
 
 PROGRAMS = ("flow/flow_cost", "lua/lua_cost")  # each prints Markdown tables
-
-
-def options():
-    return parser_of("script/bench cost", __doc__).parse_args()
 
 
 def said_by(*command):
@@ -40,7 +36,7 @@ def text_of(build):
 
 
 def main():
-    chosen = options()
+    chosen = options("script/bench cost", __doc__)
     try:
         text = text_of(chosen.build.resolve())
     except (OSError, subprocess.CalledProcessError, KeyboardInterrupt) as why:

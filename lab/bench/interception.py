@@ -9,25 +9,22 @@ import http.client
 import ssl
 import statistics
 
-from command import add_list, add_number, add_rounds, parser_of, publish
-from interception_page import WAYS, Sample, text_of
+import measures
+from command import options, publish
 from interceptors import INTERCEPTION_RECIPES, TUNNEL, Interceptor, Signer, tls_load
 from measures import median_of, sample_of, told
+from page import compared, joined
 from processes import Failed
 from proxies import Bench
 from runs import machine, result_of, say
 from tls_origin import TlsOrigin
 
-PROXIES = ["Penstock", "mitmproxy", "Squid"]
-CLIENTS = 16
+WAYS = {"kept": "kept", "new": "one each"}  # as bench_tls_load names them, and as the tables do
 
 
-def options():
-    parser = parser_of("script/bench interception", __doc__)
-    add_rounds(parser, 5, "every proxy in both ways", 3, 0.5)
-    add_number(parser, "--clients", CLIENTS, "at once")
-    add_list(parser, "--proxies", PROXIES)
-    return parser.parse_args()
+@dataclasses.dataclass(frozen=True)
+class Sample(measures.Sample):
+    upstream: float  # connections that the origin saw for one request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,13 +96,19 @@ def run(chosen):
                     samples.setdefault((way, name), []).append(sample)
     others = statistics.median(sample.others for taken in samples.values() for sample in taken)
     medians = {key: median_of(taken) for key, taken in samples.items()}
-    return text_of(machine(bench, chosen, others), chosen.clients, medians, agreed)
+    where = f"{machine(bench, chosen, others)} {chosen.clients} clients at once. {agreed_text(agreed)}"
+    return joined([where, *compared("connections", medians, WAYS.get, 0, [
+        ("upstream connections/request", lambda one: f"{one.upstream:.2f}")])])
 
 
-def main():
-    chosen = options()
-    text = result_of(lambda: run(chosen))
-    publish(text, "interception", chosen, (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES))
+def agreed_text(agreed):
+    """`agreed`: proxy → what TLS the client and the proxy agreed on."""
+    kinds = dict.fromkeys(agreed.values())
+    said = (kind if len(kinds) == 1 else f"{kind} ({', '.join(name for name in agreed if agreed[name] == kind)})"
+            for kind in kinds)
+    return f"TLS of the client, and the key of the certificate that it gets: {'; '.join(said)}."
 
 
-main()
+CHOSEN = options("script/bench interception", __doc__, rounds=5, seconds=3, warm_up=0.5, clients=16,
+                 proxies=["Penstock", "mitmproxy", "Squid"])
+publish(result_of(lambda: run(CHOSEN)), "interception", CHOSEN)

@@ -9,24 +9,15 @@ import os
 import statistics
 import tempfile
 
-from command import add_list, add_number, add_rounds, parser_of, publish
+from command import options, publish
 from measures import measure, median_of
-from origination_page import text_of
+from page import OURS, compared, joined, judged, ratio
 from processes import Failed
 from proxies import Bench
 from runs import machine, result_of, say
 from tls_origin import TlsOrigin, make_authority
 
-PROXIES = ["Penstock", "nginx", "HAProxy"]
-CLIENTS = 64
-
-
-def options():
-    parser = parser_of("script/bench origination", __doc__)
-    add_rounds(parser, 7, "every proxy with and without TLS", 3, 0.5)
-    add_number(parser, "--clients", CLIENTS, "at once")
-    add_list(parser, "--proxies", PROXIES)
-    return parser.parse_args()
+AIM = 1.2  # × the ratio to nginx for plain HTTP
 
 
 def check_origin(seen, samples, clients):
@@ -75,10 +66,14 @@ def run(chosen):
     return text_of(machine(bench, chosen, others), {key: median_of(taken) for key, taken in samples.items()})
 
 
-def main():
-    chosen = options()
-    text = result_of(lambda: run(chosen))
-    publish(text, "origination", chosen, (chosen.clients, chosen.proxies) == (CLIENTS, PROXIES))
+def text_of(where, samples):
+    """`samples`: (scheme to the upstream, proxy) → measures.Sample."""
+    plain, tls = (ratio(samples, (scheme, OURS), (scheme, "nginx"), "cpu_us") for scheme in ("http", "https"))
+    aims = [(f"CPU a request beside nginx's: with TLS at most {AIM} times what it is without", tls / plain, AIM,
+             f"{tls:.2f} ÷ {plain:.2f} = {{:.2f}}")]
+    return joined([where, *compared("upstream", samples), *judged(aims)])
 
 
-main()
+CHOSEN = options("script/bench origination", __doc__, rounds=7, seconds=3, warm_up=0.5, clients=64,
+                 proxies=["Penstock", "nginx", "HAProxy"])
+publish(result_of(lambda: run(CHOSEN)), "origination", CHOSEN)

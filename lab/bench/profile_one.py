@@ -11,24 +11,26 @@ import subprocess
 import sys
 import tempfile
 
-from command import add_number, parser_of
+from command import parser_of
 from measures import expect
 from processes import Failed, Process, allow_open_files, tree_of, until
 from proxies import RECIPES, Bench
 
 
+SECONDS = 5     # of load
+FUNCTIONS = 40  # how many to list
+
+
 def options():
-    parser = parser_of("script/profile", __doc__, writes=False)
+    parser = parser_of("script/profile", __doc__)
     parser.add_argument("proxy", nargs="?", default="Penstock", choices=RECIPES)
-    add_number(parser, "--clients", 64, "at once")
-    add_number(parser, "--seconds", 5.0, "of load")
-    add_number(parser, "--functions", 40, "how many to list")
+    parser.add_argument("--clients", type=int, default=64, help="at once; 64")
     return parser.parse_args()
 
 
 def watched(bench, proxy, origin, chosen, watcher, ready):
     """Runs the load while `watcher`, a command, looks at the proxy; gives the number of requests meanwhile."""
-    with bench.load("loop", proxy.port, origin, chosen.clients, 0.5, chosen.seconds) as load:
+    with bench.load("loop", proxy.port, origin, chosen.clients, 0.5, SECONDS) as load:
         expect(load.line(), "ready")
         with Process(watcher, bench.load_core, stderr=subprocess.STDOUT) as watching:
             until(lambda: ready(watching), f"{watching.name} to begin")
@@ -54,7 +56,7 @@ def print_functions(bench, proxy, origin, chosen, directory):
     print("By library (the kernel included):")
     print("\n".join(report(data, "--sort", "dso")))
     print("\nBy function:")
-    print("\n".join(report(data, "--sort", "dso,symbol")[:chosen.functions]))
+    print("\n".join(report(data, "--sort", "dso,symbol")[:FUNCTIONS]))
 
 
 def print_calls(bench, proxy, origin, chosen, directory):

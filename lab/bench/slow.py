@@ -9,40 +9,33 @@ import statistics
 import time
 import urllib.request
 
-from command import add_number, add_rounds, parser_of, publish
+from command import options, publish
 from measures import expect, measure, median_of
+from page import joined, judged, table, thousands
 from processes import Process
 from proxies import Bench
 from runs import machine, result_of, say
-from slow_page import Lag, text_of
 
 
-def options():
-    parser = parser_of("script/bench slow", __doc__)
-    add_rounds(parser, 5, "without and with them", 5, 0.3)
-    add_number(parser, "--clients", 16, "of the load that is measured")
-    add_number(parser, "--heads", 2000, "that say a head, a byte a second")
-    add_number(parser, "--bodies", 2000, "that say a body, a byte a second")
-    add_number(parser, "--readers", 1000, "that read nothing of an endless answer")
-    chosen = parser.parse_args()
-    chosen.proxies = ["Penstock"]
-    return chosen
+HEADS, BODIES, READERS = 2000, 2000, 1000  # that say a head, or a body, a byte a second; that read nothing
+AIM = 2  # × the p99 without them
 
 
 def lag_of(proxy):
+    """Turns of the loop in all, and those later than 50 ms."""
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
             f"http://127.0.0.1:{proxy.admin_port}/metrics") as page:
         text = page.read().decode()
     found = {name: float(re.search(rf"^penstock_loop_lag_seconds_{name} (\S+)$", text, re.M).group(1))
              for name in ("count", r'bucket\{le="0\.05"\}')}
     turns, in_time = found.values()
-    return Lag(turns, turns - in_time)
+    return turns, turns - in_time
 
 
 def sample(bench, proxy, origin, chosen):
     before = lag_of(proxy)
     measured = measure(bench, proxy, origin, chosen.clients, chosen.warm_up, chosen.seconds)
-    return measured, lag_of(proxy).since(before)
+    return measured, [now - then for now, then in zip(lag_of(proxy), before)]
 
 
 def run(chosen):
@@ -59,7 +52,7 @@ def run(chosen):
                 if slow:
                     crowd = running.enter_context(Process(
                         [str(bench.build / "lab/bench/bench_slow"),
-                         *map(str, (proxy.port, chosen.heads, chosen.bodies, chosen.readers))], bench.load_core))
+                         *map(str, (proxy.port, HEADS, BODIES, READERS))], bench.load_core))
                     expect(crowd.line(), "ready")
                     time.sleep(1)
                 measured, lag = sample(bench, proxy, origin, chosen)
@@ -67,16 +60,25 @@ def run(chosen):
                 lags[slow].append(lag)
             let_go += json.loads(crowd.last_words())["let_go"]
     others = statistics.median(one.others for one in samples[False])
-    crowd = (chosen.heads, chosen.bodies, chosen.readers)
     medians = {slow: median_of(some) for slow, some in samples.items()}
-    return text_of(machine(bench, chosen, others), chosen.clients, crowd, medians, lags, let_go)
+    return joined(sections(machine(bench, chosen, others), chosen.clients, medians, lags, let_go))
 
 
-def main():
-    chosen = options()
-    text = result_of(lambda: run(chosen))
-    complete = (chosen.clients, chosen.heads, chosen.bodies, chosen.readers) == (16, 2000, 2000, 1000)
-    publish(text, "slow", chosen, complete)
+def sections(where, clients, medians, lags, let_go):
+    """`medians` and `lags`: without (False) and with (True) the crowd."""
+    yield where
+    yield (f"{clients} clients that ask without a pause, beside nobody, and beside {HEADS} clients that say a head and "
+           f"{BODIES} that say a body, each a byte a second, and {READERS} that read nothing of an endless answer. Those whom "
+           f"Penstock let go meanwhile ({let_go} in all rounds) came back at once.")
+    rows = []
+    for slow, words in ((False, "nobody"), (True, f"{HEADS + BODIES + READERS} slow clients")):
+        one, (turns, late) = medians[slow], map(sum, zip(*lags[slow]))
+        rows.append([words, thousands(one.per_second), f"{one.p50_us:.0f}", f"{one.p99_us:.0f}", f"{one.proxy_core:.0%}",
+                     f"{late:.0f} of {turns:.0f}"])
+    yield table(["beside", "requests/s", "p50 µs", "p99 µs", "its core", "turns over 50 ms late"], rows, left=1)
+    yield from judged([(f"p99 beside slow clients: at most {AIM} × that without",
+                        medians[True].p99_us / medians[False].p99_us, AIM, "{:.2f} ×")])
 
 
-main()
+CHOSEN = options("script/bench slow", __doc__, rounds=5, seconds=5, warm_up=0.3, clients=16, proxies=["Penstock"])
+publish(result_of(lambda: run(CHOSEN)), "slow", CHOSEN)
