@@ -88,10 +88,10 @@ TEST(Exec, is_silent_of_that_where_the_log_is_to_be) {
 }
 
 TEST(Exec, runs_a_proxy_that_forwards_and_ends_with_the_command) {
-  const Listener origin;
+  test::ListeningSocket origin;
   std::string head;
   std::thread serving(
-      [&] { head = origin.serve_one("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"); });
+      [&] { head = serve_one(origin, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"); });
   // By name: no_proxy keeps 127.0.0.1 itself direct.
   const auto ended =
       exec_shell("curl -s http://localhost:" + std::to_string(origin.port()) + "/x; echo; echo $http_proxy");

@@ -18,10 +18,10 @@ std::string settings_for(int port) { return "version: 1\nadmin: { listen: 127.0.
 
 // What the command says of an admin port that answers so; `head` is what it asked.
 Ended told(const std::string& answer, std::string* head = nullptr) {
-  const Listener admin;
+  test::ListeningSocket admin;
   const TemporaryFile file(settings_for(admin.port()));
   std::string asked;
-  std::thread serving([&] { asked = admin.serve_one(answer); });
+  std::thread serving([&] { asked = serve_one(admin, answer); });
   const auto ended = penstock({"healthcheck", "--config", file.path()});
   serving.join();
   if (head) *head = asked;
@@ -57,7 +57,7 @@ TEST(Healthcheck, cannot_know_a_port_that_is_yet_to_be_chosen) {
 }
 
 TEST(Healthcheck, does_not_wait_long_for_an_answer) {
-  const Listener silent;
+  test::ListeningSocket silent;
   const TemporaryFile file(settings_for(silent.port()));
   const auto begin = std::chrono::steady_clock::now();
   const auto ended = penstock({"healthcheck", "--config", file.path()});

@@ -2,13 +2,10 @@
 // See program.h.
 #include "app/program.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,33 +117,12 @@ TemporaryFile::TemporaryFile(const std::string& text) : path_(new_folder() + "/p
 
 TemporaryFile::~TemporaryFile() { fs::remove_all(fs::path(path_).parent_path()); }
 
-Listener::Listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* plain = reinterpret_cast<sockaddr*>(&address);
-  if (bind(fd_, plain, length) != 0 || listen(fd_, 8) != 0 || getsockname(fd_, plain, &length) != 0) {
-    throw std::runtime_error("cannot listen");
-  }
-  port_ = ntohs(address.sin_port);
-}
-
-Listener::~Listener() { close(fd_); }
-
-std::string Listener::serve_one(const std::string& answer) const {
-  pollfd waiting{fd_, POLLIN, 0};
+std::string serve_one(test::ListeningSocket& listener, const std::string& answer) {
+  pollfd waiting{listener.fd(), POLLIN, 0};
   if (poll(&waiting, 1, std::chrono::milliseconds(kPatience).count()) != 1) return "nobody came";
-  const int client = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
-  std::string head;
-  char bytes[4096];
-  while (head.find("\r\n\r\n") == std::string::npos) {
-    const ssize_t count = recv(client, bytes, sizeof bytes, 0);
-    if (count <= 0) break;
-    head.append(bytes, static_cast<std::size_t>(count));
-  }
-  send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
-  close(client);
+  test::Socket client = listener.accept();
+  const std::string head = client.read_until("\r\n\r\n");
+  client.send(answer);
   return head;
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "support/sockets.h"
+
 namespace penstock::app {
 
 struct Ended {
@@ -57,20 +59,7 @@ class TemporaryFile {
   std::string path_;
 };
 
-/// A listener on a free port of 127.0.0.1.
-class Listener {
- public:
-  Listener();
-  ~Listener();
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
-  int port() const { return port_; }
-  /// Takes one connection, reads its request head, answers with `answer`, closes it; gives the head.
-  std::string serve_one(const std::string& answer) const;
-
- private:
-  int fd_ = -1;
-  int port_ = 0;
-};
+/// Takes one connection, reads its request head, answers with `answer`, closes it; gives the head.
+std::string serve_one(test::ListeningSocket& listener, const std::string& answer);
 
 }  // namespace penstock::app

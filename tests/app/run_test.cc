@@ -9,7 +9,6 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include "app/program.h"
 
@@ -21,21 +20,6 @@ using testing::Not;
 
 const std::string kAnywhere =
     "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: off }\n";
-
-TEST(Run, says_where_it_listens_and_ends_with_0_on_a_signal) {
-  const TemporaryFile file(kAnywhere);
-  for (const int signal : {SIGTERM, SIGINT}) {
-    Program running({"run", "--config", file.path()});
-    ASSERT_TRUE(running.says("\n"));
-    running.send(signal);
-    const auto ended = running.wait();
-    EXPECT_EQ(ended.code, 0);
-    EXPECT_EQ(ended.out, "");
-    const auto first = ended.err.substr(0, ended.err.find('\n') + 1);
-    EXPECT_THAT(first, testing::MatchesRegex("penstock " PENSTOCK_VERSION " listening on http://127.0.0.1:[1-9][0-9]*, "
-                                             "admin on http://127.0.0.1:[1-9][0-9]*\n"));
-  }
-}
 
 // As in a minimal image, where the package ca-certificates is not.
 TEST(Run, does_not_start_where_an_upstream_speaks_tls_and_nobody_would_be_trusted) {
@@ -141,39 +125,12 @@ TEST(Run, tells_all_faults_and_listens_nowhere) {
 }
 
 TEST(Run, says_that_a_port_is_taken) {
-  const Listener taken;
+  test::ListeningSocket taken;
   const std::string port = std::to_string(taken.port());
   const TemporaryFile file("version: 1\nproxy: { listen: 127.0.0.1:" + port + " }\nadmin: { listen: 127.0.0.1:0 }\n");
   const auto ended = penstock({"run", "--config", file.path()});
   EXPECT_EQ(ended.code, 1);
   EXPECT_THAT(ended.err, HasSubstr("127.0.0.1:" + port));
-}
-
-TEST(Run, opens_its_event_log_anew_on_sighup) {
-  const TemporaryFile log("");
-  const TemporaryFile file(
-      "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: '" + log.path() +
-      "' }\n");
-  Program running({"run", "--config", file.path()});
-  ASSERT_TRUE(running.says("listening"));
-  std::filesystem::rename(log.path(), log.path() + ".1");
-  running.send(SIGHUP);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!std::filesystem::exists(log.path()) && std::chrono::steady_clock::now() < until) {
-    std::this_thread::yield();
-  }
-  EXPECT_TRUE(std::filesystem::exists(log.path()));
-  running.send(SIGTERM);
-  EXPECT_EQ(running.wait().code, 0);
-}
-
-TEST(Run, lets_no_proxy_variable_of_its_own_environment_count) {
-  const TemporaryFile file(kAnywhere);
-  Program running({"run", "--config", file.path()},
-                  {"http_proxy=http://192.0.2.1:9", "all_proxy=socks5://192.0.2.1:9"});
-  ASSERT_TRUE(running.says("listening"));
-  running.send(SIGTERM);
-  EXPECT_EQ(running.wait().code, 0);
 }
 
 }  // namespace
