@@ -44,6 +44,11 @@ TEST(RequestLine, is_refused_where_it_is_not_http) {
                               "RTSP/1.0", "ICE/1.0", "HTTP/1.1x", "HTTP/a.1", "HTTP/+1.1"}) {
     expect_refused(with_line("GET http://a/ "s + version), Reason::malformed);
   }
+  // The PROXY protocol, whose word on who asks is nobody's.
+  for (const auto& said : {"PROXY TCP4 127.0.0.1 127.0.0.1 56324 80\r\n"s, "PROXY UNKNOWN\r\n"s,
+                           "\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\1\x7f\0\0\1\xdc\x04\0\x50"s}) {
+    expect_refused(said + with_line("GET http://a/ HTTP/1.1"), Reason::malformed);
+  }
 }
 
 TEST(RequestLine, names_versions_that_are_not_spoken) {

@@ -27,6 +27,7 @@ TEST(Target, is_cut_into_host_port_and_resource) {
   EXPECT_EQ(target.resource, "/path?query");
   EXPECT_EQ(target.path(), "/path");
   EXPECT_FALSE(target.literal);
+  EXPECT_EQ(parsed("HTTP://h/x").resource, "/x");
 }
 
 TEST(Target, keeps_path_and_query_byte_exact) {

@@ -8,13 +8,11 @@
 
 #include <algorithm>
 
-#include "support/name_server.h"
 #include "system/stage.h"
 
 namespace penstock::trial {
 namespace {
 
-using test::NameServer;
 using testing::HasSubstr;
 
 /// Of the interfaces of this machine, in both families, loopback among them.
@@ -105,18 +103,11 @@ TEST(OwnPorts, of_listeners_on_all_addresses_are_closed_at_each_that_this_machin
   if (std::ranges::any_of(addresses_here(), is_v6)) expect_own_ports_closed("[::]:0");
 }
 
-TEST(OwnPorts, are_closed_to_names_that_lead_to_an_address_of_this_machine) {
-  for (const auto& address : addresses_here()) {
-    SCOPED_TRACE(address);
-    const NameServer names([&](const std::string&, std::uint16_t type) {
-      const bool fits = is_v6(address) == (type == NameServer::kAaaa);
-      return std::optional(fits ? NameServer::Reply{.addresses = {address}} : NameServer::Reply{});
-    });
-    const std::string dns = "dns: { servers: ['" + names.address() + "'] }\n";
-    const Daemon daemon({.yaml = dns + allowing_all(), .listen = "0.0.0.0:0", .admin = "0.0.0.0:0"});
-    ASSERT_TRUE(daemon.reloads(dns + allowing_all({daemon.admin_port()})));
-    expect_own(daemon, authority("name.test", daemon.admin_port()));
-  }
+TEST(AdminPort, of_its_own_cannot_be_reached_through_the_proxy) {
+  Stage stage;
+  const Reply reply = stage.ask(get("http://127.0.0.1:" + std::to_string(stage.daemon.admin_port()) + "/metrics"));
+  expect_own_answer(reply, {502}, "proxy_loop_detected");
+  EXPECT_EQ(reply.body.find("penstock_"), std::string::npos);
 }
 
 std::string redis_at(const std::string& address, std::uint16_t port) {
@@ -136,25 +127,6 @@ TEST(RedisHere, is_closed_at_every_address_of_this_machine_whichever_it_is_told_
     expect_closed(daemon, authority("::ffff:127.9.0.2", redis.port));
     for (const auto& here : addresses_here()) expect_closed(daemon, authority(here, redis.port));
   }
-}
-
-TEST(RedisHere, is_closed_at_every_address_of_this_machine_once_its_name_is_known_to_lead_there) {
-  const NameServer names([](const std::string&, std::uint16_t type) {
-    return std::optional(type == NameServer::kA ? NameServer::Reply{.addresses = {"127.0.0.1"}} : NameServer::Reply{});
-  });
-  const Closed redis;
-  const Daemon daemon({.yaml = "dns: { servers: ['" + names.address() + "'] }\n" + redis_at("redis.test", redis.port)});
-  const auto request = get("http://" + authority("127.0.0.1", redis.port) + "/");
-  ASSERT_TRUE(eventually([&] { return ask(daemon, request).status == 403; }));
-  const Trap trap(redis.port);
-  expect_closed(daemon, authority("127.9.0.2", redis.port));
-  expect_closed(daemon, authority("::1", redis.port));
-}
-
-TEST(RedisElsewhere, leaves_its_port_on_this_machine_open) {
-  const Origin origin;
-  const Daemon daemon({.yaml = redis_at("192.0.2.77", origin.port())});
-  EXPECT_EQ(ask(daemon, get(origin.url("/"))).status, 200);
 }
 
 }  // namespace

@@ -58,29 +58,6 @@ TEST(Page, elsewhere_uses_no_gateway) {
   EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"page_denied\""), 4.0 * std::size(marks));
 }
 
-TEST(Page, by_a_name_that_leads_here_uses_no_gateway) {
-  GatewayPages stage;
-  for (const std::string host : {"evil.example", "evil.example.", "127.0.0.1.nip.example", "localhost.evil.example"}) {
-    SCOPED_TRACE(host);
-    expect_page_denied(stage.ask("GET", host + stage.port), "proxy.names");
-    expect_page_denied(stage.ask("GET", host + stage.port, "Sec-Fetch-Site: same-origin\r\n"), "proxy.names");
-    expect_page_denied(stage.ask("POST", host + stage.port, "Origin: http://" + host + stage.port + "\r\n"),
-                       "proxy.names");
-  }
-  EXPECT_EQ(stage.origin.connections(), 0u);
-}
-
-TEST(Program, uses_a_gateway_by_every_name_that_is_its_own) {
-  GatewayPages stage;
-  for (const std::string host : {"127.0.0.1", "localhost", "LOCALHOST.", "[::1]", "penstock", "my_penstock",
-                                 "host.docker.internal", "penstock.default.svc.cluster.local"}) {
-    EXPECT_EQ(stage.ask("GET", host + stage.port).body, "hello") << host;
-  }
-  EXPECT_EQ(stage.ask("GET", stage.self, "Sec-Fetch-Mode: cors\r\nReferer: https://a.example/\r\n").body, "hello");
-  EXPECT_EQ(stage.ask("GET", stage.self, "Sec-Fetch-Site: none\r\n").body, "hello") << "typed in by hand";
-  EXPECT_EQ(stage.ask("POST", stage.self, "Origin: http://" + stage.self + "\r\nContent-Length: 0\r\n").body, "hello");
-}
-
 TEST(Proxy, is_no_gateway_and_takes_requests_with_an_origin) {
   GatewayPages stage;
   EXPECT_EQ(

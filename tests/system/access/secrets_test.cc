@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "system/stage.h"
@@ -117,14 +118,6 @@ TEST(Lines, of_the_log_are_cut_however_long_a_target_may_be) {
   EXPECT_EQ(stage.daemon.events().size(), 6u) << "a line for each event, none for a trick";
 }
 
-TEST(Answers, of_our_own_do_not_tell_what_is_behind_a_name) {
-  Stage stage({.yaml = "access: { allow: [] }\n"});
-  const Reply reply = stage.ask(get("http://localhost:" + std::to_string(stage.origin.port()) + "/"));
-  EXPECT_EQ(reply.status, 403);
-  EXPECT_THAT(reply.head + reply.body, Not(HasSubstr("127.0.0.1")));
-  EXPECT_THAT(reply.head + reply.body, Not(HasSubstr("::1")));
-}
-
 TEST(Answers, of_our_own_are_plain_text_that_no_browser_takes_for_a_page) {
   Stage stage;
   for (const Reply& reply : {stage.ask(get("http://a.test/<script>alert(1)</script>", "Penstock-Weight: <b>\r\n")),
@@ -158,10 +151,21 @@ TEST(Environment, with_what_others_obey_is_warned_of_and_has_no_effect) {
   EXPECT_EQ(::rmdir(folder.c_str()), 0) << "nobody wrote there";
 }
 
-TEST(Environment, of_nothing_is_not_spoken_of) {
-  Stage stage;
-  EXPECT_EQ(stage.fetch("/").body, "hello");
-  EXPECT_THAT(stage.daemon.diagnostics(), Not(HasSubstr("environment")));
+TEST(Environment, with_a_netrc_at_home_sends_nobodys_password) {
+  const std::string home = new_folder();
+  std::ofstream(home + "/.netrc") << "machine 127.0.0.1 login x password y\ndefault login x password y\n";
+  {
+    Stage stage({.environment = {{"HOME", home}, {"CURL_HOME", home}, {"NETRC", home + "/.netrc"}}});
+    EXPECT_EQ(stage.fetch("/").status, 200);
+    EXPECT_EQ(stage.ask(get("http://localhost:" + std::to_string(stage.origin.port()) + "/")).status, 200);
+    EXPECT_EQ(stage.fetch("/", "Authorization: Bearer mine\r\n").status, 200);
+    const auto seen = stage.origin.seen();
+    ASSERT_EQ(seen.size(), 3u);
+    EXPECT_FALSE(seen[0].fields.has("authorization")) << seen[0].head;
+    EXPECT_FALSE(seen[1].fields.has("authorization")) << seen[1].head;
+    EXPECT_THAT(seen[2].fields.all("authorization"), testing::ElementsAre("Bearer mine"));
+  }
+  std::filesystem::remove_all(home);
 }
 
 }  // namespace

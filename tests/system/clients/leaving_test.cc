@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <deque>
-#include <functional>
 #include <optional>
 
 #include "support/name_server.h"
@@ -87,21 +86,6 @@ TEST(PendingClient, that_closes_behind_a_body_beyond_the_cap_is_forgotten) {
   stage.expect_forgotten();
 }
 
-TEST(PendingClients, may_leave_by_the_thousand) {
-  Busy stage;
-  {
-    std::deque<Client> hangup_watcher;
-    for (int i = 0; i < 900; ++i) hangup_watcher.emplace_back(stage.daemon.port()).send(get(stage.url("/leaver")));
-    ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 900));
-    for (auto& leaver : hangup_watcher) leaver.reset();
-  }
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 0));
-  EXPECT_EQ(stage.daemon.await_events(900, "gone").size(), 900u);
-  stage.origin.release();
-  EXPECT_EQ(stage.holder.reply().status, 200);
-  EXPECT_EQ(stage.origin.count(), 1u);
-}
-
 TEST(FlyingClient, that_half_closes_frees_its_slot) {
   Busy stage;
   Client next(stage.daemon.port());
@@ -111,48 +95,16 @@ TEST(FlyingClient, that_half_closes_frees_its_slot) {
   EXPECT_EQ(next.reply().body, "hello");
 }
 
-TEST(FlyingClient, that_leaves_while_it_sends_or_receives_frees_its_slot) {
-  Stage stage(with_defaults("maxConcurrent: 1"));
-  std::atomic<int> ended = 0;
-  stage.origin.on("/endless", [&](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n");
-    while (visit.write(std::string(64 * 1024, 'x'))) {
-    }
-    ++ended;
-  });
-  stage.origin.on("/upload", [&](Visit& visit) {
-    visit.read_body([](std::string_view) {});
-    ++ended;
-  });
-  {
-    Client receiving(stage.daemon.port());
-    receiving.send(get(stage.url("/endless")));
-    EXPECT_EQ(receiving.head().status, 200);
-    receiving.reset();
-    EXPECT_EQ(stage.fetch("/a").body, "hello");
-    Client sending(stage.daemon.port());
-    sending.send("POST " + stage.url("/upload") +
-                 " HTTP/1.1\r\nHost: x.test\r\nContent-Length: 1000000000\r\n\r\nsome");
-    ASSERT_TRUE(stage.origin.await(3));
-    sending.reset();
-    EXPECT_EQ(stage.fetch("/b").body, "hello");
-  }
-  EXPECT_TRUE(eventually([&] { return ended == 2; })) << "the upstream hears of it too";
-  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
-}
-
-/// Of a hundred clients each, by this request to a host, while its name is looked up or nobody answers.
-void expect_gone_without_a_trace(const std::function<std::string(const std::string& host)>& request) {
+TEST(FlyingClient, that_leaves_while_a_name_is_looked_up_or_nobody_answers_leaves_nothing_behind) {
   constexpr int kTimes = 100;
   const Silent silent;
   const test::NameServer names([](const std::string&, std::uint16_t) { return std::nullopt; });
   const std::string port = std::to_string(silent.port);
   const Daemon daemon({.yaml = "dns: { servers: ['" + names.address() +
-                               "'], timeout: 60s }\naccess: { connectPorts: [" + port +
-                               "] }\ndefaults: { maxConcurrent: 1000, timeouts: { connect: 60s } }\n"});
+                               "'], timeout: 60s }\ndefaults: { maxConcurrent: 1000, timeouts: { connect: 60s } }\n"});
   const auto drop = [&](const std::string& host) {
     std::deque<Client> crowd;
-    for (int i = 0; i < kTimes; ++i) crowd.emplace_back(daemon.port()).send(request(host));
+    for (int i = 0; i < kTimes; ++i) crowd.emplace_back(daemon.port()).send(get("http://" + host + "/"));
     EXPECT_TRUE(daemon.await_in_flight(host, kTimes));
     for (auto& client : crowd) client.reset();
     EXPECT_TRUE(daemon.await_in_flight(host, 0));
@@ -165,37 +117,6 @@ void expect_gone_without_a_trace(const std::function<std::string(const std::stri
   EXPECT_TRUE(eventually([&] { return daemon.descriptors() <= before; })) << daemon.descriptors() << " of " << before;
   EXPECT_EQ(daemon.await_events(4 * kTimes, "error").size(), 4u * kTimes);
   EXPECT_EQ(daemon.metric("penstock_requests_total", "outcome=\"client_gone\""), 4 * kTimes);
-}
-
-TEST(TunnelEnd, may_come_while_a_name_is_looked_up_or_nobody_answers) {
-  expect_gone_without_a_trace([](const std::string& host) { return "CONNECT " + host + " HTTP/1.0\r\n\r\nearly"; });
-}
-
-TEST(FlyingClient, that_leaves_while_a_name_is_looked_up_or_nobody_answers_leaves_nothing_behind) {
-  expect_gone_without_a_trace([](const std::string& host) { return get("http://" + host + "/"); });
-}
-
-TEST(Clients, that_come_and_go_in_every_way_leave_nothing_behind) {
-  Stage stage(with_defaults("maxConcurrent: 4, queue: { maxPending: 100 }"));
-  stage.origin.on("/cut", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"));
-  stage.origin.on("/reset", [](Visit& visit) { visit.reset(); });
-  stage.origin.on("/slow", [](Visit& visit) { visit.sees_the_end(); });
-  const std::size_t descriptors = stage.daemon.descriptors();
-  for (int round = 0; round < 200; ++round) {
-    Client a(stage.daemon.port()), b(stage.daemon.port()), c(stage.daemon.port()), d(stage.daemon.port());
-    a.send(get(stage.url("/slow")));
-    b.send(get(stage.url("/cut")));
-    c.send(get(stage.url("/reset")));
-    d.send(get(stage.url("/fine")).substr(0, 1 + round % 40));
-    if (round % 2) a.reset();
-    if (round % 3) d.reset();
-    b.reply();
-    c.reply();
-  }
-  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
-  EXPECT_TRUE(stage.daemon.await_pending(stage.origin.host(), 0));
-  EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= descriptors + 8; })) << stage.daemon.descriptors();
-  EXPECT_EQ(stage.fetch("/fine").body, "hello");
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <memory>
 
 #include "support/name_server.h"
 #include "support/redis_server.h"
@@ -73,51 +72,6 @@ TEST(Drain, by_sigint_is_the_same) {
   stage.origin.release_all();
   for (auto& client : stage.clients) EXPECT_EQ(client.reply().status, 200);
   EXPECT_EQ(stage.daemon.exit_code(), 0);
-}
-
-TEST(Drain, of_an_idle_proxy_ends_at_once) {
-  Stage stage(patient());
-  Client idle(stage.daemon.port());
-  idle.send(get(stage.url()));
-  EXPECT_EQ(idle.reply().status, 200);
-  const auto start = Clock::now();
-  stage.daemon.signal(SIGTERM);
-  EXPECT_EQ(stage.daemon.exit_code(), 0);
-  expect_on_time(start, 0s);
-  EXPECT_TRUE(idle.closed());
-}
-
-TEST(Drain, answers_503_to_what_comes_later_on_an_open_connection) {
-  Loaded stage(patient());
-  Client open(stage.daemon.port());
-  open.send("GET " + stage.url("/late") + " HTTP/1.1\r\n");  // half a head: the connection is not idle
-  ASSERT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") >= 4; }));
-  stage.daemon.signal(SIGTERM);
-  ASSERT_TRUE(stage.await_draining());
-  open.send("Host: a\r\n\r\n");
-  const Reply reply = open.reply();
-  EXPECT_EQ(reply.status, 503);
-  EXPECT_EQ(reply.error(), "connection_limit_reached");
-  EXPECT_TRUE(reply.fields.has("retry-after"));
-  EXPECT_TRUE(open.closed());
-  stage.origin.release_all();
-  EXPECT_EQ(stage.daemon.exit_code(), 0);
-}
-
-TEST(Drain, answers_503_to_what_is_pending_when_the_grace_is_over) {
-  Loaded stage({.yaml = "defaults: { maxConcurrent: 1 }\n", .grace = "500ms"});
-  const auto start = Clock::now();
-  stage.daemon.signal(SIGTERM);
-  for (std::size_t i = 1; i < 3; ++i) {
-    const Reply reply = stage.clients[i].reply();
-    EXPECT_EQ(reply.status, 503);
-    EXPECT_TRUE(reply.fields.has("retry-after"));
-  }
-  EXPECT_EQ(stage.daemon.exit_code(), 0);
-  EXPECT_GE(Clock::now() - start, 490ms);
-  expect_on_time(start, 500ms);
-  EXPECT_EQ(stage.daemon.await_events(2, "refused").size(), 2u);
-  EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
 }
 
 TEST(SecondSignal, ends_at_once) {

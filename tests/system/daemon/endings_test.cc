@@ -16,6 +16,13 @@
 namespace penstock::trial {
 namespace {
 
+// To a peer that has closed the kernel answers a write with this, which ends a program that has not thought of it.
+TEST(ClosedPeer, sends_a_signal_that_ends_nobody) {
+  Stage stage;
+  for (int i = 0; i < 3; ++i) stage.daemon.signal(SIGPIPE);
+  EXPECT_EQ(stage.fetch("/").body, "hello");
+}
+
 TEST(StalledLoop, lets_no_more_fly_than_allowed_and_loses_nobody) {
   Stage stage(with_defaults("maxConcurrent: 10"));
   stage.origin.otherwise([](Visit& visit) {
@@ -72,7 +79,8 @@ struct Endings : WithClosed, Stage {
       : Stage({.yaml = "defaults: { maxConcurrent: 3, queue: { maxPending: 4, maxWait: 5s },"
                        " timeouts: { connect: 1s, firstByte: 100ms } }\naccess: { connectPorts: [" +
                        std::to_string(closed.port) +
-                       "] }\nupstreams: { calm: { match: 127.0.0.1/calm, timeouts: { firstByte: 1m } } }\n"}) {
+                       "] }\nupstreams: { calm: { match: 127.0.0.1/calm, timeouts: { firstByte: 1m } }, "
+                       "\"*\": { limits: [ semaphore: { capacity: 3 } ] } }\n"}) {
     origin.on("/cut", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"));
     origin.on("/bad", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nXY\r\n"));
     origin.on("/garbage", scripts::says("garbage\r\n\r\n"));
@@ -171,6 +179,12 @@ TEST(Endings, of_every_kind_in_a_random_mix_leave_nothing_behind_and_tell_one_st
   EXPECT_EQ(stage.fetch("/calm").status, 200);
   EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= descriptors + 16; }))
       << stage.daemon.descriptors() << " of " << descriptors;
+  stage.origin.on("/held", scripts::held());
+  std::deque<Client> clients;
+  for (int i = 0; i < 3; ++i) clients.emplace_back(stage.daemon.port()).send(get(stage.url("/held")));
+  EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 3)) << "each permit and each slot has come back";
+  stage.origin.release_all();
+  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
 }
 
 }  // namespace

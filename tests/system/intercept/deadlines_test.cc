@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What times a flight, and what follows a body, of requests inside an intercepted connection: as of those in the clear.
-#include <atomic>
-#include <thread>
 
 #include "system/intercepted.h"
 

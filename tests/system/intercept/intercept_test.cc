@@ -2,16 +2,12 @@
 // https to an upstream in whose place Penstock answers: whom the client meets, and what becomes of its requests.
 #include <gmock/gmock.h>
 
-#include <deque>
-
 #include "system/intercepted.h"
 #include "system/tunnels.h"
 
 namespace penstock::trial {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -87,21 +83,6 @@ TEST(Intercept, holds_requests_inside_to_the_limit_of_how_many_at_once) {
   EXPECT_LE(stage.origin.most_at_once(), 2U);
   EXPECT_LE(stage.origin.connections(), 2U) << "kept, and shared by all clients";
   EXPECT_EQ(stage.daemon.await_events(32, "complete").size(), 32U);
-}
-
-TEST(Intercept, lets_requests_inside_go_at_the_rate) {
-  Intercepted stage({.settings = "rate: 10/s"});
-  const auto client = stage.open();
-  const auto start = Clock::now();
-  for (int i = 0; i < 6; ++i) client->send(stage.request("/" + std::to_string(i)));
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(client->reply().status, 200);
-  const auto seen = stage.origin.seen();
-  ASSERT_EQ(seen.size(), 6U);
-  for (int i = 0; i < 6; ++i) {
-    const auto at = seen[static_cast<std::size_t>(i)].at;
-    EXPECT_GE((at - start) / 1ms, i * 100) << i;
-    EXPECT_TRUE(within(i * 100ms + kLate, start, at)) << i;
-  }
 }
 
 TEST(Intercept, opens_a_host_that_only_a_path_names_where_all_else_is_denied) {

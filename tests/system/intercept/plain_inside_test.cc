@@ -10,8 +10,6 @@
 namespace penstock::trial {
 namespace {
 
-using testing::StartsWith;
-
 /// An origin to whose port a CONNECT may go, and is expected to carry plain HTTP. `settings` are keys of `defaults`.
 struct PlainInside {
   explicit PlainInside(const std::string& settings = "maxConcurrent: 64") : daemon({.yaml = yaml(settings)}) {}

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "system/intercepted.h"
 

@@ -12,7 +12,6 @@
 namespace penstock::trial {
 namespace {
 
-using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -95,14 +94,6 @@ TEST(CertificateRejections, may_be_silent_behind_the_handshake) {
   EXPECT_EQ(stage.count("done"), 3U);
 }
 
-TEST(CertificateRejections, is_not_of_a_client_that_has_asked_something) {
-  Distrusted stage({.intercept = "bypassOnPin: true"});
-  for (int i = 0; i < 4; ++i) EXPECT_EQ(stage.fetch("/").status, 200);  // each leaves then
-  EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
-  EXPECT_EQ(stage.count("left"), 0U);
-  EXPECT_FALSE(stage.is_tunnelled());
-}
-
 TEST(CertificateRejections, twice_in_a_row_gets_that_client_a_tunnel_to_that_host) {
   Distrusted stage({.intercept = "bypassOnPin: true"});
   stage.reject();
@@ -141,22 +132,6 @@ TEST(CertificateRejections, is_of_one_user_where_users_must_name_themselves) {
   };
   EXPECT_THAT(met_by(ann), HasSubstr("other.test")) << "the origin's own";
   EXPECT_THAT(met_by(bea), Not(HasSubstr("other.test"))) << "though from the same address";
-}
-
-TEST(CertificateRejections, of_many_who_leave_while_they_wait_keeps_nobody_else_waiting) {
-  Distrusted stage;
-  for (std::size_t i = 1; i <= 3; ++i) {
-    stage.reject();
-    ASSERT_TRUE(stage.await_count("rejected", i));
-  }
-  test::TlsClient half(distrusting());
-  half.shake();
-  const std::string hello = half.take_out();
-  for (int i = 0; i < 300; ++i) stage.connect(distrusting())->send(hello);  // and gone
-  ASSERT_TRUE(eventually([&] { return stage.daemon.metric("penstock_connections") == 0; }));
-  const auto start = Clock::now();
-  EXPECT_EQ(stage.fetch("/").status, 200) << "from the same address, but it trusts us";
-  EXPECT_TRUE(within(2s, start)) << "turns for all of them would take 30 s";
 }
 
 TEST(CertificateRejections, of_a_program_that_tries_on_and_on_does_not_shut_out_who_trusts_us) {

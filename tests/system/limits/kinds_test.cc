@@ -7,9 +7,6 @@
 namespace penstock::trial {
 namespace {
 
-using testing::ElementsAre;
-using testing::UnorderedElementsAre;
-
 TEST(Rate, spreads_a_crowd_evenly) {
   Limited stage("rate: 20/s");
   stage.send(16);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Semaphores: never more at the origin than there are permits, and each comes back, whichever way its request ends.
 #include <gmock/gmock.h>
-#include <signal.h>
 
 #include "system/limited.h"
 
@@ -45,97 +44,6 @@ TEST(Semaphore, lets_so_many_to_the_origin_at_once) {
 }
 
 // ---- ways out -------------------------------------------------------------------------------------------------------
-
-TEST(Permit, comes_back_from_a_complete_answer) {
-  Limited stage(kOne);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(stage.fetch("/").status, 200);
-  stage.origin.on("/error", scripts::answers(500, "no"));
-  EXPECT_EQ(stage.fetch("/error").status, 500);
-  stage.origin.on("/chunked", scripts::chunked(100'000, 1000));
-  EXPECT_EQ(stage.fetch("/chunked").body, pattern(0, 100'000));
-  EXPECT_EQ(stage.ask("HEAD " + stage.url() + " HTTP/1.1\r\nHost: x\r\n\r\n", true).status, 200);
-  expect_permits(stage, 1);
-}
-
-TEST(Permit, comes_back_from_an_upstream_that_fails) {
-  Limited stage(kOne);
-  stage.origin.on("/closes", [](Visit& visit) { visit.close(); });
-  stage.origin.on("/resets", [](Visit& visit) { visit.reset(); });
-  stage.origin.on("/cut", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123"));
-  stage.origin.on("/nonsense", scripts::says("nonsense\r\n\r\n"));
-  EXPECT_EQ(stage.fetch("/closes").status, 502);
-  EXPECT_EQ(stage.fetch("/resets").status, 502);
-  EXPECT_FALSE(stage.fetch("/cut").whole);
-  EXPECT_EQ(stage.fetch("/nonsense").status, 502);
-  expect_permits(stage, 1);
-}
-
-TEST(Permit, comes_back_from_an_upstream_that_nobody_reaches) {
-  Limited stage("limits: [ semaphore: { capacity: 1 } ], timeouts: { connect: 300ms }");
-  const Closed closed;
-  EXPECT_EQ(stage.ask(get("http://" + closed.host() + "/")).status, 502);
-  expect_permits(stage, 1);
-}
-
-TEST(Permit, comes_back_from_a_timeout) {
-  Limited stage("limits: [ semaphore: { capacity: 1 } ], timeouts: { firstByte: 1s, idle: 1s, total: 5s }");
-  stage.origin.on("/silent", [](Visit& visit) { visit.sees_the_end(); });
-  stage.origin.on("/stuck", [](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123");
-    visit.sees_the_end();
-  });
-  EXPECT_EQ(stage.fetch("/silent").status, 504);
-  EXPECT_FALSE(stage.fetch("/stuck").whole);
-  stage.origin.otherwise(scripts::answers(200, "hello"));
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(stage.fetch("/next").status, 200);
-  EXPECT_EQ(stage.daemon.status("api").at("inFlight"), 0);
-}
-
-TEST(Permit, comes_back_from_a_client_that_leaves_in_flight) {
-  Limited stage(kOne);
-  stage.origin.on("/silent", [](Visit& visit) { visit.sees_the_end(); });
-  stage.origin.on("/half", [](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123");
-    visit.sees_the_end();
-  });
-  for (const char* path : {"/silent", "/half"}) {
-    Client leaver(stage.daemon.port());
-    leaver.send(get(stage.url(path)));
-    ASSERT_TRUE(stage.daemon.await_in_flight("api", 1));
-    if (path == "/half"s) {
-      ASSERT_TRUE(leaver.hears_within(kPatience));
-    }
-    stage.send_one("/next");
-    leaver.reset();
-    stage.expect_all_served();
-  }
-  expect_permits(stage, 1);
-}
-
-TEST(Permit, is_not_taken_by_a_client_that_left_while_it_waited_for_one) {
-  Limited stage(kOne);
-  stage.origin.otherwise(scripts::held());
-  stage.send(1, "/holder");
-  ASSERT_TRUE(stage.origin.await(1));
-  stage.send_one("/leaver").reset();
-  ASSERT_EQ(stage.limited_by(1, "gone"), std::vector<std::string>{"semaphore"});
-  stage.clients.pop_back();
-  stage.origin.release();
-  stage.expect_all_served();
-  expect_permits(stage, 1);
-  EXPECT_THAT(stage.arrivals("/leaver"), testing::IsEmpty());
-}
-
-TEST(Permit, is_not_taken_by_one_whose_wait_is_over) {
-  Limited stage(kOne);
-  stage.origin.otherwise(scripts::held());
-  stage.send(1, "/holder");
-  ASSERT_TRUE(stage.origin.await(1));
-  expect_limited(stage.fetch("/hurried", "Penstock-Max-Wait: 100ms\r\n"), 503, "semaphore");
-  stage.origin.release();
-  stage.expect_all_served();
-  expect_permits(stage, 1);
-}
 
 TEST(Permit, is_taken_anew_by_a_request_that_is_sent_again) {
   Limited stage(kOne);

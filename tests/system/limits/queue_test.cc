@@ -22,19 +22,6 @@ void arrive_in_order(Stage& stage, std::deque<Client>& clients, int count) {
   }
 }
 
-TEST(Queue, serves_a_thousand_arrivals_in_their_order) {
-  Stage stage(with_defaults("maxConcurrent: 1"));
-  stage.origin.on("/0", scripts::held());
-  std::deque<Client> clients;
-  arrive_in_order(stage, clients, 1000);
-  stage.origin.release();
-  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
-  const auto seen = stage.origin.seen();
-  ASSERT_EQ(seen.size(), 1000u);
-  for (int i = 0; i < 1000; ++i) ASSERT_EQ(seen[i].target, "/" + std::to_string(i));
-  EXPECT_EQ(stage.origin.most_at_once(), 1u);
-}
-
 TEST(Queue, dispatches_a_thousand_in_their_order_ten_at_once) {
   Stage stage(with_defaults("maxConcurrent: 10"));
   stage.origin.otherwise(scripts::held());
@@ -58,40 +45,6 @@ void expect_unavailable(const Reply& reply) {
   EXPECT_GE(seconds, 1);
   EXPECT_LE(seconds, 3600);
   EXPECT_TRUE(reply.reason.starts_with("Penstock: ")) << reply.reason;
-}
-
-TEST(FullQueue, refuses_at_once_and_says_when_to_come_back) {
-  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 1 }"));
-  stage.origin.otherwise(scripts::held());
-  std::deque<Client> clients;
-  arrive_in_order(stage, clients, 2);
-  expect_unavailable(stage.fetch("/third"));
-  const auto refused = stage.daemon.await_events(1, "refused");
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_EQ(refused[0].at("status"), 503);
-  EXPECT_EQ(refused[0].at("path"), "/third");
-  stage.origin.release_all();
-  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
-  EXPECT_EQ(stage.origin.count(), 2u);
-}
-
-TEST(FullQueue, of_one_client_makes_room_for_another) {
-  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxPending: 3 }"));
-  stage.origin.otherwise(scripts::held());
-  std::deque<Client> busy;
-  for (std::size_t i = 0; i < 4; ++i) {
-    busy.emplace_back(stage.daemon.port(), 0, "127.0.0.2").send(get(stage.url("/" + std::to_string(i))));
-    ASSERT_TRUE(i == 0 ? stage.origin.await(1) : stage.daemon.await_pending(stage.origin.host(), i));
-  }
-  Client quiet(stage.daemon.port(), 0, "127.0.0.3"), more(stage.daemon.port(), 0, "127.0.0.2");
-  quiet.send(get(stage.url("/quiet")));
-  expect_unavailable(busy.back().reply());
-  more.send(get(stage.url("/more")));
-  expect_unavailable(more.reply());
-  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("pending"), 3);
-  stage.origin.release_all();
-  EXPECT_EQ(quiet.reply().status, 200);
-  EXPECT_EQ(stage.origin.seen()[3].target, "/quiet") << "in the order of arrival";
 }
 
 // It takes some of the body and throws it away, so that its answer arrives.
@@ -153,44 +106,6 @@ TEST(FullQueue, of_the_memory_that_one_client_may_fill_leaves_some_to_others) {
   same.send(get(idle.url()));
   EXPECT_EQ(same.reply().status, 200) << "what need not wait takes no memory of the queue's";
   stage.origin.release_all();
-}
-
-TEST(LongWait, ends_with_a_refusal_and_the_others_keep_their_places) {
-  Stage stage(with_defaults("maxConcurrent: 1, queue: { maxWait: 3s }"));
-  stage.origin.otherwise(scripts::held());
-  Client held(stage.daemon.port());
-  held.send(get(stage.url("/held")));
-  ASSERT_TRUE(stage.origin.await(1));
-  const auto start = Clock::now();
-  expect_unavailable(stage.fetch("/late"));
-  EXPECT_GE(Clock::now() - start, 2990ms);
-  EXPECT_TRUE(within(3s + kLate, start));
-  EXPECT_EQ(stage.daemon.status(stage.origin.host()).at("pending"), 0);
-  Client next(stage.daemon.port()), last(stage.daemon.port());
-  next.send(get(stage.url("/next")));
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
-  last.send(get(stage.url("/last")));
-  stage.origin.release_all();
-  EXPECT_EQ(next.reply().status, 200);
-  EXPECT_EQ(last.reply().status, 200);
-  EXPECT_EQ(held.reply().status, 200);
-  EXPECT_EQ(stage.origin.seen()[1].target, "/next");
-  EXPECT_EQ(stage.origin.count(), 3u) << "not the late one";
-}
-
-TEST(MaxWait, of_a_request_shortens_its_wait_and_is_not_forwarded) {
-  Stage stage(with_defaults("maxConcurrent: 1"));
-  stage.origin.otherwise(scripts::held());
-  Client held(stage.daemon.port());
-  held.send(get(stage.url("/held"), "Penstock-Max-Wait: 5s\r\n"));
-  ASSERT_TRUE(stage.origin.await(1));
-  EXPECT_FALSE(stage.origin.seen()[0].fields.has("penstock-max-wait"));
-  const auto start = Clock::now();
-  expect_unavailable(stage.fetch("/hurried", "Penstock-Max-Wait: 300ms\r\n"));
-  EXPECT_GE(Clock::now() - start, 290ms);
-  EXPECT_TRUE(within(300ms + kLate, start));
-  stage.origin.release();
-  EXPECT_EQ(held.reply().status, 200);
 }
 
 }  // namespace

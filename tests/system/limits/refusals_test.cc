@@ -3,9 +3,6 @@
 // limit is named, the time to come back is true, and nothing was spent.
 #include <gmock/gmock.h>
 
-#include <atomic>
-
-#include "support/name_server.h"
 #include "system/limited.h"
 
 namespace penstock::trial {

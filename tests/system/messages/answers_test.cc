@@ -3,8 +3,6 @@
 // out of their packing, or lead somewhere else.
 #include <gmock/gmock.h>
 
-#include <deque>
-
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -63,27 +61,6 @@ TEST(Answer, that_speaks_in_our_name_loses_our_name) {
   const auto ended = stage.daemon.await_events(1, "complete");
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_FALSE(ended[0].contains("error"));
-}
-
-TEST(Answer, that_asks_for_the_proxys_credentials_is_502) {
-  Stage stage;
-  stage.origin.on("/407", scripts::answers(407, "give me", "Proxy-Authenticate: Basic realm=\"x\"\r\n"));
-  const Reply reply = stage.fetch("/407");
-  expect_own_answer(reply, {502}, "http_protocol_error");
-  EXPECT_FALSE(reply.fields.has("proxy-authenticate"));
-  EXPECT_EQ(reply.body.find("give me"), std::string::npos);
-  EXPECT_EQ(stage.fetch("/fine").status, 200);
-}
-
-TEST(Answer, of_http_1_0_in_chunks_is_502) {
-  Stage stage;
-  for (const char* lines : {"", "Content-Length: 5\r\n", "Connection: keep-alive\r\n"}) {
-    stage.origin.on("/old", scripts::says("HTTP/1.0 200 OK\r\n"s + lines +
-                                              "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-                                          false));
-    expect_own_answer(stage.fetch("/old"), {502}, "http_protocol_error");
-    EXPECT_EQ(stage.fetch("/fine").body, "hello");
-  }
 }
 
 TEST(Answer, with_a_large_head_within_the_cap_is_relayed_whole) {

@@ -66,24 +66,6 @@ TEST(Upload, of_64_mib_is_exact_and_keeps_memory_flat) {
   EXPECT_LT(stage.daemon.resident_kib(), before + slack_kib());
 }
 
-TEST(Echo, streams_both_ways_at_once) {
-  Stage stage;
-  stage.origin.otherwise(scripts::echoes());
-  Client client(stage.daemon.port());
-  constexpr std::uint64_t kSize = 16 * kMiB;
-  client.send("POST " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(kSize) +
-              "\r\n\r\n");
-  std::thread sender([&] {
-    for (std::uint64_t at = 0; at < kSize; at += kMiB) client.send(pattern(at, kMiB));
-  });
-  Checked body;
-  const Reply reply = client.reply(false, body.sink());
-  sender.join();
-  EXPECT_TRUE(reply.whole);
-  EXPECT_EQ(body.size, kSize);
-  EXPECT_TRUE(body.exact);
-}
-
 TEST(Bodies, of_every_small_size_are_exact) {
   Stage stage;
   stage.origin.otherwise(scripts::echoes());
@@ -169,44 +151,6 @@ TEST(PendingBody, is_not_read_beyond_the_cap) {
   EXPECT_TRUE(arrived.exact);
 }
 
-TEST(Answers, without_a_body_have_none) {
-  Stage stage;
-  stage.origin.on("/204", scripts::says("HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n", false));
-  stage.origin.on("/304",
-                  scripts::says("HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\nETag: \"a\"\r\n\r\n", false));
-  stage.origin.on("/head", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", false));
-  stage.origin.on("/head-chunked", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false));
-  Client client(stage.daemon.port());
-  client.send(get(stage.url("/204")) + get(stage.url("/304")));
-  const Reply none = client.reply();
-  EXPECT_EQ(none.status, 204);
-  EXPECT_EQ(none.field("x-a"), "b");
-  EXPECT_FALSE(none.fields.has("content-length"));
-  EXPECT_FALSE(none.fields.has("transfer-encoding"));
-  EXPECT_EQ(client.reply().field("etag"), "\"a\"");
-  client.send("HEAD " + stage.url("/head") + " HTTP/1.1\r\nHost: a\r\n\r\n");
-  EXPECT_EQ(client.reply(true).field("content-length"), "1000");
-  client.send("HEAD " + stage.url("/head-chunked") + " HTTP/1.1\r\nHost: a\r\n\r\n" + get(stage.url("/fine")));
-  EXPECT_EQ(client.reply(true).status, 200);
-  EXPECT_EQ(client.reply().body, "hello") << "nothing was left between";
-}
-
-TEST(Answers, without_a_body_that_bring_one_do_not_poison_the_connection) {
-  Stage stage;
-  stage.origin.on(
-      "/204", scripts::says("HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", false));
-  stage.origin.on("/head", scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", false));
-  Client client(stage.daemon.port());
-  client.send(get(stage.url("/204")));
-  EXPECT_EQ(client.reply().status, 204);
-  client.send(get(stage.url("/after")));
-  EXPECT_EQ(client.reply().body, "hello");
-  client.send("HEAD " + stage.url("/head") + " HTTP/1.1\r\nHost: a\r\n\r\n");
-  EXPECT_EQ(client.reply(true).status, 200);
-  client.send(get(stage.url("/after")));
-  EXPECT_EQ(client.reply().body, "hello");
-}
-
 TEST(Answers, with_more_than_was_asked_for_do_not_reach_those_who_wait_for_the_connection) {
   // More than libcurl reads at once: what is left in the kernel is a whole answer to nothing.
   std::string head = "HTTP/1.1 304 Not Modified\r\n\r\n";
@@ -226,48 +170,6 @@ TEST(Answers, with_more_than_was_asked_for_do_not_reach_those_who_wait_for_the_c
       EXPECT_EQ(third.reply().body, "hello");
     }
   }
-}
-
-TEST(Answers, delimited_by_the_end_become_chunked_or_end_too) {
-  Stage stage;
-  stage.origin.otherwise(scripts::says("HTTP/1.1 200 OK\r\n\r\nup to the end"));
-  Client client(stage.daemon.port());
-  client.send(get(stage.url()));
-  const Reply reply = client.reply();
-  EXPECT_TRUE(reply.chunked);
-  EXPECT_TRUE(reply.whole);
-  EXPECT_EQ(reply.body, "up to the end");
-  client.send(get(stage.url()));
-  EXPECT_EQ(client.reply().body, "up to the end") << "the client's connection lives on";
-  Client old(stage.daemon.port());
-  old.send("GET " + stage.url() + " HTTP/1.0\r\n\r\n");
-  const Reply to_end = old.reply();
-  EXPECT_FALSE(to_end.chunked);
-  EXPECT_EQ(to_end.body, "up to the end");
-}
-
-TEST(Answers, in_chunks_are_unwrapped_for_http_1_0) {
-  Stage stage;
-  stage.origin.otherwise(scripts::chunked(100'000, 777));
-  Client client(stage.daemon.port());
-  client.send("GET " + stage.url() + " HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-  const Reply reply = client.reply();
-  EXPECT_FALSE(reply.chunked);
-  EXPECT_TRUE(reply.body == pattern(0, 100'000));
-  EXPECT_TRUE(client.closed());
-}
-
-TEST(Answers, keep_their_trailers) {
-  Stage stage;
-  stage.origin.otherwise(
-      scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n"
-                    "3\r\nabc\r\n0\r\nX-Sum: 42\r\nContent-Length: 9\r\nX-More: y\r\n\r\n",
-                    false));
-  const Reply reply = stage.fetch("/");
-  EXPECT_EQ(reply.body, "abc");
-  EXPECT_EQ(reply.trailers.find("x-sum"), "42");
-  EXPECT_EQ(reply.trailers.find("x-more"), "y");
-  EXPECT_FALSE(reply.trailers.has("content-length"));
 }
 
 TEST(Answers, in_odd_chunks_are_understood) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Redis that is away: down at the start, killed, frozen, far, full of clients, read-only, refusing. Requests go on by
+// A Redis that is away: down at the start, frozen, far, locked. Requests go on by
 // `whenDown`, none waits longer than `redis.timeout`, and the limits are shared again within a second of its return.
 #include <gmock/gmock.h>
 
@@ -89,83 +89,6 @@ TEST(LateBooking, for_a_client_that_has_left_is_taken_back) {
   EXPECT_EQ(stage.arrivals.count(), 2u) << "nothing came of the one that left";
 }
 
-/// What makes a real Redis refuse, and work again.
-struct Refusing {
-  std::string_view name, kind;
-  std::vector<std::vector<std::string_view>> begin, end;
-};
-void PrintTo(const Refusing& refusing, std::ostream* out) { *out << refusing.name; }
-
-class RedisRefusal : public testing::TestWithParam<Refusing> {};
-
-TEST_P(RedisRefusal, is_counted_under_its_name_and_whenDown_holds_until_it_ends) {
-  SharedStage stage({.limits = "pacer: { qps: 100 }"});
-  const Daemon& daemon = stage.add();
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  for (const auto& command : GetParam().begin) EXPECT_FALSE(stage.redis.run(command).is_error()) << command[0];
-  ASSERT_TRUE(eventually([&] {
-    EXPECT_EQ(stage.fetch(daemon).status, 200);
-    return errors(daemon, GetParam().kind) >= 1;
-  })) << daemon.admin("/metrics").body;
-  ASSERT_TRUE(eventually([&] { return is_degraded(daemon); }));
-  EXPECT_EQ(stage.fetch(daemon).status, 200) << "neither `allowed 0` nor `limit reached`";
-  for (const auto& command : GetParam().end) stage.redis.run(command);
-  expect_back(daemon, Clock::now());
-  EXPECT_LE(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Real, RedisRefusal,
-    testing::Values(Refusing{"replica", "readonly", {{"REPLICAOF", "127.0.0.1", "1"}}, {{"REPLICAOF", "NO", "ONE"}}},
-                    Refusing{
-                        "full", "oom", {{"CONFIG", "SET", "maxmemory", "1"}}, {{"CONFIG", "SET", "maxmemory", "0"}}},
-                    Refusing{"alone",
-                             "noreplicas",
-                             {{"CONFIG", "SET", "min-replicas-to-write", "1"}},
-                             {{"CONFIG", "SET", "min-replicas-to-write", "0"}}},
-                    Refusing{"denying",
-                             "noperm",
-                             {{"ACL", "SETUSER", "default", "-evalsha"}},
-                             {{"ACL", "SETUSER", "default", "+evalsha"}}},
-                    Refusing{"locked",
-                             "noauth",
-                             {{"CONFIG", "SET", "requirepass", "x"}, {"CLIENT", "KILL", "TYPE", "normal"}},
-                             {{"CONFIG", "SET", "requirepass", ""}}}),
-    [](const auto& info) { return std::string(info.param.name); });
-
-TEST(RedisErrorReply, of_each_kind_is_counted_under_its_name_and_whenDown_holds) {
-  SharedStage stage({});
-  Relay relay(stage.redis.port());
-  const Daemon& daemon = stage.add(relay);
-  for (const std::string code : {"LOADING", "MASTERDOWN", "BUSY", "MISCONF", "CLUSTERDOWN", "TRYAGAIN", "WRONGTYPE",
-                                 "ERR", "MOVED", "ASK", "CROSSSLOT"}) {
-    SCOPED_TRACE(code);
-    std::string kind = code == "ERR" ? "error" : code;
-    if (code == "MOVED" || code == "ASK" || code == "CROSSSLOT") kind = "unsupported";
-    std::ranges::transform(kind, kind.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-    const double before = errors(daemon, kind);
-    relay.say("-" + code + " so says the test\r\n");
-    EXPECT_TRUE(eventually([&] {
-      EXPECT_EQ(stage.fetch(daemon).status, 200);
-      return errors(daemon, kind) > before;
-    })) << daemon.admin("/metrics").body;
-    relay.pass();
-    EXPECT_TRUE(eventually([&] { return is_up(daemon) && !is_degraded(daemon); }));
-  }
-  EXPECT_TRUE(comes_to_say(daemon, "is down: LOADING so says the test")) << daemon.diagnostics();
-}
-
-TEST(RedisOutage, for_want_of_room_for_clients_is_named_and_ends) {
-  SharedStage stage({});
-  stage.redis.run({"CONFIG", "SET", "maxclients", "1"});
-  const Daemon& daemon = stage.add(false);
-  ASSERT_TRUE(eventually([&] { return daemon.diagnostics().find("max number of clients") != std::string::npos; }));
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  EXPECT_TRUE(is_degraded(daemon));
-  stage.redis.run({"CONFIG", "SET", "maxclients", "100"});
-  expect_back(daemon, Clock::now());
-}
-
 TEST(RedisOutage, by_a_wrong_password_is_named_once_without_the_password) {
   SharedStage stage({.login = ":guess1234@"}, {"--requirepass", "secret"});
   const Daemon& daemon = stage.add(false);
@@ -174,16 +97,6 @@ TEST(RedisOutage, by_a_wrong_password_is_named_once_without_the_password) {
   EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
   EXPECT_TRUE(comes_to_say(daemon, "WRONGPASS")) << daemon.diagnostics();
   EXPECT_THAT(daemon.diagnostics(), Not(HasSubstr("guess1234")));
-}
-
-TEST(RedisOutage, is_what_a_cluster_is_and_the_notice_says_so) {
-  const test::HeldPort bus;  // where it would talk to others: by itself it takes one that need not be there
-  SharedStage stage({}, {"--cluster-enabled", "yes", "--cluster-port", std::to_string(bus.number())});
-  const Daemon& daemon = stage.add(false);
-  ASSERT_TRUE(eventually([&] { return errors(daemon, "unsupported") >= 1; })) << daemon.diagnostics();
-  EXPECT_TRUE(comes_to_say(daemon, "a Redis Cluster is not supported")) << daemon.diagnostics();
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  EXPECT_TRUE(is_degraded(daemon));
 }
 
 TEST(RedisOutage, by_a_redis_that_hangs_stalls_no_turn_of_the_loop) {

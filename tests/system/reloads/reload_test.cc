@@ -10,27 +10,12 @@
 #include <mutex>
 #include <utility>
 
-#include "support/name_server.h"
 #include "support/tls_server.h"
 #include "system/limited.h"
 #include "system/tunnels.h"
 
 namespace penstock::trial {
 namespace {
-
-TEST(ReloadedLimit, that_is_higher_lets_those_go_who_waited_for_the_old) {
-  Limited stage(
-      "queue: { maxWait: 24h }, limits: [{ tokenBucket: { capacity: 1, refillAmount: 1, refillFrequency: 1h } }]");
-  stage.send_one("/first");
-  stage.send_one("/second");
-  stage.send_one("/third");
-  ASSERT_TRUE(stage.daemon.await_pending("api", 2));
-  ASSERT_TRUE(
-      stage.daemon.reloads(api("limits: [{ tokenBucket: { capacity: 100, refillAmount: 1, refillFrequency: 1ms } }]")));
-  stage.expect_all_served();
-  EXPECT_EQ(stage.origin.count(), 3u);
-  EXPECT_EQ(stage.daemon.await_events(3, "dispatch").at(1).at("path"), "/second");
-}
 
 TEST(ReloadedLimit, that_is_new_or_lower_holds_from_then_on) {
   Limited stage("maxConcurrent: 64");
@@ -43,22 +28,6 @@ TEST(ReloadedLimit, that_is_new_or_lower_holds_from_then_on) {
   ASSERT_TRUE(stage.daemon.reloads(api("maxConcurrent: 64"))) << "and is gone again";
   stage.expect_all_served();
   EXPECT_EQ(stage.arrivals("/later").size(), 5u);
-}
-
-TEST(ReloadedLimit, keeps_what_it_remembers_and_its_name_in_events) {
-  Limited stage("queue: { maxWait: 24h }, limits: [{ counter: { max: 3, period: 1h } }]");
-  stage.send(3);
-  stage.expect_all_served();
-  ASSERT_TRUE(
-      stage.daemon.reloads(api("queue: { maxWait: 24h }, limits: [{ pacer: { qps: 1000, maxBurst: 100 } }, { counter: "
-                               "{ max: 4, period: 1h } }]")));
-  stage.send_one("/fourth");
-  stage.send_one("/fifth");
-  ASSERT_TRUE(stage.daemon.await_pending("api", 1)) << "three of the four had left before";
-  ASSERT_TRUE(stage.daemon.reloads(api("limits: [{ counter: { max: 5, period: 1h } }]")));
-  stage.expect_all_served();
-  EXPECT_EQ(stage.origin.count(), 5u);
-  EXPECT_EQ(stage.limited_by(5, "dispatch").back(), "counter");
 }
 
 /// So many held by the origin, and so many pending.
@@ -90,9 +59,6 @@ struct Counting {
   int most() {
     const std::lock_guard lock(mutex_);
     return std::exchange(most_, 0);
-  }
-  bool await_more(int count) const {
-    return eventually([this, until = served + count] { return served >= until; });
   }
   std::atomic<int> served = 0;
 
@@ -156,25 +122,6 @@ TEST(Reload, keeps_those_who_wait_in_their_order) {
   const auto seen = stage.origin.seen();
   ASSERT_EQ(seen.size(), 31u);
   for (int i = 0; i < 30; ++i) EXPECT_EQ(seen[i + 1].target, "/" + std::to_string(i));
-}
-
-TEST(ReloadedUpstreams, that_are_gone_serve_who_is_there_and_are_forgotten) {
-  Limited stage("maxConcurrent: 1");
-  stage.origin.otherwise(scripts::held());
-  for (int i = 0; i < 3; ++i) stage.send_one("/" + std::to_string(i));
-  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
-  Client newcomer(stage.daemon.port());
-  newcomer.send(get(stage.url("/newcomer")));
-  ASSERT_TRUE(stage.origin.await(2)) << "nobody waits for an upstream that is gone";
-  expect_at(stage, 1, 2);
-  stage.origin.release_all();
-  stage.expect_all_served();
-  EXPECT_EQ(newcomer.reply().status, 200);
-  const auto complete = stage.daemon.await_events(4, "complete");
-  EXPECT_EQ(std::ranges::count_if(complete, [](auto& event) { return event.at("upstream") == "api"; }), 3);
-  ASSERT_TRUE(stage.daemon.reloads("defaults: { maxConcurrent: 3 }\n"));
-  EXPECT_TRUE(stage.daemon.status("api").is_null());
-  EXPECT_THAT(stage.daemon.admin("/metrics").body, testing::Not(testing::HasSubstr("upstream=\"api\"")));
 }
 
 /// Held, and then answered with this Location.
@@ -247,19 +194,6 @@ TEST(ReloadedTimeouts, hold_for_what_is_in_flight) {
   expect_own_answer(reply, {504}, "http_response_timeout");
   EXPECT_THAT(reply.reason, testing::HasSubstr("100 ms"));
   stage.origin.release_all();
-}
-
-TEST(ReloadedCaps, hold_for_connections_that_are_open) {
-  Stage stage;
-  Client client(stage.daemon.port());
-  const std::string large = "X-Large: " + std::string(2000, 'x') + "\r\n";
-  client.send(get(stage.url("/1"), large));
-  EXPECT_EQ(client.reply().status, 200);
-  client.send(get(stage.url("/2"), large).substr(0, 1500));
-  ASSERT_TRUE(stage.daemon.reloads("caps: { headerBytes: 1KiB }\n"));
-  client.send(get(stage.url("/2"), large).substr(1500));
-  expect_refusal(client, {431});
-  EXPECT_EQ(stage.origin.count(), 1u);
 }
 
 TEST(ReloadedFiles, of_a_tls_identity_are_read_anew) {

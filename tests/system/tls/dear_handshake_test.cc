@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <openssl/ssl.h>
 
-#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <list>

@@ -268,16 +268,5 @@ TEST(TunnelDrain, lets_it_finish_within_the_grace) {
   EXPECT_EQ(stage.daemon.await_events(1, "complete").size(), 1u);
 }
 
-TEST(TunnelDrain, cuts_it_when_grace_is_over) {
-  Tunnels stage;
-  auto [client, upstream] = stage.open();
-  stage.daemon.signal(SIGTERM);
-  EXPECT_EQ(client->rest(), "");
-  EXPECT_TRUE(client->socket.was_reset());
-  EXPECT_EQ(upstream->rest(), "");
-  EXPECT_EQ(stage.daemon.exit_code(), 0);
-  EXPECT_EQ(stage.daemon.await_events(1, "error").size(), 1u);
-}
-
 }  // namespace
 }  // namespace penstock::trial

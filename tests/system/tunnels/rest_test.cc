@@ -13,7 +13,6 @@
 namespace penstock::trial {
 namespace {
 
-using testing::AllOf;
 using testing::HasSubstr;
 
 /// Answers all that comes through tunnels, each connection in a thread: a line asks for something.

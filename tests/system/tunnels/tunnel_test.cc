@@ -9,7 +9,6 @@
 namespace penstock::trial {
 namespace {
 
-using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Tunnel, carries_bytes_both_ways_and_is_one_request) {
@@ -92,46 +91,6 @@ TEST(Tunnel, is_asked_for_in_all_the_ways_that_clients_have) {
     client.send("x");
     EXPECT_EQ(upstream.take(1), "x") << "nothing before it, no header least of all";
   }
-}
-
-TEST(Tunnel, needs_a_host_and_a_port) {
-  Tunnels stage;
-  const std::string port = std::to_string(stage.far.port());
-  for (const std::string& target :
-       {"127.0.0.1"s, "127.0.0.1:"s, "127.0.0.1:0"s, "127.0.0.1:65536"s, "127.0.0.1:https"s, ":" + port,
-        "user@127.0.0.1:" + port, "u:p@127.0.0.1:" + port, "http://127.0.0.1:" + port, "127.0.0.1:" + port + "/", "/"s,
-        "*"s, "[::1:" + port, "127.1:" + port}) {
-    SCOPED_TRACE(target);
-    expect_own_answer(stage.answer_to("CONNECT " + target + " HTTP/1.1\r\nHost: a\r\n\r\n"), {400});
-  }
-  for (const char* lines : {"Content-Length: 3\r\n\r\nabc", "Content-Length: 0\r\nContent-Length: 0\r\n\r\n",
-                            "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"})
-    expect_own_answer(stage.answer_to("CONNECT " + stage.far.host() + " HTTP/1.1\r\nHost: a\r\n" + lines), {400});
-  EXPECT_FALSE(stage.far.has_caller());
-}
-
-// Erlang's httpc, and Elixir's programs with it, say so of every request.
-TEST(Tunnel, may_be_asked_for_with_a_length_of_nothing) {
-  Tunnels stage;
-  for (const char* length : {"0", "00"}) {
-    Near client(Socket::connect(stage.daemon.port()));
-    client.send("CONNECT " + stage.far.host() + " HTTP/1.1\r\nHost: a\r\ncontent-length: " + length + "\r\n\r\nx");
-    ASSERT_EQ(client.reply().status, 200);
-    Near upstream(stage.far.accept());
-    EXPECT_EQ(upstream.take(1), "x");
-  }
-}
-
-TEST(Tunnel, goes_to_ports_for_the_web_unless_told_otherwise) {
-  Stage stage;
-  for (const int port :
-       {22, 25, 3306, 6379, 8443, static_cast<int>(stage.daemon.port()), static_cast<int>(stage.daemon.admin_port())}) {
-    const Reply reply = stage.ask("CONNECT 127.0.0.1:" + std::to_string(port) + " HTTP/1.1\r\nHost: a\r\n\r\n");
-    expect_own_answer(reply, {403}, "http_request_denied");
-    EXPECT_THAT(reply.reason, HasSubstr("(access.connectPorts)"));
-  }
-  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"port_denied\""), 7);
-  expect_own_answer(stage.ask("CONNECT 10.1.2.3:443 HTTP/1.0\r\n\r\n"), {403}, "destination_ip_prohibited");
 }
 
 TEST(Tunnel, brings_what_was_sent_before_the_answer_exactly_once) {
@@ -227,21 +186,6 @@ TEST(TunnelLimit, on_how_many_at_once_holds_until_they_close) {
     open.push_back({.client = std::move(next), .upstream = std::make_unique<Near>(stage.far.accept())});
     EXPECT_EQ(open.back().client->reply().status, 200);
   }
-}
-
-TEST(TunnelLimit, of_an_entry_with_a_path_is_not_for_tunnels) {
-  FarEnd far;
-  const Daemon daemon({.yaml = "access: { connectPorts: [" + std::to_string(far.port()) +
-                               "] }\nupstreams:\n  search: { match: 127.0.0.1/search, maxConcurrent: 1 }\n"
-                               "  all: { match: 127.0.0.1, group: \"header:Host\" }\n"});
-  Near client(Socket::connect(daemon.port()));
-  client.send("CONNECT " + far.host() + " HTTP/1.1\r\nHost: a\r\n\r\n");
-  const Socket upstream = far.accept();
-  EXPECT_EQ(client.reply().status, 200);
-  const auto taken_off = daemon.await_events(1, "dispatch");
-  ASSERT_EQ(taken_off.size(), 1u);
-  EXPECT_EQ(taken_off[0].at("upstream"), "all");
-  EXPECT_EQ(taken_off[0].at("group"), "-");
 }
 
 }  // namespace

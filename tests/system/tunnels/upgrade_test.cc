@@ -334,51 +334,11 @@ TEST_P(Upgrading, that_is_asked_to_wait_pauses_its_upstream) {
   EXPECT_EQ(stage.daemon.metric("penstock_pauses", "upstream=\"far\""), 1);
 }
 
-TEST(UpgradeOverTls, shows_the_name_and_one_protocol) {
-  Switching stage(true, "maxConcurrent: 64", {}, {.alpn = "http/1.1"});
-  stage.open();
-  const auto handshakes = stage.server.handshakes();
-  ASSERT_EQ(handshakes.size(), 1u);
-  EXPECT_EQ(handshakes[0].sni, "") << "an address is no name";
-  EXPECT_EQ(handshakes[0].offered, "http/1.1");
-}
-
-TEST(UpgradeOverTls, believes_only_good_certificates) {
-  const std::pair<test::Wanted, const char*> rows[] = {{{.expired = true}, "expired"},
-                                                       {{.not_yet = true}, "not valid yet"},
-                                                       {{.addresses = {"127.0.0.2"}}, "another name"},
-                                                       {{.self_signed = true}, "signed by itself"}};
-  for (const auto& [shown, words] : rows) {
-    SCOPED_TRACE(words);
-    Switching stage(true, "maxConcurrent: 64", shown);
-    auto client = stage.ask();
-    auto upstream = std::make_unique<Near>(stage.far.accept());
-    upstream->socket.put_on(stage.server.wrap());
-    const Reply reply = client->reply();
-    EXPECT_EQ(reply.status, 502);
-    EXPECT_THAT(reply.fields.find("proxy-status").value_or(""), HasSubstr("tls_certificate_error"));
-    EXPECT_THAT(reply.reason, HasSubstr(words));
-    EXPECT_EQ(upstream->rest(), "") << "nothing of the request";
-  }
-}
-
 TEST(UpgradeOverTls, waits_for_the_handshake_as_long_as_for_a_connection) {
   Switching stage(true, "timeouts: { connect: 500ms }");
   const auto client = stage.ask();
   const auto deaf = std::make_unique<Near>(stage.far.accept());
   EXPECT_THAT(client->reply().fields.find("proxy-status").value_or(""), HasSubstr("connection_timeout"));
-  EXPECT_TRUE(stage.await_rest());
-}
-
-TEST(UpgradeOverTls, says_what_went_wrong_with_the_handshake) {
-  Switching stage(true, "timeouts: { connect: 30s }");
-  auto client = stage.ask();
-  auto plain = std::make_unique<Near>(stage.far.accept());
-  plain->send("HTTP/1.1 400 Bad Request\r\n\r\n");
-  EXPECT_THAT(client->reply().fields.find("proxy-status").value_or(""), HasSubstr("tls_protocol_error"));
-  client = stage.ask();
-  stage.far.accept().close();
-  EXPECT_THAT(client->reply().fields.find("proxy-status").value_or(""), HasSubstr("tls_protocol_error"));
   EXPECT_TRUE(stage.await_rest());
 }
 

@@ -8,7 +8,7 @@ namespace penstock::trial {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
+using testing::Not;
 
 /// An upstream `api` at the origin's /v1, and nothing else.
 struct Gateway {
@@ -45,40 +45,6 @@ TEST(Gateway, puts_its_upstream_at_the_client_s_disposal) {
   EXPECT_EQ(done.at(0)["path"], "/v1/chat//%2F");
 }
 
-TEST(Gateway, takes_any_method_version_and_host) {
-  Gateway stage;
-  stage.origin.otherwise([](Visit& visit) {
-    visit.read_body();
-    visit.answer(200, visit.request().method + visit.request().body);
-  });
-  EXPECT_EQ(stage.ask("GET /@api HTTP/1.0\r\n\r\n").body, "GET");
-  EXPECT_EQ(stage.ask("GET /@api/ HTTP/1.1\r\nHost: gateway.internal:99\r\n\r\n").body, "GET");
-  EXPECT_EQ(stage.ask(Gateway::by_name("HEAD", "/@api/x"), true).field("content-length"), "4");
-  EXPECT_EQ(stage.ask(Gateway::by_name("OPTIONS", "/@api/x")).body, "OPTIONS");
-  EXPECT_EQ(stage.ask(Gateway::by_name("POST", "/@api/x", "Content-Length: 4\r\n") + "body").body, "POSTbody");
-  EXPECT_EQ(
-      stage.ask(Gateway::by_name("PUT", "/@api/x", "Transfer-Encoding: chunked\r\n") + chunk("body") + "0\r\n\r\n")
-          .body,
-      "PUTbody");
-  const auto seen = stage.origin.seen();
-  EXPECT_EQ(seen.at(0).target, "/v1");
-  EXPECT_EQ(seen.at(1).target, "/v1/");
-}
-
-TEST(Gateway, lets_a_body_wait_for_the_upstream_s_100) {
-  Gateway stage;
-  stage.origin.otherwise([](Visit& visit) {
-    visit.write("HTTP/1.1 100 Continue\r\n\r\n");
-    visit.read_body();
-    visit.answer(200, visit.request().body);
-  });
-  Client client(stage.daemon.port());
-  client.send(Gateway::by_name("POST", "/@api/x", "Content-Length: 4\r\nExpect: 100-continue\r\n"));
-  EXPECT_EQ(client.head().status, 100);
-  client.send("body");
-  EXPECT_EQ(client.reply().body, "body");
-}
-
 TEST(Gateway, is_one_queue_with_the_upstream_s_other_ways_in) {
   Gateway stage("maxConcurrent: 1");
   stage.origin.otherwise([](Visit& visit) {
@@ -96,27 +62,65 @@ TEST(Gateway, is_one_queue_with_the_upstream_s_other_ways_in) {
   EXPECT_EQ(stage.origin.most_at_once(), 1U);
 }
 
-TEST(Gateway, passes_events_on_as_they_come) {
-  constexpr int kEvents = 20;
-  Gateway stage;
-  stage.origin.otherwise([](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
-    for (int i = 0; i < kEvents; ++i) {
-      visit.write(chunk("data: " + std::to_string(i) + "\n\n"));
-      visit.hold();  // until the client has it
-    }
-    visit.last("0\r\n\r\n");
-  });
-  Client client(stage.daemon.port());
-  client.send(Gateway::by_name("POST", "/@api/chat/completions", "Content-Length: 2\r\n") + "{}");
-  std::vector<std::string> heard;
-  const Reply reply = client.reply(false, [&](std::string_view bytes) {
-    heard.emplace_back(bytes);
-    stage.origin.release();
-  });
-  EXPECT_TRUE(reply.whole);
-  ASSERT_EQ(heard.size(), static_cast<std::size_t>(kEvents));
-  EXPECT_EQ(heard.back(), "data: 19\n\n");
+// Two upstreams behind names of one proxy: the other hears nothing of what is said of the one.
+
+/// `api` at the origin's /v1, and `other` beside it.
+struct Neighbours {
+  Neighbours()
+      : daemon({.yaml = "upstreams: { api: { baseUrl: 'http://" + origin.host() + "/v1' }, other: { baseUrl: 'http://" +
+                        origin.host() + "/other', match: [] } }\n"}) {}
+  ~Neighbours() { EXPECT_EQ(origin.complaint(), ""); }
+
+  /// The answer to a request of this target, where the origin's has these lines.
+  Reply ask(const std::string& target, const std::string& lines = "", const std::string& method = "GET") {
+    origin.otherwise([lines](Visit& visit) { visit.answer(302, "", lines); });
+    Client client(daemon.port());
+    client.send(method + " " + target + " HTTP/1.1\r\nHost: " + daemon.host() + "\r\n\r\n");
+    return client.reply();
+  }
+  std::string location(const std::string& said) {
+    return ask("/@api/x", "Location: " + said + "\r\n").field("location");
+  }
+
+  Origin origin;
+  Daemon daemon;
+};
+
+// What is sent is judged by what a client makes of it: it resolves it against the URL that it asked.
+TEST(GatewayFence, holds_against_redirects) {
+  Neighbours stage;
+  const std::string here = "http://" + stage.origin.host(), self = "http://" + stage.daemon.host();
+  EXPECT_EQ(stage.location("next"), "/@api/next");
+  EXPECT_EQ(stage.location("/v1/%2e%2e/@other/x"), here + "/v1/%2e%2e/@other/x");
+  EXPECT_EQ(stage.location(self + "/@api/next"), self + "/@api/next");
+  const Reply reply = stage.ask("/@api/x", "Location: " + self + "/@other/x\r\nX-Kept: 1\r\n");
+  EXPECT_FALSE(reply.fields.has("location")) << reply.field("location");
+  EXPECT_EQ(reply.field("x-kept"), "1");
+}
+
+// botocore percent-encodes whatever it need not leave.
+TEST(Gateway, is_known_by_an_encoded_at_sign_too) {
+  Neighbours stage;
+  const Reply reply = stage.ask("/%40api/x?q", "Location: " + stage.origin.url("/v1/next") + "\r\n");
+  EXPECT_EQ(stage.origin.seen().at(0).target, "/v1/x?q");
+  EXPECT_EQ(reply.field("location"), "/%40api/next");
+  EXPECT_EQ(stage.ask("http://" + stage.daemon.host() + "/%40api/y").status, 302);
+  EXPECT_EQ(stage.origin.seen().at(1).target, "/v1/y");
+  expect_own_answer(stage.ask("/%40nobody/x"), {404}, "destination_not_found");
+  expect_own_answer(stage.ask("/%2540api/x"), {400});
+}
+
+TEST(Gateway, writes_no_fragment_into_the_log) {
+  Neighbours stage;
+  expect_own_answer(stage.ask("/@unknown#s3cret"), {404}, "destination_not_found");
+  expect_own_answer(stage.ask("/@unknown/x?q#s3cret/y"), {404}, "destination_not_found");
+  expect_own_answer(stage.ask("/@api/x#s3cret"), {400});
+  const auto refused = stage.daemon.await_events(3, "refused");
+  ASSERT_EQ(refused.size(), 3u);
+  EXPECT_EQ(refused[0].at("path"), "/@unknown");
+  EXPECT_EQ(refused[1].at("path"), "/@unknown/x");
+  EXPECT_EQ(refused[2].at("path"), "/@api/x");
+  for (const auto& event : refused) EXPECT_THAT(event.dump(), Not(HasSubstr("s3cret")));
 }
 
 }  // namespace

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // https to upstreams: what TLS protects, how it fails, and whose connections are whose.
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 
 #include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include "support/tls_server.h"
 #include "system/stage.h"
@@ -55,20 +52,6 @@ void expect_failure(const Daemon& daemon, const Reply& reply, int status, const 
   EXPECT_THAT(errors[0].at("detail").get<std::string>(), HasSubstr(words));
 }
 
-TEST(Certificate, that_is_not_good_is_502_and_said_to_be_what_it_is) {
-  const std::vector<std::pair<test::Wanted, std::string>> all{
-      {{.expired = true}, "has expired"},
-      {{.not_yet = true}, "is not valid yet"},
-      {{.names = {"other.test"}, .addresses = {}}, "is for another name"},
-      {{.self_signed = true}, "is signed by itself only"}};
-  for (const auto& [wanted, words] : all) {
-    SCOPED_TRACE(words);
-    Secure stage(wanted);
-    expect_failure(stage.daemon, stage.fetch("/"), 502, "tls_certificate_error", words);
-    EXPECT_EQ(stage.origin.count(), 0u) << "not a byte of the request";
-  }
-}
-
 TEST(Certificate, of_an_authority_that_nobody_knows_is_502) {
   Secure stage;
   Authority other;
@@ -77,92 +60,6 @@ TEST(Certificate, of_an_authority_that_nobody_knows_is_502) {
   expect_failure(stage.daemon, stage.ask(get(origin.url())), 502, "tls_certificate_error",
                  "comes from an authority that is not trusted here");
   EXPECT_EQ(stage.fetch("/").body, "hello") << "others are none the worse";
-}
-
-/// An upstream that meets a client's hello with these bytes.
-struct Blunt {
-  explicit Blunt(std::string bytes)
-      : listener(Socket::listen(8, &port)), answering([this, bytes = std::move(bytes)] {
-          Socket peer(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-          std::string hello;
-          peer.receive(hello);
-          peer.send(bytes);
-          peer.receive(hello);
-        }) {}
-  ~Blunt() { answering.join(); }
-  std::string url() const { return "https://127.0.0.1:" + std::to_string(port) + "/"; }
-
-  std::uint16_t port = 0;
-  Socket listener;
-  std::thread answering;
-};
-
-TEST(Handshake, with_an_upstream_that_speaks_no_tls_is_502) {
-  Secure stage;
-  const Blunt upstream("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-  expect_failure(stage.daemon, stage.ask(get(upstream.url())), 502, "tls_protocol_error", "does not speak TLS");
-}
-
-TEST(Handshake, that_ends_with_an_alert_is_502) {
-  Secure stage;
-  const Blunt upstream(std::string("\x15\x03\x03\x00\x02\x02\x28", 7));
-  expect_failure(stage.daemon, stage.ask(get(upstream.url())), 502, "tls_protocol_error", "alert handshake failure");
-}
-
-TEST(Handshake, that_stalls_is_504_when_the_time_to_connect_is_over) {
-  Secure stage({}, with_defaults("timeouts: { connect: 300ms }"));
-  std::uint16_t port = 0;
-  Socket listener = Socket::listen(8, &port);  // its system accepts, and nobody says a word
-  expect_failure(stage.daemon, stage.ask(get("https://127.0.0.1:" + std::to_string(port) + "/")), 504,
-                 "connection_timeout", "timeouts.connect");
-}
-
-TEST(Handshake, that_demands_a_client_certificate_is_502_without_one) {
-  Secure stage;
-  TlsServer tls(stage.authority.issue(), {.client_ca = stage.authority.file()});
-  Origin origin(tls.wrap());
-  expect_failure(stage.daemon, stage.ask(get(origin.url())), 502, "tls_protocol_error", "demands a client certificate");
-  EXPECT_EQ(origin.count(), 0u);
-}
-
-TEST(Originated, requests_use_one_connection_one_after_the_other) {
-  Secure stage;
-  for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(stage.fetch("/" + std::to_string(i)).body, "hello");
-  }
-  EXPECT_EQ(stage.origin.connections(), 1u);
-  const auto shaken = stage.tls.handshakes();
-  ASSERT_EQ(shaken.size(), 1u);
-  EXPECT_EQ(shaken[0].version, "TLSv1.3");
-  EXPECT_EQ(shaken[0].offered, "http/1.1");
-  EXPECT_EQ(stage.origin.seen()[0].fields.find("host"), stage.origin.host());
-}
-
-TEST(Originated, bodies_pass_both_ways_byte_for_byte) {
-  Secure stage;
-  stage.origin.on("/echo", scripts::echoes());
-  const std::string body = pattern(7, kMiB);
-  for (const bool chunked : {false, true}) {
-    Client client(stage.daemon.port());
-    std::string request = with_body("POST", stage.origin.url("/echo"), body);
-    if (chunked) {
-      request = "POST " + stage.origin.url("/echo") + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
-      for (std::size_t at = 0; at < body.size(); at += 10'007) request += chunk(body.substr(at, 10'007));
-      request += "0\r\n\r\n";
-    }
-    std::thread sending([&] { client.send(request); });
-    const Reply reply = client.reply();
-    sending.join();
-    EXPECT_EQ(reply.status, 200);
-    EXPECT_TRUE(reply.whole);
-    EXPECT_TRUE(reply.body == body);
-  }
-  stage.origin.on("/sized", scripts::sized(kMiB));
-  stage.origin.on("/chunks", scripts::chunked(kMiB, 1000));
-  for (const char* path : {"/sized", "/chunks"}) {
-    const Reply reply = stage.fetch(path);
-    EXPECT_TRUE(reply.whole && reply.body == pattern(0, kMiB)) << path;
-  }
 }
 
 TEST(Originated, answers_wait_for_a_slow_reader_and_arrive_whole) {

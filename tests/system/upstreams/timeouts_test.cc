@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time-outs of a flight, each with its answer: connect, firstByte, idle, total.
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 
 #include "system/stage.h"
 
@@ -60,29 +59,6 @@ TEST(FirstByteTimeout, does_not_count_a_body_that_flows) {
     }
   });
   EXPECT_EQ(stage.fetch("/").body, "xxxx");
-}
-
-TEST(IdleTimeout, breaks_a_chunked_answer_without_its_last_chunk) {
-  Stage stage(with_defaults("timeouts: { idle: 400ms }"));
-  stage.origin.on("/stops", [](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n");
-    visit.sees_the_end();
-  });
-  const Reply reply = stage.fetch("/stops");
-  EXPECT_EQ(reply.body, "half");
-  EXPECT_FALSE(reply.whole);
-}
-
-TEST(IdleTimeout, leaves_a_trickle_alone) {
-  Stage stage(with_defaults("timeouts: { idle: 3s }"));
-  stage.origin.otherwise([](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n");
-    for (int i = 0; i < 17; ++i) {
-      std::this_thread::sleep_for(200ms);  // in all longer than idle
-      visit.write("x");
-    }
-  });
-  EXPECT_EQ(stage.fetch("/").body, std::string(17, 'x'));
 }
 
 TEST(TotalTimeout, is_504_before_the_head_and_a_broken_answer_after_it) {
