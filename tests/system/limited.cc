@@ -89,10 +89,6 @@ void expect_limited(const Reply& reply, int status, std::string_view limit) {
   EXPECT_GE(retry_after(reply), 1);
 }
 
-std::chrono::milliseconds retry_after_ms(const Reply& reply) {
-  return std::chrono::milliseconds(std::atoi(reply.field("retry-after-ms").c_str()));
-}
-
 int retry_after(const Reply& reply) { return std::atoi(reply.field("retry-after").c_str()); }
 
 }  // namespace penstock::trial

@@ -56,7 +56,5 @@ struct Limited : Stage {
 void expect_limited(const Reply& reply, int status, std::string_view limit);
 /// Its Retry-After; 0: none.
 int retry_after(const Reply& reply);
-/// The same in milliseconds, by Retry-After-Ms.
-std::chrono::milliseconds retry_after_ms(const Reply& reply);
 
 }  // namespace penstock::trial

@@ -217,29 +217,9 @@ Relay::~Relay() {
   for (auto& link : links_) link.asks.join(), link.replies.join();
 }
 
-void Relay::set(Mode mode) {
+void Relay::set(Clock::duration delay, bool loses) {
   const std::lock_guard lock(mutex_);
-  mode_ = mode;
-  delay_ = {};
-}
-
-void Relay::delay(Clock::duration time) {
-  const std::lock_guard lock(mutex_);
-  mode_ = Mode::pass;
-  delay_ = time;
-}
-
-void Relay::cut() {
-  set(Mode::cut);
-  const std::lock_guard lock(mutex_);
-  for (auto& link : links_) link.near.shut_down(), link.far.shut_down();
-}
-
-void Relay::say(std::string bytes) {
-  set(Mode::say);
-  const std::lock_guard lock(mutex_);
-  words_ = std::move(bytes);
-  said_ = false;
+  delay_ = delay, loses_ = loses;
 }
 
 void Relay::accept() {
@@ -248,7 +228,6 @@ void Relay::accept() {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     if (near.fd() < 0) continue;
-    if (mode_ == Mode::cut) continue;
     Socket far;
     try {
       far = Socket::connect(target_);
@@ -265,26 +244,20 @@ void Relay::accept() {
 
 void Relay::carry_asks(Link& link) {
   for (std::string bytes; link.near.receive(bytes, Clock::now() + 1h); bytes.clear()) {
-    std::string instead;
-    {
-      const std::lock_guard lock(mutex_);
-      if (mode_ == Mode::say) instead = words_;
-    }
-    if ((instead.empty() ? link.far : link.near).send(instead.empty() ? bytes : instead) == 0) break;
-    if (!instead.empty()) said_ = true;
+    if (link.far.send(bytes) == 0) break;
   }
   link.near.shut_down(), link.far.shut_down();
 }
 
 void Relay::carry_replies(Link& link) {
   for (std::string bytes; link.far.receive(bytes, Clock::now() + 1h); bytes.clear()) {
-    Mode mode;
+    bool loses = false;
     Moment due;
     {
       const std::lock_guard lock(mutex_);
-      mode = mode_, due = Clock::now() + delay_;
+      loses = loses_, due = Clock::now() + delay_;
     }
-    if (mode == Mode::lose) break;
+    if (loses) break;
     if (link.ear) link.ear(bytes);
     std::this_thread::sleep_until(due);  // the distance to Redis, not a hope
     if (link.near.send(bytes) == 0) break;

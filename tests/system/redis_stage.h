@@ -123,7 +123,7 @@ class Load {
 /// There were some, and each was a 200.
 void expect_only_successes(const Load::Answers& answers);
 
-/// Between the daemons and Redis: passes on, later, cuts, or answers in Redis' place.
+/// Between the daemons and Redis: passes on, later, or loses replies.
 class Relay {
  public:
   /// Hears what comes from Redis over one connection.
@@ -133,25 +133,19 @@ class Relay {
   Relay(const Relay&) = delete;
 
   std::uint16_t port() const { return port_; }
-  void pass() { set(Mode::pass); }
+  void pass() { set({}, false); }
   /// Replies come so much later.
-  void delay(Clock::duration time);
+  void delay(Clock::duration time) { set(time, false); }
   /// What is asked reaches Redis; instead of its next reply the connection ends, and so does each new one.
-  void lose_replies() { set(Mode::lose); }
-  /// Each new connection, and each that hears something, ends.
-  void cut();
-  /// Whatever is asked is answered so.
-  void say(std::string bytes);
-  bool has_said() const { return said_; }
+  void lose_replies() { set({}, true); }
 
  private:
-  enum class Mode { pass, lose, cut, say };
   struct Link {
     Socket near, far;
     Ear ear;
     std::thread asks, replies;
   };
-  void set(Mode mode);
+  void set(Clock::duration delay, bool loses);
   void accept();
   void carry_asks(Link& link);
   void carry_replies(Link& link);
@@ -161,10 +155,8 @@ class Relay {
   std::uint16_t port_ = 0;
   Socket listener_;
   std::mutex mutex_;
-  Mode mode_ = Mode::pass;
+  bool loses_ = false;
   Clock::duration delay_{};
-  std::string words_;
-  std::atomic<bool> said_ = false;  // these
   std::list<Link> links_;
   bool stopping_ = false;
   std::thread acceptor_;

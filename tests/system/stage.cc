@@ -93,23 +93,6 @@ void expect_refused(Stage& stage, std::string_view bytes, std::initializer_list<
   expect_health(stage, before);
 }
 
-void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses) {
-  SCOPED_TRACE("sent: " + shown(bytes));
-  std::size_t before = stage.origin.count();
-  Client client(stage.daemon.port());
-  client.send(bytes);
-  const Reply reply = client.reply();
-  expect_own_answer(reply, statuses);
-  if (same_name(reply.field("connection"), "close")) {
-    EXPECT_TRUE(client.closed());
-  } else {
-    client.send(get(stage.url("/the-next-one")));
-    EXPECT_EQ(client.reply().body, "hello");
-    ++before;
-  }
-  expect_health(stage, before);
-}
-
 namespace {
 
 // When the program begins, so that a test and the daemons that it starts find the same limit whichever tests came

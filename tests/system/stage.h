@@ -91,9 +91,6 @@ void expect_refusal(Client& client, std::initializer_list<int> statuses, std::st
 /// clients notice nothing.
 void expect_refused(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses = {400});
 
-/// The same for a request whose framing is beyond doubt: its connection may end, or serve the next one properly.
-void expect_declined(Stage& stage, std::string_view bytes, std::initializer_list<int> statuses = {400});
-
 /// Lifts the limit on open files, for this process and its children, as far as it goes; what it is then.
 std::size_t allow_open_files();
 

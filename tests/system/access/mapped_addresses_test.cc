@@ -34,11 +34,6 @@ void expect_one_queue(const std::string& yaml, const std::string& upstream, Orig
   EXPECT_EQ(origin.complaint(), "");
 }
 
-TEST(MappedAddress, belongs_to_the_upstream_of_its_ipv4_address) {
-  Origin origin;
-  expect_one_queue("upstreams: { here: { match: '" + origin.host() + "', maxConcurrent: 1 } }\n", "here", origin);
-}
-
 TEST(MappedAddress, shares_the_queue_of_its_ipv4_address_where_no_entry_names_it) {
   Origin origin;
   expect_one_queue("upstreams: { \"*\": { maxConcurrent: 1 } }\n", origin.host(), origin);
@@ -66,19 +61,6 @@ TEST(MappedAddress, is_intercepted_where_its_ipv4_address_is) {
     const auto client = stage.connect(stage.trusting("127.0.0.1"), form);
     EXPECT_TRUE(client->shake()) << client->tls.words();
     EXPECT_EQ(client->tls.subject(), "IP Address:127.0.0.1");
-  }
-  EXPECT_EQ(stage.origin.connections(), 0u);
-}
-
-// What is a translator's address, or nobody's, stays what it is, and is special.
-TEST(MappedAddress, is_no_other_form_that_has_an_ipv4_address_in_it) {
-  Stage stage;
-  const std::string port = ":" + std::to_string(stage.origin.port());
-  for (const std::string form :
-       {"[::127.0.0.1]", "[::7f00:1]", "[64:ff9b::7f00:1]", "[64:FF9B::127.0.0.1]", "[64:ff9b:1::7f00:1]",
-        "[::ffff:0:7f00:1]", "[2002:7f00:1::]", "[2001:0:1:2:3:4:80ff:fffe]"}) {
-    const Reply reply = stage.ask(get("http://" + form + port + "/"));
-    expect_own_answer(reply, {403}, "destination_ip_prohibited");
   }
   EXPECT_EQ(stage.origin.connections(), 0u);
 }

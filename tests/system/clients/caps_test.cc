@@ -49,46 +49,6 @@ TEST(ConnectionsCap, turns_away_whoever_comes_when_all_seats_are_taken) {
   EXPECT_TRUE(eventually([&] { return stage.fetch("/later").status == 200; })) << "a slot is free again";
 }
 
-TEST(ConnectionsCap, of_one_client_leaves_room_for_others) {
-  Stage stage(with_caps("connectionsPerClient: 3"));
-  std::deque<Client> greedy;
-  for (int i = 0; i < 3; ++i) greedy.emplace_back(stage.daemon.port(), 0, "127.0.0.2");
-  ASSERT_TRUE(await_connections(stage.daemon, 3));
-  Client one_more(stage.daemon.port(), 0, "127.0.0.2");
-  expect_turned_away(one_more);
-  EXPECT_EQ(refused(stage.daemon, "connectionsPerClient"), 1);
-  EXPECT_EQ(refused(stage.daemon, "connections"), 0);
-  Client another(stage.daemon.port(), 0, "127.0.0.3");
-  another.send(get(stage.url()));
-  EXPECT_EQ(another.reply().status, 200);
-  greedy.pop_back();
-  EXPECT_TRUE(eventually([&] {
-    Client again(stage.daemon.port(), 0, "127.0.0.2");
-    again.send(get(stage.url()));
-    return again.reply().status == 200;
-  }));
-}
-
-TEST(ConnectionsCap, counts_tunnels_until_they_have_ended) {
-  const FarEnd far;
-  const Daemon daemon(
-      {.yaml = "caps: { connections: 2 }\naccess: { connectPorts: [" + std::to_string(far.port()) + "] }\n"});
-  const auto connect = "CONNECT " + far.host() + " HTTP/1.1\r\nHost: a\r\n\r\n";
-  std::deque<Client> clients;
-  for (int i = 0; i < 2; ++i) {
-    clients.emplace_back(daemon.port()).send(connect);
-    EXPECT_EQ(clients.back().head().status, 200);
-  }
-  Client one_more(daemon.port());
-  expect_turned_away(one_more);
-  clients.back().reset();
-  EXPECT_TRUE(eventually([&] {
-    Client again(daemon.port());
-    again.send(connect);
-    return again.head().status == 200;
-  }));
-}
-
 // More than any one address may have, from several, and more than all may have.
 TEST(ConnectionsCap, of_eight_thousand_holds_against_nine_thousand_from_several_addresses) {
   constexpr std::size_t kAddresses = 5, kEach = 1800, kCap = 8000;

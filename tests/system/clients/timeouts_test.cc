@@ -71,16 +71,6 @@ TEST(HeaderTimeout, counts_from_the_first_byte_and_not_from_connecting) {
   EXPECT_EQ(client.reply().status, 200);
 }
 
-TEST(HeaderTimeout, leaves_a_head_in_pieces_alone) {
-  Stage stage(with_defaults("timeouts: { header: 10s }"));
-  Client client(stage.daemon.port());
-  for (const std::string& piece : {"GET " + stage.url("/pieces"), " HTTP/1.1\r\nHo"s, "st: a\r\n\r"s, "\n"s}) {
-    client.send(piece);
-    std::this_thread::sleep_for(150ms);
-  }
-  EXPECT_EQ(client.reply().status, 200);
-}
-
 TEST(HeaderTimeout, does_not_count_while_a_request_before_it_is_served) {
   Stage stage(with_defaults("timeouts: { header: 3s }"));
   stage.origin.on("/held", scripts::held());
@@ -222,19 +212,6 @@ TEST(KeepAlive, ends_a_connection_that_never_said_a_byte_silently) {
   EXPECT_GE(Clock::now() - start, 990ms);
   EXPECT_TRUE(within(1s + kLate, start));
   EXPECT_TRUE(stage.daemon.events().empty());
-}
-
-TEST(KeepAlive, ends_a_connection_after_its_last_answer_silently) {
-  Stage stage(with_defaults("timeouts: { keepAlive: 1s }"));
-  Client client(stage.daemon.port());
-  const auto start = Clock::now();
-  client.send(get(stage.url()));
-  EXPECT_EQ(client.reply().status, 200);
-  EXPECT_TRUE(client.closed());
-  EXPECT_GE(Clock::now() - start, 990ms);
-  EXPECT_TRUE(within(1s + kLate, start));
-  EXPECT_EQ(stage.daemon.await_events(1, "complete").size(), 1u);
-  EXPECT_EQ(stage.daemon.events().size(), 2u) << "of the request";
 }
 
 TEST(KeepAlive, does_not_count_while_a_request_is_pending_or_in_flight) {

@@ -65,19 +65,6 @@ TEST(Metrics, count_what_happened) {
   EXPECT_GT(stage.daemon.metric("penstock_rps", "upstream=\"named\""), 0);
 }
 
-TEST(Metrics, have_a_bounded_set_of_labels) {
-  Stage stage;
-  stage.fetch("/x");
-  const std::string before = stage.daemon.admin("/metrics").body;
-  for (int i = 0; i < 50; ++i) {
-    Origin another;
-    stage.ask("GET " + another.url("/" + std::to_string(i)) + " HTTP/1.1\r\nHost: a\r\n\r\n");
-  }
-  const std::string after = stage.daemon.admin("/metrics").body;
-  EXPECT_EQ(std::count(before.begin(), before.end(), '\n'), std::count(after.begin(), after.end(), '\n'));
-  EXPECT_EQ(after.find("127.0.0.1:"), std::string::npos) << "hosts are no labels";
-}
-
 TEST(Metrics, answer_while_the_proxy_is_busy) {
   Stage stage;
   stage.origin.otherwise(scripts::held());

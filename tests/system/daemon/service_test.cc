@@ -286,22 +286,6 @@ TEST(Restart, does_not_wait_for_long_for_who_says_nothing) {
   EXPECT_TRUE(kept.closed());
 }
 
-TEST(Restart, obeys_a_grace_that_is_shorter) {
-  const Shared shared;
-  Given given = shared.given();
-  given.grace = "1ms";
-  Stage stage(given);
-  stage.origin.otherwise(scripts::held());
-  Client held(shared.port), silent(shared.port);
-  held.send(get(stage.url()));
-  ASSERT_TRUE(stage.origin.await(1));
-  stage.daemon.signal(SIGTERM);
-  EXPECT_EQ(held.reply().status, 503);
-  EXPECT_EQ(stage.daemon.exit_code(), 0);
-  EXPECT_EQ(silent.rest(), "");
-  stage.origin.release_all();
-}
-
 /// Clients that ask one request each, one client after the other, until they shall stop.
 struct Newcomers {
   explicit Newcomers(const Stage& stage) : stage_(stage) {

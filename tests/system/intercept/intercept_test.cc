@@ -177,14 +177,6 @@ TEST(Intercept, takes_an_absolute_target_if_it_is_the_same_place) {
   EXPECT_EQ(stage.origin.seen().back().target, "*");
 }
 
-TEST(Intercept, opens_no_tunnel_inside) {
-  Intercepted stage;
-  const auto client = stage.open();
-  client->send("CONNECT " + stage.at() + " HTTP/1.1\r\nHost: " + stage.at() + "\r\n\r\n");
-  expect_own_answer(client->reply(), {400});
-  EXPECT_EQ(stage.origin.connections(), 0U);
-}
-
 TEST(Intercept, leaves_a_host_that_no_entry_marks_untouched) {
   Intercepted stage({.more_upstreams = "open: { match: marked.test, https: originate }, "});
   for (const auto* host : {"other.test", "marked.test"}) {

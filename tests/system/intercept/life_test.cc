@@ -5,7 +5,6 @@
 #include <signal.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "system/intercepted.h"
 
@@ -105,44 +104,6 @@ TEST(InterceptedReload, takes_on_another_authority_for_the_next_handshake) {
   stage.expect_served(*after);
 }
 
-TEST(InterceptedReload, changes_limits_for_requests_inside_open_connections) {
-  Intercepted stage;
-  const auto client = stage.open();
-  stage.expect_served(*client);
-  stage.scene.settings = "limits: [ counter: { max: 1, period: 1h, mode: refuse } ]";
-  ASSERT_TRUE(stage.daemon.reloads(stage.yaml()));
-  stage.expect_served(*client);
-  client->send(stage.request("/"));
-  EXPECT_EQ(client->reply().status, 429);
-}
-
-TEST(InterceptedReload, is_refused_where_the_authority_is_no_good_and_all_goes_on) {
-  Intercepted stage;
-  test::Authority other;
-  const std::string empty = other.folder() + "/empty.pem", open = other.folder() + "/open.pem";
-  std::ofstream(empty).close();
-  fs::copy_file(other.key_file(), open);
-  fs::permissions(open, fs::perms(0644));
-  const auto with = [&](const std::string& ca, const std::string& key) {
-    std::string yaml = stage.yaml();
-    yaml.replace(yaml.find(stage.ours.file()), stage.ours.file().size(), ca);
-    yaml.replace(yaml.find(stage.ours.key_file()), stage.ours.key_file().size(), key);
-    return yaml;
-  };
-  for (const auto& [ca, key, words] :
-       {std::tuple(other.file(), open, "intercept.key: " + open + " can be read by others than its owner"),
-        std::tuple(other.file(), stage.ours.key_file(), "does not belong to " + other.file()),
-        std::tuple("/nowhere/ca.pem"s, other.key_file(), "intercept.ca: cannot read /nowhere/ca.pem"s),
-        std::tuple(other.file(), empty, "intercept.key: " + empty + " is empty"),
-        std::tuple(other.key_file(), other.key_file(), "there is no certificate in " + other.key_file()),
-        std::tuple(other.issue().certificate, other.key_file(), "does not belong to "s)}) {
-    SCOPED_TRACE(words);
-    EXPECT_FALSE(stage.daemon.reloads(with(ca, key)));
-    EXPECT_THAT(stage.daemon.diagnostics(), HasSubstr(words));
-    EXPECT_EQ(stage.fetch("/").status, 200);
-  }
-}
-
 TEST(InterceptAuthority, whose_key_vanishes_is_needed_again_at_the_next_start_only) {
   Intercepted stage;
   const auto before = stage.open();
@@ -156,24 +117,6 @@ TEST(InterceptAuthority, whose_key_vanishes_is_needed_again_at_the_next_start_on
   const Finished again = run_program({"run", "--config", stage.daemon.file()});
   EXPECT_EQ(again.code, 1);
   EXPECT_THAT(again.err, AllOf(HasSubstr(stage.ours.key_file()), HasSubstr("No such file")));
-}
-
-TEST(InterceptAuthority, whose_key_others_may_read_lets_nothing_start) {
-  const test::Authority authority;
-  const std::string file = authority.folder() + "/penstock.yaml";
-  std::ofstream(file)
-      << "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nupstreams: { a: { "
-      << "match: a.test, https: intercept } }\nintercept: { ca: " << authority.file()
-      << ", key: " << authority.key_file() << " }\n";
-  EXPECT_EQ(run_program({"check", file}).code, 0);
-  for (const int mode : {0644, 0640, 0604, 0620}) {
-    fs::permissions(authority.key_file(), fs::perms(mode));
-    for (const auto& command : {std::vector<std::string>{"check", file}, {"run", "--config", file}}) {
-      const Finished ended = run_program(command);
-      EXPECT_EQ(ended.code, 1);
-      EXPECT_THAT(ended.err, HasSubstr("chmod 600 " + authority.key_file()));
-    }
-  }
 }
 
 }  // namespace

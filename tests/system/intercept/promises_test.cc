@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <fstream>
-#include <map>
-#include <set>
 
 #include "system/intercepted.h"
 
@@ -15,29 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-TEST(InterceptedAnswer, comes_piece_by_piece_as_the_origin_says_it) {
-  Intercepted stage;
-  stage.origin.otherwise([](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
-    for (int i = 0; i < 3; ++i) {
-      visit.hold();
-      visit.write(chunk("data: " + std::to_string(i) + "\n\n"));
-    }
-    visit.hold();
-    visit.last("0\r\n\r\n");
-  });
-  const auto client = stage.open();
-  client->send(stage.request("/events"));
-  std::vector<std::string> pieces;
-  stage.origin.release();
-  const Reply reply = client->reply(false, [&](std::string_view bytes) {
-    pieces.emplace_back(bytes);
-    if (bytes.ends_with("\n\n")) stage.origin.release();
-  });
-  EXPECT_TRUE(reply.whole);
-  EXPECT_EQ(pieces, (std::vector<std::string>{"data: 0\n\n", "data: 1\n\n", "data: 2\n\n"}));
-}
 
 TEST(InterceptedAnswer, waits_for_a_slow_reader_in_little_memory_and_arrives_whole) {
   constexpr std::uint64_t kSize = 48 * kMiB;
@@ -165,6 +140,18 @@ TEST(InterceptedRequest, that_is_malformed_ends_its_connection_alone) {
   stage.expect_served(*other);
 }
 
+TEST(InterceptedTimeout, of_a_client_that_says_nothing_inside_is_half_a_minute) {
+  Intercepted stage;
+  const auto start = Clock::now();
+  const auto client = stage.connect(stage.trusting());
+  std::string bytes;
+  EXPECT_FALSE(client->socket().receive(bytes, start + 60s)) << bytes;
+  EXPECT_TRUE(client->socket().ended());
+  EXPECT_GE(Clock::now() - start, 29'990ms);
+  EXPECT_TRUE(within(30s + kLate, start));
+  EXPECT_EQ(stage.origin.connections(), 0U);
+}
+
 TEST(InterceptedRequest, whose_head_is_slow_or_never_comes_ends_in_time) {
   Intercepted stage({.yaml = "defaults: { timeouts: { header: 2s, keepAlive: 3s } }\n"});
   const auto slow = stage.open(), idle = stage.open();
@@ -198,34 +185,6 @@ TEST(InterceptedClient, that_leaves_while_it_waits_is_gone) {
   EXPECT_EQ(first->reply().body, "released");
   EXPECT_EQ(stage.origin.count(), 1U);
   EXPECT_EQ(stage.daemon.status("api").at("handshakes").at("left"), 0) << "they trusted us, and asked";
-}
-
-TEST(InterceptedClient, that_logs_in_a_connection_has_it_for_itself) {
-  Intercepted stage;
-  stage.origin.otherwise(scripts::logs_in("NTLM"));
-  const auto one = stage.open(), two = stage.open(), stranger = stage.open();
-  const auto ask = [&](TlsCaller& client, const std::string& path, const std::string& authorization = "") {
-    client.send(stage.request(path, authorization.empty() ? "" : "Authorization: NTLM " + authorization + "\r\n"));
-    return client.reply();
-  };
-  for (TlsCaller* client : {one.get(), two.get()}) {
-    const std::string path = client == one.get() ? "/one" : "/two";
-    EXPECT_EQ(ask(*client, path).status, 401);
-    EXPECT_EQ(ask(*client, path, "one").status, 401);
-    EXPECT_EQ(ask(*client, path, "three").body, "welcome");
-    EXPECT_EQ(ask(*client, path).body, "known");
-  }
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*stranger, "/other").status, 401) << "a stranger is nobody";
-  std::map<std::size_t, std::set<std::string>> by_connection;
-  for (const auto& seen : stage.origin.seen()) {
-    if (seen.fields.has("authorization")) by_connection[seen.connection].insert(seen.target);
-  }
-  ASSERT_EQ(by_connection.size(), 2U);
-  for (const auto& seen : stage.origin.seen()) {
-    if (const auto whose = by_connection.find(seen.connection); whose != by_connection.end() && seen.nth > 1) {
-      EXPECT_TRUE(whose->second.contains(seen.target)) << seen.target;
-    }
-  }
 }
 
 // What nobody may learn, and who asks.

@@ -47,69 +47,6 @@ TEST(Rate, is_kept_for_each_unmatched_host_by_itself) {
             6);
 }
 
-TEST(Pacer, lets_a_burst_pass_and_paces_the_rest) {
-  Limited stage("limits: [ pacer: { qps: 20, maxBurst: 5 } ]");
-  stage.send(12);
-  stage.expect_all_served();
-  stage.expect_arrivals(12, [](int k) { return std::max(0, k - 5) * 50ms; });
-}
-
-/// The window of the wall clock in which a moment lies.
-struct Windows {
-  explicit Windows(Clock::duration length) : interval(length) {}
-  Clock::duration wall(Moment at) const { return at.time_since_epoch() + ahead; }
-  long index(Moment at) const { return wall(at) / interval; }
-  Moment begin(long index) const { return Moment(index * interval - ahead); }
-  /// Waits until the next one has begun, so that all which comes now falls into one.
-  void await_begin() const { std::this_thread::sleep_until(begin(index(Clock::now()) + 1)); }
-
-  const Clock::duration interval;
-  const Clock::duration ahead = measured();
-
- private:
-  /// Nobody may have held us up between the two.
-  static Clock::duration measured() {
-    for (;;) {
-      const auto before = Clock::now();
-      const auto wall = std::chrono::system_clock::now();
-      if (Clock::now() - before < 20us) return wall.time_since_epoch() - before.time_since_epoch();
-    }
-  }
-};
-
-TEST(Window, carries_its_reservoir_and_the_rest_goes_to_the_next) {
-  Limited stage("limits: [ window: { reservoir: 5, interval: 500ms } ]");
-  const Windows windows(500ms);
-  windows.await_begin();
-  stage.begin();
-  const auto first = windows.index(stage.start);
-  stage.send(18);
-  stage.expect_all_served();
-  stage.expect_arrivals(
-      18, [&](int k) { return std::max(Clock::duration::zero(), windows.begin(first + k / 5) - stage.start); });
-}
-
-TEST(SlidingWindow, looks_back_an_interval_from_every_moment) {
-  Limited stage("limits: [ slidingWindow: { max: 4, interval: 300ms } ]");
-  stage.send(14);
-  stage.expect_all_served();
-  stage.expect_arrivals(14, [](int k) { return k / 4 * 300ms; });
-}
-
-TEST(TokenBucket, starts_full_and_is_refilled) {
-  Limited stage("limits: [ tokenBucket: { capacity: 5, refillAmount: 2, refillFrequency: 200ms } ]");
-  stage.send(12);
-  stage.expect_all_served();
-  stage.expect_arrivals(12, [](int k) { return k < 5 ? 0ms : ((k - 5) / 2 + 1) * 200ms; });
-}
-
-TEST(Counter, lets_pass_its_maximum_from_reset_to_reset) {
-  Limited stage("limits: [ counter: { max: 4, period: 300ms } ]");
-  stage.send(11);
-  stage.expect_all_served();
-  stage.expect_arrivals(11, [](int k) { return k / 4 * 300ms; });
-}
-
 TEST(Limits, of_two_kinds_decide_together_and_the_one_in_the_way_is_named) {
   Limited stage(
       "limits: [ pacer: { qps: 10 }, tokenBucket: { capacity: 3, refillAmount: 3, refillFrequency: 1s, name: credits } "

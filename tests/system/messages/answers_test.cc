@@ -107,22 +107,6 @@ TEST(Answer, that_is_a_bomb_when_unpacked_is_relayed_packed) {
   for (const auto& seen : stage.origin.seen()) EXPECT_EQ(seen.fields.has("accept-encoding"), seen.target == "/warm");
 }
 
-TEST(Answer, of_an_upstream_that_ends_its_connections_is_the_last_on_each) {
-  Stage stage;
-  const auto kept = [&](const std::string& head) {
-    stage.origin.otherwise(scripts::says(head + "Content-Length: 2\r\n\r\nok", false));
-    const std::size_t before = stage.origin.connections();
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(stage.ask(with_body("POST", stage.url("/x"), "once")).body, "ok");
-    return stage.origin.connections() - before;
-  };
-  EXPECT_LE(kept("HTTP/1.1 200 OK\r\n"), 1u);
-  EXPECT_GE(kept("HTTP/1.1 200 OK\r\nConnection: close\r\n"), 2u);
-  EXPECT_GE(kept("HTTP/1.1 200 OK\r\nConnection: X-A, close\r\n"), 2u);
-  EXPECT_EQ(kept("HTTP/1.0 200 OK\r\n"), 3u) << "which says nothing of keeping it";
-  EXPECT_EQ(kept("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n"), 3u) << "its next answer might end in another way";
-  EXPECT_EQ(stage.origin.count(), 15u) << "each once";
-}
-
 TEST(KeepAlive, of_one_more_request_costs_nobody_an_error) {
   Stage stage;
   std::atomic<std::size_t> closed = 0;

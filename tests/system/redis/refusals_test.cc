@@ -11,9 +11,6 @@
 namespace penstock::trial {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 constexpr const char* kLogin = "penstock:secret@";
 
 /// Besides what it may do already.
@@ -30,29 +27,6 @@ nlohmann::json redis_status(const Daemon& daemon) {
 
 bool comes_to_lack(const Daemon& daemon, const nlohmann::json& words) {
   return eventually([&] { return redis_status(daemon).at("refused") == words; });
-}
-
-TEST(RedisRefuses, time_and_nothing_is_shared_until_it_is_granted) {
-  SharedStage stage({.limits = "pacer: { qps: 200 }", .when_down = "refuse", .login = kLogin});
-  let_user(stage, "~* &* +@all -time");
-  Daemon& daemon = stage.add(false);
-  EXPECT_TRUE(
-      comes_to_say(daemon, "is down: its user penstock may not run TIME; to grant it: ACL SETUSER penstock +time"))
-      << daemon.diagnostics();
-  EXPECT_TRUE(comes_to_lack(daemon, {"+time"}));
-  EXPECT_EQ(redis_status(daemon).at("up"), false);
-  EXPECT_EQ(redis_status(daemon).at("degraded"), true);
-  EXPECT_FALSE(is_up(daemon));
-  EXPECT_TRUE(is_degraded(daemon));
-  EXPECT_GE(errors(daemon, "noperm"), 1);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(stage.fetch(daemon).status, 503);
-  EXPECT_EQ(stage.arrivals.count(), 0u);
-  EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
-  EXPECT_THAT(daemon.diagnostics(), Not(HasSubstr("secret")));
-  let_user(stage, "+time");
-  expect_back(daemon, Clock::now());
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  EXPECT_TRUE(comes_to_lack(daemon, nlohmann::json::array()));
 }
 
 /// The default of a new user in Redis 7.

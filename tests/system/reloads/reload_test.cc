@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <atomic>
-#include <deque>
 #include <fstream>
-#include <mutex>
 #include <utility>
 
 #include "support/tls_server.h"
@@ -34,76 +31,6 @@ TEST(ReloadedLimit, that_is_new_or_lower_holds_from_then_on) {
 void expect_at(const Limited& stage, std::size_t in_flight, std::size_t pending) {
   EXPECT_TRUE(stage.daemon.await_in_flight("api", in_flight)) << stage.daemon.status("api");
   EXPECT_TRUE(stage.daemon.await_pending("api", pending)) << stage.daemon.status("api");
-}
-
-/// An origin that counts how many are with it, over stretches of the test's choosing.
-struct Counting {
-  Origin::Script script() {
-    return [this](Visit& visit) {
-      come();
-      std::this_thread::sleep_for(1ms);
-      go();
-      visit.answer(200, "counted");
-    };
-  }
-  void come() {
-    const std::lock_guard lock(mutex_);
-    most_ = std::max(most_, ++here_);
-  }
-  void go() {
-    const std::lock_guard lock(mutex_);
-    --here_;
-    ++served;
-  }
-  /// Since it was last asked.
-  int most() {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(most_, 0);
-  }
-  std::atomic<int> served = 0;
-
- private:
-  std::mutex mutex_;
-  int here_ = 0, most_ = 0;
-};
-
-/// PendingAsks over so many connections at once, again and again; how many answers were no successes.
-int ask_at_once(const Stage& stage, int connections, int rounds) {
-  std::deque<Client> clients;
-  for (int i = 0; i < connections; ++i) clients.emplace_back(stage.daemon.port());
-  int failed = 0;
-  for (int i = 0; i < rounds; ++i) {
-    for (auto& client : clients) client.send(get(stage.url("/")));
-    for (auto& client : clients) failed += client.reply().status == 200 ? 0 : 1;
-  }
-  return failed;
-}
-
-TEST(ReloadedConcurrency, is_kept_and_forgets_nobody_though_the_loop_stalls) {
-  Counting counting;
-  Limited stage("maxConcurrent: 10");
-  stage.origin.otherwise(counting.script());
-  std::atomic<int> failed = 0, busy = 4;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      failed += ask_at_once(stage, 8, 25);
-      --busy;
-    });
-  }
-  for (int i = 0; busy > 0; ++i) {
-    stage.daemon.signal(SIGSTOP);
-    std::this_thread::sleep_for(200ms);  // the stall itself
-    stage.daemon.write_file(stage.daemon.text_with(api("maxConcurrent: 10, rate: " + std::to_string(9000 + i) + "/s")));
-    stage.daemon.signal(SIGHUP);
-    stage.daemon.signal(SIGCONT);
-    eventually([&, until = counting.served + 100] { return counting.served >= until || busy == 0; });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(failed, 0);
-  EXPECT_LE(counting.most(), 10);
-  EXPECT_GE(stage.daemon.metric("penstock_config_reloads_total", "result=\"success\""), 1);
-  expect_at(stage, 0, 0);
 }
 
 TEST(Reload, keeps_those_who_wait_in_their_order) {

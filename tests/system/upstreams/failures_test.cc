@@ -194,51 +194,5 @@ TEST(EarlyAnswer, stops_the_upload_and_reaches_the_client) {
   }
 }
 
-TEST(EarlyAnswer, reaches_the_client_whether_its_upstream_reads_on_or_leaves) {
-  Stage stage;
-  const auto early = [](const char* lines) {
-    return "HTTP/1.1 413 Too Large\r\n"s + lines + "Content-Length: 5\r\n\r\nearly";
-  };
-  stage.origin.on("/reads-on", [=](Visit& visit) {
-    visit.last(early(""));
-    visit.read_body([](std::string_view) {});
-  });
-  stage.origin.on("/leaves-politely", [=](Visit& visit) {
-    visit.last(early("Connection: close\r\n"));
-    visit.half_close();
-    visit.sees_the_end();
-  });
-  for (const char* path : {"/reads-on", "/leaves-politely"}) {
-    SCOPED_TRACE(path);
-    Client client(stage.daemon.port());
-    client.send("PUT " + stage.url(path) + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-    std::thread sender([&] { client.send(chunk(std::string(64 * 1024 * 1024, 'b'))); });
-    const Reply reply = client.reply();
-    EXPECT_EQ(reply.status, 413);
-    EXPECT_EQ(reply.body, "early");
-    client.rest();
-    EXPECT_TRUE(client.socket().ended());
-    sender.join();
-    EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
-    EXPECT_FALSE(stage.origin.seen().back().whole) << "the upload was given up";
-    EXPECT_EQ(stage.fetch("/fine").body, "hello");
-  }
-}
-
-TEST(EarlyAnswer, followed_by_a_reset_is_whole_all_the_same) {
-  Stage stage;
-  stage.origin.otherwise([](Visit& visit) {
-    visit.last("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly");
-    visit.hold();
-    visit.reset();
-  });
-  Client client(stage.daemon.port());
-  client.send("PUT " + stage.url("/x") + " HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nsome of it");
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.status, 200);
-  EXPECT_EQ(reply.body, "early");
-  stage.origin.release();
-}
-
 }  // namespace
 }  // namespace penstock::trial

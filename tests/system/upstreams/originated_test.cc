@@ -75,30 +75,5 @@ TEST(Originating, inside_a_connect_is_over_tls_however_late_it_comes) {
   EXPECT_EQ(stage.daemon.await_events(1, "complete").at(0)["path"], "/late");
 }
 
-TEST(Originating, leaves_a_connect_with_tls_inside_alone) {
-  Originating stage;
-  Client client(stage.daemon.port());
-  client.send("CONNECT " + stage.host() + " HTTP/1.1\r\nHost: a\r\n\r\n\x16\x03\x01");
-  EXPECT_EQ(client.head().status, 200);
-  EXPECT_EQ(stage.daemon.await_events(1, "dispatch").at(0)["method"], "CONNECT");
-}
-
-TEST(Originating, is_governed_like_any_other) {
-  Originating stage("maxConcurrent: 1");
-  stage.origin.otherwise([](Visit& visit) {
-    visit.hold();
-    visit.answer(200, "hello");
-  });
-  Client one(stage.daemon.port()), two(stage.daemon.port());
-  one.send(get(stage.plain("/")));
-  ASSERT_TRUE(stage.origin.await(1));
-  two.send(get(stage.secure("/")));
-  EXPECT_TRUE(stage.daemon.await_pending("api", 1));
-  stage.origin.release(2);
-  EXPECT_EQ(one.reply().body, "hello");
-  EXPECT_EQ(two.reply().body, "hello");
-  EXPECT_EQ(stage.origin.most_at_once(), 1U);
-}
-
 }  // namespace
 }  // namespace penstock::trial
