@@ -16,7 +16,6 @@ using penstock::Outcome;
 using penstock::Proxy;
 using penstock::Response;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::StartsWith;
 
 /// The answer, or one with status 0 where there is none.
@@ -74,60 +73,6 @@ TEST(Requests, an_answer_may_ask_for_the_next) {
     proxy.submit({.url = origin.url("/second")}, [&](Answer&& answer) { promise.set_value(std::move(answer)); });
   });
   EXPECT_EQ(wait_for(second).value()->body, Origin::echo("GET", "/second"));
-}
-
-TEST(Requests, a_refusal_is_an_answer_that_says_why) {
-  Origin origin;
-  Proxy proxy(quiet());
-  ASSERT_TRUE(proxy.start());
-  const auto expect = [&](penstock::Request request, int status, const char* token) {
-    const std::string what = request.url;
-    const Response answer = answer_to(proxy, std::move(request));
-    EXPECT_EQ(answer.status, status) << what;
-    EXPECT_THAT(field(answer, "Proxy-Status"), StartsWith(std::string("penstock; error=") + token)) << what;
-    EXPECT_THAT(answer.reason, StartsWith("Penstock: ")) << what;
-    EXPECT_THAT(answer.body, Not(testing::IsEmpty())) << what;
-  };
-  expect({.url = "/no/host"}, 400, "http_request_error");
-  expect({.url = "ftp://example.com/"}, 501, "http_request_error");
-  expect({.method = "BAD METHOD", .url = origin.url("/")}, 400, "http_request_error");
-  expect({.url = origin.url("/"), .fields = {{"X", "a\r\nInjected: b"}}}, 400, "http_request_error");
-  expect({.url = "http://192.168.0.1/"}, 403, "destination_ip_prohibited");
-  expect({.url = proxy.url() + "/"}, 502, "proxy_loop_detected");
-  expect({.url = origin.url("/"), .fields = {{"Via", "1.1 penstock"}}}, 502, "proxy_loop_detected");
-  expect({.url = "http://127.0.0.1:1/"}, 502, "connection_refused");
-  EXPECT_EQ(origin.requests(), 0u);
-}
-
-TEST(Requests, a_full_queue_says_when_to_come_back) {
-  Origin origin;
-  Observer told;
-  Proxy proxy(narrow(1, 0));
-  told.observe(proxy);
-  ASSERT_TRUE(proxy.start());
-  auto held = submit(proxy, {.url = origin.url("/hold")});
-  ASSERT_TRUE(told.wait_for(EventKind::dispatch));
-  const Response answer = answer_to(proxy, {.url = origin.url("/")});
-  EXPECT_EQ(answer.status, 503);
-  EXPECT_THAT(field(answer, "Proxy-Status"), StartsWith("penstock; error=connection_limit_reached; "));
-  EXPECT_THAT(field(answer, "Proxy-Status"), HasSubstr("origin queue full"));
-  const int seconds = std::stoi(field(answer, "Retry-After"));
-  EXPECT_GE(seconds, 1);
-  EXPECT_LE(seconds, 3600);
-  origin.let_go();
-  EXPECT_EQ(wait_for(held).value()->status, 200);
-  EXPECT_EQ(origin.requests(), 1u);
-}
-
-TEST(Requests, a_broken_answer_is_an_error) {
-  Origin origin;
-  Proxy proxy(quiet());
-  ASSERT_TRUE(proxy.start());
-  auto future = submit(proxy, {.url = origin.url("/half")});
-  const auto answer = wait_for(future);
-  ASSERT_TRUE(answer);
-  ASSERT_FALSE(*answer);
-  EXPECT_EQ(answer->error().token, "http_response_incomplete");
 }
 
 TEST(Requests, events_come_in_order_and_on_the_loops_thread) {

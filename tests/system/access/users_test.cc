@@ -155,22 +155,6 @@ TEST(Users, speak_by_a_connect_for_what_is_inside) {
   EXPECT_EQ(inner.count(), 2u);
 }
 
-TEST(Users, who_are_refused_never_have_their_body_read_as_a_request) {
-  Guarded stage;
-  const std::string hidden = get(stage.origin.url("/hidden"), auth(kAnn));
-  for (const std::string& credentials : {""s, auth("YW5uOndyb25n"), auth("!")}) {
-    for (const std::string& body : {"Content-Length: " + std::to_string(hidden.size()) + "\r\n\r\n" + hidden,
-                                    "Transfer-Encoding: chunked\r\n\r\n" + chunk(hidden) + "0\r\n\r\n",
-                                    "Content-Length: 10485760\r\n\r\n" + hidden + std::string(100'000, 'x')}) {
-      Client client(stage.daemon.port());
-      client.send("POST " + stage.origin.url() + " HTTP/1.1\r\nHost: a\r\n" + credentials + body);
-      expect_challenge(client.reply());
-      EXPECT_EQ(client.rest(), "");
-    }
-  }
-  EXPECT_EQ(stage.origin.connections(), 0u);
-}
-
 TEST(Users, who_are_being_checked_keep_their_body_and_what_they_sent_behind_it) {
   Guarded stage(kSlowUsers);
   stage.origin.otherwise(scripts::echoes());

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end: SIGTERM drains within the grace, a second signal ends at once, and nothing is left hanging.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <deque>
@@ -189,44 +186,6 @@ TEST(Drain, is_on_time_with_a_redis_that_hangs) {
   EXPECT_GE(Clock::now() - start, 990ms);
   expect_on_time(start, 1s);
   redis.resume();
-}
-
-/// Requests until nothing more goes into the pipe, whose other end nobody reads.
-void fill_the_log(const Stage& stage, int pipe) {
-  Client client(stage.daemon.port());
-  const std::string request = get(stage.url("/" + std::string(2000, 'p')));
-  int before = -1;
-  for (int now = 0; now != before || now == 0; std::this_thread::sleep_for(100ms)) {
-    before = now;
-    for (int i = 0; i < 20; ++i) {
-      client.send(request);
-      ASSERT_EQ(client.reply().status, 200);
-    }
-    ASSERT_EQ(::ioctl(pipe, FIONREAD, &now), 0);
-  }
-}
-
-TEST(Drain, is_on_time_with_an_event_log_that_nobody_reads) {
-  for (const Clock::duration grace : {0ms, 500ms}) {  // with nothing to wait for, and out of grace
-    int pipe_ends[2];
-    ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
-    Stage stage({.grace = "500ms", .events = "stdout", .stdout_fd = pipe_ends[1]});
-    ::close(pipe_ends[1]);
-    stage.origin.on("/held", scripts::held());
-    fill_the_log(stage, pipe_ends[0]);
-    const std::size_t before = stage.origin.count();
-    Client held(stage.daemon.port());
-    if (grace > 0s) {
-      held.send(get(stage.url("/held")));
-      EXPECT_TRUE(stage.origin.await(before + 1));
-    }
-    const auto start = Clock::now();
-    stage.daemon.signal(SIGTERM);
-    EXPECT_EQ(stage.daemon.exit_code(), 0);
-    expect_on_time(start, grace);
-    ::close(pipe_ends[0]);
-    stage.origin.release();
-  }
 }
 
 TEST(Drain, is_on_time_with_passwords_under_trial_and_tells_those_who_wait) {

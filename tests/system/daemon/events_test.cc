@@ -152,28 +152,5 @@ TEST(ManyFaults, are_told_up_to_a_number_and_the_rest_is_counted) {
   EXPECT_THAT(said, HasSubstr("\nand 979 faults more\n"));
 }
 
-void expect_served_with_lines_lost(const Stage& stage) {
-  Client client(stage.daemon.port());
-  for (int i = 0; i < 1000; ++i) {
-    client.send(get(stage.url("/x")));
-    ASSERT_EQ(client.reply().status, 200) << i;
-  }
-  EXPECT_TRUE(eventually([&] { return stage.daemon.metric("penstock_events_dropped_total") > 0; }))
-      << "lost lines are counted";
-}
-
-TEST(ClosedLog, never_stalls_the_proxy) {
-  int pipe_ends[2];
-  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
-  Stage stage({.events = "stdout", .stdout_fd = pipe_ends[1]});
-  ::close(pipe_ends[0]), ::close(pipe_ends[1]);  // nobody reads, and nobody ever will
-  expect_served_with_lines_lost(stage);
-}
-
-TEST(FullDisk, never_stalls_the_proxy) {
-  Stage stage({.events = "/dev/full"});
-  expect_served_with_lines_lost(stage);
-}
-
 }  // namespace
 }  // namespace penstock::trial

@@ -22,31 +22,6 @@ bool await_pause(const Daemon& daemon) {
   return eventually([&] { return daemon.metric("penstock_accept_pauses_total") > 0; });
 }
 
-TEST(Descriptors, that_run_short_let_clients_wait_and_nothing_spins) {
-  constexpr std::size_t kClients = 1000;
-  ASSERT_GE(allow_open_files(), kClients + 200);
-  Stage stage(with_files(256, "defaults: { maxConcurrent: 20 }\n"));
-  stage.origin.otherwise(scripts::answers(200, "hello", "Connection: close\r\n"));
-  stage.fetch("/first");
-  const std::size_t before = stage.daemon.descriptors();
-  std::deque<Client> clients;
-  for (std::size_t i = 0; i < kClients; ++i) clients.emplace_back(stage.daemon.port()).send(get(stage.url()));
-  ASSERT_TRUE(await_pause(stage.daemon));
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 0) &&
-              stage.daemon.await_in_flight(stage.origin.host(), 0));
-  const double busy = stage.daemon.cpu_seconds();
-  std::this_thread::sleep_for(2s);
-  EXPECT_LT(stage.daemon.cpu_seconds() - busy, is_sanitized() ? 1.0 : 0.3)
-      << "of two seconds, in which a loop that spins has none left";
-  EXPECT_EQ(stage.daemon.admin("/readyz").status, 200) << "some are left for others than clients";
-  while (!clients.empty()) {  // each makes room for one that waits
-    ASSERT_EQ(clients.front().reply().body, "hello") << clients.size() << " before the end";
-    clients.pop_front();
-  }
-  EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= before; })) << stage.daemon.descriptors();
-  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\""), kClients + 1);
-}
-
 TEST(Descriptors, that_run_short_stall_no_turn_of_the_loop) {
   constexpr int kClients = 400;
   ASSERT_GE(allow_open_files(), kClients + 200u);
@@ -162,18 +137,6 @@ TEST(Descriptors, are_left_by_the_idle_connections_of_one_pool_to_another) {
   EXPECT_EQ(stage.ask(get(other.url())).status, 200);
   const Origin last;
   EXPECT_EQ(stage.ask(get(last.url())).status, 200);
-}
-
-TEST(Descriptors, of_connections_that_the_upstream_has_closed_are_given_back) {
-  Stage stage;
-  const auto fetch = [&] { EXPECT_EQ(stage.fetch("/").status, 200); };
-  fetch();
-  std::deque<Origin> hosts(30);
-  const std::size_t before = stage.daemon.descriptors();
-  for (const auto& host : hosts) EXPECT_EQ(stage.ask(get(host.url())).status, 200);
-  EXPECT_GE(stage.daemon.descriptors() + 2, before + hosts.size()) << "they are kept; a client or two may have left";
-  for (auto& host : hosts) host.hang_up();
-  EXPECT_TRUE(eventually([&] { return stage.daemon.descriptors() <= before; })) << "although nobody asks any more";
 }
 
 TEST(Descriptors, that_cannot_be_enough_for_the_caps_are_warned_of_at_start) {

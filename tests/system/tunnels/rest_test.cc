@@ -121,21 +121,6 @@ struct RestStage {
   std::list<std::unique_ptr<Near>> kept;
 };
 
-TEST(TunnelRest, gives_the_slot_to_whoever_waits_and_the_tunnel_goes_on_when_it_is_used) {
-  RestStage stage(0ms);
-  for (int i = 0; i < 5; ++i) stage.keep();
-  ASSERT_TRUE(stage.await_resting(5));
-  EXPECT_EQ(stage.daemon.status(stage.host()).at("inFlight"), 0);
-  EXPECT_EQ(stage.daemon.metric("penstock_tunnels"), 5);
-  EXPECT_EQ(stage.daemon.metric("penstock_resting_tunnels"), 5);
-  for (auto& near : stage.kept) {
-    EXPECT_TRUE(near->send("ask\n"));
-    EXPECT_EQ(near->take(7), "answer\n");
-  }
-  EXPECT_LE(stage.answering.most, 2);
-  EXPECT_EQ(stage.daemon.await_events(5, "dispatch").size(), 5u) << "a tunnel departs once";
-}
-
 TEST(TunnelRest, lets_more_clients_than_slots_keep_their_tunnels_and_refuses_nobody) {
   constexpr int kClients = 8, kRequests = 6;
   constexpr auto kFlight = 20ms, kRest = 100ms;
@@ -266,26 +251,6 @@ TEST(TunnelRest, gives_a_permit_that_machines_share_to_the_others) {
     EXPECT_EQ(near->take(7), "answer\n");
   }
   EXPECT_EQ(stage.answering.most, 1) << "one permit for two machines";
-}
-
-TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_half_a_minute) {
-  RestStage stage(0ms, "maxTunnels: 2, queue: { maxWait: 60s }");
-  Near& longest = stage.keep();
-  ASSERT_TRUE(stage.await_resting(1));
-  const auto rests = Clock::now();
-  Near& other = stage.keep();
-  ASSERT_TRUE(stage.await_resting(2));
-  auto third = stage.ask();
-  ASSERT_TRUE(stage.daemon.await_pending(stage.host(), 1));
-  std::string bytes;
-  EXPECT_FALSE(longest.socket.receive(bytes, Clock::now() + 40s));
-  EXPECT_TRUE(longest.socket.ended());
-  EXPECT_GE(Clock::now() - rests, 29s) << "what is open stays open for so long";
-  EXPECT_TRUE(within(30s + kLate, rests));
-  EXPECT_EQ(third->reply().status, 200);
-  other.send("ask\n");
-  EXPECT_EQ(other.take(7), "answer\n");
-  EXPECT_EQ(stage.daemon.await_events(1, "complete").size(), 1u);
 }
 
 }  // namespace

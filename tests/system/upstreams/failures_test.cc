@@ -2,6 +2,7 @@
 // Upstreams that fail: what the client is told, before the head and after it.
 #include <gmock/gmock.h>
 
+#include "support/name_server.h"
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -191,6 +192,32 @@ TEST(EarlyAnswer, stops_the_upload_and_reaches_the_client) {
     EXPECT_TRUE(client.socket().ended()) << "its framing is lost: the connection ends";
     sender.join();
     EXPECT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 0));
+  }
+}
+
+TEST(Address, that_no_route_leads_to_is_502) {
+  const Daemon daemon({.yaml = "access: { allow: [224.0.0.1] }\n"});  // no TCP to a group, whatever the network
+  for (const char* request :
+       {"GET http://224.0.0.1/ HTTP/1.1\r\nHost: a\r\n\r\n", "CONNECT 224.0.0.1:443 HTTP/1.1\r\nHost: a\r\n\r\n"}) {
+    Client client(daemon.port());
+    client.send(request);
+    expect_own_answer(client.reply(), {502}, "destination_ip_unroutable");
+  }
+}
+
+TEST(Addresses, that_are_dead_give_way_to_one_that_lives) {
+  using All = std::vector<std::string>;
+  for (const auto& [v4, v6] :
+       {std::pair(All{"127.9.0.2", "127.0.0.1"}, All{}), std::pair(All{"127.0.0.1"}, All{"::1"})}) {
+    const test::NameServer names([&v4, &v6](const std::string&, std::uint16_t type) {
+      return std::optional(test::NameServer::Reply{.addresses = type == test::NameServer::kA ? v4 : v6});
+    });
+    Stage stage({.yaml = "dns: { servers: [\"" + names.address() + "\"] }\n"});
+    const std::string host = "some.test:" + std::to_string(stage.origin.port());
+    EXPECT_EQ(stage.ask(with_body("POST", stage.origin.url_at(host, "/x"), "charge=1")).status, 200);
+    ASSERT_EQ(stage.origin.count(), 1u) << "once";
+    EXPECT_EQ(stage.origin.seen()[0].body, "charge=1");
+    EXPECT_EQ(stage.origin.seen()[0].fields.find("host"), host);
   }
 }
 
