@@ -40,21 +40,6 @@ TEST(ClockStep, by_an_hour_refuses_no_pending_request_early_nor_late) {
   EXPECT_EQ(holder.reply().status, 200);
 }
 
-TEST(ClockStep, by_an_hour_ends_no_flight_early_nor_late) {
-  Stepped stage("defaults: { timeouts: { firstByte: 2s } }\n");
-  stage.origin.on("/never", [](Visit& visit) { visit.sees_the_end(); });
-  for (const int step : {kHour, -kHour}) {
-    Client client(stage.daemon.port());
-    const auto start = Clock::now();
-    client.send(get(stage.url("/never")));
-    ASSERT_TRUE(stage.daemon.await_in_flight(stage.origin.host(), 1));
-    stage.set(step);
-    expect_own_answer(client.reply(), {504}, "http_response_timeout");
-    EXPECT_GE(Clock::now() - start, 1990ms);
-    EXPECT_TRUE(within(2s + kLate, start));
-  }
-}
-
 TEST(ClockStep, by_an_hour_lets_no_request_leave_before_its_time) {
   Stepped stage("upstreams: { api: { match: 127.0.0.1, rate: 10/s } }\n");
   std::deque<Client> clients;

@@ -75,32 +75,6 @@ TEST(H2Only, gets_a_tunnel_that_is_counted_and_told_of_once_a_host) {
   EXPECT_THAT(stage.daemon.diagnostics(), HasSubstr("(intercept.h2Only)"));
 }
 
-TEST(H2Only, is_seen_however_its_hello_is_cut) {
-  Modern stage;
-  const auto how = stage.offering("h2");
-  const std::string hello = hello_of(how);
-  for (const std::size_t at : {std::size_t{1}, std::size_t{5}, std::size_t{60}, hello.size() - 1}) {
-    const auto client = stage.connect(how);
-    client->send(hello.substr(0, at));
-    EXPECT_FALSE(client->hears_within(50ms)) << "nothing is answered before the hello is whole";
-    client->send(hello.substr(at));
-    stage.expect_tunnel(*client, hello);
-  }
-  const auto client = stage.connect(how);
-  for (const char byte : hello) client->send({&byte, 1});
-  stage.expect_tunnel(*client, hello);
-}
-
-TEST(H2Only, belongs_to_the_entry_that_intercepts_though_that_names_a_path_only) {
-  Modern stage({.match = "[good.test/v1]"});
-  const auto how = stage.offering("h2");
-  const auto client = stage.connect(how);
-  const std::string hello = hello_of(how);
-  client->send(hello);
-  stage.expect_tunnel(*client, hello);
-  EXPECT_EQ(stage.daemon.await_events(1, "dispatch").at(0).at("upstream"), "api");
-}
-
 TEST(H2Only, is_not_what_offers_http_1_1_too_or_no_protocol_or_others) {
   Intercepted stage;
   for (const char* alpn : {"h2,http/1.1", "http/1.1,h2", "", "http/1.1"}) {
@@ -115,21 +89,6 @@ TEST(H2Only, is_not_what_offers_http_1_1_too_or_no_protocol_or_others) {
   const auto client = stage.connect(foreign);
   EXPECT_FALSE(client->shake());
   EXPECT_THAT(stage.daemon.diagnostics(), Not(HasSubstr("HTTP/2")));
-}
-
-TEST(H2Only, waits_in_the_queue_like_any_tunnel_and_is_cut_where_it_is_refused) {
-  Modern stage({.settings = "maxConcurrent: 1, queue: { maxPending: 0 }"});
-  const auto how = stage.offering("h2");
-  const std::string hello = hello_of(how);
-  const auto first = stage.connect(how);
-  first->send(hello);
-  Near upstream(stage.far.accept());
-  EXPECT_EQ(upstream.take(hello.size()), hello);
-  const auto second = stage.connect(how);
-  second->send(hello);
-  second->rest();
-  EXPECT_TRUE(second->socket().ended());
-  EXPECT_EQ(stage.daemon.await_events(1, "refused").at(0).at("upstream"), "api");
 }
 
 TEST(H2Only, is_turned_away_where_that_is_wanted_and_after_a_reload) {

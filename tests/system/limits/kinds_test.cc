@@ -66,6 +66,30 @@ TEST(Limits, of_two_kinds_decide_together_and_the_one_in_the_way_is_named) {
   EXPECT_THAT(stage.limited_by(9, "complete"), testing::UnorderedElementsAreArray(names)) << "told again at the end";
 }
 
+/// The one event of a refusal names the limit, and nothing came to the origin.
+void expect_refused_by(const Limited& stage, const std::string& path, const std::string& limit) {
+  const auto events = stage.daemon.await_events(1, [&](const Json& event) { return event.at("path") == path; });
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].at("event"), "refused");
+  EXPECT_EQ(events[0].value("limitedBy", ""), limit);
+  EXPECT_THAT(stage.arrivals(path), testing::IsEmpty());
+}
+
+TEST(RefuseMode, answers_429_and_says_when_to_come_back) {
+  Limited stage("limits: [ counter: { max: 2, period: 2s, mode: refuse } ]");
+  EXPECT_EQ(stage.fetch("/1").status, 200);
+  EXPECT_EQ(stage.fetch("/2").status, 200);
+  const Reply reply = stage.fetch("/refused");
+  const auto refused_at = Clock::now();
+  expect_limited(reply, 429, "counter");
+  EXPECT_THAT(reply.body, testing::HasSubstr("api limited by counter"));
+  expect_refused_by(stage, "/refused", "counter");
+  EXPECT_EQ(stage.daemon.metric("penstock_refusals_total", "kind=\"limit_refused\""), 1);
+  ASSERT_LE(retry_after(reply), 2);
+  ASSERT_TRUE(eventually([&] { return Clock::now() >= refused_at + std::chrono::seconds(retry_after(reply)); }));
+  EXPECT_EQ(stage.fetch("/then").status, 200) << "the moment that it named was true";
+}
+
 TEST(Weight, costs_units_of_a_rate_and_is_not_forwarded) {
   Limited stage("rate: 10/s");
   EXPECT_EQ(stage.fetch("/1").status, 200);

@@ -10,39 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 
-struct Asked {
-  int status;
-  std::string lines;
-  Clock::duration pause;
-};
-void PrintTo(const Asked& asked, std::ostream* out) { *out << asked.status << " " << shown(asked.lines); }
-
-class Pause : public testing::TestWithParam<Asked> {};
-
-TEST_P(Pause, that_an_answer_asks_for_is_kept_and_the_answer_is_untouched) {
-  Limited stage("maxPause: 1500ms");
-  const auto [status, lines, pause] = GetParam();
-  stage.origin.on("/busy", scripts::answers(status, "come back later", lines));
-  stage.begin();
-  const Reply busy = stage.fetch("/busy");
-  EXPECT_EQ(busy.status, status);
-  EXPECT_EQ(busy.reason, "Said by the origin");
-  EXPECT_EQ(busy.body, "come back later");
-  EXPECT_THAT(busy.head, testing::HasSubstr("\r\n" + lines)) << "line for line";
-  EXPECT_FALSE(busy.fields.has("proxy-status"));
-  stage.send_at_once(3, "/next");
-  stage.expect_all_served();
-  stage.expect_arrivals(
-      3, [pause = pause](int) { return pause; }, "/next");
-  EXPECT_THAT(stage.limited_by(4, "dispatch"), ElementsAre("", "pause", "pause", "pause"));
-}
-INSTANTIATE_TEST_SUITE_P(
-    Asked, Pause,
-    testing::Values(Asked{429, "Retry-After: 0.75\r\n", 750ms},
-                    Asked{503, "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:49:38 GMT\r\n",
-                          1s},
-                    Asked{429, "Retry-After: 86400\r\n", 1500ms}));
-
 TEST(Pauses, are_obeyed_by_upstreams_that_no_entry_names) {
   Stage stage;
   Origin another;

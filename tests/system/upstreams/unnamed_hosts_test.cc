@@ -51,16 +51,5 @@ TEST(UnnamedHosts, keep_what_they_have_spent_however_many_others_are_named) {
   EXPECT_EQ(said.find("*:others"), said.rfind("*:others")) << "once";
 }
 
-TEST(UnnamedHosts, that_have_nothing_to_remember_make_room_for_others) {
-  Stage stage(with_limits("counter: { max: 5, period: 100ms, mode: refuse }"));
-  const Closed closed;
-  EXPECT_EQ(stage.fetch("/").status, 200);
-  EXPECT_THAT(ask_hosts(stage, closed, 0, kMost - 1), testing::Each(502));
-  const auto asked = Clock::now();
-  ASSERT_TRUE(eventually([&] { return Clock::now() - asked > 1100ms; })) << "room is made once a second at most";
-  EXPECT_THAT(ask_hosts(stage, closed, kMost, 3), testing::Each(502));
-  EXPECT_EQ(stage.daemon.status("*:others"), Json());
-}
-
 }  // namespace
 }  // namespace penstock::trial
