@@ -176,20 +176,6 @@ TEST(Addresses, of_the_other_family_are_dialled_beside_one_that_is_silent) {
   EXPECT_TRUE(within(1s + kLate, asked)) << "one after the other takes half of what there is";
 }
 
-TEST(Addresses, of_ever_new_names_are_not_remembered_without_end) {
-  constexpr int kNames = 1500;
-  Lying stage(always({"127.9.0.2"}));
-  stage.fetch();
-  const std::size_t before = stage.daemon.resident_kib();
-  Client client(stage.daemon.port());
-  for (int i = 0; i < kNames; ++i) {
-    client.send(get("http://" + stage.at("n" + std::to_string(i) + ".test") + "/"));
-    ASSERT_EQ(client.reply().status, 403) << i;
-  }
-  EXPECT_LT(stage.daemon.resident_kib(), before + (is_sanitized() ? 200'000 : 40'000));
-  EXPECT_EQ(stage.origin.connections(), 0u);
-}
-
 /// A name that leads to the origin until it is turned.
 struct Turning {
   std::atomic<bool> turned = false;

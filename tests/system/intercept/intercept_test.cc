@@ -9,7 +9,6 @@ namespace penstock::trial {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
 
 TEST(Intercept, shows_the_client_a_certificate_of_ours_and_the_origin_one_request_of_many) {
   Intercepted stage;
@@ -99,29 +98,6 @@ TEST(Intercept, opens_a_host_that_only_a_path_names_where_all_else_is_denied) {
   EXPECT_EQ(stage.origin.connections(), 1U);
 }
 
-TEST(Intercept, sees_paths_for_entries_and_groups) {
-  Intercepted stage({.settings = "group: 'path:/teams/{team}', limits: [ counter: { max: 1, period: 1h, mode: refuse, "
-                                 "per: group } ]",
-                     .more_upstreams = "slow: { match: good.test/slow, https: intercept, maxConcurrent: 1 }, "});
-  const auto client = stage.open();
-  const auto status_of = [&](const std::string& path) {
-    client->send(stage.request(path));
-    return client->reply().status;
-  };
-  EXPECT_EQ(status_of("/teams/red"), 200);
-  EXPECT_EQ(status_of("/teams/red"), 429);
-  EXPECT_EQ(status_of("/teams/blue"), 200);
-  EXPECT_EQ(status_of("/slow/one"), 200);
-  EXPECT_EQ(status_of("/slow/two"), 200);
-  const auto done = stage.daemon.await_events(4, "complete");
-  ASSERT_EQ(done.size(), 4U);
-  EXPECT_EQ(done[0].at("group"), "red");
-  EXPECT_EQ(done[1].at("group"), "blue");
-  EXPECT_EQ(done[2].at("upstream"), "slow");
-  EXPECT_EQ(done[3].at("upstream"), "slow");
-  EXPECT_EQ(stage.origin.count(), 4U);
-}
-
 TEST(Intercept, believes_the_origin_no_more_than_a_client_would) {
   const std::vector<std::tuple<test::Wanted, bool, std::string>> all{
       {{.names = {"good.test"}, .expired = true}, true, "has expired"},
@@ -159,24 +135,6 @@ TEST(Intercept, refuses_a_request_for_another_host_and_goes_on) {
   for (const auto& event : stage.daemon.await_events(4, "refused")) EXPECT_EQ(event.at("path"), "/secret");
 }
 
-TEST(Intercept, takes_an_absolute_target_if_it_is_the_same_place) {
-  Intercepted stage;
-  const auto client = stage.open();
-  client->send(get("https://" + stage.at() + "/here"));
-  EXPECT_EQ(client->reply().status, 200);
-  EXPECT_THAT(stage.origin.seen().at(0).head, StartsWith("GET /here HTTP/1.1\r\nHost: " + stage.at() + "\r\n"));
-  for (const auto& url : {"http://" + stage.at() + "/", "https://other.test:" + std::to_string(stage.port) + "/",
-                          "https://good.test/"s, "https://good.test:1/"s}) {
-    SCOPED_TRACE(url);
-    client->send("GET " + url + " HTTP/1.1\r\nHost: " + stage.at() + "\r\n\r\n");
-    expect_own_answer(client->reply(), {421});
-    stage.expect_served(*client);
-  }
-  client->send(stage.request("*", "", "OPTIONS"));
-  EXPECT_EQ(client->reply().status, 200);
-  EXPECT_EQ(stage.origin.seen().back().target, "*");
-}
-
 TEST(Intercept, leaves_a_host_that_no_entry_marks_untouched) {
   Intercepted stage({.more_upstreams = "open: { match: marked.test, https: originate }, "});
   for (const auto* host : {"other.test", "marked.test"}) {
@@ -195,22 +153,6 @@ TEST(Intercept, leaves_a_host_that_no_entry_marks_untouched) {
   const auto complete = stage.daemon.await_events(2, "complete");
   EXPECT_EQ(complete.size(), 2u);
   for (const auto& event : complete) EXPECT_EQ(event.at("tunnel"), true);
-}
-
-TEST(Intercept, governs_plain_requests_inside_a_connect_as_well) {
-  Origin plain;
-  Intercepted stage({.ports = {plain.port()}});
-  stage.port = plain.port();
-  const auto client = stage.connect({});
-  for (int i = 0; i < 2; ++i) {
-    client->send(stage.request("/plain"));
-    EXPECT_EQ(client->reply().body, "hello");
-  }
-  EXPECT_EQ(plain.complaint(), "");
-  const auto done = stage.daemon.await_events(2, "complete");
-  ASSERT_EQ(done.size(), 2U);
-  EXPECT_EQ(done[1].at("path"), "/plain");
-  EXPECT_EQ(done[1].at("upstream"), "api");
 }
 
 TEST(Intercept, makes_a_tunnel_of_what_is_neither_tls_nor_http) {

@@ -41,36 +41,6 @@ TEST(WhenDown, share_leaves_each_its_part_of_the_rate) {
   expect_told_of_both_ways(stage, stage.daemons[0]);
 }
 
-TEST(WhenDown, wait_makes_requests_wait_for_redis) {
-  SharedStage stage({.when_down = "wait", .upstream = "queue: { maxWait: 15s }"});
-  lose_redis(stage, 1);
-  const auto before = stage.arrivals.count();
-  const Daemon& daemon = stage.daemons[0];
-  Client patient(daemon.port());
-  patient.send(get(stage.origin.url()));
-  ASSERT_TRUE(daemon.await_pending("api", 1));
-  const Reply over = stage.fetch(daemon, "/hurried", "Penstock-Max-Wait: 200ms\r\n");
-  EXPECT_EQ(over.status, 503);
-  EXPECT_EQ(over.error(), "connection_limit_reached");
-  const auto refused = daemon.await_events(1, "refused");
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_EQ(refused[0].at("limitedBy"), "redis");
-  EXPECT_EQ(stage.arrivals.count(), before);
-  expect_told_of_both_ways(stage, daemon);
-  EXPECT_EQ(patient.reply().status, 200);
-}
-
-TEST(WhenDown, open_delays_nobody) {
-  SharedStage stage({.limits = "window: { reservoir: 1000, interval: 1h }", .when_down = "open"});
-  lose_redis(stage, 1);
-  Shared narrow = stage.shared;
-  narrow.limits = "window: { reservoir: 1, interval: 1h }";
-  const Daemon& daemon = stage.add(narrow, false);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(stage.fetch(daemon).status, 200);
-  stage.daemons.pop_front();
-  expect_told_of_both_ways(stage, daemon);
-}
-
 TEST(WhenDown, refuse_answers_503_at_once_and_says_why) {
   SharedStage stage({.when_down = "refuse"});
   lose_redis(stage, 1);

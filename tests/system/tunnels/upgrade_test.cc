@@ -13,7 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using testing::StartsWith;
 
 const std::string kSwitching =
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "
@@ -42,13 +41,6 @@ struct Switching {
     auto upstream = std::make_unique<Near>(far.accept());
     EXPECT_TRUE(!secure || upstream->socket.put_on(server.wrap()));
     return upstream;
-  }
-  Tunnels::Pair open() {
-    Tunnels::Pair pair{.client = ask(), .upstream = caller()};
-    EXPECT_THAT(pair.upstream->reader.head(), StartsWith("GET /chat?room=1 HTTP/1.1\r\n"));
-    EXPECT_TRUE(pair.upstream->send(kSwitching));
-    EXPECT_EQ(pair.client->reply().status, 101);
-    return pair;
   }
   /// What the client gets where the upstream says this and then closes.
   Reply answer_to(std::string_view says, bool cuts = false) {
@@ -131,55 +123,6 @@ TEST_P(Upgrading, keeps_what_comes_early_and_passes_it_once) {
   EXPECT_EQ(upstream->take(6), "early!");
   upstream->send("?");
   EXPECT_EQ(client->take(1), "?");
-}
-
-TEST_P(Upgrading, passes_much_both_ways_at_once) {
-  Switching stage(GetParam());
-  auto [client, upstream] = stage.open();
-  // A TLS session is one thread's: the upstream first says all, and then takes what has come meanwhile.
-  constexpr std::size_t kMuch = 8 * 1024 * 1024;
-  std::string up;
-  std::thread writing([&, &near = *client] { near.send(pattern(0, kMuch)); });
-  std::thread answering([&, &far = *upstream] {
-    far.send(pattern(7, kMuch));
-    up = far.take(kMuch);
-  });
-  const std::string down = client->take(kMuch);
-  writing.join();
-  answering.join();
-  EXPECT_TRUE(up.size() == kMuch && is_pattern(0, up));
-  EXPECT_TRUE(down.size() == kMuch && is_pattern(7, down));
-}
-
-TEST_P(Upgrading, holds_its_slot_until_both_have_closed) {
-  Switching stage(GetParam(), "maxConcurrent: 1");
-  auto [client, upstream] = stage.open();
-  auto second = stage.ask();
-  EXPECT_TRUE(stage.daemon.await_pending("far", 1));
-  EXPECT_FALSE(stage.far.has_caller());
-  upstream->socket.close();
-  EXPECT_EQ(client->rest(), "");
-  client->socket.close();
-  auto next = stage.caller();
-  EXPECT_THAT(next->reader.head(), HasSubstr("Upgrade: websocket"));
-  next->send("HTTP/1.1 204 No Content\r\n\r\n");
-  EXPECT_EQ(second->reply().status, 204);
-  EXPECT_TRUE(stage.await_rest());
-}
-
-TEST_P(Upgrading, passes_a_reset_on) {
-  Switching stage(GetParam());
-  for (const bool by_client : {true, false}) {
-    auto [client, upstream] = stage.open();
-    upstream->send("x");
-    EXPECT_EQ(client->take(1), "x");
-    (by_client ? client : upstream)->socket.reset();
-    Near& other = by_client ? *upstream : *client;
-    EXPECT_EQ(other.rest(), "");
-    EXPECT_TRUE(other.socket.was_reset()) << by_client;
-  }
-  EXPECT_EQ(stage.daemon.await_events(2, "error").size(), 2u);
-  EXPECT_TRUE(stage.await_rest());
 }
 
 TEST_P(Upgrading, passes_any_other_answer_as_an_answer) {
@@ -326,12 +269,6 @@ TEST_P(Upgrading, waits_for_the_rest_of_an_answer_as_long_as_is_allowed) {
   const auto errors = stage.daemon.await_events(1, "error");
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_THAT(errors[0].at("detail").get<std::string>(), HasSubstr("timeouts.idle"));
-}
-
-TEST_P(Upgrading, that_is_asked_to_wait_pauses_its_upstream) {
-  Switching stage(GetParam());
-  EXPECT_EQ(stage.answer_to("HTTP/1.1 429 Slow\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n").status, 429);
-  EXPECT_EQ(stage.daemon.metric("penstock_pauses", "upstream=\"far\""), 1);
 }
 
 TEST(UpgradeOverTls, waits_for_the_handshake_as_long_as_for_a_connection) {

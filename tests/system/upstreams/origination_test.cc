@@ -62,24 +62,6 @@ TEST(Certificate, of_an_authority_that_nobody_knows_is_502) {
   EXPECT_EQ(stage.fetch("/").body, "hello") << "others are none the worse";
 }
 
-TEST(Originated, answers_wait_for_a_slow_reader_and_arrive_whole) {
-  Secure stage;
-  std::atomic<std::uint64_t> sent = 0;
-  constexpr std::uint64_t kSize = 64 * kMiB;
-  stage.origin.on("/big", [&](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(kSize) + "\r\n\r\n");
-    while (sent < kSize && visit.write(pattern(sent, 64 * 1024))) sent += 64 * 1024;
-  });
-  Client client(stage.daemon.port(), 64 * 1024);
-  client.send(get(stage.origin.url("/big")));
-  ASSERT_TRUE(client.hears_within(kPatience));
-  EXPECT_LT(settled(sent), kSize) << "only what the sockets between hold";
-  Checked body;
-  EXPECT_TRUE(client.reply(false, body.sink()).whole);
-  EXPECT_TRUE(body.exact);
-  EXPECT_EQ(body.size, kSize);
-}
-
 // Whoever can cut a connection could otherwise shorten what ends with it.
 TEST(Originated, an_answer_that_is_cut_off_does_not_look_whole) {
   Secure stage;
