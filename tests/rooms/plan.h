@@ -100,26 +100,4 @@ inline constexpr std::size_t kMostMembers = 25;
 inline constexpr std::size_t kMostMethods = 35;
 inline constexpr std::size_t kMostBools = 3;
 
-struct LargeClass {
-  std::string_view name;  ///< `room::Class`
-  Figures figures;        ///< members, methods, bools
-};
-
-/// Classes that are larger, as large as they are. No row is added and no figure grows; what shrinks is written here.
-inline const std::vector<LargeClass> kLargeClasses{
-    // clang-format off
-    // clang-format on
-};
-
-struct Circle {
-  std::vector<std::string_view> units;  ///< below src/, in alphabetic order
-  std::string_view reason;
-};
-
-/// Units, a header with its .cc, that include each other. No row is added, and none grows.
-inline const std::vector<Circle> kCircles{
-    // clang-format off
-    // clang-format on
-};
-
 }  // namespace penstock::rooms

@@ -269,31 +269,18 @@ std::vector<std::pair<std::string, Class>> classes_with_functions(const std::vec
   return classes;
 }
 
-Offences large_classes(const std::vector<File>& files, const std::vector<LargeClass>& known) {
+Offences large_classes(const std::vector<File>& files) {
   Offences offences;
-  std::set<std::string_view> gone;
-  for (const LargeClass& row : known) gone.insert(row.name);
   for (const auto& [where, found] : classes_with_functions(files)) {
-    gone.erase(found.name);
-    const auto above = [&now = found.figures](const Figures& most) {
-      return now.members > most.members || now.methods > most.methods || now.bools > most.bools;
-    };
-    const auto row = std::ranges::find(known, found.name, &LargeClass::name);
-    const std::string has = where + found.name + " has members, methods, bools " + written(found.figures);
-    if (row == known.end()) {
-      if (above(kMost)) offences.push_back(has + ", more than " + written(kMost));
-    } else if (!above(kMost)) {
-      offences.push_back(has + ": not large any more, take it out of kLargeClasses");
-    } else if (found.figures != row->figures) {
-      const auto* wrong = above(row->figures) ? ": it grew, kLargeClasses has " : ": write so in kLargeClasses, not ";
-      offences.push_back(has + wrong + written(row->figures));
-    }
+    const auto& [members, methods, bools] = found.figures;
+    if (members > kMost.members || methods > kMost.methods || bools > kMost.bools)
+      offences.push_back(where + found.name + " has members, methods, bools " + written(found.figures) +
+                         ", more than " + written(kMost));
   }
-  for (const auto name : gone) offences.push_back("kLargeClasses has " + std::string(name) + ", the tree has not");
   return offences;
 }
 
-Offences include_circles(const std::vector<File>& files, const std::vector<Circle>& known) {
+Offences include_circles(const std::vector<File>& files) {
   Arrows arrows;  // from header to header, and from unit to unit: the names of these have no ending
   const auto unit = [](std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); };
   for (const File& file : files) {
@@ -305,13 +292,7 @@ Offences include_circles(const std::vector<File>& files, const std::vector<Circl
     }
   }
   Offences offences;
-  auto circles = circles_of(arrows);
-  for (const Circle& row : known) {
-    if (circles.erase({row.units.begin(), row.units.end()}) == 0)
-      offences.push_back("no circle any more, take it out of kCircles: " + listed(row.units));
-    if (row.reason.empty()) offences.push_back("a circle without a reason: " + listed(row.units));
-  }
-  for (const auto& circle : circles) {
+  for (const auto& circle : circles_of(arrows)) {
     offences.push_back("these include each other: " + listed({circle.begin(), circle.end()}));
   }
   return offences;

@@ -33,11 +33,9 @@ Offences forbidden_names(const std::vector<File>& files);
 
 /// Of include/ and src/, those with functions, called `room::Class`, with their places: the largest first.
 std::vector<std::pair<std::string, Class>> classes_with_functions(const std::vector<File>& files);
-/// Classes with more than the plan allows, unless `known` has exactly their figures; and rows of `known` that are out
-/// of date, so that the table only shrinks.
-Offences large_classes(const std::vector<File>& files, const std::vector<LargeClass>& known);
-/// Headers that include themselves through others; units, a header with its .cc, that include each other, unless
-/// `known` has exactly these; and rows of `known` that are out of date.
-Offences include_circles(const std::vector<File>& files, const std::vector<Circle>& known);
+/// Classes with more members, methods or bools than the plan allows.
+Offences large_classes(const std::vector<File>& files);
+/// Headers that include themselves through others, and units, a header with its .cc, that include each other.
+Offences include_circles(const std::vector<File>& files);
 
 }  // namespace penstock::rooms
