@@ -25,11 +25,13 @@ class Replay {
         upstream_(reading.plan().members.front().settings, limiter_),
         departed_(requests_.size(), kNotYet),
         tickets_(requests_.size()) {
+    const Time reached = reached_redis(reading);
     for (std::size_t id = 0; id < requests_.size(); ++id) {
       const Request& request = requests_[id];
-      later_.push({request.arrived, What::comes, id});
+      later_.push({std::max(request.arrived, reached), What::comes, id});
       const bool gave_up = request.departed == kNotYet && request.ended != kNotYet;
-      if (gave_up && request.end != Request::End::refused) later_.push({request.ended, What::gives_up, id});
+      if (gave_up && request.end != Request::End::refused)
+        later_.push({std::max(request.ended, reached), What::gives_up, id});
     }
   }
 
@@ -53,6 +55,13 @@ class Replay {
   }
 
  private:
+  /// When the process reached Redis: connecting takes several round trips, and its first requests wait for that.
+  static Time reached_redis(const Reading& reading) {
+    const auto& standings = reading.journal().standings;
+    const auto first = std::ranges::find(standings, true, &Standing::up);
+    return first == standings.end() ? 0 : first->at;
+  }
+
   enum class What : std::uint8_t { lands, comes, gives_up };
   struct Later {
     Time at;
