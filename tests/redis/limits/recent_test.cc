@@ -54,5 +54,17 @@ TEST(Recent, is_a_third_of_the_time_off_at_most) {
   }
 }
 
+TEST(Recent, counts_what_was_granted_without_redis_from_when_redis_has_heard_of_it) {
+  Recent recent;
+  recent.granted_alone(3);
+  EXPECT_EQ(recent.since(0), 0);
+  EXPECT_EQ(recent.tell(), 3);
+  recent.granted_alone(2);
+  EXPECT_EQ(recent.tell(), 5) << "the first telling was not heard";
+  recent.heard(10 * kSecond);
+  EXPECT_EQ(recent.tell(), 0);
+  EXPECT_EQ(recent.since(10 * kSecond), 5);
+}
+
 }  // namespace
 }  // namespace penstock::redis

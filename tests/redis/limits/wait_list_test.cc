@@ -7,6 +7,7 @@
 namespace penstock::redis {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pointee;
 using testing::UnorderedElementsAre;
@@ -62,6 +63,44 @@ TEST_F(ToldTest, is_forgotten_with_the_names_of_the_groups) {
   EXPECT_TRUE(told_.empty());
   EXPECT_EQ(told_.not_before("1"), 0);
   EXPECT_THAT(told_.forget(), IsEmpty());
+}
+
+TEST_F(ToldTest, is_in_use_while_a_lane_waits_and_for_four_seconds_after_an_ask) {
+  EXPECT_FALSE(told_.in_use(0));
+  told_.asked(1'000'000);
+  EXPECT_TRUE(told_.in_use(4'999'999));
+  EXPECT_FALSE(told_.in_use(5'000'000));
+  told_.answered("a", "1", turn(Scope::upstream, 70));
+  EXPECT_TRUE(told_.in_use(9'000'000));
+}
+
+class RetriedLanes final : public flow::LimiterEvents {
+ public:
+  void answer(std::string_view, const flow::Booking&) override {}
+  void retry(Scope scope, std::string_view group) override {
+    retried.push_back(scope == Scope::upstream ? "all" : std::string(group));
+  }
+  void cut(Scope, std::string_view, std::size_t) override {}
+  std::vector<std::string> retried;
+};
+
+TEST_F(ToldTest, is_forgotten_when_all_lanes_are_woken) {
+  RetriedLanes lanes;
+  told_.asked(1'000'000);
+  told_.answered("a", "1", turn(Scope::group, 90));
+  told_.wake(lanes);
+  EXPECT_THAT(lanes.retried, ElementsAre("all", "a"));
+  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(told_.in_use(2'000'000)) << "the ask is not forgotten";
+}
+
+TEST_F(ToldTest, tells_which_lanes_redis_calls) {
+  RetriedLanes lanes;
+  told_.answered("a", "1", turn(Scope::group, 90));
+  told_.call("1", lanes);
+  told_.call("2", lanes);
+  told_.call("", lanes);
+  EXPECT_THAT(lanes.retried, ElementsAre("a", "all")) << "the second waits for no limit of its own";
 }
 
 }  // namespace
