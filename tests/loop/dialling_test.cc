@@ -82,6 +82,10 @@ TEST_F(DiallingTest, tells_later_what_the_kernel_says_at_once) {
 TEST_F(DiallingTest, for_ourselves_may_use_the_last_descriptors_that_peers_must_leave) {
   test::ListeningSocket listening;
   const Endpoint there{"127.0.0.1", listening.port()};
+  dial(there);  // UBSan opens files where it meets a type for the first time
+  ASSERT_TRUE(tells());
+  stream_ = nullptr;
+  caller_ = {};
   const test::FewFiles one(1);
   dial(there);
   ASSERT_TRUE(tells());

@@ -150,7 +150,7 @@ void Authenticator::try_next() {
   under_way_for_ = generation_;
   const auto& [user, password] = under_way_->credentials;
   if (!worker_) worker_.emplace();
-  worker_->run([this, entry = users_->entry(user, base::sip_hash(keys_[2], user)), password, &loop = loop_,
+  worker_->run([entry = users_->entry(user, base::sip_hash(keys_[2], user)), password, &loop = loop_,
                 self = self_.ref()]() mutable {
     const bool right = access::is_password(password, entry.hash) && entry.known;
     loop.post([right, self = std::move(self)] {
