@@ -103,7 +103,7 @@ if touches then
   end
   local all_processes = string.match(ARGV[5], ' (.+)')
   if all_processes then
-    local is_counted, count = pcall(touch, all_processes, a.me, now)   -- a foreign value under the key stops no booking
+    local is_counted, count = pcall(touch, all_processes, a.me, clock_time())   -- a foreign value under the key stops no booking
     there = is_counted and count or 0
   end
 end

@@ -124,7 +124,8 @@ local function level_part(line)
   -- Estimates when the caller may expect its next departure. Units that pass before any other process is expected to
   -- ask go to a caller that may still have more: otherwise they are lost if those others come too late. A caller that the
   -- level gives nothing waits until the limits pass what lifts the others to its level as well; that may be long, where
-  -- what passes now is too little for another process' heavy request.
+  -- what passes now is too little for another process' heavy request. It asks again after a second, because that one may
+  -- want less by then.
   local function expect(a)
     local units, may_have = units_first(a), a.least + a.slack - a.mine.had
     if units > 0 and may_have >= a.w and a.soonest - kHorizon / 2 > ahead_of(a.wide, a.now, 0, a.w) then units = 0 end
@@ -132,6 +133,7 @@ local function level_part(line)
     if a.most == 0 and t <= a.now + kHorizon then
       units = poured_to(a.mine.had + a.w, a.mine, a.others) - a.w
       t, limit = ahead_of(a.wide, a.now, units, a.w)
+      a.asks_by = a.now + 1000000
     end
     if a.wide_windows and t < kNever then t, limit = off_edges(a.wide_windows, t, limit) end
     limit = limit or a.by
@@ -170,7 +172,7 @@ local function level_part(line)
     elseif a.stop == 'turn' then
       if #a.others > 0 then expect(a) end
       wants, at = wants + (a.n - a.granted) * a.w, math.max(at, a.not_before)
-      if a.granted == 0 or #a.others > 0 then a.again = again_at(a, kHorizon / 2) end
+      if a.granted == 0 or #a.others > 0 then a.again = math.min(again_at(a, kHorizon / 2), a.asks_by or kNever) end
     end
     local _, place = line.drop(a.line, a.me)
     if wants > 0 then wants = wants + a.granted * a.w end

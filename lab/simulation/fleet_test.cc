@@ -67,6 +67,11 @@ TEST(Fleet, of_one_process_has_the_whole_limit) {
   EXPECT_LE(departures_between(journal, kSecond, 9 * kSecond), 801u);
 }
 
+/// Where asks cannot say it, SharedPermits.are_divided_while_something_else_stands_under_their_key fails without it.
+TEST(Fleet, says_along_with_asks_that_its_processes_are_there) {
+  EXPECT_EQ(run(plan_of(3)).presences.size(), 3u) << "only as they begin";
+}
+
 TEST(Fleet, leaves_no_request_without_an_end_but_those_under_way) {
   Plan plan = plan_of(2);
   for (auto& member : plan.members) member.demand.until = 5 * kSecond;

@@ -101,8 +101,8 @@ class Stream {
 
   virtual Endpoint peer() const = 0;
   virtual DialFailure dial_failure() const = 0;
-  /// The errno by which dialling, reading or writing failed; 0: none did, so a stream that is gone was closed by the
-  /// peer.
+  /// The errno by which the socket failed to dial, read or write; 0: it did not, so a stream that is gone was closed by
+  /// the peer, or by a failure of TLS, which says so in words of its own.
   virtual int error() const = 0;
   /// Attaches an object that lives as long as the Stream.
   void accompany(std::shared_ptr<const void> companion) { companion_ = std::move(companion); }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <curl/curl.h>
+#include <algorithm>
 
 #include <cstdint>
 #include <memory>
@@ -58,7 +59,7 @@ class TransferState {
   void begin_head() { stage_ = Stage::head_on_its_way; }
   /// The head has been sent; reported once.
   void head_sent();
-  void answered() { stage_ = Stage::answered; }
+  void answered() { stage_ = std::max(stage_, Stage::answered); }
   /// Stopped by us, because nothing more will come.
   void end() { stage_ = Stage::ended; }
 
@@ -82,6 +83,7 @@ class TransferState {
  private:
   enum class Dials : std::uint8_t { none, yes, without_descriptor };
   enum class Verdict : std::uint8_t { none, denied, allowed };
+  /// In the order in which they come.
   enum class Stage : std::uint8_t { connecting, distrusted, head_on_its_way, head_sent, answered, ended };
 
   Failure broken(long error, std::string_view said) const;

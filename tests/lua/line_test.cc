@@ -82,7 +82,10 @@ TEST_F(Line, tells_one_that_is_ahead_to_come_when_the_others_can_have_as_much) {
   EXPECT_THAT(times(a.ask(ms(2), {}, true)), SizeIs(1));
   const Answer ahead = a.ask(ms(3), {});
   EXPECT_THAT(times(ahead), IsEmpty());
-  EXPECT_GE(ahead.booking.not_before, sec(100)) << "and does not ask every 5 ms";
+  EXPECT_GE(ahead.booking.not_before, sec(100));
+  EXPECT_EQ(ahead.booking.ask_again, ms(3) + sec(1)) << "not every 5 ms, but b may want less by then";
+  b.cancel_wait(ms(4), {}, false);
+  EXPECT_THAT(times(a.ask(ahead.booking.ask_again, {})), SizeIs(1));
 }
 TEST_F(Line, is_an_estimate_and_nobodys_booking) {
   Asker a = process("a", {pacer(10)}), b = process("b", {pacer(10)});

@@ -30,16 +30,21 @@ TEST(Sharers, of_a_process_that_has_seen_nobody_are_those_of_an_earlier_run) {
 TEST(SeenProcesses, are_none_before_anybody_says) { EXPECT_EQ(SeenProcesses{}.count(), 0); }
 
 /// Of a Redis that has lost its memory the first to call is alone.
-TEST(SeenProcesses, are_the_most_of_the_last_four_answers) {
-  SeenProcesses seen;
-  seen.note(3);
-  EXPECT_EQ(seen.count(), 3);
-  for (int i = 0; i < 3; ++i) seen.note(1);
-  EXPECT_EQ(seen.count(), 3);
-  seen.note(1);
-  EXPECT_EQ(seen.count(), 1);
-  seen.note(2);
-  EXPECT_EQ(seen.count(), 2);
+TEST(SeenProcesses, are_the_most_that_the_last_four_seconds_told_however_many_answers_came) {
+  for (const flow::Time apart : {1'000'000, 500'000}) {
+    SeenProcesses seen;
+    seen.note(7, 3);
+    EXPECT_EQ(seen.count(), 3);
+    flow::Time now = 7 + 1'000'000;
+    for (; now < 7 + 4'000'000; now += apart) {
+      seen.note(now, 1);
+      EXPECT_EQ(seen.count(), 3);
+    }
+    seen.note(now, 1);
+    EXPECT_EQ(seen.count(), 1);
+    seen.note(now + 1'000'000, 2);
+    EXPECT_EQ(seen.count(), 2);
+  }
 }
 
 }  // namespace

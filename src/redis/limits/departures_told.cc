@@ -51,7 +51,8 @@ void DeparturesTold::give_back(std::string_view group, std::int64_t at, int weig
 void DeparturesTold::move(std::string_view group, flow::Departure& departure) {
   if (!looks_back_ || departure.in_redis == 0 || !calls_.connected() || !calls_.clock().known()) return;
   const std::int64_t from = std::exchange(departure.in_redis, calls_.clock().to_script(departure.at));
-  recent_.add(departure.in_redis, departure.weight);  // in another window it counts once more
+  // In another window it counts once more, from when Redis hears of it; later than that does no harm.
+  recent_.add(departure.in_redis + flow::kHorizon, departure.weight);
   late_.add(looks_back_on_groups_ ? group : std::string_view(), {from, departure.in_redis, departure.weight});
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "flow/limit.h"
 #include "penstock/config.h"
 #include "redis/limits/divide_limits.h"
 #include "redis/limits/seen_processes.h"
@@ -20,7 +21,7 @@ class Processes {
   /// An earlier run saw so many; where that is stored, for people.
   void remember(int processes, std::string where) { remembered_ = processes, remembered_in_ = std::move(where); }
   /// So many are there, whichever upstreams they use.
-  void saw(int processes) { seen_.note(processes); }
+  void saw(flow::Time now, int processes) { seen_.note(now, processes); }
   int seen() const { return seen_.count(); }
   /// By how many limits are divided. `at_upstream`: how many use the upstream; 0: not known.
   int sharers(int at_upstream) const {

@@ -4,21 +4,28 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
+
+#include "flow/limit.h"
 
 namespace penstock::redis {
 
-/// Takes the maximum of the last four answers, which come a second apart: an answer given right after Redis has lost
-/// its memory, or after its clock has jumped, counts only the processes that have called since.
+/// Takes the maximum of the last four seconds in which Redis answered: an answer given right after Redis has lost its
+/// memory, or after its clock has jumped, counts only the processes that have called since.
 class SeenProcesses {
  public:
-  void note(int count) { last_[next_++ % last_.size()] = count; }
+  void note(flow::Time now, int count) {
+    if (last_[0] > 0 && now - since_ < kSecond) return void(last_[0] = std::max(last_[0], count));
+    std::ranges::rotate(last_, last_.end() - 1);
+    last_[0] = count;
+    since_ = now;
+  }
   /// 0: Redis has never told.
   int count() const { return *std::ranges::max_element(last_); }
 
  private:
-  std::array<int, 4> last_{};
-  std::size_t next_ = 0;
+  static constexpr flow::Time kSecond = 1'000'000;
+  std::array<int, 4> last_{};  // the latest first
+  flow::Time since_ = 0;       // when the latest second began
 };
 
 }  // namespace penstock::redis

@@ -144,7 +144,7 @@ void SharedRedis::heard_there(const Outcome& outcome) {
 
 void SharedRedis::note_processes(std::int64_t count) {
   if (count <= 0) return;
-  processes_.saw(static_cast<int>(std::min<std::int64_t>(count, kMostProcesses)));
+  processes_.saw(loop_.now(), static_cast<int>(std::min<std::int64_t>(count, kMostProcesses)));
   if (on_processes_) on_processes_(processes_.seen());
 }
 

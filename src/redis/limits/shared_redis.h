@@ -108,7 +108,7 @@ class SharedRedis {
   std::int64_t turn_ = 0;           // how many moments soon() has given
   bool starting_ = true;
   bool was_up_ = false;                   // Redis was up before, so something may be remembered
-  std::int64_t up_since_, said_present_;  // when Redis came back; when say_present() last called
+  std::int64_t up_since_, said_present_;  // when Redis came back; when it was last said that the process is there
   std::unique_ptr<Redis> redis_;          // last: its answers come to the members above
 };
 

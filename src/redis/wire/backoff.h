@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When to reconnect after a connection has ended: soon at first, then after doubling waits of up to 320 ms while none
 // works, with jitter so that processes do not all try at the same moment. Recovery takes less than a second. Only for
-// redis.cc and mailbox.cc.
+// client/session.
 #pragma once
 
 #include <algorithm>
