@@ -34,8 +34,11 @@ struct Asked {
     const bool originated = (bits & 16) != 0, through_gateway = (bits & 32) != 0;
     target =
         *http::parse_target("GET", originated || through_gateway ? "https://api.test/v1/x" : "http://api.test/v1/x");
-    target.originated = originated;
-    if (through_gateway) target.gateway = &gateway();
+    if (originated) target.front = http::Target::Front::originated;
+    if (through_gateway) {
+      target.front = http::Target::Front::gateway;
+      target.gateway = &gateway();
+    }
   }
   const char* method;
   http::AnswerTo writer;
