@@ -9,7 +9,14 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <chrono>
+
+#include "penstock/duration.h"
+
 namespace penstock::observe {
+
+/// Metrics of time are in seconds.
+inline double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 using Counters = prometheus::Family<prometheus::Counter>;
 using Gauges = prometheus::Family<prometheus::Gauge>;

@@ -8,10 +8,8 @@
 namespace penstock::observe {
 namespace {
 
-double seconds_of(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 void observe(const Series<prometheus::Histogram>& histogram, std::optional<Duration> duration) {
-  if (duration) histogram->Observe(seconds_of(*duration));
+  if (duration) histogram->Observe(seconds(*duration));
 }
 
 /// At take-off it is unknown whether an upgrade will become a tunnel.
@@ -43,7 +41,7 @@ void LatencyMetrics::landed(const Event& event) {
 
 void LatencyMetrics::set(std::int64_t at) {
   const Duration busy = stopwatch_.busy(at);
-  busy_->Increment(seconds_of(busy - std::exchange(busy_counted_, busy)));
+  busy_->Increment(seconds(busy - std::exchange(busy_counted_, busy)));
   const auto [rps, mean_latency] = stopwatch_.last_minute(at);
   rps_->Set(rps);
   mean_latency_->Set(mean_latency);

@@ -8,18 +8,16 @@
 namespace penstock::observe {
 namespace {
 
-double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
 /// Units a second in the long run; null for limits on requests in flight.
 struct Rate {
   std::optional<double> operator()(const PacerConfig& pacer) const { return pacer.qps; }
-  std::optional<double> operator()(const WindowConfig& w) const { return w.reservoir / in_seconds(w.interval); }
-  std::optional<double> operator()(const SlidingWindowConfig& w) const { return w.max / in_seconds(w.interval); }
+  std::optional<double> operator()(const WindowConfig& w) const { return w.reservoir / seconds(w.interval); }
+  std::optional<double> operator()(const SlidingWindowConfig& w) const { return w.max / seconds(w.interval); }
   std::optional<double> operator()(const TokenBucketConfig& bucket) const {
-    return std::min(bucket.refill_amount, bucket.capacity) / in_seconds(bucket.refill_frequency);
+    return std::min(bucket.refill_amount, bucket.capacity) / seconds(bucket.refill_frequency);
   }
   std::optional<double> operator()(const SemaphoreConfig&) const { return std::nullopt; }
-  std::optional<double> operator()(const CounterConfig& c) const { return c.max / in_seconds(c.period); }
+  std::optional<double> operator()(const CounterConfig& c) const { return c.max / seconds(c.period); }
 };
 
 }  // namespace

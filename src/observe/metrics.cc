@@ -101,7 +101,7 @@ void Metrics::record(const Event& event) {
 
 void Metrics::reloaded(bool success) { (success ? impl_->reloads_good : impl_->reloads_bad).Increment(); }
 
-void Metrics::loop_lag(Duration late) { impl_->loop_lag.Observe(std::chrono::duration<double>(late).count()); }
+void Metrics::loop_lag(Duration late) { impl_->loop_lag.Observe(seconds(late)); }
 
 void Metrics::redis_round_trip(Duration took) {
   if (impl_->redis) impl_->redis->round_trip(took);

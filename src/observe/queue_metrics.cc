@@ -17,7 +17,7 @@ QueueMetrics::QueueMetrics(QueueFamilies& families, const std::string& label)
 void QueueMetrics::change(const UpstreamSettings& settings) {
   most_pending_ = settings.queue.max_pending;
   max_pending_->Set(static_cast<double>(most_pending_));
-  max_wait_->Set(std::chrono::duration<double>(settings.queue.max_wait).count());
+  max_wait_->Set(seconds(settings.queue.max_wait));
   max_concurrent_->Set(settings.max_concurrent);
 }
 

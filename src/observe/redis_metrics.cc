@@ -20,7 +20,7 @@ RedisMetrics::RedisMetrics(RedisFamilies& families)
   for (const char* kind : kUsualErrors) errors(kind);
 }
 
-void RedisMetrics::round_trip(Duration took) { round_trip_.Observe(std::chrono::duration<double>(took).count()); }
+void RedisMetrics::round_trip(Duration took) { round_trip_.Observe(seconds(took)); }
 
 void RedisMetrics::set(const RedisSnapshot& redis) {
   up_.Set(redis.up);
