@@ -20,7 +20,7 @@ struct Socket;
 
 class TransferState {
  public:
-  TransferState() = default;  ///< of a handle that serves nobody
+  TransferState() = default;  ///< of a handle without a request
   /// `events` and `request.host` must outlive it.
   TransferState(const Request& request, TransferEvents& events);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection to Redis that is made anew whenever it has ended: dials, greets, and after an end dials again, ever
+// A connection to Redis that is made again whenever it has ended: dials, greets, and after an end dials again, ever
 // later while no connection works.
 #pragma once
 

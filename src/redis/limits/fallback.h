@@ -28,7 +28,7 @@ class Fallback {
   /// Notes what is left of each limit, by which it would go on. `group` is that of the ask, which took so many units.
   /// Skipped while Redis has not been told of everything that was granted alone.
   void note_left(const BookReply& reply, std::string_view group, std::int64_t taken);
-  /// Counts anew by how many the limits are divided. To be called when Redis goes; then divide().
+  /// Updates the number of processes by which the limits are divided. To be called when Redis goes; then divide().
   void count_sharers();
   /// From now on the limits are kept by this process's part. Only for `share`: by the other rules nothing leaves
   /// without Redis, or everything.

@@ -94,7 +94,7 @@ class PermitLeases {
   /// Redis does not answer, or is not to be asked: the permits held are all there are.
   void redis_gone() { absence_.begin(loop_.now()); }
   bool without_redis() const { return absence_.lasts(); }
-  /// Redis is back and is told of all permits that are held.
+  /// To be called when Redis is back: tells it of all permits that are held.
   void redis_back();
 
  private:

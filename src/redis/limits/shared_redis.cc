@@ -128,7 +128,7 @@ std::string_view SharedRedis::key_to_be_there(std::int64_t now) {
   return all_;
 }
 
-/// An ask that fails, or is not decided, counts nobody: the process says it by itself.
+/// A failed or undecided ask does not count this process, so it says by a call of its own that it is there.
 void SharedRedis::heard_there(const Outcome& outcome) {
   constexpr int kBefore = 14;  // what book.lua answers before the number of processes
   std::int64_t count = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a process needs from the machine to reach Redis: streams to it and random numbers. Real sockets by default; a
-// simulation provides its own, and whoever wants another transport, such as TLS, dials streams over that.
+// simulation provides its own, and another transport, such as TLS, is another Network.
 #pragma once
 
 #include <cstdint>
