@@ -24,53 +24,6 @@ TEST(Target, arrives_byte_for_byte) {
   }
 }
 
-TEST(Host, is_given_to_the_upstream_of_an_http_1_0_client) {
-  Stage stage;
-  Client client(stage.daemon.port());
-  client.send("GET " + stage.url("/old") + " HTTP/1.0\r\n\r\n");
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.status, 200);
-  EXPECT_EQ(reply.body, "hello");
-  EXPECT_FALSE(reply.chunked);
-  EXPECT_TRUE(client.closed());
-  const auto seen = stage.origin.seen();
-  ASSERT_EQ(seen.size(), 1u);
-  EXPECT_TRUE(seen[0].head.starts_with("GET /old HTTP/1.1\r\n")) << seen[0].head;
-  EXPECT_THAT(seen[0].fields.all("host"), ElementsAre(stage.origin.host()));
-}
-
-TEST(Hop, by_hop_fields_stay_behind_and_the_others_go_on) {
-  Stage stage;
-  stage.ask(with_lines(
-      stage,
-      "Connection: X-Hop, keep-alive\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: keep-alive\r\n"
-      "TE: trailers\r\nUpgrade: websocket\r\nProxy-Authorization: Basic c2VjcmV0\r\nX-End: 1\r\n"
-      "Authorization: Bearer t\r\nCookie: a=b\r\nTrailer: X-T\r\n"));
-  ASSERT_EQ(stage.origin.count(), 1u);
-  const Lines fields = stage.origin.seen()[0].fields;
-  for (const char* name :
-       {"connection", "x-hop", "keep-alive", "proxy-connection", "te", "upgrade", "proxy-authorization",
-        "transfer-encoding", "content-length", "expect", "penstock-max-wait"}) {
-    EXPECT_FALSE(fields.has(name)) << name;
-  }
-  EXPECT_EQ(fields.find("x-end"), "1");
-  EXPECT_EQ(fields.find("authorization"), "Bearer t");
-  EXPECT_EQ(fields.find("cookie"), "a=b");
-}
-
-TEST(Hop, by_hop_fields_of_the_upstream_stay_behind_too) {
-  Stage stage;
-  stage.origin.otherwise(
-      scripts::answers(200, "x",
-                       "Connection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: a\r\n"
-                       "Upgrade: h2c\r\nX-End: 1\r\nSet-Cookie: a=b\r\nSet-Cookie: c=d\r\n"));
-  const Reply reply = stage.fetch("/");
-  for (const char* name : {"x-hop", "keep-alive", "proxy-connection", "upgrade"})
-    EXPECT_FALSE(reply.fields.has(name)) << name;
-  EXPECT_EQ(reply.field("x-end"), "1");
-  EXPECT_THAT(reply.fields.all("set-cookie"), ElementsAre("a=b", "c=d"));
-}
-
 TEST(Hop, nominations_cannot_take_away_what_is_for_everybody) {
   Stage stage;
   stage.origin.otherwise(scripts::answers(200, "x",
@@ -86,21 +39,6 @@ TEST(Hop, nominations_cannot_take_away_what_is_for_everybody) {
   for (const char* name : {"authorization", "cookie", "range", "cache-control"}) EXPECT_TRUE(fields.has(name)) << name;
   EXPECT_THAT(fields.all("via"), ElementsAre("1.1 outer", "1.1 penstock"));
   for (const char* name : {"set-cookie", "content-type", "etag"}) EXPECT_TRUE(reply.fields.has(name)) << name;
-}
-
-TEST(Fields, keep_their_order_and_repetitions_both_ways) {
-  Stage stage;
-  stage.origin.otherwise(scripts::answers(200, "x", "X-A: 1\r\nX-B:\r\nx-a:   \r\nX-B: caf\xc3\xa9 \xff\r\n"));
-  const Reply reply = stage.ask(with_lines(stage, "X-A: 1\r\nX-B:\r\nx-a:   \r\nX-B: caf\xc3\xa9 \xff\r\n"));
-  const auto kept = [](const Lines& lines) {
-    std::string out;
-    for (const auto& line : lines) {
-      if (same_name(line.name, "x-a") || same_name(line.name, "x-b")) out += line.value + "|";
-    }
-    return out;
-  };
-  EXPECT_EQ(kept(stage.origin.seen()[0].fields), "1|||caf\xc3\xa9 \xff|");
-  EXPECT_EQ(kept(reply.fields), "1|||caf\xc3\xa9 \xff|");
 }
 
 TEST(Heads, beyond_the_caps_are_431) {

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a request ends: every message about which two readers could disagree is refused, and what is hidden behind it
 // never reaches the upstream.
-#include <gmock/gmock.h>
-
 #include <thread>
 
 #include "system/stage.h"
 
 namespace penstock::trial {
 namespace {
-
-using testing::ElementsAre;
 
 TEST(Framing, a_huge_length_allocates_nothing) {
   Stage stage;
@@ -42,15 +38,6 @@ TEST(Chunks, of_one_byte_a_million_times_cost_bounded_work) {
               body + "0\r\n\r\n");
   EXPECT_EQ(client.reply().body, "read");
   EXPECT_LT(stage.daemon.cpu_seconds() - before, is_sanitized() ? 10 : 2);
-}
-
-TEST(Body, with_a_length_of_zero_is_announced_as_it_was) {
-  Stage stage;
-  stage.ask(with_body("POST", stage.url("/x"), ""));
-  EXPECT_THAT(stage.origin.seen()[0].fields.all("content-length"), ElementsAre("0"));
-  stage.fetch("/y");
-  EXPECT_FALSE(stage.origin.seen()[1].fields.has("content-length"));
-  EXPECT_FALSE(stage.origin.seen()[1].fields.has("transfer-encoding"));
 }
 
 /// A request that Penstock answers itself, with a body in which another request is hidden: the body is read to its end,

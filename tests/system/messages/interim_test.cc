@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interim answers: Expect: 100-continue in all its ways, early hints, and floods of them.
-#include <gmock/gmock.h>
-
+// Interim answers: a 100 that must wait, and floods of early hints.
 #include "system/stage.h"
 
 namespace penstock::trial {
 namespace {
 
-constexpr char kExpect[] = "Expect: 100-continue\r\n";
-
 /// The head of a POST that waits for a 100.
 std::string expecting(const Stage& stage, std::size_t size) {
   return "POST " + stage.url("/x") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
-         "\r\nContent-Length: " + std::to_string(size) + "\r\n" + kExpect + "\r\n";
-}
-
-TEST(Continue, is_relayed_when_the_upstream_says_it) {
-  Stage stage;
-  stage.origin.otherwise([&](Visit& visit) {
-    visit.hold();
-    visit.write("HTTP/1.1 100 Continue\r\n\r\n");
-    visit.read_body();
-    visit.answer(200, "thanks");
-  });
-  Client client(stage.daemon.port());
-  client.send(expecting(stage, 5));
-  ASSERT_TRUE(stage.origin.await(1));
-  EXPECT_EQ(stage.origin.seen()[0].fields.find("expect"), "100-continue");
-  stage.origin.release();
-  EXPECT_EQ(client.head().status, 100);
-  client.send("12345");
-  const Reply reply = client.reply();
-  EXPECT_EQ(reply.body, "thanks");
-  EXPECT_EQ(reply.interims.size(), 0u) << "said once";
-  EXPECT_EQ(stage.origin.seen()[0].body, "12345");
+         "\r\nContent-Length: " + std::to_string(size) + "\r\nExpect: 100-continue\r\n\r\n";
 }
 
 TEST(Continue, is_not_said_to_a_request_that_is_pending) {
@@ -49,20 +24,6 @@ TEST(Continue, is_not_said_to_a_request_that_is_pending) {
   EXPECT_EQ(second.head().status, 100);
   second.send("12345");
   EXPECT_EQ(second.reply().body, "hello");
-}
-
-TEST(EarlyHints, arrive_before_the_answer_does) {
-  Stage stage;
-  stage.origin.otherwise([](Visit& visit) {
-    visit.write("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
-    visit.hold();
-    visit.answer(200, "later");
-  });
-  Client client(stage.daemon.port());
-  client.send(get(stage.url()));
-  EXPECT_EQ(client.head().status, 103);
-  stage.origin.release();
-  EXPECT_EQ(client.reply().body, "later");
 }
 
 TEST(EarlyHints, without_end_are_a_bad_gateway) {

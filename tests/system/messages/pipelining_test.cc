@@ -7,16 +7,6 @@
 namespace penstock::trial {
 namespace {
 
-TEST(Connection, is_kept_for_the_next_request) {
-  Stage stage;
-  Client client(stage.daemon.port());
-  for (int i = 0; i < 100; ++i) {
-    client.send(get(stage.url("/" + std::to_string(i))));
-    ASSERT_EQ(client.reply().body, "hello");
-  }
-  EXPECT_EQ(stage.origin.connections(), 1u) << "and so is the upstream's";
-}
-
 TEST(Connection, ignores_what_follows_its_last_request) {
   Stage stage;
   Client client(stage.daemon.port());
@@ -24,19 +14,6 @@ TEST(Connection, ignores_what_follows_its_last_request) {
   EXPECT_TRUE(same_name(client.reply().field("connection"), "close"));
   EXPECT_TRUE(client.closed());
   EXPECT_EQ(stage.origin.count(), 1u);
-}
-
-TEST(Connection, survives_an_answer_of_an_upstream_that_closes) {
-  Stage stage;
-  stage.origin.otherwise(scripts::says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"));
-  Client client(stage.daemon.port());
-  for (int i = 0; i < 3; ++i) {
-    client.send(get(stage.url()));
-    const Reply reply = client.reply();
-    EXPECT_EQ(reply.body, "ok");
-    EXPECT_FALSE(same_name(reply.field("connection"), "close")) << "the upstream's connection is not the client's";
-  }
-  EXPECT_EQ(stage.origin.connections(), 3u);
 }
 
 TEST(Pipeline, of_ten_thousand_is_answered_in_order) {

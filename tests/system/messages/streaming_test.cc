@@ -172,20 +172,6 @@ TEST(Answers, with_more_than_was_asked_for_do_not_reach_those_who_wait_for_the_c
   }
 }
 
-TEST(Answers, in_odd_chunks_are_understood) {
-  Stage stage;
-  stage.origin.on("/extensions", scripts::says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                                               "3;a=b\r\nabc\r\n0003\r\ndef\r\nA\r\n0123456789\r\n0;x\r\n\r\n",
-                                               false));
-  stage.origin.on("/one-by-one", [](Visit& visit) {
-    for (const char byte : "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r"s)
-      visit.write({&byte, 1});
-    visit.last("\n");
-  });
-  EXPECT_EQ(stage.fetch("/extensions").body, "abcdef0123456789");
-  EXPECT_EQ(stage.fetch("/one-by-one").body, "hello");
-}
-
 TEST(Answers, reach_the_client_as_they_come) {
   Stage stage;
   stage.origin.otherwise([](Visit& visit) {
