@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <csignal>
 
 namespace penstock::trial {
 
@@ -48,12 +47,6 @@ void Limited::expect_arrivals(std::size_t count, const std::function<Clock::dura
 
 void Limited::send(int count, std::string_view path, std::string_view lines) {
   for (int i = 0; i < count; ++i) clients.emplace_back(daemon.port()).send(get(url(path), lines));
-}
-
-void Limited::send_at_once(int count, std::string_view path) {
-  daemon.signal(SIGSTOP);
-  send(count, path);
-  daemon.signal(SIGCONT);
 }
 
 Client& Limited::send_one(std::string_view path, std::string_view lines) {

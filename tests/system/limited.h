@@ -33,8 +33,6 @@ struct Limited : Stage {
 
   /// So many clients, one after another, with such a request each.
   void send(int count, std::string_view path = "/", std::string_view lines = "");
-  /// The same, read by the program in one go: no stall of ours lies between them.
-  void send_at_once(int count, std::string_view path = "/");
   /// One more, known to have arrived when this returns.
   Client& send_one(std::string_view path, std::string_view lines = "");
   /// Whoever has sent gets a 200 of the origin's.

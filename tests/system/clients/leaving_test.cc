@@ -3,10 +3,6 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <deque>
-#include <optional>
-
-#include "support/name_server.h"
 #include "system/stage.h"
 
 namespace penstock::trial {
@@ -14,8 +10,7 @@ namespace {
 
 /// One slot, taken by a request that is held; whatever comes next is pending.
 struct Busy : Stage {
-  explicit Busy(const std::string& more = "")
-      : Stage({.yaml = "defaults: { maxConcurrent: 1 }\n" + more}), holder(daemon.port()) {
+  Busy() : Stage(with_defaults("maxConcurrent: 1")), holder(daemon.port()) {
     origin.on("/held", scripts::held());
     holder.send(get(url("/held")));
     EXPECT_TRUE(origin.await(1));
@@ -76,16 +71,6 @@ TEST(PendingClient, that_resets_behind_an_unread_body_is_forgotten) {
   stage.expect_forgotten();
 }
 
-TEST(PendingClient, that_closes_behind_a_body_beyond_the_cap_is_forgotten) {
-  Busy stage("caps: { pendingBodyBytes: 16KiB }\n");
-  Client leaver(stage.daemon.port());
-  leaver.send("POST " + stage.url("/leaver") + " HTTP/1.1\r\nHost: " + stage.origin.host() +
-              "\r\nContent-Length: 1000000\r\n\r\n" + std::string(60'000, 'b'));
-  ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
-  leaver.close();
-  stage.expect_forgotten();
-}
-
 TEST(FlyingClient, that_half_closes_frees_its_slot) {
   Busy stage;
   Client next(stage.daemon.port());
@@ -93,30 +78,6 @@ TEST(FlyingClient, that_half_closes_frees_its_slot) {
   ASSERT_TRUE(stage.daemon.await_pending(stage.origin.host(), 1));
   stage.holder.half_close();
   EXPECT_EQ(next.reply().body, "hello");
-}
-
-TEST(FlyingClient, that_leaves_while_a_name_is_looked_up_or_nobody_answers_leaves_nothing_behind) {
-  constexpr int kTimes = 100;
-  const Silent silent;
-  const test::NameServer names([](const std::string&, std::uint16_t) { return std::nullopt; });
-  const std::string port = std::to_string(silent.port);
-  const Daemon daemon({.yaml = "dns: { servers: ['" + names.address() +
-                               "'], timeout: 60s }\ndefaults: { maxConcurrent: 1000, timeouts: { connect: 60s } }\n"});
-  const auto drop = [&](const std::string& host) {
-    std::deque<Client> crowd;
-    for (int i = 0; i < kTimes; ++i) crowd.emplace_back(daemon.port()).send(get("http://" + host + "/"));
-    EXPECT_TRUE(daemon.await_in_flight(host, kTimes));
-    for (auto& client : crowd) client.reset();
-    EXPECT_TRUE(daemon.await_in_flight(host, 0));
-  };
-  drop("name.test:" + port);  // the resolver keeps its own sockets from now on
-  drop("other.test:" + port);
-  const std::size_t before = daemon.descriptors();
-  drop("name.test:" + port);
-  drop(silent.host());
-  EXPECT_TRUE(eventually([&] { return daemon.descriptors() <= before; })) << daemon.descriptors() << " of " << before;
-  EXPECT_EQ(daemon.await_events(4 * kTimes, "error").size(), 4u * kTimes);
-  EXPECT_EQ(daemon.metric("penstock_requests_total", "outcome=\"client_gone\""), 4 * kTimes);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups: a lane for each, limits of their own, and what they share with the others of their upstream. What a header
-// says may be a credential: nobody gets to see it.
+// Groups by a header: what it says may be a credential, and nobody gets to see it.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -13,24 +12,6 @@ namespace {
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
-
-TEST(Group, of_a_path_is_held_to_a_limit_of_its_own) {
-  Limited stage("group: \"path:/api/v*/teams/{team}\", limits: [ pacer: { qps: 4, per: group } ]");
-  for (int i = 0; i < 4; ++i) {
-    stage.send(1, "/api/v1/teams/red/" + std::to_string(i));
-    stage.send(1, "/api/v2/teams/blue/" + std::to_string(i));
-    stage.send(1, "/something/else/" + std::to_string(i));
-  }
-  stage.expect_all_served();
-  const auto every = [](int k) { return k * 250ms; };
-  for (const char* path : {"/api/v1/teams/red", "/api/v2/teams/blue", "/something/else"})
-    stage.expect_arrivals(4, every, path);
-  std::multiset<std::string> groups;
-  for (const auto& event : stage.daemon.await_events(12, "dispatch")) groups.insert(event.at("group"));
-  EXPECT_EQ(groups.count("red"), 4u);
-  EXPECT_EQ(groups.count("blue"), 4u);
-  EXPECT_EQ(groups.count("-"), 4u) << "what the rule does not fit";
-}
 
 TEST(HeaderValue, that_makes_a_group_is_forwarded_and_shown_to_nobody) {
   Limited stage("group: header:Authorization, limits: [ counter: { max: 1, period: 1m, per: group, mode: refuse } ]");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each kind of limit as the upstream sees it: nothing comes sooner than it allows, and what it allows is used.
+// Limits as the upstream sees them: nothing comes sooner than they allow, and what they allow is used.
 #include <gmock/gmock.h>
 
 #include "system/limited.h"
@@ -12,58 +12,6 @@ TEST(Rate, spreads_a_crowd_evenly) {
   stage.send(16);
   stage.expect_all_served();
   stage.expect_arrivals(16, [](int k) { return k * 50ms; });
-}
-
-TEST(Rate, counts_every_method) {
-  Limited stage("rate: 4/s");
-  const std::string lines = " HTTP/1.1\r\nHost: " + stage.origin.host() + "\r\n\r\n";
-  EXPECT_EQ(stage.ask("HEAD " + stage.url() + lines, true).status, 200);
-  EXPECT_EQ(stage.ask("OPTIONS " + stage.url() + lines).status, 200);
-  EXPECT_EQ(stage.ask("TRACE " + stage.url() + lines).status, 200);
-  EXPECT_EQ(stage.ask(with_body("POST", stage.url(), "charge=1")).status, 200);
-  stage.expect_arrivals(4, [](int k) { return k * 250ms; });
-}
-
-TEST(Rate, is_kept_for_each_unmatched_host_by_itself) {
-  Stage stage({.yaml = "upstreams: { \"*\": { rate: 5/s } }\n"});
-  Origin another;
-  std::deque<Client> clients;
-  const auto start = Clock::now();
-  stage.daemon.signal(SIGSTOP);  // they wait in the kernel: no stall of ours lies between them
-  for (int i = 0; i < 8; ++i)
-    clients.emplace_back(stage.daemon.port()).send(get(i % 2 ? another.url() : stage.origin.url()));
-  stage.daemon.signal(SIGCONT);
-  for (auto& client : clients) EXPECT_EQ(client.reply().status, 200);
-  for (const Origin* origin : {&stage.origin, &another}) {
-    const auto seen = origin->seen();
-    ASSERT_EQ(seen.size(), 4u);
-    for (int k = 0; k < 4; ++k) {
-      EXPECT_GE(seen[k].at - start, k * 200ms) << k;
-      EXPECT_TRUE(within(k * 200ms + kLate, start, seen[k].at)) << k;
-    }
-  }
-  const auto waited = stage.daemon.await_events(8, "dispatch");
-  EXPECT_EQ(std::ranges::count_if(waited, [](const Json& event) { return event.value("limitedBy", "") == "pacer"; }),
-            6);
-}
-
-TEST(Limits, of_two_kinds_decide_together_and_the_one_in_the_way_is_named) {
-  Limited stage(
-      "limits: [ pacer: { qps: 10 }, tokenBucket: { capacity: 3, refillAmount: 3, refillFrequency: 1s, name: credits } "
-      "]");
-  stage.send_at_once(9);
-  stage.expect_all_served();
-  stage.expect_arrivals(9, [](int k) { return k / 3 * 1s + k % 3 * 100ms; });
-  // One that the machine let go late may find another limit in its way than the one that it came for.
-  const auto came = stage.arrivals();
-  std::vector<testing::Matcher<std::string>> names;
-  for (int k = 0; k < 9; ++k) {
-    const bool in_time = k == 0 || came[k] - came[0] < k / 3 * 1s + k % 3 * 100ms + 50ms;
-    const char* due = k == 0 ? "" : k % 3 == 0 ? "credits" : "pacer";
-    names.push_back(in_time ? testing::Matcher<std::string>(due) : testing::AnyOf("credits", "pacer"));
-  }
-  EXPECT_THAT(stage.limited_by(9, "dispatch"), testing::ElementsAreArray(names));
-  EXPECT_THAT(stage.limited_by(9, "complete"), testing::UnorderedElementsAreArray(names)) << "told again at the end";
 }
 
 /// The one event of a refusal names the limit, and nothing came to the origin.

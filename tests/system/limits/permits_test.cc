@@ -70,22 +70,5 @@ TEST(Permit, comes_back_from_a_second_try_that_fails_too) {
   expect_permits(stage, 1);
 }
 
-TEST(Permit, of_an_answer_that_streams_is_held_until_its_last_byte) {
-  Limited stage(kOne);
-  stage.origin.on("/stream", [](Visit& visit) {
-    visit.write("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n123");
-    visit.hold();
-    visit.last("456");
-  });
-  Client reader(stage.daemon.port());
-  reader.send(get(stage.url("/stream")));
-  ASSERT_TRUE(stage.origin.await(1));
-  stage.send_one("/next");
-  EXPECT_EQ(stage.origin.count(), 1u);
-  stage.origin.release();
-  EXPECT_EQ(reader.reply().body, "123456");
-  stage.expect_all_served();
-}
-
 }  // namespace
 }  // namespace penstock::trial

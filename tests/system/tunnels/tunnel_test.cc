@@ -40,41 +40,6 @@ TEST(Tunnel, carries_bytes_both_ways_and_is_one_request) {
   EXPECT_EQ(all[0].at("tunnel"), true);
 }
 
-TEST(Tunnel, counts_in_flight_but_not_in_latency_rps_or_busy_time) {
-  Tunnels stage;
-  {
-    auto [client, upstream] = stage.open();
-    client->send("12345");
-    EXPECT_EQ(upstream->take(5), "12345");
-    upstream->send("123");
-    EXPECT_EQ(client->take(3), "123");
-    EXPECT_EQ(stage.daemon.metric("penstock_in_flight_requests"), 1);
-    EXPECT_EQ(stage.daemon.metric("penstock_connections"), 1);
-  }
-  ASSERT_TRUE(stage.await_rest());
-  EXPECT_EQ(stage.daemon.metric("penstock_tunnels"), 0);
-  EXPECT_EQ(stage.daemon.metric("penstock_tunnel_bytes_total", "direction=\"out\""), 5);
-  EXPECT_EQ(stage.daemon.metric("penstock_tunnel_bytes_total", "direction=\"in\""), 3);
-  EXPECT_EQ(stage.daemon.metric("penstock_requests_total", "outcome=\"success\""), 1);
-  EXPECT_EQ(stage.daemon.metric("penstock_responses_total", "code=\"200\""), 1);
-  EXPECT_EQ(stage.daemon.metric("penstock_wait_seconds_count"), 1);
-  for (const char* name : {"flight_seconds_count", "first_byte_seconds_count", "rps", "mean_latency_seconds",
-                           "busy_seconds_total", "in_flight_requests", "connections"})
-    EXPECT_EQ(stage.daemon.metric("penstock_" + std::string(name)), 0) << name;
-}
-
-TEST(Tunnel, is_said_yes_to_without_framing) {
-  Tunnels stage;
-  auto client = stage.ask();
-  const Socket upstream = stage.far.accept();
-  const std::string head = client->reader.head();
-  EXPECT_THAT(head, StartsWith("HTTP/1.1 200 "));
-  std::string first;
-  Lines fields;
-  client->reader.split(head, first, fields);
-  EXPECT_FALSE(fields.has("content-length") || fields.has("transfer-encoding") || fields.has("connection"));
-}
-
 TEST(Tunnel, is_asked_for_in_all_the_ways_that_clients_have) {
   Tunnels stage;
   const std::string host = stage.far.host();
@@ -87,7 +52,10 @@ TEST(Tunnel, is_asked_for_in_all_the_ways_that_clients_have) {
     Near client(Socket::connect(stage.daemon.port()));
     client.send("CONNECT " + host + lines);
     Near upstream(stage.far.accept());
-    EXPECT_EQ(client.reply().status, 200);
+    const Reply reply = client.reply();
+    EXPECT_EQ(reply.status, 200);
+    for (const char* name : {"content-length", "transfer-encoding", "connection"})
+      EXPECT_FALSE(reply.fields.has(name)) << name;
     client.send("x");
     EXPECT_EQ(upstream.take(1), "x") << "nothing before it, no header least of all";
   }

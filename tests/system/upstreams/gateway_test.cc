@@ -12,9 +12,7 @@ using testing::Not;
 
 /// An upstream `api` at the origin's /v1, and nothing else.
 struct Gateway {
-  explicit Gateway(std::string_view more = "maxConcurrent: 64")
-      : daemon({.yaml = "upstreams: { api: { baseUrl: 'http://" + origin.host() + "/v1', " + std::string(more) +
-                        " } }\n"}) {}
+  Gateway() : daemon({.yaml = "upstreams: { api: { baseUrl: 'http://" + origin.host() + "/v1' } }\n"}) {}
   ~Gateway() { EXPECT_EQ(origin.complaint(), ""); }
 
   Reply ask(std::string_view bytes, bool bodyless = false) const {
@@ -43,23 +41,6 @@ TEST(Gateway, puts_its_upstream_at_the_client_s_disposal) {
   EXPECT_EQ(done.at(0)["upstream"], "api");
   EXPECT_EQ(done.at(0)["host"], "127.0.0.1");
   EXPECT_EQ(done.at(0)["path"], "/v1/chat//%2F");
-}
-
-TEST(Gateway, is_one_queue_with_the_upstream_s_other_ways_in) {
-  Gateway stage("maxConcurrent: 1");
-  stage.origin.otherwise([](Visit& visit) {
-    visit.hold();
-    visit.answer(200, "hello");
-  });
-  Client by_name(stage.daemon.port()), by_url(stage.daemon.port());
-  by_name.send(Gateway::by_name("GET", "/@api/1"));
-  ASSERT_TRUE(stage.origin.await(1));
-  by_url.send(get(stage.origin.url("/2")));
-  EXPECT_TRUE(stage.daemon.await_pending("api", 1));
-  stage.origin.release(2);
-  EXPECT_EQ(by_name.reply().body, "hello");
-  EXPECT_EQ(by_url.reply().body, "hello");
-  EXPECT_EQ(stage.origin.most_at_once(), 1U);
 }
 
 // Two upstreams behind names of one proxy: the other hears nothing of what is said of the one.

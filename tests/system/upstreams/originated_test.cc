@@ -12,12 +12,12 @@ namespace {
 
 using testing::ElementsAre;
 
-/// An origin with real TLS, that of the entry `api`, which originates; `more` are other keys of it.
+/// An origin with real TLS, that of the entry `api`, which originates.
 struct Originating {
-  explicit Originating(const std::string& more = "maxConcurrent: 64")
+  Originating()
       : daemon({.yaml = "upstreams: { api: { match: localhost, https: originate, tls: { ca: '" + authority.file() +
-                        "' }, baseUrl: 'https://localhost:" + std::to_string(origin.port()) + "/v1', " + more +
-                        " } }\naccess: { connectPorts: [" + std::to_string(origin.port()) + "], plainPorts: [" +
+                        "' }, baseUrl: 'https://localhost:" + std::to_string(origin.port()) +
+                        "/v1' } }\naccess: { connectPorts: [" + std::to_string(origin.port()) + "], plainPorts: [" +
                         std::to_string(origin.port()) + "] }\n"}) {}
   ~Originating() { EXPECT_EQ(origin.complaint(), ""); }
 
@@ -35,15 +35,6 @@ struct Originating {
   Origin origin{tls.wrap()};
   Daemon daemon;
 };
-
-TEST(Originating, is_one_request_after_the_other_over_tls) {
-  Originating stage;
-  EXPECT_EQ(stage.ask(get(stage.plain("/a?b"), "Referer: http://localhost/\r\n")).body, "hello");
-  EXPECT_EQ(stage.origin.seen().at(0).head, "GET /a?b HTTP/1.1\r\nHost: " + stage.host() +
-                                                "\r\nReferer: http://localhost/\r\nVia: 1.1 penstock\r\n\r\n");
-  EXPECT_EQ(stage.tls.handshakes().at(0).sni, "localhost");
-  EXPECT_EQ(stage.daemon.await_events(1, "complete").at(0)["upstream"], "api");
-}
 
 TEST(Originating, is_reached_by_every_way_in) {
   Originating stage;
