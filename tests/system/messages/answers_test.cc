@@ -63,6 +63,15 @@ TEST(Answer, that_speaks_in_our_name_loses_our_name) {
   EXPECT_FALSE(ended[0].contains("error"));
 }
 
+TEST(Answer, with_a_large_head_within_the_cap_is_relayed_whole) {
+  Stage stage;
+  const std::string large(64 * 1024, 'v');
+  stage.origin.on("/large", scripts::answers(200, "x", "X-Large: " + large + "\r\n"));
+  const Reply reply = stage.fetch("/large");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.field("x-large"), large);
+}
+
 /// A gzip file of nothing but zeros, a thousandth of them in size: one literal, then copies of 258 bytes each, in the
 /// fixed code of RFC 1951.
 std::string bomb(std::size_t size) {
