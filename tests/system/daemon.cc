@@ -302,6 +302,12 @@ std::vector<Json> Daemon::await_events(std::size_t count, const std::string& kin
   return await_events(count, [&](const Json& event) { return event.at("event") == kind; });
 }
 
+Reply Daemon::ask(std::string_view bytes) const {
+  Client client(port_);
+  client.send(bytes);
+  return client.reply();
+}
+
 Reply Daemon::admin(const std::string& path, const std::string& method) const {
   Client client(admin_port_);
   client.send(method + " " + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");

@@ -61,6 +61,8 @@ class Daemon {
   std::vector<Json> await_events(std::size_t count, const std::function<bool(const Json&)>& wanted) const;
   std::vector<Json> await_events(std::size_t count, const std::string& kind) const;
 
+  /// The answer to these bytes, on a connection of its own.
+  Reply ask(std::string_view bytes) const;
   /// An answer of the admin port.
   Reply admin(const std::string& path, const std::string& method = "GET") const;
   /// The upstream's entry in /status; null where there is none.

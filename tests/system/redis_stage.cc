@@ -112,9 +112,7 @@ std::vector<std::uint16_t> SharedStage::ports() const {
 }
 
 Reply SharedStage::fetch(const Daemon& by, std::string_view path, std::string_view lines) const {
-  Client client(by.port());
-  client.send(get(origin.url(path), lines));
-  return client.reply();
+  return by.ask(get(origin.url(path), lines));
 }
 
 std::string SharedStage::value(std::string_view name) { return redis.run({"GET", key(name)}).text; }

@@ -15,12 +15,6 @@
 
 namespace penstock::trial {
 
-Reply Stage::ask(std::string_view bytes, bool bodyless) const {
-  Client client(daemon.port());
-  client.send(bytes);
-  return client.reply(bodyless);
-}
-
 namespace {
 
 sockaddr_in loopback(std::uint16_t port) {

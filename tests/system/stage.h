@@ -40,8 +40,8 @@ struct Stage {
 
   std::string url(std::string_view path = "/") const { return origin.url(path); }
   /// One request on a connection of its own, and its answer.
-  Reply ask(std::string_view bytes, bool bodyless = false) const;
-  Reply fetch(std::string_view path, std::string_view lines = "") const { return ask(get(url(path), lines)); }
+  Reply ask(std::string_view bytes) const { return daemon.ask(bytes); }
+  Reply fetch(std::string_view path, std::string_view lines = "") const { return daemon.ask(get(url(path), lines)); }
 
   Origin origin;
   Daemon daemon;

@@ -78,10 +78,4 @@ Tunnels::Pair Tunnels::open() {
   return pair;
 }
 
-Reply Tunnels::answer_to(std::string_view bytes) const {
-  Client client(daemon.port());
-  client.send(bytes);
-  return client.reply();
-}
-
 }  // namespace penstock::trial

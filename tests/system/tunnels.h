@@ -59,7 +59,7 @@ struct Tunnels {
   };
   Pair open();
   /// The answer to these bytes.
-  Reply answer_to(std::string_view bytes) const;
+  Reply answer_to(std::string_view bytes) const { return daemon.ask(bytes); }
   /// Nothing is in flight, and no tunnel is left.
   bool await_rest() const {
     return daemon.await_in_flight(far.host(), 0) &&

@@ -26,12 +26,7 @@ struct Named {
 
   std::string port() const { return std::to_string(origin.port()); }
   std::string at(const std::string& host) const { return host + ":" + port(); }
-  Reply ask(std::string_view bytes) const {
-    Client client(daemon.port());
-    client.send(bytes);
-    return client.reply();
-  }
-  Reply fetch(const std::string& host) const { return ask(get("http://" + at(host) + "/")); }
+  Reply fetch(const std::string& host) const { return daemon.ask(get("http://" + at(host) + "/")); }
 
   NameServer names;
   Origin origin;
@@ -55,7 +50,7 @@ TEST(DeniedHost, is_not_even_looked_up_by_whichever_way_in) {
   };
   for (const auto& way : ways) {
     SCOPED_TRACE(shown(way));
-    expect_denied(stage.ask(way), "(access.deny)");
+    expect_denied(stage.daemon.ask(way), "(access.deny)");
   }
   EXPECT_EQ(stage.names.asked_in_all(), 0);
   EXPECT_EQ(stage.origin.connections(), 0u);
@@ -73,9 +68,7 @@ TEST(DeniedHost, is_denied_inside_a_connect_too) {
                          "'] }\naccess: { allow: [loopback], deny: [evil.test], "
                          "connectPorts: [" +
                          port + "], plainPorts: [" + port + "] }\n"});
-  Client client(daemon.port());
-  client.send("CONNECT evil.test:" + port + " HTTP/1.1\r\n\r\n");
-  expect_denied(client.reply(), "(access.deny)");
+  expect_denied(daemon.ask("CONNECT evil.test:" + port + " HTTP/1.1\r\n\r\n"), "(access.deny)");
   EXPECT_EQ(names.asked_in_all(), 0);
   EXPECT_EQ(origin.connections(), 0u);
 }
@@ -90,9 +83,9 @@ TEST(AllowedHost, leads_to_special_addresses_for_itself_alone) {
        {"foe.test", "friends.test", "x.friend.test", "127.0.0.1", "localhost", "[::ffff:127.0.0.1]"}) {
     SCOPED_TRACE(foe);
     expect_denied(stage.fetch(foe), "(access.allow)");
-    expect_denied(stage.ask("CONNECT " + stage.at(foe) + " HTTP/1.1\r\n\r\n"), "(access.allow)");
-    expect_denied(stage.ask("GET http://" + stage.at(foe) +
-                            "/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
+    expect_denied(stage.daemon.ask("CONNECT " + stage.at(foe) + " HTTP/1.1\r\n\r\n"), "(access.allow)");
+    expect_denied(stage.daemon.ask("GET http://" + stage.at(foe) +
+                                   "/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"),
                   "(access.allow)");
   }
   EXPECT_EQ(stage.origin.connections(), before) << "no connection of a friend's serves a foe";
@@ -106,12 +99,12 @@ TEST(UpstreamAddress, is_allowed_because_it_is_written_there) {
   Named stage("allow: []", "upstreams: { here: { match: '127.0.0.1:" + std::to_string(authenticator.port()) +
                                "' }, api: { baseUrl: 'http://" + authenticator.host() + "', match: [] } }\n");
   const std::string port = ":" + std::to_string(authenticator.port());
-  EXPECT_EQ(stage.ask(get(authenticator.url())).body, "hello");
-  EXPECT_EQ(stage.ask("GET /@api/x HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "hello");
+  EXPECT_EQ(stage.daemon.ask(get(authenticator.url())).body, "hello");
+  EXPECT_EQ(stage.daemon.ask("GET /@api/x HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "hello");
   expect_denied(stage.fetch("127.0.0.1"), "(access.allow)");
   const auto before = authenticator.connections();
-  expect_denied(stage.ask(get("http://any.test" + port + "/")), "(access.allow)");
-  expect_denied(stage.ask(get("http://127.0.0.2" + port + "/")), "(access.allow)");
+  expect_denied(stage.daemon.ask(get("http://any.test" + port + "/")), "(access.allow)");
+  expect_denied(stage.daemon.ask(get("http://127.0.0.2" + port + "/")), "(access.allow)");
   EXPECT_EQ(authenticator.connections(), before) << "a name that leads there is somebody else's idea";
   EXPECT_EQ(stage.origin.connections(), 0u);
 }
@@ -158,7 +151,7 @@ TEST(OddSpelling, of_an_address_is_refused_or_judged_like_the_address) {
     SCOPED_TRACE(shown(host));
     const Reply reply = stage.fetch(host);
     EXPECT_TRUE(reply.status == 400 || reply.status == 403) << reply.head;
-    const Reply tunnel = stage.ask("CONNECT " + stage.at(host) + " HTTP/1.1\r\n\r\n");
+    const Reply tunnel = stage.daemon.ask("CONNECT " + stage.at(host) + " HTTP/1.1\r\n\r\n");
     EXPECT_TRUE(tunnel.status == 400 || tunnel.status == 403) << tunnel.head;
   }
   EXPECT_EQ(stage.origin.connections(), 0u);

@@ -29,12 +29,7 @@ struct Lying {
                         std::to_string(origin.port()) + "], plainPorts: [] }\n"}) {}
 
   std::string at(const std::string& host) const { return host + ":" + std::to_string(origin.port()); }
-  Reply ask(std::string_view bytes) const {
-    Client client(daemon.port());
-    client.send(bytes);
-    return client.reply();
-  }
-  Reply fetch(const std::string& path = "/") const { return ask(get("http://" + at("name.test") + path)); }
+  Reply fetch(const std::string& path = "/") const { return daemon.ask(get("http://" + at("name.test") + path)); }
 
   NameServer names;
   Origin origin;
@@ -58,9 +53,9 @@ void expect_name_denied(const Reply& reply) {
 void expect_nobody_reached(Lying& stage) {
   const std::string host = stage.at("name.test");
   expect_name_denied(stage.fetch());
-  expect_name_denied(stage.ask("CONNECT " + host + " HTTP/1.1\r\n\r\n"));
-  expect_name_denied(
-      stage.ask("GET http://" + host + "/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"));
+  expect_name_denied(stage.daemon.ask("CONNECT " + host + " HTTP/1.1\r\n\r\n"));
+  expect_name_denied(stage.daemon.ask("GET http://" + host +
+                                      "/ HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"));
   EXPECT_EQ(stage.origin.connections(), 0u);
 }
 
@@ -107,7 +102,7 @@ TEST(Addresses, in_hundreds_stall_nobody) {
   const double before = system_seconds(stage.daemon.pid());
   const LoopWatch loop(stage.daemon);
   for (int i = 0; i < kNames; ++i) {
-    const Reply reply = stage.ask(get("http://" + stage.at("n" + std::to_string(i) + ".test") + "/"));
+    const Reply reply = stage.daemon.ask(get("http://" + stage.at("n" + std::to_string(i) + ".test") + "/"));
     expect_own_answer(reply, {403}, "destination_ip_prohibited");
   }
   loop.expect_no_stall();
@@ -170,9 +165,7 @@ TEST(Addresses, of_the_other_family_are_dialled_beside_one_that_is_silent) {
   const Daemon daemon({.yaml = "dns: { servers: ['" + names.address() +
                                "'] }\ndefaults: { timeouts: { connect: 2m } }\naccess: { allow: [loopback] }\n"});
   const Moment asked = Clock::now();
-  Client client(daemon.port());
-  client.send(get("http://name.test:" + std::to_string(origin.port()) + "/"));
-  EXPECT_EQ(client.reply().body, "hello");
+  EXPECT_EQ(daemon.ask(get("http://name.test:" + std::to_string(origin.port()) + "/")).body, "hello");
   EXPECT_TRUE(within(1s + kLate, asked)) << "one after the other takes half of what there is";
 }
 
@@ -207,7 +200,7 @@ TEST(Rebinding, between_two_requests_is_judged_anew_though_a_connection_is_kept)
   Reply reply;
   ASSERT_TRUE(eventually([&] { return (reply = stage.fetch()).status != 200; }));
   expect_name_denied(reply);
-  expect_name_denied(stage.ask("CONNECT " + stage.at("name.test") + " HTTP/1.1\r\n\r\n"));
+  expect_name_denied(stage.daemon.ask("CONNECT " + stage.at("name.test") + " HTTP/1.1\r\n\r\n"));
   EXPECT_EQ(stage.origin.connections(), 1u);
 }
 
@@ -260,9 +253,7 @@ TEST(RedisAddress, is_denied_wherever_our_own_connection_is_led) {
   Daemon daemon({.yaml = "dns: { servers: ['" + names.address() + "'] }\nredis: { url: 'redis://redis.test:" + port +
                          "' }\naccess: { allow: [loopback] }\n"});
   const auto is_denied = [&](const std::string& host) {
-    Client client(daemon.port());
-    client.send(get("http://" + host + ":" + port + "/"));
-    return client.reply().status == 403;
+    return daemon.ask(get("http://" + host + ":" + port + "/")).status == 403;
   };
   EXPECT_FALSE(is_denied("127.0.0.2"));
   for (const int next : {2, 3}) {

@@ -18,9 +18,7 @@ struct GatewayPages {
 
   Reply ask(const std::string& method, const std::string& host, const std::string& lines = "",
             const std::string& target = "/@api/x") const {
-    Client client(daemon.port());
-    client.send(method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\n" + lines + "\r\n");
-    return client.reply();
+    return daemon.ask(method + " " + target + " HTTP/1.1\r\nHost: " + host + "\r\n" + lines + "\r\n");
   }
 
   Origin origin;

@@ -35,9 +35,7 @@ class Everywhere {
 };
 
 void expect_asked_in_vain(const Daemon& daemon, const std::string& request) {
-  Client client(daemon.port());
-  client.send(request);
-  expect_denied(client.reply(), "(access.allow)");
+  expect_denied(daemon.ask(request), "(access.allow)");
 }
 
 // Each range from its first address to its last is tests/access'.

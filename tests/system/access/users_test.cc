@@ -60,12 +60,7 @@ struct Guarded {
                 .grace = grace}) {}
   ~Guarded() { EXPECT_EQ(origin.complaint(), ""); }
 
-  Reply ask(std::string_view bytes) const {
-    Client client(daemon.port());
-    client.send(bytes);
-    return client.reply();
-  }
-  Reply fetch(const std::string& lines) const { return ask(get(origin.url(), lines)); }
+  Reply fetch(const std::string& lines) const { return daemon.ask(get(origin.url(), lines)); }
 
   Origin origin;
   UsersFile file;
@@ -110,12 +105,12 @@ TEST(Users, are_asked_for_by_every_way_in) {
   };
   for (const auto& way : ways) {
     SCOPED_TRACE(shown(way));
-    expect_challenge(stage.ask(way + "\r\n"));
-    expect_challenge(stage.ask(way + auth("YW5uOndyb25n") + "\r\n"));
+    expect_challenge(stage.daemon.ask(way + "\r\n"));
+    expect_challenge(stage.daemon.ask(way + auth("YW5uOndyb25n") + "\r\n"));
   }
   EXPECT_EQ(stage.origin.connections(), 0u);
-  EXPECT_EQ(stage.ask(ways[0] + auth(kAnn) + "\r\n").body, "hello");
-  EXPECT_EQ(stage.ask(ways[2] + auth(kAnn) + "\r\n").body, "hello");
+  EXPECT_EQ(stage.daemon.ask(ways[0] + auth(kAnn) + "\r\n").body, "hello");
+  EXPECT_EQ(stage.daemon.ask(ways[2] + auth(kAnn) + "\r\n").body, "hello");
   for (const auto& seen : stage.origin.seen()) EXPECT_FALSE(seen.fields.has("proxy-authorization"));
 }
 

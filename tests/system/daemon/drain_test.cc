@@ -36,9 +36,7 @@ struct Loaded : Stage {
   }
   bool accepts() const {
     try {
-      Client client(daemon.port());
-      client.send(get(url("/late")));
-      return client.reply().status == 200;
+      return daemon.ask(get(url("/late"))).status == 200;
     } catch (const std::exception&) {
       return false;
     }

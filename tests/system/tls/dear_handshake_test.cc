@@ -74,11 +74,7 @@ TEST_P(DearHandshake, with_an_upstream_delays_nobody) {
   given.environment["SSL_CERT_FILE"] = authority.file();
   Daemon daemon(given);
   Beside beside(daemon);
-  shake_with(beside, [&] {
-    Client client(daemon.port());
-    client.send(get(secure.url(), lines));
-    EXPECT_EQ(client.reply().status, choice.is_spoken ? 200 : 502);
-  });
+  shake_with(beside, [&] { EXPECT_EQ(daemon.ask(get(secure.url(), lines)).status, choice.is_spoken ? 200 : 502); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, DearHandshake,

@@ -199,9 +199,7 @@ TEST(Address, that_no_route_leads_to_is_502) {
   const Daemon daemon({.yaml = "access: { allow: [224.0.0.1] }\n"});  // no TCP to a group, whatever the network
   for (const char* request :
        {"GET http://224.0.0.1/ HTTP/1.1\r\nHost: a\r\n\r\n", "CONNECT 224.0.0.1:443 HTTP/1.1\r\nHost: a\r\n\r\n"}) {
-    Client client(daemon.port());
-    client.send(request);
-    expect_own_answer(client.reply(), {502}, "destination_ip_unroutable");
+    expect_own_answer(daemon.ask(request), {502}, "destination_ip_unroutable");
   }
 }
 

@@ -15,11 +15,6 @@ struct Gateway {
   Gateway() : daemon({.yaml = "upstreams: { api: { baseUrl: 'http://" + origin.host() + "/v1' } }\n"}) {}
   ~Gateway() { EXPECT_EQ(origin.complaint(), ""); }
 
-  Reply ask(std::string_view bytes, bool bodyless = false) const {
-    Client client(daemon.port());
-    client.send(bytes);
-    return client.reply(bodyless);
-  }
   static std::string by_name(const std::string& method, const std::string& target, const std::string& lines = "") {
     return method + " " + target + " HTTP/1.1\r\nHost: localhost\r\n" + lines + "\r\n";
   }
@@ -33,7 +28,7 @@ TEST(Gateway, puts_its_upstream_at_the_client_s_disposal) {
   const std::string lines =
       "Authorization: Bearer key\r\nOrigin: http://localhost\r\nPenstock-Weight: 1\r\nProxy-Connection: keep-alive\r\n"
       "Proxy-Authorization: Basic eDp5\r\n";
-  EXPECT_EQ(stage.ask(Gateway::by_name("GET", "/@api/chat//%2F?a=../b", lines)).body, "hello");
+  EXPECT_EQ(stage.daemon.ask(Gateway::by_name("GET", "/@api/chat//%2F?a=../b", lines)).body, "hello");
   EXPECT_EQ(stage.origin.seen().at(0).head, "GET /v1/chat//%2F?a=../b HTTP/1.1\r\nHost: " + stage.origin.host() +
                                                 "\r\nAuthorization: Bearer key\r\nOrigin: http://localhost\r\n"
                                                 "Via: 1.1 penstock\r\n\r\n");
@@ -55,9 +50,7 @@ struct Neighbours {
   /// The answer to a request of this target, where the origin's has these lines.
   Reply ask(const std::string& target, const std::string& lines = "", const std::string& method = "GET") {
     origin.otherwise([lines](Visit& visit) { visit.answer(302, "", lines); });
-    Client client(daemon.port());
-    client.send(method + " " + target + " HTTP/1.1\r\nHost: " + daemon.host() + "\r\n\r\n");
-    return client.reply();
+    return daemon.ask(method + " " + target + " HTTP/1.1\r\nHost: " + daemon.host() + "\r\n\r\n");
   }
   std::string location(const std::string& said) {
     return ask("/@api/x", "Location: " + said + "\r\n").field("location");

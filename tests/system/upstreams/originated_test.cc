@@ -24,11 +24,6 @@ struct Originating {
   std::string host() const { return "localhost:" + std::to_string(origin.port()); }
   std::string plain(const std::string& path) const { return "http://" + host() + path; }
   std::string secure(const std::string& path) const { return "https://" + host() + path; }
-  Reply ask(const std::string& bytes) const {
-    Client client(daemon.port());
-    client.send(bytes);
-    return client.reply();
-  }
 
   test::Authority authority;
   test::TlsServer tls{authority.issue()};
@@ -38,9 +33,9 @@ struct Originating {
 
 TEST(Originating, is_reached_by_every_way_in) {
   Originating stage;
-  EXPECT_EQ(stage.ask(get(stage.plain("/plain"))).body, "hello");
-  EXPECT_EQ(stage.ask(get(stage.secure("/secure"))).body, "hello");
-  EXPECT_EQ(stage.ask("GET /@api/gateway HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "hello");
+  EXPECT_EQ(stage.daemon.ask(get(stage.plain("/plain"))).body, "hello");
+  EXPECT_EQ(stage.daemon.ask(get(stage.secure("/secure"))).body, "hello");
+  EXPECT_EQ(stage.daemon.ask("GET /@api/gateway HTTP/1.1\r\nHost: localhost\r\n\r\n").body, "hello");
   Client client(stage.daemon.port());
   client.send("CONNECT " + stage.host() + " HTTP/1.1\r\nHost: a\r\n\r\nGET /inside HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(client.head().status, 200);

@@ -26,12 +26,7 @@ struct Secure {
     given.environment["SSL_CERT_FILE"] = authority.file();
     return given;
   }
-  Reply ask(std::string_view bytes) const {
-    Client client(daemon.port());
-    client.send(bytes);
-    return client.reply();
-  }
-  Reply fetch(std::string_view path) const { return ask(get(origin.url(path))); }
+  Reply fetch(std::string_view path) const { return daemon.ask(get(origin.url(path))); }
 
   Authority authority;
   TlsServer tls;
@@ -57,7 +52,7 @@ TEST(Certificate, of_an_authority_that_nobody_knows_is_502) {
   Authority other;
   TlsServer tls(other.issue());
   Origin origin(tls.wrap());
-  expect_failure(stage.daemon, stage.ask(get(origin.url())), 502, "tls_certificate_error",
+  expect_failure(stage.daemon, stage.daemon.ask(get(origin.url())), 502, "tls_certificate_error",
                  "comes from an authority that is not trusted here");
   EXPECT_EQ(stage.fetch("/").body, "hello") << "others are none the worse";
 }
