@@ -302,6 +302,12 @@ std::vector<Json> Daemon::await_events(std::size_t count, const std::string& kin
   return await_events(count, [&](const Json& event) { return event.at("event") == kind; });
 }
 
+Json Daemon::await_event(const std::string& kind) const {
+  const auto found = await_events(1, kind);
+  EXPECT_EQ(found.size(), 1u) << kind;
+  return found.empty() ? Json::object() : found[0];
+}
+
 Reply Daemon::ask(std::string_view bytes) const {
   Client client(port_);
   client.send(bytes);

@@ -60,6 +60,8 @@ class Daemon {
   /// Those for which it holds, once there are that many; fewer if patience is over.
   std::vector<Json> await_events(std::size_t count, const std::function<bool(const Json&)>& wanted) const;
   std::vector<Json> await_events(std::size_t count, const std::string& kind) const;
+  /// The only one of its kind, once it is there.
+  Json await_event(const std::string& kind) const;
 
   /// The answer to these bytes, on a connection of its own.
   Reply ask(std::string_view bytes) const;

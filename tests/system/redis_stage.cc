@@ -207,17 +207,11 @@ Relay::~Relay() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    delay_ = {};
     listener_.shut_down();
     for (auto& link : links_) link.near.shut_down(), link.far.shut_down();
   }
   acceptor_.join();
   for (auto& link : links_) link.asks.join(), link.replies.join();
-}
-
-void Relay::set(Clock::duration delay, bool loses) {
-  const std::lock_guard lock(mutex_);
-  delay_ = delay, loses_ = loses;
 }
 
 void Relay::accept() {
@@ -249,15 +243,8 @@ void Relay::carry_asks(Link& link) {
 
 void Relay::carry_replies(Link& link) {
   for (std::string bytes; link.far.receive(bytes, Clock::now() + 1h); bytes.clear()) {
-    bool loses = false;
-    Moment due;
-    {
-      const std::lock_guard lock(mutex_);
-      loses = loses_, due = Clock::now() + delay_;
-    }
-    if (loses) break;
+    if (loses_) break;
     if (link.ear) link.ear(bytes);
-    std::this_thread::sleep_until(due);  // the distance to Redis, not a hope
     if (link.near.send(bytes) == 0) break;
   }
   link.near.shut_down(), link.far.shut_down();

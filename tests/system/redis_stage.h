@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stage for limits that are shared: a real redis-server, one origin that notes when requests arrive, daemons that
-// all have the same upstream `api`, a relay for a Redis that is far, broken or mad, and clients without end.
+// all have the same upstream `api`, a relay that loses replies, and clients without end.
 #pragma once
 
 #include <atomic>
@@ -123,7 +123,7 @@ class Load {
 /// There were some, and each was a 200.
 void expect_only_successes(const Load::Answers& answers);
 
-/// Between the daemons and Redis: passes on, later, or loses replies.
+/// Between the daemons and Redis: passes on, or loses replies.
 class Relay {
  public:
   /// Hears what comes from Redis over one connection.
@@ -133,11 +133,9 @@ class Relay {
   Relay(const Relay&) = delete;
 
   std::uint16_t port() const { return port_; }
-  void pass() { set({}, false); }
-  /// Replies come so much later.
-  void delay(Clock::duration time) { set(time, false); }
+  void pass() { loses_ = false; }
   /// What is asked reaches Redis; instead of its next reply the connection ends, and so does each new one.
-  void lose_replies() { set({}, true); }
+  void lose_replies() { loses_ = true; }
 
  private:
   struct Link {
@@ -145,7 +143,6 @@ class Relay {
     Ear ear;
     std::thread asks, replies;
   };
-  void set(Clock::duration delay, bool loses);
   void accept();
   void carry_asks(Link& link);
   void carry_replies(Link& link);
@@ -155,10 +152,9 @@ class Relay {
   std::uint16_t port_ = 0;
   Socket listener_;
   std::mutex mutex_;
-  bool loses_ = false;
-  Clock::duration delay_{};
   std::list<Link> links_;
   bool stopping_ = false;
+  std::atomic<bool> loses_ = false;
   std::thread acceptor_;
 };
 

@@ -131,9 +131,8 @@ TEST(OddSpelling, of_an_address_is_refused_or_judged_like_the_address) {
                            "%31%32%37.0.0.1",
                            "127.0.0.1%00.test",
                            "127.0.0.1%2f.test",
-                           "\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1",
-                           "127\xe3\x80\x82"
-                           "0.0.1",
+                           "\uff11\uff12\uff17.0.0.1",
+                           "127\u30020.0.1",
                            "0",
                            "0.0.0.0",
                            "[::]",
@@ -163,11 +162,7 @@ TEST(Name, may_have_underscores_and_its_international_form_is_compared_as_it_sta
   EXPECT_EQ(stage.fetch("_dmarc.a_b.test").body, "hello");
   EXPECT_EQ(stage.origin.seen().at(0).fields.find("host"), stage.at("my_service.test"));
   expect_denied(stage.fetch("XN--BCHER-KVA.test"), "(access.deny)");
-  EXPECT_EQ(stage
-                .fetch("b\xc3\xbc"
-                       "cher.test")
-                .status,
-            400);
+  EXPECT_EQ(stage.fetch("b\u00fccher.test").status, 400);
   EXPECT_EQ(stage.fetch("b%C3%BCcher.test").status, 400);
   for (const auto* odd : {"xn--.test", "xn--a.test", "xn--99999999.test"})
     EXPECT_EQ(stage.fetch(odd).body, "hello") << odd;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Redis that is away: down at the start, frozen, far, locked. Requests go on by
-// `whenDown`, none waits longer than `redis.timeout`, and the limits are shared again within a second of its return.
+// A Redis that is away: frozen, deaf, locked. Requests go on by `whenDown`, none waits longer than `redis.timeout`, and
+// the limits are shared again within a second of its return.
 #include <gmock/gmock.h>
 
 #include "system/loop_watch.h"
@@ -11,23 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-TEST(RedisOutage, from_the_start_delays_no_start_and_ends_when_redis_starts) {
-  SharedStage stage({});
-  stage.redis.stop();
-  const Daemon& daemon = stage.add(false);
-  EXPECT_EQ(daemon.admin("/readyz").status, 200);
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  EXPECT_TRUE(is_degraded(daemon));
-  EXPECT_TRUE(eventually([&] { return errors(daemon, "unreachable") >= 3; })) << "it tries again and again";
-  stage.redis.start();
-  expect_back(daemon, Clock::now());
-  EXPECT_EQ(lines_with(daemon.diagnostics(), " is down: "), 1u) << daemon.diagnostics();
-  EXPECT_TRUE(eventually([&] { return lines_with(daemon.diagnostics(), " is up again") == 1; }))
-      << daemon.diagnostics();
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  EXPECT_NE(stage.value("pacer"), "") << "booked in Redis";
-}
 
 TEST(RedisOutage, by_freezing_keeps_no_request_waiting_and_mixes_up_no_answers) {
   SharedStage stage({.limits = "pacer: { qps: 200 }", .timeout = "50ms"});
@@ -67,26 +50,6 @@ TEST(RedisOutage, that_loses_a_reply_counts_the_departure_as_spent_and_asks_once
   EXPECT_EQ(stage.fetch(daemon).status, 429) << "both are spent";
   EXPECT_THAT(stage.value("counter"), testing::MatchesRegex("2 [0-9]+ 1c [0-9.]+ 2 .*"));
   EXPECT_EQ(stage.arrivals.count(), 1u);
-}
-
-TEST(LateBooking, for_a_client_that_has_left_is_taken_back) {
-  SharedStage stage({.limits = "counter: { max: 2, period: 1h, mode: refuse }", .timeout = "10s"});
-  Relay relay(stage.redis.port());
-  const Daemon& daemon = stage.add(relay);
-  EXPECT_EQ(stage.fetch(daemon).status, 200);
-  relay.delay(2s);
-  Client leaver(daemon.port());
-  leaver.send(get(stage.origin.url("/leaver")));
-  ASSERT_TRUE(daemon.await_pending("api", 1));
-  ASSERT_TRUE(eventually([&] { return stage.value("counter").contains(" 2 "); }))
-      << "it is booked, and not yet answered";
-  leaver.reset();
-  EXPECT_EQ(daemon.await_events(1, "gone").size(), 1u);
-  EXPECT_TRUE(eventually([&] { return stage.value("counter").contains(" 1 "); }));
-  relay.pass();
-  EXPECT_EQ(stage.fetch(daemon).status, 200) << "there is one left";
-  EXPECT_EQ(stage.fetch(daemon).status, 429) << "and no more";
-  EXPECT_EQ(stage.arrivals.count(), 2u) << "nothing came of the one that left";
 }
 
 TEST(RedisOutage, by_a_wrong_password_is_named_once_without_the_password) {
