@@ -25,8 +25,6 @@ inline constexpr double kStart = 14'000 * 3'600e6;
 constexpr Time ms(double n) { return static_cast<Time>(n * 1'000); }
 constexpr Time sec(double n) { return static_cast<Time>(n * 1'000'000); }
 
-// ---- what happens, in order of time ---------------------------------------------------------------------------------
-
 struct Arrive {
   Time at;
   int count = 1;
@@ -55,8 +53,6 @@ struct LeaveLate {
 };
 using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate>;
 
-// ---- what comes of each request -------------------------------------------------------------------------------------
-
 struct Outcome {
   Time at = 0;               ///< when it leaves; meaningless if refused
   LimitIndex by = kNoLimit;  ///< the limit that made it wait, or refused it
@@ -70,8 +66,6 @@ struct Scenario {
   std::vector<Event> events;
   std::vector<Outcome> outcomes;  ///< of the requests, in order of arrival
 };
-
-// ---- words to write them with ---------------------------------------------------------------------------------------
 
 inline LimitConfig limit(LimitConfig::Kind kind) { return {.kind = kind, .name = std::string(limit_key(kind))}; }
 inline LimitConfig permits_of(int capacity) { return limit(SemaphoreConfig{.capacity = capacity}); }

@@ -45,7 +45,6 @@ bool Client::read_head(Reply& reply) {
     reply.complaint = "a bad status line: " + first;
     return false;
   }
-  reply.version = first.substr(0, 8);
   reply.status = std::stoi(first.substr(9, 3));
   reply.reason = first.substr(13);
   return true;

@@ -14,7 +14,7 @@ namespace penstock::trial {
 
 struct Reply {
   int status = 0;  ///< 0: no head came
-  std::string version, reason, head;
+  std::string reason, head;
   Lines fields;
   std::string body;
   Lines trailers;

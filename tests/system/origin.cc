@@ -20,8 +20,7 @@ bool Visit::read_body() {
 
 bool Visit::read_body(const Reader::Sink& sink) {
   if (std::exchange(body_read_, true)) return seen_.whole;
-  const bool keeps = seen_.framing.kind != Framing::Kind::length || seen_.framing.length < 1024 * 1024;
-  seen_.whole = reader_.body(seen_.framing, sink, seen_.trailers, keeps ? &seen_.raw_body : nullptr);
+  seen_.whole = reader_.body(seen_.framing, sink, seen_.trailers);
   origin_.complain(reader_.complaint);
   origin_.keep(index_, seen_);
   return seen_.whole;

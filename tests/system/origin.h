@@ -24,8 +24,7 @@ struct Seen {
   std::string head;  ///< exact bytes, with the empty line
   std::string method, target;
   Lines fields;
-  std::string body;      ///< decoded
-  std::string raw_body;  ///< as it came, framing included
+  std::string body;  ///< decoded
   Lines trailers;
   Framing framing;
   bool whole = false;          ///< the body came to its end
@@ -55,8 +54,6 @@ class Visit {
   /// Over TLS: without its good-bye.
   void cut();
   void reset();
-  /// Says no more, and goes on listening.
-  void half_close() { socket_.half_close(); }
 
   /// Waits until the test calls Origin::release() once for it.
   void hold();

@@ -18,8 +18,6 @@ bool throughout(Clock::duration time, const std::function<bool()>& condition) {
   return held;
 }
 
-// ---- arrivals -------------------------------------------------------------------------------------------------------
-
 void Arrivals::note() {
   const std::lock_guard lock(mutex_);
   times_.push_back(std::chrono::system_clock::now());
@@ -63,8 +61,6 @@ std::vector<std::size_t> per_window(const std::vector<Arrivals::Time>& times, Cl
   }
   return counts;
 }
-
-// ---- the stage ------------------------------------------------------------------------------------------------------
 
 std::string yaml_of(const Shared& shared, std::uint16_t port) {
   std::string yaml = "redis: { url: \"redis://" + shared.login + "127.0.0.1:" + std::to_string(port) +
@@ -152,8 +148,6 @@ std::size_t lines_with(const std::string& text, std::string_view words) {
   return count;
 }
 
-// ---- clients --------------------------------------------------------------------------------------------------------
-
 Load::Load(const std::vector<std::uint16_t>& ports, std::string url, int clients_each) {
   for (const auto port : ports) {
     for (int i = 0; i < clients_each; ++i) threads_.emplace_back([=, this] { work(port, url); });
@@ -195,8 +189,6 @@ void Load::work(std::uint16_t port, const std::string& url) try {
   }
 } catch (const std::runtime_error&) {
 }
-
-// ---- the relay ------------------------------------------------------------------------------------------------------
 
 Relay::Relay(std::uint16_t target, std::function<Ear()> new_ear)
     : target_(target), new_ear_(std::move(new_ear)), listener_(Socket::listen(64, &port_)) {

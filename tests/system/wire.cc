@@ -265,11 +265,11 @@ bool Reader::split(std::string_view head, std::string& first, Lines& fields) {
   return true;
 }
 
-bool Reader::body(Framing framing, const Sink& sink, Lines& trailers, std::string* raw) {
+bool Reader::body(Framing framing, const Sink& sink, Lines& trailers) {
   switch (framing.kind) {
     case Framing::Kind::none: return true;
-    case Framing::Kind::length: return counted(framing.length, sink, raw);
-    case Framing::Kind::chunked: return chunks(sink, trailers, raw);
+    case Framing::Kind::length: return counted(framing.length, sink);
+    case Framing::Kind::chunked: return chunks(sink, trailers);
     case Framing::Kind::to_end: break;
   }
   do {
@@ -278,45 +278,43 @@ bool Reader::body(Framing framing, const Sink& sink, Lines& trailers, std::strin
   return socket_.ended() && !socket_.was_reset();
 }
 
-bool Reader::counted(std::uint64_t length, const Sink& sink, std::string* raw) {
+bool Reader::counted(std::uint64_t length, const Sink& sink) {
   while (length > 0) {
     if (buffer_.empty() && !fill()) return false;
     const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(length, buffer_.size()));
     sink(std::string_view(buffer_).substr(0, size));
-    if (raw) raw->append(buffer_, 0, size);
     buffer_.erase(0, size);
     length -= size;
   }
   return true;
 }
 
-std::optional<std::string> Reader::line(std::string* raw) {
+std::optional<std::string> Reader::line() {
   std::size_t end;
   while ((end = buffer_.find("\r\n")) == std::string::npos) {
     if (!fill()) return std::nullopt;
   }
   std::string line = buffer_.substr(0, end);
-  if (raw) raw->append(buffer_, 0, end + 2);
   buffer_.erase(0, end + 2);
   return line;
 }
 
-bool Reader::chunks(const Sink& sink, Lines& trailers, std::string* raw) {
+bool Reader::chunks(const Sink& sink, Lines& trailers) {
   for (;;) {
-    const auto size_line = line(raw);
+    const auto size_line = line();
     if (!size_line) return false;
     std::uint64_t size = 0;
     const char* end = size_line->data() + size_line->size();
     const auto [stop, error] = std::from_chars(size_line->data(), end, size, 16);
     if (error != std::errc{} || stop != end) return complain("a bad chunk size: " + *size_line);
     if (size == 0) break;
-    if (!counted(size, sink, raw)) return false;
-    const auto after = line(raw);
+    if (!counted(size, sink)) return false;
+    const auto after = line();
     if (!after) return false;
     if (!after->empty()) return complain("bytes after a chunk: " + *after);
   }
   for (;;) {
-    const auto text = line(raw);
+    const auto text = line();
     if (!text) return false;
     if (text->empty()) return true;
     auto field = split_field(*text);

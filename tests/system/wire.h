@@ -110,17 +110,17 @@ class Reader {
   std::string head(Moment until = Clock::now() + kPatience);
   /// Splits a head into its first line and its fields.
   bool split(std::string_view head, std::string& first, Lines& fields);
-  /// Reads a body; false where it was cut. `raw`, where given, gets the bytes as they came.
-  bool body(Framing framing, const Sink& sink, Lines& trailers, std::string* raw = nullptr);
+  /// Reads a body; false where it was cut.
+  bool body(Framing framing, const Sink& sink, Lines& trailers);
   /// What has been read and not been used.
   std::string& buffer() { return buffer_; }
   bool fill(Moment until = Clock::now() + kPatience) { return socket_.receive(buffer_, until); }
   std::string complaint;
 
  private:
-  bool counted(std::uint64_t length, const Sink& sink, std::string* raw);
-  bool chunks(const Sink& sink, Lines& trailers, std::string* raw);
-  std::optional<std::string> line(std::string* raw);
+  bool counted(std::uint64_t length, const Sink& sink);
+  bool chunks(const Sink& sink, Lines& trailers);
+  std::optional<std::string> line();
   bool complain(std::string text);
 
   Socket& socket_;

@@ -43,8 +43,6 @@ TEST(Semaphore, lets_so_many_to_the_origin_at_once) {
   expect_permits(stage, 3);
 }
 
-// ---- ways out -------------------------------------------------------------------------------------------------------
-
 TEST(Permit, is_taken_anew_by_a_request_that_is_sent_again) {
   Limited stage(kOne);
   stage.origin.otherwise([](Visit& visit) {

@@ -114,8 +114,6 @@ TEST(HalfClosed, leaves_those_alone_whose_clients_have_not_closed) {
   EXPECT_EQ(first.client->take(10), "still here");
 }
 
-// ---- which ends are no errors ---------------------------------------------------------------------------------------
-
 struct OneTunnel {
   explicit OneTunnel(const std::string& timeouts = "tunnelRest: 100ms") : stage("timeouts: { " + timeouts + " }") {
     pair = stage.open();
