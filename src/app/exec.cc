@@ -58,7 +58,7 @@ int not_started(const std::string& command, int error) {
 }  // namespace
 
 int exec(const std::string& config_file, std::vector<std::string> command) {
-  if (command.empty()) return complain("exec needs a command after --"), 2;
+  if (command.empty()) return complain("exec needs a command"), 2;
   const auto config = settings(config_file);
   if (!config) return 1;
   leave_sockets();

@@ -58,7 +58,7 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   auto* executing =
       add("exec", "Run a command with a proxy of its own", [&] { return exec(given.config_file, given.command); });
   take_config(*executing, given);
-  executing->footer("The command and its arguments stand after --, as in: penstock exec -- curl http://example.com/\n");
+  executing->footer("All that follows the options is the command, as in: penstock exec curl http://example.com/\n");
   take_config(*add("doctor", "Try which programs of this machine work with `https: intercept`",
                    [&] { return doctor(given.config_file); }),
               given);
@@ -84,13 +84,24 @@ bool are_commands(const CLI::App& program, int count, char** arguments) {
   return count < 3 || arguments[1] != std::string_view("ca") || is_command(*program.get_subcommand("ca"), arguments[2]);
 }
 
-// The command for `exec` comes after --, and is removed before CLI11 could interpret it.
+// Where the command for `exec` begins: at the first word that is neither an option nor the value of one.
+char** end_of_options(char** word, char** last) {
+  const auto is = [&](char** at, std::string_view text) { return at != last && *at == text; };
+  while (word != last && **word == '-' && !is(word, "--")) {
+    const bool has_value = is(word, "--config") && word + 1 != last && !is(word + 1, "--");
+    word += has_value ? 2 : 1;
+  }
+  return word;
+}
+
+// The command for `exec` is removed before CLI11 could interpret it. A -- before it is needed only where its name
+// begins with a dash.
 std::vector<std::string> take_command(int& count, char** arguments) {
   if (count < 2 || arguments[1] != std::string_view("exec")) return {};
   char** const last = arguments + count;
-  char** const dashes = std::find(arguments, last, std::string_view("--"));
-  count = static_cast<int>(dashes - arguments);
-  return dashes == last ? std::vector<std::string>{} : std::vector<std::string>(dashes + 1, last);
+  char** const end = end_of_options(arguments + 2, last);
+  count = static_cast<int>(end - arguments);
+  return {end != last && *end == std::string_view("--") ? end + 1 : end, last};
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ TEST(CommandLine, refuses_what_makes_no_sense_with_2) {
   EXPECT_EQ(penstock({"run", "--confg", "x"}).code, 2);
   EXPECT_EQ(penstock({"explain"}).code, 2);
   EXPECT_EQ(penstock({"exec"}).code, 2);
-  EXPECT_EQ(penstock({"exec", "true"}).code, 2);
+  EXPECT_EQ(penstock({"exec", "--"}).code, 2);
+  EXPECT_EQ(penstock({"exec", "--confg", "x", "true"}).code, 2);
+  EXPECT_EQ(penstock({"exec", "--config", "--", "true"}).code, 2);
 }
 
 }  // namespace

@@ -39,6 +39,15 @@ TEST(Exec, hands_arguments_on_as_they_are) {
   EXPECT_EQ(ended.out, "<{}><[a,b]><><a b><--><--config><%s><'\">");
 }
 
+TEST(Exec, takes_the_command_at_the_first_word_that_is_no_option) {
+  const TemporaryFile file("version: 1\n");
+  EXPECT_EQ(penstock({"exec", "printf", "<%s>", "-la", "--help", "--", "--config"}).out, "<-la><--help><--><--config>");
+  EXPECT_EQ(penstock({"exec", "--config", file.path(), "printf", "<%s>", "-x"}).out, "<-x>");
+  EXPECT_EQ(penstock({"exec", "--config=" + file.path(), "--", "printf", "<%s>", "-x"}).out, "<-x>");
+  EXPECT_EQ(penstock({"exec", "--", "--no-such-command"}).code, 127) << "its name begins with a dash";
+  EXPECT_EQ(penstock({"exec", "--config", "/no/such/file", "true"}).code, 1) << "the file is no command";
+}
+
 TEST(Exec, sets_the_variables_for_the_command_whatever_they_were) {
   const auto ended = exec_shell(
       "for name in http_proxy HTTP_PROXY https_proxy HTTPS_PROXY no_proxy NO_PROXY NODE_USE_ENV_PROXY KEPT; do "
