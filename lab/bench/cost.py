@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one decision costs: in this process, and Redis. Called by script/bench, which builds first."""
 
-import datetime
-import os
-import platform
 import resource
 import subprocess
 import sys
@@ -12,6 +9,7 @@ import time
 from command import options, publish
 from processes import busy_seconds_of_machine
 from runs import caution
+from where import here
 
 PROGRAMS = ("flow/flow_cost", "lua/lua_cost")  # each prints Markdown tables
 
@@ -31,8 +29,7 @@ def text_of(build):
     tables = [said_by(build / "tests" / program) for program in PROGRAMS]
     others = others_since(begin, busy)
     redis = said_by("redis-server", "--version").split("v=")[1].split()[0]
-    machine = f"{datetime.date.today()}, {os.cpu_count()} cores, Linux {platform.release()}; Redis {redis}."
-    return "\n".join([f"{machine}{caution(others)}\n", *tables])
+    return "\n".join([f"{here()}; Redis {redis}.{caution(others)}\n", *tables])
 
 
 def main():

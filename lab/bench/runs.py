@@ -2,14 +2,13 @@
 """What the programs that compare proxies have in common: where they run, what they say of that, and how they end.
 For the programs of this folder only."""
 
-import datetime
 import os
-import platform
 import signal
 import sys
 
 from processes import Failed, allow_open_files
 from proxies import Bench
+from where import here
 
 
 def say(text):
@@ -29,12 +28,6 @@ def result_of(work):
         sys.exit(f"script/bench: {why or 'stopped'}")
 
 
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as cpuinfo:
-        models = [line.partition(":")[2].strip() for line in cpuinfo if line.startswith("model name")]
-    return models[0] if models else platform.machine()
-
-
 def caution(others):
     """A sentence where others took so much of a core that figures suffer."""
     return f" Others took {others:.0%} of a core meanwhile: these figures are rough." if others > 0.1 else ""
@@ -43,5 +36,4 @@ def caution(others):
 def machine(bench, chosen, others):
     """A sentence; `chosen` has the proxies, the rounds and the seconds of each."""
     versions = ", ".join(f"{name} {bench.version_of(name)}" for name in chosen.proxies)
-    return (f"{datetime.date.today()}, {os.cpu_count()} cores of {processor()}, Linux {platform.release()}; "
-            f"{versions}. Medians of {chosen.rounds} rounds of {chosen.seconds:g} s.{caution(others)}")
+    return f"{here()}; {versions}. Medians of {chosen.rounds} rounds of {chosen.seconds:g} s.{caution(others)}"

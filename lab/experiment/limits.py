@@ -4,13 +4,9 @@ the same work; with bursts, groups, distances and permits, and with failures of 
 an aim is missed. Called by script/bench limits, which builds first."""
 
 import argparse
-import datetime
 import fnmatch
-import os
 import pathlib
-import platform
 import signal
-import subprocess
 import sys
 import time
 
@@ -21,10 +17,12 @@ from processes import Failed, allow_open_files
 from readings import MS, fullest, gaps, quantile
 from scenarios import DISTANCE_MS, DISTANT, PROCESSES, REFERENCE, UNDISTURBED
 from stage import ROOT, Tools
+from where import here
 
 PAGE = ROOT / "docs/performance.md"
 MARKER = "limits"
 EVERYTHING = REFERENCE + UNDISTURBED + DISTURBED
+USUAL = "Three processes with 50 workers each for 10 s, where nothing else is said."
 HEAD = ["", "sent", "fullest 500 ms", "gap p1 ms", "p50 ms", "late p50/p99/p99.9 ms", "shares", "Redis calls/request",
         "Redis µs/request", "process µs/request", "worst wait ms", "noise ms", "others"]
 
@@ -79,12 +77,6 @@ def row(scenario, run):
             f"{run.noise_ms:.1f}", f"{run.others:.0%}"]
 
 
-def machine(penstock):
-    version = subprocess.run([penstock, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    return (f"{datetime.date.today()}, {os.cpu_count()} cores, Linux {platform.release()}; {version}. "
-            "Three processes with 50 workers each for 10 s, where nothing else is said.")
-
-
 def tried(tools, scenarios, rows, aims):
     """Adds the row of every scenario, and its aims with its name. A scenario that ends early has missed its aim."""
     for at, scenario in enumerate(scenarios):
@@ -102,10 +94,10 @@ def tried(tools, scenarios, rows, aims):
         print(f"    {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
 
 
-def text_of(tools, rows, aims):
+def text_of(rows, aims):
     cells = [[name, aim.what, "**missed**" if aim.verdict == "missed" else aim.verdict, aim.measured]
              for name, aim in aims]
-    return "\n\n".join([machine(tools.penstock), table(HEAD, rows, left=1),
+    return "\n\n".join([f"{here()}. {USUAL}", table(HEAD, rows, left=1),
                         table(["", "aim", "", "measured"], cells, left=3)]) + "\n"
 
 
@@ -121,8 +113,8 @@ def main():
     try:
         tried(tools, scenarios, rows, aims)
     except KeyboardInterrupt:
-        sys.exit(f"{text_of(tools, rows, aims)}\nscript/bench: stopped")
-    text = text_of(tools, rows, aims)
+        sys.exit(f"{text_of(rows, aims)}\nscript/bench: stopped")
+    text = text_of(rows, aims)
     print(text)
     if scenarios == EVERYTHING and not chosen.print_only:
         PAGE.write_text(put(text, PAGE.read_text(encoding="utf-8"), MARKER), encoding="utf-8")
@@ -131,4 +123,5 @@ def main():
         sys.exit(f"script/bench: {len(missed)} aims missed: {', '.join(dict.fromkeys(missed))}")
 
 
-main()
+if __name__ == "__main__":
+    main()

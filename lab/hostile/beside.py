@@ -4,7 +4,6 @@ builds first."""
 
 import argparse
 import contextlib
-import datetime
 import pathlib
 
 from cases import CASES
@@ -14,6 +13,7 @@ from processes import Failed
 from proxies import Bench
 from runs import result_of, say
 from sheet import text_of
+from where import here
 from witness import Witness
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def run(chosen):
         if not any(became[name, case.name].kind == CLEAN for case in CASES):
             raise Failed(f"nothing came to the origin by {name}")
     versions = ", ".join(f"{name} {bench.version_of(name)}" for name in chosen.proxies)
-    return text_of(f"{datetime.date.today()}; {versions}.", chosen.proxies, became)
+    return text_of(f"{here()}; {versions}.", chosen.proxies, became)
 
 
 def main():
