@@ -120,7 +120,7 @@ CaBundles CaBundles::for_all(const Environment& environment) {
 
 CaBundles::Made CaBundles::keep(const std::string& name, const std::string& ending, const std::string& seed,
                                 const std::function<std::string()>& text, mode_t mode) const {
-  const std::string path = folder_ + "/" + name + "-" + tls::digest(seed) + ending;
+  std::string path = folder_ + "/" + name + "-" + tls::digest(seed) + ending;
   std::error_code failed;
   if (fs::is_regular_file(path, failed)) return path;
   if (auto made = replace_file(path, text(), mode); !made) return std::unexpected(std::move(made.error()));

@@ -25,7 +25,7 @@ constexpr std::size_t kMostSaid = 64 * 1024;
 
 std::vector<std::string> environment_with(const Variables& variables) {
   std::vector<std::string> entries;
-  for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) entries.emplace_back(name).append("=").append(value);
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view text = *entry;
     const auto name = text.substr(0, text.find('='));
@@ -37,6 +37,7 @@ std::vector<std::string> environment_with(const Variables& variables) {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
+  all.reserve(texts.size() + 1);
   for (auto& text : texts) all.push_back(text.data());
   all.push_back(nullptr);
   return all;

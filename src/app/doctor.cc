@@ -49,7 +49,7 @@ class Folder {
   /// Creates a file with that text; returns its path.
   std::expected<std::string, std::string> write(const std::string& name, const std::string& text) const {
     if (path_.empty()) return std::unexpected("there is no folder for temporary files");
-    const auto path = path_ + "/" + name;
+    auto path = path_ + "/" + name;
     if (auto made = create_file(path, text, 0600); !made) return std::unexpected(std::move(made.error()));
     return path;
   }
@@ -177,7 +177,7 @@ void try_one(const Probe& probe, const Practice& practice, const Variables& vari
   const auto installed = run_quietly(probe.version, {}, kPatience);
   if (installed && installed->late) {
     tally.all_ok = false;
-    std::cout << title_without_version(probe) << ": did not say its version within 10 seconds" << std::endl;
+    std::cout << title_without_version(probe) << ": did not say its version within 10 seconds" << '\n' << std::flush;
     return;
   }
   if (!installed || installed->code != 0) {
@@ -191,7 +191,7 @@ void try_one(const Probe& probe, const Practice& practice, const Variables& vari
   const auto after = seen_by(*practice.proxy);
   const auto found = ran ? verdict(probe, *ran, before, after) : "could not be started";
   tally.all_ok = tally.all_ok && (found == "ok" || found.starts_with("not tried"));
-  std::cout << title(probe, version_in(installed->said)) << ": " << found << std::endl;
+  std::cout << title(probe, version_in(installed->said)) << ": " << found << '\n' << std::flush;
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ std::string how_limited(const Config& config, std::size_t entry, const std::stri
 
 std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy) {
   std::vector<std::string> lines;
+  lines.reserve(config.upstreams.size() + 1);
   for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
     lines.push_back("upstream " + config.upstreams[i].name + ": " + how_limited(config, i + 1, proxy));
   }

@@ -211,7 +211,7 @@ std::expected<void, std::vector<ConfigError>> Proxy::reload(const std::string& f
   for (const auto& warning : warnings) {
     impl_->post([impl = impl_.get(), text = to_string(warning)] { impl->engine->warn(text); });
   }
-  return impl_->reload(std::move(config));
+  return impl_->reload(config);
 }
 
 Config Proxy::config() const {

@@ -21,11 +21,13 @@ void tell(const std::string& lines) { sd_notify(0, lines.c_str()); }
 struct FreeNames {
   void operator()(char** names) const {
     for (char** name = names; *name; ++name) std::free(*name);
-    std::free(names);
+    std::free(static_cast<void*>(names));
   }
 };
 
-std::unexpected<std::string> not_taken(std::string why) { return std::unexpected("sockets handed over: " + why); }
+std::unexpected<std::string> not_taken(const std::string& why) {
+  return std::unexpected("sockets handed over: " + why);
+}
 
 }  // namespace
 

@@ -147,8 +147,8 @@ std::string_view without_bom(std::string_view text) {
 
 }  // namespace
 
-std::expected<Document, Problem> parse_document(std::string_view whole) {
-  const auto text = without_bom(whole);
+std::expected<Document, Problem> parse_document(std::string_view text) {
+  text = without_bom(text);
   if (auto unreadable = find_unreadable(text)) return std::unexpected(*unreadable);
   std::istringstream stream{std::string(text)};
   TreeBuilder builder{text};

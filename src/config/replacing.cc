@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a running proxy cannot take over from another Config: what it bound, opened or connected when it started.
 #include "config/checks.h"
+#include "config/validate.h"
 
 namespace penstock::config {
 

@@ -93,9 +93,9 @@ class LocalLimiter final : public Limiter {
   using TellState = std::function<void(LimitIndex limit, std::string_view group, const std::string& state)>;
   void states(const TellState& tell) const;
   /// Limit::state() of one limit; empty: there is none.
-  std::string state(LimitIndex limit, std::string_view group) const;
+  std::string state(LimitIndex wanted, std::string_view group) const;
   /// Limit::taken() of one limit.
-  std::string taken(LimitIndex limit, std::string_view group) const;
+  std::string taken(LimitIndex wanted, std::string_view group) const;
   /// How many groups are remembered.
   std::size_t groups() const { return limits_.groups(); }
 

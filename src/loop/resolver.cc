@@ -106,8 +106,8 @@ struct Resolver::Impl {
   std::unique_ptr<Lookup> ask(std::string_view host, OnAnswer on_answer);
   void want(ares_socket_t fd, int events);
   void process(ares_socket_t readable, ares_socket_t writable);
-  void answered(Asking& asking, int status, ares_addrinfo* found);
-  void time_out(Asking& asking);
+  void answered(Asking& asked, int status, ares_addrinfo* found);
+  void time_out(Asking& asked);
   void finish(const std::string& host, LookupResult lookup);
   void deliver();
   void remember(const std::string& host, Addresses addresses, std::int64_t ttl);

@@ -35,6 +35,7 @@ void LimitMetrics::change(const std::vector<LimitConfig>& limits) {
 
 void LimitMetrics::show_waits(const std::vector<LimitConfig>& limits) {
   std::vector<std::string> names;
+  names.reserve(limits.size() + 4);
   for (const LimitConfig& limit : limits) names.emplace_back(limit_name(limit));
   for (const char* of_nobody : {"pause", "redis", "maxConcurrent", "maxTunnels"}) names.emplace_back(of_nobody);
   auto before = std::exchange(waits_, {});

@@ -54,12 +54,12 @@ void CertificateCache::make_next() {
   loop_.offload(
       [authority = authority_, host, leaf] { *leaf = authority ? authority->sign(host, seconds_now()) : nullptr; },
       [authority = authority_, host, leaf, self = self_.ref()] {
-        if (self) self->is_made(host, authority, std::move(*leaf));
+        if (self) self->is_made(host, authority, *leaf);
       });
 }
 
 void CertificateCache::is_made(const std::string& host, const std::shared_ptr<const Authority>& by,
-                               std::shared_ptr<const Leaf> leaf) {
+                               const std::shared_ptr<const Leaf>& leaf) {
   making_ = false;
   if (by != authority_) {  // the authority was replaced meanwhile
     waiting_.push_front(host);

@@ -50,7 +50,8 @@ class CertificateCache {
 
   std::shared_ptr<const Leaf> find(const std::string& host);
   void make_next();
-  void is_made(const std::string& host, const std::shared_ptr<const Authority>& by, std::shared_ptr<const Leaf> leaf);
+  void is_made(const std::string& host, const std::shared_ptr<const Authority>& by,
+               const std::shared_ptr<const Leaf>& leaf);
 
   loop::Loop& loop_;
   std::shared_ptr<const Authority> authority_;

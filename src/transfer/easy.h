@@ -93,7 +93,7 @@ class Easy {
   static std::size_t read(char* room, std::size_t one, std::size_t space, void* self);
   static int trailers(curl_slist** list, void* self);
   static int before_request(void* self, char* address, char* local, int port, int local_port);
-  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static curl_socket_t open_socket(void* self, curlsocktype purpose, curl_sockaddr* to);
 
   CURL* const handle_;
   EasyOwner& owner_;

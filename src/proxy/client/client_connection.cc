@@ -80,9 +80,12 @@ bool ClientConnection::on_request(http::RequestHead&& head) {
     on_verdict(verdict, std::move(checked.head));
     going_on_.ask();
   });
-  if (check) phase_ = Authenticating{std::move(head), *std::move(check)};
-  if (!check) refuse_arrival(check.error());
-  return !check;
+  if (!check) {
+    refuse_arrival(check.error());
+    return true;
+  }
+  phase_ = Authenticating{std::move(head), *std::move(check)};
+  return false;
 }
 
 void ClientConnection::on_verdict(const Authenticator::Verdict& verdict, http::RequestHead&& head) {

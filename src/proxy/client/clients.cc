@@ -74,6 +74,7 @@ bool Clients::any_authenticating() const {
 
 void Clients::close_idle() {
   std::vector<ClientConnection*> all;
+  all.reserve(pools_.size());
   for (const auto& [place, connection] : pools_) all.push_back(place);
   for (auto* connection : all) connection->close_if_idle();
 }

@@ -21,7 +21,7 @@ class ConnectionQuota {
 
   ConnectionQuota();
 
-  std::expected<Slot, Full> take(const access::Address& client, const CapsConfig& caps);
+  std::expected<Slot, Full> take(const access::Address& address, const CapsConfig& caps);
   /// The byte count of the client that has this slot; not for take_at_the_door(). Keeping it keeps the slot taken.
   static HeldBytes held_by(const Slot& slot);
   /// A slot for a client that will be refused with 503; null when even those are used up.

@@ -32,6 +32,7 @@ http::RequestHead head_of(const Request& request) {
 
 std::vector<Field> copy_of(const http::Fields& fields) {
   std::vector<Field> copy;
+  copy.reserve(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i) {
     copy.push_back({std::string(fields[i].name), std::string(fields[i].value)});
   }

@@ -49,7 +49,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   /// The sink has room for more of the answer.
   void resume(Exchange& exchange);
   /// The rest of the request is malformed or late: refuses the request, or breaks off an answer that has begun.
-  void reject(Exchange& exchange, const http::Refusal& refusal);
+  void reject(Exchange& exchange, const http::Refusal& why_not);
   /// The sink is gone: it is not called again.
   void abandon(Exchange& exchange);
 
@@ -84,7 +84,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
 
   Exchange* enter(Exchange& exchange, const http::RequestHints& hints);
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
-  Exchange* refuse(Exchange& exchange, const http::Refusal& refusal);
+  Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 
   void leave_queue(Exchange& exchange);
   void abort(Exchange& exchange, const http::Refusal& why);

@@ -108,7 +108,7 @@ void EventReporter::report_refused(const http::Refusal& why_not) {
   event.error = wording.token;
   event.detail = why_not.details;
   event.refusal = wording.kind;
-  emit_nameless(std::move(event));
+  emit_nameless(event);
 }
 
 /// The CONNECT has no outcome yet: either the client left, or we refused and closed.
@@ -131,7 +131,7 @@ void EventReporter::report_handshake(const HandshakeReport& what, Upstream& upst
   event.detail = what.details;
   if (ours) event.refusal = wording.kind;
   count(upstream.totals, event.outcome);
-  emit_nameless(std::move(event));
+  emit_nameless(event);
 }
 
 void EventReporter::emit_nameless(Event event) {

@@ -46,7 +46,7 @@ class EventReporter {
   /// To be called before the scheduler is told, and before the attempt is destroyed.
   void report(const Exchange& exchange, const Ending& ending);
   /// A request was refused before it became an exchange.
-  void report_refused(const http::Refusal& refusal);
+  void report_refused(const http::Refusal& why_not);
   /// Counts the result of a TLS takeover, and emits an event if it failed.
   void report_handshake(const HandshakeReport& what, Upstream& upstream);
 

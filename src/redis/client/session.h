@@ -48,7 +48,7 @@ class Session {
 
   /// To be called once ready. After the end it does nothing.
   void send(Call call) { connection_->send(std::move(call)); }
-  void end(Failure why) { connection_->end(std::move(why)); }
+  void end(const Failure& why) { connection_->end(why); }
   bool ended() const { return connection_->ended(); }
   const Greeting& greeting() const { return connection_->greeting(); }
 

@@ -74,6 +74,7 @@ std::vector<std::string> LimiterHub::limits_differ() const {
 template <typename Use>
 void LimiterHub::for_each_limiter(Use use) {
   std::vector<std::string> names;
+  names.reserve(limiters_.size());
   for (const auto& [name, limiter] : limiters_) names.push_back(name);
   for (const auto& name : names) {
     if (const auto found = limiters_.find(name); found != limiters_.end()) use(*found->second);

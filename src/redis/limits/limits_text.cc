@@ -98,7 +98,7 @@ std::string told_of(const std::vector<LimitConfig>& limits) {
 std::string told_to_people(std::string_view told) {
   constexpr std::size_t kLongestPlace = 200, kLongestText = 1000;
   const auto word = [&told](std::size_t longest, bool is_last) {
-    const std::string_view text = told.substr(0, is_last ? told.npos : told.find(' '));
+    const std::string_view text = told.substr(0, is_last ? std::string_view::npos : told.find(' '));
     told.remove_prefix(std::min(text.size() + 1, told.size()));
     return std::string(text.substr(0, longest));
   };

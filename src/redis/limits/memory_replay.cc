@@ -49,7 +49,7 @@ std::string MemoryReplay::lately() {
   const std::string& generation = calls_.generation();
   const auto mark = generation.rfind('~');
   std::int64_t found = 0;
-  if (mark != generation.npos) std::from_chars(&generation[mark] + 1, &generation.back() + 1, found);
+  if (mark != std::string::npos) std::from_chars(&generation[mark] + 1, &generation.back() + 1, found);
   return found == 0 ? std::string() : std::to_string(shadow_.recent().since(found) + told);
 }
 

@@ -24,7 +24,7 @@ void PendingAsks::change(const std::vector<flow::LimitIndex>& places, std::span<
 
 PendingAsks::Id PendingAsks::add(flow::Time now, Asking asking) {
   asking.until = now + timeout_;
-  pending_asks_.push_back(std::move(asking));
+  pending_asks_.emplace_back(std::move(asking));
   if (!timer_.running()) sleep();
   return first_ + pending_asks_.size() - 1;
 }

@@ -37,7 +37,7 @@ void PermitCalls::message(std::string_view words) {
   if (!words.starts_with(' ')) return;
   words.remove_prefix(1);
   const auto gap = words.find(' '), next = words.find(' ', gap + 1);
-  if (gap == words.npos || next == words.npos) return;
+  if (gap == std::string_view::npos || next == std::string_view::npos) return;
   const auto limit = calls_.args().limit_of(words.substr(next + 1));
   std::int64_t number = 0;
   const bool read = std::from_chars(words.data() + gap + 1, words.data() + next, number).ec == std::errc{};

@@ -33,7 +33,7 @@ void SharedPauses::message(Time now, std::string_view words) {
   if (!words.starts_with(what_)) return;
   words.remove_prefix(what_.size());
   const auto gap = words.find(' ');
-  if (gap == words.npos) return;
+  if (gap == std::string_view::npos) return;
   Time length = 0;
   std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
   if (length > 0) remember(now, words.substr(0, gap), now + std::min(length, kLongestPause));

@@ -64,7 +64,7 @@ void Connection::on_read(std::string_view bytes) {
 
 void Connection::on_gone() { end({FailureKind::lost, why_gone(*stream_)}); }
 
-void Connection::end(Failure why) {
+void Connection::end(const Failure& why) {
   if (ended()) return;
   stream_.reset();
   sending_.cancel();

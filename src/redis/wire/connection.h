@@ -63,7 +63,7 @@ class Connection final : loop::StreamEvents {
 
   /// To be called once ready. After the end it does nothing.
   void send(Call call);
-  void end(Failure why);
+  void end(const Failure& why);
   bool ended() const { return !stream_; }
   const Greeting& greeting() const { return greeting_; }
 

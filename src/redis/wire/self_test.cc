@@ -13,7 +13,7 @@ namespace {
 enum class Refused { no, command, name, keys, channels };
 
 Refused refused_by(std::string_view reply) {
-  const auto says = [&](std::string_view words) { return reply.find(words) != reply.npos; };
+  const auto says = [&](std::string_view words) { return reply.find(words) != std::string_view::npos; };
   if (says("unknown command") || says("Unknown Redis command")) return Refused::name;
   if (!reply.starts_with("NOPERM") && !says("The user executing the script can't")) return Refused::no;
   if (says(" channel")) return Refused::channels;
@@ -94,7 +94,7 @@ std::string Refusals::text(const RedisConfig& config) const {
   if (keys_) may_not.push_back("use keys " + keys_of(config));
   if (channels_) may_not.push_back("use channels " + channels_of(config));
   std::string text;
-  for (const auto& one : may_not) text += (text.empty() ? "its user " + user + " may not " : " nor ") + one;
+  for (const auto& one : may_not) text.append(text.empty() ? "its user " + user + " may not " : " nor ").append(one);
   if (!unknown_.empty())
     text += (text.empty() ? "" : "; ") + std::string("it has no command named ") + list_of(unknown_);
   if (may_not.empty()) return text;
