@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Redis that is away: frozen, deaf, locked. Requests go on by `whenDown`, none waits longer than `redis.timeout`, and
-// the limits are shared again within a second of its return.
+// A Redis that is away: down at the start, frozen, deaf, locked. Requests go on by `whenDown`, none waits longer than
+// `redis.timeout`, and the limits are shared again within a second of its return.
 #include <gmock/gmock.h>
 
 #include "system/loop_watch.h"
@@ -11,6 +11,15 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+TEST(RedisOutage, from_the_start_delays_neither_the_start_nor_a_request) {
+  SharedStage stage({});
+  stage.redis.stop();
+  const Daemon& daemon = stage.add(false);
+  EXPECT_EQ(daemon.admin("/readyz").status, 200);
+  EXPECT_EQ(stage.fetch(daemon).status, 200);
+  EXPECT_TRUE(is_degraded(daemon));
+}
 
 TEST(RedisOutage, by_freezing_keeps_no_request_waiting_and_mixes_up_no_answers) {
   SharedStage stage({.limits = "pacer: { qps: 200 }", .timeout = "50ms"});
