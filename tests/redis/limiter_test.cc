@@ -163,7 +163,7 @@ TEST_F(LimiterTest, refuses_what_a_refusing_limit_does_not_allow_now) {
   const auto a = desk({limit});
   a->arrive(3);
   ASSERT_TRUE(run_.run_until([&] { return a->refused().size() == 1; }));
-  EXPECT_THAT(a->took_off(), SizeIs(2));
+  ASSERT_TRUE(took_off(*a, 2));  // a departure may be due a little later, by this process's clock
   EXPECT_EQ(a->refused()[0].why, flow::Refused::limited);
   EXPECT_EQ(a->refused()[0].limited_by, 0);
 }
