@@ -3,6 +3,8 @@
 // A request leaves when every limit of its upstream allows it. Plain values.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,14 +15,34 @@ namespace penstock {
 
 using namespace std::chrono_literals;
 
+/// A rate as APIs publish it: at most `count` units in any stretch of time as long as `unit`, as the API counts them.
+struct Rate {
+  double count = 0;
+  Duration unit{0};
+  bool operator==(const Rate&) const = default;
+};
+
 /// Spreads departures evenly, `qps` units a second. A burst of up to `max_burst` units may leave at once; it is earned
 /// back at qps × burst_allowance_factor, only while the pacer is idle.
 struct PacerConfig {
   double qps = 0;
   int max_burst = 0;
   double burst_allowance_factor = 0.5;  ///< over 0, at most 1
+  std::optional<Rate> keeps;            ///< what pacer_of() made it from; told to people, and nothing else
   bool operator==(const PacerConfig&) const = default;
 };
+
+/// How much closer together two requests may arrive at an API than they were booked: 20 ms for the network, 2 ms for
+/// Penstock itself, which lets a request go late now and then.
+inline constexpr Duration kKeptForJitter = 22ms;
+
+/// The pacer which keeps a rate as the API counts it: one unit every (unit + kKeptForJitter) ÷ count. `count` and
+/// `unit` are over 0. `count` + 1 units take one spacing more than `count` of them, so the first and the last of them
+/// leave at least unit + kKeptForJitter apart, and arrive more than a unit apart.
+constexpr PacerConfig pacer_of(const Rate& rate) {
+  const std::chrono::duration<double> spread = rate.unit + kKeptForJitter;
+  return {.qps = rate.count / spread.count(), .keeps = rate};
+}
 
 /// At most `reservoir` units in each window of length `interval`; windows are aligned to 1970-01-01 00:00 UTC.
 struct WindowConfig {

@@ -57,10 +57,11 @@ void check_units(std::string_view text) {
   const auto number = config::parse_number(text);
   must(!number || (*number >= 0 && std::isfinite(*number)), "a number is one", text);
   const auto rate = config::parse_rate(text);
-  must(!rate || (*rate >= 0 && std::isfinite(*rate)), "a rate is a number", text);
-  if (!rate || *rate == 0) return;
+  if (!rate) return;
+  must(rate->count > 0 && std::isfinite(rate->count) && rate->unit.count() > 0, "a rate is over 0", text);
   const auto again = config::parse_rate(config::write_rate(*rate));
-  must(!again || std::abs(*again - *rate) <= *rate * 1e-5, "a rate is stable to six digits", text);
+  must(!again || (again->unit == rate->unit && std::abs(again->count - rate->count) <= rate->count * 1e-5),
+       "a rate is stable to six digits", text);
 }
 
 /// What the first bytes have told, more of them do not change.

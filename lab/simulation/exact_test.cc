@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,7 @@ Plan failing(Plan plan, Fault fault) {
   return plan;
 }
 
-LimitConfig pacer_of(double qps, int burst = 0) { return {.kind = PacerConfig{.qps = qps, .max_burst = burst}}; }
+LimitConfig pacing(double qps, int burst = 0) { return {.kind = PacerConfig{.qps = qps, .max_burst = burst}}; }
 LimitConfig counter_of(int max, Time period) { return {.kind = CounterConfig{.max = max, .period = Duration(period)}}; }
 
 /// When requests of one process, or of all, left; ascending.
@@ -97,7 +99,7 @@ std::vector<int> bursts(const std::vector<Time>& times, Time silence) {
 TEST(SharedPacer, is_used_to_the_departure_in_equal_shares_for_few_calls) {
   for (const int processes : {3, 8, 16}) {
     SCOPED_TRACE(processes);
-    const Journal journal = run(at_work(pacer_of(400), processes, 12 * kSecond));
+    const Journal journal = run(at_work(pacing(400), processes, 12 * kSecond));
     const auto times = left_at(journal);
     EXPECT_LE(fullest(times, kHalfASecond), 201);
     for (Time from = kAcquainted; from < 12 * kSecond; from += kHalfASecond) {
@@ -110,7 +112,7 @@ TEST(SharedPacer, is_used_to_the_departure_in_equal_shares_for_few_calls) {
 
 /// At 100 000 a second, a call for each request would be too expensive.
 TEST(SharedPacer, that_is_hot_is_decided_on_for_many_at_a_time_within_milliseconds) {
-  Plan plan = at_work(pacer_of(100'000), 1, kHalfASecond);
+  Plan plan = at_work(pacing(100'000), 1, kHalfASecond);
   plan.members[0].demand.clients = 64;
   const Journal journal = run(plan);
   ASSERT_GT(journal.departures.size(), 10'000u);
@@ -120,6 +122,66 @@ TEST(SharedPacer, that_is_hot_is_decided_on_for_many_at_a_time_within_millisecon
     waits.push_back(journal.requests[id].departed - journal.requests[id].arrived);
   std::ranges::sort(waits);
   EXPECT_LT(waits[waits.size() * 99 / 100], 2 * kMillisecond);
+}
+
+// ---- a rate as its API counts it ------------------------------------------------------------------------------------
+
+/// When requests arrive at an API which each of them takes up to 20 ms to reach, drawn evenly by that seed; ascending.
+std::vector<Time> arrivals(const std::vector<Time>& departures, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<Time> delay(0, 20 * kMillisecond);
+  std::vector<Time> times;
+  times.reserve(departures.size());
+  for (const Time departed : departures) times.push_back(departed + delay(random));
+  std::ranges::sort(times);
+  return times;
+}
+
+/// An API that counts any stretch of a unit sees no more than the rate, so one whose units begin anywhere does neither.
+TEST(PublishedRate, is_never_exceeded_as_the_api_counts_it_and_is_used) {
+  for (const Rate rate : {Rate{10, 1s}, Rate{100, 1s}, Rate{1000, 1s}, Rate{500, 60s}, Rate{300, 15min}}) {
+    for (const int processes : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << rate.count << " in " << rate.unit.count() << " us, " << processes);
+      const Time unit = rate.unit.count();
+      Plan plan = at_work({.kind = pacer_of(rate)}, processes, std::max<Time>(3 * unit, 12 * kSecond));
+      for (Member& member : plan.members) member.demand.clients = 10;
+      const auto departed = left_at(run(std::move(plan)));
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        ASSERT_LE(fullest(arrivals(departed, seed), unit), rate.count) << "delays by seed " << seed;
+      }
+      const Time used = departed.back() - departed.front();
+      EXPECT_GE(static_cast<double>(departed.size() - 1) / used * unit, 0.97 * rate.count);
+    }
+  }
+}
+
+/// How many requests an API refuses which answers at most `most` in any stretch of a unit, and counts those alone.
+int refused_by_api(const std::vector<Time>& arrivals, std::size_t most, Time unit) {
+  std::deque<Time> answered;
+  int refused = 0;
+  for (const Time at : arrivals) {
+    while (!answered.empty() && answered.front() <= at - unit) answered.pop_front();
+    if (answered.size() < most)
+      answered.push_back(at);
+    else
+      ++refused;
+  }
+  return refused;
+}
+
+/// Why `rate: 20/s` is no pacer of 20 a second, and no sliding window: both are exact where they leave, not at the API.
+TEST(PublishedRate, is_exceeded_by_limits_that_leave_no_room_for_jitter) {
+  const LimitConfig sliding{.kind = SlidingWindowConfig{.max = 20, .interval = 1s}};
+  for (const auto& [limit, refuses] : {std::pair{LimitConfig{.kind = pacer_of({20, 1s})}, false},
+                                       std::pair{pacing(20), true}, std::pair{sliding, true}}) {
+    Plan plan = at_work(limit, 1, 10 * kSecond);
+    plan.members[0].demand.clients = 10;
+    const auto departed = left_at(run(std::move(plan)));
+    std::vector<int> refused;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      refused.push_back(refused_by_api(arrivals(departed, seed), 20, kSecond));
+    EXPECT_EQ(std::ranges::max(refused) > 0, refuses) << limit_name(limit);
+  }
 }
 
 // ---- windows and counters -------------------------------------------------------------------------------------------
@@ -182,7 +244,7 @@ TEST(Resetter, that_stood_still_does_no_harm_when_it_runs_on) {
 
 TEST(WithoutRedis, by_shares_the_rate_stays_what_it_was_and_each_has_its_part) {
   const Journal journal =
-      run(failing(at_work(pacer_of(300), 3, 10 * kSecond),
+      run(failing(at_work(pacing(300), 3, 10 * kSecond),
                   {.kind = Fault::Kind::redis_loses_memory, .at = 5 * kSecond, .lasts = 3 * kSecond}));
   for (int member = 0; member < 3; ++member) {
     EXPECT_NEAR(count_in(left_at(journal, member), 5'100 * kMillisecond, 7'100 * kMillisecond), 200, 1);
@@ -190,7 +252,7 @@ TEST(WithoutRedis, by_shares_the_rate_stays_what_it_was_and_each_has_its_part) {
 }
 
 TEST(WithoutRedis, no_request_waits_longer_than_the_time_out) {
-  Plan plan = at_work(pacer_of(1'000), 1, 8 * kSecond);
+  Plan plan = at_work(pacing(1'000), 1, 8 * kSecond);
   plan.members[0].demand = {.rate = 50, .even = true, .flight = kMillisecond};
   const Journal journal =
       run(failing(std::move(plan), {.kind = Fault::Kind::redis_stalls, .at = 3 * kSecond, .lasts = 3 * kSecond}));
@@ -206,7 +268,7 @@ TEST(WithoutRedis, no_request_waits_longer_than_the_time_out) {
 
 TEST(WithoutRedis, a_return_is_noticed_within_a_second_and_brings_no_burst) {
   const Journal journal =
-      run(failing(at_work(pacer_of(100, 30), 2, 12 * kSecond),
+      run(failing(at_work(pacing(100, 30), 2, 12 * kSecond),
                   {.kind = Fault::Kind::redis_loses_memory, .at = 5 * kSecond, .lasts = 2 * kSecond}));
   for (const int member : {0, 1}) {
     const auto back = std::ranges::find_if(journal.standings, [&](const Standing& one) {
@@ -219,7 +281,7 @@ TEST(WithoutRedis, a_return_is_noticed_within_a_second_and_brings_no_burst) {
 }
 
 TEST(WithoutRedis, one_of_three_adds_its_own_part_at_most) {
-  Plan plan = at_work(pacer_of(90), 3, 12 * kSecond);
+  Plan plan = at_work(pacing(90), 3, 12 * kSecond);
   const auto times = left_at(
       run(failing(std::move(plan), {.kind = Fault::Kind::cut_off, .at = 4 * kSecond, .lasts = kMinute, .member = 2})));
   EXPECT_LE(fullest(times, kSecond, kAcquainted), 90 + 30 + 2);
@@ -231,7 +293,7 @@ TEST(WithoutRedis, one_of_three_adds_its_own_part_at_most) {
 TEST(SharedPause, of_a_third_of_a_second_holds_everywhere_and_not_longer) {
   constexpr Time kUntil = 3'300 * kMillisecond;
   const Journal journal =
-      run(failing(at_work(pacer_of(1'000), 3, 5 * kSecond),
+      run(failing(at_work(pacing(1'000), 3, 5 * kSecond),
                   {.kind = Fault::Kind::paused, .at = 3 * kSecond, .lasts = 300 * kMillisecond, .member = 0}));
   const auto times = left_at(journal);
   EXPECT_EQ(count_in(times, 3'050 * kMillisecond, kUntil), 0);

@@ -20,6 +20,7 @@ namespace penstock::app {
 namespace {
 
 using config::write_duration;
+using config::write_number;
 using config::write_rate;
 
 void line(std::string_view label, const std::string& text) {
@@ -60,8 +61,23 @@ void print_route(const Config& config, const proxy::Router& router, const UrlTra
 
 std::string in_words(Duration duration) { return duration == Duration{0} ? "none" : write_duration(duration); }
 
+std::string unit_in_words(Duration unit) {
+  if (unit == 1s) return "second";
+  if (unit == 1min) return "minute";
+  if (unit == 1h) return "hour";
+  return unit == 24h ? "day" : write_duration(unit);
+}
+
+std::string in_words(const Rate& rate, double qps) {
+  const auto spacing = 1000 / qps;
+  const auto apart = spacing < 10'000 ? write_number(spacing) + " ms" : write_number(spacing / 1000) + " s";
+  return write_rate(rate) + ", one every " + apart + ": " + std::to_string(kKeptForJitter / 1ms) + " ms of each " +
+         unit_in_words(rate.unit) + " are kept for jitter";
+}
+
 struct InWords {
   std::string operator()(const PacerConfig& pacer) const {
+    if (pacer.keeps) return in_words(*pacer.keeps, pacer.qps);
     const auto burst = pacer.max_burst == 0 ? "" : ", after a burst of " + std::to_string(pacer.max_burst);
     return write_rate(pacer.qps) + " evenly spread" + burst;
   }

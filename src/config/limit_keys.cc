@@ -100,12 +100,12 @@ void check_shared(Reading& reading, const std::string& path, const std::vector<L
 void read_rate(Reading& reading, const Spot& spot, UpstreamSettings& into) {
   const auto text = reading.text(spot, "a rate such as 15/s");
   if (!text) return;
-  const auto qps = parse_rate(*text);
-  if (!qps) {
-    return reading.complain(
-        spot.node, named(spot.path) + ": '" + spot.node.text + "' is not a rate, as in 15/s, 0.5/s, 900/m or 100/h");
+  const auto rate = parse_rate(*text);
+  if (!rate) {
+    return reading.complain(spot.node, named(spot.path) + ": '" + spot.node.text +
+                                           "' is not a rate, as in 15/s, 900/m, 100/h, 5000/d or 300/15m");
   }
-  const PacerConfig pacer{.qps = *qps};
+  const PacerConfig pacer = pacer_of(*rate);
   into.limits.insert(into.limits.begin(), {pacer, std::string(limit_key(pacer))});
   reading.met(spot.path.substr(0, spot.path.rfind('.')) + ".limits[0]", spot.node);
 }

@@ -26,7 +26,9 @@ constexpr Unit kDurations[] = {{"d", 86'400'000'000, 2}, {"h", 3'600'000'000, 2}
 constexpr std::uint64_t kLargestCount = 1'000'000'000'000'000;
 constexpr double kLargestSize = static_cast<double>(1ULL << 50);
 
-constexpr std::pair<std::string_view, double> kRates[] = {{"/s", 1}, {"/m", 60}, {"/h", 3600}};  // seconds in the unit
+constexpr std::pair<std::string_view, Duration> kRates[] = {{"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
+
+constexpr double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string write(std::uint64_t value, std::span<const Unit> units, std::string_view zero) {
   if (value == 0) return std::string(zero);
@@ -75,13 +77,15 @@ std::string write_duration(Duration duration) {
 
 std::string write_size(std::uint64_t bytes) { return write(bytes, kSizes, "0B"); }
 
-std::optional<double> parse_rate(std::string_view text) {
-  const auto slash = std::min(text.find('/'), text.size());
+std::optional<Rate> parse_rate(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
   const auto count = parse_number(text.substr(0, slash));
-  for (const auto& [unit, seconds] : kRates) {
-    if (count && text.substr(slash) == unit) return *count / seconds;
-  }
-  return std::nullopt;
+  const auto unit_text = text.substr(slash + 1);
+  const auto* const unit = std::ranges::find(kRates, unit_text, [](const auto& known) { return known.first; });
+  const auto length = unit == std::end(kRates) ? parse_duration(unit_text) : std::optional(unit->second);
+  if (!count || *count <= 0 || !length || length->count() <= 0) return std::nullopt;
+  return Rate{*count, *length};
 }
 
 std::string write_number(double value) {
@@ -90,11 +94,16 @@ std::string write_number(double value) {
   return text;
 }
 
+std::string write_rate(const Rate& rate) {
+  const auto* const unit = std::ranges::find(kRates, rate.unit, [](const auto& known) { return known.second; });
+  const auto length = unit == std::end(kRates) ? write_duration(rate.unit) : std::string(unit->first);
+  return write_number(rate.count) + "/" + length;
+}
+
 std::string write_rate(double per_second) {
-  for (const auto& [unit, seconds] : kRates) {
-    if (per_second * seconds >= 1 || unit == "/h") return write_number(per_second * seconds) + std::string(unit);
-  }
-  return {};
+  const auto* unit = std::begin(kRates);
+  while (unit->first != "h" && per_second * seconds(unit->second) < 1) ++unit;
+  return write_number(per_second * seconds(unit->second)) + "/" + std::string(unit->first);
 }
 
 }  // namespace penstock::config

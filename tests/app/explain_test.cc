@@ -71,7 +71,7 @@ std::string explained_limits(const std::string& url) { return explained_by(kLimi
 TEST(Explain, puts_every_kind_of_limit_into_words) {
   EXPECT_THAT(explained_limits("http://chat.example/"), HasSubstr(R"(
   limits      maxConcurrent 64
-              pacer: 30/m evenly spread, shared
+              pacer: 30/m, one every 2000.73 ms: 22 ms of each minute are kept for jitter, shared
               burst (pacer): 50/s evenly spread, after a burst of 10, shared
               window: 10 in each window of 10s, spread over it, per group, shared, refuses with 429
               slidingWindow: 7 in any 1s, shared
@@ -226,7 +226,7 @@ TEST(Explain, follows_an_https_url_into_a_connect_that_is_opened) {
 TEST(Explain, holds_what_is_inside_a_connect_against_paths) {
   const auto text = explained_opened("https://a.example:8443/slow/x");
   EXPECT_THAT(text, HasSubstr("upstream    slow\n"));
-  EXPECT_THAT(text, HasSubstr("1/s evenly spread"));
+  EXPECT_THAT(text, HasSubstr("1/s, one every 1022 ms"));
   EXPECT_THAT(text, HasSubstr("as https to a.example:8443,"));
 }
 
@@ -258,7 +258,8 @@ TEST(Explain, knows_a_url_of_each_vendor) {
       {"http://api.github.com/search/code?q=x", "github-code-search", "slidingWindow: 9 in any 60s,"},
       {"http://discord.com/api/v10/channels/42/messages", "discord", "pacer: 50/s evenly spread,"},
       {"http://discord.com/api/v10/channels/42/messages", "discord", "slidingWindow: 5 in any 5s, per group,"},
-      {"/@openai/v1/chat/completions", "openai", "pacer: 8.33333/s evenly spread,"},
+      {"/@openai/v1/chat/completions", "openai",
+       "pacer: 500/m, one every 120.044 ms: 22 ms of each minute are kept for jitter,"},
       {"http://api.anthropic.com/v1/messages", "anthropic", "tokenBucket: 5 at once, then 5 every 6s,"},
       {"/@stripe/v1/charges", "stripe", "pacer: 80/s evenly spread, after a burst of 5,"},
       {"/@stripe/v1/charges", "stripe", "object (pacer): 25/s evenly spread, per group,"},

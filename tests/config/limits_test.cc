@@ -67,7 +67,7 @@ TEST(Limits, have_what_is_common_to_all) {
 TEST(Limits, begin_with_the_pacer_that_a_rate_is_short_for) {
   const auto settings = read_limits("    limits: [ { window: { reservoir: 1, interval: 1s } } ]\n    rate: 900/m\n");
   EXPECT_THAT(settings.limits,
-              ElementsAre(LimitConfig{PacerConfig{15}, "pacer"}, LimitConfig{WindowConfig{1, 1s}, "window"}));
+              ElementsAre(LimitConfig{pacer_of({900, 60s}), "pacer"}, LimitConfig{WindowConfig{1, 1s}, "window"}));
 }
 
 TEST(Limits, stand_in_the_entry_star_too) {
@@ -178,7 +178,7 @@ TEST(FaultyLimits, cannot_work) {
                             "pacer: { qps: 1, shared: maybe }"}) {
     EXPECT_EQ(faults_of(limit).size(), 1u) << limit;
   }
-  for (const char* rate : {"0/s", "-1/s", "nan/s", "15/d", "15", "/s", "1e3/s", "15 /s", "2000000/s"})
+  for (const char* rate : {"0/s", "-1/s", "nan/s", "15/w", "15", "/s", "1e3/s", "15 /s", "2000000/s"})
     EXPECT_EQ(faults("    rate: " + std::string(rate) + "\n").size(), 1u) << rate;
 }
 

@@ -52,13 +52,28 @@ TEST(Number, is_plain_decimal_digits_with_or_without_a_point) {
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
 }
 
-TEST(Rate, is_so_many_a_second_a_minute_or_an_hour) {
-  EXPECT_EQ(parse_rate("15/s"), 15.0);
-  EXPECT_EQ(parse_rate("0.5/s"), 0.5);
-  EXPECT_EQ(parse_rate("900/m"), 15.0);
-  EXPECT_EQ(parse_rate("1800/h"), 0.5);
-  for (const auto* text : {"", "15", "/s", "15/", "15/d", "15/sec", "15 /s", "15/s/s", "-15/s", "nan/s"})
+TEST(Rate, is_so_many_in_a_unit_or_in_a_duration) {
+  EXPECT_EQ(parse_rate("15/s"), (Rate{15, 1s}));
+  EXPECT_EQ(parse_rate("0.5/s"), (Rate{0.5, 1s}));
+  EXPECT_EQ(parse_rate("900/m"), (Rate{900, 60s}));
+  EXPECT_EQ(parse_rate("1800/h"), (Rate{1800, 1h}));
+  EXPECT_EQ(parse_rate("5000/d"), (Rate{5000, 24h}));
+  EXPECT_EQ(parse_rate("300/15m"), (Rate{300, 15min}));
+  EXPECT_EQ(parse_rate("10/100ms"), (Rate{10, 100ms}));
+  for (const auto* text :
+       {"", "15", "/s", "15/", "15/sec", "15 /s", "15/s/s", "-15/s", "nan/s", "0/s", "15/0s", "15/ s"})
     EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+}
+
+TEST(Rate, is_written_as_it_is_read) {
+  for (const auto* text : {"15/s", "0.5/s", "900/m", "1800/h", "5000/d", "300/15m", "10/100ms"})
+    EXPECT_EQ(write_rate(parse_rate(text).value()), text);
+}
+
+TEST(Rate, is_kept_by_a_pacer_that_leaves_room_for_jitter) {
+  EXPECT_DOUBLE_EQ(pacer_of({20, 1s}).qps, 20 / 1.022);      // one every 51.1 ms
+  EXPECT_DOUBLE_EQ(pacer_of({500, 60s}).qps, 500 / 60.022);  // one every 120.044 ms
+  EXPECT_EQ(pacer_of({20, 1s}).keeps, (Rate{20, 1s}));
 }
 
 TEST(Rate, is_written_in_the_first_unit_that_leaves_one_or_more) {

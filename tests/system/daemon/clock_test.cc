@@ -41,7 +41,7 @@ TEST(ClockStep, by_an_hour_refuses_no_pending_request_early_nor_late) {
 }
 
 TEST(ClockStep, by_an_hour_lets_no_request_leave_before_its_time) {
-  Stepped stage("upstreams: { api: { match: 127.0.0.1, rate: 10/s } }\n");
+  Stepped stage("upstreams: { api: { match: 127.0.0.1, limits: [ pacer: { qps: 10 } ] } }\n");
   std::deque<Client> clients;
   const auto start = Clock::now();
   for (int i = 0; i < 12; ++i) clients.emplace_back(stage.daemon.port()).send(get(stage.url()));

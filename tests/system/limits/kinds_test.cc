@@ -11,7 +11,7 @@ TEST(Rate, spreads_a_crowd_evenly) {
   Limited stage("rate: 20/s");
   stage.send(16);
   stage.expect_all_served();
-  stage.expect_arrivals(16, [](int k) { return k * 50ms; });
+  stage.expect_arrivals(16, [](int k) { return k * 51'100us; });
 }
 
 /// The one event of a refusal names the limit, and nothing came to the origin.
@@ -39,7 +39,7 @@ TEST(RefuseMode, answers_429_and_says_when_to_come_back) {
 }
 
 TEST(Weight, costs_units_of_a_rate_and_is_not_forwarded) {
-  Limited stage("rate: 10/s");
+  Limited stage("limits: [ pacer: { qps: 10 } ]");
   EXPECT_EQ(stage.fetch("/1").status, 200);
   EXPECT_EQ(stage.fetch("/2", "Penstock-Weight: 4\r\n").status, 200);
   EXPECT_EQ(stage.fetch("/3").status, 200);

@@ -26,7 +26,7 @@ struct Steered {
 };
 
 TEST(Weight, beyond_the_most_is_400_and_delays_nobody) {
-  Steered stage("rate: 15/s");
+  Steered stage("limits: [ pacer: { qps: 15 } ]");
   const Reply heavy = stage.ask("Penstock-Weight: 1000000\r\n");
   expect_own_answer(heavy, {400});
   EXPECT_THAT(heavy.field("proxy-status"), HasSubstr("api takes no Penstock-Weight of 1000000: maxWeight is 1000"));
@@ -37,7 +37,7 @@ TEST(Weight, beyond_the_most_is_400_and_delays_nobody) {
 }
 
 TEST(Weight, that_keeps_a_pacer_busy_for_longer_than_anybody_may_wait_is_400) {
-  Steered stage("maxWeight: 1000000, rate: 60/s, queue: { maxWait: 500ms }");
+  Steered stage("maxWeight: 1000000, limits: [ pacer: { qps: 60 } ], queue: { maxWait: 500ms }");
   EXPECT_THAT(stage.ask("Penstock-Weight: 31\r\n").field("proxy-status"), HasSubstr("within queue.maxWait"));
   EXPECT_EQ(stage.ask("Penstock-Weight: 15\r\n").status, 200);
   EXPECT_EQ(stage.ask("").status, 200) << "a quarter of a second behind it";
