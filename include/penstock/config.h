@@ -78,6 +78,8 @@ enum class H2Only : std::uint8_t {
 struct InterceptConfig {
   /// Both or neither; neither: ca.pem and ca-key.pem in $XDG_CONFIG_HOME/penstock, or ~/.config/penstock.
   std::string ca, key;
+  /// Both or neither: the texts in place of files, of an authority that lives in memory alone. Not a key of files.
+  std::string ca_text, key_text;
   /// A client that rejects our certificate for a host twice in a row gets tunnels to that host for an hour.
   bool bypass_on_pin = false;
   H2Only h2_only = H2Only::tunnel;

@@ -47,19 +47,23 @@ tls::AuthorityFiles authority_files(const InterceptConfig& intercept, const Envi
 
 std::expected<std::shared_ptr<const tls::Authority>, Error> authority_of(const Config& config) {
   if (!intercepts(config)) return nullptr;
+  const auto now = loop::system_wall() / 1'000'000;
+  if (const auto& given = config.intercept; !given.key_text.empty()) {
+    return tls::Authority::read({.certificate = given.ca_text, .key = given.key_text}, now);
+  }
   const auto files = authority_files(config.intercept);
   if (files.key.empty()) {
     return std::unexpected(Error{.token = {},
                                  .message = "intercept.ca: name the files of an authority, for this user has no home "
                                             "where they could be"});
   }
-  return tls::Authority::load(files, loop::system_wall() / 1'000'000);
+  return tls::Authority::load(files, now);
 }
 
 std::string warning_of_end(const tls::Authority& authority) {
   constexpr std::int64_t kDay = 24 * 60 * 60;
   const auto left = authority.good_until() - loop::system_wall() / 1'000'000;
-  if (left >= 30 * kDay) return {};
+  if (left >= std::min(30 * kDay, authority.lasts() / 10)) return {};
   const std::string when = left <= 0 ? "has expired" : "expires in " + std::to_string(left / kDay) + " days";
   return "intercept.ca: the authority " + when + "; " + authority.how_to_renew();
 }

@@ -23,8 +23,8 @@ tls::AuthorityFiles authority_files(const InterceptConfig& intercept,
 /// Null if nothing is intercepted. The error begins with the key of the configuration: `intercept.key: …`.
 std::expected<std::shared_ptr<const tls::Authority>, Error> authority_of(const Config& config);
 
-/// A warning if it expires within 30 days or has expired; otherwise empty. It lasts ten years, and is forgotten by
-/// then.
+/// A warning if it expires within 30 days, or within a tenth of its whole time, or has expired; otherwise empty. It
+/// lasts ten years, and is forgotten by then.
 std::string warning_of_end(const tls::Authority& authority);
 
 }  // namespace penstock::app

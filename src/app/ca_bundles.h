@@ -36,6 +36,7 @@ class CaBundles {
  public:
   /// In $XDG_CACHE_HOME/penstock or ~/.cache/penstock; in `otherwise` for a user without a home.
   CaBundles(const Environment& environment, const std::string& otherwise);
+  explicit CaBundles(std::string folder) : folder_(std::move(folder)) {}
 
   /// In a folder that other users can read: $CACHE_DIRECTORY, as systemd sets it, or /var/cache/penstock. For root.
   static CaBundles for_all(const Environment& environment);
@@ -59,8 +60,6 @@ class CaBundles {
   static constexpr mode_t kForAll = 0644, kForOwner = 0600;
 
  private:
-  explicit CaBundles(std::string folder) : folder_(std::move(folder)) {}
-
   std::string folder_;
 };
 

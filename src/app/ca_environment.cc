@@ -64,9 +64,12 @@ struct Certificates {
 
 class Joining {
  public:
-  Joining(const Environment& environment, const std::string& otherwise, std::string authority)
+  /// `folder`: of this run alone, and removed after it; empty: the user's, or if there is none, `otherwise`.
+  Joining(const Environment& environment, const std::string& folder, const std::string& otherwise,
+          std::string authority)
       : environment_(environment),
-        files_(environment, otherwise),
+        files_(folder.empty() ? CaBundles(environment, otherwise) : CaBundles(folder)),
+        for_one_run_(!folder.empty()),
         authority_(std::move(authority)),
         roots_(system_roots()) {
     if (!roots_.empty()) return;
@@ -148,6 +151,7 @@ class Joining {
 
   const Environment& environment_;
   const CaBundles files_;
+  const bool for_one_run_;
   const std::string authority_;
   const std::string roots_;
   Trust trust_;
@@ -219,11 +223,12 @@ Made Joining::apt_conf(const CaBundles& files) const {
   return files.keep("apt", ".conf", text);
 }
 
-/// Only if apt is installed. Started by root it reads these files as the user _apt, which cannot read root's home.
+/// Only if apt is installed. Started by root it reads these files as the user _apt, which cannot read root's home, nor
+/// a folder for one run.
 void Joining::tell_apt() {
   std::error_code unknown;
-  if (!std::filesystem::exists("/usr/lib/apt", unknown)) return;
   const bool root = ::geteuid() == 0;
+  if (!std::filesystem::exists("/usr/lib/apt", unknown) || (root && for_one_run_)) return;
   const auto file = apt_conf(root ? CaBundles::for_all(environment_) : files_);
   if (!set("APT_CONFIG", file)) trust_.warnings.push_back("apt will not trust the authority: " + file.error());
 }
@@ -268,17 +273,19 @@ std::expected<std::string, std::string> authority_at(const std::string& path) {
 }  // namespace
 
 std::expected<Trust, std::string> trust_variables(const Config& config, const Endpoint& listener,
-                                                  const Environment& environment) {
+                                                  const Environment& environment, const std::string& folder) {
   if (!intercepts(config)) return Trust{.variables = {{kJava, java_by_proxy(listener, environment)}}, .warnings = {}};
+  if (!config.intercept.ca_text.empty())
+    return Joining(environment, folder, "", certificates_in(config.intercept.ca_text)).join(listener);
   const auto path = authority_files(config.intercept, environment).certificate;
   auto authority = authority_at(path);
   if (!authority) return std::unexpected("intercept.ca: " + authority.error());
-  const auto folder = std::filesystem::absolute(path).parent_path().string();
-  return Joining(environment, folder, *std::move(authority)).join(listener);
+  const auto beside = std::filesystem::absolute(path).parent_path().string();
+  return Joining(environment, folder, beside, *std::move(authority)).join(listener);
 }
 
-std::optional<Variables> variables_for(const Config& config, const Endpoint& listener) {
-  auto trust = trust_variables(config, listener);
+std::optional<Variables> variables_for(const Config& config, const Endpoint& listener, const std::string& folder) {
+  auto trust = trust_variables(config, listener, process_environment, folder);
   if (!trust) return complain(trust.error()), std::nullopt;
   for (const auto& warning : trust->warnings) complain("warning: " + warning);
   auto all = proxy_variables(listener);

@@ -3,8 +3,11 @@
 // on stderr. An empty `config_file` means the built-in defaults. Called by main only.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "app/exec_config.h"
 
 namespace penstock::app {
 
@@ -21,9 +24,18 @@ int explain(const std::string& config_file, const std::string& url);
 /// Prints the proxy variables for `eval`.
 int env(const std::string& config_file);
 
+struct ExecOptions {
+  enum class Summary : std::uint8_t { on_terminal, no, text, json };
+
+  std::string config_file;
+  HostLimits hosts;                        ///< if there are any, no file is read and none is kept
+  bool print = false;                      ///< instead of running a command, say what it would find
+  Summary summary = Summary::on_terminal;  ///< on_terminal: as text, if stderr is a terminal
+};
+
 /// Runs a command under a proxy of its own. Returns its exit code; 128 + n if signal n ended it, 127 if it was not
 /// found, 126 if it could not be started, 2 if no command was given.
-int exec(const std::string& config_file, std::vector<std::string> command);
+int exec(const ExecOptions& options, const std::vector<std::string>& command);
 
 /// Creates the authority of interception; never overwrites one.
 int ca_init(const std::string& config_file);

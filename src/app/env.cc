@@ -8,17 +8,6 @@
 
 namespace penstock::app {
 
-namespace {
-
-// For any POSIX shell: inside single quotes only the closing quote is special.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
-
-}  // namespace
-
 int env(const std::string& config_file) {
   const auto config = settings(config_file);
   if (!config) return 1;
@@ -27,9 +16,7 @@ int env(const std::string& config_file) {
   const auto listener = from_here(config->proxy.listen);
   const auto variables = variables_for(*config, listener);
   if (!variables) return 1;
-  for (const auto& [name, value] : *variables) {
-    std::cout << "export " << name << '=' << shell_quoted(value) << '\n';
-  }
+  std::cout << exports_of(*variables);
   return 0;
 }
 

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // `penstock exec`: a proxy in this process for the life of one command, which finds it in its environment. Otherwise
 // the command must notice nothing: it gets the original signal mask, and signals and its exit code pass through.
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <iostream>
 
 #include "app/ca_environment.h"
 #include "app/child.h"
 #include "app/commands.h"
+#include "app/exec_summary.h"
+#include "app/limit_words.h"
+#include "app/run_folder.h"
 #include "app/settings.h"
 #include "app/signals.h"
 #include "app/systemd.h"
@@ -55,27 +61,93 @@ int not_started(const std::string& command, int error) {
   return error == ENOENT ? 127 : 126;
 }
 
-}  // namespace
+/// What a run goes by, and where its files are: null for a run with a file, whose certificates are the user's.
+struct Prepared {
+  Config config;
+  std::optional<RunFolder> folder;
 
-int exec(const std::string& config_file, std::vector<std::string> command) {
-  if (command.empty()) return complain("exec needs a command"), 2;
-  const auto config = settings(config_file);
-  if (!config) return 1;
-  leave_sockets();
-  std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, the command's exit code would be lost
-  const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGCHLD};
-  std::atomic<bool> told = false;  // there was an event; outlives the proxy, which sends its last ones as it ends
-  Proxy proxy{for_one_command(*config)};
-  proxy.observe([&](const Event&) { told = true; });
-  if (const auto running = proxy.start(); !running) return complain(running.error().message);
-  const auto listener = parse_endpoint(proxy.url().substr(std::strlen("http://"))).value();
-  const auto variables = variables_for(*config, listener);
-  if (!variables) return 1;
-  const auto started = start(command, *variables, signals.before());
+  std::string path() const { return folder ? folder->path() : ""; }
+};
+
+/// The key of the authority must not reach a core file, nor another process of this user.
+std::optional<Prepared> without_file(const HostLimits& hosts) {
+  auto config = config_of(hosts);
+  if (!config) return complain(config.error()), std::nullopt;
+  auto folder = RunFolder::make();
+  if (!folder) return complain(folder.error()), std::nullopt;
+  ::prctl(PR_SET_DUMPABLE, 0);
+  make_own_authority(*config);
+  return Prepared{*std::move(config), *std::move(folder)};
+}
+
+std::optional<Prepared> prepare(const ExecOptions& options) {
+  if (options.hosts.any()) {
+    auto hosts = options.hosts;
+    if (hosts.redis.empty()) hosts.redis = process_environment("PENSTOCK_REDIS_URL").value_or("");
+    return without_file(hosts);
+  }
+  auto config = settings(options.config_file);
+  if (!config) return std::nullopt;
+  return Prepared{*std::move(config), std::nullopt};
+}
+
+/// What the command would find in its environment, and what its requests would be held to.
+int print(const Config& config, const Variables& variables) {
+  for (const auto& upstream : config.upstreams) {
+    std::cout << "# " << upstream.name << ": at most " << upstream.settings.max_concurrent << " in flight\n";
+    for (const auto& limit : upstream.settings.limits)
+      std::cout << "#   " << limit_in_words(limit, config.redis.has_value()) << '\n';
+  }
+  std::cout << exports_of(variables);
+  return 0;
+}
+
+/// Runs the command while the proxy runs. `told`: there was an event.
+int run_command(const std::vector<std::string>& command, const Variables& variables, const BlockedSignals& signals,
+                const Proxy& proxy, const std::atomic<bool>& told, const LogConfig& log) {
+  const auto started = start(command, variables, signals.before());
   if (started.error != 0) return not_started(command[0], started.error);
   const int code = wait_for(started.pid, signals);
   const bool connected = proxy.snapshot().connections > 0;  // its request is yet to be read, or to be reported
-  tell_unless(connected || told, config->log);
+  tell_unless(connected || told, log);
+  return code;
+}
+
+bool wants(ExecOptions::Summary summary) {
+  return summary != ExecOptions::Summary::on_terminal ? summary != ExecOptions::Summary::no
+                                                      : ::isatty(STDERR_FILENO) == 1;
+}
+
+/// `told` and `summary` outlive the proxy, which sends its last events as it ends.
+int serve(const ExecOptions& options, const std::vector<std::string>& command, const Prepared& prepared,
+          const BlockedSignals& signals, ExecSummary* summary) {
+  std::atomic<bool> told = false;
+  Proxy proxy{for_one_command(prepared.config)};
+  proxy.observe([&](const Event&) { told = true; });
+  if (summary) proxy.observe([=](const Event& event) { summary->add(event); });
+  if (const auto running = proxy.start(); !running) return complain(running.error().message);
+  const auto listener = parse_endpoint(proxy.url().substr(std::strlen("http://"))).value();
+  const auto variables = variables_for(prepared.config, listener, prepared.path());
+  if (!variables) return 1;
+  if (options.print) return print(prepared.config, *variables);
+  return run_command(command, *variables, signals, proxy, told, prepared.config.log);
+}
+
+}  // namespace
+
+int exec(const ExecOptions& options, const std::vector<std::string>& command) {
+  if (command.empty() && !options.print) return complain("exec needs a command"), 2;
+  if (!options.hosts.any() && !options.hosts.redis.empty())
+    return complain("--redis is for what --limit says; a file has redis.url"), 2;
+  leave_sockets();
+  std::signal(SIGCHLD, SIG_DFL);  // if inherited as ignored, the command's exit code would be lost
+  const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD};
+  const auto prepared = prepare(options);
+  if (!prepared) return 1;
+  ExecSummary summary;
+  const bool wanted = !options.print && wants(options.summary);
+  const int code = serve(options, command, *prepared, signals, wanted ? &summary : nullptr);
+  if (wanted) std::cerr << (options.summary == ExecOptions::Summary::json ? summary.json() : summary.text());
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include "access/verdict.h"
 #include "app/commands.h"
 #include "app/how_limited.h"
+#include "app/limit_words.h"
 #include "app/reserved_endpoints.h"
 #include "app/settings.h"
 #include "app/url_trace.h"
@@ -20,8 +21,6 @@ namespace penstock::app {
 namespace {
 
 using config::write_duration;
-using config::write_number;
-using config::write_rate;
 
 void line(std::string_view label, const std::string& text) {
   std::cout << "  " << label << std::string(12 - label.size(), ' ') << text << '\n';
@@ -61,55 +60,6 @@ void print_route(const Config& config, const proxy::Router& router, const UrlTra
 
 std::string in_words(Duration duration) { return duration == Duration{0} ? "none" : write_duration(duration); }
 
-std::string unit_in_words(Duration unit) {
-  if (unit == 1s) return "second";
-  if (unit == 1min) return "minute";
-  if (unit == 1h) return "hour";
-  return unit == 24h ? "day" : write_duration(unit);
-}
-
-std::string in_words(const Rate& rate, double qps) {
-  const auto spacing = 1000 / qps;
-  const auto apart = spacing < 10'000 ? write_number(spacing) + " ms" : write_number(spacing / 1000) + " s";
-  return write_rate(rate) + ", one every " + apart + ": " + std::to_string(kKeptForJitter / 1ms) + " ms of each " +
-         unit_in_words(rate.unit) + " are kept for jitter";
-}
-
-struct InWords {
-  std::string operator()(const PacerConfig& pacer) const {
-    if (pacer.keeps) return in_words(*pacer.keeps, pacer.qps);
-    const auto burst = pacer.max_burst == 0 ? "" : ", after a burst of " + std::to_string(pacer.max_burst);
-    return write_rate(pacer.qps) + " evenly spread" + burst;
-  }
-  std::string operator()(const WindowConfig& window) const {
-    const auto spread = window.spread ? ", spread over it" : "";
-    return std::to_string(window.reservoir) + " in each window of " + write_duration(window.interval) + spread;
-  }
-  std::string operator()(const SlidingWindowConfig& window) const {
-    return std::to_string(window.max) + " in any " + write_duration(window.interval);
-  }
-  std::string operator()(const TokenBucketConfig& bucket) const {
-    return std::to_string(bucket.capacity) + " at once, then " + std::to_string(bucket.refill_amount) + " every " +
-           write_duration(bucket.refill_frequency);
-  }
-  std::string operator()(const SemaphoreConfig& semaphore) const {
-    return std::to_string(semaphore.capacity) + " in flight, lease " + write_duration(semaphore.lease);
-  }
-  std::string operator()(const CounterConfig& counter) const {
-    return std::to_string(counter.max) + " between resets, " + write_duration(counter.period) + " apart";
-  }
-};
-
-std::string in_words(const LimitConfig& limit, bool redis) {
-  std::string text{limit_name(limit)};
-  if (text != limit_key(limit.kind)) text.append(" (").append(limit_key(limit.kind)).append(")");
-  text += ": " + std::visit(InWords{}, limit.kind);
-  if (limit.per == LimitConfig::Per::group) text += ", per group";
-  text += redis && limit.shared ? ", shared" : ", this process";
-  if (limit.mode == LimitConfig::Mode::refuse) text += ", refuses with 429";
-  return text;
-}
-
 void print_group(const UpstreamSettings& settings, const http::Target& target) {
   if (!settings.group) return;
   const auto& rule = *settings.group;
@@ -139,7 +89,7 @@ void print_limits(const UpstreamSettings& settings, const std::optional<RedisCon
   const auto& queue = settings.queue;
   line("limits", "maxConcurrent " + std::to_string(settings.max_concurrent));
   if (tunnel) line("", "maxTunnels " + std::to_string(tunnels_of(settings)) + " open; those that rest hold no slot");
-  for (const auto& limit : settings.limits) line("", in_words(limit, redis.has_value()));
+  for (const auto& limit : settings.limits) line("", limit_in_words(limit, redis.has_value()));
   if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
   line("pauses", pauses_of(settings, tunnel));
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));

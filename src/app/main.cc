@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 
 #include "app/commands.h"
@@ -16,6 +17,7 @@ using penstock::app::version_line;
 struct Given {
   std::string config_file, file, url;
   std::vector<std::string> command;
+  penstock::app::ExecOptions exec;
 };
 
 void take_config(CLI::App& command, Given& given) {
@@ -27,6 +29,52 @@ CLI::App* add_command(CLI::App& to, const char* name, const char* what, int& cod
   auto* command = to.add_subcommand(name, what);
   command->callback([body, &code] { code = body(); });
   return command;
+}
+
+// Its options with a value, besides --config. --summary has one only where it is this word.
+constexpr std::array<std::string_view, 4> kWithValue{"--config", "--limit", "--max", "--redis"};
+constexpr std::string_view kSummary = "--summary", kJson = "json";
+
+int exec(Given& given) {
+  given.exec.config_file = given.config_file;
+  return penstock::app::exec(given.exec, given.command);
+}
+
+void take_hosts(CLI::App& command, penstock::app::HostLimits& hosts) {
+  auto* limit = command
+                    .add_option("--limit", hosts.limits,
+                                "Without a file: open https to these hosts for the command, and limit its requests")
+                    ->option_text("PATTERN=RATE … as api.example.com=25/s or =slidingWindow:300/15m")
+                    ->allow_extra_args(false);
+  auto* most = command.add_option("--max", hosts.most, "Likewise: at most N of its requests are in flight")
+                   ->option_text("PATTERN=N …")
+                   ->allow_extra_args(false);
+  command
+      .add_option("--redis", hosts.redis,
+                  "Share these limits with others through this Redis; $PENSTOCK_REDIS_URL is not seen by ps")
+      ->option_text("URL");
+  for (auto* option : {limit, most}) option->excludes("--config");
+}
+
+void take_summary(CLI::App& command, penstock::app::ExecOptions& into) {
+  using Summary = penstock::app::ExecOptions::Summary;
+  const auto take = [&into](const std::string& text) { into.summary = text == kJson ? Summary::json : Summary::text; };
+  command
+      .add_option_function<std::string>("--summary", take, "Say at the end what its requests came to; json: as JSON")
+      ->option_text("[json]")
+      ->expected(0, 1);
+  command.add_flag_callback(
+      "--no-summary", [&into] { into.summary = Summary::no; }, "Say nothing at the end, on a terminal either");
+  command.add_flag("--print", into.print, "Run nothing: print what the command would find in its environment");
+}
+
+void add_exec(CLI::App& program, Given& given, int& code) {
+  auto* command =
+      add_command(program, "exec", "Run a command with a proxy of its own", code, [&] { return exec(given); });
+  take_config(*command, given);
+  take_hosts(*command, given.exec.hosts);
+  take_summary(*command, given.exec);
+  command->footer("All that follows the options is the command, as in: penstock exec curl http://example.com/\n");
 }
 
 void add_ca(CLI::App& program, Given& given, int& code) {
@@ -55,10 +103,7 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   take_config(
       *add("env", "Print the proxy variables: eval \"$(penstock env)\"", [&] { return env(given.config_file); }),
       given);
-  auto* executing =
-      add("exec", "Run a command with a proxy of its own", [&] { return exec(given.config_file, given.command); });
-  take_config(*executing, given);
-  executing->footer("All that follows the options is the command, as in: penstock exec curl http://example.com/\n");
+  add_exec(program, given, code);
   take_config(*add("doctor", "Try which programs of this machine work with `https: intercept`",
                    [&] { return doctor(given.config_file); }),
               given);
@@ -88,7 +133,9 @@ bool are_commands(const CLI::App& program, int count, char** arguments) {
 char** end_of_options(char** word, char** last) {
   const auto is = [&](char** at, std::string_view text) { return at != last && *at == text; };
   while (word != last && **word == '-' && !is(word, "--")) {
-    const bool has_value = is(word, "--config") && word + 1 != last && !is(word + 1, "--");
+    const bool takes_one = std::ranges::find(kWithValue, *word) != kWithValue.end();
+    const bool has_value =
+        takes_one ? word + 1 != last && !is(word + 1, "--") : is(word, kSummary) && is(word + 1, kJson);
     word += has_value ? 2 : 1;
   }
   return word;

@@ -17,4 +17,7 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// them.
 Variables proxy_variables(const Endpoint& listener);
 
+/// Lines that set them in any POSIX shell.
+std::string exports_of(const Variables& variables);
+
 }  // namespace penstock::app

@@ -29,10 +29,10 @@ using Certificate = std::shared_ptr<X509>;
 using Key = std::shared_ptr<EVP_PKEY>;
 
 constexpr std::int64_t kDay = 24 * 60 * 60;
-constexpr std::int64_t kAuthorityLasts = 3652 * kDay;
 constexpr std::int64_t kLeafLasts = 30 * kDay;
-constexpr std::int64_t kBefore = kDay;  // for clients with slow clocks
-constexpr int kX509v3 = 2;              // version 3, as X.509 encodes it
+constexpr std::int64_t kLeavesOfAuthority = 30;  // so many at least follow each other while an authority lasts
+constexpr std::int64_t kBefore = kDay;           // for clients with slow clocks
+constexpr int kX509v3 = 2;                       // version 3, as X.509 encodes it
 
 Certificate owned(X509* certificate) { return {certificate, &X509_free}; }
 Key owned(EVP_PKEY* key) { return {key, &EVP_PKEY_free}; }
@@ -84,6 +84,11 @@ Certificate begin(EVP_PKEY* key, std::int64_t from, std::int64_t to) {
   return made;
 }
 
+bool is_address(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 || inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1;
+}
+
 /// Adds the one host name or address that the certificate is for. The extension must be critical if there is no subject
 /// (RFC 5280 4.2.1.6).
 void add_host(X509* certificate, const std::string& host, bool critical) {
@@ -104,10 +109,33 @@ void add_host(X509* certificate, const std::string& host, bool critical) {
   GENERAL_NAMES_free(names);
 }
 
-std::int64_t end_of(const X509* certificate) {
+std::int64_t seconds_of(const ASN1_TIME* time) {
   std::tm when{};
-  ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &when);
+  ASN1_TIME_to_tm(time, &when);
   return timegm(&when);
+}
+std::int64_t end_of(const X509* certificate) { return seconds_of(X509_get0_notAfter(certificate)); }
+std::int64_t length_of(const X509* certificate) {
+  return end_of(certificate) - seconds_of(X509_get0_notBefore(certificate));
+}
+
+/// The value of the extension, as OpenSSL's configuration files write it. A kind of name of which none is permitted is
+/// excluded as a whole: what says nothing of a kind permits all of it.
+std::string constraints_of(const std::vector<std::string>& hosts) {
+  std::string text = "critical", names, addresses;
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  for (const auto& host : hosts) {
+    if (inet_pton(AF_INET, host.c_str(), bytes.data()) == 1) {
+      addresses += ",permitted;IP:" + host + "/255.255.255.255";
+    } else if (inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1) {
+      addresses += ",permitted;IP:" + host + "/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
+    } else {
+      names += ",permitted;DNS:" + host;
+    }
+  }
+  if (names.empty()) names = ",permitted;DNS:invalid";  // which is no host's, by RFC 2606
+  if (addresses.empty()) addresses = ",excluded;IP:0.0.0.0/0.0.0.0,excluded;IP:::/::";
+  return text + names + addresses;
 }
 
 // OpenSSL contexts for connections.
@@ -197,15 +225,17 @@ std::expected<std::vector<Certificate>, std::string> chain_of(const Certificate&
 bool same(const Certificate& one, const Certificate& other) { return X509_cmp(one.get(), other.get()) == 0; }
 }  // namespace
 
-AuthorityPem make_authority(const std::string& name, std::int64_t now) {
+AuthorityPem make_authority(const std::string& name, std::int64_t now, const AuthorityTerms& terms) {
   const auto key = make_key();
-  const auto made = begin(key.get(), now - kBefore, now + kAuthorityLasts);
+  const auto made = begin(key.get(), now - terms.before, now + terms.lasts);
   set_name(made.get(), name);
   X509_set_issuer_name(made.get(), X509_get_subject_name(made.get()));
   add_extension(made.get(), made.get(), NID_basic_constraints, "critical,CA:TRUE,pathlen:0");
   add_extension(made.get(), made.get(), NID_key_usage, "critical,keyCertSign,cRLSign");
   add_extension(made.get(), made.get(), NID_ext_key_usage, "serverAuth");
   add_extension(made.get(), made.get(), NID_subject_key_identifier, "hash");
+  if (!terms.hosts.empty())
+    add_extension(made.get(), made.get(), NID_name_constraints, constraints_of(terms.hosts).c_str());
   X509_sign(made.get(), key.get(), EVP_sha256());
   const Text certificate_text(BIO_new(BIO_s_mem())), key_text(BIO_new(BIO_s_mem()));
   PEM_write_bio_X509(certificate_text.get(), made.get());
@@ -218,7 +248,8 @@ Authority::Authority(Certificate certificate, Key key, std::vector<Certificate> 
       key_(std::move(key)),
       chain_(std::move(chain)),
       settings_(settings_of_servers(chain_)),
-      good_until_(end_of(certificate_.get())) {
+      good_until_(end_of(certificate_.get())),
+      lasts_(length_of(certificate_.get())) {
   for (const auto& one : chain_) good_until_ = std::min(good_until_, end_of(one.get()));
 }
 
@@ -261,11 +292,12 @@ bool Authority::operator==(const Authority& other) const {
 }
 
 std::shared_ptr<const Leaf> Authority::sign(const std::string& host, std::int64_t now) const {
-  const std::int64_t until = std::min(now + kLeafLasts, good_until_);
+  const std::int64_t until = std::min(now + std::min(kLeafLasts, lasts_ / kLeavesOfAuthority), good_until_);
   if (until <= now) return nullptr;
   const auto key = make_key();
   const auto made = begin(key.get(), now - kBefore, until);
-  const bool named = host.size() <= ub_common_name;
+  // Some take a common name for a host's name, and hold an address in it to what is permitted of those.
+  const bool named = host.size() <= ub_common_name && !is_address(host);
   if (named) set_name(made.get(), host);
   X509_set_issuer_name(made.get(), X509_get_subject_name(certificate_.get()));
   add_extension(made.get(), certificate_.get(), NID_basic_constraints, "critical,CA:FALSE");

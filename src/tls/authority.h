@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certificate authority of this machine, with which Penstock impersonates hosts to clients that trust it, and the
-// leaf certificates that it signs, one per host. The authority is made once and is good for ten years, a leaf for
-// thirty days.
+// leaf certificates that it signs, one per host. Either the authority is made once and is good for ten years, or it is
+// made for one command and its hosts, in memory alone.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,17 @@ struct AuthorityFiles {
   bool key_is_credential = false;
 };
 
-/// Makes an authority: ECDSA P-256, good for ten years, for server certificates only. `name` is what people see of it,
-/// at most 64 bytes. Times are in seconds since 1970.
-AuthorityPem make_authority(const std::string& name, std::int64_t now);
+/// For how long an authority is good, and for what. Times are in seconds.
+struct AuthorityTerms {
+  std::int64_t before = 86'400;          ///< it is good from so long ago on, for clients with slow clocks
+  std::int64_t lasts = 3652LL * 86'400;  ///< and from now on for so long
+  std::vector<std::string> hosts;        ///< names, `.example.com` for all below one, and addresses; empty: any host
+};
+
+/// Makes an authority: ECDSA P-256, for server certificates only, and for no other hosts than those of the terms (name
+/// constraints of RFC 5280 4.2.1.10, critical). `name` is what people see of it, at most 64 bytes. `now` is in seconds
+/// since 1970.
+AuthorityPem make_authority(const std::string& name, std::int64_t now, const AuthorityTerms& terms = {});
 
 /// A certificate with its key, by which the server side of a connection proves its identity. Stays usable when its
 /// authority is gone.
@@ -64,11 +72,14 @@ class Authority {
   static std::expected<std::shared_ptr<const Authority>, Error> read(const AuthorityPem& pem, std::int64_t now,
                                                                      const AuthorityFiles& from = {"it", "it"});
 
-  /// A leaf certificate for a name, or for a literal address without brackets. Takes a good part of a millisecond; any
-  /// thread may call it. Null: the authority has expired, or OpenSSL failed.
+  /// A leaf certificate for a name, or for a literal address without brackets. It is good for thirty days, but for no
+  /// more than a thirtieth of the authority's whole time. Takes a good part of a millisecond; any thread may call it.
+  /// Null: the authority has expired, or OpenSSL failed.
   std::shared_ptr<const Leaf> sign(const std::string& host, std::int64_t now) const;
   /// When the authority, or one above it that is sent to clients, expires.
   std::int64_t good_until() const { return good_until_; }
+  /// From its beginning to its own end, in seconds.
+  std::int64_t lasts() const { return lasts_; }
   /// For people: what to do before it expires.
   std::string how_to_renew() const;
   bool operator==(const Authority& other) const;
@@ -82,6 +93,7 @@ class Authority {
   std::vector<std::shared_ptr<x509_st>> chain_;  // sent after each leaf; empty: this one is a root
   std::shared_ptr<ssl_ctx_st> settings_;         // for the connections of all its leaves
   std::int64_t good_until_ = 0;
+  std::int64_t lasts_ = 0;
 };
 
 }  // namespace penstock::tls

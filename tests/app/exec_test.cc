@@ -131,8 +131,9 @@ TEST(Exec, writes_events_to_the_file_that_the_configuration_names) {
 }
 
 TEST(Exec, passes_signals_on_to_the_command) {
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    Program program({"exec", "--", "sh", "-c", "trap 'exit 9' TERM INT HUP; echo ready; while :; do sleep 0.01; done"});
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    Program program(
+        {"exec", "--", "sh", "-c", "trap 'exit 9' TERM INT HUP QUIT; echo ready; while :; do sleep 0.01; done"});
     ASSERT_TRUE(program.says("ready"));
     program.send(signal);
     EXPECT_EQ(program.wait().code, 9) << signal;

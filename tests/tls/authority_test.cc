@@ -129,6 +129,41 @@ TEST(Authority, is_rejected_by_a_program_with_a_check_of_its_own) {
   EXPECT_TRUE(is_rejection(both.said_by_server())) << failure_of_client(both.said_by_server());
 }
 
+/// Whether a client that trusts an authority for these hosts takes its leaf for `host`.
+bool proves(const std::vector<std::string>& hosts, const std::string& host) {
+  const auto pem = make_authority("for one command", kNow, {.before = 3600, .lasts = 30 * kDay - 3600, .hosts = hosts});
+  return InMemory(*Authority::read(pem, kNow).value()->sign(host, kNow), pem.certificate, {.host = host}).shake();
+}
+
+TEST(AuthorityForHosts, proves_those_hosts_and_no_other) {
+  const std::vector<std::string> names{"api.example.com", ".example.org"}, addresses{"192.0.2.7", "2001:db8::1"};
+  auto both = names;
+  both.insert(both.end(), addresses.begin(), addresses.end());
+  for (const std::string host : {"api.example.com", "a.example.org"}) {
+    EXPECT_TRUE(proves(names, host)) << host;
+    EXPECT_TRUE(proves(both, host)) << host;
+    EXPECT_FALSE(proves(addresses, host)) << host;
+  }
+  for (const std::string& host : addresses) {
+    EXPECT_TRUE(proves(addresses, host)) << host;
+    EXPECT_TRUE(proves(both, host)) << host;
+    EXPECT_FALSE(proves(names, host)) << host;
+  }
+  for (const std::string host : {"example.com", "www.example.com", "example.org", "192.0.2.8", "2001:db8::2"})
+    EXPECT_FALSE(proves(both, host)) << host;
+}
+
+TEST(AuthorityForHosts, has_leaves_that_last_a_thirtieth_of_its_time) {
+  const auto pem =
+      make_authority("for one command", kNow, {.before = 3600, .lasts = 30 * kDay - 3600, .hosts = {"a.test"}});
+  const auto authority = Authority::read(pem, kNow).value();
+  InMemory both(*authority->sign("a.test", kNow), pem.certificate);
+  ASSERT_TRUE(both.shake());
+  const Certificate leaf{SSL_get1_peer_certificate(both.client()), &X509_free};
+  EXPECT_EQ(seconds_of(X509_get0_notAfter(leaf.get())), kNow + kDay);
+  EXPECT_EQ(authority->good_until(), kNow + 30 * kDay - 3600);
+}
+
 TEST(Authority, lasts_ten_years_and_its_leaves_thirty_days) {
   const auto authority = parsed(ours().certificate);
   EXPECT_EQ(seconds_of(X509_get0_notAfter(authority.get())), kNow + 3652 * kDay);

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// See exec_config.h.
+#include "app/exec_config.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "config/suggestion.h"
+#include "config/units.h"
+#include "config/validate.h"
+#include "loop/loop.h"
+#include "tls/authority.h"
+
+namespace penstock::app {
+
+namespace {
+
+using Wrong = std::unexpected<std::string>;
+constexpr std::array<std::string_view, 5> kKinds{"slidingWindow", "window", "counter", "pacer", "tokenBucket"};
+
+/// An option as it was given.
+struct Given {
+  std::string_view option, text;
+
+  std::unexpected<std::string> wrong(const std::string& what) const {
+    return Wrong(std::string(option) + " " + std::string(text) + ": " + what);
+  }
+  /// The text before and behind the last `=`.
+  std::optional<std::pair<std::string_view, std::string_view>> halves() const {
+    const auto equals = text.rfind('=');
+    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+    return std::pair{text.substr(0, equals), text.substr(equals + 1)};
+  }
+};
+
+/// A kind of which `units` may leave in each `unit`; null: there is no such kind.
+std::optional<LimitConfig::Kind> kind_of(std::string_view name, int units, const Rate& rate) {
+  const auto per = std::chrono::duration<double>(rate.unit).count();
+  if (name == "slidingWindow") return SlidingWindowConfig{.max = units, .interval = rate.unit};
+  if (name == "window") return WindowConfig{.reservoir = units, .interval = rate.unit};
+  if (name == "counter") return CounterConfig{.max = units, .period = rate.unit};
+  if (name == "pacer") return PacerConfig{.qps = rate.count / per};
+  if (name == "tokenBucket")
+    return TokenBucketConfig{.capacity = units, .refill_amount = 1, .refill_frequency = rate.unit / std::max(1, units)};
+  return std::nullopt;
+}
+
+std::string unknown_kind(std::string_view name) {
+  const auto meant = config::nearest(name, kKinds);
+  if (meant) return "'" + std::string(name) + "' is no kind of limit; did you mean '" + std::string(*meant) + "'?";
+  std::string all;
+  for (const auto kind : kKinds) all.append(all.empty() ? "" : ", ").append(kind);
+  return "'" + std::string(name) + "' is no kind of limit; there are " + all;
+}
+
+std::expected<LimitConfig::Kind, std::string> read_limit(const Given& given, std::string_view text) {
+  const auto colon = text.find(':');
+  const bool has_kind = colon != std::string_view::npos;
+  const auto amount = has_kind ? text.substr(colon + 1) : text;
+  const auto rate = config::parse_rate(amount);
+  if (!rate) return given.wrong("'" + std::string(amount) + "' is not a rate, as in 15/s, 500/m, 5000/h or 300/15m");
+  if (!has_kind) return pacer_of(*rate);
+  const auto units = config::parse_count(amount.substr(0, amount.find('/')));
+  const auto name = text.substr(0, colon);
+  if (name != "pacer" && (!units || *units > 1'000'000'000))
+    return given.wrong("a " + std::string(name) + " counts whole requests");
+  const auto kind = kind_of(name, static_cast<int>(units.value_or(0)), *rate);
+  return kind ? std::expected<LimitConfig::Kind, std::string>(*kind) : given.wrong(unknown_kind(name));
+}
+
+/// Characters that a name may not have are `_` in it.
+std::string name_of(const std::string& pattern) {
+  auto name = pattern;
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_' && c != '.' && c != '-'; }, '_');
+  return name;
+}
+
+/// The upstream of a pattern, which is made if this is the first option with it.
+std::expected<UpstreamConfig*, std::string> upstream_of(Config& config, const Given& given, std::string_view pattern) {
+  const auto match = parse_match(pattern);
+  if (!match) return given.wrong(match.error());
+  const auto name = name_of(to_string(*match));
+  auto found = std::ranges::find(config.upstreams, name, &UpstreamConfig::name);
+  if (found == config.upstreams.end()) {
+    UpstreamConfig made{.name = name, .match = {*match}};
+    made.settings.https = Https::intercept;
+    found = config.upstreams.insert(found, std::move(made));
+    auto& ports = config.access.connect_ports;
+    if (match->port && std::ranges::find(ports, *match->port) == ports.end()) ports.push_back(*match->port);
+  }
+  return &*found;
+}
+
+/// The kind's name; with a number, if the upstream has one of that name.
+std::string name_for(const std::vector<LimitConfig>& limits, const LimitConfig::Kind& kind) {
+  const std::string name{limit_key(kind)};
+  const auto alike = std::ranges::count_if(limits, [&](const auto& limit) { return limit_key(limit.kind) == name; });
+  return alike == 0 ? name : name + std::to_string(alike + 1);
+}
+
+std::expected<void, std::string> add_limit(Config& config, const Given& given) {
+  const auto halves = given.halves();
+  if (!halves) return given.wrong("write PATTERN=RATE, as in api.example.com=25/s");
+  const auto upstream = upstream_of(config, given, halves->first);
+  if (!upstream) return Wrong(upstream.error());
+  const auto kind = read_limit(given, halves->second);
+  if (!kind) return Wrong(kind.error());
+  auto& limits = (*upstream)->settings.limits;
+  limits.push_back({.kind = *kind, .name = name_for(limits, *kind)});
+  return {};
+}
+
+std::expected<void, std::string> add_most(Config& config, const Given& given) {
+  const auto halves = given.halves();
+  if (!halves) return given.wrong("write PATTERN=N, as in api.example.com=4");
+  const auto upstream = upstream_of(config, given, halves->first);
+  if (!upstream) return Wrong(upstream.error());
+  const auto most = config::parse_count(halves->second);
+  if (!most || *most < 1 || *most > 100'000)
+    return given.wrong("'" + std::string(halves->second) + "' is not a number of requests in flight, at least 1");
+  (*upstream)->settings.max_concurrent = static_cast<int>(*most);
+  return {};
+}
+
+/// As name constraints have it: `.example.com` is all below example.com.
+std::vector<std::string> hosts_of(const Config& config) {
+  std::vector<std::string> hosts;
+  for (const auto& upstream : config.upstreams) {
+    for (const auto& match : upstream.match) hosts.push_back((match.suffix ? "." : "") + match.host);
+  }
+  return hosts;
+}
+
+}  // namespace
+
+std::expected<Config, std::string> config_of(const HostLimits& given) {
+  Config config;
+  for (const auto& text : given.limits) {
+    if (auto added = add_limit(config, {"--limit", text}); !added) return Wrong(std::move(added.error()));
+  }
+  for (const auto& text : given.most) {
+    if (auto added = add_most(config, {"--max", text}); !added) return Wrong(std::move(added.error()));
+  }
+  if (!given.redis.empty()) {
+    auto redis = parse_redis_url(given.redis);
+    if (!redis) return Wrong("--redis: " + redis.error());
+    config.redis = *std::move(redis);
+  }
+  if (const auto issues = config::find_issues(config); !issues.empty()) return Wrong(issues[0].message);
+  return config;
+}
+
+void make_own_authority(Config& config) {
+  constexpr std::int64_t kHour = 3600, kDay = 24 * kHour;
+  auto [certificate, key] =
+      tls::make_authority("Penstock exec", loop::system_wall() / 1'000'000,
+                          {.before = kHour, .lasts = 30 * kDay - kHour, .hosts = hosts_of(config)});
+  config.intercept.ca_text = std::move(certificate);
+  config.intercept.key_text = std::move(key);
+}
+
+}  // namespace penstock::app
