@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `penstock check`: what is wrong with a file, and what is valid but may not do what it seems to.
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "app/authority_file.h"
@@ -13,28 +14,49 @@ namespace penstock::app {
 
 namespace {
 
-void warn_of_end(const std::string& file, const tls::Authority& authority) {
-  const auto words = warning_of_end(authority);
-  if (!words.empty()) std::cerr << file << ": warning: " << words << '\n';
+struct Found {
+  std::vector<ConfigError> errors, warnings;
+};
+
+Found found_in(const std::string& file) {
+  Found found;
+  const auto config = config::load_config(file, process_environment, &unusable_files, found.warnings);
+  if (!config) return {.errors = config.error(), .warnings = {}};
+  if (const auto users = users_of(config->access); !users) return {.errors = users.error(), .warnings = {}};
+  const auto authority = authority_of(*config);
+  const auto end = authority && *authority ? warning_of_end(**authority) : "";
+  if (!end.empty()) found.warnings.push_back({.file = file, .message = "warning: " + end});
+  return found;
 }
 
-int refuse(const std::vector<ConfigError>& errors) {
-  for (const auto& error : errors) std::cerr << to_string(error) << '\n';
-  return 1;
+void print(const std::string& file, const Found& found) {
+  for (const auto& error : found.errors) std::cerr << to_string(error) << '\n';
+  for (const auto& warning : found.warnings) std::cerr << to_string(warning) << '\n';
+  if (found.errors.empty()) std::cout << file << ": ok\n";
+}
+
+nlohmann::ordered_json json_of(const std::vector<ConfigError>& all) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& one : all)
+    list.push_back({{"file", one.file}, {"line", one.line}, {"column", one.column}, {"message", one.message}});
+  return list;
+}
+
+/// Text of a file may be no UTF-8, which JSON must be.
+void print_json(const std::string& file, const Found& found) {
+  const nlohmann::ordered_json json{{"file", file},
+                                    {"ok", found.errors.empty()},
+                                    {"errors", json_of(found.errors)},
+                                    {"warnings", json_of(found.warnings)}};
+  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace
 
-int check(const std::string& file) {
-  std::vector<ConfigError> warnings;
-  const auto config = config::load_config(file, process_environment, &unusable_files, warnings);
-  if (!config) return refuse(config.error());
-  if (const auto users = users_of(config->access); !users) return refuse(users.error());
-  const auto authority = authority_of(*config);
-  for (const auto& warning : warnings) std::cerr << to_string(warning) << '\n';
-  if (authority && *authority) warn_of_end(file, **authority);
-  std::cout << file << ": ok\n";
-  return 0;
+int check(const std::string& file, const std::string& format) {
+  const auto found = found_in(file);
+  (format == "json" ? print_json : print)(file, found);
+  return found.errors.empty() ? 0 : 1;
 }
 
 }  // namespace penstock::app

@@ -15,14 +15,18 @@ namespace penstock::app {
 /// log, and reloads the file.
 int run(const std::string& config_file);
 
-/// Reports everything that is wrong with a file.
-int check(const std::string& file);
+/// Reports everything that is wrong with a file, and what may not do what it seems to. `format`: `text`, or `json` on
+/// stdout.
+int check(const std::string& file, const std::string& format);
 
-/// Which upstream a URL belongs to, and how a request for it would travel.
+/// Which upstream a URL belongs to, and how a request for it would travel. Without a scheme it is an https URL.
 int explain(const std::string& config_file, const std::string& url);
 
-/// Prints the proxy variables for `eval`.
-int env(const std::string& config_file);
+/// Prints the proxy variables. `format`: `sh` for `eval`, `fish`, `dotenv`, or `docker` for its `--env-file`.
+int env(const std::string& config_file, const std::string& format);
+
+/// Prints the JSON schema of a configuration.
+int schema();
 
 struct ExecOptions {
   enum class Summary : std::uint8_t { on_terminal, no, text, json };

@@ -8,7 +8,7 @@
 
 namespace penstock::app {
 
-int env(const std::string& config_file) {
+int env(const std::string& config_file, const std::string& format) {
   const auto config = settings(config_file);
   if (!config) return 1;
   if (config->proxy.listen.port == 0)
@@ -16,7 +16,7 @@ int env(const std::string& config_file) {
   const auto listener = from_here(config->proxy.listen);
   const auto variables = variables_for(*config, listener);
   if (!variables) return 1;
-  std::cout << exports_of(*variables);
+  std::cout << lines_of(*variables, format);
   return 0;
 }
 

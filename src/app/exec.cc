@@ -98,7 +98,7 @@ int print(const Config& config, const Variables& variables) {
     for (const auto& limit : upstream.settings.limits)
       std::cout << "#   " << limit_in_words(limit, config.redis.has_value()) << '\n';
   }
-  std::cout << exports_of(variables);
+  std::cout << lines_of(variables);
   return 0;
 }
 

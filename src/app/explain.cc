@@ -187,7 +187,9 @@ void print_travel(const Config& config, const UrlTrace& trace) {
 
 }  // namespace
 
-int explain(const std::string& config_file, const std::string& url) {
+int explain(const std::string& config_file, const std::string& wanted) {
+  const bool whole = wanted.starts_with('/') || wanted.contains("://");
+  const auto url = whole ? wanted : "https://" + wanted;
   const auto config = settings(config_file);
   if (!config) return 1;
   const proxy::Router router{*config};

@@ -15,8 +15,8 @@ namespace {
 using penstock::app::version_line;
 
 struct Given {
-  std::string config_file, file, url;
-  std::vector<std::string> command;
+  std::string config_file, file, url, format;
+  std::vector<std::string> command, help_for;
   penstock::app::ExecOptions exec;
 };
 
@@ -77,6 +77,48 @@ void add_exec(CLI::App& program, Given& given, int& code) {
   command->footer("All that follows the options is the command, as in: penstock exec curl http://example.com/\n");
 }
 
+void take_format(CLI::App& command, Given& given, const std::vector<std::string>& formats, const char* what) {
+  command.add_option("--format", given.format, what)->check(CLI::IsMember(formats))->option_text("FORMAT");
+}
+
+/// The file may stand alone, or behind --config.
+void add_run(CLI::App& program, Given& given, int& code) {
+  auto* command =
+      add_command(program, "run", "Run the proxy", code, [&] { return penstock::app::run(given.config_file); });
+  take_config(*command, given);
+  command->add_option("file", given.config_file, "The same without --config")
+      ->option_text("FILE")
+      ->excludes("--config");
+}
+
+void add_check(CLI::App& program, Given& given, int& code) {
+  auto* command = add_command(program, "check", "Say everything that is wrong with a configuration", code,
+                              [&] { return penstock::app::check(given.file, given.format); });
+  command->add_option("file", given.file, "YAML")->option_text("FILE")->required();
+  take_format(*command, given, {"text", "json"}, "text, or json for programs");
+}
+
+void add_env(CLI::App& program, Given& given, int& code) {
+  auto* command = add_command(program, "env", "Print the proxy variables: eval \"$(penstock env)\"", code,
+                              [&] { return penstock::app::env(given.config_file, given.format); });
+  take_config(*command, given);
+  take_format(*command, given, {"sh", "fish", "dotenv", "docker"}, "sh, fish, dotenv, or docker for its --env-file");
+}
+
+/// The help of the program, or of the command whose words these are. App::help() would be that of `help` itself.
+int help(const CLI::App& program, const std::vector<std::string>& words) {
+  const auto* of = &program;
+  std::string name = of->get_name();
+  for (const auto& word : words) {
+    const auto below = of->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (below.empty()) return std::cerr << "penstock: unknown command '" << word << "'; see penstock help\n", 2;
+    of = below.front();
+    name += " " + word;
+  }
+  std::cout << of->get_formatter()->make_help(of, name, CLI::AppFormatMode::Normal);
+  return 0;
+}
+
 void add_ca(CLI::App& program, Given& given, int& code) {
   using namespace penstock::app;
   auto* ca = program.add_subcommand("ca", "Make the authority of `https: intercept`, or say where it is");
@@ -91,18 +133,15 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   const auto add = [&](const char* name, const char* what, auto body) {
     return add_command(program, name, what, code, body);
   };
-  take_config(*add("run", "Run the proxy", [&] { return run(given.config_file); }), given);
-  add("check", "Say everything that is wrong with a configuration", [&] { return check(given.file); })
-      ->add_option("file", given.file, "YAML")
-      ->option_text("FILE")
-      ->required();
+  add_run(program, given, code);
+  add_check(program, given, code);
   auto* explaining = add("explain", "Say which upstream a URL belongs to, and why",
                          [&] { return explain(given.config_file, given.url); });
   take_config(*explaining, given);
-  explaining->add_option("url", given.url, "such as http://example.com/path")->option_text("URL")->required();
-  take_config(
-      *add("env", "Print the proxy variables: eval \"$(penstock env)\"", [&] { return env(given.config_file); }),
-      given);
+  explaining->add_option("url", given.url, "such as http://example.com/path; without a scheme, https")
+      ->option_text("URL")
+      ->required();
+  add_env(program, given, code);
   add_exec(program, given, code);
   take_config(*add("doctor", "Try which programs of this machine work with `https: intercept`",
                    [&] { return doctor(given.config_file); }),
@@ -111,6 +150,10 @@ void add_commands(CLI::App& program, Given& given, int& code) {
       *add("healthcheck", "Ask a running proxy whether it is ready", [&] { return healthcheck(given.config_file); }),
       given);
   add_ca(program, given, code);
+  add("schema", "Print the JSON schema of a configuration, for editors", [] { return schema(); });
+  add("help", "Say what a command does, and its options", [&] { return help(program, given.help_for); })
+      ->add_option("command", given.help_for, "such as exec, or ca init")
+      ->option_text("COMMAND");
 }
 
 // Handles a word for which CLI11 would only say "a subcommand is required". True: it is a command.
@@ -127,6 +170,25 @@ bool is_command(const CLI::App& program, const std::string& word) {
 bool are_commands(const CLI::App& program, int count, char** arguments) {
   if (!is_command(program, arguments[1])) return false;
   return count < 3 || arguments[1] != std::string_view("ca") || is_command(*program.get_subcommand("ca"), arguments[2]);
+}
+
+/// For words that no command takes: the option that was meant, if it was one.
+int refuse_rest(const CLI::App& program) {
+  const auto commands = program.get_subcommands();
+  const auto& command = commands.empty() ? program : *commands.back();
+  const auto rest = program.remaining(true);
+  const auto& word = rest.empty() ? std::string() : rest.front();
+  std::vector<std::string> names;
+  for (const auto* option : command.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const auto name = word.substr(0, word.find('='));
+  const auto meant = word.starts_with("--") ? penstock::config::nearest(name, known) : std::nullopt;
+  std::cerr << "penstock: " << command.get_name() << " does not take '" << word << "'"
+            << (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; see penstock help " + command.get_name())
+            << '\n';
+  return 2;
 }
 
 // Where the command for `exec` begins: at the first word that is neither an option nor the value of one.
@@ -166,6 +228,8 @@ int main(int count, char** arguments) {
   if (!are_commands(program, count, arguments)) return 2;
   try {
     program.parse(count, arguments);
+  } catch (const CLI::ExtrasError&) {
+    return refuse_rest(program);
   } catch (const CLI::ParseError& error) {
     return program.exit(error) == 0 ? 0 : 2;
   }

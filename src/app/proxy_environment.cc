@@ -6,12 +6,18 @@ namespace penstock::app {
 
 namespace {
 
-// Inside single quotes only the closing quote is special.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
+/// With `before` before each of the characters `special`.
+std::string escaped(const std::string& text, std::string_view special, std::string_view before) {
+  std::string all;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) all += before;
+    all += c;
+  }
+  return all;
 }
+
+/// Inside single quotes only the closing quote is special to a POSIX shell, which has no way to escape it there.
+std::string quoted_for_sh(const std::string& text) { return "'" + escaped(text, "'", "'\\'") + "'"; }
 
 }  // namespace
 
@@ -24,9 +30,19 @@ Variables proxy_variables(const Endpoint& listener) {
           {"no_proxy", direct}, {"NO_PROXY", direct}, {"NODE_USE_ENV_PROXY", "1"}};
 }
 
-std::string exports_of(const Variables& variables) {
+std::string lines_of(const Variables& variables, std::string_view format) {
   std::string lines;
-  for (const auto& [name, value] : variables) lines += "export " + name + "=" + shell_quoted(value) + "\n";
+  for (const auto& [name, value] : variables) {
+    if (format == "fish") {
+      lines += "set -gx " + name + " '" + escaped(value, "\\'", "\\") + "'\n";
+    } else if (format == "dotenv") {
+      lines += name + "=\"" + escaped(value, "\\\"$`", "\\") + "\"\n";
+    } else if (format == "docker") {
+      lines += name + "=" + value + "\n";
+    } else {
+      lines += "export " + name + "=" + quoted_for_sh(value) + "\n";
+    }
+  }
   return lines;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// them.
 Variables proxy_variables(const Endpoint& listener);
 
-/// Lines that set them in any POSIX shell.
-std::string exports_of(const Variables& variables);
+/// Lines that set them: `sh`, in any POSIX shell; `fish`; `dotenv`, with values in double quotes; `docker`, as they
+/// are.
+std::string lines_of(const Variables& variables, std::string_view format = "sh");
 
 }  // namespace penstock::app

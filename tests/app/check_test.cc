@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -30,6 +31,28 @@ TEST(Check, is_content_with_the_files_that_come_with_penstock) {
     ++files;
   }
   EXPECT_GE(files, 5);
+}
+
+TEST(Check, says_the_same_as_json_for_programs) {
+  const TemporaryFile faulty("version: 1\nupstreams: { a: { match: a.test, rate: 5 } }\n");
+  auto ended = penstock({"check", "--format", "json", faulty.path()});
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_EQ(ended.err, "");
+  auto json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["ok"], false);
+  ASSERT_EQ(json["errors"].size(), 1u);
+  EXPECT_EQ(json["errors"][0]["file"], faulty.path());
+  EXPECT_EQ(json["errors"][0]["line"], 2);
+  EXPECT_EQ(json["errors"][0]["column"], 40);
+  EXPECT_THAT(json["errors"][0]["message"].get<std::string>(),
+              testing::StartsWith("rate in upstreams.a: '5' is not a rate"));
+  const TemporaryFile warned("version: 1\nupstreams: { a: { match: a.test, rate: 5/s } }\n");
+  ended = penstock({"check", warned.path(), "--format", "json"});
+  EXPECT_EQ(ended.code, 0);
+  json = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(json["ok"], true);
+  EXPECT_EQ(json["warnings"].size(), 1u);
+  EXPECT_EQ(penstock({"check", "--format", "xml", warned.path()}).code, 2);
 }
 
 /// The YAML files that a page shows whole.

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "app/program.h"
 
 namespace penstock::app {
@@ -19,10 +22,32 @@ TEST(CommandLine, tells_its_version_and_its_commit) {
 TEST(CommandLine, lists_every_command_in_its_help) {
   const auto ended = penstock({"--help"});
   EXPECT_EQ(ended.code, 0);
-  for (const auto* command : {"run", "check", "explain", "env", "exec", "healthcheck", "ca", "doctor"}) {
+  for (const auto* command :
+       {"run", "check", "explain", "env", "exec", "healthcheck", "ca", "doctor", "schema", "help"}) {
     EXPECT_THAT(ended.out, HasSubstr(std::string("\n  ") + command + " "));
     EXPECT_EQ(penstock({command, "--help"}).code, 0) << command;
   }
+}
+
+TEST(CommandLine, has_a_command_for_the_help_of_others) {
+  EXPECT_EQ(penstock({"help"}).out, penstock({"--help"}).out);
+  EXPECT_EQ(penstock({"help", "run"}).out, penstock({"run", "--help"}).out);
+  EXPECT_THAT(penstock({"help", "ca", "init"}).out, HasSubstr("Usage: penstock ca init [OPTIONS]\n"));
+  const auto unknown = penstock({"help", "rnu"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.err, "penstock: unknown command 'rnu'; see penstock help\n");
+}
+
+TEST(CommandLine, asks_which_option_was_meant) {
+  const auto ended = penstock({"run", "--confg=x"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.err, "penstock: run does not take '--confg=x'; did you mean '--config'?\n");
+  EXPECT_EQ(penstock({"check", "a", "b"}).err, "penstock: check does not take 'b'; see penstock help check\n");
+}
+
+TEST(CommandLine, prints_the_schema_that_editors_read) {
+  std::ifstream file(PENSTOCK_CONFIG_DIR "/penstock.schema.json");
+  EXPECT_EQ(penstock({"schema"}).out, std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 TEST(CommandLine, without_a_command_shows_its_help) {

@@ -30,6 +30,21 @@ TEST(Env, names_the_proxy_for_https_too) {
             "http://127.0.0.1:3128 http://127.0.0.1:3128\n");
 }
 
+TEST(Env, writes_other_formats_than_the_shell_s) {
+  const Texts odd{"JAVA_TOOL_OPTIONS=-Da=it's \"$x\" \\"};
+  const auto last_line = [&](const std::string& format) {
+    const auto out = penstock({"env", "--format", format}, odd).out;
+    return out.substr(out.find("JAVA_TOOL_OPTIONS"));
+  };
+  EXPECT_THAT(last_line("sh"), testing::StartsWith("JAVA_TOOL_OPTIONS='-Da=it'\\''s \"$x\" \\ "));
+  EXPECT_THAT(last_line("fish"), testing::StartsWith("JAVA_TOOL_OPTIONS '-Da=it\\'s \"$x\" \\\\ "));
+  EXPECT_THAT(last_line("dotenv"), testing::StartsWith("JAVA_TOOL_OPTIONS=\"-Da=it's \\\"\\$x\\\" \\\\ "));
+  EXPECT_THAT(last_line("docker"), testing::StartsWith("JAVA_TOOL_OPTIONS=-Da=it's \"$x\" \\ "));
+  EXPECT_THAT(penstock({"env", "--format", "fish"}).out,
+              testing::StartsWith("set -gx http_proxy 'http://127.0.0.1:3128'\n"));
+  EXPECT_EQ(penstock({"env", "--format", "tcsh"}).code, 2);
+}
+
 TEST(Env, uses_the_address_of_the_configuration) {
   const TemporaryFile file("version: 1\nproxy: { listen: '[::1]:8080' }\n");
   const auto ended = penstock({"env", "--config", file.path()}, {"JAVA_TOOL_OPTIONS="});

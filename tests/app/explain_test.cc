@@ -28,6 +28,10 @@ std::string explained_by(const std::string& yaml, const std::string& url) {
 
 std::string explained(const std::string& url, const std::string& more = "") { return explained_by(kYaml + more, url); }
 
+TEST(Explain, takes_a_url_without_a_scheme_for_https) {
+  EXPECT_EQ(explained("api.github.com/user"), explained("https://api.github.com/user"));
+}
+
 TEST(Explain, names_the_upstream_and_the_pattern_that_won) {
   const auto text = explained("http://api.github.com/users");
   EXPECT_THAT(text, HasSubstr("upstream    github\n"));
@@ -307,8 +311,7 @@ TEST(Explain, works_with_the_defaults) {
 }
 
 TEST(Explain, refuses_what_the_proxy_would_refuse) {
-  for (const auto* url :
-       {"example.com", "ftp://example.com/", "http://user@example.com/", "http://127.1/", "http:///"}) {
+  for (const auto* url : {"ftp://example.com/", "http://user@example.com/", "http://127.1/", "http:///"}) {
     const auto ended = penstock({"explain", url});
     EXPECT_EQ(ended.code, 1) << url;
     EXPECT_EQ(ended.out, "") << url;

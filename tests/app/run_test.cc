@@ -66,6 +66,17 @@ TEST(Run, wants_no_authorities_of_the_system_where_all_have_their_own) {
             "");
 }
 
+TEST(Run, takes_its_file_with_and_without_an_option) {
+  const TemporaryFile file(kAnywhere + "upstreams: { mine: { match: a.example } }\n");
+  for (const Texts& words : {Texts{"run", file.path()}, Texts{"run", "--config", file.path()}}) {
+    Program running(words);
+    EXPECT_TRUE(running.says("upstream mine"));
+    running.send(SIGTERM);
+    EXPECT_EQ(running.wait().code, 0);
+  }
+  EXPECT_EQ(penstock({"run", "--config", file.path(), file.path()}).code, 2);
+}
+
 TEST(Run, says_the_address_that_it_listens_on_even_where_that_is_all_of_them) {
   const TemporaryFile file(
       "version: 1\nproxy: { listen: '0.0.0.0:0' }\nadmin: { listen: '[::1]:0' }\nlog: { events: off }\n");

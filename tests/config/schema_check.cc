@@ -85,11 +85,28 @@ bool any_fits(const Json& value, const Json& choices, const Json& root) {
 }
 
 void check_known(const Json& part) {
-  static const std::set<std::string> known{
-      "$schema",     "$comment",      "$ref",          "title",      "description", "default",
-      "definitions", "type",          "required",      "properties", "items",       "minItems",
-      "minimum",     "pattern",       "propertyNames", "const",      "enum",        "additionalProperties",
-      "anyOf",       "minProperties", "maxProperties"};
+  static const std::set<std::string> known{"$schema",
+                                           "$id",
+                                           "$comment",
+                                           "$ref",
+                                           "title",
+                                           "description",
+                                           "default",
+                                           "definitions",
+                                           "type",
+                                           "required",
+                                           "properties",
+                                           "items",
+                                           "minItems",
+                                           "minimum",
+                                           "pattern",
+                                           "propertyNames",
+                                           "const",
+                                           "enum",
+                                           "additionalProperties",
+                                           "anyOf",
+                                           "minProperties",
+                                           "maxProperties"};
   for (const auto& [keyword, unused] : part.items()) {
     if (!known.contains(keyword)) throw std::runtime_error("unknown schema keyword " + keyword);
   }
