@@ -42,7 +42,10 @@ Parsed parse_cidr(std::string_view text, std::size_t slash) {
   if (!address || !prefix) return wrong(text, "is not a network such as 10.0.0.0/8 or fc00::/7");
   const bool mapped = !address->v6 && text.find(':') != std::string_view::npos;
   if (mapped) *prefix -= 96;
-  if (*prefix < 0 || *prefix > width(*address)) return wrong(text, "has a prefix that does not fit its address");
+  if (*prefix < 0 || *prefix > width(*address)) {
+    const std::string most = mapped ? "/96 to /128" : "/0 to /" + std::to_string(width(*address));
+    return wrong(text, "has a prefix that does not fit its address; it may be " + most);
+  }
   const Address base = base_of(*address, *prefix);
   if (base == *address) return std::vector{Network{base, *prefix}};
   return wrong(text, "has bits beyond its prefix; write " + to_string(base) + "/" + std::to_string(*prefix));

@@ -7,6 +7,7 @@
 #include "app/authority_file.h"
 #include "app/commands.h"
 #include "app/reload.h"
+#include "app/settings.h"
 #include "app/users_file.h"
 #include "config/validate.h"
 
@@ -29,8 +30,8 @@ Found found_in(const std::string& file) {
   return found;
 }
 
-void print(const std::string& file, const Found& found) {
-  for (const auto& error : found.errors) std::cerr << to_string(error) << '\n';
+void print_text(const std::string& file, const Found& found) {
+  for (const auto& error : found.errors) print(error);
   for (const auto& warning : found.warnings) std::cerr << to_string(warning) << '\n';
   if (found.errors.empty()) std::cout << file << ": ok\n";
 }
@@ -55,7 +56,7 @@ void print_json(const std::string& file, const Found& found) {
 
 int check(const std::string& file, const std::string& format) {
   const auto found = found_in(file);
-  (format == "json" ? print_json : print)(file, found);
+  (format == "json" ? print_json : print_text)(file, found);
   return found.errors.empty() ? 0 : 1;
 }
 

@@ -8,6 +8,7 @@
 
 #include "app/authority_file.h"
 #include "app/system_authorities.h"
+#include "app/users_file.h"
 #include "tls/check_identity.h"
 
 namespace penstock::app {
@@ -31,11 +32,19 @@ void check_authority(std::vector<config::Issue>& issues, const Config& config) {
   issues.push_back({.path = words.substr(0, words.find(':')), .message = words});
 }
 
+/// Faults inside the file have places there, and are told by users_of() itself.
+void check_users(std::vector<config::Issue>& issues, const AccessConfig& access) {
+  const auto users = users_of(access);
+  if (users || users.error()[0].line > 0) return;
+  issues.push_back({.path = "access.users", .message = "access.users: " + to_string(users.error()[0])});
+}
+
 }  // namespace
 
 std::vector<config::Issue> unusable_files(const Config& config) {
   std::vector<config::Issue> issues;
   check_authority(issues, config);
+  check_users(issues, config.access);
   for (const auto& upstream : config.upstreams) check(issues, upstream.name, upstream.settings.tls);
   check(issues, "*", config.unmatched.tls);
   std::ranges::move(missing_authorities(config), std::back_inserter(issues));

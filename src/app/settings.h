@@ -15,6 +15,10 @@ std::optional<Config> settings(const std::string& config_file);
 /// The same; adds warnings of settings that may not do what they seem to.
 std::optional<Config> settings(const std::string& config_file, std::vector<ConfigError>& warnings);
 
+/// Prints the error to stderr, and below it the line of the file with a mark below the place; but no line that may hold
+/// a password.
+void print(const ConfigError& error);
+
 /// Prints `penstock: what` to stderr; returns 1, the exit code that follows.
 int complain(const std::string& what);
 

@@ -12,7 +12,7 @@ namespace penstock::app {
 
 namespace {
 
-constexpr const char* kKey = " (access.users)";
+constexpr const char* kKey = " (access.users)";  // behind faults that are told with a place in the file of users
 
 std::expected<access::Users, std::vector<ConfigError>> read_users(const std::string& file) {
   std::ifstream stream{file, std::ios::binary};
@@ -20,7 +20,7 @@ std::expected<access::Users, std::vector<ConfigError>> read_users(const std::str
   const bool empty = stream.is_open() && stream.peek() == std::ifstream::traits_type::eof() && !stream.bad();
   if (!empty && !(text << stream.rdbuf())) {
     const std::string why = errno == 0 ? "it is no file" : std::strerror(errno);
-    return std::unexpected(std::vector{ConfigError{.file = file, .message = "cannot be read: " + why + kKey}});
+    return std::unexpected(std::vector{ConfigError{.file = file, .message = "cannot be read: " + why}});
   }
   auto users = access::Users::parse(text.str());
   if (users) return *std::move(users);

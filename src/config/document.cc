@@ -133,10 +133,42 @@ std::string_view hint(std::string_view line, const YAML::Exception& error) {
   return "";
 }
 
+/// The bracket before `end` that is not closed, and the last such; npos: there is none. Quoted texts and comments count
+/// for nothing.
+std::size_t unclosed_bracket(std::string_view text, std::size_t end) {
+  std::vector<std::size_t> open;
+  char quote = 0;
+  for (std::size_t at = 0; at < std::min(end, text.size()); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      if (c == '\\' && quote == '"') ++at;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#' && (at == 0 || text[at - 1] == ' ' || text[at - 1] == '\n')) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (c == '{' || c == '[') {
+      open.push_back(at);
+    } else if ((c == '}' || c == ']') && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  return open.empty() ? std::string_view::npos : open.back();
+}
+
 Problem syntax_error(std::string_view text, const YAML::Exception& error) {
   const auto& mark = error.mark;
   if (mark.is_null()) return {1, 1, "not YAML: " + error.msg};
   const auto line = line_of(text, mark.line);
+  if (error.msg.ends_with(" flow not found") && hint(line, error).empty()) {
+    const auto bracket = unclosed_bracket(text, static_cast<std::size_t>(mark.pos));
+    if (bracket != std::string_view::npos)
+      return problem_at(text, bracket, std::string("not YAML: this ") + text[bracket] + " is never closed");
+  }
+  if (error.msg == "end of map not found" || error.msg == "end of sequence not found") {
+    return {mark.line + 1, mark.column + 1,
+            "not YAML: this line is indented otherwise than the lines above that it belongs to"};
+  }
   return {mark.line + 1, mark.column + 1, "not YAML: " + error.msg + std::string(hint(line, error))};
 }
 

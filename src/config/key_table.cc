@@ -2,6 +2,7 @@
 // See key_table.h.
 #include "config/key_table.h"
 
+#include "config/hints.h"
 #include "config/suggestion.h"
 
 namespace penstock::config {
@@ -20,7 +21,10 @@ std::vector<const Entry*> unique_entries(Reading& reading, const Spot& spot, std
   std::vector<const Entry*> entries;
   if (spot.node.kind != Node::Kind::map) {
     const bool open = spot.node.kind == Node::Kind::null || spot.node.kind == Node::Kind::broken;
-    if (!open) reading.complain(spot.node, (spot.path.empty() ? "the file" : named(spot.path)) + std::string(expected));
+    if (open) return entries;
+    const auto hint = spot.node.kind == Node::Kind::scalar ? hint_for_text(spot.path, spot.node.text) : "";
+    reading.complain(spot.node, (spot.path.empty() ? "the file" : named(spot.path)) + std::string(expected) + hint);
+    reading.excuse(spot.path);
     return entries;
   }
   for (const auto& entry : spot.node.entries) {
@@ -42,7 +46,9 @@ std::vector<const Entry*> unique_entries(Reading& reading, const Spot& spot, std
 
 void complain_unknown(Reading& reading, const Spot& spot, const Node& key, std::span<const std::string_view> known) {
   std::string message = "unknown key '" + key.text + "'" + (spot.path.empty() ? "" : " in " + shown(spot.path));
-  if (const auto meant = nearest(key.text, known)) {
+  if (const auto hint = hint_for_key(shown(spot.path), key.text); !hint.empty()) {
+    message += hint;
+  } else if (const auto meant = nearest(key.text, known)) {
     message += "; did you mean '" + std::string(*meant) + "'?";
   } else {
     message += "; known here: " + listed(known);

@@ -83,7 +83,9 @@ void read_limit(Reading& reading, const Spot& item, std::vector<LimitConfig>& in
   reading.met(path, item.node);
   reading.met(spot.path, node);
   auto& limit = into.emplace_back(kind->kind, std::string(limit_key(kind->kind)));
+  const auto before = reading.problems();
   read_keys(reading, spot, kind->keys, limit);
+  if (reading.problems() > before) reading.excuse(spot.path);
 }
 
 void check_shared(Reading& reading, const std::string& path, const std::vector<LimitConfig>& limits) {

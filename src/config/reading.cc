@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 
+#include "config/hints.h"
 #include "config/units.h"
 
 namespace penstock::config {
@@ -26,6 +27,7 @@ std::string quoted(const Node& node) { return "'" + node.text + "'"; }
 std::string unit_hint(std::string_view text, std::string_view zero, std::string_view example) {
   if (text == "0") return "needs a unit; write " + std::string(zero);
   if (parse_count(text)) return "needs a unit, as in " + std::string(example);
+  if (const auto sum = sum_of_units(text)) return "has several units; write it with one, as " + write_duration(*sum);
   return "is not a plain number with a unit, as in " + std::string(example);
 }
 
@@ -119,6 +121,10 @@ void Reading::complain_about(std::string path, std::string message) {
   }
   const Place place = path.empty() ? Place{1, 1} : places_.at(path);
   if (!blamed_.contains(place)) problems_.push_back({place.first, place.second, std::move(message)});
+}
+
+void Reading::excuse(const std::string& path) {
+  if (const auto place = places_.find(path); place != places_.end()) blamed_.insert(place->second);
 }
 
 std::optional<std::string> Reading::text(const Spot& spot, std::string_view expected) {

@@ -31,6 +31,9 @@ class Reading {
   bool has_met(const std::string& path) const { return places_.contains(path); }
   /// About the value at `path`, or the nearest one around it that exists. Silent if that had a complaint already.
   void complain_about(std::string path, std::string message);
+  /// What is missing below `path` has a cause that was told: complain_about() is silent of it.
+  void excuse(const std::string& path);
+  std::size_t problems() const { return problems_.size(); }
   /// The scalar's text with every ${NAME} replaced. Nothing, after a complaint, if that cannot be had.
   std::optional<std::string> text(const Spot& spot, std::string_view expected);
 

@@ -185,7 +185,8 @@ void check_base_url(Issues& issues, const std::string& path, const BaseUrl& url)
 // `match` may be left out, or be empty, if there is a baseUrl.
 void check_match_list(Issues& issues, const std::string& path, const UpstreamConfig& upstream, Taken& taken) {
   if (upstream.match.empty() && !upstream.base_url)
-    issues.push_back({path + ".match", path + " has no match; which hosts are its own?"});
+    issues.push_back(
+        {path + ".match", path + " has no match: say which hosts are its own, as in match: api.example.com"});
   for (std::size_t i = 0; i < upstream.match.size(); ++i) {
     check_match(issues, path + ".match[" + std::to_string(i) + "]", upstream, upstream.match[i], taken);
   }

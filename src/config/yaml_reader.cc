@@ -38,6 +38,14 @@ std::expected<std::string, Errors> text_of(const std::string& path) {
   return text.str();
 }
 
+/// A value that must be set, and is not, is missing to people, and not 0.
+std::string without_default(std::string message) {
+  for (const std::string_view zero : {" is 0;", " is 0s;"}) {
+    if (const auto at = message.find(zero); at != std::string::npos) message.replace(at, zero.size(), " is missing;");
+  }
+  return message;
+}
+
 std::expected<Config, Errors> read_all(std::string_view yaml, const std::string& file, const Environment& environment,
                                        const config::Judge& judge, Errors& warnings) {
   auto document = config::parse_document(yaml);
@@ -47,7 +55,9 @@ std::expected<Config, Errors> read_all(std::string_view yaml, const std::string&
   config::read_root(reading, document->root, result);
   for (auto& issue : config::find_issues(result)) {
     const bool told_elsewhere = issue.inherited && !reading.has_met(issue.path);
-    if (!told_elsewhere) reading.complain_about(issue.path, std::move(issue.message));
+    if (told_elsewhere) continue;
+    const bool set = reading.has_met(issue.path);
+    reading.complain_about(issue.path, set ? std::move(issue.message) : without_default(std::move(issue.message)));
   }
   if (judge && reading.content()) {
     for (auto& issue : judge(result)) reading.complain_about(issue.path, std::move(issue.message));

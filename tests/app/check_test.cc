@@ -33,6 +33,39 @@ TEST(Check, is_content_with_the_files_that_come_with_penstock) {
   EXPECT_GE(files, 5);
 }
 
+TEST(Check, marks_the_place_behind_characters_of_several_bytes) {
+  const TemporaryFile file("version: 1\nupstreams: { \"ä\": { match: a.test, rate: 5 } }\n");
+  EXPECT_THAT(penstock({"check", file.path()}).err,
+              testing::HasSubstr("\n    upstreams: { \"ä\": { match: a.test, rate: 5 } }\n"
+                                 "                                             ^\n"));
+}
+
+TEST(Check, shows_no_line_that_may_hold_a_password) {
+  for (const std::string line : {"redis: { url: 'redis://:hush@127.0.0.1:port' }",
+                                 "redis: { url: 'redis://127.0.0.1', "
+                                 "secrets: hush }"}) {
+    const TemporaryFile file("version: 1\n" + line + "\n");
+    const auto ended = penstock({"check", file.path()});
+    EXPECT_EQ(ended.code, 1);
+    EXPECT_THAT(ended.err, testing::Not(testing::HasSubstr("hush")));
+  }
+}
+
+TEST(Check, has_a_place_for_files_that_are_missing) {
+  const TemporaryFile users("version: 1\naccess: { users: /no/such }\n");
+  EXPECT_EQ(penstock({"check", users.path()}).err,
+            users.path() +
+                ":2:18: access.users: /no/such: cannot be read: No such file or directory\n"
+                "    access: { users: /no/such }\n                     ^\n");
+  const TemporaryFile ca(
+      "version: 1\nupstreams: { a: { match: a.test, https: intercept } }\n"
+      "intercept: { ca: /no/ca, key: /no/key }\n");
+  EXPECT_EQ(penstock({"check", ca.path()}).err,
+            ca.path() +
+                ":3:18: intercept.ca: cannot read /no/ca: No such file or directory; `penstock ca init` makes "
+                "one\n    intercept: { ca: /no/ca, key: /no/key }\n                     ^\n");
+}
+
 TEST(Check, says_the_same_as_json_for_programs) {
   const TemporaryFile faulty("version: 1\nupstreams: { a: { match: a.test, rate: 5 } }\n");
   auto ended = penstock({"check", "--format", "json", faulty.path()});
@@ -90,8 +123,9 @@ TEST(Check, says_everything_at_once_with_its_place) {
   EXPECT_EQ(ended.code, 1);
   EXPECT_EQ(ended.out, "");
   EXPECT_EQ(ended.err, file.path() +
-                           ":5:5: unknown key 'maxConcurent' in upstreams.github; did you mean 'maxConcurrent'?\n" +
-                           file.path() + ":6:1: unknown key 'proxi'; did you mean 'proxy'?\n");
+                           ":5:5: unknown key 'maxConcurent' in upstreams.github; did you mean 'maxConcurrent'?\n"
+                           "        maxConcurent: 20\n        ^\n" +
+                           file.path() + ":6:1: unknown key 'proxi'; did you mean 'proxy'?\n    proxi: {}\n    ^\n");
 }
 
 TEST(Check, says_that_a_file_cannot_be_read) {

@@ -144,9 +144,9 @@ TEST(FaultyLimits, are_a_list_of_single_kinds) {
 }
 
 TEST(FaultyLimits, lack_a_parameter) {
-  EXPECT_THAT(faults_of("pacer: {}"), ElementsAre(HasSubstr("qps in upstreams.a.limits.pacer is 0; it must be")));
+  EXPECT_THAT(faults_of("pacer: {}"), ElementsAre(HasSubstr("qps in upstreams.a.limits.pacer is missing; it must be")));
   EXPECT_THAT(faults_of("window: { reservoir: 1 }"),
-              ElementsAre(HasSubstr("interval in upstreams.a.limits.window is 0s")));
+              ElementsAre(HasSubstr("interval in upstreams.a.limits.window is missing")));
 }
 
 TEST(FaultyLimits, cannot_work) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What faulty configurations are told: the place, the cause and the remedy, for the mistakes that people make.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "penstock/config.h"
+
+namespace penstock {
+namespace {
+
+/// A file's text behind `version: 1`, so from line 2 on, and the errors that it has.
+struct Mistake {
+  std::string text;
+  std::vector<std::string> told;
+};
+
+/// The same inside an upstream `a`, from line 5 on.
+Mistake in_upstream(const std::string& text, const std::vector<std::string>& told) {
+  return {"upstreams:\n  a:\n    match: a.test\n    " + text + "\n", told};
+}
+
+const std::vector<Mistake> kMistakes{
+    // The top of a file.
+    {"listen: 127.0.0.1:3128\n", {"2:1: unknown key 'listen'; it belongs in proxy, or in admin"}},
+    {"port: 3128\n", {"2:1: unknown key 'port'; the port is a part of proxy.listen, as in 127.0.0.1:3128"}},
+    {"include: other.yaml\n", {"2:1: unknown key 'include'; there is no such thing: a configuration is one file"}},
+    {"limits: []\n",
+     {"2:1: unknown key 'limits'; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } }"}},
+    {"rate: 5/s\n",
+     {"2:1: unknown key 'rate'; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } }"}},
+    {"maxConcurrent: 5\n", {"2:1: unknown key 'maxConcurrent'; it belongs to an upstream, or in defaults"}},
+    {"upstream: {}\n", {"2:1: unknown key 'upstream'; did you mean 'upstreams'?"}},
+    {"version: 1\n", {"2:1: duplicate key 'version'; the first is in line 1"}},
+    {"redis: redis://127.0.0.1:6379\n",
+     {"2:8: redis must hold keys, as in 'key: value'; write redis: { url: redis://127.0.0.1:6379 }"}},
+    {"redis: { host: 10.0.0.1 }\n",
+     {"2:8: redis has no url, as in url: redis://127.0.0.1:6379/0",
+      "2:10: unknown key 'host' in redis; it is a part of url, as in redis://HOST:6379/0"}},
+    {"redis: { url: http://10.0.0.1 }\n", {"2:15: url in redis: it must begin with redis:// or unix://"}},
+    {"proxy: 3128\n", {"2:8: proxy must hold keys, as in 'key: value'"}},
+    {"proxy: { listen: 3128 }\n",
+     {"2:18: listen in proxy: '3128' is not address:port, such as 127.0.0.1:3128 or [::1]:3128"}},
+    {"proxy: { listen: 'localhost:3128' }\n",
+     {"2:18: listen in proxy: 'localhost:3128' is not address:port, such as 127.0.0.1:3128 or [::1]:3128"}},
+    {"proxy: { grace: 30 }\n", {"2:17: grace in proxy: '30' needs a unit, as in 250ms, 30s or 5m (us ms s m h d)"}},
+    {"log: { level: verbose }\n", {"2:15: level in log must be debug, info, warn, error or off"}},
+    {"access: { clients: 10.0.0.0/8 }\n", {"2:20: clients in access must be a list; write [] for an empty one"}},
+    {"access: { clients: [10.0.0.0/33] }\n",
+     {"2:21: clients in access: '10.0.0.0/33' has a prefix that does not fit its address; it may be /0 to /32"}},
+    {"caps: { headerBytes: 64 }\n",
+     {"2:22: headerBytes in caps: '64' needs a unit, as in 512B, 64KiB or 1GiB (B KiB MiB GiB)"}},
+    // Names and patterns.
+    {"upstreams:\n  a: { maxConcurrent: 2 }\n",
+     {"3:3: upstreams.a has no match: say which hosts are its own, as in match: api.example.com"}},
+    {"upstreams:\n  a:\n    match:a.test\n",
+     {"4:5: a in upstreams must hold keys, as in 'key: value'; a blank must follow the colon: match: a.test"}},
+    {"upstreams:\n  a: { match: 'https://a.test' }\n",
+     {"3:15: match in upstreams.a: 'https://a.test': write it without the scheme, as in api.example.com/v1"}},
+    {"upstreams:\n  a: { match: 'a.test?x' }\n",
+     {"3:15: match in upstreams.a: 'a.test?x': a pattern ends with the path: no query, no fragment"}},
+    {"upstreams:\n  a: { match: '*' }\n",
+     {"3:15: match in upstreams.a: '*': what nothing else matches is set by the entry named \"*\""}},
+    {"upstreams:\n  a: { match: a.test }\n  b: { match: a.test }\n",
+     {"4:15: match in upstreams.b: 'a.test' is already a pattern of upstreams.a"}},
+    {"upstreams:\n  a b: { match: a.test }\n", {"3:3: the name 'a b' may have only letters, digits and _.-"}},
+    {"upstreams:\n  a: { match: *.a.test }\n",
+     {"3:15: not YAML: the referenced anchor is not defined; a value that begins with * needs quotes, as in "
+      "\"*.example.com\""}},
+    in_upstream("maxConcurent: 5", {"5:5: unknown key 'maxConcurent' in upstreams.a; did you mean 'maxConcurrent'?"}),
+    in_upstream("maxConcurrent: 0", {"5:20: maxConcurrent in upstreams.a is 0; it must be between 1 and 100000"}),
+    in_upstream("maxConcurrent: many", {"5:20: maxConcurrent in upstreams.a: 'many' is not a plain number, as in 20"}),
+    in_upstream("https: yes", {"5:12: https in upstreams.a must be tunnel, originate or intercept"}),
+    in_upstream("baseUrl: api.a.test",
+                {"5:14: baseUrl in upstreams.a: it begins with https:// or http://, as in https://api.example.com/v1"}),
+    in_upstream("group: tenant",
+                {"5:12: group in upstreams.a: 'tenant': it must be path:/a/{name}, header:NAME or host"}),
+    // Durations.
+    in_upstream("queue: { maxWait: 1m30s }", {"5:23: maxWait in upstreams.a.queue: '1m30s' has several units; write it "
+                                              "with one, as 90s"}),
+    in_upstream("queue: { maxWait: 30 seconds }",
+                {"5:23: maxWait in upstreams.a.queue: '30 seconds' is not a plain number with a unit, as in 250ms, 30s "
+                 "or 5m (us ms s m h d)"}),
+    in_upstream("queue: { timeout: 5s }", {"5:14: unknown key 'timeout' in upstreams.a.queue; here it is 'maxWait'"}),
+    in_upstream("maxPause: 2d", {"5:15: maxPause in upstreams.a is 2d; it must be between 0s and 24h"}),
+    // Limits.
+    in_upstream("rate: 15",
+                {"5:11: rate in upstreams.a: '15' is not a rate, as in 15/s, 900/m, 100/h, 5000/d or 300/15m"}),
+    in_upstream("limits: { window: {} }", {"5:13: limits in upstreams.a must be a list, as in '- pacer: { qps: 10 }'"}),
+    in_upstream("limits: [ leakyBucket: { capacity: 40 } ]",
+                {"5:15: unknown key 'leakyBucket' in upstreams.a.limits; here it is 'tokenBucket'"}),
+    in_upstream("limits: [ rate: 5/s ]",
+                {"5:15: unknown key 'rate' in upstreams.a.limits; it stands beside limits, as in rate: 15/s"}),
+    in_upstream("limits: [ window: { max: 5 } ]",
+                {"5:25: unknown key 'max' in upstreams.a.limits.window; here it is 'reservoir'"}),
+    in_upstream("limits: [ window: { reservoir: 5 } ]",
+                {"5:23: interval in upstreams.a.limits.window is missing; it must be between 10ms and 366d"}),
+    in_upstream("limits: [ pacer: { qps: 5 }, pacer: { qps: 9 } ]",
+                {"5:41: two limits of upstreams.a are named 'pacer' (rate: is a pacer too); give one a name"}),
+    // YAML itself.
+    {"upstreams:\n  a:\n     match: a.test\n    maxConcurrent: 1\n",
+     {"5:5: not YAML: this line is indented otherwise than the lines above that it belongs to"}},
+    {"upstreams: { a: { match: a.test }\nredis: { url: redis://h }\n", {"2:12: not YAML: this { is never closed"}},
+    {"upstreams:\n\ta: { match: a.test }\n", {"3:3: not YAML: illegal map value; indent with blanks, not with tabs"}},
+    {"proxy: { via: 'x }\n", {"2:15: this quote is never closed"}},
+};
+
+TEST(Messages, say_the_place_the_cause_and_the_remedy) {
+  EXPECT_EQ(kMistakes.size(), 48u);
+  for (const auto& [text, told] : kMistakes) {
+    const auto config = read_config("version: 1\n" + text, "f", [](const std::string&) { return std::nullopt; });
+    ASSERT_FALSE(config) << text;
+    std::vector<std::string> errors;
+    for (const auto& error : config.error()) errors.push_back(to_string(error).substr(2));
+    EXPECT_EQ(errors, told) << text;
+  }
+}
+
+}  // namespace
+}  // namespace penstock
