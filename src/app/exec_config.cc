@@ -79,6 +79,15 @@ std::string name_of(const std::string& pattern) {
   return name;
 }
 
+/// A command waits as long as it wants to: its own time-outs hold, and no request is refused because others are slow.
+UpstreamSettings patient() {
+  UpstreamSettings settings;
+  settings.https = Https::intercept;
+  settings.queue.max_wait = 1h;
+  settings.timeouts.first_byte = settings.timeouts.idle = 0s;
+  return settings;
+}
+
 /// The upstream of a pattern, which is made if this is the first option with it.
 std::expected<UpstreamConfig*, std::string> upstream_of(Config& config, const Given& given, std::string_view pattern) {
   const auto match = parse_match(pattern);
@@ -86,9 +95,7 @@ std::expected<UpstreamConfig*, std::string> upstream_of(Config& config, const Gi
   const auto name = name_of(to_string(*match));
   auto found = std::ranges::find(config.upstreams, name, &UpstreamConfig::name);
   if (found == config.upstreams.end()) {
-    UpstreamConfig made{.name = name, .match = {*match}};
-    made.settings.https = Https::intercept;
-    found = config.upstreams.insert(found, std::move(made));
+    found = config.upstreams.insert(found, {.name = name, .match = {*match}, .settings = patient()});
     auto& ports = config.access.connect_ports;
     if (match->port && std::ranges::find(ports, *match->port) == ports.end()) ports.push_back(*match->port);
   }

@@ -179,7 +179,7 @@ TEST_F(ExecWithoutFile, shares_a_limit_with_others_through_redis) {
   const test::RedisServer redis;
   auto shared = environment();
   shared.push_back("PENSTOCK_REDIS_URL=redis://127.0.0.1:" + std::to_string(redis.port()));
-  const Texts words{"exec", "--limit", held_to("counter:2/h"), "--summary", "json", "curl", "-fsS", url()};
+  const Texts words{"exec", "--limit", held_to("counter:2/d"), "--summary", "json", "curl", "-fsS", url()};
   EXPECT_EQ(penstock(words, shared).out, "ok\n");
   EXPECT_EQ(penstock(words, shared).out, "ok\n");
   const auto third = penstock(words, shared);
