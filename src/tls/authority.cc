@@ -30,7 +30,7 @@ using Key = std::shared_ptr<EVP_PKEY>;
 
 constexpr std::int64_t kDay = 24 * 60 * 60;
 constexpr std::int64_t kLeafLasts = 30 * kDay;
-constexpr std::int64_t kLeavesOfAuthority = 30;  // so many at least follow each other while an authority lasts
+constexpr std::int64_t kLeavesOfAuthority = 30;  // of an authority that lasts no longer than such a leaf
 constexpr std::int64_t kBefore = kDay;           // for clients with slow clocks
 constexpr int kX509v3 = 2;                       // version 3, as X.509 encodes it
 
@@ -222,6 +222,11 @@ std::expected<std::vector<Certificate>, std::string> chain_of(const Certificate&
   return chain;
 }
 
+/// An authority for a month or less is for one task, and so are its leaves.
+std::int64_t leaf_lasts(std::int64_t authority_lasts) {
+  return authority_lasts > kLeafLasts ? kLeafLasts : authority_lasts / kLeavesOfAuthority;
+}
+
 bool same(const Certificate& one, const Certificate& other) { return X509_cmp(one.get(), other.get()) == 0; }
 }  // namespace
 
@@ -292,7 +297,7 @@ bool Authority::operator==(const Authority& other) const {
 }
 
 std::shared_ptr<const Leaf> Authority::sign(const std::string& host, std::int64_t now) const {
-  const std::int64_t until = std::min(now + std::min(kLeafLasts, lasts_ / kLeavesOfAuthority), good_until_);
+  const std::int64_t until = std::min(now + leaf_lasts(lasts_), good_until_);
   if (until <= now) return nullptr;
   const auto key = make_key();
   const auto made = begin(key.get(), now - kBefore, until);

@@ -72,9 +72,9 @@ class Authority {
   static std::expected<std::shared_ptr<const Authority>, Error> read(const AuthorityPem& pem, std::int64_t now,
                                                                      const AuthorityFiles& from = {"it", "it"});
 
-  /// A leaf certificate for a name, or for a literal address without brackets. It is good for thirty days, but for no
-  /// more than a thirtieth of the authority's whole time. Takes a good part of a millisecond; any thread may call it.
-  /// Null: the authority has expired, or OpenSSL failed.
+  /// A leaf certificate for a name, or for a literal address without brackets. It is good for thirty days; that of an
+  /// authority which lasts thirty days or less, for a thirtieth of that. Takes a good part of a millisecond; any thread
+  /// may call it. Null: the authority has expired, or OpenSSL failed.
   std::shared_ptr<const Leaf> sign(const std::string& host, std::int64_t now) const;
   /// When the authority, or one above it that is sent to clients, expires.
   std::int64_t good_until() const { return good_until_; }

@@ -236,7 +236,7 @@ TEST(UsersFile, that_is_empty_or_not_there_lets_nobody_start) {
     const UsersFile settings("version: 1\naccess: { users: " + path + " }\n");
     const Finished ended = run_program({"run", "--config", settings.path});
     EXPECT_EQ(ended.code, 1) << path;
-    EXPECT_THAT(ended.err, AllOf(HasSubstr(path + ": "), HasSubstr("(access.users)")));
+    EXPECT_THAT(ended.err, AllOf(HasSubstr(path + ": "), HasSubstr("access.users")));
   }
 }
 
