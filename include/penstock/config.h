@@ -203,6 +203,7 @@ struct UpstreamConfig {
   std::vector<Match> match;  ///< if a file does not set it: the host of `base_url`
   UpstreamSettings settings;
   std::optional<BaseUrl> base_url;  ///< nullopt: no gateway
+  std::string preset, plan;         ///< those that a file's settings came from; told to people, and nothing else
   bool operator==(const UpstreamConfig&) const = default;
 };
 

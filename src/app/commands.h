@@ -25,6 +25,11 @@ int explain(const std::string& config_file, const std::string& url);
 /// Prints the proxy variables. `format`: `sh` for `eval`, `fish`, `dotenv`, or `docker` for its `--env-file`.
 int env(const std::string& config_file, const std::string& format);
 
+/// Lists the presets of well-known APIs, or prints one with what its limits rest on.
+int presets(const std::string& name);
+/// Prints a file with these presets.
+int init(const std::vector<std::string>& names);
+
 /// Prints the JSON schema of a configuration.
 int schema();
 

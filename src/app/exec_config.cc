@@ -133,6 +133,23 @@ std::expected<void, std::string> add_most(Config& config, const Given& given) {
   return {};
 }
 
+/// As a file of these presets has them, but opened for the command, which may be patient.
+std::expected<void, std::string> add_presets(Config& config, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+  auto read = read_config("version: 1\npresets: [" + list + "]\n", "--preset");
+  if (!read) return Wrong("--preset: " + read.error()[0].message);
+  config.upstreams = std::move(read->upstreams);
+  for (auto& upstream : config.upstreams) {
+    const auto settings = patient();
+    upstream.settings.https = settings.https;
+    upstream.settings.queue.max_wait = settings.queue.max_wait;
+    upstream.settings.timeouts = settings.timeouts;
+  }
+  return {};
+}
+
 /// As name constraints have it: `.example.com` is all below example.com.
 std::vector<std::string> hosts_of(const Config& config) {
   std::vector<std::string> hosts;
@@ -146,6 +163,7 @@ std::vector<std::string> hosts_of(const Config& config) {
 
 std::expected<Config, std::string> config_of(const HostLimits& given) {
   Config config;
+  if (auto added = add_presets(config, given.presets); !added) return Wrong(std::move(added.error()));
   for (const auto& text : given.limits) {
     if (auto added = add_limit(config, {"--limit", text}); !added) return Wrong(std::move(added.error()));
   }

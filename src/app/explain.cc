@@ -39,18 +39,23 @@ void print_nowhere(const std::string& why) {
   line("why", why);
 }
 
+void print_upstream(const UpstreamConfig& upstream) {
+  line("upstream", upstream.name);
+  if (const auto preset = preset_of(upstream); !preset.empty()) line("", preset + ": `penstock presets " + upstream.preset + "` has what it rests on");
+}
+
 void print_route(const Config& config, const proxy::Router& router, const UrlTrace& trace) {
   const auto& route = trace.route;
   if (trace.way == UrlTrace::Way::gateway) {
     const auto& upstream = config.upstreams[route.entry - 1];
-    line("upstream", upstream.name);
+    print_upstream(upstream);
     return line("why", "/@" + upstream.name + " is its baseUrl " + to_string(*upstream.base_url));
   }
   if (!route.pattern) {
     line("upstream", trace.dialled.authority());
     return line("why", "no pattern fits: an upstream of its own after the entry \"*\"");
   }
-  line("upstream", config.upstreams[route.entry - 1].name);
+  print_upstream(config.upstreams[route.entry - 1]);
   line("why", "pattern " + to_string(*route.pattern) + ": " + proxy::why(*route.pattern));
   const auto candidates = router.candidates(trace.asked);
   for (std::size_t i = 1; i < candidates.size(); ++i) {

@@ -54,11 +54,18 @@ std::string how_limited(const Config& config, std::size_t entry, const std::stri
   return "per request " + gateway + (gateway.empty() ? "" : " and ") + of_http(https) + of_https(config, entry, https);
 }
 
+std::string preset_of(const UpstreamConfig& upstream) {
+  if (upstream.preset.empty()) return {};
+  return "preset " + upstream.preset + (upstream.plan.empty() ? ", limits not verified" : ", plan " + upstream.plan);
+}
+
 std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy) {
   std::vector<std::string> lines;
   lines.reserve(config.upstreams.size() + 1);
   for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
-    lines.push_back("upstream " + config.upstreams[i].name + ": " + how_limited(config, i + 1, proxy));
+    const auto preset = preset_of(config.upstreams[i]);
+    lines.push_back("upstream " + config.upstreams[i].name + (preset.empty() ? "" : " (" + preset + ")") + ": " +
+                    how_limited(config, i + 1, proxy));
   }
   if (config.pass_unmatched) lines.push_back("upstream *: " + how_limited(config, 0, proxy));
   return lines;

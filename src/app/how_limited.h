@@ -14,6 +14,9 @@ namespace penstock::app {
 /// `entry` as in proxy::Route: 0 is "*", n the n-th of `upstreams`. `proxy` is the proxy's URL.
 std::string how_limited(const Config& config, std::size_t entry, const std::string& proxy);
 
+/// "preset github, plan token"; empty: its settings came from no preset.
+std::string preset_of(const UpstreamConfig& upstream);
+
 /// `upstream NAME: ` and the words, for each entry in the order of the file, and for "*" unless unmatched requests are
 /// refused.
 std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy);

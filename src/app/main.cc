@@ -16,7 +16,7 @@ using penstock::app::version_line;
 
 struct Given {
   std::string config_file, file, url, format;
-  std::vector<std::string> command, help_for;
+  std::vector<std::string> command, help_for, names;
   penstock::app::ExecOptions exec;
 };
 
@@ -32,7 +32,7 @@ CLI::App* add_command(CLI::App& to, const char* name, const char* what, int& cod
 }
 
 // Its options with a value, besides --config. --summary has one only where it is this word.
-constexpr std::array<std::string_view, 4> kWithValue{"--config", "--limit", "--max", "--redis"};
+constexpr std::array<std::string_view, 5> kWithValue{"--config", "--limit", "--max", "--preset", "--redis"};
 constexpr std::string_view kSummary = "--summary", kJson = "json";
 
 int exec(Given& given) {
@@ -41,6 +41,10 @@ int exec(Given& given) {
 }
 
 void take_hosts(CLI::App& command, penstock::app::HostLimits& hosts) {
+  auto* preset = command.add_option("--preset", hosts.presets, "Without a file: these APIs, with the limits that they publish")
+                     ->option_text("NAME,...")
+                     ->delimiter(',')
+                     ->allow_extra_args(false);
   auto* limit = command
                     .add_option("--limit", hosts.limits,
                                 "Without a file: open https to these hosts for the command, and limit its requests")
@@ -53,7 +57,7 @@ void take_hosts(CLI::App& command, penstock::app::HostLimits& hosts) {
       .add_option("--redis", hosts.redis,
                   "Share these limits with others through this Redis; $PENSTOCK_REDIS_URL is not seen by ps")
       ->option_text("URL");
-  for (auto* option : {limit, most}) option->excludes("--config");
+  for (auto* option : {preset, limit, most}) option->excludes("--config");
 }
 
 void take_summary(CLI::App& command, penstock::app::ExecOptions& into) {
@@ -150,6 +154,14 @@ void add_commands(CLI::App& program, Given& given, int& code) {
       *add("healthcheck", "Ask a running proxy whether it is ready", [&] { return healthcheck(given.config_file); }),
       given);
   add_ca(program, given, code);
+  add("presets", "List the presets of well-known APIs, or show one", [&] { return presets(given.file); })
+      ->add_option("name", given.file, "such as github")
+      ->option_text("NAME");
+  add("init", "Print a file with presets: penstock init github openai > penstock.yaml",
+      [&] { return init(given.names); })
+      ->add_option("names", given.names, "as `penstock presets` lists them")
+      ->option_text("NAME...")
+      ->required();
   add("schema", "Print the JSON schema of a configuration, for editors", [] { return schema(); });
   add("help", "Say what a command does, and its options", [&] { return help(program, given.help_for); })
       ->add_option("command", given.help_for, "such as exec, or ca init")

@@ -8,6 +8,8 @@
 
 #include "config/key_table.h"
 #include "config/limit_keys.h"
+#include "config/presets.h"
+#include "config/suggestion.h"
 
 namespace penstock::config {
 
@@ -189,8 +191,62 @@ void read_pattern_entry(Reading& reading, const Spot& spot, Config& config) {
   read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamSettings>>(kPatternEntry), config.unmatched);
 }
 
+/// Takes a key out of a map; nothing: it is not there.
+std::optional<Entry> take(Node& node, std::string_view name) {
+  const auto found = std::ranges::find(node.entries, name, [](const Entry& entry) { return entry.key.text; });
+  if (found == node.entries.end()) return std::nullopt;
+  auto entry = std::move(*found);
+  node.entries.erase(found);
+  return entry;
+}
+
+/// Null after a complaint.
+const Preset* preset_named(Reading& reading, const Spot& spot) {
+  const auto text = reading.text(spot, "the name of a preset, as `penstock presets` lists them");
+  if (!text) return nullptr;
+  const auto* preset = find_preset(*text);
+  if (preset) return preset;
+  const auto names = preset_names();
+  const auto meant = nearest(*text, names);
+  reading.complain(spot.node, named(spot.path) + ": there is no preset '" + spot.node.text + "'" +
+                                  (meant ? "; did you mean '" + std::string(*meant) + "'?"
+                                         : "; `penstock presets` lists them"));
+  return nullptr;
+}
+
+const Plan* plan_named(Reading& reading, const Spot& spot, const Preset& preset) {
+  const auto text = reading.text(spot, "the name of a plan");
+  if (!text) return nullptr;
+  if (const auto* plan = find_plan(preset, *text)) return plan;
+  std::string all;
+  for (const auto& plan : preset.plans) all += (all.empty() ? "" : ", ") + plan.name;
+  reading.complain(spot.node, named(spot.path) + ": " + preset.name + " has no plan '" + spot.node.text + "'; " +
+                                  (all.empty() ? "it has none" : "there are " + all));
+  return nullptr;
+}
+
+/// The entries of the upstream with those of its preset, which stand in for keys that it does not have itself.
+Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
+  Node node = spot.node;
+  const auto wanted = take(node, "preset"), tier = take(node, "plan");
+  if (!wanted) {
+    if (tier) reading.complain(tier->key, "plan in " + shown(spot.path) + " is one of a preset; write which, as in preset: github");
+    return node;
+  }
+  const auto* preset = preset_named(reading, {wanted->value, below(spot.path, "preset")});
+  if (!preset) return reading.excuse(spot.path), node;
+  const auto* plan = tier ? plan_named(reading, {tier->value, below(spot.path, "plan")}, *preset) : find_plan(*preset, "");
+  upstream.preset = preset->name;
+  upstream.plan = plan ? plan->name : "";
+  auto more = entries_of(*preset, plan, node.entries, wanted->value);
+  node.kind = Node::Kind::map;
+  node.entries.insert(node.entries.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return node;
+}
+
 void read_named(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
-  read_keys(reading, spot, std::span<const Key<UpstreamConfig>>(kUpstream), upstream);
+  const Node node = with_preset(reading, spot, upstream);
+  read_keys(reading, {node, spot.path}, std::span<const Key<UpstreamConfig>>(kUpstream), upstream);
   const auto& url = upstream.base_url;
   if (!url || url->host.empty() || reading.has_met(below(spot.path, "match"))) return;
   auto& match = upstream.match.emplace_back(Match{.host = url->host});
@@ -210,6 +266,27 @@ void read_upstreams(Reading& reading, const Spot& spot, Config& config) {
   }
 }
 
+void list_upstream(const std::string& path, std::vector<std::string>& into) {
+  list_keys(kUpstream, path + "NAME.", into);
+  for (const char* key : {"preset", "plan"}) into.push_back(path + "NAME." + key);
+}
+
+/// Each stands for an upstream of its name with `preset: NAME`; one that `upstreams` has wins.
+void read_presets(Reading& reading, const Spot& spot, Config& config) {
+  if (spot.node.kind != Node::Kind::list)
+    return reading.complain(spot.node, "presets must be a list, as in [github, openai]");
+  for (const auto& item : spot.node.items) {
+    const std::string name = item.text;
+    if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) continue;
+    Node word{.kind = Node::Kind::scalar, .line = item.line, .column = item.column, .text = "preset"};
+    Node map{.kind = Node::Kind::map, .line = item.line, .column = item.column};
+    map.entries.push_back({std::move(word), item});
+    const Spot one{map, below("upstreams", name)};
+    reading.met(one.path, item);
+    read_named(reading, one, config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults));
+  }
+}
+
 constexpr Key<Config> kRoot[] = {
     {"version", read_version},
     section<&Config::proxy, kProxy>("proxy"),
@@ -224,8 +301,8 @@ constexpr Key<Config> kRoot[] = {
     {"unmatched", read_unmatched},
     section<&Config::access, kAccess>("access"),
     section<&Config::intercept, kIntercept>("intercept"),
-    {"upstreams", read_upstreams,
-     [](const std::string& path, std::vector<std::string>& into) { list_keys(kUpstream, path + "NAME.", into); }},
+    {"upstreams", read_upstreams, list_upstream},
+    {"presets", read_presets},  // behind the upstreams, which win
 };
 
 }  // namespace

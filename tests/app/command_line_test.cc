@@ -23,7 +23,7 @@ TEST(CommandLine, lists_every_command_in_its_help) {
   const auto ended = penstock({"--help"});
   EXPECT_EQ(ended.code, 0);
   for (const auto* command :
-       {"run", "check", "explain", "env", "exec", "healthcheck", "ca", "doctor", "schema", "help"}) {
+       {"run", "check", "explain", "env", "exec", "healthcheck", "ca", "doctor", "presets", "init", "schema", "help"}) {
     EXPECT_THAT(ended.out, HasSubstr(std::string("\n  ") + command + " "));
     EXPECT_EQ(penstock({command, "--help"}).code, 0) << command;
   }
@@ -48,6 +48,31 @@ TEST(CommandLine, asks_which_option_was_meant) {
 TEST(CommandLine, prints_the_schema_that_editors_read) {
   std::ifstream file(PENSTOCK_CONFIG_DIR "/penstock.schema.json");
   EXPECT_EQ(penstock({"schema"}).out, std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+TEST(CommandLine, lists_and_shows_presets) {
+  EXPECT_THAT(penstock({"presets"}).out, HasSubstr("\nopenai        OpenAI (limits not verified)\n"));
+  const auto shown = penstock({"presets", "notion"}).out;
+  EXPECT_THAT(shown, HasSubstr("notion: Notion\n  baseUrl: \"https://api.notion.com\"\n"));
+  EXPECT_THAT(shown, HasSubstr("  any: rate: 3/s\n    \"The rate limit for incoming requests per integration is an average "
+                               "of three requests per second.\"\n    https://developers.notion.com/"));
+  EXPECT_THAT(penstock({"presets", "openai"}).out, HasSubstr("limits not verified"));
+  const auto unknown = penstock({"presets", "opnai"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_EQ(unknown.err, "penstock: there is no preset 'opnai'; did you mean 'openai'?\n");
+}
+
+TEST(CommandLine, writes_a_file_with_presets_that_is_sound) {
+  const auto all = penstock({"presets"}).out;
+  Texts words{"init"};
+  for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1) words.push_back(all.substr(at, all.find(' ', at) - at));
+  ASSERT_GE(words.size(), 20u);
+  const TemporaryFile file(penstock(words).out);
+  const auto checked = penstock({"check", file.path()});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_EQ(checked.err, "");
+  EXPECT_EQ(penstock({"init"}).code, 2);
+  EXPECT_EQ(penstock({"init", "githb"}).code, 1);
 }
 
 TEST(CommandLine, without_a_command_shows_its_help) {

@@ -148,6 +148,17 @@ TEST_F(ExecWithoutFile, has_the_limits_that_are_written) {
   EXPECT_THAT(left(), IsEmpty());
 }
 
+TEST_F(ExecWithoutFile, takes_presets_by_name) {
+  const auto ended = penstock({"exec", "--print", "--preset", "notion,stripe", "--limit", "a.test=5/s"}, environment());
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, StartsWith("# notion: at most 64 in flight\n#   pacer: 3/s, one every 340.667 ms: "));
+  EXPECT_THAT(ended.out, HasSubstr("# stripe: at most 20 in flight\n#   pacer: 25/s, one every 40.88 ms: "));
+  EXPECT_THAT(ended.out, HasSubstr("# a.test: at most 64 in flight\n"));
+  const auto shown = exec({"--preset", "notion"}, "openssl crl2pkcs7 -nocrl -certfile $NODE_EXTRA_CA_CERTS | openssl "
+                                                  "pkcs7 -print_certs -text -noout");
+  EXPECT_THAT(shown.out, HasSubstr("DNS:api.notion.com\n"));
+}
+
 TEST_F(ExecWithoutFile, names_the_option_that_is_wrong) {
   for (const auto& [options, said] : std::vector<std::pair<Texts, std::string>>{
            {{"--limit", "a.test"}, "--limit a.test: write PATTERN=RATE, as in api.example.com=25/s"},
@@ -161,6 +172,7 @@ TEST_F(ExecWithoutFile, names_the_option_that_is_wrong) {
            {{"--limit", "a.test=window:2.5/s"}, "--limit a.test=window:2.5/s: a window counts whole requests"},
            {{"--limit", "https://a.test=5/s"},
             "--limit https://a.test=5/s: write it without the scheme, as in api.example.com/v1"},
+           {{"--preset", "githb"}, "--preset: preset in upstreams.githb: there is no preset 'githb'; did you mean 'github'?"},
            {{"--max", "a.test=0"}, "--max a.test=0: '0' is not a number of requests in flight, at least 1"},
            {{"--limit", "a.test=5/s", "--redis", "http://x"}, "--redis: "}}) {
     auto all = options;

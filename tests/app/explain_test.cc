@@ -28,6 +28,13 @@ std::string explained_by(const std::string& yaml, const std::string& url) {
 
 std::string explained(const std::string& url, const std::string& more = "") { return explained_by(kYaml + more, url); }
 
+TEST(Explain, marks_what_comes_from_a_preset) {
+  const auto text = explained_by("version: 1\npresets: [github, openai]\n", "http://api.github.com/user");
+  EXPECT_THAT(text, HasSubstr("  upstream    github\n              preset github, plan token: `penstock presets github` has "
+                              "what it rests on\n"));
+  EXPECT_THAT(text, HasSubstr("pacer: 900/m, one every "));
+}
+
 TEST(Explain, takes_a_url_without_a_scheme_for_https) {
   EXPECT_EQ(explained("api.github.com/user"), explained("https://api.github.com/user"));
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of presets, and `preset`, `plan` and `presets` of a file.
+#include "config/presets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "config/schema_check.h"
+#include "penstock/config.h"
+
+namespace penstock::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+using testing::SizeIs;
+
+/// An upstream `a` of a file whose keys these are.
+UpstreamConfig upstream_of(const std::string& keys) {
+  const auto config = read_config("version: 1\nupstreams: { a: { " + keys + " } }\n", "f");
+  if (config) return config->upstreams.at(0);
+  ADD_FAILURE() << to_string(config.error()[0]);
+  return {};
+}
+
+std::string error_of(const std::string& text) {
+  const auto config = read_config("version: 1\n" + text + "\n", "f");
+  return config ? "" : to_string(config.error().at(0));
+}
+
+TEST(Presets, have_no_figure_without_the_page_the_day_and_the_words_that_it_rests_on) {
+  EXPECT_GE(presets().size(), 20u);
+  for (const auto& preset : presets()) {
+    SCOPED_TRACE(preset.name);
+    EXPECT_NE(preset.title, "");
+    for (const auto& entry : preset.settings) EXPECT_TRUE(entry.key.text != "limits" && entry.key.text != "rate");
+    for (const auto& plan : preset.plans) {
+      EXPECT_THAT(plan.limits, testing::Not(IsEmpty()));
+      EXPECT_THAT(plan.page, MatchesRegex("https://[a-z].*/.*"));
+      EXPECT_THAT(plan.read, MatchesRegex("20[0-9][0-9]-[01][0-9]-[0-3][0-9]"));
+      EXPECT_THAT(plan.says, testing::Not(IsEmpty()));
+      for (const auto& sentence : plan.says) EXPECT_THAT(sentence, testing::ContainsRegex("[0-9]|three")) << "a figure";
+    }
+  }
+}
+
+TEST(Presets, are_sound_with_each_of_their_plans) {
+  for (const auto& preset : presets()) {
+    SCOPED_TRACE(preset.name);
+    const auto lowest = upstream_of("preset: " + preset.name);
+    EXPECT_EQ(lowest.plan, preset.plans.empty() ? "" : preset.plans[0].name);
+    EXPECT_EQ(lowest.settings.limits.empty(), preset.plans.empty());
+    EXPECT_EQ(lowest.settings.https, Https::originate);
+    for (const auto& plan : preset.plans) {
+      const auto chosen = upstream_of("preset: " + preset.name + ", plan: " + plan.name);
+      EXPECT_EQ(chosen.preset, preset.name);
+      EXPECT_EQ(chosen.plan, plan.name);
+      EXPECT_THAT(chosen.settings.limits, testing::Not(IsEmpty()));
+    }
+  }
+}
+
+TEST(Presets, give_way_to_what_stands_beside_them) {
+  const auto own = upstream_of("preset: github, maxConcurrent: 3, rate: 1/s");
+  EXPECT_EQ(own.settings.max_concurrent, 3);
+  EXPECT_THAT(own.settings.limits, ElementsAre(LimitConfig{pacer_of({1, 1s}), "pacer"}));
+  EXPECT_THAT(own.match, SizeIs(2)) << "of the preset";
+  EXPECT_THAT(upstream_of("preset: github, match: ghe.test, limits: []").settings.limits, IsEmpty());
+}
+
+TEST(Presets, may_be_listed_at_the_top) {
+  const auto config = read_config(
+      "version: 1\npresets: [github, openai]\nupstreams: { openai: { preset: openai, rate: 3/s } }\n", "f");
+  ASSERT_TRUE(config) << to_string(config.error()[0]);
+  ASSERT_THAT(config->upstreams, SizeIs(2));
+  EXPECT_EQ(config->upstreams[0].name, "openai");
+  EXPECT_THAT(config->upstreams[0].settings.limits, SizeIs(1));
+  EXPECT_EQ(config->upstreams[1].name, "github");
+  EXPECT_THAT(config->upstreams[1].settings.limits, SizeIs(3));
+}
+
+TEST(Presets, are_named_where_they_are_unknown) {
+  EXPECT_EQ(error_of("upstreams: { a: { preset: githb } }"),
+            "f:2:27: preset in upstreams.a: there is no preset 'githb'; did you mean 'github'?");
+  EXPECT_EQ(error_of("presets: [nonesuch]"),
+            "f:2:11: preset in upstreams.nonesuch: there is no preset 'nonesuch'; `penstock presets` lists them");
+  EXPECT_EQ(error_of("presets: github"), "f:2:10: presets must be a list, as in [github, openai]");
+  EXPECT_EQ(error_of("upstreams: { a: { preset: github, plan: gold } }"),
+            "f:2:41: plan in upstreams.a: github has no plan 'gold'; there are token, anonymous");
+  EXPECT_EQ(error_of("upstreams: { a: { match: a.test, plan: gold } }"),
+            "f:2:34: plan in upstreams.a is one of a preset; write which, as in preset: github");
+}
+
+TEST(Presets, are_listed_in_the_schema) {
+  const auto schema = Json::parse(file_text("penstock.schema.json"));
+  std::vector<std::string> listed = schema["definitions"]["preset"]["enum"];
+  std::vector<std::string> wanted;
+  for (const auto name : preset_names()) wanted.emplace_back(name);
+  EXPECT_EQ(listed, wanted);
+}
+
+}  // namespace
+}  // namespace penstock::config
