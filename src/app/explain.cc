@@ -41,7 +41,8 @@ void print_nowhere(const std::string& why) {
 
 void print_upstream(const UpstreamConfig& upstream) {
   line("upstream", upstream.name);
-  if (const auto preset = preset_of(upstream); !preset.empty()) line("", preset + ": `penstock presets " + upstream.preset + "` has what it rests on");
+  if (const auto preset = preset_of(upstream); !preset.empty())
+    line("", preset + ": `penstock presets " + upstream.preset + "` has what it rests on");
 }
 
 void print_route(const Config& config, const proxy::Router& router, const UrlTrace& trace) {

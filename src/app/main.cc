@@ -41,10 +41,11 @@ int exec(Given& given) {
 }
 
 void take_hosts(CLI::App& command, penstock::app::HostLimits& hosts) {
-  auto* preset = command.add_option("--preset", hosts.presets, "Without a file: these APIs, with the limits that they publish")
-                     ->option_text("NAME,...")
-                     ->delimiter(',')
-                     ->allow_extra_args(false);
+  auto* preset =
+      command.add_option("--preset", hosts.presets, "Without a file: these APIs, with the limits that they publish")
+          ->option_text("NAME,...")
+          ->delimiter(',')
+          ->allow_extra_args(false);
   auto* limit = command
                     .add_option("--limit", hosts.limits,
                                 "Without a file: open https to these hosts for the command, and limit its requests")

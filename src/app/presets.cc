@@ -16,7 +16,8 @@ namespace {
 using config::Plan;
 using config::Preset;
 
-constexpr const char* kUnverified = "limits not verified: no page is known that has them; 429s with Retry-After are obeyed";
+constexpr const char* kUnverified =
+    "limits not verified: no page is known that has them; 429s with Retry-After are obeyed";
 
 /// Null after a complaint.
 const Preset* known(const std::string& name) {
@@ -86,9 +87,10 @@ int init(const std::vector<std::string>& names) {
     if (!preset) return 1;
     if (std::ranges::find(wanted, preset) == wanted.end()) wanted.push_back(preset);
   }
-  std::cout << "# Check it with `penstock check FILE`, run it with `penstock run FILE`. Every key: config/reference.yaml.\n"
-               "version: 1\n\n# With Redis, all processes on all machines keep these limits together.\n"
-               "#redis: { url: redis://127.0.0.1:6379/0 }\n\nupstreams:\n";
+  std::cout
+      << "# Check it with `penstock check FILE`, run it with `penstock run FILE`. Every key: config/reference.yaml.\n"
+         "version: 1\n\n# With Redis, all processes on all machines keep these limits together.\n"
+         "#redis: { url: redis://127.0.0.1:6379/0 }\n\nupstreams:\n";
   for (const auto* preset : wanted) print_upstream(*preset);
   return 0;
 }

@@ -208,9 +208,9 @@ const Preset* preset_named(Reading& reading, const Spot& spot) {
   if (preset) return preset;
   const auto names = preset_names();
   const auto meant = nearest(*text, names);
-  reading.complain(spot.node, named(spot.path) + ": there is no preset '" + spot.node.text + "'" +
-                                  (meant ? "; did you mean '" + std::string(*meant) + "'?"
-                                         : "; `penstock presets` lists them"));
+  reading.complain(spot.node,
+                   named(spot.path) + ": there is no preset '" + spot.node.text + "'" +
+                       (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; `penstock presets` lists them"));
   return nullptr;
 }
 
@@ -230,12 +230,15 @@ Node with_preset(Reading& reading, const Spot& spot, UpstreamConfig& upstream) {
   Node node = spot.node;
   const auto wanted = take(node, "preset"), tier = take(node, "plan");
   if (!wanted) {
-    if (tier) reading.complain(tier->key, "plan in " + shown(spot.path) + " is one of a preset; write which, as in preset: github");
+    if (tier)
+      reading.complain(tier->key,
+                       "plan in " + shown(spot.path) + " is one of a preset; write which, as in preset: github");
     return node;
   }
   const auto* preset = preset_named(reading, {wanted->value, below(spot.path, "preset")});
   if (!preset) return reading.excuse(spot.path), node;
-  const auto* plan = tier ? plan_named(reading, {tier->value, below(spot.path, "plan")}, *preset) : find_plan(*preset, "");
+  const auto* plan =
+      tier ? plan_named(reading, {tier->value, below(spot.path, "plan")}, *preset) : find_plan(*preset, "");
   upstream.preset = preset->name;
   upstream.plan = plan ? plan->name : "";
   auto more = entries_of(*preset, plan, node.entries, wanted->value);

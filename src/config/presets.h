@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ready settings for well-known APIs, from the table presets.yaml, which is a part of the program. A plan has limits, and
-// what they rest on: a page, the day on which it was read, and its words.
+// Ready settings for well-known APIs, from the table presets.yaml, which is a part of the program. A plan has limits,
+// and what they rest on: a page, the day on which it was read, and its words.
 #pragma once
 
 #include <optional>

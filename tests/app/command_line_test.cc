@@ -54,8 +54,9 @@ TEST(CommandLine, lists_and_shows_presets) {
   EXPECT_THAT(penstock({"presets"}).out, HasSubstr("\nopenai        OpenAI (limits not verified)\n"));
   const auto shown = penstock({"presets", "notion"}).out;
   EXPECT_THAT(shown, HasSubstr("notion: Notion\n  baseUrl: \"https://api.notion.com\"\n"));
-  EXPECT_THAT(shown, HasSubstr("  any: rate: 3/s\n    \"The rate limit for incoming requests per integration is an average "
-                               "of three requests per second.\"\n    https://developers.notion.com/"));
+  EXPECT_THAT(shown,
+              HasSubstr("  any: rate: 3/s\n    \"The rate limit for incoming requests per integration is an average "
+                        "of three requests per second.\"\n    https://developers.notion.com/"));
   EXPECT_THAT(penstock({"presets", "openai"}).out, HasSubstr("limits not verified"));
   const auto unknown = penstock({"presets", "opnai"});
   EXPECT_EQ(unknown.code, 1);
@@ -65,7 +66,8 @@ TEST(CommandLine, lists_and_shows_presets) {
 TEST(CommandLine, writes_a_file_with_presets_that_is_sound) {
   const auto all = penstock({"presets"}).out;
   Texts words{"init"};
-  for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1) words.push_back(all.substr(at, all.find(' ', at) - at));
+  for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1)
+    words.push_back(all.substr(at, all.find(' ', at) - at));
   ASSERT_GE(words.size(), 20u);
   const TemporaryFile file(penstock(words).out);
   const auto checked = penstock({"check", file.path()});

@@ -154,8 +154,9 @@ TEST_F(ExecWithoutFile, takes_presets_by_name) {
   EXPECT_THAT(ended.out, StartsWith("# notion: at most 64 in flight\n#   pacer: 3/s, one every 340.667 ms: "));
   EXPECT_THAT(ended.out, HasSubstr("# stripe: at most 20 in flight\n#   pacer: 25/s, one every 40.88 ms: "));
   EXPECT_THAT(ended.out, HasSubstr("# a.test: at most 64 in flight\n"));
-  const auto shown = exec({"--preset", "notion"}, "openssl crl2pkcs7 -nocrl -certfile $NODE_EXTRA_CA_CERTS | openssl "
-                                                  "pkcs7 -print_certs -text -noout");
+  const auto shown = exec({"--preset", "notion"},
+                          "openssl crl2pkcs7 -nocrl -certfile $NODE_EXTRA_CA_CERTS | openssl "
+                          "pkcs7 -print_certs -text -noout");
   EXPECT_THAT(shown.out, HasSubstr("DNS:api.notion.com\n"));
 }
 
@@ -172,7 +173,8 @@ TEST_F(ExecWithoutFile, names_the_option_that_is_wrong) {
            {{"--limit", "a.test=window:2.5/s"}, "--limit a.test=window:2.5/s: a window counts whole requests"},
            {{"--limit", "https://a.test=5/s"},
             "--limit https://a.test=5/s: write it without the scheme, as in api.example.com/v1"},
-           {{"--preset", "githb"}, "--preset: preset in upstreams.githb: there is no preset 'githb'; did you mean 'github'?"},
+           {{"--preset", "githb"},
+            "--preset: preset in upstreams.githb: there is no preset 'githb'; did you mean 'github'?"},
            {{"--max", "a.test=0"}, "--max a.test=0: '0' is not a number of requests in flight, at least 1"},
            {{"--limit", "a.test=5/s", "--redis", "http://x"}, "--redis: "}}) {
     auto all = options;

@@ -30,8 +30,9 @@ std::string explained(const std::string& url, const std::string& more = "") { re
 
 TEST(Explain, marks_what_comes_from_a_preset) {
   const auto text = explained_by("version: 1\npresets: [github, openai]\n", "http://api.github.com/user");
-  EXPECT_THAT(text, HasSubstr("  upstream    github\n              preset github, plan token: `penstock presets github` has "
-                              "what it rests on\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  upstream    github\n              preset github, plan token: `penstock presets github` has "
+                        "what it rests on\n"));
   EXPECT_THAT(text, HasSubstr("pacer: 900/m, one every "));
 }
 

@@ -72,8 +72,8 @@ TEST(Presets, give_way_to_what_stands_beside_them) {
 }
 
 TEST(Presets, may_be_listed_at_the_top) {
-  const auto config = read_config(
-      "version: 1\npresets: [github, openai]\nupstreams: { openai: { preset: openai, rate: 3/s } }\n", "f");
+  const auto config =
+      read_config("version: 1\npresets: [github, openai]\nupstreams: { openai: { preset: openai, rate: 3/s } }\n", "f");
   ASSERT_TRUE(config) << to_string(config.error()[0]);
   ASSERT_THAT(config->upstreams, SizeIs(2));
   EXPECT_EQ(config->upstreams[0].name, "openai");
