@@ -109,8 +109,7 @@ TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_those_that_name_a
   const Json root = schema();
   const Json& upstreams = root["properties"]["upstreams"];
   Json of_any = upstreams["additionalProperties"]["properties"];
-  of_any.erase("match");
-  of_any.erase("baseUrl");
+  for (const char* of_a_place : {"match", "baseUrl", "preset", "plan"}) of_any.erase(of_a_place);
   of_any["https"]["$ref"] = "#/definitions/https";  // what is intercepted has a name
   EXPECT_EQ(upstreams["properties"]["*"]["properties"], of_any);
 }
@@ -139,11 +138,12 @@ TEST(Schema, has_a_default_for_every_value_that_has_one) {
     const bool of_limit = path.size() == 5 && path[2] == "limits" && of_limits.contains(path[4]);
     if (plain && !of_limit && !part.contains("default")) without.push_back(key);
   });
-  EXPECT_THAT(without, testing::UnorderedElementsAre(
-                           "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
-                           "redis.secret", "upstreams.NAME.match", "upstreams.NAME.rate", "upstreams.NAME.group",
-                           "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca", "upstreams.NAME.tls.clientCert",
-                           "upstreams.NAME.tls.clientKey"));
+  EXPECT_THAT(without,
+              testing::UnorderedElementsAre(
+                  "version", "access.steering", "access.allow", "intercept.ca", "intercept.key", "redis.url",
+                  "redis.secret", "presets", "upstreams.NAME.preset", "upstreams.NAME.plan", "upstreams.NAME.match",
+                  "upstreams.NAME.rate", "upstreams.NAME.group", "upstreams.NAME.baseUrl", "upstreams.NAME.tls.ca",
+                  "upstreams.NAME.tls.clientCert", "upstreams.NAME.tls.clientKey"));
 }
 
 TEST(Schema, accepts_the_files_that_come_with_penstock) {

@@ -59,13 +59,17 @@ constexpr Expected kExpected[] = {
     {Reason::tls_protocol_error, 502, "tls_protocol_error"},
     {Reason::tls_certificate_error, 502, "tls_certificate_error"},
     {Reason::destination_unavailable, 503, "destination_unavailable"},
-    {Reason::destination_unavailable, 503, "destination_unavailable"},
+    {Reason::misdirected, 421, "http_request_error"},
+    {Reason::max_forwards, 405, "http_request_denied"},
     {Reason::lease_lost, 503, "destination_unavailable"},
     {Reason::unconfigured, 500, "proxy_configuration_error"},
     {Reason::internal_error, 500, "proxy_internal_error"},
 };
 
 TEST(Wording, gives_each_reason_its_status_and_rfc_9209_token) {
+  std::set<Reason> tried;
+  for (const Expected& expected : kExpected) tried.insert(expected.why);
+  EXPECT_EQ(tried.size(), static_cast<std::size_t>(Reason::internal_error) + 1) << "each of them";
   for (const Expected& expected : kExpected) {
     EXPECT_EQ(wording(expected.why).status, expected.status) << wording(expected.why).kind;
     EXPECT_EQ(wording(expected.why).token, expected.token) << wording(expected.why).kind;
