@@ -20,7 +20,7 @@ int run(const std::string& config_file);
 int check(const std::string& file, const std::string& format);
 
 /// Which upstream a URL belongs to, and how a request for it would travel. Without a scheme it is an https URL.
-int explain(const std::string& config_file, const std::string& url);
+int explain(const std::string& config_file, const std::string& wanted);
 
 /// Prints the proxy variables. `format`: `sh` for `eval`, `fish`, `dotenv`, or `docker` for its `--env-file`.
 int env(const std::string& config_file, const std::string& format);

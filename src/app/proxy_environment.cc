@@ -34,13 +34,13 @@ std::string lines_of(const Variables& variables, std::string_view format) {
   std::string lines;
   for (const auto& [name, value] : variables) {
     if (format == "fish") {
-      lines += "set -gx " + name + " '" + escaped(value, "\\'", "\\") + "'\n";
+      lines.append("set -gx ").append(name).append(" '").append(escaped(value, "\\'", "\\")).append("'\n");
     } else if (format == "dotenv") {
-      lines += name + "=\"" + escaped(value, "\\\"$`", "\\") + "\"\n";
+      lines.append(name).append("=\"").append(escaped(value, "\\\"$`", "\\")).append("\"\n");
     } else if (format == "docker") {
-      lines += name + "=" + value + "\n";
+      lines.append(name).append("=").append(value).append("\n");
     } else {
-      lines += "export " + name + "=" + quoted_for_sh(value) + "\n";
+      lines.append("export ").append(name).append("=").append(quoted_for_sh(value)).append("\n");
     }
   }
   return lines;
