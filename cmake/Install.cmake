@@ -37,6 +37,6 @@ install(FILES ${PROJECT_BINARY_DIR}/penstock.pc DESTINATION ${CMAKE_INSTALL_LIBD
 # runtime
 install(TARGETS penstock RUNTIME COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/config ${PROJECT_SOURCE_DIR}/dashboards DESTINATION ${to_share}
-  COMPONENT runtime PATTERN "*_test.yml" EXCLUDE PATTERN systemd EXCLUDE)
+  COMPONENT runtime PATTERN "*_test.yml" EXCLUDE PATTERN systemd EXCLUDE PATTERN debian EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/config/systemd/ DESTINATION lib/systemd/system COMPONENT runtime)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC COMPONENT runtime)
