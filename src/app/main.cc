@@ -41,24 +41,16 @@ int exec(Given& given) {
 }
 
 void take_hosts(CLI::App& command, penstock::app::HostLimits& hosts) {
-  auto* preset =
-      command.add_option("--preset", hosts.presets, "Without a file: these APIs, with the limits that they publish")
-          ->option_text("NAME,...")
-          ->delimiter(',')
-          ->allow_extra_args(false);
-  auto* limit = command
-                    .add_option("--limit", hosts.limits,
-                                "Without a file: open https to these hosts for the command, and limit its requests")
-                    ->option_text("PATTERN=RATE … as api.example.com=25/s or =slidingWindow:300/15m")
-                    ->allow_extra_args(false);
-  auto* most = command.add_option("--max", hosts.most, "Likewise: at most N of its requests are in flight")
-                   ->option_text("PATTERN=N …")
-                   ->allow_extra_args(false);
-  command
-      .add_option("--redis", hosts.redis,
-                  "Share these limits with others through this Redis; $PENSTOCK_REDIS_URL is not seen by ps")
+  auto* presets =
+      command.add_option("--preset", hosts.presets, "Without a file: these APIs, with their published limits");
+  auto* limits = command.add_option("--limit", hosts.limits, "Without a file: a host, as in api.example.com=25/s");
+  auto* most = command.add_option("--max", hosts.most, "Likewise: at most so many requests in flight");
+  presets->option_text("NAME,...")->delimiter(',');
+  limits->option_text("PATTERN=RATE");
+  most->option_text("PATTERN=N");
+  for (auto* option : {presets, limits, most}) option->allow_extra_args(false)->excludes("--config");
+  command.add_option("--redis", hosts.redis, "Share these limits through this Redis; else $PENSTOCK_REDIS_URL")
       ->option_text("URL");
-  for (auto* option : {preset, limit, most}) option->excludes("--config");
 }
 
 void take_summary(CLI::App& command, penstock::app::ExecOptions& into) {
