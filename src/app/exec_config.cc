@@ -88,18 +88,22 @@ UpstreamSettings patient() {
   return settings;
 }
 
+bool is_for(const UpstreamConfig& upstream, const Match& match) {
+  return std::ranges::find(upstream.match, match) != upstream.match.end();
+}
+
 /// The upstream of a pattern, which is made if this is the first option with it.
 std::expected<UpstreamConfig*, std::string> upstream_of(Config& config, const Given& given, std::string_view pattern) {
   const auto match = parse_match(pattern);
   if (!match) return given.wrong(match.error());
+  const auto found = std::ranges::find_if(config.upstreams, [&](const auto& one) { return is_for(one, *match); });
+  if (found != config.upstreams.end()) return &*found;
   const auto name = name_of(to_string(*match));
-  auto found = std::ranges::find(config.upstreams, name, &UpstreamConfig::name);
-  if (found == config.upstreams.end()) {
-    found = config.upstreams.insert(found, {.name = name, .match = {*match}, .settings = patient()});
-    auto& ports = config.access.connect_ports;
-    if (match->port && std::ranges::find(ports, *match->port) == ports.end()) ports.push_back(*match->port);
-  }
-  return &*found;
+  if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end())
+    return given.wrong("another pattern is called " + name + " already; it needs a file, where upstreams have names");
+  auto& ports = config.access.connect_ports;
+  if (match->port && std::ranges::find(ports, *match->port) == ports.end()) ports.push_back(*match->port);
+  return &config.upstreams.emplace_back(UpstreamConfig{.name = name, .match = {*match}, .settings = patient()});
 }
 
 /// The kind's name; with a number, if the upstream has one of that name.
@@ -150,11 +154,10 @@ std::expected<void, std::string> add_presets(Config& config, const std::vector<s
   return {};
 }
 
-/// As name constraints have it: `.example.com` is all below example.com.
 std::vector<std::string> hosts_of(const Config& config) {
   std::vector<std::string> hosts;
   for (const auto& upstream : config.upstreams) {
-    for (const auto& match : upstream.match) hosts.push_back((match.suffix ? "." : "") + match.host);
+    for (const auto& match : upstream.match) hosts.push_back(match.host);
   }
   return hosts;
 }

@@ -21,18 +21,26 @@ std::string rounded(Duration duration) {
 
 }  // namespace
 
+ExecSummary::Upstream& ExecSummary::upstream_of(std::string_view name) {
+  const auto found = upstreams_.find(name);
+  if (found != upstreams_.end()) return found->second;
+  return upstreams_[std::string(upstreams_.size() < kMostUpstreams ? name : "others")];
+}
+
+void ExecSummary::Upstream::waits_for(std::string_view limit, Duration wait) {
+  ++waited;
+  longest = std::max(longest, wait);
+  if (waits.size() < kMostWaits) waits.push_back(wait);
+  ++waited_for[std::string(limit)];
+}
+
 /// Every request has exactly one event that is no `dispatch`, its last.
 void ExecSummary::add(const Event& event) {
   if (event.kind == EventKind::dispatch) return;
-  const auto name = event.upstream.empty() ? event.host : event.upstream;
-  auto found = upstreams_.find(name);
-  if (found == upstreams_.end()) found = upstreams_.try_emplace(std::string(name)).first;
-  auto& upstream = found->second;
+  auto& upstream = upstream_of(event.upstream.empty() ? event.host : event.upstream);
   ++upstream.requests;
   if (event.status == 429) ++upstream.refused_429;
-  if (event.limited_by.empty() || !event.wait) return;
-  upstream.waits.push_back(*event.wait);
-  ++upstream.waited_for[std::string(event.limited_by)];
+  if (!event.limited_by.empty() && event.wait) upstream.waits_for(event.limited_by, *event.wait);
 }
 
 Duration ExecSummary::Upstream::median() const {
@@ -42,14 +50,12 @@ Duration ExecSummary::Upstream::median() const {
   return *middle;
 }
 
-Duration ExecSummary::Upstream::longest() const { return *std::ranges::max_element(waits); }
-
 std::string ExecSummary::Upstream::line(const std::string& name) const {
   auto text = std::to_string(requests) + (requests == 1 ? " request to " : " requests to ") + name + " · ";
-  text += std::to_string(waits.size()) + " waited";
-  if (!waits.empty()) {
+  text += std::to_string(waited) + " waited";
+  if (waited > 0) {
     const auto most = std::ranges::max_element(waited_for, {}, [](const auto& one) { return one.second; });
-    text += " (median " + rounded(median()) + ", longest " + rounded(longest()) + ", for " + most->first + ")";
+    text += " (median " + rounded(median()) + ", longest " + rounded(longest) + ", for " + most->first + ")";
   }
   return text + " · " + std::to_string(refused_429) + " × 429\n";
 }
@@ -63,10 +69,10 @@ std::string ExecSummary::text() const {
 std::string ExecSummary::json() const {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const auto& [name, upstream] : upstreams_) {
-    nlohmann::ordered_json one{{"upstream", name}, {"requests", upstream.requests}, {"waited", upstream.waits.size()}};
-    if (!upstream.waits.empty()) {
+    nlohmann::ordered_json one{{"upstream", name}, {"requests", upstream.requests}, {"waited", upstream.waited}};
+    if (upstream.waited > 0) {
       one["medianWait"] = seconds(upstream.median());
-      one["longestWait"] = seconds(upstream.longest());
+      one["longestWait"] = seconds(upstream.longest);
       one["waitedFor"] = upstream.waited_for;
     }
     one["status429"] = upstream.refused_429;

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "penstock/event.h"
 
 namespace penstock::app {
 
-/// Events may come from another thread than the calls for text, but not at the same time.
+/// A long run does not make it grow: of each upstream it keeps 100 000 waits, and of upstreams 1 000; the others are
+/// summed up as `others`. Events may come from another thread than the calls for text, but not at the same time.
 class ExecSummary {
  public:
   void add(const Event& event);
@@ -23,15 +25,21 @@ class ExecSummary {
   std::string json() const;
 
  private:
+  static constexpr std::size_t kMostWaits = 100'000, kMostUpstreams = 1'000;
+
   struct Upstream {
     std::uint64_t requests = 0, refused_429 = 0;
-    std::vector<Duration> waits;  // of requests that a limit or a slot made wait
+    std::uint64_t waited = 0;  // because of a limit or a slot
+    Duration longest{0};
+    std::vector<Duration> waits;  // the first kMostWaits of these, for the median
     std::map<std::string, std::uint64_t, std::less<>> waited_for;
 
+    void waits_for(std::string_view limit, Duration wait);
     Duration median() const;
-    Duration longest() const;
     std::string line(const std::string& name) const;
   };
+
+  Upstream& upstream_of(std::string_view name);
 
   std::map<std::string, Upstream, std::less<>> upstreams_;
 };

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace penstock::app {
 
@@ -22,13 +23,15 @@ namespace fs = std::filesystem;
 constexpr const char* kFolderName = "penstock-exec-";
 constexpr int kTries = 10;
 
-std::string base_of(const Environment& environment) {
+/// Where it may be, the best first.
+std::vector<std::string> bases(const Environment& environment) {
+  std::vector<std::string> all;
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
-    const auto folder = environment(name).value_or("");
-    std::error_code unknown;
-    if (folder.starts_with('/') && fs::is_directory(folder, unknown)) return folder;
+    auto folder = environment(name).value_or("");
+    if (folder.starts_with('/')) all.push_back(std::move(folder));
   }
-  return "/tmp";
+  all.emplace_back("/tmp");
+  return all;
 }
 
 /// The folder's lock, if nobody has it and the folder is still there; it must be this user's, and no link.
@@ -54,8 +57,8 @@ void remove_folders_of_killed_runs(const std::string& base) {
 
 }  // namespace
 
-std::expected<RunFolder, std::string> RunFolder::make(const Environment& environment) {
-  const auto base = base_of(environment);
+/// Null: none can be made there; errno says why.
+std::optional<RunFolder> RunFolder::make_in(const std::string& base) {
   remove_folders_of_killed_runs(base);
   for (int tries = 0; tries < kTries; ++tries) {
     std::string path = base + "/" + kFolderName + "XXXXXX";
@@ -63,7 +66,14 @@ std::expected<RunFolder, std::string> RunFolder::make(const Environment& environ
     // Another run may have taken it for one of a killed run, before it was locked: then there is another try.
     if (auto lock = locked(path)) return RunFolder(std::move(path), std::move(lock));
   }
-  return std::unexpected("cannot make a folder in " + base + ": " + std::strerror(errno));
+  return std::nullopt;
+}
+
+std::expected<RunFolder, std::string> RunFolder::make(const Environment& environment) {
+  for (const auto& base : bases(environment)) {
+    if (auto made = make_in(base)) return *std::move(made);
+  }
+  return std::unexpected("cannot make a folder for certificates in /tmp: " + std::string(std::strerror(errno)));
 }
 
 RunFolder::~RunFolder() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -13,7 +14,7 @@ namespace penstock::app {
 
 class RunFolder {
  public:
-  /// In $XDG_RUNTIME_DIR, else in $TMPDIR, else in /tmp. The error is a sentence.
+  /// In the first of $XDG_RUNTIME_DIR, $TMPDIR and /tmp in which it can be made. The error is a sentence.
   static std::expected<RunFolder, std::string> make(const Environment& environment = process_environment);
   ~RunFolder();
   RunFolder(RunFolder&&) = default;
@@ -22,6 +23,7 @@ class RunFolder {
   const std::string& path() const { return path_; }
 
  private:
+  static std::optional<RunFolder> make_in(const std::string& base);
   RunFolder(std::string path, base::UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;

@@ -34,7 +34,7 @@ struct AuthorityFiles {
 struct AuthorityTerms {
   std::int64_t before = 86'400;          ///< it is good from so long ago on, for clients with slow clocks
   std::int64_t lasts = 3652LL * 86'400;  ///< and from now on for so long
-  std::vector<std::string> hosts;        ///< names, `.example.com` for all below one, and addresses; empty: any host
+  std::vector<std::string> hosts;        ///< names, each with all names below it, and addresses; empty: any host
 };
 
 /// Makes an authority: ECDSA P-256, for server certificates only, and for no other hosts than those of the terms (name

@@ -116,6 +116,25 @@ TEST_F(ExecWithoutFile, writes_no_core_and_lets_nobody_read_its_memory) {
   EXPECT_NE(owner(""), "0\n") << "with nothing to hide";
 }
 
+TEST_F(ExecWithoutFile, takes_another_folder_where_the_first_cannot_be_written) {
+  for (const std::string base : {"/proc/self", "/no/such"}) {
+    auto all = environment();
+    all.push_back("XDG_RUNTIME_DIR=" + base);
+    all.push_back("TMPDIR=" + place_);
+    const auto ended =
+        penstock({"exec", "--limit", held_to("5/s"), "--", "sh", "-c", "dirname $NODE_EXTRA_CA_CERTS"}, all);
+    EXPECT_THAT(ended.out, StartsWith(place_ + "/penstock-exec-")) << base;
+  }
+  EXPECT_THAT(left(), IsEmpty());
+}
+
+TEST_F(ExecWithoutFile, adds_a_limit_to_a_preset_for_the_same_host) {
+  const auto ended =
+      penstock({"exec", "--print", "--preset", "notion", "--limit", "api.notion.com=window:100/h"}, environment());
+  EXPECT_THAT(ended.out, testing::AllOf(StartsWith("# notion: "), HasSubstr("#   pacer: 3/s"),
+                                        HasSubstr("#   window: 100 in each")));
+}
+
 TEST_F(ExecWithoutFile, trusts_its_authority_for_the_named_hosts_alone) {
   const auto ended =
       exec({"--limit", "api.example.com=5/s"}, "curl -sS -o /dev/null -w '%{ssl_verify_result}' " + url());
@@ -173,6 +192,9 @@ TEST_F(ExecWithoutFile, names_the_option_that_is_wrong) {
            {{"--limit", "a.test=window:2.5/s"}, "--limit a.test=window:2.5/s: a window counts whole requests"},
            {{"--limit", "https://a.test=5/s"},
             "--limit https://a.test=5/s: write it without the scheme, as in api.example.com/v1"},
+           {{"--limit", "a.test/b=5/s", "--limit", "a.test_b=5/s"},
+            "--limit a.test_b=5/s: another pattern is called a.test_b already; it needs a file, where upstreams have "
+            "names"},
            {{"--preset", "githb"},
             "--preset: preset in upstreams.githb: there is no preset 'githb'; did you mean 'github'?"},
            {{"--max", "a.test=0"}, "--max a.test=0: '0' is not a number of requests in flight, at least 1"},

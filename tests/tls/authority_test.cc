@@ -136,10 +136,10 @@ bool proves(const std::vector<std::string>& hosts, const std::string& host) {
 }
 
 TEST(AuthorityForHosts, proves_those_hosts_and_no_other) {
-  const std::vector<std::string> names{"api.example.com", ".example.org"}, addresses{"192.0.2.7", "2001:db8::1"};
+  const std::vector<std::string> names{"api.example.com", "example.org"}, addresses{"192.0.2.7", "2001:db8::1"};
   auto both = names;
   both.insert(both.end(), addresses.begin(), addresses.end());
-  for (const std::string host : {"api.example.com", "a.example.org"}) {
+  for (const std::string host : {"api.example.com", "example.org", "a.example.org"}) {
     EXPECT_TRUE(proves(names, host)) << host;
     EXPECT_TRUE(proves(both, host)) << host;
     EXPECT_FALSE(proves(addresses, host)) << host;
@@ -149,7 +149,7 @@ TEST(AuthorityForHosts, proves_those_hosts_and_no_other) {
     EXPECT_TRUE(proves(both, host)) << host;
     EXPECT_FALSE(proves(names, host)) << host;
   }
-  for (const std::string host : {"example.com", "www.example.com", "example.org", "192.0.2.8", "2001:db8::2"})
+  for (const std::string host : {"example.com", "www.example.com", "xexample.org", "192.0.2.8", "2001:db8::2"})
     EXPECT_FALSE(proves(both, host)) << host;
 }
 
