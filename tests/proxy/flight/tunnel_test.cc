@@ -146,7 +146,8 @@ TEST_F(TunnelTest, allocates_nothing_for_what_it_passes_on) {
   });
   const auto before = allocations_so_far();
   EXPECT_TRUE(run_.run_until([&] { return done.load(); }));
-  EXPECT_LT(allocations_so_far() - before, 100u);
+  EXPECT_LT(allocations_so_far() - before, 256u)
+      << "one for each time that the client was not ready, as its thread waits";
   reading.join();
   EXPECT_EQ(read, kMuch);
 }
