@@ -42,6 +42,19 @@ std::string of_https(const Config& config, std::size_t entry, Https https) {
   return "; no tunnel comes here: none has a path, nor a port outside of access.connectPorts";
 }
 
+/// As how_limited() has it, in eight words.
+std::string how_in_short(const Config& config, std::size_t entry, const std::string& proxy) {
+  const auto& settings = entry == 0 ? config.unmatched : config.upstreams[entry - 1].settings;
+  std::string gateway;
+  if (entry > 0 && config.upstreams[entry - 1].base_url) gateway = proxy + "/@" + config.upstreams[entry - 1].name;
+  if (entry > 0 && config.upstreams[entry - 1].match.empty()) return gateway + " per request";
+  const auto first = gateway.empty() ? "" : gateway + ", ";
+  if (!takes_connect(config, entry, settings.https)) return first + "http:// per request; no https:// comes here";
+  if (settings.https == Https::intercept) return first + "http:// and https:// per request";
+  const bool as_https = settings.https == Https::originate && gateway.empty();
+  return first + "http:// per request" + (as_https ? " as https" : "") + "; https:// per tunnel";
+}
+
 }  // namespace
 
 std::string how_limited(const Config& config, std::size_t entry, const std::string& proxy) {
@@ -65,9 +78,9 @@ std::vector<std::string> how_all_are_limited(const Config& config, const std::st
   for (std::size_t i = 0; i < config.upstreams.size(); ++i) {
     const auto preset = preset_of(config.upstreams[i]);
     lines.push_back("upstream " + config.upstreams[i].name + (preset.empty() ? "" : " (" + preset + ")") + ": " +
-                    how_limited(config, i + 1, proxy));
+                    how_in_short(config, i + 1, proxy));
   }
-  if (config.pass_unmatched) lines.push_back("upstream *: " + how_limited(config, 0, proxy));
+  if (config.pass_unmatched) lines.push_back("upstream *: " + how_in_short(config, 0, proxy));
   return lines;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an upstream is limited, in words: per request, or per tunnel and why. For `explain`, and for `run`, which says it
-// of every upstream at its start.
+// How an upstream is limited, in words: per request, or per tunnel and why. `explain` has all of them, `run` eight for
+// each upstream at its start.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ std::string how_limited(const Config& config, std::size_t entry, const std::stri
 /// "preset github, plan token"; empty: its settings came from no preset.
 std::string preset_of(const UpstreamConfig& upstream);
 
-/// `upstream NAME: ` and the words, for each entry in the order of the file, and for "*" unless unmatched requests are
-/// refused.
+/// `upstream NAME: ` and at most eight words, for each entry in the order of the file, and for "*" unless unmatched
+/// requests are refused.
 std::vector<std::string> how_all_are_limited(const Config& config, const std::string& proxy);
 
 }  // namespace penstock::app

@@ -18,9 +18,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kAnywhere =
-    "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: off }\n";
-
 // As in a minimal image, where the package ca-certificates is not.
 TEST(Run, does_not_start_where_an_upstream_speaks_tls_and_nobody_would_be_trusted) {
   for (const std::string upstream : {"{ match: a.example, https: originate }", "{ baseUrl: 'https://a.example' }"}) {
@@ -91,16 +88,18 @@ TEST(Run, says_the_address_that_it_listens_on_even_where_that_is_all_of_them) {
 TEST(Run, says_of_each_upstream_how_it_is_governed) {
   const TemporaryFile file(kAnywhere +
                            "upstreams:\n  b: { match: b.example, https: originate }\n"
-                           "  a: { baseUrl: 'https://a.example/v1' }\n");
+                           "  a: { match: [], baseUrl: 'https://a.example/v1' }\n"
+                           "  d: { baseUrl: 'https://d.example/v1' }\n  e: { match: e.example/path }\n");
   Program running({"run", "--config", file.path()});
   ASSERT_TRUE(running.says("upstream *"));
   running.send(SIGTERM);
   const auto err = running.wait().err;
   const auto port = err.substr(err.find("http://127"), err.find(',') - err.find("http://127"));
   EXPECT_THAT(err, testing::ContainsRegex(
-                       "info upstream b: per request for http://, which leaves as https .https: originate.; per "
-                       "tunnel .*\n.* info upstream a: per request at " +
-                       port + "/@a .https://a.example/v1. and for http://; per tunnel .*\n.* info upstream [*]: "));
+                       "info upstream b: http:// per request as https; https:// per tunnel\n.* info upstream a: " +
+                       port + "/@a per request\n.* info upstream d: " + port +
+                       "/@d, http:// per request; https:// per tunnel\n.* info upstream e: http:// per request; no "
+                       "https:// comes here\n.* info upstream [*]: http:// per request; https:// per tunnel\n"));
 }
 
 TEST(Run, warns_of_limits_that_count_tunnels_at_the_start_and_at_a_reload) {
