@@ -24,6 +24,12 @@ namespace penstock::app {
 
 namespace {
 
+/// Where no file says otherwise, the command reaches what it would reach by itself.
+Config with_all_reachable(Config config) {
+  config.access.allow = {"0.0.0.0/0", "::/0"};
+  return config;
+}
+
 // On loopback, where the command runs, whatever the file says of listeners, of clients elsewhere, and of passwords.
 Config for_one_command(Config config) {
   config.proxy.listen = {"127.0.0.1", 0};
@@ -77,7 +83,7 @@ std::optional<Prepared> without_file(const HostLimits& hosts) {
   if (!folder) return complain(folder.error()), std::nullopt;
   ::prctl(PR_SET_DUMPABLE, 0);
   make_own_authority(*config);
-  return Prepared{*std::move(config), *std::move(folder)};
+  return Prepared{with_all_reachable(*std::move(config)), *std::move(folder)};
 }
 
 std::optional<Prepared> prepare(const ExecOptions& options) {
@@ -88,6 +94,7 @@ std::optional<Prepared> prepare(const ExecOptions& options) {
   }
   auto config = settings(options.config_file);
   if (!config) return std::nullopt;
+  if (options.config_file.empty()) config = with_all_reachable(*std::move(config));
   return Prepared{*std::move(config), std::nullopt};
 }
 

@@ -20,8 +20,10 @@ def read(name):
 
 
 def program(name):
-    """The command that runs a file of programs/ or node/. Those in Java are compiled, to ARGUMENTS.classes."""
+    """The command that runs a file of programs/ or node/. Those in Java and Go are compiled, to ARGUMENTS.classes."""
     base, kind = os.path.splitext(name)
+    if kind == ".go":
+        return (os.path.join(ARGUMENTS.classes, base),)
     if kind == ".java":
         return "java", "-XX:+UseSerialGC", "-classpath", ARGUMENTS.classes, base
     runners = {".py": "/usr/bin/python3", ".sh": "/bin/sh", ".rb": "ruby", ".pl": "perl", ".php": "php",

@@ -46,9 +46,9 @@ class Origin(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, folder, tls=None, keep=True):
+    def __init__(self, folder, tls=None, keep=True, address="127.0.0.1"):
         """`tls`: an ssl.SSLContext to speak it with. `keep`: connections serve more than one request."""
-        super().__init__(("127.0.0.1", 0), Answers)
+        super().__init__((address, 0), Answers)
         self.folder = folder
         self.seen = []  # (method, path, headers)
         self.tls = tls
