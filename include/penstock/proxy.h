@@ -53,6 +53,10 @@ class Proxy {
   /// Redis. Without it nothing is kept. Call before start().
   void keep_state_in(std::string folder);
 
+  /// Says in /status that SIGHUP makes this process reload `file`, so that `penstock reload` may send it. Call before
+  /// start().
+  void reloads_on_hangup(std::string file);
+
   /// Validates the settings, binds, and starts the thread. Call once.
   std::expected<void, Error> start();
 

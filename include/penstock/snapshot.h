@@ -71,6 +71,14 @@ struct TurnedAway {
   std::uint64_t of_client = 0;  ///< by caps.connectionsPerClient
 };
 
+/// How a daemon read its file again. `penstock reload` goes by it.
+struct ReloadSnapshot {
+  int process = 0;                  ///< SIGHUP to it asks for a reload
+  std::string file;                 ///< which is read
+  std::uint64_t count = 0;          ///< reloads since the start
+  std::vector<std::string> errors;  ///< of the last one, which changed nothing; empty: it is in force
+};
+
 struct Snapshot {
   bool draining = false;
   std::size_t connections = 0;    ///< clients connected, including tunnels
@@ -81,6 +89,7 @@ struct Snapshot {
   std::uint64_t hints_dropped = 0;            ///< requests whose `Penstock-*` fields did not count (access.steering)
   std::uint64_t accept_pauses = 0;            ///< how often file descriptors ran short, and new connections had to wait
   std::optional<RedisSnapshot> redis;         ///< nullopt: Redis is not configured
+  std::optional<ReloadSnapshot> reload;       ///< nullopt: no signal makes this process read a file again
   std::optional<std::int64_t> authority_end;  ///< when the authority of `intercept` expires, seconds since 1970
 };
 

@@ -57,6 +57,10 @@ int doctor(const std::string& config_file);
 /// Asks the admin port of a running Penstock whether it is ready.
 int healthcheck(const std::string& config_file);
 
+/// Has a running Penstock read its file again, and waits until it has. `admin`: the URL of its admin port; empty: the
+/// one that the configuration has.
+int reload(const std::string& config_file, const std::string& admin);
+
 /// "0.1.0", and "penstock 0.1.0 (commit 0123456789)".
 std::string version();
 std::string version_line();

@@ -2,6 +2,8 @@
 // See engine.h: the order in which parts are made, and the calls between them.
 #include "app/engine.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "app/authority_file.h"
@@ -100,8 +102,26 @@ void Engine::change(Config config, std::optional<access::Users> users,
   dispatcher_->change();
   clients_->reevaluate_access();
   metrics_->change(config_, snapshot());
-  metrics_->reloaded(true);
+  reloaded({});
   admin_->change(as_bound());
+}
+
+void Engine::tell_of_reloads(std::string file) {
+  reload_ = ReloadSnapshot{.process = ::getpid(), .file = std::move(file), .count = 0, .errors = {}};
+}
+
+void Engine::not_changed(const std::vector<ConfigError>& why) {
+  std::vector<std::string> errors;
+  for (const auto& error : why) errors.push_back(to_string(error));
+  reloaded(std::move(errors));
+}
+
+/// Without errors it was taken on.
+void Engine::reloaded(std::vector<std::string> errors) {
+  metrics_->reloaded(errors.empty());
+  if (!reload_) return;
+  ++reload_->count;
+  reload_->errors = std::move(errors);
 }
 
 void Engine::take_on(std::shared_ptr<const tls::Authority> authority) {
@@ -148,6 +168,7 @@ Snapshot Engine::snapshot() const {
   now.turned_away = clients_->turned_away();
   now.accept_pauses = listener_.pauses();
   now.redis = limits_->snapshot();
+  now.reload = reload_;
   if (authority_.get()) now.authority_end = authority_.get()->good_until();
   return now;
 }

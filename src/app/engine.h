@@ -53,6 +53,8 @@ class Engine {
 
   /// Call before open(): what the next start has to know is kept in that folder; empty: nowhere.
   void keep_state_in(std::string folder) { state_folder_ = std::move(folder); }
+  /// Call before open(): SIGHUP makes this process read `file` again, and /status tells how that went.
+  void tell_of_reloads(std::string file);
   /// Binds the sockets that were not handed over, and creates everything. Once, before the loop runs.
   std::expected<void, Error> open(HandedOver& sockets);
 
@@ -63,7 +65,7 @@ class Engine {
   /// updated within this call.
   void change(Config config, std::optional<access::Users> users, std::shared_ptr<const tls::Authority> authority);
   /// Counts a configuration that could not be adopted.
-  void not_changed() { metrics_->reloaded(false); }
+  void not_changed(const std::vector<ConfigError>& why);
 
   Snapshot snapshot() const;
   void submit(Request request, proxy::LocalSink::OnResponse on_response);
@@ -83,6 +85,7 @@ class Engine {
   Config as_bound() const;
   NoticeSink notice_sink() const;
   void take_on(std::shared_ptr<const tls::Authority> authority);
+  void reloaded(std::vector<std::string> errors);
   void make_proxy();
   void tell(const Event& event);
   void notice(LogLevel level, std::string text) const { notices_({.level = level, .text = std::move(text)}); }
@@ -100,6 +103,7 @@ class Engine {
   std::unique_ptr<loop::Resolver> resolver_;
   std::unique_ptr<LiveVerdict> verdict_;
   std::string state_folder_;
+  std::optional<ReloadSnapshot> reload_;
   std::unique_ptr<SharedLimits> limits_;
   proxy::Authenticator authenticator_;
   proxy::InterceptionService interception_;

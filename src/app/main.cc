@@ -15,7 +15,7 @@ namespace {
 using penstock::app::version_line;
 
 struct Given {
-  std::string config_file, file, url, format;
+  std::string config_file, file, url, format, admin;
   std::vector<std::string> command, help_for, names;
   penstock::app::ExecOptions exec;
 };
@@ -146,6 +146,12 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   take_config(
       *add("healthcheck", "Ask a running proxy whether it is ready", [&] { return healthcheck(given.config_file); }),
       given);
+  auto* reloading = add("reload", "Have a running proxy read its file again, and say what is wrong with it",
+                        [&] { return reload(given.config_file, given.admin); });
+  take_config(*reloading, given);
+  reloading->add_option("--admin", given.admin, "its admin port; without it the one of the configuration")
+      ->option_text("URL")
+      ->excludes("--config");
   add_ca(program, given, code);
   add("presets", "List the presets of well-known APIs, or show one", [&] { return presets(given.file); })
       ->add_option("name", given.file, "such as github")

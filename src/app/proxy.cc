@@ -69,6 +69,7 @@ struct Proxy::Impl {
   NoticeSink notices;
   app::HandedOver sockets;
   std::string state_folder;
+  std::string reloaded_file;  // by SIGHUP; empty: none
   std::string url, admin_url;
   std::thread thread;
   bool begun = false;
@@ -85,6 +86,7 @@ void Proxy::Impl::live(std::promise<std::expected<void, Error>> started) {
   {
     app::Engine own_engine(own_loop, config, observers, notices);
     own_engine.keep_state_in(state_folder);
+    if (!reloaded_file.empty()) own_engine.tell_of_reloads(reloaded_file);
     if (auto opened = own_engine.open(sockets); !opened) return started.set_value(std::move(opened));
     url = reachable(own_engine.proxy_endpoint());
     admin_url = reachable(own_engine.admin_endpoint());
@@ -126,6 +128,8 @@ void Proxy::listen_on(int proxy, int admin) {
 }
 
 void Proxy::keep_state_in(std::string folder) { impl_->state_folder = std::move(folder); }
+
+void Proxy::reloads_on_hangup(std::string file) { impl_->reloaded_file = std::move(file); }
 
 std::expected<void, Error> Proxy::start() {
   if (std::exchange(impl_->begun, true)) return std::unexpected(Error{{}, "a proxy starts only once"});
@@ -188,7 +192,7 @@ std::expected<void, std::vector<ConfigError>> Proxy::Impl::take_on(const Config&
 
 std::expected<void, std::vector<ConfigError>> Proxy::Impl::reload(const Read& next) {
   auto done = next ? take_on(*next) : std::unexpected(next.error());
-  if (!done) post([this] { engine->not_changed(); });
+  if (!done) post([this, why = done.error()] { engine->not_changed(why); });
   return done;
 }
 

@@ -86,6 +86,7 @@ int run(const std::string& config_file) {
   Proxy proxy{*config};
   proxy.listen_on(sockets->proxy, sockets->admin);
   proxy.keep_state_in(state_folder());
+  if (!config_file.empty()) proxy.reloads_on_hangup(config_file);
   if (const auto started = proxy.start(); !started) return complain(started.error().message);
   announce(*config, proxy);
   for (const auto& warning : warnings) {

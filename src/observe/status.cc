@@ -188,6 +188,11 @@ Json redis_state_json(const std::optional<RedisSnapshot>& redis) {
           {"limitsDiffer", redis->limits_differ}};
 }
 
+Json reload_json(const std::optional<ReloadSnapshot>& reload) {
+  if (!reload) return nullptr;
+  return {{"pid", reload->process}, {"file", reload->file}, {"count", reload->count}, {"errors", reload->errors}};
+}
+
 }  // namespace
 
 std::string status_json(const Snapshot& snapshot, const Config& config) {
@@ -198,6 +203,7 @@ std::string status_json(const Snapshot& snapshot, const Config& config) {
                     {"connections", snapshot.connections},
                     {"pendingBytes", snapshot.pending_bytes},
                     {"redis", redis_state_json(snapshot.redis)},
+                    {"reload", reload_json(snapshot.reload)},
                     {"upstreams", std::move(upstreams)},
                     {"configuration", configuration_json(config)}};
   return status.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

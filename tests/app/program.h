@@ -12,6 +12,10 @@
 
 namespace penstock::app {
 
+/// Begins a configuration on ports that are free.
+inline const std::string kAnywhere =
+    "version: 1\nproxy: { listen: 127.0.0.1:0 }\nadmin: { listen: 127.0.0.1:0 }\nlog: { events: off }\n";
+
 struct Ended {
   int code = -1;  ///< 128 + n where signal n ended it
   std::string out, err;
