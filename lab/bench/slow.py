@@ -67,8 +67,8 @@ def run(chosen):
 def sections(where, clients, medians, lags, let_go):
     """`medians` and `lags`: without (False) and with (True) the crowd."""
     yield where
-    yield (f"{clients} clients that ask without a pause, beside nobody, and beside {HEADS} clients that say a head and "
-           f"{BODIES} that say a body, each a byte a second, and {READERS} that read nothing of an endless answer. Those whom "
+    yield (f"{clients} clients that ask without a pause, beside nobody and beside a crowd. Of the crowd {HEADS} say a "
+           f"head and {BODIES} a body, each a byte a second, and {READERS} read nothing of an endless answer. Those that "
            f"Penstock let go meanwhile ({let_go} in all rounds) came back at once.")
     rows = []
     for slow, words in ((False, "nobody"), (True, f"{HEADS + BODIES + READERS} slow clients")):
