@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "simulation/arrivals.h"
 #include "simulation/fleet.h"
 
 namespace penstock::simulation {
@@ -125,17 +126,6 @@ TEST(SharedPacer, that_is_hot_is_decided_on_for_many_at_a_time_within_millisecon
 }
 
 // ---- a rate as its API counts it ------------------------------------------------------------------------------------
-
-/// When requests arrive at an API which each of them takes up to 20 ms to reach, drawn evenly by that seed; ascending.
-std::vector<Time> arrivals(const std::vector<Time>& departures, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::uniform_int_distribution<Time> delay(0, 20 * kMillisecond);
-  std::vector<Time> times;
-  times.reserve(departures.size());
-  for (const Time departed : departures) times.push_back(departed + delay(random));
-  std::ranges::sort(times);
-  return times;
-}
 
 /// An API that counts any stretch of a unit sees no more than the rate, so one whose units begin anywhere does neither.
 TEST(PublishedRate, is_never_exceeded_as_the_api_counts_it_and_is_used) {

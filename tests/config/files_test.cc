@@ -7,6 +7,7 @@
 #include <set>
 
 #include "config/keys.h"
+#include "config/presets.h"
 #include "config/schema_check.h"
 #include "penstock/config.h"
 
@@ -93,15 +94,19 @@ TEST(LimitsFile, has_an_entry_for_each_kind) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<LimitConfig::Kind>);
 }
 
-TEST(VendorsFile, has_each_vendor_governed_per_request) {
-  std::set<std::string> vendors;
-  for (const auto& upstream : shipped("vendors.yaml").upstreams) {
-    vendors.insert(upstream.name.substr(0, upstream.name.find('-')));
-    EXPECT_EQ(upstream.settings.https, Https::originate) << upstream.name;
-    EXPECT_FALSE(upstream.settings.limits.empty()) << upstream.name;
-    EXPECT_FALSE(upstream.match.empty()) << upstream.name;
+/// What script/presets wrote there, key by key, is what the preset itself comes to.
+TEST(VendorsFile, has_each_preset_with_its_lowest_plan) {
+  const auto vendors = shipped("vendors.yaml").upstreams;
+  ASSERT_EQ(vendors.size(), presets().size());
+  for (std::size_t i = 0; i < vendors.size(); ++i) {
+    const auto& name = presets()[i].name;
+    const auto config = read_config("version: 1\npresets: [" + name + "]\n", "f");
+    ASSERT_TRUE(config) << to_string(config.error()[0]);
+    EXPECT_EQ(vendors[i].name, name);
+    EXPECT_EQ(vendors[i].match, config->upstreams[0].match) << name;
+    EXPECT_EQ(vendors[i].base_url, config->upstreams[0].base_url) << name;
+    EXPECT_EQ(vendors[i].settings, config->upstreams[0].settings) << name;
   }
-  EXPECT_THAT(vendors, testing::ElementsAre("anthropic", "discord", "github", "openai", "shopify", "slack", "stripe"));
 }
 
 }  // namespace

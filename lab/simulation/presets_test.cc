@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each preset against a counter that plays what its vendor publishes: clients ask as fast as they are served, each
+// request takes up to 20 ms to arrive, and none may be too many.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/presets.h"
+#include "simulation/arrivals.h"
+#include "simulation/fleet.h"
+
+namespace penstock::simulation {
+namespace {
+
+enum class Counted : std::uint8_t {
+  in_any_stretch,  ///< of that length: the strictest way
+  from_the_first,  ///< in units that begin with the first request after the one before has ended
+};
+
+/// What a page says.
+struct Rule {
+  int most;
+  Time unit;
+  bool each_group = false;
+  Counted counted = Counted::in_any_stretch;
+};
+
+using Name = std::pair<std::string, std::string>;
+
+/// By preset and plan, as in the sentences of presets.yaml. The first is the one that binds.
+const std::map<Name, std::vector<Rule>> kPublished{
+    {{"github", "token"}, {{900, kMinute}, {5000, kHour, false, Counted::from_the_first}}},
+    {{"github", "anonymous"}, {{60, kHour, false, Counted::from_the_first}}},
+    {{"github-search", "token"}, {{30, kMinute}}},
+    {{"github-search", "anonymous"}, {{10, kMinute}}},
+    {{"github-code-search", "token"}, {{10, kMinute}}},
+    {{"gitlab", "token"}, {{2000, kMinute}}},
+    {{"gitlab", "anonymous"}, {{500, kMinute}}},
+    {{"discord", "bot"}, {{50, kSecond}}},
+    {{"stripe", "sandbox"}, {{25, kSecond}}},
+    {{"stripe", "live"}, {{25, kSecond, true}, {100, kSecond}}},
+    {{"slack", "tier1"}, {{1, kMinute, true}}},
+    {{"slack", "tier2"}, {{20, kMinute, true}}},
+    {{"slack", "tier3"}, {{50, kMinute, true}}},
+    {{"slack", "tier4"}, {{100, kMinute, true}}},
+    {{"slack-hooks", "any"}, {{1, kSecond, true}}},
+    {{"shopify", "standard"}, {{2, kSecond, true}}},
+    {{"shopify", "advanced"}, {{4, kSecond, true}}},
+    {{"shopify", "plus"}, {{20, kSecond, true}}},
+    {{"notion", "any"}, {{3, kSecond}}},
+    {{"airtable", "any"}, {{5, kSecond, true}, {50, kSecond}}},
+    {{"hubspot", "free"}, {{100, 10 * kSecond}}},          // and 250,000 a day, more than a test can play
+    {{"hubspot", "professional"}, {{150, 10 * kSecond}}},  // and 500,000 a day
+    {{"google-geocoding", "any"}, {{3000, kMinute}}},
+    {{"telegram", "bot"}, {{30, kSecond}}},
+};
+
+/// Three groups where the preset has some.
+Plan plan_of(const UpstreamConfig& upstream, int processes, Time length) {
+  Plan plan{.seed = 1, .length = length};
+  plan.limits = upstream.settings.limits;
+  Member member{
+      .settings = {.max_concurrent = upstream.settings.max_concurrent, .max_pending = 1'000, .max_wait = kDay}};
+  const bool grouped = upstream.settings.group.has_value();  // with clients for each of its groups at any time
+  member.demand = {.clients = grouped ? 60 : 10, .groups = grouped ? 3 : 0, .flight = kMillisecond};
+  plan.members.assign(static_cast<std::size_t>(processes), member);
+  return plan;
+}
+
+/// When the requests of that group, or of all (-1), left; ascending.
+std::vector<Time> departures_of(const Journal& journal, int group) {
+  std::vector<Time> times;
+  for (const auto id : journal.departures) {
+    const Request& request = journal.requests[id];
+    if (group < 0 || request.group == group) times.push_back(request.departed);
+  }
+  std::ranges::sort(times);
+  return times;
+}
+
+int most_in_any_stretch(const std::vector<Time>& times, Time unit) {
+  std::ptrdiff_t most = 0;
+  for (auto first = times.begin(), last = first; first != times.end(); ++first) {
+    while (last != times.end() && *last < *first + unit) ++last;
+    most = std::max(most, last - first);
+  }
+  return static_cast<int>(most);
+}
+
+int most_from_the_first(const std::vector<Time>& times, Time unit) {
+  int most = 0, count = 0;
+  Time begin = times.empty() ? 0 : times.front();
+  for (const Time at : times) {
+    if (at >= begin + unit) begin = at, count = 0;
+    most = std::max(most, ++count);
+  }
+  return most;
+}
+
+int most_of(const Rule& rule, const std::vector<Time>& times) {
+  return rule.counted == Counted::in_any_stretch ? most_in_any_stretch(times, rule.unit)
+                                                 : most_from_the_first(times, rule.unit);
+}
+
+void expect_kept(const Rule& rule, const Journal& journal, int groups) {
+  for (int group = rule.each_group ? 0 : -1; group < (rule.each_group ? groups : 0); ++group) {
+    const auto left = departures_of(journal, group);
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      EXPECT_LE(most_of(rule, arrivals(left, seed)), rule.most) << "in " << rule.unit << " us, group " << group;
+    }
+  }
+}
+
+/// Of the first rule, over two and a half units.
+double used(const Rule& rule, const Journal& journal) {
+  const auto left = departures_of(journal, rule.each_group ? 0 : -1);
+  const auto until = std::ranges::upper_bound(left, left.front() + 5 * rule.unit / 2);
+  const Time took = *std::prev(until) - left.front();
+  return took == 0 ? 0 : static_cast<double>(until - left.begin() - 1) / took * rule.unit / rule.most;
+}
+
+/// Until what is used can be seen, and a second unit begins where the first request begins one.
+Time length_for(const std::vector<Rule>& rules) {
+  Time length = 20 * kSecond;
+  for (const Rule& rule : rules)
+    length = std::max(length, rule.counted == Counted::in_any_stretch ? 3 * rule.unit : 11 * rule.unit / 10);
+  return length;
+}
+
+/// An hour of thousands is played once.
+std::vector<int> processes_for(const std::vector<Rule>& rules) {
+  return rules.back().unit < kHour ? std::vector{1, 3} : std::vector{3};
+}
+
+TEST(PresetAgainstItsVendor, is_never_too_fast_and_wastes_nothing) {
+  for (const auto& [name, rules] : kPublished) {
+    SCOPED_TRACE(name.first + ", " + name.second);
+    const auto config =
+        read_config("version: 1\nupstreams: { a: { preset: " + name.first + ", plan: " + name.second + " } }\n", "f");
+    ASSERT_TRUE(config) << to_string(config.error()[0]);
+    const auto& upstream = config->upstreams.at(0);
+    for (const int processes : processes_for(rules)) {
+      const Journal journal = run(plan_of(upstream, processes, length_for(rules)));
+      for (const Rule& rule : rules) expect_kept(rule, journal, 3);
+      if (rules[0].counted == Counted::in_any_stretch) {
+        EXPECT_GE(used(rules[0], journal), 0.97) << processes << " processes";
+      }
+    }
+  }
+}
+
+TEST(PresetAgainstItsVendor, is_tried_with_each_plan) {
+  for (const auto& preset : config::presets()) {
+    for (const auto& plan : preset.plans) {
+      EXPECT_TRUE(kPublished.contains({preset.name, plan.name})) << preset.name << ", " << plan.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace penstock::simulation
