@@ -71,7 +71,8 @@ void add_exec(CLI::App& program, Given& given, int& code) {
   take_config(*command, given);
   take_hosts(*command, given.exec.hosts);
   take_summary(*command, given.exec);
-  command->footer("All that follows the options is the command, as in: penstock exec curl http://example.com/\n");
+  command->add_option("command", given.command, "what to run, with its own options")->option_text("COMMAND...");
+  command->footer("As in: penstock exec curl http://example.com/\n");
 }
 
 void take_format(CLI::App& command, Given& given, const std::vector<std::string>& formats, const char* what) {
