@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <iostream>
 
+#include "app/admin_client.h"
 #include "app/ca_environment.h"
 #include "app/child.h"
 #include "app/commands.h"
@@ -125,6 +127,19 @@ bool wants(ExecOptions::Summary summary) {
                                                       : ::isatty(STDERR_FILENO) == 1;
 }
 
+/// Limits without Redis are each process' own: those of a daemon with the same file, and those of this command.
+void warn_of_daemon(const Config& config, const std::string& file) {
+  const bool limited =
+      std::ranges::any_of(config.upstreams, [](const auto& one) { return !one.settings.limits.empty(); });
+  if (config.redis || !limited || config.admin.listen.port == 0) return;
+  const auto answer = ask_admin(from_here(config.admin.listen), "/readyz");
+  if (!answer || answer->body != "ready\n") return;
+  complain(
+      "a Penstock runs already, and this command's limits are its own. To be held to that one's: eval \"$(penstock "
+      "env --config " +
+      file + ")\". To share them: redis.url");
+}
+
 /// `told` and `summary` outlive the proxy, which sends its last events as it ends.
 int serve(const ExecOptions& options, const std::vector<std::string>& command, const Prepared& prepared,
           const BlockedSignals& signals, ExecSummary* summary) {
@@ -151,6 +166,7 @@ int exec(const ExecOptions& options, const std::vector<std::string>& command) {
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD};
   const auto prepared = prepare(options);
   if (!prepared) return 1;
+  if (!prepared->folder && !options.print) warn_of_daemon(prepared->config, options.config_file);
   ExecSummary summary;
   const bool wanted = !options.print && wants(options.summary);
   const int code = serve(options, command, *prepared, signals, wanted ? &summary : nullptr);

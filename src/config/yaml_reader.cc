@@ -46,6 +46,17 @@ std::string without_default(std::string message) {
   return message;
 }
 
+/// Only a CONNECT can be intercepted. Where the file has no list of ports, it must not need one.
+void open_ports_that_are_intercepted(Config& config) {
+  auto& ports = config.access.connect_ports;
+  for (const auto& upstream : config.upstreams) {
+    if (upstream.settings.https != Https::intercept) continue;
+    for (const auto& pattern : upstream.match) {
+      if (pattern.port && std::ranges::count(ports, *pattern.port) == 0) ports.push_back(*pattern.port);
+    }
+  }
+}
+
 std::expected<Config, Errors> read_all(std::string_view yaml, const std::string& file, const Environment& environment,
                                        const config::Judge& judge, Errors& warnings) {
   auto document = config::parse_document(yaml);
@@ -53,6 +64,7 @@ std::expected<Config, Errors> read_all(std::string_view yaml, const std::string&
   config::Reading reading{environment, std::move(document->problems)};
   Config result;
   config::read_root(reading, document->root, result);
+  if (!reading.has_met("access.connectPorts")) open_ports_that_are_intercepted(result);
   for (auto& issue : config::find_issues(result)) {
     const bool told_elsewhere = issue.inherited && !reading.has_met(issue.path);
     if (told_elsewhere) continue;

@@ -281,12 +281,12 @@ TEST(Check, knows_that_what_is_intercepted_shows_paths_and_fields_but_only_where
   checked(home);
   const auto config =
       home.write("penstock.yaml",
-                 "version: 1\nupstreams:\n  a: { match: [a.example/v1, \"b.example:8443\", c.example:443], "
-                 "group: \"path:/v1/{x}\", https: intercept }\n");
+                 "version: 1\naccess: { connectPorts: [443] }\nupstreams:\n  a: { match: [a.example/v1, "
+                 "\"b.example:8443\", c.example:443], group: \"path:/v1/{x}\", https: intercept }\n");
   const auto ended = home.penstock({"check", config});
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.err, config +
-                           ":3:15: warning: upstreams.a: b.example:8443 is never intercepted, as 8443 is not in "
+                           ":4:15: warning: upstreams.a: b.example:8443 is never intercepted, as 8443 is not in "
                            "access.connectPorts\n");
 }
 

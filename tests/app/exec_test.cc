@@ -130,6 +130,24 @@ TEST(Exec, writes_events_to_the_file_that_the_configuration_names) {
   EXPECT_THAT(first, HasSubstr("\"event\":\"dispatch\""));
 }
 
+/// The daemon's admin port is free when it starts, and its number is then in a file of the same limits.
+TEST(Exec, says_that_a_daemon_s_limits_are_not_those_of_the_command) {
+  const TemporaryFile anywhere(kAnywhere);
+  Program daemon({"run", anywhere.path()});
+  ASSERT_TRUE(daemon.says("admin on http://"));
+  const auto with = [&](const std::string& more) {
+    const TemporaryFile file("version: 1\nadmin: { listen: '" + daemon.said_after("admin on http://") + "' }\n" + more);
+    return penstock({"exec", "--config", file.path(), "--", "true"}).err;
+  };
+  EXPECT_THAT(with("upstreams: { a: { match: a.test, https: tunnel, rate: 1/s } }\n"),
+              HasSubstr("a Penstock runs already, and this command's limits are its own"));
+  EXPECT_THAT(with("upstreams: { a: { match: a.test } }\n"), testing::Not(HasSubstr("runs already"))) << "no limits";
+  daemon.send(SIGTERM);
+  daemon.wait();
+  EXPECT_THAT(with("upstreams: { a: { match: a.test, https: tunnel, rate: 1/s } }\n"),
+              testing::Not(HasSubstr("runs already")));
+}
+
 TEST(Exec, passes_signals_on_to_the_command) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     Program program(

@@ -53,6 +53,13 @@ TEST(HttpsKeys, refuse_another_word_with_those_that_there_are) {
               ElementsAre(HasSubstr("must be tunnel, originate or intercept")));
 }
 
+TEST(HttpsKeys, open_the_ports_of_intercepted_patterns_unless_there_is_a_list) {
+  const std::string upstreams =
+      "upstreams: { a: { match: ['a.com:8443', b.com, 'c.com:443'], https: intercept }, d: { match: 'd.com:9' } }\n";
+  EXPECT_THAT(read_keys(upstreams).access.connect_ports, ElementsAre(80, 443, 8443));
+  EXPECT_THAT(read_keys("access: { connectPorts: [443] }\n" + upstreams).access.connect_ports, ElementsAre(443));
+}
+
 TEST(HttpsKeys, have_interception_said_where_hosts_are_named) {
   EXPECT_EQ(read_keys("upstreams: { a: { match: a.com, https: intercept } }\n").upstreams.at(0).settings.https,
             Https::intercept);
