@@ -13,21 +13,13 @@
 
 #include "app/atomic_file.h"
 #include "tls/digest.h"
+#include "tls/system_authorities.h"
 
 namespace penstock::app {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Debian and its like, Fedora, openSUSE, RHEL, Alpine.
-constexpr std::array kRoots{
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-};
 
 struct Kind {
   std::string_view begin, end;
@@ -92,7 +84,7 @@ std::string certificates_at(const std::string& path) {
 }
 
 std::string system_roots() {
-  for (const char* path : kRoots) {
+  for (const char* path : tls::kSystemAuthorities) {
     if (auto roots = certificates_at(path); !roots.empty()) return roots;
   }
   return {};

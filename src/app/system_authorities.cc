@@ -3,25 +3,37 @@
 #include "app/system_authorities.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "tls/check_identity.h"
-#include "transfer/system_authorities.h"
+#include "tls/system_authorities.h"
 
 namespace penstock::app {
 
 namespace {
 
-/// Empty: they can be read.
-std::string why_missing() {
-  const auto file = transfer::system_authorities();
-  const auto fine = file.empty() ? std::unexpected(Error{.token = {}, .message = "libcurl was built without any"})
-                                 : tls::check({.ca = file, .client_cert = {}, .client_key = {}});
-  if (fine) return {};
-  std::string_view why = fine.error().message;
+std::string without_key(std::string_view why) {
   constexpr std::string_view kKey = "tls.ca: ";
   if (why.starts_with(kKey)) why.remove_prefix(kKey.size());
-  return "the system's authorities are missing, so nobody is trusted over TLS: " + std::string(why) +
+  return std::string(why);
+}
+
+std::string none_of_the_places() {
+  std::string places;
+  for (const char* place : tls::kSystemAuthorities) places.append(places.empty() ? "" : ", ").append(place);
+  return "there is none of " + places;
+}
+
+/// Empty: they can be read.
+std::string why_missing() {
+  const auto file = tls::system_authorities();
+  const auto fine = tls::check({.ca = file, .client_cert = {}, .client_key = {}});
+  if (fine) return {};
+  std::error_code unknown;
+  const bool looked = file == tls::kSystemAuthorities.front() && !std::filesystem::exists(file, unknown);
+  return "the system's authorities are missing, so nobody is trusted over TLS: " +
+         (looked ? none_of_the_places() : without_key(fine.error().message)) +
          "; install the package ca-certificates, or name a file in tls.ca or by SSL_CERT_FILE";
 }
 

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "tls/system_authorities.h"
+
 namespace penstock::tls {
 
 namespace {
@@ -27,9 +29,8 @@ Settings settings_of_clients() {
 
 std::expected<ClientIdentity, Error> ClientIdentity::make(const TlsConfig& config) {
   auto made = settings_of_clients();
-  const bool trusts = config.ca.empty() ? SSL_CTX_set_default_verify_paths(made.get()) == 1
-                                        : SSL_CTX_load_verify_file(made.get(), config.ca.c_str()) == 1;
-  if (!trusts) return unusable("ca", config.ca);
+  const auto ca = config.ca.empty() ? system_authorities() : config.ca;
+  if (SSL_CTX_load_verify_file(made.get(), ca.c_str()) != 1) return unusable("ca", ca);
   if (config.client_cert.empty()) return ClientIdentity(std::move(made));
   if (SSL_CTX_use_certificate_chain_file(made.get(), config.client_cert.c_str()) != 1) {
     return unusable("clientCert", config.client_cert);

@@ -18,10 +18,10 @@
 #include "loop/expensive_work.h"
 #include "loop/iteration_end.h"
 #include "loop/timer.h"
+#include "tls/system_authorities.h"
 #include "transfer/easy.h"
 #include "transfer/idle_reaper.h"
 #include "transfer/socket.h"
-#include "transfer/system_authorities.h"
 
 namespace penstock::transfer {
 
@@ -427,7 +427,7 @@ Multi::Multi(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls, st
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   auto& in = *impl_;
-  if (in.tls.ca.empty()) in.tls.ca = system_authorities();
+  if (in.tls.ca.empty()) in.tls.ca = tls::system_authorities();
   in.sessions = curl_share_init();
   curl_share_setopt(in.sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   in.handle = curl_multi_init();

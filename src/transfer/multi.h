@@ -20,7 +20,7 @@ class Multi {
  public:
   /// `guard`, which must outlive this, is asked for every connection attempt, and again whenever a kept connection is
   /// used. `tls` names the authorities and the client certificate for https, as files that are read for each connection
-  /// (authorities: once an hour). Without `tls.ca` the authorities are those of SSL_CERT_FILE, or libcurl's. A
+  /// (authorities: once an hour). Without `tls.ca` the authorities are those of SSL_CERT_FILE, or the system's. A
   /// connection that has been idle for `idle` is closed.
   Multi(loop::Loop& loop, const access::DialGuard& guard, TlsConfig tls = {},
         std::chrono::seconds idle = std::chrono::seconds(30), Trust trust = {});

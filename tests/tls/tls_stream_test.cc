@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "support/origin.h"
@@ -101,6 +102,21 @@ TEST_F(StreamTest, shows_a_name_and_offers_one_protocol) {
   EXPECT_EQ(seen[0].sni, "good.test");
   EXPECT_EQ(seen[0].offered, "http/1.1");
   EXPECT_EQ(seen[0].version, "TLSv1.3");
+}
+
+TEST_F(StreamTest, trusts_the_authorities_of_the_system_where_none_are_named) {
+  server_.emplace(authority_.issue());
+  origin_.emplace([](test::Origin&, test::Socket& peer, int) { peer.read_to_end(); }, server_->wrap());
+  ::setenv("SSL_CERT_FILE", authority_.file().c_str(), 1);
+  const auto identity = ClientIdentity::make({});
+  ::setenv("SSL_CERT_FILE", "/nowhere.pem", 1);
+  const auto without = ClientIdentity::make({});
+  ::unsetenv("SSL_CERT_FILE");
+  ASSERT_TRUE(identity) << identity.error().message;
+  stream_ = Stream::dial(run_.loop, {"127.0.0.1", origin_->port()}, *identity, "127.0.0.1", *this);
+  EXPECT_TRUE(until_connected());
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().message, "tls.ca cannot be used: /nowhere.pem");
 }
 
 TEST_F(StreamTest, is_not_connected_to_whom_it_cannot_believe) {
