@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian package of a program that is built already.
+# Makes the Debian package and the tarball of a program that is built already, and a file with the digests of both.
 #   package.py --build FOLDER [--to FOLDER]
 """What goes where is cmake/Install.cmake's; manual pages, completion and NOTICE are made here. The tree is gone at the end."""
 import argparse
-import gzip
+import hashlib
 import os
 import re
 import shutil
@@ -14,47 +14,12 @@ import tempfile
 import command_line
 import completion
 import manual
+import tarball
+from tree import ROOT, Tree, of_last_commit, read, said_by
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEBIAN = os.path.join(ROOT, "config/debian")
 CONTAINED = ["libcli11-dev", "nlohmann-json3-dev", "node-llhttp"]  # compiled into the program
 MAINTAINER = "Maintainer"
-
-
-def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
-
-
-def said_by(*command, **options):
-    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
-
-
-class Tree:
-    """What the package holds, below a folder."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def path(self, name):
-        path = os.path.join(self.folder, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        return path
-
-    def write(self, name, text, mode=0o644):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(self.path(name), mode)
-
-    def write_packed(self, name, text):
-        """Without name and time, so that the same text gives the same file."""
-        with open(self.path(name + ".gz"), "wb") as file:
-            with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=file, mtime=0) as packed:
-                packed.write(text.encode())
-
-    def files(self):
-        for folder, _, names in os.walk(self.folder):
-            yield from (os.path.join(folder, name) for name in names)
 
 
 def install(tree, build):
@@ -77,10 +42,9 @@ def document(tree, version, maintainer):
     tree.write("usr/share/doc/penstock/copyright", read("config/debian/copyright"))
     tree.write_packed("usr/share/doc/penstock/NOTICE", "\n".join(
         f"{package}\n{'=' * len(package)}\n{read(f'/usr/share/doc/{package}/copyright')}" for package in CONTAINED))
-    when = said_by("git", "-c", f"safe.directory={ROOT}", "-C", ROOT, "log", "-1", "--format=%aD").strip()
     tree.write_packed("usr/share/doc/penstock/changelog",
                       f"penstock ({version}) unstable; urgency=medium\n\n  * What has changed stands in CHANGELOG.md of the source.\n\n"
-                      f" -- {maintainer}  {when}\n")
+                      f" -- {maintainer}  {of_last_commit('%aD')}\n")
 
 
 def control(tree, version, work):
@@ -98,26 +62,41 @@ def control(tree, version, work):
     return "\n".join([name, f"Version: {version}", *kept, f"Installed-Size: {size}", rest, ""]), architecture
 
 
+def make_deb(tree, version, work, to):
+    fields, architecture = control(tree, version, work)
+    sums = said_by("md5sum", *sorted(os.path.relpath(path, tree.folder) for path in tree.files()
+                                     if "/etc/" not in path), cwd=tree.folder)
+    tree.write("DEBIAN/control", fields)
+    tree.write("DEBIAN/md5sums", sums)
+    tree.write("DEBIAN/conffiles", "/etc/penstock/penstock.yaml\n")
+    for name in ("postinst", "prerm", "postrm"):
+        tree.write(f"DEBIAN/{name}", read(f"config/debian/{name}"), 0o755)
+    package = os.path.join(to, f"penstock_{version}_{architecture}.deb")
+    subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree.folder, package],
+                   stdout=subprocess.DEVNULL, check=True)
+    return package
+
+
+def write_sums(to, packages):
+    path = os.path.join(to, "SHA256SUMS")
+    with open(path, "w", encoding="ascii") as sums:
+        for package in packages:
+            with open(package, "rb") as file:
+                sums.write(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {os.path.basename(package)}\n")
+    return path
+
+
 def make(build, to):
+    """The paths of the Debian package, the tarball and the digests."""
     version = re.match(r"penstock (\S+)", said_by(os.path.join(build, "penstock"), "--version")).group(1)
+    os.makedirs(to, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="penstock-package-") as work:
         tree = Tree(os.path.join(work, "tree"))
         os.makedirs(tree.folder)
         install(tree, build)
         document(tree, version, re.search(rf"^{MAINTAINER}: (.+)", read("config/debian/control"), re.MULTILINE).group(1))
-        fields, architecture = control(tree, version, work)
-        sums = said_by("md5sum", *sorted(os.path.relpath(path, tree.folder) for path in tree.files()
-                                         if "/etc/" not in path), cwd=tree.folder)
-        tree.write("DEBIAN/control", fields)
-        tree.write("DEBIAN/md5sums", sums)
-        tree.write("DEBIAN/conffiles", "/etc/penstock/penstock.yaml\n")
-        for name in ("postinst", "prerm", "postrm"):
-            tree.write(f"DEBIAN/{name}", read(f"config/debian/{name}"), 0o755)
-        os.makedirs(to, exist_ok=True)
-        package = os.path.join(to, f"penstock_{version}_{architecture}.deb")
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree.folder, package],
-                       stdout=subprocess.DEVNULL, check=True)
-    return package
+        made = [tarball.make(tree, version, work, to), make_deb(tree, version, work, to)]
+    return [*reversed(made), write_sums(to, made)]
 
 
 if __name__ == "__main__":
@@ -126,4 +105,4 @@ if __name__ == "__main__":
     parser.add_argument("--build", required=True)
     parser.add_argument("--to", default=os.path.join(ROOT, "build/package"))
     given = parser.parse_args()
-    print(make(os.path.abspath(given.build), os.path.abspath(given.to)))
+    print(*make(os.path.abspath(given.build), os.path.abspath(given.to)), sep="\n")

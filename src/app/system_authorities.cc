@@ -19,6 +19,11 @@ std::string without_key(std::string_view why) {
   return std::string(why);
 }
 
+bool exists(const char* path) {
+  std::error_code unknown;
+  return std::filesystem::exists(path, unknown);
+}
+
 std::string none_of_the_places() {
   std::string places;
   for (const char* place : tls::kSystemAuthorities) places.append(places.empty() ? "" : ", ").append(place);
@@ -30,10 +35,9 @@ std::string why_missing() {
   const auto file = tls::system_authorities();
   const auto fine = tls::check({.ca = file, .client_cert = {}, .client_key = {}});
   if (fine) return {};
-  std::error_code unknown;
-  const bool looked = file == tls::kSystemAuthorities.front() && !std::filesystem::exists(file, unknown);
+  const bool none = file == tls::kSystemAuthorities.front() && std::ranges::none_of(tls::kSystemAuthorities, exists);
   return "the system's authorities are missing, so nobody is trusted over TLS: " +
-         (looked ? none_of_the_places() : without_key(fine.error().message)) +
+         (none ? none_of_the_places() : without_key(fine.error().message)) +
          "; install the package ca-certificates, or name a file in tls.ca or by SSL_CERT_FILE";
 }
 

@@ -115,8 +115,8 @@ TEST(Process, reads_the_variables_that_the_manual_lists_and_no_other) {
     }
   }
   watching = false;
-  const std::set<std::string> listed{"LOCALDOMAIN",   "OPENSSL_CONF", "OPENSSL_ia32cap", "RES_OPTIONS",
-                                     "SSLKEYLOGFILE", "SSL_CERT_FILE"};
+  const std::set<std::string> listed{"LOCALDOMAIN", "OPENSSL_CONF",  "OPENSSL_ia32cap",
+                                     "RES_OPTIONS", "SSLKEYLOGFILE", "SSL_CERT_FILE"};
   std::vector<std::string> others;
   std::ranges::set_difference(asked_for, listed, std::back_inserter(others));
   EXPECT_THAT(others, testing::IsEmpty());

@@ -29,7 +29,7 @@ class Deb(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="penstock-deb-")
         cls.addClassCleanup(folder.cleanup)
         cls.package = run("python3", "-B", os.path.join(ARGUMENTS.root, "lab/package/package.py"),
-                          f"--build={ARGUMENTS.build}", f"--to={folder.name}").strip()
+                          f"--build={ARGUMENTS.build}", f"--to={folder.name}").split()[0]
         cls.tree = os.path.join(folder.name, "tree")
         run("dpkg-deb", "--extract", cls.package, cls.tree)
         cls.program = cls.path("usr/bin/penstock")

@@ -69,7 +69,7 @@ class Root(unittest.TestCase):
 
     def test_is_installed_passes_a_request_on_and_leaves_nothing(self):
         package = run("python3", "-B", os.path.join(ARGUMENTS.root, "lab/package/package.py"),
-                      f"--build={ARGUMENTS.build}", f"--to={self.folder}/tmp").strip()
+                      f"--build={ARGUMENTS.build}", f"--to={self.folder}/tmp").split()[0]
         run(*self.inside("apt-get", "update"))
         run(*self.inside("apt-get", "install", "-y", "--no-install-recommends", "/tmp/" + os.path.basename(package)))
         self.pass_a_request_on()
