@@ -19,8 +19,8 @@ class Command:
 
 
 def ask(program, *words):
-    """The command that the words name, or the program itself."""
-    said = subprocess.run([program, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    """The command that the words name, or the program itself. `program`: how it is run, in words."""
+    said = subprocess.run([*program, *words, "--help"], capture_output=True, text=True, check=True).stdout
     what, usage, *rest = said.splitlines()
     rows, footer = {"Options:": [], "Subcommands:": [], "Positionals:": []}, []
     section = None

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# Makes the Debian package and the tarball of a program that is built already, and a file with the digests of both.
-#   package.py --build FOLDER [--to FOLDER]
+# Makes the Debian package and the tarball of a program that is built already, and a file with the digests of both; for
+# another architecture the tarball alone.
+#   package.py --build FOLDER [--to FOLDER] [--arch arm64]
 """What goes where is cmake/Install.cmake's; manual pages, completion and NOTICE are made here. The tree is gone at the end."""
 import argparse
+import glob
 import hashlib
 import os
 import re
@@ -20,6 +22,7 @@ from tree import ROOT, Tree, of_last_commit, read, said_by
 DEBIAN = os.path.join(ROOT, "config/debian")
 CONTAINED = ["libcli11-dev", "nlohmann-json3-dev", "node-llhttp"]  # compiled into the program
 MAINTAINER = "Maintainer"
+EMULATORS = {"arm64": ["qemu-aarch64"]}
 
 
 def install(tree, build):
@@ -32,8 +35,8 @@ def install(tree, build):
     tree.write("etc/penstock/penstock.yaml", read("config/minimal.yaml").replace("penstock.schema.json", schema, 1))
 
 
-def document(tree, version, maintainer):
-    commands = command_line.ask_all(tree.path("usr/bin/penstock"))
+def document(tree, runner, version, maintainer):
+    commands = command_line.ask_all([*runner, tree.path("usr/bin/penstock")])
     for name, text in manual.pages(commands, version, read("docs/command-line.md"), read("config/reference.yaml")):
         tree.write_packed(f"usr/share/man/man{name[-1]}/{name}", text)
     tree.write("usr/share/bash-completion/completions/penstock", completion.bash(commands))
@@ -77,26 +80,30 @@ def make_deb(tree, version, work, to):
     return package
 
 
-def write_sums(to, packages):
+def write_sums(to, version):
+    """Of all that is there of this version, whenever it was made."""
     path = os.path.join(to, "SHA256SUMS")
     with open(path, "w", encoding="ascii") as sums:
-        for package in packages:
+        for package in sorted(glob.glob(os.path.join(glob.escape(to), f"penstock_{version}_*"))):
             with open(package, "rb") as file:
                 sums.write(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {os.path.basename(package)}\n")
     return path
 
 
-def make(build, to):
-    """The paths of the Debian package, the tarball and the digests."""
-    version = re.match(r"penstock (\S+)", said_by(os.path.join(build, "penstock"), "--version")).group(1)
+def make(build, to, foreign):
+    """The paths of the Debian package, the tarball and the digests. `foreign`: an architecture that QEMU plays, or none."""
+    runner = EMULATORS[foreign] if foreign else []
+    version = re.match(r"penstock (\S+)", said_by(*runner, os.path.join(build, "penstock"), "--version")).group(1)
     os.makedirs(to, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="penstock-package-") as work:
         tree = Tree(os.path.join(work, "tree"))
         os.makedirs(tree.folder)
         install(tree, build)
-        document(tree, version, re.search(rf"^{MAINTAINER}: (.+)", read("config/debian/control"), re.MULTILINE).group(1))
-        made = [tarball.make(tree, version, work, to), make_deb(tree, version, work, to)]
-    return [*reversed(made), write_sums(to, made)]
+        document(tree, runner, version, re.search(rf"^{MAINTAINER}: (.+)", read("config/debian/control"), re.MULTILINE).group(1))
+        made = [tarball.make(tree, version, work, to, foreign)]
+        if not foreign:
+            made.insert(0, make_deb(tree, version, work, to))
+    return [*made, write_sums(to, version)]
 
 
 if __name__ == "__main__":
@@ -104,5 +111,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--to", default=os.path.join(ROOT, "build/package"))
+    parser.add_argument("--arch", choices=EMULATORS)
     given = parser.parse_args()
-    print(*make(os.path.abspath(given.build), os.path.abspath(given.to)), sep="\n")
+    print(*make(os.path.abspath(given.build), os.path.abspath(given.to), given.arch), sep="\n")

@@ -27,9 +27,9 @@ def owners(folder):
     return {os.path.basename(row.group(2)): row.group(1) for row in rows if row and row.group(2).count("/") <= folder.count("/") + 1}
 
 
-def libraries(program):
+def libraries(program, architecture):
     """Name, path and package of each library that the program needs, itself or by another one."""
-    folder = "/usr/lib/" + said_by("dpkg-architecture", "--query", "DEB_HOST_MULTIARCH").strip()
+    folder = "/usr/lib/" + said_by("dpkg-architecture", "--host-arch", architecture, "--query", "DEB_HOST_MULTIARCH").strip()
     owned = owners(folder)
     found, waiting = {}, needed_by(program)
     while waiting:
@@ -54,7 +54,7 @@ def bring(tree, program, brought):
     return max(int(minor) for path in files for minor in re.findall(r"Name: GLIBC_2\.(\d+)", said_by("readelf", "-VW", path)))
 
 
-def add_licences(tree, packages):
+def add_licences(tree, packages, architecture):
     """Of each package its own, and those common ones that it only names."""
     for package in packages:
         text = read(f"/usr/share/doc/{package}/copyright")
@@ -62,20 +62,21 @@ def add_licences(tree, packages):
         for name in re.findall(rf"{LICENCES}([\w.+-]*\w)", text):
             shutil.copyfile(LICENCES + name, tree.path(f"share/common-licenses/{name}"))
     tree.write("share/doc/penstock/LIBRARIES", "".join(
-        said_by("dpkg-query", "--show", "--showformat", "${Package} ${Version} (source: ${source:Package} ${source:Version})\n", package)
+        said_by("dpkg-query", "--show", "--showformat", "${Package} ${Version} (source: ${source:Package} ${source:Version})\n", f"{package}:{architecture}")
         for package in packages))
 
 
-def make(installed, version, work, to):
-    """`installed`: the tree of the Debian package, of which this one is made; it stays as it is."""
-    machine = MACHINES[said_by("dpkg", "--print-architecture").strip()]
+def make(installed, version, work, to, foreign):
+    """`installed`: the tree of the Debian package, of which this one is made; it stays as it is. `foreign`: as in package.py."""
+    architecture = foreign or said_by("dpkg", "--print-architecture").strip()
+    machine = MACHINES[architecture]
     top = f"penstock-{version}"
     tree = Tree(os.path.join(work, top))
     shutil.copytree(installed.path("usr"), tree.folder)
     shutil.copytree(installed.path("lib/systemd/system"), tree.path("share/penstock/systemd"))
-    brought = libraries(tree.path("bin/penstock"))
+    brought = libraries(tree.path("bin/penstock"), architecture)
     minor = bring(tree, tree.path("bin/penstock"), brought)
-    add_licences(tree, sorted({package for _, _, package in brought}))
+    add_licences(tree, sorted({package for _, _, package in brought}), architecture)
     tree.write("LICENSE", read("LICENSE"))
     fill = {"@VERSION@": version, "@MACHINE@": machine, "@MINOR@": str(minor)}
     for name, source, mode in (("bin/penstock", "launcher.sh", 0o755), ("README.txt", "readme.txt", 0o644)):
