@@ -236,10 +236,14 @@ struct AccessConfig {
   std::optional<std::vector<std::string>> allow;
   std::vector<std::string> deny;                      ///< overrides `allow`
   std::vector<std::uint16_t> connect_ports{80, 443};  ///< ports to which a CONNECT may go
+  bool connect_anywhere = false;                      ///< it may go to all others, too; a file cannot say this
   /// Ports where a CONNECT is expected to carry plain HTTP: it gets 200 at once, and each request in it is limited.
   std::vector<std::uint16_t> plain_ports{80};
+
   bool operator==(const AccessConfig&) const = default;
 };
+/// Whether a CONNECT may go to that port.
+bool may_connect(const AccessConfig& access, std::uint16_t port);
 
 /// What happens to the shared limits while Redis does not answer.
 enum class WhenDown {

@@ -38,7 +38,8 @@ PAGE = """# Presets
 
 A preset has the settings of a well-known API, and the limits that its vendor publishes. [How to use
 one](configuration.md#presets) is said elsewhere. Each figure has the page that it rests on, and the day on which that
-page was read. The first plan of each is the lowest for somebody with an account. It holds where none is chosen.
+page was read. Parts of an API that are counted apart are presets of their own. They come along where `presets:`,
+`penstock init` or `exec --preset` names the whole. The first plan of each is the lowest for somebody with an account. It holds where none is chosen.
 
 `rate` is the vendor's own figure, of which [22 ms of each unit](limits.md#rate) are kept for jitter. A limit of another
 kind has these 22 ms in its figures.
@@ -109,16 +110,20 @@ def cell(text):
     return text.replace("|", "\\|")
 
 
+def parts_of(preset):
+    return "<br>with " + ", ".join(f"`{name}`" for name in preset["with"]) if "with" in preset else ""
+
+
 def rows_of(name, preset):
     for number, (plan, has) in enumerate(preset["plans"].items()):
         limits = "<br>".join(f"`{key}: {flow(value)}`" for key, value in limits_of(has).items())
-        of = f"`{name}`<br>{preset['title']}" if number == 0 else ""
+        of = f"`{name}`<br>{preset['title']}{parts_of(preset)}" if number == 0 else ""
         yield f"| {of} | `{plan}` | {cell(limits)} | {cell(words_of(has))} [page]({has['page']}), {has['read']} |\n"
 
 
 def page(table):
     known = [row for name, preset in table.items() if "plans" in preset for row in rows_of(name, preset)]
-    unknown = [f"| `{name}` | {preset['title']} | `{cell(flow(preset['settings']))}` |\n"
+    unknown = [f"| `{name}` | {preset['title']}{parts_of(preset)} | `{cell(flow(preset['settings']))}` |\n"
                for name, preset in table.items() if "plans" not in preset]
     return PAGE + "".join(known) + WITHOUT + "".join(unknown)
 

@@ -38,6 +38,7 @@ struct ExecOptions {
 
   std::string config_file;
   HostLimits hosts;                        ///< if there are any, no file is read and none is kept
+  std::string events;                      ///< a file for the event log; empty: what the configuration says
   bool print = false;                      ///< instead of running a command, say what it would find
   Summary summary = Summary::on_terminal;  ///< on_terminal: as text, if stderr is a terminal
 };

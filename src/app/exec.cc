@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <iostream>
+#include <thread>
 
 #include "app/admin_client.h"
 #include "app/ca_environment.h"
@@ -29,16 +31,18 @@ namespace {
 /// Where no file says otherwise, the command reaches what it would reach by itself.
 Config with_all_reachable(Config config) {
   config.access.allow = {"0.0.0.0/0", "::/0"};
+  config.access.connect_anywhere = true;
   return config;
 }
 
 // On loopback, where the command runs, whatever the file says of listeners, of clients elsewhere, and of passwords.
-Config for_one_command(Config config) {
+Config for_one_command(Config config, const std::string& events) {
   config.proxy.listen = {"127.0.0.1", 0};
   config.admin.listen = {"127.0.0.1", 0};
   config.access.clients = {"loopback"};
   config.access.users.clear();
   if (config.log.events == "stdout" || config.log.events == "stderr") config.log.events = "off";
+  if (!events.empty()) config.log.events = events;
   return config;
 }
 
@@ -140,18 +144,37 @@ void warn_of_daemon(const Config& config, const std::string& file) {
       file + ")\". To share them: redis.url");
 }
 
+/// A command that begins while the first connection to Redis is being made would be held to this process' own limits.
+void wait_for_redis(const Proxy& proxy) {
+  constexpr auto kForRedis = 1s;
+  const auto until = std::chrono::steady_clock::now() + kForRedis;
+  for (auto now = proxy.snapshot(); now.redis && !now.redis->up; now = proxy.snapshot()) {
+    if (std::chrono::steady_clock::now() > until) return;
+    std::this_thread::sleep_for(5ms);
+  }
+}
+
+/// What went wrong is said without a terminal, too: the command itself may show no more than an error.
+std::string said_at_the_end(const ExecOptions& options, const LogConfig& log, const ExecSummary& summary) {
+  using Summary = ExecOptions::Summary;
+  if (options.summary == Summary::json) return summary.json();
+  if (wants(options.summary)) return summary.text();
+  return options.summary == Summary::no || log.level > LogLevel::warn ? "" : summary.failures();
+}
+
 /// `told` and `summary` outlive the proxy, which sends its last events as it ends.
 int serve(const ExecOptions& options, const std::vector<std::string>& command, const Prepared& prepared,
-          const BlockedSignals& signals, ExecSummary* summary) {
+          const BlockedSignals& signals, ExecSummary& summary) {
   std::atomic<bool> told = false;
-  Proxy proxy{for_one_command(prepared.config)};
+  Proxy proxy{for_one_command(prepared.config, options.events)};
   proxy.observe([&](const Event&) { told = true; });
-  if (summary) proxy.observe([=](const Event& event) { summary->add(event); });
+  proxy.observe([&](const Event& event) { summary.add(event); });
   if (const auto running = proxy.start(); !running) return complain(running.error().message);
   const auto listener = parse_endpoint(proxy.url().substr(std::strlen("http://"))).value();
   const auto variables = variables_for(prepared.config, listener, prepared.path());
   if (!variables) return 1;
   if (options.print) return print(prepared.config, *variables);
+  wait_for_redis(proxy);
   return run_command(command, *variables, signals, proxy, told, prepared.config.log);
 }
 
@@ -168,9 +191,8 @@ int exec(const ExecOptions& options, const std::vector<std::string>& command) {
   if (!prepared) return 1;
   if (!prepared->folder && !options.print) warn_of_daemon(prepared->config, options.config_file);
   ExecSummary summary;
-  const bool wanted = !options.print && wants(options.summary);
-  const int code = serve(options, command, *prepared, signals, wanted ? &summary : nullptr);
-  if (wanted) std::cerr << (options.summary == ExecOptions::Summary::json ? summary.json() : summary.text());
+  const int code = serve(options, command, *prepared, signals, summary);
+  if (!options.print) std::cerr << said_at_the_end(options, prepared->config.log, summary);
   return code;
 }
 

@@ -101,8 +101,6 @@ std::expected<UpstreamConfig*, std::string> upstream_of(Config& config, const Gi
   const auto name = name_of(to_string(*match));
   if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end())
     return given.wrong("another pattern is called " + name + " already; it needs a file, where upstreams have names");
-  auto& ports = config.access.connect_ports;
-  if (match->port && std::ranges::find(ports, *match->port) == ports.end()) ports.push_back(*match->port);
   return &config.upstreams.emplace_back(UpstreamConfig{.name = name, .match = {*match}, .settings = patient()});
 }
 

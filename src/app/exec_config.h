@@ -21,8 +21,7 @@ struct HostLimits {
 };
 
 /// One upstream for each preset and for each other pattern, named after it, so that two commands with one Redis share
-/// its limits. All of them are intercepted, and a port that a pattern names may be reached by CONNECT. The error names
-/// the option to blame.
+/// its limits. All of them are intercepted. The error names the option to blame.
 std::expected<Config, std::string> config_of(const HostLimits& given);
 
 /// Gives `config` an authority that lives in memory alone and can sign for the hosts of its upstreams only. It is good

@@ -19,6 +19,11 @@ std::string rounded(Duration duration) {
   return text;
 }
 
+/// "1 request", "2 requests".
+std::string counted(std::uint64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 ExecSummary::Upstream& ExecSummary::upstream_of(std::string_view name) {
@@ -34,11 +39,18 @@ void ExecSummary::Upstream::waits_for(std::string_view limit, Duration wait) {
   ++waited_for[std::string(limit)];
 }
 
+void ExecSummary::Upstream::fails(std::string_view detail) {
+  ++failed;
+  why = detail;
+}
+
 /// Every request has exactly one event that is no `dispatch`, its last.
 void ExecSummary::add(const Event& event) {
   if (event.kind == EventKind::dispatch) return;
   auto& upstream = upstream_of(event.upstream.empty() ? event.host : event.upstream);
   ++upstream.requests;
+  upstream.tunnels += event.tunnel ? 1 : 0;
+  if (event.outcome == Outcome::refused || event.outcome == Outcome::upstream_error) upstream.fails(event.detail);
   if (event.status == 429) ++upstream.refused_429;
   if (!event.limited_by.empty() && event.wait) upstream.waits_for(event.limited_by, *event.wait);
 }
@@ -50,19 +62,41 @@ Duration ExecSummary::Upstream::median() const {
   return *middle;
 }
 
+std::string ExecSummary::Upstream::what() const {
+  return tunnels == requests ? counted(tunnels, "tunnel") : counted(requests, "request");
+}
+
+/// Those of which it is known.
+std::string ExecSummary::Upstream::answers() const {
+  const auto refused = std::to_string(refused_429) + " × 429";
+  if (tunnels == 0) return refused;
+  return tunnels == requests ? "429s inside of tunnels are not seen"
+                             : refused + " outside of " + counted(tunnels, "tunnel");
+}
+
 std::string ExecSummary::Upstream::line(const std::string& name) const {
-  auto text = std::to_string(requests) + (requests == 1 ? " request to " : " requests to ") + name + " · ";
-  text += std::to_string(waited) + " waited";
+  auto text = what() + " to " + name + " · " + std::to_string(waited) + " waited";
   if (waited > 0) {
     const auto most = std::ranges::max_element(waited_for, {}, [](const auto& one) { return one.second; });
     text += " (median " + rounded(median()) + ", longest " + rounded(longest) + ", for " + most->first + ")";
   }
-  return text + " · " + std::to_string(refused_429) + " × 429\n";
+  text += " · " + answers();
+  return text + (failed > 0 ? " · " + std::to_string(failed) + " failed: " + why : "") + "\n";
 }
 
 std::string ExecSummary::text() const {
   std::string all;
   for (const auto& [name, upstream] : upstreams_) all += upstream.line(name);
+  return all;
+}
+
+std::string ExecSummary::failures() const {
+  std::string all;
+  for (const auto& [name, upstream] : upstreams_) {
+    if (upstream.failed == 0) continue;
+    all += "penstock: " + std::to_string(upstream.failed) + " of " + upstream.what() + (name.empty() ? "" : " to ") +
+           name + " failed: " + upstream.why + "\n";
+  }
   return all;
 }
 
@@ -76,6 +110,9 @@ std::string ExecSummary::json() const {
       one["waitedFor"] = upstream.waited_for;
     }
     one["status429"] = upstream.refused_429;
+    one["tunnels"] = upstream.tunnels;
+    one["failed"] = upstream.failed;
+    if (upstream.failed > 0) one["lastFailure"] = upstream.why;
     all.push_back(std::move(one));
   }
   return nlohmann::ordered_json{{"upstreams", std::move(all)}}.dump() + "\n";

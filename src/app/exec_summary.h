@@ -21,6 +21,8 @@ class ExecSummary {
   /// A line for each upstream: `412 requests to api.github.com · 97 waited (median 0.4 s, longest 3.1 s, for
   /// slidingWindow) · 0 × 429`. Empty: there was no request.
   std::string text() const;
+  /// A line for each upstream to which requests failed in Penstock's own hands, with the last reason. Empty: none did.
+  std::string failures() const;
   /// The same as one line of JSON, with all limits that were waited for. Times are in seconds.
   std::string json() const;
 
@@ -29,12 +31,18 @@ class ExecSummary {
 
   struct Upstream {
     std::uint64_t requests = 0, refused_429 = 0;
-    std::uint64_t waited = 0;  // because of a limit or a slot
+    std::uint64_t tunnels = 0;  // of the requests: what is inside is not seen
+    std::uint64_t failed = 0;   // refused by Penstock, or not answered by the upstream
+    std::string why;            // the last of these
+    std::uint64_t waited = 0;   // because of a limit or a slot
     Duration longest{0};
     std::vector<Duration> waits;  // the first kMostWaits of these, for the median
     std::map<std::string, std::uint64_t, std::less<>> waited_for;
 
     void waits_for(std::string_view limit, Duration wait);
+    void fails(std::string_view detail);
+    std::string what() const;
+    std::string answers() const;
     Duration median() const;
     std::string line(const std::string& name) const;
   };

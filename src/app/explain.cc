@@ -131,7 +131,7 @@ void print_governed(const std::string& text) {
 std::string inside_connect(const AccessConfig& access, const UrlTrace& trace) {
   const auto port = trace.asked.port;
   const std::string text = "inside a CONNECT, as Node's undici sends it, ", named = "port " + std::to_string(port);
-  if (!has(access.connect_ports, port)) return text + "refused: " + named + " is not in access.connectPorts";
+  if (!may_connect(access, port)) return text + "refused: " + named + " is not in access.connectPorts";
   if (trace.connect_opened) return text + "the same (https: intercept)";
   if (has(access.plain_ports, port)) return text + "the same (access.plainPorts)";
   return text + "it is a tunnel: " + named + " is not in access.plainPorts";
@@ -154,7 +154,7 @@ std::string instead_of_tunnel(const Config& config, const UrlTrace& trace) {
 
 void print_tunnel(const Config& config, const UrlTrace& trace) {
   const auto& target = trace.dialled;
-  const bool closed = !has(config.access.connect_ports, target.port);
+  const bool closed = !may_connect(config.access, target.port);
   line("travels", closed ? "not at all: its port is not in access.connectPorts, refused with 403"
                          : "as a tunnel to " + target.authority() + ", which is governed as a whole: one departure,");
   if (!closed) line("", "and a slot while it is busy, however many requests it carries (https.md);");
@@ -164,7 +164,7 @@ void print_tunnel(const Config& config, const UrlTrace& trace) {
 /// The path is not known before the CONNECT is answered, but the port is.
 void print_opened(const Config& config, const UrlTrace& trace) {
   const auto& target = trace.dialled;
-  if (!has(config.access.connect_ports, target.port))
+  if (!may_connect(config.access, target.port))
     return line("travels", "not at all: its port is not in access.connectPorts, refused with 403");
   line("travels", "as https to " + target.authority() + ", each request on its own, out of a CONNECT that is");
   line("", "opened with a certificate of our own authority (https: intercept)");

@@ -11,7 +11,7 @@ namespace {
 /// Whether requests by CONNECT can match: a tunnel shows no path; one that is opened does, for each of its requests.
 bool open_to_connect(const AccessConfig& access, const Match& match, Https https) {
   if (!match.path.empty() && https != Https::intercept) return false;
-  return match.port ? std::ranges::count(access.connect_ports, *match.port) > 0 : !access.connect_ports.empty();
+  return match.port ? may_connect(access, *match.port) : !access.connect_ports.empty();
 }
 
 /// The entry "*" has no patterns: it takes everything that no entry names.

@@ -32,7 +32,7 @@ CLI::App* add_command(CLI::App& to, const char* name, const char* what, int& cod
 }
 
 // Its options with a value, besides --config. --summary has one only where it is this word.
-constexpr std::array<std::string_view, 5> kWithValue{"--config", "--limit", "--max", "--preset", "--redis"};
+constexpr std::array<std::string_view, 6> kWithValue{"--config", "--events", "--limit", "--max", "--preset", "--redis"};
 constexpr std::string_view kSummary = "--summary", kJson = "json";
 
 int exec(Given& given) {
@@ -62,6 +62,7 @@ void take_summary(CLI::App& command, penstock::app::ExecOptions& into) {
       ->expected(0, 1);
   command.add_flag_callback(
       "--no-summary", [&into] { into.summary = Summary::no; }, "Say nothing at the end, on a terminal either");
+  command.add_option("--events", into.events, "Tell there of each request, as JSON lines")->option_text("FILE");
   command.add_flag("--print", into.print, "Run nothing: print what the command would find in its environment");
 }
 

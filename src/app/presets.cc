@@ -85,10 +85,18 @@ int init(const std::vector<std::string>& names) {
   for (const auto& name : names) {
     const auto* preset = known(name);
     if (!preset) return 1;
-    if (std::ranges::find(wanted, preset) == wanted.end()) wanted.push_back(preset);
+    for (const auto& part : config::with_its_parts(name)) {
+      const auto* one = config::find_preset(part);
+      if (std::ranges::find(wanted, one) == wanted.end()) wanted.push_back(one);
+    }
   }
   std::cout
       << "# Check it with `penstock check FILE`, run it with `penstock run FILE`. Every key: config/reference.yaml.\n"
+         "# Programs that call http://… through http_proxy are held to the limits, request by request. Programs that "
+         "call\n"
+         "# https://… pass in tunnels, whose requests nobody sees: for these write `https: intercept` beside "
+         "`preset:`\n"
+         "# (docs/https.md), or run them by `penstock exec --preset`.\n"
          "version: 1\n\n# With Redis, all processes on all machines keep these limits together.\n"
          "#redis: { url: redis://127.0.0.1:6379/0 }\n\nupstreams:\n";
   for (const auto* preset : wanted) print_upstream(*preset);

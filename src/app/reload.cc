@@ -24,12 +24,17 @@ void check(std::vector<config::Issue>& issues, const std::string& name, const Tl
   issues.push_back({.path = path + words.substr(0, words.find_first_of(": ")), .message = path + words});
 }
 
-/// The message begins with the whole key: "intercept.key: ...".
+/// The message begins with the whole key: "intercept.key: ...". Where the file names no authority, the upstream that
+/// wants one has the place.
 void check_authority(std::vector<config::Issue>& issues, const Config& config) {
   const auto authority = authority_of(config);
   if (authority) return;
   const auto& words = authority.error().message;
-  issues.push_back({.path = words.substr(0, words.find(':')), .message = words});
+  const auto by = std::ranges::find(config.upstreams, Https::intercept,
+                                    [](const UpstreamConfig& upstream) { return upstream.settings.https; });
+  const bool named = !config.intercept.ca.empty() || by == config.upstreams.end();
+  issues.push_back(
+      {.path = named ? words.substr(0, words.find(':')) : "upstreams." + by->name + ".https", .message = words});
 }
 
 /// Faults inside the file have places there, and are told by users_of() itself.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads `address:port` of listeners. Names are refused: the text must show the address that is bound.
+// Reads `address:port` of listeners. Names are refused: the text must show the address that is bound. And which ports a
+// CONNECT may go to.
+#include <algorithm>
+
 #include "access/verdict.h"
 #include "config/units.h"
 #include "penstock/config.h"
@@ -25,6 +28,10 @@ std::optional<Endpoint> parse_endpoint(std::string_view text) {
   const auto port = config::parse_count(text.substr(colon + 1));
   if (!address || !port || *port > 65535) return std::nullopt;
   return Endpoint{access::to_string(*address), static_cast<std::uint16_t>(*port)};
+}
+
+bool may_connect(const AccessConfig& access, std::uint16_t port) {
+  return access.connect_anywhere || std::ranges::count(access.connect_ports, port) > 0;
 }
 
 }  // namespace penstock

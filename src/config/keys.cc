@@ -274,19 +274,23 @@ void list_upstream(const std::string& path, std::vector<std::string>& into) {
   for (const char* key : {"preset", "plan"}) into.push_back(path + "NAME." + key);
 }
 
-/// Each stands for an upstream of its name with `preset: NAME`; one that `upstreams` has wins.
+/// An upstream of that name with `preset: NAME`, unless `upstreams` has one. `item` has the place.
+void read_listed_preset(Reading& reading, const std::string& name, Node item, Config& config) {
+  if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) return;
+  item.text = name;
+  Node word{.kind = Node::Kind::scalar, .line = item.line, .column = item.column, .text = "preset"};
+  Node map{.kind = Node::Kind::map, .line = item.line, .column = item.column};
+  map.entries.push_back({std::move(word), item});
+  const Spot one{map, below("upstreams", name)};
+  reading.met(one.path, item);
+  read_named(reading, one, config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults));
+}
+
 void read_presets(Reading& reading, const Spot& spot, Config& config) {
   if (spot.node.kind != Node::Kind::list)
     return reading.complain(spot.node, "presets must be a list, as in [github, openai]");
   for (const auto& item : spot.node.items) {
-    const std::string name = item.text;
-    if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) continue;
-    Node word{.kind = Node::Kind::scalar, .line = item.line, .column = item.column, .text = "preset"};
-    Node map{.kind = Node::Kind::map, .line = item.line, .column = item.column};
-    map.entries.push_back({std::move(word), item});
-    const Spot one{map, below("upstreams", name)};
-    reading.met(one.path, item);
-    read_named(reading, one, config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults));
+    for (const auto& name : with_its_parts(item.text)) read_listed_preset(reading, name, item, config);
   }
 }
 

@@ -36,6 +36,9 @@ Plan plan_of(const Entry& entry) {
 Preset preset_of(const Entry& entry) {
   Preset preset{.name = entry.key.text, .title = text_of(entry.value, "title")};
   if (const auto* settings = value_of(entry.value, "settings")) preset.settings = settings->entries;
+  if (const auto* with = value_of(entry.value, "with")) {
+    for (const auto& name : with->items) preset.with.push_back(name.text);
+  }
   if (const auto* plans = value_of(entry.value, "plans")) {
     for (const auto& plan : plans->entries) preset.plans.push_back(plan_of(plan));
   }
@@ -66,6 +69,12 @@ std::span<const Preset> presets() {
 const Preset* find_preset(std::string_view name) {
   const auto found = std::ranges::find(presets(), name, &Preset::name);
   return found == presets().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> with_its_parts(const std::string& name) {
+  std::vector<std::string> names{name};
+  if (const auto* preset = find_preset(name)) names.insert(names.end(), preset->with.begin(), preset->with.end());
+  return names;
 }
 
 std::vector<std::string_view> preset_names() {

@@ -23,15 +23,18 @@ struct Plan {
 
 struct Preset {
   std::string name;
-  std::string title;            ///< for people
-  std::vector<Entry> settings;  ///< keys of an upstream, without its limits
-  std::vector<Plan> plans;      ///< the lowest first; empty: no page is known that has figures
+  std::string title;              ///< for people
+  std::vector<Entry> settings;    ///< keys of an upstream, without its limits
+  std::vector<std::string> with;  ///< presets of parts that are counted apart, which come along where it is listed
+  std::vector<Plan> plans;        ///< the lowest first; empty: no page is known that has figures
 };
 
 /// In the order of the table. Made at the first call; any thread.
 std::span<const Preset> presets();
 /// Null: there is none of that name.
 const Preset* find_preset(std::string_view name);
+/// The name, and those that come along with it.
+std::vector<std::string> with_its_parts(const std::string& name);
 /// The names, as in "github, gitlab".
 std::vector<std::string_view> preset_names();
 

@@ -75,7 +75,7 @@ void warn_of_port(Warnings& warnings, const UpstreamConfig& upstream) {
 /// Only a CONNECT can be intercepted, and only to an allowed port.
 void warn_of_closed_ports(Warnings& warnings, const UpstreamConfig& upstream, const AccessConfig& access) {
   for (const auto& pattern : upstream.match) {
-    if (!pattern.port || std::ranges::count(access.connect_ports, *pattern.port) > 0) continue;
+    if (!pattern.port || may_connect(access, *pattern.port)) continue;
     warnings.add(".match", to_string(pattern) + " is never intercepted, as " + std::to_string(*pattern.port) +
                                " is not in access.connectPorts");
   }
@@ -85,7 +85,7 @@ void warn_of_closed_ports(Warnings& warnings, const UpstreamConfig& upstream, co
 void warn_of_plain_ports(std::vector<Issue>& all, const AccessConfig& access) {
   if (access.plain_ports == AccessConfig{}.plain_ports) return;
   for (const auto port : access.plain_ports) {
-    if (std::ranges::count(access.connect_ports, port) > 0) continue;
+    if (may_connect(access, port)) continue;
     all.push_back({.path = "access.plainPorts",
                    .message = "warning: access.plainPorts: " + std::to_string(port) +
                               " does nothing, as it is not in connectPorts"});

@@ -65,13 +65,21 @@ TEST(Exec, sets_the_variables_for_the_command_whatever_they_were) {
   EXPECT_EQ(lines[7], "as it was");
 }
 
-constexpr const char* kAsk = "curl -so /dev/null http://localhost:1/";
-
 TEST(Exec, says_nothing_of_its_own_where_requests_came_by) {
-  const auto ended = exec_shell(std::string("echo out; echo err >&2; ") + kAsk + "; exit 3");
+  test::ListeningSocket origin;
+  std::thread serving([&] { serve_one(origin, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); });
+  const auto ended = exec_shell(
+      "echo out; echo err >&2; curl -so /dev/null http://localhost:" + std::to_string(origin.port()) + "/; exit 3");
+  serving.join();
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.out, "out\n");
   EXPECT_EQ(ended.err, "err\n");
+}
+
+TEST(Exec, says_what_failed_in_its_own_hands) {
+  EXPECT_EQ(exec_shell("curl -so /dev/null http://localhost:1/").err,
+            "penstock: 1 of 1 request to localhost:1 failed: localhost:1: the connection was refused\n");
+  EXPECT_EQ(penstock({"exec", "--no-summary", "curl", "-so", "/dev/null", "http://localhost:1/"}).err, "");
 }
 
 TEST(Exec, says_at_its_end_that_no_request_came_by) {
@@ -86,9 +94,10 @@ TEST(Exec, says_at_its_end_that_no_request_came_by) {
 }
 
 TEST(Exec, takes_whatever_came_for_a_request) {
-  EXPECT_EQ(exec_shell("curl -so /dev/null https://localhost:1/ || true").err, "") << "a tunnel";
-  EXPECT_EQ(exec_shell("curl -so /dev/null http://localhost:1/%zz").err, "") << "refused";
-  EXPECT_EQ(exec_shell("curl -so /dev/null --noproxy '*' $http_proxy/@nobody/").err, "") << "the gateway";
+  const auto silent = testing::Not(HasSubstr("no request came by"));
+  EXPECT_THAT(exec_shell("curl -so /dev/null https://localhost:1/ || true").err, silent) << "a tunnel";
+  EXPECT_THAT(exec_shell("curl -so /dev/null http://localhost:1/%zz").err, silent) << "refused";
+  EXPECT_THAT(exec_shell("curl -so /dev/null --noproxy '*' $http_proxy/@nobody/").err, silent) << "the gateway";
 }
 
 TEST(Exec, is_silent_of_that_where_the_log_is_to_be) {

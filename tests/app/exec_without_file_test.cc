@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/program.h"
@@ -35,7 +36,11 @@ class ExecWithoutFile : public testing::Test {
   std::string host() const { return "localhost:" + std::to_string(origin_.port()); }
   std::string url() const { return "https://" + host() + "/"; }
   Texts environment() const {
-    return {"XDG_RUNTIME_DIR=" + place_, "SSL_CERT_FILE=" + authority_.file(), "HOME", "XDG_CACHE_HOME",
+    return {"XDG_RUNTIME_DIR=" + place_,
+            "SSL_CERT_FILE=" + authority_.file(),
+            "CURL_CA_BUNDLE",
+            "HOME",
+            "XDG_CACHE_HOME",
             "XDG_CONFIG_HOME"};
   }
   Ended exec(Texts options, const std::string& script) const {
@@ -137,6 +142,24 @@ TEST_F(ExecWithoutFile, adds_a_limit_to_a_preset_for_the_same_host) {
       penstock({"exec", "--print", "--preset", "notion", "--limit", "api.notion.com=window:100/h"}, environment());
   EXPECT_THAT(ended.out, testing::AllOf(StartsWith("# notion: "), HasSubstr("#   pacer: 3/s"),
                                         HasSubstr("#   window: 100 in each")));
+}
+
+TEST_F(ExecWithoutFile, takes_a_host_on_every_port_and_says_what_failed) {
+  EXPECT_EQ(exec({"--limit", "localhost=5/s"}, "curl -sS " + url()).out, "ok\n");
+  const auto failed = exec({"--limit", "localhost=5/s"}, "curl -s https://localhost:1/ https://localhost:1/");
+  EXPECT_EQ(failed.err, "penstock: 2 of 2 requests to localhost failed: localhost: the connection was refused\n");
+  const auto tunnel = exec({"--limit", "api.example.com=5/s", "--summary"}, "curl -sS -o /dev/null " + url());
+  EXPECT_EQ(tunnel.err, "1 tunnel to " + host() + " · 0 waited · 429s inside of tunnels are not seen\n");
+}
+
+TEST_F(ExecWithoutFile, tells_of_each_request_in_a_file) {
+  const auto file = place_ + "/events";
+  const auto ended = exec({"--limit", held_to("5/s"), "--events", file}, "curl -sS " + url());
+  EXPECT_EQ(ended.out, "ok\n");
+  std::ifstream events(file);
+  std::vector<std::string> told;
+  for (std::string line; std::getline(events, line);) told.push_back(nlohmann::json::parse(line)["event"]);
+  EXPECT_THAT(told, testing::ElementsAre("dispatch", "complete"));
 }
 
 TEST_F(ExecWithoutFile, trusts_its_authority_for_the_named_hosts_alone) {

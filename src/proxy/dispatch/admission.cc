@@ -148,7 +148,7 @@ std::optional<http::Refusal> Admission::judge_message(const http::RequestHead& h
 }
 
 std::optional<http::Refusal> Admission::judge_port(const http::Target& target) const {
-  if (!target.tunnel || std::ranges::count(services_.config.access.connect_ports, target.port) > 0) return std::nullopt;
+  if (!target.tunnel || may_connect(services_.config.access, target.port)) return std::nullopt;
   return refusal(http::Reason::port_denied,
                  "CONNECT to port " + std::to_string(target.port) + " is not allowed (access.connectPorts)");
 }
