@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The origin for real clients: serves files, echoes uploads, speaks git, streams chats, and keeps book of how many
 # requests were with it at once, and when each came. Not a general web server.
-"""Started by the tests; on loopback, on a free port."""
+"""Started by the tests; on loopback and a free port, unless they say otherwise."""
 import contextlib
 import http.server
 import json
@@ -46,16 +46,16 @@ class Origin(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, folder, tls=None, keep=True, address="127.0.0.1"):
+    def __init__(self, folder, tls=None, keep=True, address="127.0.0.1", port=0):
         """`tls`: an ssl.SSLContext to speak it with. `keep`: connections serve more than one request."""
-        super().__init__((address, 0), Answers)
+        super().__init__((address, port), Answers)
         self.folder = folder
         self.seen = []  # (method, path, headers)
         self.tls = tls
         self.keep = keep
         self.book = Book()
         self.say_next = None  # a semaphore: how many pieces of chats may be said
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     @property
     def port(self):

@@ -20,7 +20,7 @@ FAR = "far.test"   # of an origin that no configuration knows
 class Identity:
     """A certificate for an origin's name by a CA of its own, and that CA in each form in which clients ask for it."""
 
-    def __init__(self, folder, name=NAME, address="127.0.0.1"):
+    def __init__(self, folder, name=NAME, address="127.0.0.1", others=()):
         self.folder = folder
         os.makedirs(folder, exist_ok=True)
         self.ca = os.path.join(folder, "ca.pem")
@@ -29,7 +29,8 @@ class Identity:
                      "/CN=Penstock's tests")
         self.openssl("req", *key, "-keyout", "key.pem", "-out", "request.pem", "-subj", f"/CN={name}")
         with open(os.path.join(folder, "names"), "w", encoding="ascii") as file:
-            file.write(f"subjectAltName=DNS:{name},DNS:localhost,IP:{address}\n")
+            names = ",".join(f"DNS:{one}" for one in (name, *others, "localhost"))
+            file.write(f"subjectAltName={names},IP:{address}\n")
         self.openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days",
                      "2", "-extfile", "names", "-out", "cert.pem")
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -37,7 +38,7 @@ class Identity:
         self.tls.set_alpn_protocols(["http/1.1"])
 
     def openssl(self, *words):
-        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True)
+        return subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True).stdout
 
     def variables(self):
         """What makes most clients trust this CA."""
@@ -132,6 +133,9 @@ class Proxy(Program):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
+        self.start()
+
+    def start(self):
         self.process = subprocess.Popen(self.command("run"), stderr=subprocess.PIPE, text=True, env={})
         self.said = []
         self.url = None
