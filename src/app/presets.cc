@@ -82,13 +82,14 @@ int presets(const std::string& name) {
 
 int init(const std::vector<std::string>& names) {
   std::vector<const Preset*> wanted;
+  const auto want = [&](const Preset* preset) {
+    if (std::ranges::find(wanted, preset) == wanted.end()) wanted.push_back(preset);
+  };
   for (const auto& name : names) {
     const auto* preset = known(name);
     if (!preset) return 1;
-    for (const auto& part : config::with_its_parts(name)) {
-      const auto* one = config::find_preset(part);
-      if (std::ranges::find(wanted, one) == wanted.end()) wanted.push_back(one);
-    }
+    want(preset);
+    for (const auto& part : preset->with) want(config::find_preset(part));
   }
   std::cout
       << "# Check it with `penstock check FILE`, run it with `penstock run FILE`. Every key: config/reference.yaml.\n"

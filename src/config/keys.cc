@@ -274,23 +274,32 @@ void list_upstream(const std::string& path, std::vector<std::string>& into) {
   for (const char* key : {"preset", "plan"}) into.push_back(path + "NAME." + key);
 }
 
-/// An upstream of that name with `preset: NAME`, unless `upstreams` has one. `item` has the place.
-void read_listed_preset(Reading& reading, const std::string& name, Node item, Config& config) {
-  if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) return;
+/// An upstream of that name with `preset: NAME`; null: `upstreams` has one. `item` has the place.
+UpstreamConfig* read_listed_preset(Reading& reading, const std::string& name, Node item, Config& config) {
+  if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) return nullptr;
   item.text = name;
   Node word{.kind = Node::Kind::scalar, .line = item.line, .column = item.column, .text = "preset"};
   Node map{.kind = Node::Kind::map, .line = item.line, .column = item.column};
   map.entries.push_back({std::move(word), item});
   const Spot one{map, below("upstreams", name)};
   reading.met(one.path, item);
-  read_named(reading, one, config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults));
+  auto& added = config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults);
+  read_named(reading, one, added);
+  return &added;
 }
 
+/// A preset and its parts, unless `upstreams` has something else of its name. A part has the host of the whole, so its
+/// https must travel the same way.
 void read_presets(Reading& reading, const Spot& spot, Config& config) {
   if (spot.node.kind != Node::Kind::list)
     return reading.complain(spot.node, "presets must be a list, as in [github, openai]");
   for (const auto& item : spot.node.items) {
-    for (const auto& name : with_its_parts(item.text)) read_listed_preset(reading, name, item, config);
+    read_listed_preset(reading, item.text, item, config);
+    const auto whole = *std::ranges::find(config.upstreams, item.text, &UpstreamConfig::name);
+    if (whole.preset != item.text) continue;
+    for (const auto& name : parts_of(item.text)) {
+      if (auto* part = read_listed_preset(reading, name, item, config)) part->settings.https = whole.settings.https;
+    }
   }
 }
 

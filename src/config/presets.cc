@@ -71,10 +71,9 @@ const Preset* find_preset(std::string_view name) {
   return found == presets().end() ? nullptr : &*found;
 }
 
-std::vector<std::string> with_its_parts(const std::string& name) {
-  std::vector<std::string> names{name};
-  if (const auto* preset = find_preset(name)) names.insert(names.end(), preset->with.begin(), preset->with.end());
-  return names;
+std::vector<std::string> parts_of(const std::string& name) {
+  const auto* preset = find_preset(name);
+  return preset ? preset->with : std::vector<std::string>();
 }
 
 std::vector<std::string_view> preset_names() {

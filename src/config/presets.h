@@ -33,8 +33,8 @@ struct Preset {
 std::span<const Preset> presets();
 /// Null: there is none of that name.
 const Preset* find_preset(std::string_view name);
-/// The name, and those that come along with it.
-std::vector<std::string> with_its_parts(const std::string& name);
+/// The presets that come along with that one.
+std::vector<std::string> parts_of(const std::string& name);
 /// The names, as in "github, gitlab".
 std::vector<std::string_view> preset_names();
 

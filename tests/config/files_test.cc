@@ -61,7 +61,7 @@ TEST(ReferenceFile, shows_every_key) {
 TEST(ReferenceFile, is_sound_with_its_examples_in_force) {
   const auto config = read_config(reference_in_full(), "reference.yaml");
   ASSERT_TRUE(config) << to_string(config.error().at(0));
-  ASSERT_EQ(config->upstreams.size(), 1U);
+  ASSERT_EQ(config->upstreams.size(), 3U) << "github, and its parts by `presets`";
   EXPECT_EQ(config->upstreams[0].settings.max_concurrent, 20);
   EXPECT_EQ(config->upstreams[0].settings.limits.size(), 7U);
   RedisConfig redis;

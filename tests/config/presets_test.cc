@@ -82,6 +82,14 @@ TEST(Presets, may_be_listed_at_the_top) {
   EXPECT_THAT(config->upstreams[1].settings.limits, SizeIs(3));
 }
 
+TEST(Presets, bring_parts_along_whose_https_travels_as_that_of_the_whole) {
+  const auto config =
+      read_config("version: 1\npresets: [github]\nupstreams: { github: { preset: github, https: intercept } }\n", "f");
+  ASSERT_TRUE(config) << to_string(config.error()[0]);
+  ASSERT_THAT(config->upstreams, SizeIs(3));
+  for (const auto& upstream : config->upstreams) EXPECT_EQ(upstream.settings.https, Https::intercept) << upstream.name;
+}
+
 TEST(Presets, are_named_where_they_are_unknown) {
   EXPECT_EQ(error_of("upstreams: { a: { preset: githb } }"),
             "f:2:27: preset in upstreams.a: there is no preset 'githb'; did you mean 'github'?");
