@@ -23,6 +23,8 @@ ELSEWHERE = {
         ("docs/testing.md", "script/build test -- ")],
     "it is compiled and installed: tests/embedded does that": [
         ("docs/embedding.md", "cmake --preset release"), ("docs/embedding.md", "g++ ")],
+    "it is unpacked in bare roots: tests/packaging/tarball_test.py does that": [
+        ("docs/operating.md", "script/package                                        # on Debian 12")],
     "it measures or simulates for minutes, and compiles before": [
         ("docs/performance.md", "script/bench     "), ("docs/performance.md", "script/bench tunnels"),
         ("docs/performance.md", "script/bench origination"), ("docs/performance.md", "script/bench interception"),
@@ -316,7 +318,7 @@ class Operating(OnMachine):
         units = {word for call in self.calls() for word in call.split() if word.startswith("penstock.")}
         self.assertEqual(units - set(os.listdir(os.path.join(ROOT, "config/systemd"))), set())
 
-    @runs("docs/operating.md", "script/package")
+    @runs("docs/operating.md", "script/package                                        # builds")
     def test_the_package_is_installed_and_started(self, block):
         made = "build/package/penstock_0.1.0_amd64.deb"
         self.stand_in("here/script/package", f"mkdir -p build/package\ntouch {made}")
@@ -335,6 +337,16 @@ class Operating(OnMachine):
         file = "/etc/penstock/penstock.yaml"
         self.assertIn(file, read("config/systemd/penstock.service"))
         self.assertEqual(self.play(block, f"penstock check {file}"), f"{file}: ok\n")
+
+    @runs("docs/operating.md", "penstock env --config")
+    def test_services_get_the_variables(self, block):
+        os.mkdir("/etc/penstock")
+        self.addCleanup(subprocess.run, ["rm", "-r", "/etc/penstock"], check=True)
+        with open("/etc/penstock/penstock.yaml", "w", encoding="utf-8") as file:
+            file.write("version: 1\n" + ORIGINATE)
+        self.play(block)
+        with open("/etc/penstock/clients.env", encoding="utf-8") as file:
+            self.assertIn("http_proxy=http://127.0.0.1:3128\n", file.read())
 
     @runs("docs/operating.md", "systemctl edit penstock.socket")
     def test_another_address(self, block):
