@@ -112,6 +112,7 @@ void Engine::tell_of_reloads(std::string file) {
 
 void Engine::not_changed(const std::vector<ConfigError>& why) {
   std::vector<std::string> errors;
+  errors.reserve(why.size());
   for (const auto& error : why) errors.push_back(to_string(error));
   reloaded(std::move(errors));
 }
