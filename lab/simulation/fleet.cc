@@ -85,8 +85,14 @@ class Fleet final : Outcomes {
     if (journal_.requests[id].end == Request::End::left) over(id);
   }
   void departed(std::uint64_t id) override {
-    const Time flight = loads_[member_of(id)]->flight();
-    world_.at(world_.now() + flight, [this, id] { land(id); });
+    Load& load = *loads_[member_of(id)];
+    const Time left = world_.now() + load.opening(), flight = load.flight();
+    journal_.requests[id].left = left;
+    if (left > world_.now()) world_.at(left, [this, id] { leave(id); });
+    world_.at(left + flight, [this, id] { land(id); });
+  }
+  void leave(std::uint64_t id) {
+    if (Process* process = process_of(id)) process->leave(id);
   }
   void land(std::uint64_t id) {
     Request& request = journal_.requests[id];

@@ -21,7 +21,8 @@ struct Request {
   int group = -1;
   int weight = 1;
   Time arrived = 0;
-  Time departed = kNotYet;  ///< left for the upstream
+  Time departed = kNotYet;  ///< took off for the upstream
+  Time left = kNotYet;      ///< left for the upstream: at once, or when its connection is there
   Time booked = kNotYet;    ///< the departure that it took, as its process recorded it
   Time ended = kNotYet;     ///< landed, was refused, left the queue, or was cut
   End end = End::none;

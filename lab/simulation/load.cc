@@ -74,6 +74,12 @@ void Load::over(std::uint64_t id) {
   world_.at(world_.now() + static_cast<Time>(random_.exponential(pause)), [this] { ask(); });
 }
 
+Time Load::opening() {
+  if (opened_ >= demand_.cold) return 0;
+  ++opened_;
+  return static_cast<Time>(random_.between(kOpening[0], kOpening[1]));
+}
+
 Time Load::flight() {
   if (!demand_.flight_varies) return demand_.flight;
   return std::max<Time>(1, static_cast<Time>(random_.exponential(static_cast<double>(demand_.flight))));

@@ -27,6 +27,8 @@ class Load {
   void begin();
   /// A request has ended, in whatever way.
   void over(std::uint64_t id);
+  /// How long the next request that takes off waits for its connection.
+  Time opening();
   /// How long the upstream takes for one request.
   Time flight();
 
@@ -43,6 +45,7 @@ class Load {
   Journal& journal_;
   const Wants wants_;
   Random random_;
+  int opened_ = 0;              // connections
   std::vector<double> groups_;  // the fraction of all requests that goes to each group or those before it
 };
 

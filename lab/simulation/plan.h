@@ -38,7 +38,11 @@ struct Demand {
   double leaves = 0;            ///< fraction of the requests whose client gives up
   Time leaves_after = kSecond;  ///< the mean time until it gives up, exponential
   Time max_wait = 0;            ///< Penstock-Max-Wait; 0: none
+  int cold = 0;                 ///< so many requests that take off first leave kOpening late: connections are opened
 };
+
+/// How long a connection and its TLS take, at least and at most.
+inline constexpr Time kOpening[] = {60 * kMillisecond, 300 * kMillisecond};
 
 struct Member {
   Time joins = 0;

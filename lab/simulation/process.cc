@@ -47,6 +47,7 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
           [this](const Notice& notice) { journal_.notices.push_back(notice.text); }, network_),
       limiter_(make_limiter()),
       heart_(of(plan, member).settings, *limiter_),
+      late_(machine_.loop(), limiter_, plan.limits),
       wake_(machine_.loop(), [this] { move(&flow::Scheduler::advance); }) {
   machine_.happen([] {});
 }
@@ -56,6 +57,7 @@ Process::~Process() { network_.vanish(); }
 void Process::end() {
   machine_.happen([this] {
     wake_.stop();
+    late_.change(machine_.now(), {});
     limiter_.reset();
   });
 }
@@ -72,6 +74,7 @@ void Process::reload() {
     const Member& its = of(plan_, member_);
     const auto moved = flow::limit_remap(its.former, plan_.limits);
     limiter_->change(machine_.now(), plan_.limits);
+    late_.change(machine_.now(), plan_.limits);
     move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
       scheduler.change(now, its.settings, moved, into);
     });
@@ -93,6 +96,7 @@ std::string Process::group_of(std::uint64_t id) const {
 
 template <typename Call>
 void Process::move(Call call) {
+  late_.count(machine_.now());
   std::invoke(call, heart_, machine_.now(), commands_);
   if (!busy_) carry_out();
 }
@@ -128,7 +132,17 @@ void Process::land(std::uint64_t id) {
   machine_.happen([this, id] { landed(id); });
 }
 
+void Process::leave(std::uint64_t id) {
+  machine_.happen([this, id] {
+    const auto found = leaving_.find(id);
+    if (found == leaving_.end()) return;
+    found->second.taken.left(machine_.now(), *limiter_, found->second.group);
+    leaving_.erase(found);
+  });
+}
+
 void Process::landed(std::uint64_t id) {
+  leaving_.erase(id);
   const auto found = tickets_.find(id);
   if (found == tickets_.end()) return;
   const flow::Ticket ticket = found->second;
@@ -167,6 +181,15 @@ void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_
 
 // ---- what is done ---------------------------------------------------------------------------------------------------
 
+/// As in the proxy, but for requests that leave at once.
+void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
+  outcomes_.departed(id);
+  if (journal_.requests[id].left == world_.now()) return;
+  Leaving& one = leaving_[id];
+  one.group = group_of(id);
+  late_.take(one.taken, one.group, departure);
+}
+
 void Process::carry_out() {
   busy_ = true;
   while (!commands_.empty()) {
@@ -179,7 +202,7 @@ void Process::carry_out() {
       request.without_redis = hub_.degraded();
       journal_.departures.push_back(start.id);
       flying_.push_back(start.id);
-      outcomes_.departed(start.id);
+      take_off(start.id, start.departure);
     }
     for (const auto& refuse : carrying_.refuse) {
       Request& request = journal_.requests[refuse.id];

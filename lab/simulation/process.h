@@ -12,6 +12,8 @@
 #include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
+#include "proxy/exchange/late_watch.h"
+#include "proxy/exchange/taken_departure.h"
 #include "redis/limits/limiter_hub.h"
 #include "simulation/journal.h"
 #include "simulation/machine.h"
@@ -49,6 +51,8 @@ class Process final : flow::LimiterEvents {
   /// The journal already has the request.
   void arrive(std::uint64_t id);
   void cancel(std::uint64_t id);
+  /// The connection of a request that took off is there.
+  void leave(std::uint64_t id);
   void land(std::uint64_t id);
   /// The upstream asked for a pause in the answer to some request.
   void pause(Time lasts);
@@ -65,6 +69,7 @@ class Process final : flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, std::string_view group) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
+  void take_off(std::uint64_t id, const flow::Departure& departure);
   void landed(std::uint64_t id);
   template <typename Call>
   void move(Call call);
@@ -85,6 +90,12 @@ class Process final : flow::LimiterEvents {
   redis::LimiterHub hub_;
   std::unique_ptr<flow::Limiter> limiter_;
   flow::Scheduler heart_;
+  proxy::LateWatch late_;
+  struct Leaving {
+    std::string group;
+    proxy::TakenDeparture taken;
+  };
+  std::map<std::uint64_t, Leaving> leaving_;  // requests that took off and have no connection yet
   loop::Timer wake_;
   flow::Commands commands_, carrying_;
   bool busy_ = false;  // carry_out() is running
