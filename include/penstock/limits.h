@@ -4,10 +4,12 @@
 #pragma once
 
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "penstock/duration.h"
 
@@ -52,10 +54,15 @@ struct WindowConfig {
   bool operator==(const WindowConfig&) const = default;
 };
 
+/// The longest interval of any limit, and the most units that a slidingWindow remembers.
+inline constexpr Duration kLongestInterval = 366 * 24h;
+inline constexpr int kMostRemembered = 10'000;
+
 /// At most `max` units in any half-open stretch of time as long as `interval`.
 struct SlidingWindowConfig {
-  int max = 0;  ///< up to 10 000
+  int max = 0;  ///< up to kMostRemembered
   Duration interval{0};
+  bool beside_pacer = false;  ///< limits_of() made it, beside a pacer that lets as many pass: that one says who is next
   bool operator==(const SlidingWindowConfig&) const = default;
 };
 
@@ -105,6 +112,32 @@ constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
 /// The limit's name in metrics, events and Redis.
 constexpr std::string_view limit_name(const LimitConfig& limit) {
   return limit.name.empty() ? limit_key(limit.kind) : std::string_view(limit.name);
+}
+
+/// The same rate in whole units, of which a slidingWindow can remember one unit's: 1 in 2 s for 0.5 a second. Null:
+/// there is none.
+inline std::optional<Rate> in_whole_units(const Rate& rate) {
+  const Duration longest = kLongestInterval - kKeptForJitter;
+  for (int times = 1; rate.count * times <= kMostRemembered && rate.unit <= longest / times; ++times) {
+    const double count = rate.count * times, whole = std::round(count);
+    if (whole >= 1 && std::abs(count - whole) <= 1e-9 * whole) return Rate{whole, rate.unit * times};
+  }
+  return std::nullopt;
+}
+
+/// The limits that keep a rate together. `name` is the pacer, by which requests leave evenly. `name`.window looks back
+/// from when they have left: a request whose connection is slow to be made leaves later than it was booked, and nearer
+/// to those behind it. The window is kept 2 ms longer than its interval, so it allows 0.1 ms sooner than the pacer: it
+/// delays nothing while requests leave on time, and no rounding of times makes it seem so. There is no window where a
+/// unit, or the whole form of a fraction, has more than one can remember.
+inline std::vector<LimitConfig> limits_of(const Rate& rate, const std::string& name = "rate") {
+  std::vector<LimitConfig> limits{{.kind = pacer_of(rate), .name = name}};
+  if (const auto whole = in_whole_units(rate)) {
+    const SlidingWindowConfig window{
+        .max = static_cast<int>(whole->count), .interval = whole->unit + kKeptForJitter - 2100us, .beside_pacer = true};
+    limits.push_back({.kind = window, .name = name + ".window"});
+  }
+  return limits;
 }
 
 }  // namespace penstock

@@ -47,7 +47,7 @@ std::vector<Time> left_at(const Journal& journal, int member = -1) {
   std::vector<Time> times;
   for (const auto id : journal.departures) {
     const Request& request = journal.requests[id];
-    if (member < 0 || request.member == member) times.push_back(request.departed);
+    if (member < 0 || request.member == member) times.push_back(request.left);
   }
   std::ranges::sort(times);
   return times;
@@ -127,20 +127,73 @@ TEST(SharedPacer, that_is_hot_is_decided_on_for_many_at_a_time_within_millisecon
 
 // ---- a rate as its API counts it ------------------------------------------------------------------------------------
 
+Plan at_rate(std::vector<LimitConfig> limits, int processes, Time length) {
+  Plan plan = at_work({}, processes, length);
+  plan.limits = std::move(limits);
+  for (Member& member : plan.members) member.demand.clients = 10;
+  return plan;
+}
+
 /// An API that counts any stretch of a unit sees no more than the rate, so one whose units begin anywhere does neither.
 TEST(PublishedRate, is_never_exceeded_as_the_api_counts_it_and_is_used) {
   for (const Rate rate : {Rate{10, 1s}, Rate{100, 1s}, Rate{1000, 1s}, Rate{500, 60s}, Rate{300, 15min}}) {
     for (const int processes : {1, 3}) {
       SCOPED_TRACE(testing::Message() << rate.count << " in " << rate.unit.count() << " us, " << processes);
       const Time unit = rate.unit.count();
-      Plan plan = at_work({.kind = pacer_of(rate)}, processes, std::max<Time>(3 * unit, 12 * kSecond));
-      for (Member& member : plan.members) member.demand.clients = 10;
+      Plan plan = at_rate(limits_of(rate), processes, std::max<Time>(3 * unit, 12 * kSecond));
       const auto departed = left_at(run(std::move(plan)));
       for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         ASSERT_LE(fullest(arrivals(departed, seed), unit), rate.count) << "delays by seed " << seed;
       }
       const Time used = departed.back() - departed.front();
       EXPECT_GE(static_cast<double>(departed.size() - 1) / used * unit, 0.97 * rate.count);
+    }
+  }
+}
+
+/// The first requests of a process arrive late, by the time that their connections take; those behind them do not.
+TEST(PublishedRate, is_never_exceeded_while_connections_are_opened) {
+  for (const Rate rate : {Rate{5, 1s}, Rate{10, 1s}, Rate{100, 1s}, Rate{1000, 1s}, Rate{500, 60s}}) {
+    for (const int processes : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << rate.count << " in " << rate.unit.count() << " us, " << processes);
+      const Time unit = rate.unit.count(), all_cold = static_cast<Time>(30 / rate.count * static_cast<double>(unit));
+      const Time warm = all_cold + 2 * unit;
+      Plan plan = at_rate(limits_of(rate), processes, warm + std::max<Time>(2 * unit, 12 * kSecond));
+      for (Member& member : plan.members) member.demand.cold = 10;
+      const auto left = left_at(run(std::move(plan)));
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        ASSERT_LE(fullest(arrivals(left, seed), unit), rate.count) << "delays by seed " << seed;
+      }
+      const auto first = std::ranges::lower_bound(left, warm);
+      EXPECT_GE(static_cast<double>(left.end() - first - 1) / static_cast<double>(left.back() - *first) * unit,
+                0.97 * rate.count);
+    }
+  }
+}
+
+TEST(PublishedRate, is_kept_in_units_where_requests_weigh_more_than_one) {
+  Plan plan = at_rate(limits_of({10, 1s}), 2, 60 * kSecond);
+  for (Member& member : plan.members) member.demand.weights = {1, 2, 3};
+  const Journal journal = run(std::move(plan));
+  std::vector<Time> units;
+  for (const auto id : journal.departures) {
+    const Request& request = journal.requests[id];
+    units.insert(units.end(), static_cast<std::size_t>(request.weight), request.left);
+  }
+  EXPECT_EQ(fullest(units, kSecond + 20 * kMillisecond), 10);
+  EXPECT_GE(units.size(), 500u) << "a heavy one waits for room";
+}
+
+/// Both limits allow the same. What people read is `rate`, unless a connection was slow.
+TEST(PublishedRate, holds_requests_by_its_pacer_while_they_leave_on_time) {
+  for (const Rate rate : {Rate{7, 1s}, Rate{30, 1s}, Rate{900, 1s}, Rate{500, 60s}}) {
+    for (const int processes : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << rate.count << " in " << rate.unit.count() << " us, " << processes);
+      const Journal journal =
+          run(at_rate(limits_of(rate), processes, std::max<Time>(2 * rate.unit.count(), 12 * kSecond)));
+      std::map<flow::LimitIndex, int> held;
+      for (const auto id : journal.departures) ++held[journal.requests[id].limited_by];
+      EXPECT_EQ(held[1], 0) << held[0];
     }
   }
 }
@@ -239,6 +292,17 @@ TEST(WithoutRedis, by_shares_the_rate_stays_what_it_was_and_each_has_its_part) {
   for (int member = 0; member < 3; ++member) {
     EXPECT_NEAR(count_in(left_at(journal, member), 5'100 * kMillisecond, 7'100 * kMillisecond), 200, 1);
   }
+}
+
+/// Its window is full whenever the pacer is busy. Left to themselves, processes would wait for all of it.
+TEST(WithoutRedis, by_shares_a_rate_goes_on_at_once) {
+  Plan plan = at_rate(limits_of({300, 60s}), 3, 95 * kSecond);
+  const Journal journal =
+      run(failing(std::move(plan), {.kind = Fault::Kind::redis_stops, .at = 65 * kSecond, .lasts = 20 * kSecond}));
+  const auto times = left_at(journal);
+  EXPECT_NEAR(count_in(times, 66 * kSecond, 84 * kSecond), 90, 3);
+  EXPECT_GE(count_in(times, 86 * kSecond, 94 * kSecond), 38);
+  EXPECT_LE(fullest(times, 60 * kSecond), 300 + 2) << "a request for each process but one";
 }
 
 TEST(WithoutRedis, no_request_waits_longer_than_the_time_out) {

@@ -56,19 +56,30 @@ std::string unknown_kind(std::string_view name) {
   return "'" + std::string(name) + "' is no kind of limit; there are " + all;
 }
 
-std::expected<LimitConfig::Kind, std::string> read_limit(const Given& given, std::string_view text) {
+/// The name, or with a number, if the upstream has one of that name.
+std::string free_name(const std::vector<LimitConfig>& limits, const std::string& name) {
+  auto free = name;
+  for (int number = 2; std::ranges::find(limits, free, &LimitConfig::name) != limits.end(); ++number)
+    free = name + std::to_string(number);
+  return free;
+}
+
+/// The limits that an option adds to those that its upstream has.
+std::expected<std::vector<LimitConfig>, std::string> read_limit(const Given& given, std::string_view text,
+                                                                const std::vector<LimitConfig>& others) {
   const auto colon = text.find(':');
   const bool has_kind = colon != std::string_view::npos;
   const auto amount = has_kind ? text.substr(colon + 1) : text;
   const auto rate = config::parse_rate(amount);
   if (!rate) return given.wrong("'" + std::string(amount) + "' is not a rate, as in 15/s, 500/m, 5000/h or 300/15m");
-  if (!has_kind) return pacer_of(*rate);
+  if (!has_kind) return limits_of(*rate, free_name(others, "rate"));
   const auto units = config::parse_count(amount.substr(0, amount.find('/')));
   const auto name = text.substr(0, colon);
   if (name != "pacer" && (!units || *units > 1'000'000'000))
     return given.wrong("a " + std::string(name) + " counts whole requests");
   const auto kind = kind_of(name, static_cast<int>(units.value_or(0)), *rate);
-  return kind ? std::expected<LimitConfig::Kind, std::string>(*kind) : given.wrong(unknown_kind(name));
+  if (!kind) return given.wrong(unknown_kind(name));
+  return std::vector<LimitConfig>{{.kind = *kind, .name = free_name(others, std::string(limit_key(*kind)))}};
 }
 
 /// Characters that a name may not have are `_` in it.
@@ -104,22 +115,15 @@ std::expected<UpstreamConfig*, std::string> upstream_of(Config& config, const Gi
   return &config.upstreams.emplace_back(UpstreamConfig{.name = name, .match = {*match}, .settings = patient()});
 }
 
-/// The kind's name; with a number, if the upstream has one of that name.
-std::string name_for(const std::vector<LimitConfig>& limits, const LimitConfig::Kind& kind) {
-  const std::string name{limit_key(kind)};
-  const auto alike = std::ranges::count_if(limits, [&](const auto& limit) { return limit_key(limit.kind) == name; });
-  return alike == 0 ? name : name + std::to_string(alike + 1);
-}
-
 std::expected<void, std::string> add_limit(Config& config, const Given& given) {
   const auto halves = given.halves();
   if (!halves) return given.wrong("write PATTERN=RATE, as in api.example.com=25/s");
   const auto upstream = upstream_of(config, given, halves->first);
   if (!upstream) return Wrong(upstream.error());
-  const auto kind = read_limit(given, halves->second);
-  if (!kind) return Wrong(kind.error());
   auto& limits = (*upstream)->settings.limits;
-  limits.push_back({.kind = *kind, .name = name_for(limits, *kind)});
+  const auto more = read_limit(given, halves->second, limits);
+  if (!more) return Wrong(more.error());
+  limits.insert(limits.end(), more->begin(), more->end());
   return {};
 }
 

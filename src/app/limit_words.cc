@@ -19,6 +19,11 @@ std::string unit_in_words(Duration unit) {
   return unit == 24h ? "day" : write_duration(unit);
 }
 
+std::string in_milliseconds(Duration duration) {
+  const auto tenths = std::to_string(duration / 100us);
+  return tenths.substr(0, tenths.size() - 1) + "." + tenths.back() + " ms";
+}
+
 std::string in_words(const Rate& rate, double qps) {
   const auto spacing = 1000 / qps;
   const auto apart = spacing < 10'000 ? write_number(spacing) + " ms" : write_number(spacing / 1000) + " s";
@@ -37,7 +42,9 @@ struct InWords {
     return std::to_string(window.reservoir) + " in each window of " + write_duration(window.interval) + spread;
   }
   std::string operator()(const SlidingWindowConfig& window) const {
-    return std::to_string(window.max) + " in any " + write_duration(window.interval);
+    const auto most = std::to_string(window.max) + " in any ";
+    if (!window.beside_pacer) return most + write_duration(window.interval);
+    return most + in_milliseconds(window.interval) + ", counted from when each has left";
   }
   std::string operator()(const TokenBucketConfig& bucket) const {
     return std::to_string(bucket.capacity) + " at once, then " + std::to_string(bucket.refill_amount) + " every " +

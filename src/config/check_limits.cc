@@ -13,10 +13,10 @@ namespace {
 
 constexpr int kMostUnits = 1'000'000'000;
 constexpr double kLeastRate = 1e-6, kMostRate = 1e6;  // per second: from one in twelve days to one in a microsecond
-constexpr Duration kShortest = 10ms, kLongest = 366 * 24h;
+constexpr Duration kShortest = 10ms, kLongest = kLongestInterval;
 constexpr std::size_t kMostLimits = 16, kLongestName = 64, kShortestSecret = 16;
 constexpr int kMostProcesses = 10'000;
-constexpr int kMostSliding = 10'000, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
+constexpr int kMostSliding = kMostRemembered, kMostSlidingOfGroup = 1000, kBytesOfUnit = 10;
 
 /// Checks the parameters of one limit.
 struct Checked {
@@ -82,6 +82,11 @@ void check_limit(Issues& issues, const std::string& path, const LimitConfig& lim
     add(issues, path + ".per", " is group, but the upstream has no groups; say what makes them with group");
 }
 
+bool keeps_rate(const LimitConfig& limit) {
+  const auto* pacer = std::get_if<PacerConfig>(&limit.kind);
+  return pacer && pacer->keeps;
+}
+
 void check_group(Issues& issues, const std::string& path, const GroupRule& rule) {
   const auto read_again = parse_group(to_string(rule));
   if (!read_again) return add(issues, path, ": '" + to_string(rule) + "': " + read_again.error());
@@ -93,16 +98,19 @@ void check_group(Issues& issues, const std::string& path, const GroupRule& rule)
 void check_limits(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
   if (settings.group) check_group(issues, path + ".group", *settings.group);
   check_duration(issues, path + ".maxPause", settings.max_pause, 0s, 24h);
-  if (settings.limits.size() > kMostLimits) add(issues, path + ".limits", " has more than 16 limits");
+  const bool of_rate = !settings.limits.empty() && keeps_rate(settings.limits.front());
+  if (settings.limits.size() > kMostLimits)
+    add(issues, path + ".limits", std::string(" has more than 16 limits") + (of_rate ? "; rate: is two of them" : ""));
   std::map<std::string_view, int> names;
   for (std::size_t i = 0; i < settings.limits.size(); ++i) {
     const auto& limit = settings.limits[i];
     const auto place = path + ".limits[" + std::to_string(i) + "]." + std::string(limit_key(limit.kind));
     check_limit(issues, place, limit, settings.group.has_value());
     if (++names[limit_name(limit)] != 2) continue;
-    const std::string_view rate = limit_name(limit) == "pacer" ? " (rate: is a pacer too)" : "";
-    issues.push_back({place, "two limits of " + path + " are named '" + std::string(limit_name(limit)) + "'" +
-                                 std::string(rate) + "; give one a name"});
+    const bool by_rate = of_rate && limit_name(limit).starts_with("rate");
+    issues.push_back(
+        {place, "two limits of " + path + " are named '" + std::string(limit_name(limit)) + "'" +
+                    (by_rate ? " (rate: has that name itself); give yours another" : "; give one a name")});
   }
 }
 

@@ -107,9 +107,11 @@ void read_rate(Reading& reading, const Spot& spot, UpstreamSettings& into) {
     return reading.complain(spot.node, named(spot.path) + ": '" + spot.node.text +
                                            "' is not a rate, as in 15/s, 900/m, 100/h, 5000/d or 300/15m");
   }
-  const PacerConfig pacer = pacer_of(*rate);
-  into.limits.insert(into.limits.begin(), {pacer, std::string(limit_key(pacer))});
-  reading.met(spot.path.substr(0, spot.path.rfind('.')) + ".limits[0]", spot.node);
+  const auto limits = limits_of(*rate);
+  into.limits.insert(into.limits.begin(), limits.begin(), limits.end());
+  const auto upstream = spot.path.substr(0, spot.path.rfind('.'));
+  for (std::size_t i = 0; i < limits.size(); ++i)
+    reading.met(upstream + ".limits[" + std::to_string(i) + "]", spot.node);
 }
 
 void read_limits(Reading& reading, const Spot& spot, UpstreamSettings& into) {

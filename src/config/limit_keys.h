@@ -9,7 +9,7 @@
 
 namespace penstock::config {
 
-/// Reads `rate: 15/s`: a pacer, before all other limits.
+/// Reads `rate: 15/s`: its limits come before all others.
 void read_rate(Reading& reading, const Spot& spot, UpstreamSettings& into);
 /// Reads the list of limits. Paths count as the vector does: "upstreams.github.limits[1].window.interval".
 void read_limits(Reading& reading, const Spot& spot, UpstreamSettings& into);

@@ -20,6 +20,14 @@ Instant period_of(const WindowConfig& window) { return static_cast<Instant>(wind
 Instant period_of(const SlidingWindowConfig& window) { return static_cast<Instant>(window.interval.count()); }
 Instant period_of(const CounterConfig& counter) { return static_cast<Instant>(counter.period.count()); }
 
+/// A window beside a busy pacer is always full. The pacer's part goes on at once, at its own rate, and all such parts
+/// together are the whole. So nothing of what was left in the window is divided.
+bool begins_empty(const SlidingWindowConfig& part) { return part.beside_pacer; }
+template <typename Count>
+bool begins_empty(const Count&) {
+  return false;
+}
+
 }  // namespace
 
 PartOfLimit::PartOfLimit(std::unique_ptr<Limit> whole, const LimitConfig::Kind& part, const Remaining& left,
@@ -44,6 +52,7 @@ void PartOfLimit::begin(const SemaphoreConfig&, std::int64_t, Instant) {}
 
 template <typename Count>
 void PartOfLimit::begin(const Count& part, std::int64_t units, Instant until) {
+  if (begins_empty(part)) return;
   const Instant period = period_of(part);
   const bool slides = std::is_same_v<Count, SlidingWindowConfig>;
   const Instant guard = slides ? 0 : kGuard;

@@ -6,6 +6,10 @@
 
 namespace penstock::flow {
 
+namespace {
+constexpr Instant kLateEnough = 5'000'000;  // what a connection may take, and more
+}  // namespace
+
 Instant SlidingWindow::frontier(int weight) const {
   const std::int64_t in_the_way = size() - config_.max + weight - 1;
   return in_the_way < 0 || size() == 0 ? kAlways : time(std::min(in_the_way, size() - 1)) + interval();
@@ -58,7 +62,13 @@ void SlidingWindow::shift(Instant by) {
   for (Instant& time : times_) time += by;
 }
 
-Instant SlidingWindow::forgettable_at() const { return size() > 0 ? times_.back() + interval() : kAlways; }
+// A pacer beside it lets fewer than `max` pass in an interval in which it was idle for two spacings and for as much as
+// a departure before may have been late: then all that is left to remember is nobody's place.
+Instant SlidingWindow::forgettable_at() const {
+  if (size() == 0) return kAlways;
+  const Instant idle = 2 * interval() / config_.max + kLateEnough;
+  return times_.back() + (config_.beside_pacer ? std::min(interval(), idle) : interval());
+}
 
 std::string SlidingWindow::state() const {
   std::string text;

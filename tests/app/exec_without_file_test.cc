@@ -72,7 +72,7 @@ TEST_F(ExecWithoutFile, holds_each_request_inside_https_to_the_limit_and_leaves_
   EXPECT_THAT(ended.out, MatchesRegex("(ok\n){6}penstock-exec-[A-Za-z0-9]{6}\n"));
   EXPECT_THAT(ended.err,
               MatchesRegex("6 requests to localhost_[0-9]+ · 5 waited \\(median [0-9.]+ m?s, longest [12]\\.[0-9] "
-                           "s, for pacer\\) · 0 × 429\n"));
+                           "s, for rate\\) · 0 × 429\n"));
   EXPECT_THAT(left(), IsEmpty());
 }
 
@@ -140,7 +140,7 @@ TEST_F(ExecWithoutFile, takes_another_folder_where_the_first_cannot_be_written) 
 TEST_F(ExecWithoutFile, adds_a_limit_to_a_preset_for_the_same_host) {
   const auto ended =
       penstock({"exec", "--print", "--preset", "notion", "--limit", "api.notion.com=window:100/h"}, environment());
-  EXPECT_THAT(ended.out, testing::AllOf(StartsWith("# notion: "), HasSubstr("#   pacer: 3/s"),
+  EXPECT_THAT(ended.out, testing::AllOf(StartsWith("# notion: "), HasSubstr("#   rate (pacer): 3/s"),
                                         HasSubstr("#   window: 100 in each")));
 }
 
@@ -176,15 +176,22 @@ TEST_F(ExecWithoutFile, trusts_its_authority_for_the_named_hosts_alone) {
 TEST_F(ExecWithoutFile, has_the_limits_that_are_written) {
   const auto ended =
       penstock({"exec", "--print", "--limit", "api.x.test=25/s", "--limit", "*.y.test:8443/v1=slidingWindow:300/15m",
-                "--limit", "api.x.test=window:5000/h", "--limit", "api.x.test=pacer:4/s", "--limit",
-                "z.test=counter:9/d", "--limit", "z.test=tokenBucket:40/20s", "--max", "api.x.test=4"},
+                "--limit", "api.x.test=window:5000/h", "--limit", "api.x.test=pacer:4/s", "--limit", "api.x.test=2/s",
+                "--limit", "z.test=counter:9/d", "--limit", "z.test=tokenBucket:40/20s", "--max", "api.x.test=4"},
                environment());
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out,
               StartsWith("# api.x.test: at most 4 in flight\n"
-                         "#   pacer: 25/s, one every 40.88 ms: 22 ms of each second are kept for jitter, this process\n"
+                         "#   rate (pacer): 25/s, one every 40.88 ms: 22 ms of each second are kept for jitter, this "
+                         "process\n"
+                         "#   rate.window (slidingWindow): 25 in any 1019.9 ms, counted from when each has left, this "
+                         "process\n"
                          "#   window: 5000 in each window of 60m, this process\n"
-                         "#   pacer2 (pacer): 4/s evenly spread, this process\n"
+                         "#   pacer: 4/s evenly spread, this process\n"
+                         "#   rate2 (pacer): 2/s, one every 511 ms: 22 ms of each second are kept for jitter, this "
+                         "process\n"
+                         "#   rate2.window (slidingWindow): 2 in any 1019.9 ms, counted from when each has left, this "
+                         "process\n"
                          "# _.y.test_8443_v1: at most 64 in flight\n"
                          "#   slidingWindow: 300 in any 15m, this process\n"
                          "# z.test: at most 64 in flight\n"
@@ -197,8 +204,8 @@ TEST_F(ExecWithoutFile, has_the_limits_that_are_written) {
 TEST_F(ExecWithoutFile, takes_presets_by_name) {
   const auto ended = penstock({"exec", "--print", "--preset", "notion,stripe", "--limit", "a.test=5/s"}, environment());
   EXPECT_EQ(ended.code, 0) << ended.err;
-  EXPECT_THAT(ended.out, StartsWith("# notion: at most 64 in flight\n#   pacer: 3/s, one every 340.667 ms: "));
-  EXPECT_THAT(ended.out, HasSubstr("# stripe: at most 20 in flight\n#   pacer: 25/s, one every 40.88 ms: "));
+  EXPECT_THAT(ended.out, StartsWith("# notion: at most 64 in flight\n#   rate (pacer): 3/s, one every 340.667 ms: "));
+  EXPECT_THAT(ended.out, HasSubstr("# stripe: at most 20 in flight\n#   rate (pacer): 25/s, one every 40.88 ms: "));
   EXPECT_THAT(ended.out, HasSubstr("# a.test: at most 64 in flight\n"));
   const auto shown = exec({"--preset", "notion"},
                           "openssl crl2pkcs7 -nocrl -certfile $NODE_EXTRA_CA_CERTS | openssl "

@@ -33,7 +33,7 @@ TEST(Explain, marks_what_comes_from_a_preset) {
   EXPECT_THAT(text,
               HasSubstr("  upstream    github\n              preset github, plan token: `penstock presets github` has "
                         "what it rests on\n"));
-  EXPECT_THAT(text, HasSubstr("pacer: 900/m, one every "));
+  EXPECT_THAT(text, HasSubstr("rate (pacer): 900/m, one every "));
 }
 
 TEST(Explain, takes_a_url_without_a_scheme_for_https) {
@@ -83,7 +83,8 @@ std::string explained_limits(const std::string& url) { return explained_by(kLimi
 TEST(Explain, puts_every_kind_of_limit_into_words) {
   EXPECT_THAT(explained_limits("http://chat.example/"), HasSubstr(R"(
   limits      maxConcurrent 64
-              pacer: 30/m, one every 2000.73 ms: 22 ms of each minute are kept for jitter, shared
+              rate (pacer): 30/m, one every 2000.73 ms: 22 ms of each minute are kept for jitter, shared
+              rate.window (slidingWindow): 30 in any 60019.9 ms, counted from when each has left, shared
               burst (pacer): 50/s evenly spread, after a burst of 10, shared
               window: 10 in each window of 10s, spread over it, per group, shared, refuses with 429
               slidingWindow: 7 in any 1s, shared
@@ -263,14 +264,14 @@ TEST(Explain, knows_a_url_of_each_vendor) {
     const char *url, *upstream, *limit;  // what the vendor publishes, or somewhat less
   };
   const Known known[] = {
-      {"http://api.github.com/user", "github", "pacer: 900/m, one every 66.6911 ms"},
+      {"http://api.github.com/user", "github", "rate (pacer): 900/m, one every 66.6911 ms"},
       {"http://api.github.com/user", "github", "slidingWindow: 5000 in any 3600022ms,"},
       {"http://api.github.com/user", "github", "semaphore: 100 in flight,"},
-      {"http://api.github.com/search/issues?q=x", "github-search", "pacer: 30/m, one every 2000.73 ms"},
-      {"http://api.github.com/search/code?q=x", "github-code-search", "pacer: 10/m, one every 6002.2 ms"},
-      {"http://discord.com/api/v10/channels/42/messages", "discord", "pacer: 50/s, one every 20.44 ms"},
+      {"http://api.github.com/search/issues?q=x", "github-search", "rate (pacer): 30/m, one every 2000.73 ms"},
+      {"http://api.github.com/search/code?q=x", "github-code-search", "rate (pacer): 10/m, one every 6002.2 ms"},
+      {"http://discord.com/api/v10/channels/42/messages", "discord", "rate (pacer): 50/s, one every 20.44 ms"},
       {"/@openai/v1/chat/completions", "openai", "maxConcurrent 64"},
-      {"/@stripe/v1/charges", "stripe", "pacer: 25/s, one every 40.88 ms"},
+      {"/@stripe/v1/charges", "stripe", "rate (pacer): 25/s, one every 40.88 ms"},
       {"http://slack.com/api/users.list", "slack", "method (pacer): 19.992/m evenly spread, per group,"},
       {"http://hooks.slack.com/services/T1/B1/x", "slack-hooks", "webhook (pacer): 58.68/m evenly spread, per group,"},
       {"http://acme.myshopify.com/admin/api/2025-01/orders.json", "shopify",

@@ -64,16 +64,17 @@ TEST(Limits, have_what_is_common_to_all) {
                                                        LimitConfig::Mode::refuse}));
 }
 
-TEST(Limits, begin_with_the_pacer_that_a_rate_is_short_for) {
+TEST(Limits, begin_with_those_that_a_rate_is_short_for) {
   const auto settings = read_limits("    limits: [ { window: { reservoir: 1, interval: 1s } } ]\n    rate: 900/m\n");
-  EXPECT_THAT(settings.limits,
-              ElementsAre(LimitConfig{pacer_of({900, 60s}), "pacer"}, LimitConfig{WindowConfig{1, 1s}, "window"}));
+  EXPECT_THAT(settings.limits, ElementsAre(LimitConfig{pacer_of({900, 60s}), "rate"},
+                                           LimitConfig{SlidingWindowConfig{900, 60019900us, true}, "rate.window"},
+                                           LimitConfig{WindowConfig{1, 1s}, "window"}));
 }
 
 TEST(Limits, stand_in_the_entry_star_too) {
   const auto config = read_config("version: 1\nupstreams:\n  '*': { rate: 5/s, group: host, obey: off }\n", "f");
   ASSERT_TRUE(config);
-  EXPECT_EQ(config->unmatched.limits.size(), 1u);
+  EXPECT_EQ(config->unmatched.limits.size(), 2u);
   EXPECT_EQ(config->unmatched.obey, Obey::off);
 }
 
@@ -199,12 +200,13 @@ TEST(FaultyLimits, are_shared_without_redis) {
 }
 
 TEST(FaultyLimits, have_the_same_name) {
-  EXPECT_THAT(
-      faults("    limits:\n      - pacer: { qps: 1 }\n      - pacer: { qps: 2 }\n      - pacer: { qps: 3 }\n"),
-      ElementsAre("f:7:16: two limits of upstreams.a are named 'pacer' (rate: is a pacer too); give one a name"));
-  EXPECT_THAT(faults("    rate: 1/s\n    limits: [ { pacer: { qps: 2 } } ]\n"),
-              ElementsAre(HasSubstr("give one a name")));
-  EXPECT_THAT(faults("    rate: 1/s\n    limits: [ { pacer: { qps: 2, name: burst } } ]\n"), IsEmpty());
+  EXPECT_THAT(faults("    limits:\n      - pacer: { qps: 1 }\n      - pacer: { qps: 2 }\n      - pacer: { qps: 3 }\n"),
+              ElementsAre("f:7:16: two limits of upstreams.a are named 'pacer'; give one a name"));
+  EXPECT_THAT(faults("    rate: 1/s\n    limits: [ { pacer: { qps: 2 } } ]\n"), IsEmpty());
+  for (const std::string name : {"rate", "rate.window"})
+    EXPECT_THAT(faults("    rate: 1/s\n    limits: [ { pacer: { qps: 2, name: " + name + " } } ]\n"),
+                ElementsAre("f:6:24: two limits of upstreams.a are named '" + name +
+                            "' (rate: has that name itself); give yours another"));
   EXPECT_THAT(
       faults("    limits: [ { window: { reservoir: 1, interval: 1s, name: x } }, { pacer: { qps: 2, name: x } } ]\n"),
       ElementsAre(HasSubstr("two limits of upstreams.a are named 'x'; give one a name")));
@@ -235,9 +237,15 @@ TEST(FaultyLimits, would_cost_too_much_memory_per_group) {
 }
 
 TEST(FaultyLimits, are_more_than_sixteen) {
-  std::string lines = "    limits:\n";
-  for (int i = 0; i < 17; ++i) lines += "      - pacer: { qps: 1, name: p" + std::to_string(i) + " }\n";
-  EXPECT_THAT(faults(lines), ElementsAre(HasSubstr("limits in upstreams.a has more than 16 limits")));
+  const auto limits = [](int count) {
+    std::string lines = "    limits:\n";
+    for (int i = 0; i < count; ++i) lines += "      - pacer: { qps: 1, name: p" + std::to_string(i) + " }\n";
+    return lines;
+  };
+  EXPECT_THAT(faults(limits(17)), ElementsAre(HasSubstr("limits in upstreams.a has more than 16 limits")));
+  EXPECT_THAT(faults("    rate: 1/s\n" + limits(14)), IsEmpty());
+  EXPECT_THAT(faults("    rate: 1/s\n" + limits(15)),
+              ElementsAre(HasSubstr("limits in upstreams.a has more than 16 limits; rate: is two of them")));
 }
 
 TEST(FaultyRedis, is_told_where_and_why) {

@@ -98,7 +98,7 @@ const std::vector<Mistake> kMistakes{
     in_upstream("limits: [ window: { reservoir: 5 } ]",
                 {"5:23: interval in upstreams.a.limits.window is missing; it must be between 10ms and 366d"}),
     in_upstream("limits: [ pacer: { qps: 5 }, pacer: { qps: 9 } ]",
-                {"5:41: two limits of upstreams.a are named 'pacer' (rate: is a pacer too); give one a name"}),
+                {"5:41: two limits of upstreams.a are named 'pacer'; give one a name"}),
     // YAML itself.
     {"upstreams:\n  a:\n     match: a.test\n    maxConcurrent: 1\n",
      {"5:5: not YAML: this line is indented otherwise than the lines above that it belongs to"}},

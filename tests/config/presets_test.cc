@@ -66,7 +66,7 @@ TEST(Presets, are_sound_with_each_of_their_plans) {
 TEST(Presets, give_way_to_what_stands_beside_them) {
   const auto own = upstream_of("preset: github, maxConcurrent: 3, rate: 1/s");
   EXPECT_EQ(own.settings.max_concurrent, 3);
-  EXPECT_THAT(own.settings.limits, ElementsAre(LimitConfig{pacer_of({1, 1s}), "pacer"}));
+  EXPECT_THAT(own.settings.limits, testing::ElementsAreArray(limits_of({1, 1s})));
   EXPECT_THAT(own.match, SizeIs(2)) << "of the preset";
   EXPECT_THAT(upstream_of("preset: github, match: ghe.test, limits: []").settings.limits, IsEmpty());
 }
@@ -78,8 +78,8 @@ TEST(Presets, may_be_listed_at_the_top) {
   std::vector<std::string> names;
   for (const auto& upstream : config->upstreams) names.push_back(upstream.name);
   EXPECT_THAT(names, ElementsAre("openai", "github", "github-search", "github-code-search")) << "with its parts";
-  EXPECT_THAT(config->upstreams[0].settings.limits, SizeIs(1));
-  EXPECT_THAT(config->upstreams[1].settings.limits, SizeIs(3));
+  EXPECT_THAT(config->upstreams[0].settings.limits, SizeIs(2));
+  EXPECT_THAT(config->upstreams[1].settings.limits, SizeIs(4));
 }
 
 TEST(Presets, bring_parts_along_whose_https_travels_as_that_of_the_whole) {

@@ -76,6 +76,29 @@ TEST(Rate, is_kept_by_a_pacer_that_leaves_room_for_jitter) {
   EXPECT_EQ(pacer_of({20, 1s}).keeps, (Rate{20, 1s}));
 }
 
+TEST(Rate, is_kept_by_a_window_too_that_lets_as_many_pass) {
+  const auto limits = limits_of({20, 1s});
+  ASSERT_EQ(limits.size(), 2u);
+  EXPECT_EQ(limits[0], (LimitConfig{pacer_of({20, 1s}), "rate"}));
+  EXPECT_EQ(limits[1], (LimitConfig{SlidingWindowConfig{20, 1019900us, true}, "rate.window"}));
+  EXPECT_EQ(limits_of({500, 60s}, "rate2")[1],
+            (LimitConfig{SlidingWindowConfig{500, 60019900us, true}, "rate2.window"}));
+  EXPECT_EQ(limits_of({10'000, 1s}).size(), 2u);
+}
+
+TEST(Rate, of_a_fraction_is_whole_in_a_longer_time) {
+  EXPECT_EQ(in_whole_units({0.5, 1s}), (Rate{1, 2s}));
+  EXPECT_EQ(in_whole_units({2.5, 1s}), (Rate{5, 2s}));
+  EXPECT_EQ(in_whole_units({0.1, 60s}), (Rate{1, 600s}));
+  EXPECT_EQ(in_whole_units({33.33, 60s}), (Rate{3333, 6000s}));
+  EXPECT_EQ(in_whole_units({20, 1s}), (Rate{20, 1s}));
+}
+
+TEST(Rate, of_more_units_than_a_window_remembers_is_kept_by_the_pacer_alone) {
+  for (const Rate rate : {Rate{10'001, 1s}, Rate{1e6, 1s}, Rate{5000.00001, 1s}, Rate{1, 366 * 24h}})
+    EXPECT_EQ(limits_of(rate).size(), 1u) << rate.count;
+}
+
 TEST(Rate, is_written_in_the_first_unit_that_leaves_one_or_more) {
   EXPECT_EQ(write_rate(15), "15/s");
   EXPECT_EQ(write_rate(0.5), "30/m");

@@ -70,6 +70,16 @@ TEST(PartOfLimit, of_a_sliding_window_is_that_of_what_was_left_until_all_is_free
   EXPECT_THAT(cancel(part, 8), ElementsAreArray(times(3, 0) + times(2, 600'000) + times(3, 1'002'000)));
 }
 
+/// A busy pacer's window has nothing left, and would hold all up for an interval.
+TEST(PartOfLimit, of_a_sliding_window_beside_a_pacer_is_its_own_whatever_was_left) {
+  const LimitConfig::Kind whole = SlidingWindowConfig{.max = 10, .interval = 1s, .beside_pacer = true};
+  const LimitConfig::Kind part = SlidingWindowConfig{.max = 10, .interval = 2s, .beside_pacer = true};
+  for (const Remaining left : {Remaining{kNow + 900'000, 0}, Remaining{kNow - 1, 3}}) {
+    PartOfLimit limit(make_limit(whole), part, left, 2, kNow);
+    EXPECT_THAT(cancel(limit, 12), ElementsAreArray(times(10, 0) + times(2, 2'002'000)));
+  }
+}
+
 TEST(PartOfLimit, of_a_counter_is_that_of_what_was_left_until_it_is_reset_and_then_of_the_whole) {
   auto part = kCounter.alone({.until = kNow + 2'000'000, .units = 7});
   EXPECT_THAT(cancel(part, 3), ElementsAreArray(times(3, 0)));

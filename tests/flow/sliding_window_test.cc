@@ -180,5 +180,14 @@ TEST(SlidingWindow, may_be_forgotten_an_interval_after_the_newest) {
   EXPECT_EQ(window.forgettable_at(), kThisYear + 102 * kOneMs);
 }
 
+/// A host that was asked once would be remembered for an hour, where its limit is 3600 an hour.
+TEST(SlidingWindow, beside_a_pacer_may_be_forgotten_when_that_was_idle) {
+  const SlidingWindowConfig hour{.max = 3600, .interval = 1h, .beside_pacer = true}, second{5, 1s, true};
+  SlidingWindow of_hour(hour), of_second(second);
+  of_hour.commit(kThisYear, 1), of_second.commit(kThisYear, 1);
+  EXPECT_NEAR(of_hour.forgettable_at(), kThisYear + 7'000 * kOneMs, 2);
+  EXPECT_EQ(of_second.forgettable_at(), kThisYear + 1'002 * kOneMs);
+}
+
 }  // namespace
 }  // namespace penstock::flow

@@ -27,7 +27,13 @@ void divide(PacerConfig& pacer, int processes) {
 }
 
 void divide(WindowConfig& window, int processes) { divide(window.reservoir, window.interval, processes); }
-void divide(SlidingWindowConfig& window, int processes) { divide(window.max, window.interval, processes); }
+/// Beside a pacer, a count rounded down would let less pass than the pacer's part: it stays, and takes longer.
+void divide(SlidingWindowConfig& window, int processes) {
+  if (window.beside_pacer)
+    window.interval *= processes;
+  else
+    divide(window.max, window.interval, processes);
+}
 void divide(CounterConfig& counter, int processes) { divide(counter.max, counter.period, processes); }
 /// Permits are bounded by how many are held instead: see at_hand_alone().
 void divide(SemaphoreConfig& semaphore, int) { semaphore.capacity = std::numeric_limits<int>::max(); }

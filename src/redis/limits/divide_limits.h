@@ -24,7 +24,8 @@ struct Sharers {
 int sharers(const Sharers& known);
 
 /// Each shared limit, divided by `processes`: rates exactly, counts rounded down. A count that would become 0 is 1 per
-/// a period that is longer by as much. Permits are not divided: what counts is how many are held.
+/// a period that is longer by as much. A slidingWindow beside a pacer keeps its count, in an interval that is longer by
+/// as much. Permits are not divided: what counts is how many are held.
 std::vector<LimitConfig> shares_of(std::vector<LimitConfig> limits, int processes);
 
 /// How many flights of one process may go on without a lease on permits.

@@ -36,6 +36,12 @@ TEST(Share, of_a_count_that_is_too_small_is_one_in_a_longer_time) {
   EXPECT_EQ(share_of(CounterConfig{.max = 1, .period = 1h}, 16), (CounterConfig{.max = 1, .period = 16h}));
 }
 
+TEST(Share, of_a_window_beside_a_pacer_lets_as_many_pass_as_the_share_of_that) {
+  const auto shares = shares_of(limits_of({5, 1s}), 3);
+  EXPECT_DOUBLE_EQ(std::get<PacerConfig>(shares[0].kind).qps, 5 / (3 * 1.022));
+  EXPECT_EQ(shares[1].kind, (LimitConfig::Kind{SlidingWindowConfig{5, 3059700us, true}})) << "not 1 in any second";
+}
+
 TEST(Share, of_a_bucket_is_refilled_at_the_exact_rate) {
   const auto third = share_of(TokenBucketConfig{.capacity = 200, .refill_amount = 200, .refill_frequency = 500ms}, 3);
   EXPECT_EQ(third, (TokenBucketConfig{.capacity = 66, .refill_amount = 66, .refill_frequency = 495ms}));
