@@ -81,8 +81,7 @@ std::optional<Endpoint> endpoint_of(std::string url) {
   constexpr std::string_view kScheme = "http://";
   if (url.starts_with(kScheme)) url.erase(0, kScheme.size());
   if (url.ends_with('/')) url.pop_back();
-  const auto endpoint = parse_endpoint(url);
-  return endpoint ? std::optional(*endpoint) : std::nullopt;
+  return parse_endpoint(url);
 }
 
 std::optional<Endpoint> admin_of(const std::string& config_file, const std::string& given) {
