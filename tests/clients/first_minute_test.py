@@ -13,10 +13,11 @@ from origin import Origin
 from stage import NAME, PATIENCE, Folder, Identity
 
 ADDRESS = "10.1.2.3"
-COUNT = 5            # requests of each program
+COUNT = 5            # requests of each program, unless a test says otherwise
 RATE = 4             # a second
 APART = 1.022 / RATE  # seconds from one departure to the next, as docs/limits.md has it of a `rate`
 LATE = 0.1           # by which the first may arrive late, and with it shorten what all of them take
+DISTANCE = 0.3       # seconds that a connection to an API far away takes: three round trips of 100 ms
 SOON_ENOUGH = 60     # seconds until the first request
 
 
@@ -41,6 +42,7 @@ class FirstMinute(unittest.TestCase):
         self.identity = Identity(self.folder.path("identity"), address=ADDRESS)
         self.origin = Origin(self.folder.name, self.identity.tls, address=ADDRESS)
         self.addCleanup(self.origin.stop)
+        self.count = COUNT
         for name in ("home", "run"):
             os.mkdir(self.folder.path(name), mode=0o700)
 
@@ -57,23 +59,24 @@ class FirstMinute(unittest.TestCase):
         return [os.path.abspath(ARGUMENTS.program), "exec", "--limit", f"{pattern}:{self.origin.port}={RATE}/s"]
 
     def hold(self, name, agent, pattern=NAME, host=NAME, before=()):
-        """COUNT requests at once of a program of ours, which knows nothing of a proxy."""
-        command = [*before, *self.exec(pattern), *program(name), f"https://{host}:{self.origin.port}/held/", str(COUNT)]
+        """`count` requests at once of a program of ours, which knows nothing of a proxy."""
+        command = [*before, *self.exec(pattern), *program(name), f"https://{host}:{self.origin.port}/held/", str(self.count)]
         start = time.monotonic()
         done = subprocess.run(command, env=self.environment(), cwd=self.folder.path("home"), capture_output=True, text=True,
                               timeout=PATIENCE, check=False)
         took = time.monotonic() - start
-        self.assertEqual((sorted(done.stdout.splitlines()), done.returncode),
-                         ([f"hello {number}" for number in range(1, COUNT + 1)], 0), done.stderr[-2000:])
-        self.assertEqual(sorted(path for _, path, _ in self.origin.seen), [f"/held/{n}" for n in range(1, COUNT + 1)])
+        numbers = range(1, self.count + 1)
+        self.assertCountEqual(done.stdout.splitlines(), [f"hello {number}" for number in numbers], done.stderr[-2000:])
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        self.assertCountEqual([path for _, path, _ in self.origin.seen], [f"/held/{number}" for number in numbers])
         for _, _, fields in self.origin.seen:
             self.assertEqual(fields["Via"], "1.1 penstock")
             self.assertTrue(fields["User-Agent"].startswith(agent), fields["User-Agent"])
         came = sorted(self.origin.book.came)
-        self.assertGreaterEqual(came[-1] - came[0], (COUNT - 1) * APART - LATE)
+        self.assertGreaterEqual(came[-1] - came[0], (self.count - 1) * APART - LATE)
         self.assertLess(came[0] - start, SOON_ENOUGH)
         self.assertEqual(self.left(), [])
-        print(f"{agent}: first request after {came[0] - start:.2f} s, {COUNT} in {took:.2f} s", flush=True)
+        print(f"{agent}: first request after {came[0] - start:.2f} s, {self.count} in {took:.2f} s", flush=True)
 
     def test_reaches_private_addresses_as_the_command_itself_would(self):
         plain = Origin(self.folder.name, address=ADDRESS)
@@ -100,6 +103,19 @@ class FirstMinute(unittest.TestCase):
 
     def test_curl(self):
         self.hold("curl.sh", "curl/")
+
+    def test_cold_connections(self):
+        """The first requests arrive as late as their connections are made, those behind them on the same ones at once. No
+        more arrive in any second for it. A sleep before the handshake stands for the distance."""
+        far = Origin(self.folder.name, self.identity.tls, address=ADDRESS, distance=DISTANCE)
+        self.addCleanup(far.stop)
+        self.origin = far
+        self.count = 3 * RATE
+        self.hold("curl.sh", "curl/")
+        came = sorted(far.book.came)
+        in_a_second = [behind - first for first, behind in zip(came, came[RATE:])]
+        self.assertGreater(min(in_a_second), RATE * APART - LATE, in_a_second)
+        print(f"{RATE} and one more take at least {min(in_a_second):.3f} s", flush=True)
 
     def test_requests_of_python(self):
         self.hold("requests_client.py", "python-requests/")

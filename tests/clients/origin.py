@@ -46,13 +46,15 @@ class Origin(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, folder, tls=None, keep=True, address="127.0.0.1", port=0):
-        """`tls`: an ssl.SSLContext to speak it with. `keep`: connections serve more than one request."""
+    def __init__(self, folder, tls=None, keep=True, address="127.0.0.1", port=0, distance=0):
+        """`tls`: an ssl.SSLContext to speak it with. `keep`: connections serve more than one request. `distance`: so many
+        seconds later is each handshake, as if round trips took their time."""
         super().__init__((address, port), Answers)
         self.folder = folder
         self.seen = []  # (method, path, headers)
         self.tls = tls
         self.keep = keep
+        self.distance = distance
         self.book = Book()
         self.say_next = None  # a semaphore: how many pieces of chats may be said
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
@@ -78,6 +80,7 @@ class Origin(http.server.ThreadingHTTPServer):
         if not self.tls:
             return super().finish_request(request, client_address)
         request.settimeout(PATIENCE)
+        time.sleep(self.distance)
         with self.tls.wrap_socket(request, server_side=True) as wrapped:
             super().finish_request(wrapped, client_address)
             self.part(wrapped)
