@@ -156,8 +156,8 @@ struct UpstreamSettings {
   Https https = Https::tunnel;
   TlsConfig tls;
   std::optional<GroupRule> group;
-  std::vector<LimitConfig>
-      limits;  ///< all must allow a departure; a file's `rate: 15/s` is limits_of(), the first ones
+  /// All must allow a departure. What limits_of() makes of a file's `rate: 15/s` comes first.
+  std::vector<LimitConfig> limits;
   Obey obey = Obey::retry_after;
   Duration max_pause = 5min;  ///< the longest pause that an answer can cause
   bool operator==(const UpstreamSettings&) const = default;
