@@ -126,10 +126,11 @@ inline std::string to_string(const GroupRule& rule) {
   return (rule.by == GroupRule::By::path ? "path:" : "header:") + rule.pattern;
 }
 
-/// Which requests for pauses in an upstream's answers are obeyed.
+/// Which words of an upstream's refusals pause it, or the group where there are groups.
 enum class Obey {
   off,
-  retry_after,  ///< a 429 or 503 with Retry-After pauses the upstream, or the group where there are groups
+  retry_after,  ///< Retry-After, of a 429 or 503
+  automatic,    ///< what vendors write: Retry-After and its kin, and fields that say when a spent limit is filled again
 };
 
 /// How https to an upstream is carried, and so what is limited.
@@ -158,7 +159,7 @@ struct UpstreamSettings {
   std::optional<GroupRule> group;
   /// All must allow a departure. What limits_of() makes of a file's `rate: 15/s` comes first.
   std::vector<LimitConfig> limits;
-  Obey obey = Obey::retry_after;
+  Obey obey = Obey::automatic;
   Duration max_pause = 5min;  ///< the longest pause that an answer can cause
   bool operator==(const UpstreamSettings&) const = default;
 };

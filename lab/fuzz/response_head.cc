@@ -9,8 +9,8 @@
 #include "http/body_decoder.h"
 #include "http/forwarding.h"
 #include "http/line_buffer.h"
+#include "http/rate_limit_fields.h"
 #include "http/response_writer.h"
-#include "http/retry_after.h"
 #include "http/upgrade.h"
 
 namespace penstock::fuzz {
@@ -79,7 +79,7 @@ class Answer {
     over_ = bad = verdict == Verdict::bad;
     if (verdict == Verdict::switched) return switch_protocols();
     if (verdict != Verdict::interim && verdict != Verdict::final) return;
-    http::retry_after(head, 1'700'000'000'000'000);
+    check_pause(head);
     const bool last = verdict == Verdict::final;
     const auto fields =
         http::response_fields(head, asked_.target, "penstock", last ? std::optional(Duration{1}) : std::nullopt);
@@ -87,6 +87,13 @@ class Answer {
     writer_.head(to_client, head.status, head.reason, fields,
                  head.has_length ? std::optional(head.content_length) : std::nullopt);
     decoder_.emplace(reader_, asked_.method);
+  }
+  static void check_pause(const http::ResponseHead& head) {
+    const auto word = http::read_rate_limit(head, 1'700'000'000'000'000);
+    must(!word.pause || (*word.pause >= 0s && *word.pause <= 365 * 24h), "a pause is between nothing and a year");
+    must(!word.refused || http::may_refuse(head.status), "only some answers are refusals");
+    const auto plain = http::read_retry_after(head, 1'700'000'000'000'000);
+    must(!plain.pause || (word.pause && *word.pause >= *plain.pause), "more fields make no pause shorter");
   }
   void switch_protocols() {
     over_ = true;

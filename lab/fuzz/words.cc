@@ -14,7 +14,7 @@
 #include "http/forwarding.h"
 #include "http/grammar.h"
 #include "http/protocol_sniff.h"
-#include "http/retry_after.h"
+#include "http/rate_limit_fields.h"
 #include "http/upgrade.h"
 #include "penstock/duration.h"
 
@@ -39,7 +39,10 @@ void check_pause(std::string_view text) {
   std::string_view rest = text;
   head.fields.add("Retry-After", http::cut(rest, '\n'));
   if (!rest.empty()) head.fields.add("Date", http::cut(rest, '\n'));
-  const auto pause = http::retry_after(head, kNow * 1'000'000);
+  // The same text as a time of another dialect is never less than the words of Retry-After say.
+  head.fields.add("X-RateLimit-Remaining", "0");
+  head.fields.add("X-RateLimit-Reset", text);
+  const auto pause = http::read_rate_limit(head, kNow * 1'000'000).pause;
   must(!pause || (pause->count() >= 0 && pause->count() <= kYear * 1'000'000), "a pause is between nothing and a year",
        text);
 }

@@ -238,7 +238,7 @@ void read(Reading& reading, const Spot& spot, std::optional<BaseUrl>& into) {
 }
 
 void read(Reading& reading, const Spot& spot, Obey& into) {
-  read_word(reading, spot, {{"retryAfter", Obey::retry_after}, {"off", Obey::off}}, into);
+  read_word(reading, spot, {{"auto", Obey::automatic}, {"retryAfter", Obey::retry_after}, {"off", Obey::off}}, into);
 }
 
 void read(Reading& reading, const Spot& spot, LimitConfig::Per& into) {

@@ -92,7 +92,7 @@ TEST(Explain, puts_every_kind_of_limit_into_words) {
               semaphore: 5 in flight, lease 30s, shared
               counter: 9 between resets, 2m apart, shared
   redis       redis://127.0.0.1:6380/2, prefix staging
-  pauses      429 and 503 with Retry-After, up to 5m
+  pauses      refusals that say when to come back, up to 5m
 )"));
 }
 
@@ -224,7 +224,7 @@ TEST(Explain, follows_an_https_url_into_a_connect_that_is_opened) {
   const auto text = explained_opened("https://a.example/v1/users");
   EXPECT_THAT(text, HasSubstr("upstream    api\n"));
   EXPECT_THAT(text, HasSubstr("group       users (path:/v1/{kind})\n"));
-  EXPECT_THAT(text, HasSubstr("pauses      429 and 503 with Retry-After"));
+  EXPECT_THAT(text, HasSubstr("pauses      refusals that say when to come back"));
   EXPECT_THAT(text,
               HasSubstr("governed    per request for http://;\n"
                         "              per request for https:// too, which is opened with a certificate of our own "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which pause an answer asks for: seconds, decimals, dates against the answer's own clock, and everything that is none.
-#include "http/retry_after.h"
+#include "http/rate_limit_fields.h"
 
 #include <gtest/gtest.h>
 
@@ -21,13 +21,16 @@ ResponseHead answer(int status, Pairs pairs) {
   return head;
 }
 
-std::optional<Duration> asked_wait(Pairs pairs) { return retry_after(answer(429, pairs), kThenMicros); }
+std::optional<Duration> wait_of(int status, Pairs pairs) {
+  return read_retry_after(answer(status, pairs), kThenMicros).pause;
+}
+std::optional<Duration> asked_wait(Pairs pairs) { return wait_of(429, pairs); }
 std::optional<Duration> asked_wait(std::string_view value) { return asked_wait({{"Retry-After", value}}); }
 
 TEST(RetryAfter, counts_only_on_429_and_503) {
-  for (const int status : {429, 503}) EXPECT_EQ(retry_after(answer(status, {{"retry-after", "7"}}), kThenMicros), 7s);
+  for (const int status : {429, 503}) EXPECT_EQ(wait_of(status, {{"retry-after", "7"}}), 7s);
   for (const int status : {200, 202, 301, 403, 500, 504})
-    EXPECT_EQ(retry_after(answer(status, {{"Retry-After", "7"}}), kThenMicros), std::nullopt) << status;
+    EXPECT_EQ(wait_of(status, {{"Retry-After", "7"}}), std::nullopt) << status;
   EXPECT_EQ(asked_wait({}), std::nullopt);
 }
 
@@ -71,9 +74,14 @@ TEST(RetryAfter, is_zero_where_it_is_too_small_for_a_double) {
   EXPECT_EQ(asked_wait("0." + std::string(400, '0') + "1"), 0s);
 }
 
+TEST(RetryAfter, may_be_what_vendors_write_elsewhere) {
+  EXPECT_EQ(asked_wait("5s"), 5s);
+  EXPECT_EQ(asked_wait("1994-11-06T09:00:00Z"), 623s);
+}
+
 TEST(RetryAfter, is_nothing_where_it_cannot_be_read) {
-  for (const char* value : {"", "-5", "+5", "5s", "5 seconds", "1e3", ".5", "5.", "1.2.3", "0x10", "inf", "nan", "1,5",
-                            "soon", "1994-11-06T09:00:00Z", "Sun, 31 Nov 1994 09:00:00 GMT"}) {
+  for (const char* value : {"", "-5", "+5", "5 seconds", "1e3", ".5", "5.", "1.2.3", "0x10", "inf", "nan", "1,5",
+                            "soon", "Sun, 31 Nov 1994 09:00:00 GMT"}) {
     EXPECT_EQ(asked_wait(value), std::nullopt) << value;
   }
 }

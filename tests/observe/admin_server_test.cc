@@ -326,7 +326,7 @@ TEST(StatusJson, shows_groups_limits_and_pauses) {
                      {CounterConfig{7, 1min}}};
   const auto github = nlohmann::json::parse(status_json({}, config))["configuration"]["upstreams"][0];
   EXPECT_EQ(github["group"], "header:X-Org");
-  EXPECT_EQ(github["obey"], "retryAfter");
+  EXPECT_EQ(github["obey"], "auto");
   EXPECT_EQ(github["maxPause"], "5m");
   EXPECT_EQ(github["limits"], nlohmann::json::parse(R"([
     {"pacer": {"qps": 12.5, "maxBurst": 3, "burstAllowanceFactor": 0.5,

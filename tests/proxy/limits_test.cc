@@ -24,8 +24,11 @@ test::Origin::Script as_the_path_says() {
       origin.note(head.substr(0, head.find(" HTTP")));
       if (head.starts_with("GET /half")) peer.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
       if (head.starts_with("GET /half") || head.starts_with("GET /silent")) return void(peer.read_to_end());
-      const auto busy = head.find("/busy/");
-      if (busy == std::string::npos) {
+      const auto busy = head.find("/busy/"), spent = head.find("/spent/");
+      if (spent != std::string::npos) {
+        peer.send("HTTP/1.1 " + head.substr(spent + 7, 3) +
+                  " Spent\r\nX-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 7\r\nContent-Length: 2\r\n\r\nno");
+      } else if (busy == std::string::npos) {
         peer.send(kOk);
       } else {
         peer.send("HTTP/1.1 " + head.substr(busy + 6, 3) + " Busy\r\nRetry-After: 7\r\nContent-Length: 2\r\n\r\nno");
@@ -317,7 +320,10 @@ class PauseTest : public LimitsTest {
     what.fields.add(field, "Bearer of-mine");
     ask(asker, std::move(what));
     EXPECT_TRUE(finish(asker));
-    EXPECT_THAT(asker.fields + asker.body, HasSubstr(path.starts_with("/busy") ? "Retry-After: 7\nVia" : "ok"));
+    const char* said = path.starts_with("/busy")    ? "Retry-After: 7\nVia"
+                       : path.starts_with("/spent") ? "-Reset: 7"
+                                                    : "ok";
+    EXPECT_THAT(asker.fields + asker.body, HasSubstr(said));
     return record_.pauses;
   }
 };
@@ -330,6 +336,21 @@ TEST_F(PauseTest, is_made_of_no_other_status) {
   for (const char* path : {"/busy/200", "/busy/404", "/busy/500", "/busy/502", "/fine"}) {
     EXPECT_THAT(after(path), IsEmpty()) << path;
   }
+}
+
+TEST_F(PauseTest, is_made_of_a_refusal_that_says_when_a_spent_limit_is_filled_again) {
+  for (const char* path : {"/spent/403", "/spent/429", "/spent/503", "/spent/529"}) {
+    record_.pauses.clear();
+    EXPECT_THAT(after(path), ElementsAre(Pause{"", 7'000'000})) << path;
+  }
+  record_.pauses.clear();
+  EXPECT_THAT(after("/spent/200"), IsEmpty());
+}
+
+TEST_F(PauseTest, is_made_of_retry_after_alone_where_the_file_says_so) {
+  settings().obey = Obey::retry_after;
+  EXPECT_THAT(after("/spent/429"), IsEmpty());
+  EXPECT_THAT(after("/busy/429"), ElementsAre(Pause{"", 7'000'000}));
 }
 
 TEST_F(PauseTest, is_never_longer_than_the_file_allows) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "flow/limit_remap.h"
-#include "http/retry_after.h"
+#include "http/rate_limit_fields.h"
 
 namespace penstock::proxy {
 
@@ -197,10 +197,12 @@ void Upstream::change_limiter(flow::Time now, Limits its_limits) {
 }
 
 void Upstream::observe_pause(const http::ResponseHead& head, const std::string& group, bool anonymous) {
-  if (settings.obey != Obey::retry_after) return;
-  const auto pause = http::retry_after(head, services_.loop.wall());
-  if (!pause || *pause <= Duration{0}) return;
-  const flow::Time now = services_.loop.now(), until = now + std::min(*pause, settings.max_pause).count();
+  if (settings.obey == Obey::off || !http::may_refuse(head.status)) return;
+  const auto wall = services_.loop.wall();
+  const auto word =
+      settings.obey == Obey::retry_after ? http::read_retry_after(head, wall) : http::read_rate_limit(head, wall);
+  if (!word.refused || !word.pause || *word.pause <= Duration{0}) return;
+  const flow::Time now = services_.loop.now(), until = now + std::min(*word.pause, settings.max_pause).count();
   if (anonymous) {
     limiter_->pause_anonymous(now, group, until);
     anonymous_pauses_.extend(now, group, until);
