@@ -62,7 +62,8 @@ inline constexpr int kMostRemembered = 10'000;
 struct SlidingWindowConfig {
   int max = 0;  ///< up to kMostRemembered
   Duration interval{0};
-  bool beside_pacer = false;  ///< limits_of() made it, beside a pacer that lets as many pass: that one says who is next
+  bool beside_pacer =
+      false;  ///< limits_of() made it, beside a pacer that lets as many pass: it decides which request leaves next
   bool operator==(const SlidingWindowConfig&) const = default;
 };
 
@@ -118,7 +119,9 @@ constexpr std::string_view limit_name(const LimitConfig& limit) {
 /// there is none.
 inline std::optional<Rate> in_whole_units(const Rate& rate) {
   const Duration longest = kLongestInterval - kKeptForJitter;
-  for (int times = 1; rate.count * times <= kMostRemembered && rate.unit <= longest / times; ++times) {
+  constexpr int kMostTimes = 1'000'000;
+  for (int times = 1; times < kMostTimes && rate.count * times <= kMostRemembered && rate.unit <= longest / times;
+       ++times) {
     const double count = rate.count * times, whole = std::round(count);
     if (whole >= 1 && std::abs(count - whole) <= 1e-9 * whole) return Rate{whole, rate.unit * times};
   }
@@ -133,8 +136,9 @@ inline std::optional<Rate> in_whole_units(const Rate& rate) {
 inline std::vector<LimitConfig> limits_of(const Rate& rate, const std::string& name = "rate") {
   std::vector<LimitConfig> limits{{.kind = pacer_of(rate), .name = name}};
   if (const auto whole = in_whole_units(rate)) {
-    const SlidingWindowConfig window{
-        .max = static_cast<int>(whole->count), .interval = whole->unit + kKeptForJitter - 2100us, .beside_pacer = true};
+    constexpr Duration kGuard = 2ms, kSooner = 100us;
+    const Duration interval = whole->unit + kKeptForJitter - kGuard - kSooner;
+    const SlidingWindowConfig window{.max = static_cast<int>(whole->count), .interval = interval, .beside_pacer = true};
     limits.push_back({.kind = window, .name = name + ".window"});
   }
   return limits;

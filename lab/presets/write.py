@@ -39,10 +39,11 @@ PAGE = """# Presets
 A preset has the settings of a well-known API, and the limits that its vendor publishes. [How to use
 one](configuration.md#presets) is said elsewhere. Each figure has the page that it rests on, and the day on which that
 page was read. Parts of an API that are counted apart are presets of their own. They come along where `presets:`,
-`penstock init` or `exec --preset` names the whole. The first plan of each is the lowest for somebody with an account. It holds where none is chosen.
+`penstock init` or `exec --preset` names the whole. The first plan holds where none is chosen. It is the lowest for
+somebody with an account, and of Slack what most methods have.
 
-`rate` is the vendor's own figure, of which [22 ms of each unit](limits.md#rate) are kept for jitter. A limit of another
-kind has these 22 ms in its figures.
+`rate` is the vendor's own figure, of which [22 ms of each unit](limits.md#rate) are kept for jitter. A `slidingWindow`
+has these 22 ms in its interval.
 
 | Preset | Plan | Limits | The page says |
 |---|---|---|---|

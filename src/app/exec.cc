@@ -144,7 +144,9 @@ void warn_of_daemon(const Config& config, const std::string& file) {
       file + ")\". To share them: redis.url");
 }
 
-/// A command that begins while the first connection to Redis is being made would be held to this process' own limits.
+/// For at most a second, since the command need not wait for a Redis that is away. Loopback answers within a
+/// millisecond. A command that begins while the first connection to Redis is being made would be held to this process'
+/// own limits.
 void wait_for_redis(const Proxy& proxy) {
   constexpr auto kForRedis = 1s;
   const auto until = std::chrono::steady_clock::now() + kForRedis;
@@ -189,7 +191,8 @@ int exec(const ExecOptions& options, const std::vector<std::string>& command) {
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD};
   const auto prepared = prepare(options);
   if (!prepared) return 1;
-  if (!prepared->folder && !options.print) warn_of_daemon(prepared->config, options.config_file);
+  const bool says = options.summary != ExecOptions::Summary::no && prepared->config.log.level <= LogLevel::warn;
+  if (!prepared->folder && !options.print && says) warn_of_daemon(prepared->config, options.config_file);
   ExecSummary summary;
   const int code = serve(options, command, *prepared, signals, summary);
   if (!options.print) std::cerr << said_at_the_end(options, prepared->config.log, summary);

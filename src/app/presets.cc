@@ -93,10 +93,10 @@ int init(const std::vector<std::string>& names) {
   }
   std::cout
       << "# Check it with `penstock check FILE`, run it with `penstock run FILE`. Every key: config/reference.yaml.\n"
-         "# Programs that call http://… through http_proxy are held to the limits, request by request. Programs that "
+         "# Programs that call http://… through http_proxy are held to the limits, request by request. Those that "
          "call\n"
-         "# https://… pass in tunnels, whose requests nobody sees: for these write `https: intercept` beside "
-         "`preset:`\n"
+         "# https://… pass in tunnels, whose requests nobody sees. For these write `https: intercept` beside each "
+         "preset\n"
          "# (docs/https.md), or run them by `penstock exec --preset`.\n"
          "version: 1\n\n# With Redis, all processes on all machines keep these limits together.\n"
          "#redis: { url: redis://127.0.0.1:6379/0 }\n\nupstreams:\n";

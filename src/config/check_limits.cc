@@ -107,7 +107,7 @@ void check_limits(Issues& issues, const std::string& path, const UpstreamSetting
     const auto place = path + ".limits[" + std::to_string(i) + "]." + std::string(limit_key(limit.kind));
     check_limit(issues, place, limit, settings.group.has_value());
     if (++names[limit_name(limit)] != 2) continue;
-    const bool by_rate = of_rate && limit_name(limit).starts_with("rate");
+    const bool by_rate = of_rate && (limit_name(limit) == "rate" || limit_name(limit) == "rate.window");
     issues.push_back(
         {place, "two limits of " + path + " are named '" + std::string(limit_name(limit)) + "'" +
                     (by_rate ? " (rate: has that name itself); give yours another" : "; give one a name")});

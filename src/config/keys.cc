@@ -274,31 +274,46 @@ void list_upstream(const std::string& path, std::vector<std::string>& into) {
   for (const char* key : {"preset", "plan"}) into.push_back(path + "NAME." + key);
 }
 
-/// An upstream of that name with `preset: NAME`; null: `upstreams` has one. `item` has the place.
-UpstreamConfig* read_listed_preset(Reading& reading, const std::string& name, Node item, Config& config) {
-  if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) return nullptr;
-  item.text = name;
-  Node word{.kind = Node::Kind::scalar, .line = item.line, .column = item.column, .text = "preset"};
-  Node map{.kind = Node::Kind::map, .line = item.line, .column = item.column};
-  map.entries.push_back({std::move(word), item});
-  const Spot one{map, below("upstreams", name)};
-  reading.met(one.path, item);
-  auto& added = config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults);
-  read_named(reading, one, added);
-  return &added;
+Node scalar_at(const Node& place, const std::string& text) {
+  return {.kind = Node::Kind::scalar, .line = place.line, .column = place.column, .text = text};
 }
 
-/// A preset and its parts, unless `upstreams` has something else of its name. A part has the host of the whole, so its
-/// https must travel the same way.
+/// An upstream of that name with `preset: NAME`, unless `upstreams` has one. `item` has the place.
+void read_listed_preset(Reading& reading, const std::string& name, const std::string& plan, const Node& item,
+                        Config& config) {
+  if (std::ranges::find(config.upstreams, name, &UpstreamConfig::name) != config.upstreams.end()) return;
+  Node map{.kind = Node::Kind::map, .line = item.line, .column = item.column};
+  map.entries.push_back({scalar_at(item, "preset"), scalar_at(item, name)});
+  if (!plan.empty()) map.entries.push_back({scalar_at(item, "plan"), scalar_at(item, plan)});
+  const Spot one{map, below("upstreams", name)};
+  reading.met(one.path, item);
+  read_named(reading, one, config.upstreams.emplace_back(name, std::vector<Match>{}, config.defaults));
+}
+
+/// The parts of a preset, with its plan where they have one of that name.
+void read_parts(Reading& reading, const Node& item, Config& config) {
+  const auto whole = *std::ranges::find(config.upstreams, item.text, &UpstreamConfig::name);
+  if (whole.preset != item.text) return;
+  for (const auto& name : parts_of(item.text)) {
+    const bool same_plan = !whole.plan.empty() && find_plan(*find_preset(name), whole.plan);
+    read_listed_preset(reading, name, same_plan ? whole.plan : "", item, config);
+  }
+}
+
+/// Presets and their parts, unless `upstreams` has something else of their name. A part has the host of the whole, so
+/// its https must travel the same way.
 void read_presets(Reading& reading, const Spot& spot, Config& config) {
   if (spot.node.kind != Node::Kind::list)
     return reading.complain(spot.node, "presets must be a list, as in [github, openai]");
+  const auto own = static_cast<std::ptrdiff_t>(config.upstreams.size());
+  for (const auto& item : spot.node.items) read_listed_preset(reading, item.text, "", item, config);
+  for (const auto& item : spot.node.items) read_parts(reading, item, config);
   for (const auto& item : spot.node.items) {
-    read_listed_preset(reading, item.text, item, config);
-    const auto whole = *std::ranges::find(config.upstreams, item.text, &UpstreamConfig::name);
-    if (whole.preset != item.text) continue;
+    const auto https = std::ranges::find(config.upstreams, item.text, &UpstreamConfig::name)->settings.https;
     for (const auto& name : parts_of(item.text)) {
-      if (auto* part = read_listed_preset(reading, name, item, config)) part->settings.https = whole.settings.https;
+      const auto part =
+          std::ranges::find(config.upstreams.begin() + own, config.upstreams.end(), name, &UpstreamConfig::name);
+      if (part != config.upstreams.end()) part->settings.https = https;
     }
   }
 }

@@ -22,9 +22,9 @@ Instant period_of(const CounterConfig& counter) { return static_cast<Instant>(co
 
 /// A window beside a busy pacer is always full. The pacer's part goes on at once, at its own rate, and all such parts
 /// together are the whole. So nothing of what was left in the window is divided.
-bool begins_empty(const SlidingWindowConfig& part) { return part.beside_pacer; }
+bool ignores_what_was_left(const SlidingWindowConfig& part) { return part.beside_pacer; }
 template <typename Count>
-bool begins_empty(const Count&) {
+bool ignores_what_was_left(const Count&) {
   return false;
 }
 
@@ -52,7 +52,7 @@ void PartOfLimit::begin(const SemaphoreConfig&, std::int64_t, Instant) {}
 
 template <typename Count>
 void PartOfLimit::begin(const Count& part, std::int64_t units, Instant until) {
-  if (begins_empty(part)) return;
+  if (ignores_what_was_left(part)) return;
   const Instant period = period_of(part);
   const bool slides = std::is_same_v<Count, SlidingWindowConfig>;
   const Instant guard = slides ? 0 : kGuard;

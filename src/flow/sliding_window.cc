@@ -18,6 +18,7 @@ Instant SlidingWindow::frontier(int weight) const {
 // With weights and several lanes a departure may be before the newest one: it counts as if it left with that. Units
 // over the maximum are dropped only when they are past: a lowered maximum may be raised again.
 void SlidingWindow::commit(Instant at, int weight) {
+  heavy_ = (heavy_ && size() > 0) || weight > 1;
   const Instant t = size() > 0 ? std::max(rounded_up(at), times_.back()) : rounded_up(at);
   times_.insert(times_.end(), static_cast<std::size_t>(weight), t);
 }
@@ -62,12 +63,13 @@ void SlidingWindow::shift(Instant by) {
   for (Instant& time : times_) time += by;
 }
 
-// A pacer beside it lets fewer than `max` pass in an interval in which it was idle for two spacings and for as much as
-// a departure before may have been late: then all that is left to remember is nobody's place.
+// One heavy request may take what light ones would get one by one. Otherwise a pacer beside it lets fewer than `max`
+// pass in an interval in which it was idle for two spacings and for as much as a departure before may have been late:
+// then all that is left to remember is nobody's place.
 Instant SlidingWindow::forgettable_at() const {
   if (size() == 0) return kAlways;
   const Instant idle = 2 * interval() / config_.max + kLateEnough;
-  return times_.back() + (config_.beside_pacer ? std::min(interval(), idle) : interval());
+  return times_.back() + (config_.beside_pacer && !heavy_ ? std::min(interval(), idle) : interval());
 }
 
 std::string SlidingWindow::state() const {

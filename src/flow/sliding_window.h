@@ -39,6 +39,7 @@ class SlidingWindow final : public Limit {
   const SlidingWindowConfig& config_;
   std::vector<Instant> times_;  // whole microseconds, ascending
   std::size_t first_ = 0;       // times before this index are dropped
+  bool heavy_ = false;          // one of the departures had a weight over 1
 };
 
 }  // namespace penstock::flow

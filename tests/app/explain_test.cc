@@ -147,7 +147,7 @@ std::string explained_https(const std::string& url) { return explained_by(kHttps
 TEST(Explain, tells_that_http_leaves_as_https) {
   const auto text = explained_https("http://api.github.com/repos/acme/web");
   EXPECT_THAT(text, HasSubstr("group       acme ("));
-  EXPECT_THAT(text, HasSubstr("pauses      429 and 503"));
+  EXPECT_THAT(text, HasSubstr("pauses      refusals that say"));
   EXPECT_THAT(text, HasSubstr("travels     as https to api.github.com:443, each request on its own\n"));
   EXPECT_THAT(explained_https("http://api.github.com:8443/"), HasSubstr("as https to api.github.com:8443,"));
   const TemporaryFile all("version: 1\ndefaults: { https: originate }\n");
@@ -272,10 +272,11 @@ TEST(Explain, knows_a_url_of_each_vendor) {
       {"http://discord.com/api/v10/channels/42/messages", "discord", "rate (pacer): 50/s, one every 20.44 ms"},
       {"/@openai/v1/chat/completions", "openai", "maxConcurrent 64"},
       {"/@stripe/v1/charges", "stripe", "rate (pacer): 25/s, one every 40.88 ms"},
-      {"http://slack.com/api/users.list", "slack", "method (pacer): 19.992/m evenly spread, per group,"},
-      {"http://hooks.slack.com/services/T1/B1/x", "slack-hooks", "webhook (pacer): 58.68/m evenly spread, per group,"},
+      {"http://slack.com/api/users.list", "slack", "method (slidingWindow): 20 in any 60022ms, per group,"},
+      {"http://hooks.slack.com/services/T1/B1/x", "slack-hooks",
+       "webhook (slidingWindow): 1 in any 1022ms, per group,"},
       {"http://acme.myshopify.com/admin/api/2025-01/orders.json", "shopify",
-       "shop (pacer): 1.956/s evenly spread, per group,"}};
+       "shop (slidingWindow): 2 in any 1022ms, per group,"}};
   for (const auto& [url, upstream, limit] : known) {
     const auto ended = penstock({"explain", "--config", PENSTOCK_CONFIG_DIR "/vendors.yaml", url});
     EXPECT_THAT(ended.out, HasSubstr("upstream    " + std::string(upstream) + "\n")) << url;

@@ -75,13 +75,27 @@ TEST(Reload, sends_nothing_to_a_process_that_reads_no_file) {
   }
 }
 
-TEST(Reload, sends_nothing_to_more_than_one_process) {
-  for (const auto* pid : {"0", "-1", "1"}) {
-    const auto ended =
-        told(status(std::string("{\"pid\": ") + pid + ", \"file\": \"f\", \"count\": 1, \"errors\": []}"));
+std::string status_of(pid_t pid) {
+  return status("{\"pid\": " + std::to_string(pid) + ", \"file\": \"f\", \"count\": 1, \"errors\": []}");
+}
+
+TEST(Reload, sends_nothing_to_what_is_no_penstock) {
+  Program other({"exec", "--", "sh", "-c", "echo $$; exec sleep 60"});
+  ASSERT_TRUE(other.says("\n"));
+  const auto pid = static_cast<pid_t>(std::stoi(other.said_after("")));
+  for (const pid_t of : {pid_t{0}, pid_t{-1}, pid_t{1}, pid}) {
+    const auto ended = told(status_of(of));
     EXPECT_EQ(ended.code, 1);
-    EXPECT_THAT(ended.err, HasSubstr("is not on this machine: send it SIGHUP there"));
+    EXPECT_THAT(ended.err, HasSubstr("is no Penstock of this machine: send it SIGHUP there"));
   }
+  EXPECT_EQ(::kill(pid, 0), 0) << "it still runs";
+  other.send(SIGTERM);
+  other.wait();
+}
+
+TEST(Reload, waits_for_nothing_that_is_shutting_down) {
+  EXPECT_THAT(told("HTTP/1.1 200 OK\r\n\r\n{\"draining\": true, \"reload\": null}").err,
+              HasSubstr("it is shutting down"));
 }
 
 TEST(Reload, says_that_nothing_answers) {

@@ -90,6 +90,20 @@ TEST(Presets, bring_parts_along_whose_https_travels_as_that_of_the_whole) {
   for (const auto& upstream : config->upstreams) EXPECT_EQ(upstream.settings.https, Https::intercept) << upstream.name;
 }
 
+TEST(Presets, bring_parts_along_with_the_plan_of_the_whole_in_any_order) {
+  const auto config = read_config(
+      "version: 1\npresets: [slack-hooks, github, slack]\nupstreams: { github: { preset: github, plan: anonymous }, "
+      "slack: "
+      "{ preset: slack, https: intercept } }\n",
+      "f");
+  ASSERT_TRUE(config) << to_string(config.error()[0]);
+  std::vector<std::string> told;
+  for (const auto& upstream : config->upstreams) told.push_back(upstream.name + " " + upstream.plan);
+  EXPECT_THAT(told, ElementsAre("github anonymous", "slack tier2", "slack-hooks any", "github-search anonymous",
+                                "github-code-search token"));
+  EXPECT_EQ(config->upstreams[2].settings.https, Https::intercept);
+}
+
 TEST(Presets, are_named_where_they_are_unknown) {
   EXPECT_EQ(error_of("upstreams: { a: { preset: githb } }"),
             "f:2:27: preset in upstreams.a: there is no preset 'githb'; did you mean 'github'?");

@@ -98,7 +98,8 @@ TEST(BeforeAndAfter, penstock_with_a_limit_meets_none_and_uses_all) {
   const auto start = Clock::now();
   work(daemon.port(), "http://" + api.host() + "/", api.host());
   say("with rate: 20/s", api);
-  // A departure that the machine made late may come together with the next ones. The API asks for a pause of a unit then.
+  // A departure that the machine made late may come together with the next ones. The API asks for a pause of a unit
+  // then.
   const auto late = test::machine_late(start);
   EXPECT_LE(api.refused(), late / 51ms);
   const double units = api.units() - std::chrono::duration<double>(late) / kUnit - api.refused();
