@@ -68,7 +68,7 @@ std::string ExecSummary::Upstream::what() const {
 
 /// Those of which it is known.
 std::string ExecSummary::Upstream::answers() const {
-  const auto refused = std::to_string(refused_429) + " × 429";
+  auto refused = std::to_string(refused_429) + " × 429";
   if (tunnels == 0) return refused;
   return tunnels == requests ? "429s inside of tunnels are not seen"
                              : refused + " outside of " + counted(tunnels, "tunnel");

@@ -76,10 +76,10 @@ class Reader {
   bool read_waits(std::size_t count) {
     bool found = false;
     for (std::size_t i = 0; i < head_.fields.size(); ++i) {
-      const auto [name, value] = head_.fields[i];
-      const auto* wait = std::find_if(kWaits.begin(), kWaits.begin() + count,
-                                      [name = name](const auto& one) { return equal_ignoring_case(name, one.name); });
-      if (wait != kWaits.begin() + count && take(name, value, wait->form)) found = true;
+      const auto field = head_.fields[i];
+      const auto is = [&](const WaitField& one) { return equal_ignoring_case(field.name, one.name); };
+      const auto* wait = std::find_if(kWaits.begin(), kWaits.begin() + count, is);
+      if (wait != kWaits.begin() + count && take(field.name, field.value, wait->form)) found = true;
     }
     return found;
   }

@@ -108,7 +108,7 @@ std::optional<double> parse_rfc3339(std::string_view text) {
                                          std::chrono::day(static_cast<unsigned>(*day))};
   const auto time = parse_time_and_zone(text.substr(1));
   if (!date.ok() || !time) return std::nullopt;
-  return 86'400.0 * std::chrono::sys_days(date).time_since_epoch().count() + *time;
+  return 86'400.0 * static_cast<double>(std::chrono::sys_days(date).time_since_epoch().count()) + *time;
 }
 
 /// Seconds from `now`, which is in seconds since 1970.
