@@ -241,9 +241,9 @@ struct AccessConfig {
   bool connect_anywhere = false;                      ///< it may go to all others, too; a file cannot say this
   /// Ports where a CONNECT is expected to carry plain HTTP: it gets 200 at once, and each request in it is limited.
   std::vector<std::uint16_t> plain_ports{80};
-
   bool operator==(const AccessConfig&) const = default;
 };
+
 /// Whether a CONNECT may go to that port.
 bool may_connect(const AccessConfig& access, std::uint16_t port);
 

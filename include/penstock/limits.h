@@ -62,8 +62,8 @@ inline constexpr int kMostRemembered = 10'000;
 struct SlidingWindowConfig {
   int max = 0;  ///< up to kMostRemembered
   Duration interval{0};
-  bool beside_pacer =
-      false;  ///< limits_of() made it, beside a pacer that lets as many pass: it decides which request leaves next
+  /// limits_of() made it, beside a pacer that lets as many pass: the pacer decides which request leaves next.
+  bool beside_pacer = false;
   bool operator==(const SlidingWindowConfig&) const = default;
 };
 

@@ -5,11 +5,13 @@
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+
+#include "app/settings.h"
+#include "base/unique_fd.h"
 
 namespace penstock::app {
 
@@ -20,42 +22,28 @@ using namespace std::chrono_literals;
 constexpr auto kStepPatience = 2s;  // for each step
 constexpr std::size_t kEnough = 64 * 1024 * 1024;
 
-class Socket {
- public:
-  explicit Socket(int fd) : fd_(fd) {}
-  ~Socket() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 std::unexpected<std::string> last_error() {
   const bool timed_out = errno == EAGAIN || errno == EINPROGRESS;
   return std::unexpected(std::string(timed_out ? "no answer in time" : std::strerror(errno)));
 }
 
-std::expected<void, std::string> connect_to(const Socket& socket, const addrinfo& address) {
+std::expected<void, std::string> connect_to(const base::UniqueFd& socket, const addrinfo& address) {
   const timeval patience{.tv_sec = kStepPatience.count(), .tv_usec = 0};
-  setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // connect() obeys it too
-  setsockopt(socket.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (connect(socket.fd(), address.ai_addr, address.ai_addrlen) != 0) return last_error();
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);  // connect() obeys it too
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0) return last_error();
   return {};
 }
 
 /// All that comes until the other side is done.
-std::expected<std::string, std::string> round_trip(const Socket& socket, const std::string& request) {
-  if (send(socket.fd(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
+std::expected<std::string, std::string> round_trip(const base::UniqueFd& socket, const std::string& request) {
+  if (send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(request.size())) {
     return last_error();
   }
   std::string answer;
   char bytes[4096];
   while (answer.size() < kEnough) {
-    const ssize_t count = recv(socket.fd(), bytes, sizeof bytes, 0);
+    const ssize_t count = recv(socket.get(), bytes, sizeof bytes, 0);
     if (count < 0) return last_error();
     if (count == 0) break;
     answer.append(bytes, static_cast<std::size_t>(count));
@@ -71,6 +59,11 @@ AdminAnswer parsed(const std::string& answer) {
 
 }  // namespace
 
+std::expected<Endpoint, std::string> admin_of(const Config& config) {
+  if (config.admin.listen.port != 0) return from_here(config.admin.listen);
+  return std::unexpected("admin.listen has port 0, so its real port is known to nobody here");
+}
+
 std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -79,7 +72,7 @@ std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const s
   if (getaddrinfo(admin.address.c_str(), std::to_string(admin.port).c_str(), &hints, &address) != 0) {
     return std::unexpected("not an address");
   }
-  const Socket socket{::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const base::UniqueFd socket{::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   const auto connected = connect_to(socket, *address);
   freeaddrinfo(address);
   if (!connected) return std::unexpected(connected.error());

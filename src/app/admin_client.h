@@ -17,6 +17,9 @@ struct AdminAnswer {
   bool fine() const { return status.starts_with("HTTP/1.1 200 "); }
 };
 
+/// Where the admin port of a Penstock with this configuration is reached from this machine.
+std::expected<Endpoint, std::string> admin_of(const Config& config);
+
 /// GET `path`. Blocks, for at most two seconds between one byte and the next. The error says what is wrong without
 /// naming the port.
 std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path);

@@ -135,8 +135,9 @@ bool wants(ExecOptions::Summary summary) {
 void warn_of_daemon(const Config& config, const std::string& file) {
   const bool limited =
       std::ranges::any_of(config.upstreams, [](const auto& one) { return !one.settings.limits.empty(); });
-  if (config.redis || !limited || config.admin.listen.port == 0) return;
-  const auto answer = ask_admin(from_here(config.admin.listen), "/readyz");
+  const auto admin = admin_of(config);
+  if (config.redis || !limited || !admin) return;
+  const auto answer = ask_admin(*admin, "/readyz");
   if (!answer || answer->body != "ready\n") return;
   complain(
       "a Penstock runs already, and this command's limits are its own. To be held to that one's: eval \"$(penstock "
@@ -156,12 +157,16 @@ void wait_for_redis(const Proxy& proxy) {
   }
 }
 
+bool is_silent(const ExecOptions& options, const LogConfig& log) {
+  return options.summary == ExecOptions::Summary::no || log.level > LogLevel::warn;
+}
+
 /// What went wrong is said without a terminal, too: the command itself may show no more than an error.
 std::string said_at_the_end(const ExecOptions& options, const LogConfig& log, const ExecSummary& summary) {
   using Summary = ExecOptions::Summary;
   if (options.summary == Summary::json) return summary.json();
   if (wants(options.summary)) return summary.text();
-  return options.summary == Summary::no || log.level > LogLevel::warn ? "" : summary.failures();
+  return is_silent(options, log) ? "" : summary.failures();
 }
 
 /// `told` and `summary` outlive the proxy, which sends its last events as it ends.
@@ -191,8 +196,8 @@ int exec(const ExecOptions& options, const std::vector<std::string>& command) {
   const BlockedSignals signals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD};
   const auto prepared = prepare(options);
   if (!prepared) return 1;
-  const bool says = options.summary != ExecOptions::Summary::no && prepared->config.log.level <= LogLevel::warn;
-  if (!prepared->folder && !options.print && says) warn_of_daemon(prepared->config, options.config_file);
+  if (!prepared->folder && !options.print && !is_silent(options, prepared->config.log))
+    warn_of_daemon(prepared->config, options.config_file);
   ExecSummary summary;
   const int code = serve(options, command, *prepared, signals, summary);
   if (!options.print) std::cerr << said_at_the_end(options, prepared->config.log, summary);

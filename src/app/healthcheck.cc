@@ -9,11 +9,11 @@ namespace penstock::app {
 int healthcheck(const std::string& config_file) {
   const auto config = settings(config_file);
   if (!config) return 1;
-  const Endpoint admin = from_here(config->admin.listen);
-  if (admin.port == 0) return complain("admin.listen has port 0, so its real port is known to nobody here");
-  const auto answer = ask_admin(admin, "/readyz");
-  if (!answer) return complain("not ready: " + to_string(admin) + ": " + answer.error());
-  return answer->fine() ? 0 : complain("not ready: " + to_string(admin) + " answers " + answer->status);
+  const auto admin = admin_of(*config);
+  if (!admin) return complain(admin.error());
+  const auto answer = ask_admin(*admin, "/readyz");
+  if (!answer) return complain("not ready: " + to_string(*admin) + ": " + answer.error());
+  return answer->fine() ? 0 : complain("not ready: " + to_string(*admin) + " answers " + answer->status);
 }
 
 }  // namespace penstock::app

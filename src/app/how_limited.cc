@@ -8,15 +8,19 @@ namespace penstock::app {
 
 namespace {
 
+bool may_connect_somewhere(const AccessConfig& access) {
+  return access.connect_anywhere || !access.connect_ports.empty();
+}
+
 /// Whether requests by CONNECT can match: a tunnel shows no path; one that is opened does, for each of its requests.
 bool open_to_connect(const AccessConfig& access, const Match& match, Https https) {
   if (!match.path.empty() && https != Https::intercept) return false;
-  return match.port ? may_connect(access, *match.port) : access.connect_anywhere || !access.connect_ports.empty();
+  return match.port ? may_connect(access, *match.port) : may_connect_somewhere(access);
 }
 
 /// The entry "*" has no patterns: it takes everything that no entry names.
 bool takes_connect(const Config& config, std::size_t entry, Https https) {
-  if (entry == 0) return config.access.connect_anywhere || !config.access.connect_ports.empty();
+  if (entry == 0) return may_connect_somewhere(config.access);
   const auto& match = config.upstreams[entry - 1].match;
   return std::ranges::any_of(match, [&](const Match& one) { return open_to_connect(config.access, one, https); });
 }

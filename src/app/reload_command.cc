@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -104,18 +103,17 @@ std::optional<Endpoint> endpoint_of(std::string url) {
   return parse_endpoint(url);
 }
 
-std::optional<Endpoint> admin_of(const std::string& config_file, const std::string& given) {
+std::optional<Endpoint> wanted_admin(const std::string& config_file, const std::string& given) {
   if (!given.empty()) {
     const auto endpoint = endpoint_of(given);
     if (!endpoint) complain("--admin " + given + ": write it as in http://127.0.0.1:9128");
     return endpoint;
   }
-  std::vector<ConfigError> warnings;
-  const auto config = settings(config_file, warnings);
+  const auto config = settings(config_file);
   if (!config) return std::nullopt;
-  if (config->admin.listen.port != 0) return from_here(config->admin.listen);
-  complain("admin.listen has port 0, so its real port is known to nobody here: say --admin URL");
-  return std::nullopt;
+  const auto admin = admin_of(*config);
+  if (!admin) return complain(admin.error() + ": say --admin URL"), std::nullopt;
+  return *admin;
 }
 
 int report(const Reloads& reloads) {
@@ -127,7 +125,7 @@ int report(const Reloads& reloads) {
 }  // namespace
 
 int reload(const std::string& config_file, const std::string& admin) {
-  const auto endpoint = admin_of(config_file, admin);
+  const auto endpoint = wanted_admin(config_file, admin);
   if (!endpoint) return 1;
   const auto before = ask(*endpoint);
   if (!before) return complain(before.error());

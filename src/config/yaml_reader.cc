@@ -52,7 +52,7 @@ void open_ports_that_are_intercepted(Config& config) {
   for (const auto& upstream : config.upstreams) {
     if (upstream.settings.https != Https::intercept) continue;
     for (const auto& pattern : upstream.match) {
-      if (pattern.port && std::ranges::count(ports, *pattern.port) == 0) ports.push_back(*pattern.port);
+      if (pattern.port && !may_connect(config.access, *pattern.port)) ports.push_back(*pattern.port);
     }
   }
 }

@@ -58,13 +58,13 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The number before parameters and other items: "76;w=21600", "0, 0;w=60", "598.0".
-std::optional<double> amount_of(std::string_view text) {
+/// Whether less than one remains, by the number before parameters and other items: "76;w=21600", "0, 0;w=60", "598.0".
+std::optional<bool> is_spent(std::string_view text) {
   text = trimmed(text.substr(0, text.find_first_of(";,")));
-  if (text.starts_with('-')) return amount_of(text.substr(1)) ? std::optional(0.0) : std::nullopt;
+  if (text.starts_with('-')) return is_spent(text.substr(1)) ? std::optional(true) : std::nullopt;
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
   if (!is_digit(text.front()) || !is_digit(text.back())) return std::nullopt;
-  return text.find_first_of("123456789") < std::min(text.find('.'), text.size()) ? 1.0 : 0.0;
+  return text.find_first_of("123456789") >= std::min(text.find('.'), text.size());
 }
 
 /// Collects what the fields of one answer say.
@@ -119,9 +119,9 @@ class Reader {
   bool read_limit(const LimitFields& limit) {
     const auto remaining = line(limit.remaining);
     if (!remaining) return false;
-    const auto amount = amount_of(remaining->value);
-    if (!amount) return ++word_.unreadable, false;
-    if (*amount >= 1) return false;
+    const auto spent = is_spent(remaining->value);
+    if (!spent) return ++word_.unreadable, false;
+    if (!*spent) return false;
     read_reset(limit);
     return true;
   }
@@ -147,9 +147,9 @@ class Reader {
 
   bool read_item(const Fields::Line& field, std::string_view item, std::string_view left, std::string_view until) {
     const auto remaining = parameter(item, left), reset = parameter(item, until);
-    const auto amount = remaining ? amount_of(*remaining) : std::nullopt;
-    if (!amount) return ++word_.unreadable, false;
-    if (*amount >= 1) return false;
+    const auto spent = remaining ? is_spent(*remaining) : std::nullopt;
+    if (!spent) return ++word_.unreadable, false;
+    if (!*spent) return false;
     if (reset) take(field.name, *reset, TimeForm::seconds);
     return true;
   }
