@@ -16,6 +16,7 @@ bool Asker::put(Time now, const Ask& ask) {
 }
 
 bool Asker::ask(Time now, Lane& lane, std::size_t count, int weight) {
+  if (gates_.any() && (count = admit(now, lane, count)) == 0) return booking_.clear(), true;
   lane.ask.leave_line();
   stop_.not_reserved();
   const Ask ask = ask_of(lane, count, weight);
@@ -36,6 +37,7 @@ Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
     return Asked::refused;
   }
   if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest() || lanes_.any_awaits_permit()) return Asked::no;
+  if (gates_.any()) return Asked::no;
   const bool answered = put(now, ask_of(lane, 1, weight));
   if (answered && booking_.departures.size() == 1 && booking_.departures.front().at <= now) return Asked::granted;
   lane.ask.begin(1, weight);
@@ -73,7 +75,10 @@ Ask Asker::ask_of(const Lane& lane, std::size_t count, int weight) const {
 // ---- answers --------------------------------------------------------------------------------------------------------
 
 bool Asker::book(Time now, Lane& lane, std::size_t asked_for, const Booking& booking) {
-  const std::size_t granted = std::min(asked_for, booking.departures.size());
+  const std::size_t usable = std::min(asked_for, booking.departures.size());
+  learn_pause(now, lane, booking);
+  const std::size_t granted = gates_.any() && usable > 0 ? admit(now, lane, usable) : usable;
+  const std::uint32_t gates = gates_.pass(lane.group(), granted);
   // Any answer but "wait for a permit" means that the lane has lost its place in the line for a permit.
   if (lane.has_resuming() && (granted == asked_for || booking.stop != Booking::Stop::permit)) permit_may_be_free(lane);
   // A departure granted for now was held, if at all, by the limit of an earlier answer, not by the one named here.
@@ -82,12 +87,13 @@ bool Asker::book(Time now, Lane& lane, std::size_t asked_for, const Booking& boo
   for (std::size_t i = 0; i < granted; ++i) {
     Departure departure = booking.departures[i];
     if (departure.limited_by == kNoLimit) departure.limited_by = held_by;
+    departure.gates = gates;
     lane.departures.add(departure);
   }
   give_back(now, lane.group(), std::span(booking.departures).subspan(granted));
   if (granted > 0) lanes_.served(lane);
   if (granted > 0 && booking.departures.front().at <= now) stop_.granted_at_once();
-  const bool may_wait = granted == asked_for || note_stop(now, lane, booking);
+  const bool may_wait = granted == asked_for || granted < usable || note_stop(now, lane, booking);
   lane.ask.use_permits(granted);
   if (booking.stop == Booking::Stop::permit && booking.scope == Booking::Scope::upstream) lane.ask.lose_permits();
   if (granted < asked_for) lanes_.pass_permits_on(now, lane);
@@ -143,6 +149,42 @@ bool Asker::book_permits(Time now, Lane& lane, const Booking& booking) {
   return false;
 }
 
+// ---- gates of pauses ------------------------------------------------------------------------------------------------
+
+/// How many departures the gates let pass. If fewer than `count`, the lane, or all of them, are told to wait.
+std::size_t Asker::admit(Time now, Lane& lane, std::size_t count) {
+  Booking stop;
+  const std::size_t admitted = gates_.admit(now, lane.group(), count, stop);
+  if (admitted == count) return count;
+  if (admitted > 0) return admitted;  // the lane asks again, and is told then
+  lane.ask.stopped_by(kPause, now);
+  if (stop.scope == Booking::Scope::upstream) {
+    stop_.stopped_by(lane.ask.limited());
+    stop_.stop(lane, stop.ask_again, stop.not_before);
+  } else {
+    lane.ask.ask_later(stop.ask_again, stop.not_before);
+  }
+  lanes_.pass_permits_on(now, lane);
+  return 0;
+}
+
+/// The limiter tells of a pause that another process has drawn: by what stops the lane, or by when it departs.
+void Asker::learn_pause(Time now, const Lane& lane, const Booking& booking) {
+  const bool departs = !booking.departures.empty();
+  const LimitIndex by = departs ? booking.departures.front().limited_by : booking.limited_by;
+  const Time until = departs ? booking.departures.front().at : booking.not_before;
+  if (by != kPause || until <= now) return;
+  gates_.learn(booking.scope == Booking::Scope::upstream ? std::string_view{} : lane.group(), until);
+}
+
+void Asker::gate_opens(Time now, std::string_view group) {
+  if (group.empty()) return stop_.lift(now);
+  Lane* lane = lanes_.find(group);
+  if (!lane) return;
+  if (lane->ask.told_to_wait()) lane->ask.forget_told();
+  lanes_.rest(now, *lane);
+}
+
 // ---- departures and permits -----------------------------------------------------------------------------------------
 
 Departure Asker::take_departure(Time now, Lane& lane) {
@@ -155,10 +197,15 @@ void Asker::give_back(Time now, std::string_view group, std::span<const Departur
   for (const Departure& departure : departures) limiter_->give_back(now, group, departure);
 }
 
+void Asker::return_departure(Time now, std::string_view group, const Departure& departure) {
+  if (departure.gates != 0) gates_.give_back(group, departure);
+  limiter_->give_back(now, group, departure);
+}
+
 // Earlier answers are void, as they assumed these departures.
 void Asker::give_all_back(Time now, Lane& lane) {
   lane.ask.offer_permits(lane.departures.size());
-  while (!lane.departures.empty()) limiter_->give_back(now, lane.group(), lane.departures.pop_back());
+  while (!lane.departures.empty()) return_departure(now, lane.group(), lane.departures.pop_back());
   lane.ask.forget_told();
 }
 
@@ -182,7 +229,7 @@ void Asker::departures_came(Time now, std::size_t count) {
 
 void Asker::settle(Time now, Lane& lane) {
   std::size_t given_back = 0;
-  for (; lane.has_surplus(); ++given_back) limiter_->give_back(now, lane.group(), lane.departures.pop_back());
+  for (; lane.has_surplus(); ++given_back) return_departure(now, lane.group(), lane.departures.pop_back());
   if (given_back > 0) permit_may_be_free(lane);
   if (lane.queue.empty() && !lane.has_resuming() && lane.ask.line()) {
     limiter_->cancel_wait(now, *lane.ask.line(), lane.group());

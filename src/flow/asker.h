@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "flow/gates.h"
 #include "flow/lanes.h"
 #include "flow/limited_by.h"
 #include "flow/limiter.h"
@@ -21,9 +22,15 @@ namespace penstock::flow {
 
 class Asker {
  public:
-  Asker(Limiter& limiter, const Requests& requests, const Slots& slots, Lanes& lanes, UpstreamStop& stop,
+  Asker(Limiter& limiter, const Requests& requests, const Slots& slots, Lanes& lanes, UpstreamStop& stop, Gates& gates,
         const WaitReasons& reasons)
-      : limiter_(&limiter), requests_(requests), slots_(slots), lanes_(lanes), stop_(stop), reasons_(reasons) {}
+      : limiter_(&limiter),
+        requests_(requests),
+        slots_(slots),
+        lanes_(lanes),
+        stop_(stop),
+        gates_(gates),
+        reasons_(reasons) {}
 
   const Limiter& limiter() const { return *limiter_; }
   /// True if the limiter may answer later.
@@ -49,6 +56,10 @@ class Asker {
 
   /// The request at the head of the lane takes the first departure.
   Departure take_departure(Time now, Lane& lane);
+  /// The request, which departs, passes the gates of pauses. True: they wait for its answer.
+  bool pass_gates(Time now, const Lane& lane, std::uint32_t index, const Departure& departure) {
+    return departure.gates != 0 && gates_.took_off(now, lane.group(), index, departure);
+  }
   void give_back(Time now, std::string_view group, std::span<const Departure> departures);
   /// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks
   /// again for the head, which weighs more, and then for the rest.
@@ -72,6 +83,9 @@ class Asker {
     return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
   }
 
+  /// A gate lets more pass: lanes of that group, or all lanes, may ask.
+  void gate_opens(Time now, std::string_view group);
+
   // What changes all lanes.
   void retry(Time now, Booking::Scope scope, std::string_view group);
   void change(Time now, std::span<const LimitIndex> moved);
@@ -83,6 +97,10 @@ class Asker {
   bool note_stop(Time now, Lane& lane, const Booking& booking);
   void tell(Time now, Lane& lane, const Booking& booking);
   void forget_if_lighter(Time now, Lane& lane);
+  void return_departure(Time now, std::string_view group, const Departure& departure);
+  // Gates of pauses.
+  void learn_pause(Time now, const Lane& lane, const Booking& booking);
+  std::size_t admit(Time now, Lane& lane, std::size_t count);
   void permit_may_be_free(Lane& lane) { lane.ask.permit_may_be_free(), stop_.permit_may_be_free(); }
 
   Limiter* limiter_;
@@ -91,6 +109,7 @@ class Asker {
   const Slots& slots_;
   Lanes& lanes_;
   UpstreamStop& stop_;
+  Gates& gates_;
   const WaitReasons& reasons_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "flow/limiter.h"
@@ -40,12 +41,23 @@ struct Commands {
     /// Lengthens retry_after: a retry before `moment` would be refused again.
     void not_before(Time now, Time moment) { retry_after = std::clamp(moment - now, retry_after, kLongestRetry); }
   };
+  /// About the request that goes first after a pause of that group, or of the upstream (gates.h).
+  struct Probe {
+    enum class What : std::uint8_t {
+      ask,     ///< whether this process may send it: Scheduler::may_probe() is to be told
+      opened,  ///< its answer was no refusal
+      ended,   ///< it was refused
+    };
+    std::string group;
+    What what;
+  };
   std::vector<Start> start;       ///< in order of take-off
   std::vector<Refuse> refuse;     ///< in order of deadlines; of equal ones in order of arrival
   std::vector<RequestId> resume;  ///< tunnels that have a slot again
   std::vector<RequestId> close;   ///< resting tunnels that make room for others; their tickets are dead
-  bool empty() const { return start.empty() && refuse.empty() && resume.empty() && close.empty(); }
-  void clear() { start.clear(), refuse.clear(), resume.clear(), close.clear(); }
+  std::vector<Probe> probe;       ///< what other processes are to be asked or told
+  bool empty() const { return start.empty() && refuse.empty() && resume.empty() && close.empty() && probe.empty(); }
+  void clear() { start.clear(), refuse.clear(), resume.clear(), close.clear(), probe.clear(); }
 };
 
 }  // namespace penstock::flow

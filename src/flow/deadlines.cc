@@ -19,6 +19,7 @@ void Deadlines::add(Time deadline, Ticket ticket) {
 void Deadlines::sweep(const Requests& requests) {
   std::erase_if(entries_, [&](const Entry& entry) { return requests.stage(entry.ticket) != Stage::waiting; });
   std::make_heap(entries_.begin(), entries_.end(), later);
+  after_sweep_ = entries_.size();
 }
 
 void Deadlines::pop() {

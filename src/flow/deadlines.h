@@ -3,6 +3,7 @@
 // up, and swept out when they outnumber the live ones, so that leaving the queue costs O(1). Internal to flow/.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,7 +17,7 @@ class Deadlines {
   void add(Time deadline, Ticket ticket);
   /// Afterwards the first entry belongs to a waiting request. `living` is how many of the entered requests still wait.
   void prune(const Requests& requests, std::size_t living) {
-    if (entries_.size() > 2 * living + kSmall) sweep(requests);
+    if (entries_.size() > 2 * std::max(living, after_sweep_) + kSmall) sweep(requests);
     while (!entries_.empty() && requests.stage(entries_.front().ticket) != Stage::waiting) pop();
   }
 
@@ -25,7 +26,7 @@ class Deadlines {
   Ticket first() const { return entries_.front().ticket; }
   std::size_t size() const { return entries_.size(); }  ///< with stale entries
 
-  /// At most this many entries plus twice the live ones are kept.
+  /// At most this many entries plus twice the live ones are kept. A request that has waited twice is entered twice.
   static constexpr std::size_t kSmall = 64;
 
  private:
@@ -40,6 +41,7 @@ class Deadlines {
 
   std::vector<Entry> entries_;  // a heap with the earliest deadline in front
   std::uint64_t entered_ = 0;
+  std::size_t after_sweep_ = 0;  // entries left by the last sweep
 };
 
 }  // namespace penstock::flow

@@ -12,10 +12,20 @@ void LaneQueue::join(Requests& requests, std::uint32_t index) {
   if (request.outside) return void(++outside_);
   beyond_ += request.stage == Stage::waiting && request.beyond_queue ? 1 : 0;
   if (request.apart == Apart::now) return apart_.push_back(requests, index);
-  anonymous_ += request.stage == Stage::waiting && request.anonymous ? 1 : 0;
   (request.stage == Stage::returned ? returned_ : waiting_).push_back(requests, index);
-  units_ += request.weight;
-  heavier_ += request.weight > 1 ? 1 : 0;
+  count(request, true);
+}
+
+void LaneQueue::join_again(Requests& requests, std::uint32_t index) {
+  waiting_.insert_by_arrival(requests, index);
+  count(requests[index], true);
+}
+
+void LaneQueue::count(const Request& request, bool joins) {
+  const auto by = [joins](std::int64_t number) { return static_cast<std::uint64_t>(joins ? number : -number); };
+  anonymous_ += by(request.stage == Stage::waiting && request.anonymous ? 1 : 0);
+  units_ += joins ? request.weight : -request.weight;
+  heavier_ += by(request.weight > 1 ? 1 : 0);
 }
 
 void LaneQueue::remove(Requests& requests, std::uint32_t index) {
@@ -23,10 +33,8 @@ void LaneQueue::remove(Requests& requests, std::uint32_t index) {
   if (request.outside) return void(--outside_);
   beyond_ -= request.stage == Stage::waiting && request.beyond_queue ? 1 : 0;
   if (request.apart == Apart::now) return apart_.remove(requests, index);
-  anonymous_ -= request.stage == Stage::waiting && request.anonymous ? 1 : 0;
   (request.stage == Stage::returned ? returned_ : waiting_).remove(requests, index);
-  units_ -= request.weight;
-  heavier_ -= request.weight > 1 ? 1 : 0;
+  count(request, false);
 }
 
 std::uint32_t LaneQueue::behind(const Requests& requests, std::size_t others) const {

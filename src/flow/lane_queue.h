@@ -31,6 +31,8 @@ class LaneQueue {
 
   /// As the request says: apart, outside, returned or waiting.
   void join(Requests& requests, std::uint32_t index);
+  /// One that has waited before takes its place by arrival.
+  void join_again(Requests& requests, std::uint32_t index);
   void remove(Requests& requests, std::uint32_t index);
 
   // The pause of requests without credentials.
@@ -53,6 +55,8 @@ class LaneQueue {
   void admit_all(Requests& requests);                           ///< gives each of them a place
 
  private:
+  void count(const Request& request, bool joins);
+
   RequestList returned_;
   RequestList waiting_;
   RequestList apart_;

@@ -23,6 +23,9 @@ inline constexpr Time kHorizon = 50'000;
 /// error with which the clocks of two processes are mapped to each other.
 inline constexpr Time kOnTime = static_cast<Time>(2 * kGuard) - 250;
 
+/// A process that has the right to probe an upstream after a pause, and is not heard of for so long, has lost it.
+inline constexpr Time kProbeRight = 1'500'000;
+
 /// The most groups of an upstream that each process remembers; further ones share one group. Redis can hold this many
 /// for each process that has seen other groups.
 inline constexpr std::size_t kMostGroups = 100'000;
@@ -60,6 +63,7 @@ struct Departure {
   ConfigEpoch epoch = 0;             ///< set and read by the limiter
   std::int64_t in_memory = 0;        ///< its time in the limiter's memory, on a clock of its own; 0: at `at`
   std::int64_t in_redis = 0;         ///< its time in Redis, on Redis' clock; 0: Redis does not have it
+  std::uint32_t gates = 0;           ///< set and read by the gates of pauses (gates.h)
   bool operator==(const Departure&) const = default;
 };
 
@@ -121,6 +125,14 @@ class Limiter {
   virtual void cancel_wait(Time now, Booking::Scope scope, std::string_view group) = 0;
   /// The upstream asked for a pause: no request of the group leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
+  /// When that pause is over, one request of all processes goes as a probe. True: this process may send it, until
+  /// `until`. False: LimiterEvents::may_probe() tells later.
+  virtual bool ask_to_probe(Time now, std::string_view /*group*/, Time& until) {
+    until = now + kProbeRight;
+    return true;
+  }
+  /// The right to probe is not needed any more. `opened`: the probe was answered, so others need none.
+  virtual void end_probe(Time /*now*/, std::string_view /*group*/, bool /*opened*/) {}
   /// The same for requests without credentials alone. The limiter only remembers the pause; the scheduler enforces it.
   virtual void pause_anonymous(Time now, std::string_view group, Time until) = 0;
   /// Until when requests of this group without credentials are paused. May be past.
@@ -149,6 +161,10 @@ class LimiterEvents {
  public:
   virtual void answer(std::string_view group, const Booking& booking) = 0;
   virtual void retry(Booking::Scope scope, std::string_view group) = 0;
+  /// The answer to Limiter::ask_to_probe(): this process may probe until `until`; or it may not, and asks again then.
+  virtual void may_probe(std::string_view /*group*/, bool /*may*/, Time /*until*/) {}
+  /// The probe of another process was answered.
+  virtual void opened(std::string_view /*group*/) {}
   /// This many requests in flight, of the upstream or of that group, hold permits that are lost, and must be ended.
   virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
 

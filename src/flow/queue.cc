@@ -13,6 +13,14 @@ void Queue::add(std::uint32_t index) {
   deadlines_.add(request.deadline, requests_.ticket(index));
 }
 
+void Queue::add_again(std::uint32_t index) {
+  const Request& request = requests_[index];
+  request.lane->queue.join_again(requests_, index);
+  lengths_.place(*request.lane);
+  ++pending_;
+  deadlines_.add(request.deadline, requests_.ticket(index));
+}
+
 void Queue::remove(std::uint32_t index) {
   const Request& request = requests_[index];
   if (request.outside) outside_.remove(requests_, index);

@@ -25,6 +25,8 @@ class Queue {
 
   /// A new request, in stage waiting, joins its lane; apart or outside, if it says so.
   void add(std::uint32_t index);
+  /// A request that has taken off waits again, as the first of those that arrived after it.
+  void add_again(std::uint32_t index);
   /// A waiting or returned request leaves.
   void remove(std::uint32_t index);
 

@@ -21,7 +21,7 @@ void Requests::release(std::uint32_t index) {
   Request& request = nodes_[index];
   tunnels_ -= request.tunnel ? 1 : 0;
   request.stage = Stage::released;
-  request.outside = request.spare = false;
+  request.outside = request.spare = request.gated = false;
   if (++request.generation == 0) request.generation = 1;  // generation 0 is a default-constructed ticket's
   request.next = free_;
   free_ = index;
@@ -35,6 +35,22 @@ void RequestList::push_back(Requests& requests, std::uint32_t index) {
     requests[index].previous = last_;
   }
   last_ = index;
+  ++size_;
+}
+
+void RequestList::insert_by_arrival(Requests& requests, std::uint32_t index) {
+  std::uint32_t next = first_;
+  std::size_t before = 0;
+  for (; before < size_ && requests[next].arrived < requests[index].arrived; ++before) next = requests[next].next;
+  if (before == size_) return push_back(requests, index);
+  requests[index].next = next;
+  if (before == 0) {
+    first_ = index;
+  } else {
+    requests[index].previous = requests[next].previous;
+    requests[requests[next].previous].next = index;
+  }
+  requests[next].previous = index;
   ++size_;
 }
 

@@ -57,6 +57,7 @@ struct Request {
   bool spare : 1 = false;        ///< a tunnel that makes room before others
   bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
   bool anonymous : 1 = false;    ///< without credentials
+  bool gated : 1 = false;        ///< a gate of a pause waits for its answer
   std::uint32_t ms_outside = 0;  ///< how long it waited outside
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
@@ -95,6 +96,8 @@ class RequestList {
   std::uint32_t front() const { return first_; }
   std::uint32_t back() const { return last_; }
   void push_back(Requests& requests, std::uint32_t index);
+  /// Behind those that arrived before it, however many there are.
+  void insert_by_arrival(Requests& requests, std::uint32_t index);
   void remove(Requests& requests, std::uint32_t index);
 
  private:

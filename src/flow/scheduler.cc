@@ -9,7 +9,9 @@
 namespace penstock::flow {
 
 Scheduler::Scheduler(const Settings& settings, Limiter& limiter)
-    : slots_(slots_of(settings)), lanes_(limiter, slots_), asker_(limiter, requests_, slots_, lanes_, stop_, reasons_) {
+    : slots_(slots_of(settings)),
+      lanes_(limiter, slots_),
+      asker_(limiter, requests_, slots_, lanes_, stop_, gates_, reasons_) {
   set(settings);
 }
 
@@ -28,6 +30,7 @@ void Scheduler::run_until_stable(Time now, Commands& commands) {
     server_.serve(now, commands);
     // A booked departure may be too light for a returned request: its lane gives it back and must ask again.
   } while (server_.refuse_overdue(now, now, commands) || server_.some_return(now) || tunnels_.has_more_to_do(now));
+  gates_.tell(commands.probe);
 }
 
 std::optional<Time> Scheduler::wake_at() const {
@@ -69,6 +72,7 @@ void Scheduler::end(Time now, std::uint32_t index, Commands& commands) {
   const Stage stage = request.stage;
   Lane& lane = *request.lane;
   if (stage == Stage::flying) {
+    leave_gates(now, index);
     asker_.landed(now, lane);
   } else if (stage == Stage::resting || stage == Stage::resuming) {
     tunnels_.remove(index);
@@ -86,6 +90,7 @@ void Scheduler::requeue(Time now, Ticket ticket, Commands& commands) {
   time_passed(now);
   Request& request = requests_[ticket.index];
   Lane& lane = *request.lane;
+  leave_gates(now, ticket.index);
   lane.change_stage(request, Stage::returned);
   lane.queue.join(requests_, ticket.index);
   lane.ask
@@ -93,6 +98,68 @@ void Scheduler::requeue(Time now, Ticket ticket, Commands& commands) {
   asker_.landed(now, lane);
   server_.refresh(now, lane, commands);
   run_until_stable(now, commands);
+}
+
+void Scheduler::send_back(Time now, Ticket ticket, Time deadline, Commands& commands) {
+  if (requests_.stage(ticket) != Stage::flying) return;
+  time_passed(now);
+  Request& request = requests_[ticket.index];
+  Lane& lane = *request.lane;
+  leave_gates(now, ticket.index);
+  slots_.leave(request);
+  lane.change_stage(request, Stage::waiting);
+  request.deadline = deadline;
+  request.slots_before = lane.slot_wait.so_far(slots_.full_time());
+  queue_.add_again(ticket.index);
+  asker_.landed(now, lane);
+  server_.refresh(now, lane, commands);
+  run_until_stable(now, commands);
+}
+
+// ---- pauses ---------------------------------------------------------------------------------------------------------
+
+Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by) {
+  const bool flies = requests_.stage(by) == Stage::flying;
+  return gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt});
+}
+
+void Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
+  if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return;
+  time_passed(now);
+  Request& request = requests_[ticket.index];
+  request.gated = false;
+  const std::string_view group = request.lane->group();
+  if (!gates_.answered(group, ticket.index)) return;
+  gates_open(now, group);
+  run_until_stable(now, commands);
+}
+
+void Scheduler::may_probe(Time now, std::string_view group, bool may, Time until, Commands& commands) {
+  time_passed(now);
+  gates_.may_probe(group, may, until);
+  asker_.gate_opens(now, group);
+  run_until_stable(now, commands);
+}
+
+void Scheduler::opened(Time now, std::string_view group, Commands& commands) {
+  time_passed(now);
+  gates_.opened(group);
+  asker_.gate_opens(now, group);
+  run_until_stable(now, commands);
+}
+
+/// A request that ends without an answer, and for which gates wait, lets the next one go.
+void Scheduler::leave_gates(Time now, std::uint32_t index) {
+  Request& request = requests_[index];
+  if (!request.gated) return;
+  request.gated = false;
+  const std::string_view group = request.lane->group();
+  if (gates_.failed(group, index)) gates_open(now, group);
+}
+
+void Scheduler::gates_open(Time now, std::string_view group) {
+  asker_.gate_opens(now, {});
+  if (!group.empty()) asker_.gate_opens(now, group);
 }
 
 // ---- tunnels --------------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@
 #include "flow/asker.h"
 #include "flow/commands.h"
 #include "flow/estimates.h"
+#include "flow/gates.h"
 #include "flow/lane_server.h"
 #include "flow/lanes.h"
 #include "flow/limit.h"
@@ -102,6 +103,19 @@ class Scheduler {
   /// it), keeps its slot, and needs a new departure. It will be in `start` again; it can no longer be refused for
   /// waiting. No effect unless it is in flight.
   void requeue(Time now, Ticket ticket, Commands& commands);
+  /// A started request was refused and is to be sent again: it gives up its slot and waits as the first of those that
+  /// arrived after it, until `deadline` at the latest. It will be in `start` again, or in `refuse`.
+  void send_back(Time now, Ticket ticket, Time deadline, Commands& commands);
+  /// The answer to a started request is no refusal. Matters only behind a pause.
+  void answered(Time now, Ticket ticket, Commands& commands);
+  /// An answer, that to `by` if it is alive, asked for a pause of that length, or named no time. Nothing of the group,
+  /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
+  /// is to be told. Then one request goes as a probe (gate.h).
+  Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
+  /// The answer to a Commands::Probe that asked: this process may probe until `until`; or it asks again then.
+  void may_probe(Time now, std::string_view group, bool may, Time until, Commands& commands);
+  /// The probe of another process was answered.
+  void opened(Time now, std::string_view group, Commands& commands);
   /// A tunnel in flight is idle: it stays open, and gives up its slot and its permits. It counts in the mean latency as
   /// if it had landed. For a tunnel that rests already, the rest begins again at `now`.
   void park(Time now, Ticket ticket, Commands& commands);
@@ -164,6 +178,8 @@ class Scheduler {
   /// Almost every call ends with this: all that is due or has become possible by `now` is done.
   void run_until_stable(Time now, Commands& commands);
   void end(Time now, std::uint32_t index, Commands& commands);
+  void leave_gates(Time now, std::uint32_t index);
+  void gates_open(Time now, std::string_view group);
 
   // Each of these knows those above it alone.
   Requests requests_;
@@ -171,6 +187,7 @@ class Scheduler {
   Queue queue_{requests_};
   Lanes lanes_;
   UpstreamStop stop_;
+  Gates gates_;
   WaitReasons reasons_{requests_, slots_, lanes_, stop_};
   Estimates estimates_{requests_, slots_, queue_, lanes_};
   Asker asker_;

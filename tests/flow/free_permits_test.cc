@@ -155,11 +155,10 @@ TEST(FreePermit, that_was_given_back_as_too_light_while_its_lane_asked_goes_on_i
 }
 
 TEST(Departures, that_are_due_are_taken_before_the_rest_is_refused) {
-  Place place(4, {refusing(window(1, kSecond))});
-  place.limiter.pause(place.yard.now, "", place.yard.now + 100 * kMs);
-  EXPECT_THAT(place.yard.arrive_all({1, 2}), IsEmpty());
-  EXPECT_THAT(place.yard.advance_to(place.yard.now + 100 * kMs), ElementsAre(1));
-  EXPECT_THAT(place.yard.refused, ElementsAre(2));
+  Place place(4, {refusing(window(2, kSecond)), pacer(10)});
+  EXPECT_THAT(place.yard.arrive_all({1, 2, 3}), ElementsAre(1));
+  EXPECT_THAT(place.yard.advance_to(place.yard.now + 100 * kMs), ElementsAre(2));
+  EXPECT_THAT(place.yard.refused, ElementsAre(3));
 }
 
 }  // namespace

@@ -109,6 +109,18 @@ class SchedulerFixture {
   Ids mark_spare(RequestId id) { return upstream.mark_spare(now, tickets_.at(id), commands_), started(); }
   Ids resume(RequestId id) { return upstream.resume(now, tickets_.at(id), commands_), started(); }
   Ids requeue(RequestId id) { return upstream.requeue(now, tickets_.at(id), commands_), started(); }
+  Ids send_back(RequestId id, Time deadline) {
+    return upstream.send_back(now, tickets_.at(id), deadline, commands_), started();
+  }
+  Ids answered(RequestId id) { return upstream.answered(now, tickets_.at(id), commands_), started(); }
+  /// As Scheduler::pause(), by the answer to that request.
+  Time pause(RequestId id, std::optional<Time> length, std::string_view group = {}) {
+    return upstream.pause(now, group, length, 300 * kSecond, tickets_.at(id));
+  }
+  Ids may_probe(bool may, Time until, std::string_view group = {}) {
+    return upstream.may_probe(now, group, may, until, commands_), started();
+  }
+  Ids opened(std::string_view group = {}) { return upstream.opened(now, group, commands_), started(); }
   Ids answer(const Booking& booking, std::string_view group = {}) {
     upstream.answer(now, group, booking, commands_);
     return started();
@@ -142,6 +154,7 @@ class SchedulerFixture {
       ids.push_back(start.id), waited[start.id] = start.waited, limited[start.id] = start.limited_by;
     for (const RequestId id : commands_.resume) resumed.push_back(id);
     for (const RequestId id : commands_.close) closed.push_back(id);
+    probes.insert(probes.end(), commands_.probe.begin(), commands_.probe.end());
     for (const auto& refusal : commands_.refuse) refused.push_back(refusal.id), refusals[refusal.id] = refusal;
     commands_.clear();
     return ids;
@@ -155,6 +168,7 @@ class SchedulerFixture {
   Time now = 1'000 * kSecond;
   Scheduler upstream;
   Ids refused, resumed, closed;
+  std::vector<Commands::Probe> probes;
   std::map<RequestId, Commands::Refuse> refusals;
   std::map<RequestId, Time> waited;
   std::map<RequestId, LimitIndex> limited;

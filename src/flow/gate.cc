@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closed, probed, opened: what each refusal and each answer changes.
+#include "flow/gate.h"
+
+#include <utility>
+
+namespace penstock::flow {
+
+namespace {
+constexpr Time kFirstPause = 1'000'000;
+constexpr int kMostDoublings = 20;            // beyond any maxPause
+constexpr Time kRightIsAnsweredIn = 100'000;  // Redis may have died meanwhile
+}  // namespace
+
+void Gate::close(Time until, std::uint32_t since) {
+  until_ = std::max(until_, until);
+  since_ = since;
+  opened_ = done_ = false;
+  right_ = Right::none;
+  right_changes_ = 0;
+  allowance_ = 0;
+  flying_.clear();
+}
+
+/// Of requests that were in flight together, each refusal means the same: only one that passed the gate says that the
+/// pause was too short.
+Time Gate::usual_pause(Time now, std::optional<std::uint32_t> refused) {
+  const bool first = refusals_ == 0, too_short = refused && flies(*refused);
+  if ((first || too_short) && refusals_ <= kMostDoublings) ++refusals_;
+  return now + (kFirstPause << (refusals_ - 1));
+}
+
+std::size_t Gate::allowance(Time now) {
+  if (now < until_) return 0;
+  prove_by_time(now);
+  if (!opened_ && right_ == Right::held && now >= right_changes_) right_ = Right::none, allowance_ = 0;
+  return allowance_;
+}
+
+Time Gate::again(Time now) const {
+  if (now < until_) return until_;
+  if (!flying_.empty()) return std::max(now + 1, flying_.front().at + kProof);
+  return std::max(now + kRightIsAnsweredIn, right_changes_);
+}
+
+bool Gate::wants_probe(Time now) {
+  if (now < until_ || opened_ || right_ == Right::held || now < right_changes_) return false;
+  right_ = Right::asked;
+  right_changes_ = now + kRightIsAnsweredIn;
+  return true;
+}
+
+void Gate::may_probe(bool may, Time until) {
+  if (opened_ || right_ != Right::asked) return;
+  right_ = may ? Right::held : Right::none;
+  right_changes_ = until;
+  if (may) allowance_ = flying_.empty() ? 1 : 0;
+}
+
+void Gate::open() {
+  if (std::exchange(opened_, true)) return;
+  refusals_ = 0;
+  allowance_ = 2;
+}
+
+void Gate::prove() {
+  if (!opened_) return open();
+  if (allowance_ > 0) done_ = true;  // something else holds back what waits, if anything does
+  allowance_ += 2;
+}
+
+void Gate::prove_by_time(Time now) {
+  while (!flying_.empty() && flying_.front().at + kProof <= now) {
+    flying_.erase(flying_.begin());
+    prove();
+  }
+}
+
+bool Gate::land(std::uint32_t index) {
+  return std::erase_if(flying_, [=](auto& one) { return one.index == index; }) > 0;
+}
+
+bool Gate::flies(std::uint32_t index) const {
+  return std::ranges::find(flying_, index, &Flight::index) != flying_.end();
+}
+
+bool Gate::answered(std::uint32_t index) {
+  if (!land(index)) return false;
+  const bool was_open = opened_;
+  prove();
+  return !was_open;
+}
+
+void Gate::failed(std::uint32_t index) {
+  if (land(index)) ++allowance_;
+}
+
+}  // namespace penstock::flow

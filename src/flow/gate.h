@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gate of an upstream, or of one of its groups, for which an answer asked for a pause. When the pause ends, one
+// request goes as a probe, of all processes. If its answer is no refusal, or if none comes within a second (a refusal
+// comes at once, while a model may think), the gate opens: two requests may go, and for each of these that is answered
+// two more. So the number in flight doubles with each round of answers, as in TCP's slow start (RFC 5681, section 3.1),
+// until the gate no longer holds anything back. Pure. Internal to flow/.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "flow/limit.h"
+
+namespace penstock::flow {
+
+class Gate {
+ public:
+  /// A request that has flown for so long without a refusal counts as answered.
+  static constexpr Time kProof = 1'000'000;
+
+  /// Requests that were let pass from the serial number `since` on count in this gate.
+  explicit Gate(std::uint32_t since) : since_(since) {}
+  bool counts(std::uint32_t serial) const { return serial >= since_; }
+
+  /// Until then nothing goes. What flies proves nothing any more.
+  void close(Time until, std::uint32_t since);
+  Time until() const { return until_; }
+  /// The first pause of a refusal that names no time, doubled with each that a probe, or what followed it, has drawn.
+  Time usual_pause(Time now, std::optional<std::uint32_t> refused);
+
+  /// How many may be granted a departure now.
+  std::size_t allowance(Time now);
+  /// With an allowance of 0: when to ask again.
+  Time again(Time now) const;
+  /// So many of the allowance are granted.
+  void use(std::size_t count) { allowance_ -= std::min(allowance_, count); }
+  void give_back() { ++allowance_; }
+
+  // The probe.
+  /// The pause is over, and it is not known yet which process may probe. True once for each time to ask.
+  bool wants_probe(Time now);
+  /// This process may, until `until`; or it may not, and asks again then.
+  void may_probe(bool may, Time until);
+  /// The probe was let pass, by this process or another.
+  bool opened() const { return opened_; }
+  void open();
+  /// Whether this process holds the right to probe.
+  bool probes() const { return right_ == Right::held && !opened_; }
+
+  // Requests that passed, by their index.
+  void took_off(std::uint32_t index, Time now) { flying_.push_back({index, now}); }
+  /// Its answer is no refusal. True: the gate is opened by this.
+  bool answered(std::uint32_t index);
+  /// It ended without an answer: the next in line may go.
+  void failed(std::uint32_t index);
+  bool flies(std::uint32_t index) const;
+  /// It holds nothing back any more.
+  bool done() const { return done_; }
+  /// Its pause is over, and no request has wanted to pass since.
+  bool unused(Time now) const { return now >= until_ && !opened_ && flying_.empty() && now >= right_changes_; }
+
+ private:
+  struct Flight {
+    std::uint32_t index;
+    Time at;
+  };
+  enum class Right : std::uint8_t { none, asked, held };
+
+  bool land(std::uint32_t index);
+  void prove();
+  void prove_by_time(Time now);
+
+  std::uint32_t since_;
+  Time until_ = 0;
+  bool opened_ = false, done_ = false;
+  Right right_ = Right::none;
+  Time right_changes_ = 0;  // held: it ends then; none: to be asked for from then on
+  std::size_t allowance_ = 0;
+  std::vector<Flight> flying_;  // in order of take-off
+  int refusals_ = 0;            // in a row, that named no time
+};
+
+}  // namespace penstock::flow

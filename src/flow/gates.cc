@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request passes two gates: that of the upstream and that of its group. The one that lets fewer pass counts.
+#include "flow/gates.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace penstock::flow {
+
+namespace {
+using What = Commands::Probe::What;
+constexpr std::size_t kFewGates = 32;
+}  // namespace
+
+Gate* Gates::find(std::string_view group) {
+  const auto found = by_group_.find(group);
+  return found == by_group_.end() ? nullptr : &found->second;
+}
+
+Gate& Gates::of(std::string_view group) {
+  if (Gate* known = find(group)) return *known;
+  return by_group_.try_emplace(std::string(group), serial_ + 1).first->second;
+}
+
+template <typename Use>
+void Gates::each_of(std::string_view group, Use use) {
+  if (by_group_.empty()) return;
+  if (Gate* whole = find({})) use(*whole, std::string_view{});
+  if (group.empty()) return;
+  if (Gate* own = find(group)) use(*own, group);
+}
+
+void Gates::forget_done(std::string_view group) {
+  for (const std::string_view name : {std::string_view{}, group}) {
+    const auto found = by_group_.find(name);
+    if (found != by_group_.end() && found->second.done()) by_group_.erase(found);
+  }
+}
+
+// ---- pauses ---------------------------------------------------------------------------------------------------------
+
+Time Gates::close(Time now, std::string_view group, const Pause& pause) {
+  forget_unused(now);
+  Gate& gate = of(group);
+  const Time until = pause.length ? now + *pause.length : gate.usual_pause(now, pause.refused);
+  const Time end = std::min(until, now + pause.most);
+  if (gate.probes()) to_tell_.push_back({std::string(group), What::ended});
+  gate.close(end, ++serial_);
+  return end;
+}
+
+void Gates::learn(std::string_view group, Time until) {
+  if (Gate& gate = of(group); until > gate.until()) gate.close(until, ++serial_);
+}
+
+/// Gates that nothing has passed since their pause ended.
+void Gates::forget_unused(Time now) {
+  if (by_group_.size() < most_) return;
+  std::erase_if(by_group_, [now](const auto& one) { return one.second.unused(now); });
+  most_ = std::max(kFewGates, 2 * by_group_.size());
+}
+
+// ---- departures -----------------------------------------------------------------------------------------------------
+
+std::size_t Gates::admit(Time now, std::string_view group, std::size_t wanted, Booking& stop) {
+  each_of(group, [&](Gate& gate, std::string_view name) {
+    const bool was_open = gate.opened();
+    const std::size_t allowed = gate.allowance(now);
+    if (!was_open && gate.opened()) to_tell_.push_back({std::string(name), What::opened});
+    if (allowed >= wanted) return;
+    if (allowed == 0 && gate.wants_probe(now)) to_tell_.push_back({std::string(name), What::ask});
+    wanted = allowed;
+    stop.stop = Booking::Stop::turn;
+    stop.scope = name.empty() ? Booking::Scope::upstream : Booking::Scope::group;
+    stop.limited_by = kPause;
+    stop.ask_again = gate.again(now);
+    stop.not_before = std::max(now, gate.until());
+  });
+  forget_done(group);
+  return wanted;
+}
+
+std::uint32_t Gates::pass(std::string_view group, std::size_t count) {
+  each_of(group, [&](Gate& gate, std::string_view) { gate.use(count); });
+  return by_group_.empty() ? 0 : serial_;
+}
+
+void Gates::give_back(std::string_view group, const Departure& departure) {
+  each_of(group, [&](Gate& gate, std::string_view) {
+    if (gate.counts(departure.gates)) gate.give_back();
+  });
+}
+
+bool Gates::took_off(Time now, std::string_view group, std::uint32_t index, const Departure& departure) {
+  bool counts = false;
+  each_of(group, [&](Gate& gate, std::string_view) {
+    if (!gate.counts(departure.gates)) return;
+    gate.took_off(index, now);
+    counts = true;
+  });
+  return counts;
+}
+
+// ---- what is heard of them ------------------------------------------------------------------------------------------
+
+bool Gates::answered(std::string_view group, std::uint32_t index) {
+  bool counted = false;
+  each_of(group, [&](Gate& gate, std::string_view name) {
+    counted |= gate.flies(index);
+    if (gate.answered(index)) to_tell_.push_back({std::string(name), What::opened});
+  });
+  forget_done(group);
+  return counted;
+}
+
+bool Gates::failed(std::string_view group, std::uint32_t index) {
+  bool counted = false;
+  each_of(group, [&](Gate& gate, std::string_view) {
+    counted |= gate.flies(index);
+    gate.failed(index);
+  });
+  return counted;
+}
+
+void Gates::may_probe(std::string_view group, bool may, Time until) {
+  if (Gate* gate = find(group)) gate->may_probe(may, until);
+}
+
+void Gates::opened(std::string_view group) {
+  if (Gate* gate = find(group)) gate->open();
+}
+
+void Gates::tell(std::vector<Commands::Probe>& probes) {
+  std::ranges::move(to_tell_, std::back_inserter(probes));
+  to_tell_.clear();
+}
+
+}  // namespace penstock::flow

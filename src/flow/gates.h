@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gates of an upstream that pauses have closed: its own, under the empty group, and those of its groups. A gate is
+// forgotten when it holds nothing back, so that an upstream without pauses pays for none. Internal to flow/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text_map.h"
+#include "flow/commands.h"
+#include "flow/gate.h"
+#include "flow/limiter.h"
+
+namespace penstock::flow {
+
+class Gates {
+ public:
+  bool any() const { return !by_group_.empty(); }
+
+  /// An answer asked for a pause of that group, of that length or of the usual one, at most `most`. `refused`: the
+  /// request whose answer it is. Gives its end.
+  struct Pause {
+    std::optional<Time> length;
+    Time most;
+    std::optional<std::uint32_t> refused;
+  };
+  Time close(Time now, std::string_view group, const Pause& pause);
+  /// The limiter told of a pause.
+  void learn(std::string_view group, Time until);
+
+  /// How many of `wanted` departures a lane of the group may be granted. If fewer, `stop` says what stops it.
+  std::size_t admit(Time now, std::string_view group, std::size_t wanted, Booking& stop);
+  /// So many are granted; the number marks them, 0: no gate counts them.
+  std::uint32_t pass(std::string_view group, std::size_t count);
+  void give_back(std::string_view group, const Departure& departure);
+  /// The request takes off with this departure. True: its answer proves something.
+  bool took_off(Time now, std::string_view group, std::uint32_t index, const Departure& departure);
+
+  /// The request's answer is no refusal; or it ended without an answer. False: no gate waits for it.
+  bool answered(std::string_view group, std::uint32_t index);
+  bool failed(std::string_view group, std::uint32_t index);
+
+  // What other processes say.
+  /// This process may let a probe pass until then; or another does, and it may ask again then.
+  void may_probe(std::string_view group, bool may, Time until);
+  /// The probe of another process was answered.
+  void opened(std::string_view group);
+
+  /// Hands over what other processes are to be asked or told.
+  void tell(std::vector<Commands::Probe>& probes);
+
+ private:
+  Gate& of(std::string_view group);
+  Gate* find(std::string_view group);
+  void forget_done(std::string_view group);
+  void forget_unused(Time now);
+  template <typename Use>
+  void each_of(std::string_view group, Use use);
+
+  base::TextMap<Gate> by_group_;
+  std::size_t most_ = 32;     // gates, before unused ones are looked for
+  std::uint32_t serial_ = 0;  // of the last gate that closed
+  std::vector<Commands::Probe> to_tell_;
+};
+
+}  // namespace penstock::flow
