@@ -9,7 +9,7 @@
 # of the clock, production's or the tests', so that both run the same scripts.
 
 set(_kinds messages pacer window sliding_window token_bucket counter semaphore)
-set(PENSTOCK_LUA_SCRIPTS book give_back report_late cancel_wait pause reset replay permits born present self_test)
+set(PENSTOCK_LUA_SCRIPTS book give_back report_late cancel_wait pause reset replay permits born present probe self_test)
 set(_parts_book store ${_kinds} pause_limit line begin head meet away presence limits granting level)
 set(_parts_give_back store ${_kinds} head limits)
 set(_parts_report_late store ${_kinds} head limits)
@@ -20,6 +20,7 @@ set(_parts_replay store ${_kinds} head away presence limits)
 set(_parts_permits store messages semaphore begin head meet)
 set(_parts_born begin)
 set(_parts_present presence)
+set(_parts_probe)
 
 # book → kBook, give_back → kGiveBack
 function(_lua_constant script out)

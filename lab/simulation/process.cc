@@ -66,7 +66,8 @@ std::unique_ptr<flow::Limiter> Process::make_limiter() {
   const Member& its = of(plan_, member_);
   const auto& limits = its.reloads > world_.now() ? its.former : plan_.limits;
   const bool some_shared = std::ranges::any_of(limits, &LimitConfig::shared);
-  return some_shared ? hub_.make_limiter(kUpstream, limits, *this) : hub_.make_pausing_limiter(kUpstream, limits);
+  return some_shared ? hub_.make_limiter(kUpstream, limits, *this)
+                     : hub_.make_pausing_limiter(kUpstream, limits, *this);
 }
 
 void Process::reload() {

@@ -44,7 +44,7 @@ void SharedLimits::provide(proxy::Services& services) {
   services.labels = config_.redis && !config_.redis->secret.empty() ? nullptr : &labels_;
   if (!hub_) return;
   services.make_limiter = [this](const std::string& name, const Limits& limits, flow::LimiterEvents& events) {
-    return shares(limits) ? hub_->make_limiter(name, limits, events) : hub_->make_pausing_limiter(name, limits);
+    return shares(limits) ? hub_->make_limiter(name, limits, events) : hub_->make_pausing_limiter(name, limits, events);
   };
   services.fits_limiter = [](const Limits& before, const Limits& after) { return shares(before) == shares(after); };
 }

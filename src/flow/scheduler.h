@@ -108,6 +108,10 @@ class Scheduler {
   void send_back(Time now, Ticket ticket, Time deadline, Commands& commands);
   /// The answer to a started request is no refusal. Matters only behind a pause.
   void answered(Time now, Ticket ticket, Commands& commands);
+  /// A pause waits for the answer to that request.
+  bool awaits_answer(Ticket ticket) const {
+    return requests_.stage(ticket) == Stage::flying && requests_[ticket.index].gated;
+  }
   /// An answer, that to `by` if it is alive, asked for a pause of that length, or named no time. Nothing of the group,
   /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
   /// is to be told. Then one request goes as a probe (gate.h).

@@ -156,7 +156,7 @@ class LimiterFixture final : public flow::LimiterEvents {
   }
   /// To limits of which none is shared, and back.
   void change_to_own(std::vector<LimitConfig> limits) {
-    replace(hub_->make_pausing_limiter("github", limits));
+    replace(hub_->make_pausing_limiter("github", limits, *this));
     limits_have_changed(std::move(limits), kSettings);
   }
   void change_to_shared(std::vector<LimitConfig> limits) {

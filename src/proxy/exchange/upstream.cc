@@ -10,6 +10,10 @@
 
 namespace penstock::proxy {
 
+namespace {
+constexpr Duration kUsualPause{1'000'000};  // where a refusal names no time
+}
+
 Upstream::Upstream(const Services& services, std::string its_name, std::size_t its_entry,
                    const UpstreamSettings& its_settings, UpstreamEvents& events)
     : name(std::move(its_name)),
@@ -53,12 +57,21 @@ void Upstream::carry_out() {
     for (const auto& command : carried_out_.refuse) events_.on_refuse(command);
     for (const auto id : carried_out_.resume) events_.on_resume(id);
     for (const auto id : carried_out_.close) events_.on_close(id);
+    for (const auto& probe : carried_out_.probe) carry_out(probe);
     carried_out_.clear();
   }
   carrying_out_ = false;
   const auto next = scheduler_.wake_at();
   if (!next) return wake_.stop();
   if (!wake_.running() || wake_.at() != *next) wake_.start(*next);
+}
+
+void Upstream::carry_out(const flow::Commands::Probe& probe) {
+  using What = flow::Commands::Probe::What;
+  const flow::Time now = services_.loop.now();
+  if (probe.what != What::ask) return limiter_->end_probe(now, probe.group, probe.what == What::opened);
+  flow::Time until = 0;
+  if (limiter_->ask_to_probe(now, probe.group, until)) scheduler_.may_probe(now, probe.group, true, until, commands_);
 }
 
 void Upstream::arrive(flow::Time arrived, const flow::Arrival& arrival, flow::Ticket& ticket) {
@@ -75,6 +88,10 @@ void Upstream::cancel(flow::Ticket ticket) {
 
 void Upstream::requeue(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.requeue(now, ticket, commands_); });
+}
+
+void Upstream::send_back(flow::Ticket ticket, flow::Time deadline) {
+  apply([&](flow::Time now) { scheduler_.send_back(now, ticket, deadline, commands_); });
 }
 
 void Upstream::park(flow::Ticket ticket) {
@@ -95,6 +112,14 @@ void Upstream::answer(std::string_view group, const flow::Booking& booking) {
 
 void Upstream::retry(flow::Booking::Scope scope, std::string_view group) {
   apply([&](flow::Time now) { scheduler_.retry(now, scope, group, commands_); });
+}
+
+void Upstream::may_probe(std::string_view group, bool may, flow::Time until) {
+  apply([&](flow::Time now) { scheduler_.may_probe(now, group, may, until, commands_); });
+}
+
+void Upstream::opened(std::string_view group) {
+  apply([&](flow::Time now) { scheduler_.opened(now, group, commands_); });
 }
 
 void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
@@ -196,20 +221,33 @@ void Upstream::change_limiter(flow::Time now, Limits its_limits) {
   limits_ = std::move(its_limits);
 }
 
-void Upstream::observe_pause(const http::ResponseHead& head, const std::string& group, bool anonymous) {
-  if (settings.obey == Obey::off || !http::may_refuse(head.status)) return;
-  const auto wall = services_.loop.wall();
-  const auto word =
-      settings.obey == Obey::retry_after ? http::read_retry_after(head, wall) : http::read_rate_limit(head, wall);
-  if (!word.refused || !word.pause || *word.pause <= Duration{0}) return;
-  const flow::Time now = services_.loop.now(), until = now + std::min(*word.pause, settings.max_pause).count();
+void Upstream::observe(const http::ResponseHead& head, const std::string& group, bool anonymous, flow::Ticket ticket) {
+  http::RateLimitWord word;
+  if (settings.obey != Obey::off && http::may_refuse(head.status)) {
+    const auto wall = services_.loop.wall();
+    word = settings.obey == Obey::retry_after ? http::read_retry_after(head, wall) : http::read_rate_limit(head, wall);
+  }
+  if (word.refused) return pause(word, group, anonymous, ticket);
+  if (!scheduler_.awaits_answer(ticket)) return;
+  scheduler_.answered(services_.loop.now(), ticket, commands_);
+  wake_.start(services_.loop.now());
+}
+
+/// A 503 without a time is a failure of the request that drew it: other requests may well be served.
+void Upstream::pause(const http::RateLimitWord& word, const std::string& group, bool anonymous, flow::Ticket ticket) {
+  const flow::Time now = services_.loop.now(), most = settings.max_pause.count();
+  if (word.pause && *word.pause <= Duration{0}) return;
   if (anonymous) {
+    const flow::Time until = now + std::min(word.pause.value_or(kUsualPause).count(), most);
     limiter_->pause_anonymous(now, group, until);
     anonymous_pauses_.extend(now, group, until);
-  } else {
-    limiter_->pause(now, group, until);
-    pauses_.extend(now, group, until);
+    return;
   }
+  const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;
+  const flow::Time until = scheduler_.pause(now, group, length, most, ticket);
+  limiter_->pause(now, group, until);
+  pauses_.extend(now, group, until);
+  wake_.start(now);
 }
 
 /// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.

@@ -14,6 +14,7 @@
 
 #include "flow/pauses.h"
 #include "flow/scheduler.h"
+#include "http/rate_limit_fields.h"
 #include "http/refusal.h"
 #include "http/response_head.h"
 #include "loop/timer.h"
@@ -63,6 +64,8 @@ class Upstream final : public flow::LimiterEvents {
   void cancel(flow::Ticket ticket);
   /// The request is to be sent once more.
   void requeue(flow::Ticket ticket);
+  /// The request was refused, and waits again in its old place, until `deadline` at the latest.
+  void send_back(flow::Ticket ticket, flow::Time deadline);
   /// A tunnel rests and gives up its slot; called again if it has rested again.
   void park(flow::Ticket ticket);
   /// A parked tunnel wants a slot again.
@@ -76,9 +79,10 @@ class Upstream final : public flow::LimiterEvents {
   }
   /// Its bytes have left.
   void left(TakenDeparture& taken, std::string_view group, flow::Time now) { taken.left(now, *limiter_, group); }
-  /// A response has come. If it asks for a pause, the pause is of the group, or of all requests if there are no groups;
-  /// after an anonymous request only of such requests.
-  void observe_pause(const http::ResponseHead& head, const std::string& group, bool anonymous);
+  /// The final head of the answer to a request in flight has come. If it asks for a pause, the pause is of the group,
+  /// or of all requests if there are no groups; where pauses go by credentials, one that an anonymous request drew is
+  /// of such requests alone. Also called from inside libcurl: what this decides is carried out soon after.
+  void observe(const http::ResponseHead& head, const std::string& group, bool anonymous, flow::Ticket ticket);
 
   /// Applies new settings, and the pool that the services have for them. Afterwards call renumber() for each of the
   /// upstream's exchanges, then renumbered().
@@ -113,6 +117,8 @@ class Upstream final : public flow::LimiterEvents {
   // For the limiter.
   void answer(std::string_view group, const flow::Booking& booking) override;
   void retry(flow::Booking::Scope scope, std::string_view group) override;
+  void may_probe(std::string_view group, bool may, flow::Time until) override;
+  void opened(std::string_view group) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
   const std::string name;   ///< the entry's name, or host:port
@@ -127,6 +133,8 @@ class Upstream final : public flow::LimiterEvents {
   template <typename Call>
   void apply(Call call);
   void carry_out();
+  void carry_out(const flow::Commands::Probe& probe);
+  void pause(const http::RateLimitWord& word, const std::string& group, bool anonymous, flow::Ticket ticket);
   void group();
   flow::Settings scheduler_settings() const;
   using Limits = std::unique_ptr<const std::vector<LimitConfig>>;

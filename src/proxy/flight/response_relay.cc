@@ -33,7 +33,7 @@ void ResponseRelay::pass_interim() {
 
 void ResponseRelay::pass_head() {
   answered_ = true;
-  exchange_.upstream->observe_pause(head(), exchange_.group, exchange_.anonymous);
+  exchange_.upstream->observe(head(), exchange_.group, exchange_.anonymous, exchange_.ticket);
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
   exchange_.sink.answer_head(

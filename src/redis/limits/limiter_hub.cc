@@ -39,8 +39,9 @@ std::unique_ptr<flow::Limiter> LimiterHub::make_limiter(const std::string& name,
 }
 
 std::unique_ptr<flow::Limiter> LimiterHub::make_pausing_limiter(const std::string& name,
-                                                                const std::vector<LimitConfig>& limits) {
-  auto limiter = std::make_unique<PausingLimiter>(shared_, static_cast<LimiterOwner&>(*this), name, limits);
+                                                                const std::vector<LimitConfig>& limits,
+                                                                flow::LimiterEvents& events) {
+  auto limiter = std::make_unique<PausingLimiter>(shared_, static_cast<LimiterOwner&>(*this), name, limits, events);
   pausing_[name] = limiter.get();
   return limiter;
 }

@@ -52,7 +52,8 @@ class LimiterHub final : RedisEvents, LimiterOwner {
   std::unique_ptr<flow::Limiter> make_limiter(const std::string& name, const std::vector<LimitConfig>& limits,
                                               flow::LimiterEvents& events);
   /// For an upstream without shared limits: only pauses are shared. Otherwise as above.
-  std::unique_ptr<flow::Limiter> make_pausing_limiter(const std::string& name, const std::vector<LimitConfig>& limits);
+  std::unique_ptr<flow::Limiter> make_pausing_limiter(const std::string& name, const std::vector<LimitConfig>& limits,
+                                                      flow::LimiterEvents& events);
   /// How many processes an earlier run saw, and where that is stored, for people. Before any limiter is made.
   void remember(int processes, std::string where) { shared_.remember(processes, std::move(where)); }
   /// See SharedRedis::share_labels().

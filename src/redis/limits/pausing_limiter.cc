@@ -10,12 +10,13 @@ using flow::Time;
 using Scope = flow::Booking::Scope;
 
 PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name,
-                               const std::vector<LimitConfig>& limits)
+                               const std::vector<LimitConfig>& limits, flow::LimiterEvents& events)
     : shared_(shared),
       owner_(owner),
       name_(std::move(name)),
       pauses_(shared, name_, "pause"),
       anonymous_(shared, name_, "pause-anonymous"),
+      probes_(shared, name_, events),
       local_(limits, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())) {}
 
 PausingLimiter::~PausingLimiter() { owner_.unregister(name_, *this); }
@@ -43,6 +44,7 @@ void PausingLimiter::message(std::string_view words) {
   const Time now = shared_.loop().now();
   pauses_.message(now, words);
   anonymous_.message(now, words);
+  probes_.message(words);
 }
 
 }  // namespace penstock::redis

@@ -11,6 +11,7 @@
 #include "flow/limiter.h"
 #include "flow/local_limiter.h"
 #include "redis/limits/limiter_owner.h"
+#include "redis/limits/probe_rights.h"
 #include "redis/limits/shared_pauses.h"
 #include "redis/limits/shared_redis.h"
 
@@ -18,7 +19,8 @@ namespace penstock::redis {
 
 class PausingLimiter final : public flow::Limiter {
  public:
-  PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, const std::vector<LimitConfig>& limits);
+  PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::string name, const std::vector<LimitConfig>& limits,
+                 flow::LimiterEvents& events);
   ~PausingLimiter() override;
   PausingLimiter(const PausingLimiter&) = delete;
   PausingLimiter& operator=(const PausingLimiter&) = delete;
@@ -37,6 +39,10 @@ class PausingLimiter final : public flow::Limiter {
     local_.cancel_wait(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.extend(now, group, until); }
+  bool ask_to_probe(flow::Time now, std::string_view group, flow::Time& until) override {
+    return probes_.ask(now, group, until);
+  }
+  void end_probe(flow::Time, std::string_view group, bool opened) override { probes_.end(group, opened); }
   void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
     anonymous_.extend(now, group, until);
   }
@@ -60,6 +66,7 @@ class PausingLimiter final : public flow::Limiter {
   LimiterOwner& owner_;
   const std::string name_;
   SharedPauses pauses_, anonymous_;
+  ProbeRights probes_;
   flow::LocalLimiter local_;
 };
 

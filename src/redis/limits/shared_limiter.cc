@@ -46,6 +46,7 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
           [this](const SemaphoreName& which, const std::string& told) { permit_calls_.renew(which, told); }),
       pauses_(calls_, shadow_, semaphores_),
       anonymous_(shared, calls_.upstream(), "pause-anonymous"),
+      probes_(shared, calls_.upstream(), events),
       permit_calls_(calls_, semaphores_.leases(), pauses_, fleet_),
       quarantine_(calls_, shadow_, fleet_, limits_,
                   [this](bool lanes_may_leave) {
@@ -338,6 +339,7 @@ void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t
 void SharedLimiter::message(std::string_view words) {
   const Time now = calls_.now();
   anonymous_.message(now, words);
+  probes_.message(words);
   const auto begins = [words](std::string_view word) { return words.starts_with(word); };
   if (begins(PermitCalls::kMessage)) return permit_calls_.message(words.substr(PermitCalls::kMessage.size()));
   if (begins(UpstreamPauses::kMessage)) return pauses_.message(words.substr(UpstreamPauses::kMessage.size()));

@@ -29,6 +29,7 @@
 #include "redis/limits/limiter_owner.h"
 #include "redis/limits/pending_asks.h"
 #include "redis/limits/permit_calls.h"
+#include "redis/limits/probe_rights.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recovery.h"
 #include "redis/limits/semaphores.h"
@@ -62,6 +63,10 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
                       std::int64_t others) const override;
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.begin(now, group, until); }
+  bool ask_to_probe(flow::Time now, std::string_view group, flow::Time& until) override {
+    return probes_.ask(now, group, until);
+  }
+  void end_probe(flow::Time, std::string_view group, bool opened) override { probes_.end(group, opened); }
   void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
     anonymous_.extend(now, group, until);
   }
@@ -115,6 +120,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   Semaphores semaphores_;
   UpstreamPauses pauses_;
   SharedPauses anonymous_;
+  ProbeRights probes_;
   PermitCalls permit_calls_;
   Quarantine quarantine_;
   KeptLimits kept_;

@@ -32,7 +32,8 @@ enum class Script : std::size_t {
   replay,
   permits,
   born,
-  present
+  present,
+  probe
 };
 
 class SharedRedis {
