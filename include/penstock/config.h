@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -126,11 +127,83 @@ inline std::string to_string(const GroupRule& rule) {
   return (rule.by == GroupRule::By::path ? "path:" : "header:") + rule.pattern;
 }
 
-/// Which words of an upstream's refusals pause it, or the group where there are groups.
-enum class Obey {
-  off,
-  retry_after,  ///< Retry-After, of a 429 or 503
-  automatic,    ///< what vendors write: Retry-After and its kin, and fields that say when a spent limit is filled again
+/// A way in which vendors write about their limits, in the fields of an answer.
+enum class Dialect : std::uint8_t {
+  retry_after,     ///< Retry-After
+  retry_after_ms,  ///< retry-after-ms, x-ms-retry-after-ms
+  rate_limit,      ///< the IETF's RateLimit, and RateLimit-Remaining with RateLimit-Reset
+  x_rate_limit,    ///< X-RateLimit-Remaining with X-RateLimit-Reset or -Reset-After, and X-Rate-Limit-…
+  openai,          ///< x-ratelimit-remaining-requests, -tokens, with their resets
+  anthropic,       ///< anthropic-ratelimit-…
+  hubspot,         ///< X-HubSpot-RateLimit-…
+  linear,          ///< X-RateLimit-Requests-…, X-RateLimit-Complexity-…
+  shopify,         ///< X-Shopify-Shop-Api-Call-Limit, which has no time
+};
+/// As files name them, in the order of the enumeration.
+inline constexpr std::array<std::string_view, 9> kDialectNames{
+    "retryAfter", "retryAfterMs", "rateLimit", "xRateLimit", "openai", "anthropic", "hubspot", "linear", "shopify"};
+
+/// Which dialects count of what an upstream's answers say of its limits. A set; the empty one is `off`.
+struct Obey {
+  std::uint16_t dialects = 0;  ///< the bit 1 << Dialect for each
+
+  static const Obey off;
+  static const Obey retry_after;  ///< Retry-After alone
+  static const Obey automatic;    ///< all
+
+  static constexpr Obey only(Dialect one) { return {static_cast<std::uint16_t>(1U << static_cast<unsigned>(one))}; }
+  constexpr bool has(Dialect one) const { return (dialects & only(one).dialects) != 0; }
+  constexpr Obey operator|(Obey other) const { return {static_cast<std::uint16_t>(dialects | other.dialects)}; }
+  bool operator==(const Obey&) const = default;
+};
+inline constexpr Obey Obey::off{};
+inline constexpr Obey Obey::retry_after = Obey::only(Dialect::retry_after);
+inline constexpr Obey Obey::automatic{(1U << kDialectNames.size()) - 1};
+
+/// As files have it: off, retryAfter, auto, or [openai, retryAfterMs].
+inline std::string to_string(const Obey& obey) {
+  if (obey == Obey::off) return "off";
+  if (obey == Obey::automatic) return "auto";
+  if (obey == Obey::retry_after) return "retryAfter";
+  std::string text;
+  for (std::size_t i = 0; i < kDialectNames.size(); ++i) {
+    if (obey.has(static_cast<Dialect>(i))) text.append(text.empty() ? "[" : ", ").append(kDialectNames[i]);
+  }
+  return text + "]";
+}
+
+/// Which requests a pause stops that an answer without a narrower scope causes.
+enum class PauseScope : std::uint8_t {
+  upstream,     ///< all of the upstream, or of the request's group where there are groups
+  credentials,  ///< those with the credentials of the refused one, whose quota is spent
+};
+
+/// Which requests are sent again. The client gets the last answer alone.
+struct RetryConfig {
+  /// Failures without an answer: a connection that breaks before the response head, or none at all.
+  enum class Failures : std::uint8_t {
+    off,
+    safe,        ///< of GET, HEAD, OPTIONS, TRACE
+    idempotent,  ///< of those, PUT and DELETE
+  };
+  bool refusals = true;  ///< answers of the statuses in pause_on; such a request waits for the end of the pause
+  Failures failures = Failures::off;
+  int attempts = 8;  ///< of one request, the first one included; 1 to 100
+  int budget = 20;   ///< percent: the most that attempts after the first may be of all requests; 0 to 100
+  /// Codes of errors that no waiting cures, as the JSON body of a refusal has them in `error.code` or `error.type`:
+  /// insufficient_quota. Such a refusal is passed on.
+  std::vector<std::string> except;
+  static RetryConfig off() { return {.refusals = false}; }
+  bool operator==(const RetryConfig&) const = default;
+};
+
+/// Stops an upstream that fails: after so many failures in a row nothing is sent to it but a single probe, after pauses
+/// that double.
+struct BreakerConfig {
+  int failures = 5;          ///< in a row; 0: there is no breaker; at most 1000
+  Duration max_pause = 30s;  ///< the longest pause between two probes; 100ms to 1h
+  static BreakerConfig off() { return {.failures = 0}; }
+  bool operator==(const BreakerConfig&) const = default;
 };
 
 /// How https to an upstream is carried, and so what is limited.
@@ -160,9 +233,22 @@ struct UpstreamSettings {
   /// All must allow a departure. What limits_of() makes of a file's `rate: 15/s` comes first.
   std::vector<LimitConfig> limits;
   Obey obey = Obey::automatic;
+  /// The statuses that refuse, 400 to 599. A 403 does only if it says when to come back, or that nothing remains.
+  std::vector<std::uint16_t> pause_on{429, 503, 529, 403};
+  PauseScope pause_scope = PauseScope::upstream;
   Duration max_pause = 5min;  ///< the longest pause that an answer can cause
+  RetryConfig retry;
+  BreakerConfig breaker;
   bool operator==(const UpstreamSettings&) const = default;
 };
+
+/// The settings from which the pattern "*" starts. Behind one of its hosts may be anybody's accounts, and any number of
+/// servers: a refusal pauses those credentials alone, and there is no breaker.
+inline UpstreamSettings unmatched_from(UpstreamSettings defaults) {
+  defaults.pause_scope = PauseScope::credentials;
+  defaults.breaker = BreakerConfig::off();
+  return defaults;
+}
 
 /// How many tunnels may be open: max_tunnels, or if that is 0, 16 × max_concurrent and at least 64.
 inline int tunnels_of(const UpstreamSettings& settings) {
@@ -221,6 +307,9 @@ struct CapsConfig {
   std::size_t pending_memory = 256 * 1024 * 1024;  ///< heads and bodies of all pending requests; beyond it: 503
   std::size_t connections = 16'000;                ///< clients connected, including tunnels; beyond it: 503
   std::size_t connections_per_client = 4'000;      ///< from one IPv4 address or IPv6 /64; beyond it: 503
+  /// Kept of the body of a request in flight, to send it again; counted in pending_memory. A request with a longer body
+  /// is not sent again.
+  std::size_t replay_body = 64 * 1024;
   bool operator==(const CapsConfig&) const = default;
 };
 
@@ -290,8 +379,8 @@ struct Config {
   bool pass_unmatched = true;  ///< `unmatched: pass | deny`
   AccessConfig access;
   InterceptConfig intercept;
-  std::optional<RedisConfig> redis;  ///< nullopt: every limit is kept in this process
-  UpstreamSettings unmatched;        ///< the pattern "*": settings of each host:port that no entry matches
+  std::optional<RedisConfig> redis;                 ///< nullopt: every limit is kept in this process
+  UpstreamSettings unmatched = unmatched_from({});  ///< the pattern "*": of each host:port that no entry matches
   std::vector<UpstreamConfig> upstreams;
   bool operator==(const Config&) const = default;
 };

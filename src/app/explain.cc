@@ -88,9 +88,8 @@ void print_timeouts(const TimeoutConfig& timeouts, bool tunnel) {
 std::string pauses_of(const UpstreamSettings& settings, bool tunnel) {
   if (tunnel) return "none: what is answered in a tunnel is not seen";
   if (settings.obey == Obey::off) return "none";
-  const std::string what =
-      settings.obey == Obey::automatic ? "refusals that say when to come back" : "429 and 503 with Retry-After";
-  return what + ", up to " + write_duration(settings.max_pause);
+  const std::string in = settings.obey == Obey::automatic ? "" : " in " + to_string(settings.obey);
+  return "refusals that say" + in + " when to come back" + ", up to " + write_duration(settings.max_pause);
 }
 
 void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis, bool tunnel) {

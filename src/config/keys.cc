@@ -170,7 +170,7 @@ constexpr auto kDefaults = of_defaults(std::make_index_sequence<std::size(kSetti
 
 void read_defaults(Reading& reading, const Spot& spot, Config& config) {
   read_keys(reading, spot, std::span<const Key<Config>>(kDefaults), config);
-  config.unmatched = config.defaults;
+  config.unmatched = unmatched_from(config.defaults);
 }
 
 void read_unmatched(Reading& reading, const Spot& spot, Config& config) {

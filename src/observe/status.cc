@@ -28,15 +28,6 @@ std::string text_of(const Match& match) {
   return host + (match.port ? ":" + std::to_string(*match.port) : "") + match.path;
 }
 
-const char* text_of(Obey obey) {
-  switch (obey) {
-    case Obey::off: return "off";
-    case Obey::retry_after: return "retryAfter";
-    case Obey::automatic: break;
-  }
-  return "auto";
-}
-
 double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1000; }
 
 const char* text_of(Https https) {
@@ -108,7 +99,8 @@ Json limit_json(const LimitConfig& limit) {
 Json limits_json(const UpstreamSettings& settings) {
   Json limits = Json::array();
   for (const LimitConfig& limit : settings.limits) limits.push_back(limit_json(limit));
-  Json json{{"limits", std::move(limits)}, {"obey", text_of(settings.obey)}, {"maxPause", text_of(settings.max_pause)}};
+  Json json{
+      {"limits", std::move(limits)}, {"obey", to_string(settings.obey)}, {"maxPause", text_of(settings.max_pause)}};
   if (settings.group) json["group"] = to_string(*settings.group);
   return json;
 }

@@ -50,7 +50,7 @@ access: { clients: [private, 203.0.113.7], steering: [loopback], allow: [10.0.0.
   wanted.dns = {{"9.9.9.9", "127.0.0.1:5353", "[2620:fe::fe]:53", "2620:fe::9"}, 500ms};
   wanted.defaults = {5, 90, 70'000, {0, 2min}, {1s, 2s, 3s, 4s, 5s, 6s, 7s}, Https::originate};
   wanted.connection = {7s, 8s};
-  wanted.unmatched = wanted.defaults;
+  wanted.unmatched = unmatched_from(wanted.defaults);
   wanted.caps = {1024, 50, 512, 2048, 100, 4, 3072, 1572864, 30, 20};
   wanted.pass_unmatched = false;
   wanted.access.clients = {"private", "203.0.113.7"};
