@@ -227,17 +227,17 @@ void Upstream::observe(const http::ResponseHead& head, const std::string& group,
     const auto wall = services_.loop.wall();
     word = settings.obey == Obey::retry_after ? http::read_retry_after(head, wall) : http::read_rate_limit(head, wall);
   }
-  if (word.refused) return pause(word, group, anonymous, ticket);
+  // A 503 without a time is a failure of the request that drew it: others may well be served.
+  if (word.refused && (word.pause || head.status != 503)) return pause(word, group, anonymous, ticket);
   if (!scheduler_.awaits_answer(ticket)) return;
   scheduler_.answered(services_.loop.now(), ticket, commands_);
   wake_.start(services_.loop.now());
 }
 
-/// A 503 without a time is a failure of the request that drew it: other requests may well be served.
 void Upstream::pause(const http::RateLimitWord& word, const std::string& group, bool anonymous, flow::Ticket ticket) {
   const flow::Time now = services_.loop.now(), most = settings.max_pause.count();
   if (word.pause && *word.pause <= Duration{0}) return;
-  if (anonymous) {
+  if (anonymous && settings.pause_scope == PauseScope::credentials) {
     const flow::Time until = now + std::min(word.pause.value_or(kUsualPause).count(), most);
     limiter_->pause_anonymous(now, group, until);
     anonymous_pauses_.extend(now, group, until);
