@@ -16,7 +16,6 @@ struct Known {
   State state = State::waiting;
   std::size_t group = 0;
   int weight = 1;
-  bool anonymous = false;
   Time arrived = 0, deadline = 0;
   Ticket ticket;
   bool tunnel = false, spare = false;
@@ -64,7 +63,7 @@ class Trial {
   // ---- what happens ----
 
   void step() {
-    switch (choices_.below(17)) {
+    switch (choices_.below(18)) {
       case 0:
       case 1:
       case 2:
@@ -74,6 +73,7 @@ class Trial {
       case 6: return on_one_of(static_cast<State>(choices_.below(5)), &Trial::cancel);
       case 7: return on_one_of(State::flying, &Trial::requeue);
       case 8: return pause();
+      case 17: return on_one_of(State::flying, &Trial::send_back);
       case 9: return answer_all(), advance();
       case 10: return change();
       case 11: return on_one_of(State::flying, &Trial::park);
@@ -91,21 +91,17 @@ class Trial {
     const std::size_t id = known_.size(), group = how / 6 % 3;
     const int weight = how % 4 == 0 ? static_cast<int>(1 + how / 18 % 3) : 1;
     const Time patience = std::min(settings_.max_wait, max_wait.value_or(settings_.max_wait));
-    const bool tunnel = how / 54 % 2 == 0, anonymous = how / 64 % 2 == 1;
+    const bool tunnel = how / 54 % 2 == 0;
     const Time deadline = now_ + std::max(patience, limiter_.patience());
-    known_.push_back({State::waiting, group, weight, anonymous, now_, deadline, {}, tunnel});
+    known_.push_back({State::waiting, group, weight, now_, deadline, {}, tunnel});
     lines_[group].waiting.push_back(id);
-    const Arrival arrival{.id = id,
-                          .weight = weight,
-                          .group = kGroups[group],
-                          .max_wait = max_wait,
-                          .tunnel = tunnel,
-                          .anonymous = anonymous};
+    const Arrival arrival{.id = id, .weight = weight, .group = kGroups[group], .max_wait = max_wait, .tunnel = tunnel};
     const Ticket ticket = upstream_.arrive(now_, arrival, commands_);
     known_[id].ticket = ticket;
     check();
   }
   void land(std::size_t id) {
+    if (choices_.one_in(2)) upstream_.answered(now_, known_[id].ticket, commands_), check();
     known_[id].state = State::over;
     upstream_.land(now_, known_[id].ticket, commands_);
     check();
@@ -119,6 +115,20 @@ class Trial {
     upstream_.park(now_, known_[id].ticket, commands_);
     upstream_.resume(now_, known_[id].ticket, commands_);
     must(commands_.empty(), "a dead ticket moves nothing");
+    check();
+  }
+  /// Refused, perhaps with a pause.
+  void send_back(std::size_t id) {
+    Known& one = known_[id];
+    if (one.tunnel) return land(id);
+    const unsigned how = choices_.byte();
+    const auto length = how % 3 == 0 ? std::nullopt : std::optional<Time>(1'000 * (how / 3));
+    if (how % 5 > 0) upstream_.pause(now_, kGroups[one.group], length, 10'000'000, one.ticket);
+    one.state = State::waiting;
+    auto& line = lines_[one.group].waiting;
+    const auto later = [&](std::size_t other) { return known_[other].arrived >= one.arrived; };
+    line.insert(std::ranges::find_if(line, later), id);
+    upstream_.send_back(now_, one.ticket, one.deadline, commands_);
     check();
   }
   void requeue(std::size_t id) {
@@ -147,8 +157,7 @@ class Trial {
   void pause() {
     const unsigned how = choices_.byte();
     const Time until = now_ + 1'000 * (how / 3);
-    if (how % 2 == 0) return limiter_.pause(now_, kGroups[how % 3], until);
-    limiter_.pause_anonymous(now_, kGroups[how % 3], until);
+    limiter_.pause(now_, kGroups[how % 3], until);
   }
 
   /// Of the settings alone: the limits begin anew with what they have counted.
@@ -228,10 +237,18 @@ class Trial {
       must(known_[id].spare || now_ - known_[id].rests_since >= 30'000'000, "and not before it has rested long");
       known_[id].state = State::over;
     }
+    for (const auto& probe : commands_.probe) {
+      if (probe.what == Commands::Probe::What::ask) asked_.push_back(probe.group);
+    }
     commands_.clear();
     check_counts();
     for (std::size_t i = 0; i < kGroups.size(); ++i) check_lane(i);
     must(!settled || upstream_.wake_at().value_or(now_ + 1) > now_, "it wakes for what is ahead");
+    for (const std::string& group : std::exchange(asked_, {})) {
+      const bool may = !choices_.any() || !choices_.one_in(4);
+      upstream_.may_probe(now_, group, may, now_ + (may ? kProbeRight : 20'000), commands_);
+      check();
+    }
   }
   void check_refusal(const Commands::Refuse& refusal) {
     Known& one = known_[refusal.id];
@@ -242,14 +259,13 @@ class Trial {
     must(refusal.waited == now_ - one.arrived, "it is said how long it waited");
     must(refusal.retry_after >= 1'000 && refusal.retry_after <= flow::kLongestRetry, "it is said when to come again");
   }
-  /// But for those that wait apart, in a line of their own, and for tunnels, which may come into theirs late; and who
-  /// was let in to hear an answer goes first.
+  /// But for tunnels, which may come into their line late; and who was let in to hear an answer goes first.
   void check_newest(std::size_t id) const {
     const auto& line = lines_[known_[id].group].waiting;
     if (limiter_.patience() > 0 || known_[id].tunnel) return;
     const auto behind = std::ranges::find(line, id) + 1;
     const auto may_stay = [&](auto other) {
-      return known_[other].tunnel || set_apart(other) || known_[other].arrived == known_[id].arrived;
+      return known_[other].tunnel || known_[other].arrived == known_[id].arrived;
     };
     must(std::all_of(behind, line.end(), may_stay), "of a full queue the newest goes");
   }
@@ -258,7 +274,7 @@ class Trial {
     Line& line = lines_[one.group];
     must(!line.empty(), "who starts is in a lane");
     // Tunnels may have to wait for others to end, and those that are none go by.
-    const auto goes_by = [&](std::size_t id) { return set_apart(id) || known_[id].tunnel != one.tunnel; };
+    const auto goes_by = [&](std::size_t id) { return known_[id].tunnel != one.tunnel; };
     const auto first = std::ranges::find_if(line.first(), [&](auto id) { return id == start.id || !goes_by(id); });
     must(first != line.first().end() && *first == start.id, "first come, first served");
     must(one.state == State::returned || now_ <= one.deadline, "nobody takes off after its deadline");
@@ -269,15 +285,6 @@ class Trial {
     auto booked = start.departure;  // what limits promise is by when they had it leave
     booked.at = start.booked;
     taken_[one.group].push_back(booked);
-  }
-  /// Others may leave before it, and it need not leave: a pause of its kind has lasted at some time since it came.
-  bool set_apart(std::size_t id) const {
-    const Known& one = known_[id];
-    return one.state == State::waiting && one.anonymous &&
-           limiter_.anonymous_paused_until(kGroups[one.group]) > one.arrived;
-  }
-  bool stays_apart(std::size_t id) const {
-    return set_apart(id) && limiter_.anonymous_paused_until(kGroups[known_[id].group]) > now_;
   }
   void check_counts() {
     std::size_t pending = 0, in_flight = 0, resting = 0, open = 0, may_open = 0;
@@ -322,9 +329,11 @@ class Trial {
     const int permits = permits_left(i);
     must(permits >= 0, "no more hold permits than there are");
     must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
-    const bool served = !lane.outstanding.empty() || limiter_.somebody_asks() || limiter_.made_wait(now_, lane);
+    const bool paused = upstream_.is_paused({}) || upstream_.is_paused(kGroups[i]);
+    const bool served =
+        paused || !lane.outstanding.empty() || limiter_.somebody_asks() || limiter_.made_wait(now_, lane);
     const bool can_go = upstream_.slots_held() < slots() && permits > 0;
-    const auto may_stay = [&](std::size_t id) { return known_[id].tunnel || stays_apart(id); };
+    const auto may_stay = [&](std::size_t id) { return known_[id].tunnel; };
     const bool nobody = line.returned.empty() && std::ranges::all_of(line.waiting, may_stay);
     must(nobody || served || !can_go, "who waits, waits for something");
     const bool rested =
@@ -351,6 +360,7 @@ class Trial {
   Settings settings_;
   const std::vector<LimitConfig> limits_;
   WatchedLimiter limiter_;
+  std::vector<std::string> asked_;                 // groups for which it is asked who may probe
   std::size_t most_slots_ = 0, most_pending_ = 0;  // held, or pending, when these were lowered, and still over them
   std::size_t most_open_ = 0;                      // tunnels, likewise, with those in their lanes that may still open
   Scheduler upstream_;

@@ -158,10 +158,6 @@ class WatchedLimiter final : public Limiter {
     held = std::max(held, until);
     local_.pause(now, group, until);
   }
-  void pause_anonymous(Time now, std::string_view group, Time until) override {
-    local_.pause_anonymous(now, group, until);
-  }
-  Time anonymous_paused_until(std::string_view group) const override { return local_.anonymous_paused_until(group); }
   bool has_room_for(std::string_view group) const override { return local_.has_room_for(group); }
   bool forgettable(Time now) const override { return local_.forgettable(now); }
   void change(Time now, const std::vector<LimitConfig>& limits) override {

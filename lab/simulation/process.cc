@@ -168,6 +168,16 @@ void Process::retry(flow::Booking::Scope scope, std::string_view group) {
   move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.retry(now, scope, group, into); });
 }
 
+void Process::may_probe(std::string_view group, bool may, Time until) {
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
+    scheduler.may_probe(now, group, may, until, into);
+  });
+}
+
+void Process::opened(std::string_view group) {
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.opened(now, group, into); });
+}
+
 /// Cuts the youngest requests first, as the proxy does.
 void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
   std::vector<std::uint64_t> meant;
@@ -191,6 +201,16 @@ void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   late_.take(one.taken, one.group, departure);
 }
 
+void Process::carry_out(const flow::Commands::Probe& probe) {
+  using What = flow::Commands::Probe::What;
+  auto* others = limiter_->pauses_shared();
+  if (probe.what != What::ask) {
+    if (others) others->end_probe(probe.group, probe.what == What::opened);
+  } else if (!others || others->ask_to_probe(probe.group)) {
+    heart_.may_probe(machine_.now(), probe.group, true, machine_.now() + flow::kProbeRight, commands_);
+  }
+}
+
 void Process::carry_out() {
   busy_ = true;
   while (!commands_.empty()) {
@@ -205,6 +225,7 @@ void Process::carry_out() {
       flying_.push_back(start.id);
       take_off(start.id, start.departure);
     }
+    for (const auto& probe : carrying_.probe) carry_out(probe);
     for (const auto& refuse : carrying_.refuse) {
       Request& request = journal_.requests[refuse.id];
       request.end = Request::End::refused;

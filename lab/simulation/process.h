@@ -67,6 +67,8 @@ class Process final : flow::LimiterEvents {
  private:
   void answer(std::string_view group, const flow::Booking& booking) override;
   void retry(flow::Booking::Scope scope, std::string_view group) override;
+  void may_probe(std::string_view group, bool may, Time until) override;
+  void opened(std::string_view group) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
   void take_off(std::uint64_t id, const flow::Departure& departure);
@@ -74,6 +76,7 @@ class Process final : flow::LimiterEvents {
   template <typename Call>
   void move(Call call);
   void carry_out();
+  void carry_out(const flow::Commands::Probe& probe);
   void note_standing();
   redis::HubWatch watch();
   std::unique_ptr<flow::Limiter> make_limiter();

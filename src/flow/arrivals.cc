@@ -19,11 +19,6 @@ bool Arrivals::refuse_at_once(Time now, const Arrival& arrival, Commands& comman
 Ticket Arrivals::accept(Time now, const Arrival& arrival, Commands& commands) {
   if (arrival.tunnel && !tunnels_.make_room(now, commands)) return wait_outside(now, arrival, commands);
   Lane& lane = lanes_.of(arrival.group);
-  if (arrival.anonymous) {
-    const Time paused_until = asker_.limiter().anonymous_paused_until(arrival.group);
-    const bool paused = paused_until > now || !lane.queue.apart().empty();
-    if (paused) return wait_apart(now, arrival, lane, paused_until, commands);
-  }
   const Asker::Asked asked = asker_.ask_for_arrival(now, lane, arrival.weight);
   if (asked == Asker::Asked::granted) return start(now, arrival, lane, commands);
   return wait_or_refuse(now, arrival, lane, asked, commands);
@@ -80,25 +75,6 @@ Ticket Arrivals::wait_outside(Time now, const Arrival& arrival, Commands& comman
   return requests_.ticket(index);
 }
 
-Ticket Arrivals::wait_apart(Time now, const Arrival& arrival, Lane& lane, Time paused_until, Commands& commands) {
-  lane.queue.extend_pause(paused_until);
-  // Those in the lane arrived earlier, and go first.
-  if (lane.queue.has_anonymous()) server_.set_apart(now, lane, paused_until, commands);
-  const Time deadline = now + patience_of(arrival);
-  const bool too_long = deadline <= now || lane.queue.apart_until() > deadline;
-  if (too_long || !has_place(arrival, &lane)) {
-    refuse(now, arrival, too_long ? Refused::wait_over : Refused::queue_full, kPause, commands);
-    return server_.refresh(now, lane, commands), Ticket{};
-  }
-  Lane& its = queue_.full() ? make_room(now, arrival, commands) : lane;
-  its.queue.extend_pause(paused_until);
-  const std::uint32_t index = take(now, arrival, its, Stage::waiting);
-  requests_[index].apart = Apart::now;
-  const Ticket ticket = wait(index, deadline);
-  server_.refresh(now, its, commands);
-  return ticket;
-}
-
 std::uint32_t Arrivals::take(Time now, const Arrival& arrival, Lane& lane, Stage stage) {
   const std::uint32_t index = requests_.take(arrival.tunnel);
   Request& request = requests_[index];
@@ -109,8 +85,6 @@ std::uint32_t Arrivals::take(Time now, const Arrival& arrival, Lane& lane, Stage
   request.lane = &lane;
   request.beyond_queue = false;
   request.ms_outside = 0;
-  request.anonymous = arrival.anonymous;
-  request.apart = Apart::never;
   lane.change_stage(request, stage);
   return index;
 }
@@ -136,9 +110,8 @@ std::optional<Refused> Arrivals::refusal(Time now, const Arrival& arrival, const
 }
 
 void Arrivals::refuse(Time now, const Arrival& arrival, Refused why, LimitIndex by, Commands& commands) {
-  const Limiter& limiter = asker_.limiter();
-  const Time paused_until = arrival.anonymous ? limiter.anonymous_paused_until(arrival.group) : 0;
-  const Time wait = estimates_.retry_after(now, limiter, arrival.group, arrival.weight, paused_until);
+  const Time paused = asker_.paused_until(arrival.group);
+  const Time wait = estimates_.retry_after(now, asker_.limiter(), arrival.group, arrival.weight, paused);
   commands.refuse.push_back({arrival.id, why, 0, wait, by});
 }
 

@@ -26,7 +26,6 @@ struct Arrival {
   std::string_view group = {};        ///< names its lane
   std::optional<Time> max_wait = {};  ///< may shorten the upstream's, never lengthen it
   bool tunnel = false;                ///< may rest
-  bool anonymous = false;             ///< has no credentials: pauses of such requests hold it, too
   Ticket in_place_of = {};            ///< the request that leaves a full queue for it; dead: the lanes' lengths decide
 };
 
@@ -56,7 +55,6 @@ class Arrivals {
 
  private:
   Ticket wait_outside(Time now, const Arrival& arrival, Commands& commands);
-  Ticket wait_apart(Time now, const Arrival& arrival, Lane& lane, Time paused_until, Commands& commands);
   Ticket wait_or_refuse(Time now, const Arrival& arrival, Lane& lane, Asker::Asked asked, Commands& commands);
   Ticket start(Time now, const Arrival& arrival, Lane& lane, Commands& commands);
   std::optional<Refused> refusal(Time now, const Arrival& arrival, const Lane& lane, Time deadline) const;

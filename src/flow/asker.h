@@ -83,6 +83,8 @@ class Asker {
     return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
   }
 
+  /// Until when the gates of that group hold everything back. May be past.
+  Time paused_until(std::string_view group) const { return gates_.until(group); }
   /// A gate lets more pass: lanes of that group, or all lanes, may ask.
   void gate_opens(Time now, std::string_view group);
 

@@ -13,7 +13,7 @@ Time Estimates::oldest_wait(Time now) const {
   const auto look = [&](const RequestList& list) {
     if (!list.empty()) oldest = std::min(oldest, requests_[list.front()].arrived);
   };
-  lanes_.each([&](const Lane& lane) { look(lane.queue.waiting()), look(lane.queue.apart()); });
+  lanes_.each([&](const Lane& lane) { look(lane.queue.waiting()); });
   look(queue_.outside());
   return now - oldest;
 }

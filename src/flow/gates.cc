@@ -53,6 +53,20 @@ void Gates::learn(std::string_view group, Time until) {
   if (Gate& gate = of(group); until > gate.until()) gate.close(until, ++serial_);
 }
 
+Time Gates::until(std::string_view group) const {
+  Time latest = 0;
+  if (by_group_.empty()) return latest;
+  for (const std::string_view name : {std::string_view{}, group}) {
+    if (const auto found = by_group_.find(name); found != by_group_.end())
+      latest = std::max(latest, found->second.until());
+  }
+  return latest;
+}
+
+bool Gates::any_closed(Time now) const {
+  return std::ranges::any_of(by_group_, [now](const auto& one) { return one.second.until() > now; });
+}
+
 /// Gates that nothing has passed since their pause ended.
 void Gates::forget_unused(Time now) {
   if (by_group_.size() < most_) return;

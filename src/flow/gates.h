@@ -32,6 +32,12 @@ class Gates {
   /// The limiter told of a pause.
   void learn(std::string_view group, Time until);
 
+  /// Until when a lane of the group is held back; may be past.
+  Time until(std::string_view group) const;
+  bool has(std::string_view group) const { return by_group_.contains(group); }
+  std::size_t count() const { return by_group_.size(); }
+  bool any_closed(Time now) const;
+
   /// How many of `wanted` departures a lane of the group may be granted. If fewer, `stop` says what stops it.
   std::size_t admit(Time now, std::string_view group, std::size_t wanted, Booking& stop);
   /// So many are granted; the number marks them, 0: no gate counts them.

@@ -117,7 +117,6 @@ class Lane {
     const auto at = [&next](Time moment) { next = next ? std::min(*next, moment) : moment; };
     if (!departures.empty()) at(departures.front().at);
     if (ask.told_to_wait() && wants() > 0) at(*ask.again());
-    if (!queue.apart().empty()) at(queue.apart_until());
     return next;
   }
   /// The limits have new indices, and have refused nothing yet.

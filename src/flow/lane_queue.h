@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of one lane in the order in which they leave: returned ones first, then by arrival. Requests without
-// credentials may wait apart for the end of a pause of only such requests, so that no other request waits behind them.
-// Internal to flow/.
+// The requests of one lane in the order in which they leave: returned ones first, then by arrival. Internal to flow/.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +11,7 @@ namespace penstock::flow {
 
 class LaneQueue {
  public:
-  // Requests that may take a departure. Requests apart, or outside, do not count.
+  // Requests that may take a departure. Tunnels outside do not count.
   std::size_t size() const { return returned_.size() + waiting_.size(); }
   bool empty() const { return size() == 0; }
   std::size_t returned() const { return returned_.size(); }
@@ -29,26 +27,17 @@ class LaneQueue {
   };
   Run run_behind(const Requests& requests, std::size_t others, std::size_t most) const;
 
-  /// As the request says: apart, outside, returned or waiting.
+  /// As the request says: outside, returned or waiting.
   void join(Requests& requests, std::uint32_t index);
   /// One that has waited before takes its place by arrival.
   void join_again(Requests& requests, std::uint32_t index);
   void remove(Requests& requests, std::uint32_t index);
 
-  // The pause of requests without credentials.
-  bool has_anonymous() const { return anonymous_ > 0; }  ///< among the waiting requests that are not apart
-  const RequestList& apart() const { return apart_; }
-  Time apart_until() const { return apart_until_; }
-  void extend_pause(Time until);
-  void set_apart(Requests& requests);                  ///< moves these requests
-  void rejoin(Requests& requests, Time slots_so_far);  ///< all return to their places in order of arrival
-  bool rejoins_by(Time now) const { return !apart_.empty() && apart_until_ <= now; }
-
   // Places in the upstream's queue.
-  std::size_t places() const { return waiting_.size() + apart_.size() + outside_; }
+  std::size_t places() const { return waiting_.size() + outside_; }
   std::size_t outside() const { return outside_; }
   /// The newest request that holds one, without those outside; needs at least one.
-  std::uint32_t newest(const Requests& requests) const;
+  std::uint32_t newest() const { return waiting_.back(); }
   // Requests beyond a full queue, which wait only for an answer under way: it may start them.
   std::size_t beyond() const { return beyond_; }
   std::uint32_t newest_beyond(const Requests& requests) const;  ///< needs at least one
@@ -59,10 +48,7 @@ class LaneQueue {
 
   RequestList returned_;
   RequestList waiting_;
-  RequestList apart_;
-  Time apart_until_ = 0;       // the end of the pause for which requests wait, or have waited, apart
-  std::size_t anonymous_ = 0;  // how many of waiting_ have no credentials
-  std::size_t outside_ = 0;    // tunnels that wait until others end, in the list of the upstream
+  std::size_t outside_ = 0;  // tunnels that wait until others end, in the list of the upstream
   std::size_t beyond_ = 0;
   std::int64_t units_ = 0;   // of returned_ and waiting_
   std::size_t heavier_ = 0;  // how many of these weigh more than 1

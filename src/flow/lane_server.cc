@@ -10,9 +10,7 @@ namespace penstock::flow {
 // ---- the steps of a call --------------------------------------------------------------------------------------------
 
 void LaneServer::do_due(Time now, Lane& lane, Commands& commands) {
-  if (lane.queue.rejoins_by(now)) {
-    end_pause(now, lane, commands);
-  } else if (lane.departures.due_by(now)) {
+  if (lane.departures.due_by(now)) {
     start_head(now, lane, commands);
   } else {
     lane.ask.forget_told();
@@ -39,13 +37,6 @@ std::optional<Time> LaneServer::wake_at() const {
 // ---- a lane asks, is answered, and starts or loses the request at its head ------------------------------------------
 
 void LaneServer::ask(Time now, Lane& lane, std::size_t share, Commands& commands) {
-  if (lane.queue.has_anonymous()) {
-    const Time paused_until = asker_.limiter().anonymous_paused_until(lane.group());
-    if (paused_until > now) {
-      set_apart(now, lane, paused_until, commands);
-      return refresh(now, lane, commands);
-    }
-  }
   const LaneQueue::Run run = lane.next_run(requests_);
   if (const Booking* refused = asker_.refused_before(now, lane, run.weight)) {
     lanes_.pass_permits_on(now, lane);
@@ -106,9 +97,9 @@ void LaneServer::refuse(Time now, std::uint32_t index, Refused why, Commands& co
 void LaneServer::take_out(Time now, std::uint32_t index, Refused why, LimitIndex by, Commands& commands) {
   const Request& request = requests_[index];
   Lane& lane = *request.lane;
-  const Time not_before = request.apart == Apart::now ? lane.queue.apart_until() : 0;
   queue_.remove(index);
-  const Time wait = estimates_.retry_after(now, asker_.limiter(), lane.group(), request.weight, not_before);
+  const Time paused = asker_.paused_until(lane.group());
+  const Time wait = estimates_.retry_after(now, asker_.limiter(), lane.group(), request.weight, paused);
   commands.refuse.push_back({request.id, why, now - request.arrived, wait, by});
   lane.forget(requests_, index);
 }
@@ -124,31 +115,6 @@ void LaneServer::refresh(Time now, Lane& lane, Commands& commands) {
   }
   asker_.forget_what_heavier_was_told(now, lane);
   asker_.settle(now, lane);
-}
-
-// ---- pauses of requests without credentials -------------------------------------------------------------------------
-
-// The pause is checked when such a request arrives and when its lane asks; a departure that is booked already is taken.
-void LaneServer::set_apart(Time now, Lane& lane, Time until, Commands& commands) {
-  lane.queue.set_apart(requests_);
-  lane.queue.extend_pause(until);
-  refuse_overdue_apart(now, lane, commands);
-}
-
-void LaneServer::end_pause(Time now, Lane& lane, Commands& commands) {
-  lane.queue.extend_pause(asker_.limiter().anonymous_paused_until(lane.group()));
-  if (lane.queue.apart_until() > now) return refuse_overdue_apart(now, lane, commands);
-  lane.queue.rejoin(requests_, lane.slot_wait.so_far(slots_.full_time()));
-}
-
-void LaneServer::refuse_overdue_apart(Time now, Lane& lane, Commands& commands) {
-  std::uint32_t index = lane.queue.apart().front();
-  for (std::size_t left = lane.queue.apart().size(); left > 0; --left) {
-    const std::uint32_t next = requests_[index].next;
-    const bool overdue = requests_[index].deadline < lane.queue.apart_until();
-    if (overdue) take_out(now, index, Refused::wait_over, kPause, commands);
-    index = next;
-  }
 }
 
 }  // namespace penstock::flow

@@ -63,9 +63,6 @@ class LaneServer {
   /// Needed after any change to a lane.
   void refresh(Time now, Lane& lane, Commands& commands);
 
-  /// Waiting requests of the lane without credentials go apart until a pause ends that only such requests have.
-  void set_apart(Time now, Lane& lane, Time until, Commands& commands);
-
  private:
   bool may_ask(Time now) const {
     return !lanes_.wanting().empty() && !stop_.holds(now) && slots_.free() > 0 && !stop_.asks_are_rationed();
@@ -75,8 +72,6 @@ class LaneServer {
   void ask(Time now, Lane& lane, std::size_t share, Commands& commands);
   void refuse_next(Time now, Lane& lane, const Booking& booking, Commands& commands);
   void start_head(Time now, Lane& lane, Commands& commands);
-  void end_pause(Time now, Lane& lane, Commands& commands);
-  void refuse_overdue_apart(Time now, Lane& lane, Commands& commands);
   void take_out(Time now, std::uint32_t index, Refused why, LimitIndex by, Commands& commands);
 
   Requests& requests_;

@@ -7,8 +7,6 @@
 namespace penstock::flow {
 
 LimitIndex WaitReasons::name(Time now, const Request& request, LimitIndex last) const {
-  if (request.apart == Apart::now) return kPause;
-  if (request.apart == Apart::before && last == kNoLimit) last = kPause;
   const Time outside = Time{1'000} * request.ms_outside;
   if (2 * outside >= now - request.arrived && outside > 0) return kTunnels;
   if (outside > 0 && last == kNoLimit) last = kTunnels;
@@ -21,9 +19,7 @@ LimitIndex WaitReasons::name(Time now, const Request& request, LimitIndex last) 
 // its arrival); or else the limit of the departure that is booked for it, or for a request before it.
 LimitIndex WaitReasons::last_limit(const Request& request) const {
   const Lane& lane = *request.lane;
-  // A request that was set apart counts as if it had arrived at the end of the pause.
-  const Time since =
-      request.apart == Apart::before ? std::max(request.arrived, lane.queue.apart_until()) : request.arrived;
+  const Time since = request.arrived;
   if (lane.stopped() || lane.ask.limited().at >= since) return lane.ask.limited().by;
   if (stop_.until() > since || stop_.limited().at >= since) return stop_.limited().by;
   return lane.departures.empty() ? kNoLimit : lane.departures.back().limited_by;

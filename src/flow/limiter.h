@@ -91,6 +91,19 @@ struct Booking {
   }
 };
 
+/// Tells other processes of pauses, and finds the one process that may probe.
+class PauseSharing {
+ public:
+  virtual ~PauseSharing() = default;
+  /// When a pause is over, one request of all processes goes as a probe. True: this process may send it, for
+  /// kProbeRight. False: LimiterEvents::may_probe() tells later.
+  virtual bool ask_to_probe(std::string_view group) = 0;
+  /// The right to probe is not needed any more. `opened`: the probe was answered, so others need none.
+  virtual void end_probe(std::string_view group, bool opened) = 0;
+  /// A pause of which the limits know nothing, since it is only of requests with the same credentials.
+  virtual void tell(std::string_view scope, Time length) = 0;
+};
+
 class Limiter {
  public:
   virtual ~Limiter() = default;
@@ -125,18 +138,8 @@ class Limiter {
   virtual void cancel_wait(Time now, Booking::Scope scope, std::string_view group) = 0;
   /// The upstream asked for a pause: no request of the group leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
-  /// When that pause is over, one request of all processes goes as a probe. True: this process may send it, until
-  /// `until`. False: LimiterEvents::may_probe() tells later.
-  virtual bool ask_to_probe(Time now, std::string_view /*group*/, Time& until) {
-    until = now + kProbeRight;
-    return true;
-  }
-  /// The right to probe is not needed any more. `opened`: the probe was answered, so others need none.
-  virtual void end_probe(Time /*now*/, std::string_view /*group*/, bool /*opened*/) {}
-  /// The same for requests without credentials alone. The limiter only remembers the pause; the scheduler enforces it.
-  virtual void pause_anonymous(Time now, std::string_view group, Time until) = 0;
-  /// Until when requests of this group without credentials are paused. May be past.
-  virtual Time anonymous_paused_until(std::string_view group) const = 0;
+  /// What other processes are to know of pauses; null: there are none.
+  virtual PauseSharing* pauses_shared() { return nullptr; }
 
   /// Whether the group can be remembered: it is already, or there is room for one more. The owner of the upstream gives
   /// groups without room a common name.
@@ -165,6 +168,8 @@ class LimiterEvents {
   virtual void may_probe(std::string_view /*group*/, bool /*may*/, Time /*until*/) {}
   /// The probe of another process was answered.
   virtual void opened(std::string_view /*group*/) {}
+  /// Another process told of a pause of that scope.
+  virtual void paused(std::string_view /*scope*/, Time /*until*/) {}
   /// This many requests in flight, of the upstream or of that group, hold permits that are lost, and must be ended.
   virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
 

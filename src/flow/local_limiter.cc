@@ -150,9 +150,7 @@ void LocalLimiter::book_unlimited(Time at, std::string_view group, int weight, C
   limits_.commit_within(then, group, limits_.refreshed(then, group), weight, epoch);
 }
 
-bool LocalLimiter::forgettable(Time now) const {
-  return anonymous_.count(now) == 0 && limits_.forgettable(clock_.instant(now));
-}
+bool LocalLimiter::forgettable(Time now) const { return limits_.forgettable(clock_.instant(now)); }
 
 void LocalLimiter::correct_clock(Instant at_zero) {
   const Instant by = std::floor(at_zero) - clock_.at_zero;

@@ -37,8 +37,6 @@ class LocalLimiter final : public Limiter {
   bool landed(Time now, std::string_view group) override;
   void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
-  void pause_anonymous(Time now, std::string_view group, Time until) override { anonymous_.extend(now, group, until); }
-  Time anonymous_paused_until(std::string_view group) const override { return anonymous_.until_with_all(group); }
 
   /// expected() while other processes wait for the limits that are shared.
   Time expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others,
@@ -46,10 +44,8 @@ class LocalLimiter final : public Limiter {
   /// The state that a limit of the whole upstream has among all processes, see Limit::heard().
   void heard(LimitIndex limit, Instant since, std::int64_t much);
 
-  bool knows(std::string_view group) const { return limits_.find(group) || anonymous_.until(group) > 0; }
-  bool has_room_for(std::string_view group) const override {
-    return limits_.groups() + anonymous_.remembered() < kMostGroups || knows(group);
-  }
+  bool knows(std::string_view group) const { return limits_.find(group) != nullptr; }
+  bool has_room_for(std::string_view group) const override { return limits_.groups() < kMostGroups || knows(group); }
   bool forgettable(Time now) const override;
   void change(Time now, const std::vector<LimitConfig>& limits) override;
   void count_existing(Time now, std::string_view group, std::size_t departures) override;
@@ -105,7 +101,6 @@ class LocalLimiter final : public Limiter {
   LimitSet limits_;
   LimitClock clock_;
   ConfigEpoch epoch_;
-  Pauses anonymous_;
 };
 
 }  // namespace penstock::flow

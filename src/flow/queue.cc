@@ -48,11 +48,11 @@ bool Queue::may_make_room(std::size_t length) const {
 }
 
 std::uint32_t Queue::newest_of(const Lane& lane) const {
-  if (lane.queue.outside() == 0) return lane.queue.newest(requests_);
+  if (lane.queue.outside() == 0) return lane.queue.newest();
   std::uint32_t index = outside_.back();
   while (requests_[index].lane != &lane) index = requests_[index].previous;
   if (lane.queue.places() == lane.queue.outside()) return index;
-  const std::uint32_t inside = lane.queue.newest(requests_);
+  const std::uint32_t inside = lane.queue.newest();
   return requests_[inside].arrived > requests_[index].arrived ? inside : index;
 }
 

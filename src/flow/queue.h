@@ -23,7 +23,7 @@ class Queue {
   bool full() const { return pending_ >= most_; }
   bool overfull() const { return pending_ > most_; }
 
-  /// A new request, in stage waiting, joins its lane; apart or outside, if it says so.
+  /// A new request, in stage waiting, joins its lane; outside, if it says so.
   void add(std::uint32_t index);
   /// A request that has taken off waits again, as the first of those that arrived after it.
   void add_again(std::uint32_t index);

@@ -26,16 +26,12 @@ struct Ticket {
 
 enum class Stage : std::uint8_t {
   released,
-  waiting,   ///< pending: in its lane, apart, or outside; has not taken off
+  waiting,   ///< pending: in its lane or outside; has not taken off
   flying,    ///< in flight, holds a slot
   returned,  ///< in its lane again to be sent once more, holds its slot
   resting,   ///< a tunnel that has given up its slot
   resuming,  ///< a tunnel that has rested, and wants a slot again
 };
-
-/// Whether a request without credentials waits, or has waited, apart from its lane: for the end of a pause of only such
-/// requests.
-enum class Apart : std::uint8_t { never, now, before };
 
 struct Request {
   RequestId id = 0;
@@ -51,12 +47,10 @@ struct Request {
   std::uint32_t generation = 1;
   int weight = 1;
   Stage stage = Stage::released;
-  Apart apart = Apart::never;
   bool beyond_queue : 1 = false;  ///< has no place in the full queue: waits only for an answer that may start it
   bool tunnel : 1 = false;
   bool spare : 1 = false;        ///< a tunnel that makes room before others
   bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
-  bool anonymous : 1 = false;    ///< without credentials
   bool gated : 1 = false;        ///< a gate of a pause waits for its answer
   std::uint32_t ms_outside = 0;  ///< how long it waited outside
 };

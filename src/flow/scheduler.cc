@@ -116,6 +116,24 @@ void Scheduler::send_back(Time now, Ticket ticket, Time deadline, Commands& comm
   run_until_stable(now, commands);
 }
 
+void Scheduler::move(Time now, Ticket ticket, std::string_view group, Commands& commands) {
+  if (requests_.stage(ticket) != Stage::waiting) return;
+  Request& request = requests_[ticket.index];
+  Lane& from = *request.lane;
+  if (request.outside || from.group() == group) return;
+  time_passed(now);
+  queue_.remove(ticket.index);
+  from.change_stage(request, Stage::released);
+  Lane& to = lanes_.of(group);
+  request.lane = &to;
+  request.slots_before = to.slot_wait.so_far(slots_.full_time());
+  to.change_stage(request, Stage::waiting);
+  queue_.add_again(ticket.index);
+  server_.refresh(now, to, commands);
+  server_.refresh(now, from, commands);
+  run_until_stable(now, commands);
+}
+
 // ---- pauses ---------------------------------------------------------------------------------------------------------
 
 Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by) {

@@ -19,10 +19,10 @@
 //     (from any stage by land() or cancel()) are granted          ▼ another tunnel
 //                                                             released
 //
-// A waiting request stands in its lane; or `outside`, while too many tunnels are open; or `apart`, during a pause of
-// requests without credentials. It is refused at its deadline or when that is certain to pass, by a full queue, by a
-// limit in refuse mode, or if the limits cannot be asked. A request that has taken off is never refused: a returned one
-// and a tunnel keep waiting. Slots are held by flying and returned requests.
+// A waiting request stands in its lane; or `outside`, while too many tunnels are open. It is refused at its deadline or
+// when that is certain to pass, by a full queue, by a limit in refuse mode, or if the limits cannot be asked. A request
+// that has taken off is never refused: a returned one and a tunnel keep waiting. Slots are held by flying and returned
+// requests.
 //
 // The states of a lane, each but idle and asking a list of lanes.h:
 //
@@ -116,6 +116,15 @@ class Scheduler {
   /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
   /// is to be told. Then one request goes as a probe (gate.h).
   Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
+  /// Another process told of such a pause.
+  void learn_pause(std::string_view group, Time until) { gates_.learn(group, until); }
+  /// Whether some pause is not over, or not probed yet; whether that of this group; and of how many groups.
+  bool any_paused() const { return gates_.any(); }
+  bool is_paused(std::string_view group) const { return gates_.has(group); }
+  std::size_t paused() const { return gates_.count(); }
+  bool pause_lasts(Time now) const { return gates_.any_closed(now); }
+  /// A waiting request goes to the lane of that group, to its place by arrival.
+  void move(Time now, Ticket ticket, std::string_view group, Commands& commands);
   /// The answer to a Commands::Probe that asked: this process may probe until `until`; or it asks again then.
   void may_probe(Time now, std::string_view group, bool may, Time until, Commands& commands);
   /// The probe of another process was answered.
@@ -163,7 +172,7 @@ class Scheduler {
   std::size_t resuming() const { return tunnels_.resuming(); }
   /// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.
   bool idle() const { return pending() == 0 && slots_held() == 0 && resting() == 0; }
-  /// The longest wait among the requests at the head of each lane, and those apart or outside.
+  /// The longest wait among the requests at the head of each lane, and those outside.
   Time oldest_wait(Time now) const { return estimates_.oldest_wait(now); }
   /// After how long an arrival of that group and weight is likely to be served. The later of two times: when the limits
   /// have let pass all that waits ahead (exact), and requests ahead (at least one if no slot is free) ÷ (max_concurrent

@@ -122,8 +122,7 @@ TEST(ManyGroups, are_so_many_at_most_until_some_are_forgotten) {
 TEST(ManyGroups, that_are_paused_count_too) {
   LocalLimiter limiter({}, kStart);
   for (int n = 0; n < static_cast<int>(kMostGroups); ++n) {
-    if (n % 2) limiter.pause(0, name(n), sec(10));
-    if (n % 2 == 0) limiter.pause_anonymous(0, name(n), sec(10));
+    limiter.pause(0, name(n), sec(10));
   }
   EXPECT_TRUE(limiter.has_room_for(name(0)) && limiter.has_room_for(name(1)));
   EXPECT_FALSE(limiter.has_room_for(name(kMostGroups)));

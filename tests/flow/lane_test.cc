@@ -234,17 +234,6 @@ TEST(FullQueue, of_those_that_wait_to_hear_the_answer_loses_nobody_before_it) {
   EXPECT_EQ(yard.upstream.pending(), 1u);
 }
 
-TEST(FullQueue, counts_those_that_wait_apart) {
-  LocalLimiter limiter;
-  SchedulerFixture yard({.max_concurrent = 1, .max_pending = 3}, limiter);
-  limiter.pause_anonymous(yard.now, "busy", yard.now + kSecond);
-  yard.arrive(1, "quiet");
-  for (const RequestId id : {2, 3, 4}) yard.arrive({.id = id, .group = "busy", .anonymous = true});
-  yard.arrive(5, "quiet");
-  EXPECT_THAT(yard.refused, ElementsAre(4));
-  EXPECT_EQ(yard.refusals.at(4).limited_by, kPause);
-}
-
 // With 100 000 lanes in a full queue each newcomer finds the longest at once: it is not looked for.
 TEST(FullQueue, of_many_lanes_finds_the_longest_without_looking) {
   constexpr RequestId kLanes = 100'000;

@@ -86,8 +86,6 @@ class PlainLimiter final : public Limiter {
   bool landed(Time, std::string_view) override { return false; }
   void cancel_wait(Time, Booking::Scope, std::string_view) override {}
   void pause(Time, std::string_view, Time) override {}
-  void pause_anonymous(Time, std::string_view, Time) override {}
-  Time anonymous_paused_until(std::string_view) const override { return 0; }
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}

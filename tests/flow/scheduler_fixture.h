@@ -53,8 +53,6 @@ class SlowLimiter final : public Limiter {
   bool landed(Time, std::string_view) override { return frees_permits; }
   void cancel_wait(Time, Booking::Scope scope, std::string_view group) override { gave_up.emplace_back(scope, group); }
   void pause(Time, std::string_view, Time) override {}
-  void pause_anonymous(Time, std::string_view, Time) override {}
-  Time anonymous_paused_until(std::string_view) const override { return 0; }
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}

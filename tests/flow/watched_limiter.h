@@ -69,8 +69,6 @@ class WatchedLimiter final : public Limiter {
   Time ahead(Time now, std::string_view, std::int64_t, std::int64_t) const override { return now; }
   bool landed(Time, std::string_view) override { return false; }
   void pause(Time, std::string_view, Time) override {}
-  void pause_anonymous(Time, std::string_view, Time) override {}
-  Time anonymous_paused_until(std::string_view) const override { return 0; }
   bool has_room_for(std::string_view) const override { return true; }
   bool forgettable(Time) const override { return true; }
   void change(Time, const std::vector<LimitConfig>&) override {}

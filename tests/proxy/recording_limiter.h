@@ -19,7 +19,7 @@ struct Record {
     bool operator==(const Pause&) const = default;
   };
   std::vector<flow::Time> departures;  ///< in the order of booking
-  std::vector<Pause> pauses, anonymous_pauses;
+  std::vector<Pause> pauses;
   struct Late {
     std::string group;
     flow::Time booked, left;
@@ -48,13 +48,6 @@ class RecordingLimiter final : public flow::Limiter {
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});
     limits_->pause(now, group, until);
-  }
-  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
-    record_.anonymous_pauses.push_back({std::string(group), until - now});
-    limits_->pause_anonymous(now, group, until);
-  }
-  flow::Time anonymous_paused_until(std::string_view group) const override {
-    return limits_->anonymous_paused_until(group);
   }
   bool has_room_for(std::string_view group) const override { return record_.room && limits_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }

@@ -61,12 +61,7 @@ class Recorder final : public flow::Limiter {
     limiter_->cancel_wait(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { limiter_->pause(now, group, until); }
-  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
-    limiter_->pause_anonymous(now, group, until);
-  }
-  flow::Time anonymous_paused_until(std::string_view group) const override {
-    return limiter_->anonymous_paused_until(group);
-  }
+  flow::PauseSharing* pauses_shared() override { return limiter_->pauses_shared(); }
   bool has_room_for(std::string_view group) const override { return limiter_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limiter_->forgettable(now); }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { limiter_->change(now, limits); }
@@ -129,12 +124,12 @@ class LimiterFixture final : public flow::LimiterEvents {
   /// How many flights had to be ended, because their permits were lost.
   std::size_t cut() const { return cut_; }
 
-  void arrive(int count = 1, std::string_view group = {}, int weight = 1, bool anonymous = false) {
+  void arrive(int count = 1, std::string_view group = {}, int weight = 1) {
     for (int i = 0; i < count; ++i) {
       groups_.emplace_back(group);
       tickets_.push_back({});
-      tickets_.back() = heart_.arrive(
-          loop_.now(), {.id = groups_.size() - 1, .weight = weight, .group = group, .anonymous = anonymous}, commands_);
+      tickets_.back() =
+          heart_.arrive(loop_.now(), {.id = groups_.size() - 1, .weight = weight, .group = group}, commands_);
       carry_out();
     }
   }
@@ -165,6 +160,11 @@ class LimiterFixture final : public flow::LimiterEvents {
   }
   /// From now on those that take off land when the test says so.
   void fly_on() { land_at_once_ = false; }
+  void answered(std::size_t n) {
+    heart_.answered(loop_.now(), tickets_[n], commands_);
+    carry_out();
+  }
+  std::vector<std::pair<std::string, flow::Time>> paused_scopes;  ///< told by other processes, with their ends
   void land(std::size_t n) {
     heart_.land(loop_.now(), tickets_[n], commands_);
     carry_out();
@@ -177,6 +177,15 @@ class LimiterFixture final : public flow::LimiterEvents {
     heart_.answer(loop_.now(), group, booking, commands_);
     carry_out();
   }
+  void may_probe(std::string_view group, bool may, flow::Time until) override {
+    heart_.may_probe(loop_.now(), group, may, until, commands_);
+    carry_out();
+  }
+  void opened(std::string_view group) override {
+    heart_.opened(loop_.now(), group, commands_);
+    carry_out();
+  }
+  void paused(std::string_view scope, flow::Time until) override { paused_scopes.emplace_back(scope, until); }
   void retry(flow::Booking::Scope scope, std::string_view group) override {
     heart_.retry(loop_.now(), scope, group, commands_);
     carry_out();
@@ -203,8 +212,9 @@ class LimiterFixture final : public flow::LimiterEvents {
 
   void carry_out() {
     if (std::exchange(carrying_out_, true)) return;
-    while (!commands_.start.empty() || !commands_.refuse.empty()) {
+    while (!commands_.empty()) {
       const flow::Commands now = std::exchange(commands_, {});
+      for (const auto& probe : now.probe) carry_out(probe);
       refused_.insert(refused_.end(), now.refuse.begin(), now.refuse.end());
       for (const auto& start : now.start) take_off(start);
     }
@@ -212,6 +222,14 @@ class LimiterFixture final : public flow::LimiterEvents {
     const auto next = heart_.wake_at();
     if (next) timer_.start(*next);
     if (!next) timer_.stop();
+  }
+  void carry_out(const flow::Commands::Probe& probe) {
+    auto& others = *limiter_->pauses_shared();
+    if (probe.what != flow::Commands::Probe::What::ask) {
+      others.end_probe(probe.group, probe.what == flow::Commands::Probe::What::opened);
+    } else if (others.ask_to_probe(probe.group)) {
+      heart_.may_probe(loop_.now(), probe.group, true, loop_.now() + flow::kProbeRight, commands_);
+    }
   }
   void take_off(const flow::Commands::Start& start) {
     const std::string group = groups_[start.id];

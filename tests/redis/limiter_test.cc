@@ -226,37 +226,29 @@ TEST_F(LimiterTest, pauses_a_group_alone) {
   EXPECT_GE(b->took_off()[1].at, until - clock_error(*a, *b));
 }
 
-TEST_F(LimiterTest, pauses_requests_without_credentials_in_every_process_and_nobody_else) {
-  const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
+TEST_F(LimiterTest, tells_every_process_of_a_pause_of_some_credentials) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
   ASSERT_TRUE(both_listen());
   const auto until = run_.loop.now() + kSecond;
-  a->limiter().pause_anonymous(run_.loop.now(), "held", until);
-  ASSERT_TRUE(run_.run_until([&] { return b->limiter().anonymous_paused_until("held") > 0; }));
-  EXPECT_GE(a->limiter().anonymous_paused_until("held"), until);
-  EXPECT_EQ(b->limiter().anonymous_paused_until("free"), 0);
-  b->arrive(1, "held", 1, true);
-  b->arrive(1, "held");
-  b->arrive(1, "free", 1, true);
-  ASSERT_TRUE(took_off(*b, 2));
-  EXPECT_LT(b->took_off()[1].at, until);
-  ASSERT_TRUE(took_off(*b, 3));
-  EXPECT_GE(b->took_off()[2].at, until);
-  EXPECT_TRUE(in_time(50'000, until, b->took_off()[2].at));
-  EXPECT_EQ(b->took_off()[2].limited_by, flow::kPause);
+  a->limiter().pauses_shared()->tell("0123456789abcdef", kSecond);
+  ASSERT_TRUE(run_.run_until([&] { return !b->paused_scopes.empty(); }));
+  EXPECT_EQ(b->paused_scopes[0].first, "0123456789abcdef");
+  EXPECT_TRUE(in_time(50'000, until, b->paused_scopes[0].second));
 }
 
-TEST_F(LimiterTest, pauses_requests_without_credentials_where_no_limit_is_shared_too) {
+TEST_F(LimiterTest, gives_the_right_to_probe_to_one_process_at_a_time) {
   const auto a = desk({pacer(1000)}), b = desk({pacer(1000)});
-  a->change_to_own({}), b->change_to_own({});
   ASSERT_TRUE(both_listen());
-  const auto until = run_.loop.now() + kSecond;
-  a->limiter().pause_anonymous(run_.loop.now(), {}, until);
-  ASSERT_TRUE(run_.run_until([&] { return b->limiter().anonymous_paused_until({}) > 0; }));
-  b->arrive(1, {}, 1, true);
-  b->arrive(1);
-  ASSERT_TRUE(took_off(*b, 2));
-  EXPECT_GE(b->took_off()[1].at, until);
-  EXPECT_EQ(b->took_off()[1].limited_by, flow::kPause);
+  a->fly_on(), b->fly_on();
+  a->limiter().pause(run_.loop.now(), {}, run_.loop.now() + kSecond);
+  ASSERT_TRUE(has_key("penstock:{github}:pause"));
+  a->arrive(3), b->arrive(3);
+  ASSERT_TRUE(run_.run_until([&] { return a->took_off().size() + b->took_off().size() == 1; }));
+  LimiterFixture &one = a->took_off().empty() ? *b : *a, &other = a->took_off().empty() ? *a : *b;
+  run_.run_for(200'000);
+  EXPECT_EQ(a->took_off().size() + b->took_off().size(), 1u) << "the others wait for its answer";
+  one.answered(0);
+  ASSERT_TRUE(run_.run_until([&] { return one.took_off().size() == 3 && other.took_off().size() == 2; }));
 }
 
 TEST_F(LimiterTest, gives_unused_departures_back_to_the_others) {

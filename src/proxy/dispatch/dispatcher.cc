@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "http/credentials.h"
 #include "http/forwarding.h"
 #include "http/gateway_rewrite.h"
 #include "proxy/exchange/queue_refusal.h"
@@ -70,12 +69,14 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   std::optional<flow::Time> max_wait;
   if (hints.max_wait) max_wait = hints.max_wait->count();
   if (!may_wait) max_wait = 0;
+  std::string lane;
+  const bool sorted = upstream.scheduler().any_paused() && !exchange.target.tunnel;
+  if (sorted) lane = upstream.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
                               .weight = exchange.weight,
-                              .group = exchange.group,
+                              .group = sorted ? lane : exchange.group,
                               .max_wait = max_wait,
                               .tunnel = exchange.may_rest(),
-                              .anonymous = exchange.anonymous,
                               .in_place_of = other};
   upstream.arrive(exchange.arrived, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
@@ -97,7 +98,6 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
     exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
     exchange.group_label = grouping->label(exchange.group);
   }
-  exchange.anonymous = !exchange.target.tunnel && !http::has_credentials(exchange.head.fields);
   return std::nullopt;
 }
 
@@ -134,6 +134,14 @@ void Dispatcher::on_permits_lost(const Upstream& upstream, flow::Booking::Scope 
   for (const auto& [took_off, number] : flying) {
     Exchange* exchange = exchanges_.find(number);
     if (exchange && exchange->flight) exchange->flight->abort(lost);
+  }
+}
+
+void Dispatcher::on_paused(Upstream& upstream) {
+  for (const auto number : exchanges_.ids()) {
+    const Exchange& exchange = *exchanges_.find(number);
+    if (exchange.upstream == &upstream && !exchange.target.tunnel)
+      upstream.sort(exchange.ticket, exchange.head.fields, exchange.group);
   }
 }
 

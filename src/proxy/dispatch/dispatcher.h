@@ -79,6 +79,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   void on_refuse(const flow::Commands::Refuse& command) override;
   void on_resume(flow::RequestId id) override;
   void on_close(flow::RequestId id) override;
+  void on_paused(Upstream& upstream) override;
   void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
                        std::size_t count) override;
 

@@ -58,7 +58,6 @@ struct Exchange {
   std::string group_label;  ///< the group's name as people may see it
   std::string user;         ///< the authenticated user of the sink
   int weight = 1;           ///< units that it costs in each limit
-  bool anonymous = false;   ///< carries no visible credentials; a tunnel's are not visible
   flow::Ticket ticket;
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
   TakenDeparture departure;                      ///< its current or last one

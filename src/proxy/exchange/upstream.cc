@@ -6,13 +6,8 @@
 #include <utility>
 
 #include "flow/limit_remap.h"
-#include "http/rate_limit_fields.h"
 
 namespace penstock::proxy {
-
-namespace {
-constexpr Duration kUsualPause{1'000'000};  // where a refusal names no time
-}
 
 Upstream::Upstream(const Services& services, std::string its_name, std::size_t its_entry,
                    const UpstreamSettings& its_settings, UpstreamEvents& events)
@@ -25,6 +20,7 @@ Upstream::Upstream(const Services& services, std::string its_name, std::size_t i
       limits_(std::make_unique<const std::vector<LimitConfig>>(settings.limits)),
       limiter_(services.make_limiter(name, *limits_, *this)),
       scheduler_(scheduler_settings(), *limiter_),
+      pausing_(services, name, settings, scheduler_, limiter_),
       late_(services.loop, limiter_, settings.limits),
       wake_(services.loop, [this] { apply([this](flow::Time now) { scheduler_.advance(now, commands_); }); }) {
   group();
@@ -57,21 +53,13 @@ void Upstream::carry_out() {
     for (const auto& command : carried_out_.refuse) events_.on_refuse(command);
     for (const auto id : carried_out_.resume) events_.on_resume(id);
     for (const auto id : carried_out_.close) events_.on_close(id);
-    for (const auto& probe : carried_out_.probe) carry_out(probe);
+    for (const auto& probe : carried_out_.probe) pausing_.carry_out(probe, commands_);
     carried_out_.clear();
   }
   carrying_out_ = false;
   const auto next = scheduler_.wake_at();
   if (!next) return wake_.stop();
   if (!wake_.running() || wake_.at() != *next) wake_.start(*next);
-}
-
-void Upstream::carry_out(const flow::Commands::Probe& probe) {
-  using What = flow::Commands::Probe::What;
-  const flow::Time now = services_.loop.now();
-  if (probe.what != What::ask) return limiter_->end_probe(now, probe.group, probe.what == What::opened);
-  flow::Time until = 0;
-  if (limiter_->ask_to_probe(now, probe.group, until)) scheduler_.may_probe(now, probe.group, true, until, commands_);
 }
 
 void Upstream::arrive(flow::Time arrived, const flow::Arrival& arrival, flow::Ticket& ticket) {
@@ -122,6 +110,11 @@ void Upstream::opened(std::string_view group) {
   apply([&](flow::Time now) { scheduler_.opened(now, group, commands_); });
 }
 
+void Upstream::paused(std::string_view scope, flow::Time until) {
+  if (pausing_.learn(scope, until)) events_.on_paused(*this);
+  carry_out();
+}
+
 void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
   events_.on_permits_lost(*this, scope, group, count);
 }
@@ -139,7 +132,7 @@ UpstreamSnapshot Upstream::snapshot() const {
           .resting_tunnels = scheduler_.resting(),
           .max_tunnels = tunnels_of(settings),
           .oldest_wait = Duration{scheduler_.oldest_wait(now)},
-          .pauses = pauses_.count(now) + anonymous_pauses_.count(now),
+          .pauses = pausing_.count(now),
           .totals = totals,
           .handshakes = handshakes};
 }
@@ -212,42 +205,22 @@ void Upstream::change_limiter(flow::Time now, Limits its_limits) {
     limiter_.reset();  // first, because both have the same name
     limiter_ = services_.make_limiter(name, *its_limits, *this);
     scheduler_.replace(*limiter_);
-    pauses_.each(now, [&](const std::string& paused, flow::Time until) { limiter_->pause(now, paused, until); });
-    anonymous_pauses_.each(
-        now, [&](const std::string& paused, flow::Time until) { limiter_->pause_anonymous(now, paused, until); });
+    pausing_.tell_limiter(now);
   } else {
     limiter_->change(now, *its_limits);
   }
   limits_ = std::move(its_limits);
 }
 
-void Upstream::observe(const http::ResponseHead& head, const std::string& group, bool anonymous, flow::Ticket ticket) {
-  http::RateLimitWord word;
-  if (settings.obey != Obey::off && http::may_refuse(head.status)) {
-    const auto wall = services_.loop.wall();
-    word = settings.obey == Obey::retry_after ? http::read_retry_after(head, wall) : http::read_rate_limit(head, wall);
-  }
-  // A 503 without a time is a failure of the request that drew it: others may well be served.
-  if (word.refused && (word.pause || head.status != 503)) return pause(word, group, anonymous, ticket);
-  if (!scheduler_.awaits_answer(ticket)) return;
-  scheduler_.answered(services_.loop.now(), ticket, commands_);
+void Upstream::observe(const Pausing::Answer& answer) {
+  const auto found = pausing_.observe(answer, commands_);
+  if (found == Pausing::Found::nothing) return;
+  if (found == Pausing::Found::paused_scope) events_.on_paused(*this);
   wake_.start(services_.loop.now());
 }
 
-void Upstream::pause(const http::RateLimitWord& word, const std::string& group, bool anonymous, flow::Ticket ticket) {
-  const flow::Time now = services_.loop.now(), most = settings.max_pause.count();
-  if (word.pause && *word.pause <= Duration{0}) return;
-  if (anonymous && settings.pause_scope == PauseScope::credentials) {
-    const flow::Time until = now + std::min(word.pause.value_or(kUsualPause).count(), most);
-    limiter_->pause_anonymous(now, group, until);
-    anonymous_pauses_.extend(now, group, until);
-    return;
-  }
-  const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;
-  const flow::Time until = scheduler_.pause(now, group, length, most, ticket);
-  limiter_->pause(now, group, until);
-  pauses_.extend(now, group, until);
-  wake_.start(now);
+void Upstream::sort(flow::Ticket ticket, const http::Fields& request, const std::string& group) {
+  scheduler_.move(services_.loop.now(), ticket, pausing_.lane_of(request, group), commands_);
 }
 
 /// A request so heavy that a pacer needs longer than `queue.maxWait` for it would make all requests behind it time out.

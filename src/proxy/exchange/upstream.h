@@ -12,15 +12,14 @@
 #include <variant>
 #include <vector>
 
-#include "flow/pauses.h"
 #include "flow/scheduler.h"
-#include "http/rate_limit_fields.h"
+#include "http/fields.h"
 #include "http/refusal.h"
-#include "http/response_head.h"
 #include "loop/timer.h"
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
 #include "proxy/exchange/late_watch.h"
+#include "proxy/exchange/pausing.h"
 #include "proxy/exchange/queue_shares.h"
 #include "proxy/exchange/services.h"
 #include "proxy/exchange/taken_departure.h"
@@ -41,6 +40,8 @@ class UpstreamEvents {
   virtual void on_resume(flow::RequestId id) = 0;
   /// A resting tunnel makes room for another. Its ticket is dead.
   virtual void on_close(flow::RequestId id) = 0;
+  /// A pause of requests with the same credentials has begun: each waiting request of the upstream is to be sorted.
+  virtual void on_paused(Upstream& upstream) = 0;
   /// So many attempts, of the upstream or of that group, hold permits that are lost, and must be ended.
   virtual void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
                                std::size_t count) = 0;
@@ -79,10 +80,15 @@ class Upstream final : public flow::LimiterEvents {
   }
   /// Its bytes have left.
   void left(TakenDeparture& taken, std::string_view group, flow::Time now) { taken.left(now, *limiter_, group); }
-  /// The final head of the answer to a request in flight has come. If it asks for a pause, the pause is of the group,
-  /// or of all requests if there are no groups; where pauses go by credentials, one that an anonymous request drew is
-  /// of such requests alone. Also called from inside libcurl: what this decides is carried out soon after.
-  void observe(const http::ResponseHead& head, const std::string& group, bool anonymous, flow::Ticket ticket);
+  /// The final head of the answer to a request in flight has come. Also called from inside libcurl: what this decides
+  /// is carried out soon after.
+  void observe(const Pausing::Answer& answer);
+  /// The lane in which a request of the group waits.
+  std::string lane_of(const http::Fields& request, const std::string& group) const {
+    return pausing_.lane_of(request, group);
+  }
+  /// A waiting request goes to that lane, if it is in another. Carried out soon after.
+  void sort(flow::Ticket ticket, const http::Fields& request, const std::string& group);
 
   /// Applies new settings, and the pool that the services have for them. Afterwards call renumber() for each of the
   /// upstream's exchanges, then renumbered().
@@ -103,7 +109,9 @@ class Upstream final : public flow::LimiterEvents {
   /// No exchange is left, and nothing is to be carried out.
   bool at_rest() const { return scheduler_.idle() && !carrying_out_; }
   /// A new upstream would have the same limits and pauses.
-  bool forgettable(flow::Time now) const { return at_rest() && limiter_->forgettable(now); }
+  bool forgettable(flow::Time now) const {
+    return at_rest() && limiter_->forgettable(now) && !scheduler_.pause_lasts(now);
+  }
   flow::Time last_used() const { return last_used_; }
   UpstreamSnapshot snapshot() const;
 
@@ -119,6 +127,7 @@ class Upstream final : public flow::LimiterEvents {
   void retry(flow::Booking::Scope scope, std::string_view group) override;
   void may_probe(std::string_view group, bool may, flow::Time until) override;
   void opened(std::string_view group) override;
+  void paused(std::string_view scope, flow::Time until) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
   const std::string name;   ///< the entry's name, or host:port
@@ -133,8 +142,6 @@ class Upstream final : public flow::LimiterEvents {
   template <typename Call>
   void apply(Call call);
   void carry_out();
-  void carry_out(const flow::Commands::Probe& probe);
-  void pause(const http::RateLimitWord& word, const std::string& group, bool anonymous, flow::Ticket ticket);
   void group();
   flow::Settings scheduler_settings() const;
   using Limits = std::unique_ptr<const std::vector<LimitConfig>>;
@@ -146,13 +153,13 @@ class Upstream final : public flow::LimiterEvents {
   Limits limits_;  // the settings' limits; the limiter refers to this copy
   std::unique_ptr<flow::Limiter> limiter_;
   flow::Scheduler scheduler_;
+  Pausing pausing_;
   LateWatch late_;
   flow::Commands commands_, carried_out_;
   bool carrying_out_ = false;
   flow::Time last_used_ = 0;
-  flow::Pauses pauses_, anonymous_pauses_;  // that this process was asked for
-  std::vector<flow::LimitIndex> moved_;     // limit remap of the last change; empty: none moved
-  bool other_limiter_ = false;              // the last change replaced the limiter
+  std::vector<flow::LimitIndex> moved_;  // limit remap of the last change; empty: none moved
+  bool other_limiter_ = false;           // the last change replaced the limiter
   bool others_told_ = false;
   loop::Timer wake_;
 };

@@ -33,7 +33,8 @@ void ResponseRelay::pass_interim() {
 
 void ResponseRelay::pass_head() {
   answered_ = true;
-  exchange_.upstream->observe(head(), exchange_.group, exchange_.anonymous, exchange_.ticket);
+  exchange_.upstream->observe(
+      {.head = head(), .request = exchange_.head.fields, .group = exchange_.group, .ticket = exchange_.ticket});
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
   exchange_.sink.answer_head(

@@ -15,8 +15,7 @@ PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::st
       owner_(owner),
       name_(std::move(name)),
       pauses_(shared, name_, "pause"),
-      anonymous_(shared, name_, "pause-anonymous"),
-      probes_(shared, name_, events),
+      messages_(shared, name_, events),
       local_(limits, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())) {}
 
 PausingLimiter::~PausingLimiter() { owner_.unregister(name_, *this); }
@@ -36,15 +35,14 @@ Time PausingLimiter::ahead(Time now, std::string_view group, std::int64_t units,
 }
 
 bool PausingLimiter::has_room_for(std::string_view group) const {
-  const bool room = pauses_.groups() + anonymous_.groups() < flow::kMostGroups && local_.has_room_for(group);
-  return room || pauses_.of_group(group) > 0 || anonymous_.of_group(group) > 0 || local_.knows(group);
+  const bool room = pauses_.groups() < flow::kMostGroups && local_.has_room_for(group);
+  return room || pauses_.of_group(group) > 0 || local_.knows(group);
 }
 
 void PausingLimiter::message(std::string_view words) {
   const Time now = shared_.loop().now();
   pauses_.message(now, words);
-  anonymous_.message(now, words);
-  probes_.message(words);
+  messages_.message(words);
 }
 
 }  // namespace penstock::redis

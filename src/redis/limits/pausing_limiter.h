@@ -11,7 +11,7 @@
 #include "flow/limiter.h"
 #include "flow/local_limiter.h"
 #include "redis/limits/limiter_owner.h"
-#include "redis/limits/probe_rights.h"
+#include "redis/limits/pause_messages.h"
 #include "redis/limits/shared_pauses.h"
 #include "redis/limits/shared_redis.h"
 
@@ -39,20 +39,9 @@ class PausingLimiter final : public flow::Limiter {
     local_.cancel_wait(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.extend(now, group, until); }
-  bool ask_to_probe(flow::Time now, std::string_view group, flow::Time& until) override {
-    return probes_.ask(now, group, until);
-  }
-  void end_probe(flow::Time, std::string_view group, bool opened) override { probes_.end(group, opened); }
-  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
-    anonymous_.extend(now, group, until);
-  }
-  flow::Time anonymous_paused_until(std::string_view group) const override {
-    return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
-  }
+  flow::PauseSharing* pauses_shared() override { return &messages_; }
   bool has_room_for(std::string_view group) const override;
-  bool forgettable(flow::Time now) const override {
-    return pauses_.none(now) && anonymous_.none(now) && local_.forgettable(now);
-  }
+  bool forgettable(flow::Time now) const override { return pauses_.none(now) && local_.forgettable(now); }
   void change(flow::Time now, const std::vector<LimitConfig>& limits) override { local_.change(now, limits); }
   void count_existing(flow::Time now, std::string_view group, std::size_t departures) override {
     local_.count_existing(now, group, departures);
@@ -65,8 +54,8 @@ class PausingLimiter final : public flow::Limiter {
   SharedRedis& shared_;
   LimiterOwner& owner_;
   const std::string name_;
-  SharedPauses pauses_, anonymous_;
-  ProbeRights probes_;
+  SharedPauses pauses_;
+  PauseMessages messages_;
   flow::LocalLimiter local_;
 };
 

@@ -45,8 +45,7 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
           shared.loop(), limits_, events, [this](std::string_view group) { return std::string(calls_.key_of(group)); },
           [this](const SemaphoreName& which, const std::string& told) { permit_calls_.renew(which, told); }),
       pauses_(calls_, shadow_, semaphores_),
-      anonymous_(shared, calls_.upstream(), "pause-anonymous"),
-      probes_(shared, calls_.upstream(), events),
+      messages_(shared, calls_.upstream(), events),
       permit_calls_(calls_, semaphores_.leases(), pauses_, fleet_),
       quarantine_(calls_, shadow_, fleet_, limits_,
                   [this](bool lanes_may_leave) {
@@ -301,13 +300,12 @@ void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
 }
 
 bool SharedLimiter::has_room_for(std::string_view group) const {
-  const bool room = anonymous_.groups() < flow::kMostGroups && shadow_.all().has_room_for(group);
-  return room || anonymous_.of_group(group) > 0 || shadow_.all().knows(group);
+  return shadow_.all().has_room_for(group) || shadow_.all().knows(group);
 }
 
 bool SharedLimiter::forgettable(Time now) const {
   const bool agreed = quarantine_.empty() && !shadow_.has_unknown();
-  return agreed && pauses_.none(now) && anonymous_.none(now) && shadow_.all().forgettable(now);
+  return agreed && pauses_.none(now) && shadow_.all().forgettable(now);
 }
 
 /// Redis keeps states under the names of limits, and every call tells the parameters. So a call sent from now on is
@@ -338,8 +336,7 @@ void SharedLimiter::count_existing(Time now, std::string_view group, std::size_t
 
 void SharedLimiter::message(std::string_view words) {
   const Time now = calls_.now();
-  anonymous_.message(now, words);
-  probes_.message(words);
+  messages_.message(words);
   const auto begins = [words](std::string_view word) { return words.starts_with(word); };
   if (begins(PermitCalls::kMessage)) return permit_calls_.message(words.substr(PermitCalls::kMessage.size()));
   if (begins(UpstreamPauses::kMessage)) return pauses_.message(words.substr(UpstreamPauses::kMessage.size()));

@@ -27,14 +27,13 @@
 #include "redis/limits/grants.h"
 #include "redis/limits/kept_limits.h"
 #include "redis/limits/limiter_owner.h"
+#include "redis/limits/pause_messages.h"
 #include "redis/limits/pending_asks.h"
 #include "redis/limits/permit_calls.h"
-#include "redis/limits/probe_rights.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recovery.h"
 #include "redis/limits/semaphores.h"
 #include "redis/limits/shadow.h"
-#include "redis/limits/shared_pauses.h"
 #include "redis/limits/shared_redis.h"
 #include "redis/limits/sharing_notices.h"
 #include "redis/limits/upstream_calls.h"
@@ -63,16 +62,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
                       std::int64_t others) const override;
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.begin(now, group, until); }
-  bool ask_to_probe(flow::Time now, std::string_view group, flow::Time& until) override {
-    return probes_.ask(now, group, until);
-  }
-  void end_probe(flow::Time, std::string_view group, bool opened) override { probes_.end(group, opened); }
-  void pause_anonymous(flow::Time now, std::string_view group, flow::Time until) override {
-    anonymous_.extend(now, group, until);
-  }
-  flow::Time anonymous_paused_until(std::string_view group) const override {
-    return std::max(anonymous_.of_upstream(), anonymous_.of_group(group));
-  }
+  flow::PauseSharing* pauses_shared() override { return &messages_; }
   bool has_room_for(std::string_view group) const override;
   /// What the limits have counted elsewhere is in Redis; this process's own departures are needed in case Redis loses
   /// it.
@@ -119,8 +109,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   PendingAsks pending_asks_;
   Semaphores semaphores_;
   UpstreamPauses pauses_;
-  SharedPauses anonymous_;
-  ProbeRights probes_;
+  PauseMessages messages_;
   PermitCalls permit_calls_;
   Quarantine quarantine_;
   KeptLimits kept_;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pauses that answers of one upstream ask for: which requests each stops and for how long, and what the limiter and
+// other processes are told of it. A pause is of the upstream, or of a group where there are groups. Where the settings
+// say so it is of the requests with the same credentials, whose quota is spent; while it lasts, these wait in a lane of
+// their own.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "flow/group_hash.h"
+#include "flow/limiter.h"
+#include "flow/pauses.h"
+#include "flow/scheduler.h"
+#include "http/fields.h"
+#include "http/rate_limit_fields.h"
+#include "http/response_head.h"
+#include "penstock/config.h"
+#include "proxy/exchange/services.h"
+
+namespace penstock::proxy {
+
+class Pausing {
+ public:
+  /// All must outlive this.
+  Pausing(const Services& services, std::string_view upstream, const UpstreamSettings& settings,
+          flow::Scheduler& scheduler, const std::unique_ptr<flow::Limiter>& limiter);
+
+  /// The final head of the answer to a request in flight.
+  struct Answer {
+    const http::ResponseHead& head;
+    const http::Fields& request;
+    const std::string& group;
+    flow::Ticket ticket;
+  };
+  enum class Found { nothing, something, paused_scope };
+  /// `paused_scope`: waiting requests are to be sorted anew, by lane_of().
+  Found observe(const Answer& answer, flow::Commands& commands);
+  /// Another process told of a pause of that scope. True: it is new here.
+  bool learn(std::string_view scope, flow::Time until);
+
+  /// The lane in which a request waits: that of its group, or of its credentials while a pause of these lasts.
+  std::string lane_of(const http::Fields& request, const std::string& group) const;
+
+  void carry_out(const flow::Commands::Probe& probe, flow::Commands& commands);
+  /// There is a new limiter: it is told of the pauses that last.
+  void tell_limiter(flow::Time now) const;
+  std::size_t count(flow::Time now) const { return pauses_.count(now); }
+
+ private:
+  http::RateLimitWord word_of(const http::ResponseHead& head) const;
+  Found pause(const http::RateLimitWord& word, const Answer& answer);
+  std::string scope_of(const http::Fields& request) const;
+  bool by_credentials() const { return settings_.pause_scope == PauseScope::credentials && !settings_.group; }
+
+  const Services& services_;
+  const UpstreamSettings& settings_;
+  flow::Scheduler& scheduler_;
+  const std::unique_ptr<flow::Limiter>& limiter_;
+  const flow::GroupHash hash_;
+  flow::Pauses pauses_;  // that this process was asked for
+};
+
+}  // namespace penstock::proxy

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One script call to ask for the right to probe or to give it back; messages for the rest.
+#include "redis/limits/pause_messages.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace penstock::redis {
+
+using flow::Time;
+
+namespace {
+constexpr std::string_view kOpened = "opened ", kPauseOf = "pause-of ";
+constexpr std::string_view kWholeUpstream = "-";
+constexpr Time kLongestTold = 24LL * 3600 * 1'000'000;
+}  // namespace
+
+PauseMessages::PauseMessages(SharedRedis& shared, std::string_view upstream, flow::LimiterEvents& events)
+    : shared_(shared),
+      upstream_(upstream),
+      events_(events),
+      hash_(shared.config().prefix, upstream, shared.config().secret) {}
+
+std::string PauseMessages::hash_of(std::string_view group) const {
+  if (group.empty()) return std::string(kWholeUpstream);
+  const auto digits = hash_(group);
+  return {digits.data(), digits.size()};
+}
+
+bool PauseMessages::call(const std::string& hash, Time length, Call::Done done) {
+  const std::string key = shared_.config().prefix + ":{" + upstream_ + "}:probe:" + hash;
+  const std::string span = std::to_string(length);
+  const std::array<std::string_view, 1> keys{key};
+  const std::array<std::string_view, 2> arguments{shared_.who(), span};
+  return shared_.call(Script::probe, keys, arguments, std::move(done));
+}
+
+/// A Redis that fails gives the right to each process.
+bool PauseMessages::ask_to_probe(std::string_view group) {
+  const std::string hash = hash_of(group);
+  return !call(hash, flow::kProbeRight,
+               [self = self_.ref(), hash, name = std::string(group)](const Outcome& outcome, Time sent) {
+                 if (!self) return;
+                 const Time wait = outcome ? std::clamp<Time>(outcome->integer(), 0, flow::kProbeRight) : 0;
+                 if (wait > 0) {
+                   self->refused_[hash] = name;
+                 } else {
+                   self->refused_.erase(hash);
+                 }
+                 const Time until = wait > 0 ? self->shared_.loop().now() + wait : sent + flow::kProbeRight;
+                 self->events_.may_probe(name, wait == 0, until);
+               });
+}
+
+void PauseMessages::end_probe(std::string_view group, bool opened) {
+  const std::string hash = hash_of(group);
+  call(hash, 0, [](const Outcome&, Time) {});
+  if (opened) shared_.redis().publish_to_all(upstream_ + " " + std::string(kOpened) + hash);
+}
+
+void PauseMessages::tell(std::string_view scope, Time length) {
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPauseOf) + std::string(scope) + " " +
+                                 std::to_string(length));
+}
+
+void PauseMessages::message(std::string_view words) {
+  if (words.starts_with(kOpened)) opened(words.substr(kOpened.size()));
+  if (words.starts_with(kPauseOf)) paused(words.substr(kPauseOf.size()));
+}
+
+void PauseMessages::opened(std::string_view hash) {
+  const auto refused = refused_.find(hash);
+  if (refused == refused_.end()) return;
+  const std::string group = refused->second;
+  refused_.erase(refused);
+  events_.opened(group);
+}
+
+void PauseMessages::paused(std::string_view words) {
+  const auto gap = words.find(' ');
+  if (gap == 0 || gap == std::string_view::npos) return;
+  Time length = 0;
+  std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
+  if (length > 0) events_.paused(words.substr(0, gap), shared_.loop().now() + std::min(length, kLongestTold));
+}
+
+}  // namespace penstock::redis
