@@ -172,6 +172,9 @@ inline std::string to_string(const Obey& obey) {
   return text + "]";
 }
 
+/// The statuses of answers that refuse; a 403 is one only if it says when to come back, or that nothing remains.
+inline constexpr std::array<std::uint16_t, 4> kRefusals{429, 503, 529, 403};
+
 /// Which requests a pause stops that an answer without a narrower scope causes.
 enum class PauseScope : std::uint8_t {
   upstream,     ///< all of the upstream, or of the request's group where there are groups
@@ -233,8 +236,7 @@ struct UpstreamSettings {
   /// All must allow a departure. What limits_of() makes of a file's `rate: 15/s` comes first.
   std::vector<LimitConfig> limits;
   Obey obey = Obey::automatic;
-  /// The statuses that refuse, 400 to 599. A 403 does only if it says when to come back, or that nothing remains.
-  std::vector<std::uint16_t> pause_on{429, 503, 529, 403};
+  std::vector<std::uint16_t> pause_on{kRefusals.begin(), kRefusals.end()};  ///< from 400 to 599; see kRefusals of 403
   PauseScope pause_scope = PauseScope::upstream;
   Duration max_pause = 5min;  ///< the longest pause that an answer can cause
   RetryConfig retry;

@@ -92,6 +92,11 @@ class Answer {
     const auto word = http::read_rate_limit(head, 1'700'000'000'000'000);
     must(!word.pause || (*word.pause >= 0s && *word.pause <= 365 * 24h), "a pause is between nothing and a year");
     must(!word.refused || http::may_refuse(head.status), "only some answers are refusals");
+    must(!word.refused || !word.spent, "an answer refuses, or is the last one");
+    must(!word.spent || word.remaining == 0U, "what is spent has nothing left");
+    must(!word.pause || word.refused || word.spent, "a good answer of which something is left asks for no pause");
+    const auto none = http::read_rate_limit(head, 1'700'000'000'000'000, Obey::off);
+    must(!none.pause && !none.remaining && none.unreadable == 0, "what is not to be read says nothing");
     const auto plain = http::read_retry_after(head, 1'700'000'000'000'000);
     must(!plain.pause || (word.pause && *word.pause >= *plain.pause), "more fields make no pause shorter");
   }

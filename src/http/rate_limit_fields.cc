@@ -1,49 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vendors write one of two things. Either how long to wait, on an answer that refuses: Retry-After and its kin. Or what
-// remains of a limit, and when that is filled again: there is a row in kLimits for each such pair of fields. RateLimit
-// of the IETF has both in one field, and Shopify what remains alone.
+// remains of a limit, and when that is filled again: rate_limit_table.cc has a row for each such set of fields.
+// RateLimit of the IETF has all of it in one field, and Shopify what remains alone.
 #include "http/rate_limit_fields.h"
 
-#include <algorithm>
-#include <array>
+#include <limits>
 
 #include "http/date.h"
 #include "http/grammar.h"
-#include "http/rate_limit_moment.h"
+#include "http/rate_limit_table.h"
 
 namespace penstock::http {
 namespace {
 
-struct WaitField {
-  std::string_view name;
-  TimeForm form;
-};
-constexpr std::array<WaitField, 3> kWaits{{
-    {"retry-after", TimeForm::any},                  // RFC 9110 section 10.2.3
-    {"retry-after-ms", TimeForm::milliseconds},      // OpenAI, Azure OpenAI
-    {"x-ms-retry-after-ms", TimeForm::milliseconds}  // Azure
-}};
-
-struct LimitFields {
-  std::string_view remaining, reset;
-  TimeForm form = TimeForm::any;
-  std::string_view in_seconds{};  ///< a second field with the time, as seconds from now
-};
-constexpr LimitFields kLimits[]{
-    {"ratelimit-remaining", "ratelimit-reset"},                    // IETF's drafts up to 06; GitLab, Twitch, Docker Hub
-    {"x-ratelimit-remaining", "x-ratelimit-reset", TimeForm::any,  // GitHub, Reddit, Atlassian, SendGrid
-     "x-ratelimit-reset-after"},                                   // Discord
-    {"x-rate-limit-remaining", "x-rate-limit-reset"},              // X, Okta
-    {"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"},  // OpenAI, Azure OpenAI, Mistral, Groq
-    {"x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"},
-    {"x-ratelimit-requests-remaining", "x-ratelimit-requests-reset"},  // Linear
-    {"x-ratelimit-complexity-remaining", "x-ratelimit-complexity-reset"},
-    {"anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"},  // Anthropic
-    {"anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"},
-    {"anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"},
-    {"anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"},
-    {"x-hubspot-ratelimit-remaining", "x-hubspot-ratelimit-interval-milliseconds", TimeForm::milliseconds},  // HubSpot
-};
+using Scope = RateLimitWord::Scope;
 
 /// Seconds since 1970 by the clock of the one that answers, in µs.
 std::int64_t clock_of(const Fields& fields, std::int64_t wall) {
@@ -52,106 +22,160 @@ std::int64_t clock_of(const Fields& fields, std::int64_t wall) {
   return date ? *date * 1'000'000 : wall;
 }
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-/// Whether less than one remains, by the number before parameters and other items: "76;w=21600", "0, 0;w=60", "598.0".
-std::optional<bool> is_spent(std::string_view text) {
-  text = trimmed(text.substr(0, text.find_first_of(";,")));
-  if (text.starts_with('-')) return is_spent(text.substr(1)) ? std::optional(true) : std::nullopt;
+/// Whole units, by the number before parameters and other items: 76 of "76;w=21600", 598 of "598.5", 0 of "-3".
+std::optional<std::uint64_t> units_of(std::string_view text) {
+  text = trim(text.substr(0, text.find_first_of(";,")));
+  if (text.starts_with('-')) return units_of(text.substr(1)) ? std::optional<std::uint64_t>(0) : std::nullopt;
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
   if (!is_digit(text.front()) || !is_digit(text.back())) return std::nullopt;
-  return text.find_first_of("123456789") >= std::min(text.find('.'), text.size());
+  const auto whole = parse_digits(text.substr(0, text.find('.')));
+  return whole ? whole : std::numeric_limits<std::int64_t>::max();
 }
 
+/// The longest of several waits, and the field that says so.
+struct LongestWait {
+  std::optional<Duration> wait;
+  std::string_view field;
+
+  void take(const LongestWait& other) {
+    if (other.wait && (!wait || *other.wait > *wait)) *this = other;
+  }
+};
+
 /// Collects what the fields of one answer say.
-class Reader {
+class RateLimitReader {
  public:
-  Reader(const ResponseHead& head, std::int64_t wall) : head_(head), now_(clock_of(head.fields, wall)) {}
+  RateLimitReader(const ResponseHead& head, std::int64_t wall, const RateLimitPlaces& places, bool may_refuse)
+      : fields_(head.fields), places_(places), wall_(wall), may_refuse_(may_refuse) {}
 
-  /// True if a field says how long to wait.
-  bool read_waits(std::size_t count) {
-    bool found = false;
-    for (std::size_t i = 0; i < head_.fields.size(); ++i) {
-      const auto field = head_.fields[i];
-      const auto is = [&](const WaitField& one) { return equal_ignoring_case(field.name, one.name); };
-      const auto* wait = std::find_if(kWaits.begin(), kWaits.begin() + count, is);
-      if (wait != kWaits.begin() + count && take(field.name, field.value, wait->form)) found = true;
-    }
-    return found;
-  }
-
-  /// True if something is said to be spent.
-  bool read_limits() {
-    bool spent = false;
-    for (const auto& limit : kLimits) spent = read_limit(limit) || spent;
-    spent = read_structured() || spent;
-    return read_shopify() || spent;
-  }
-
-  RateLimitWord word() const { return word_; }
-  void refuse() { word_.refused = true; }
-  /// For answers that refuse, and say of no limit what remains: the time at which it is filled again counts.
-  void read_resets() {
-    for (const auto& limit : kLimits) {
-      if (!head_.fields.find(limit.remaining)) read_reset(limit);
-    }
+  /// `must_say`: it refuses only if a field says so.
+  RateLimitWord read(bool must_say) {
+    if (may_refuse_) read_waits();
+    for (const auto& limit : limit_fields()) read_limit(limit);
+    read_structured();
+    read_shopify();
+    const bool says = said_.wait || spent_plain_ || spent_named_;
+    word_.refused = may_refuse_ && (says || !must_say);
+    word_.spent = !word_.refused && (spent_plain_ || spent_named_);
+    if (word_.refused && !says) read_resets();
+    choose_pause();
+    choose_scope();
+    return word_;
   }
 
  private:
   std::optional<Fields::Line> line(std::string_view name) const {
-    for (std::size_t i = 0; i < head_.fields.size(); ++i) {
-      if (equal_ignoring_case(head_.fields[i].name, name)) return head_.fields[i];
+    const auto index = name.empty() ? fields_.size() : places_.first(name);
+    return index < fields_.size() ? std::optional(fields_[index]) : std::nullopt;
+  }
+
+  /// All lines of that name.
+  void each_line(std::string_view name, auto visit) const {
+    if (name.empty()) return;
+    for (std::size_t i = places_.first(name); i < fields_.size(); ++i) {
+      if (equal_ignoring_case(fields_[i].name, name)) visit(fields_[i]);
     }
-    return std::nullopt;
   }
 
-  bool take(std::string_view name, std::string_view value, TimeForm form) {
-    const auto wait = wait_until(trimmed(value), form, now_);
-    if (!wait) return ++word_.unreadable, false;
-    if (!word_.pause || *wait > *word_.pause) word_.pause = *wait, word_.field = name;
+  void take(LongestWait& longest, std::string_view name, std::string_view value, TimeForm form) {
+    if (!now_) now_ = clock_of(fields_, wall_);
+    const auto wait = wait_until(trim(value), form, *now_);
+    if (!wait) {
+      ++word_.unreadable;
+    } else {
+      longest.take({wait, name});
+    }
+  }
+
+  void read_waits() {
+    for (const auto& wait : wait_fields()) {
+      each_line(wait.name, [&](const Fields::Line& line) { take(said_, line.name, line.value, wait.form); });
+    }
+  }
+
+  /// Some vendors write several limits as lists of one length: "0, 14000" remain, which are reset in "1, 86400".
+  void read_limit(const LimitFields& names) {
+    const auto remaining = line(names.remaining);
+    if (!remaining) return;
+    const auto limit = line(names.limit), reset = line(names.reset);
+    std::string_view of_all = limit ? limit->value : std::string_view(), left = remaining->value;
+    if (!left.contains(',')) {
+      if (judge(units_of(left), units_of(of_all), names)) read_reset(names, longest_of(names));
+      return;
+    }
+    std::string_view moments = reset ? reset->value : std::string_view();
+    while (!left.empty()) {
+      const auto one = units_of(cut(left, ',')), of = units_of(cut(of_all, ','));
+      const auto moment = cut(moments, ',');
+      if (of == 0) continue;  // Brave writes so of what is not limited
+      if (judge(one, of, names) && reset) take(longest_of(names), reset->name, moment, names.form);
+    }
+  }
+
+  /// Notes what remains of a limit; true if that is nothing.
+  bool judge(std::optional<std::uint64_t> remaining, std::optional<std::uint64_t> limit, const LimitFields& names) {
+    if (!remaining) return ++word_.unreadable, false;
+    note(*remaining, limit);
+    if (*remaining > 0) return false;
+    if (is_named(names)) {
+      spent_named_ = true;
+      word_.name = name_of(names);
+    } else {
+      spent_plain_ = true;
+    }
     return true;
   }
 
-  bool read_limit(const LimitFields& limit) {
-    const auto remaining = line(limit.remaining);
-    if (!remaining) return false;
-    const auto spent = is_spent(remaining->value);
-    if (!spent) return ++word_.unreadable, false;
-    if (!*spent) return false;
-    read_reset(limit);
-    return true;
+  void note(std::uint64_t remaining, std::optional<std::uint64_t> limit) {
+    const auto whole = std::max<std::uint64_t>(limit.value_or(1), 1);
+    const double share = std::min(static_cast<double>(remaining) / static_cast<double>(whole), 1.0);
+    if (word_.remaining && share >= share_) return;
+    share_ = share;
+    word_.remaining = remaining;
+    word_.limit = limit;
   }
 
-  void read_reset(const LimitFields& limit) {
-    if (const auto reset = line(limit.reset)) take(reset->name, reset->value, limit.form);
-    if (const auto wait = line(limit.in_seconds)) take(wait->name, wait->value, TimeForm::seconds);
+  LongestWait& longest_of(const LimitFields& names) { return is_named(names) ? named_ : plain_; }
+
+  /// Discord and GitHub write of one of many limits in the fields that others have for their only one.
+  bool is_named(const LimitFields& names) const { return !names.counter.empty() || !name_of(names).empty(); }
+  std::string_view name_of(const LimitFields& names) const {
+    if (names.dialect != Dialect::x_rate_limit) return names.counter;
+    const auto part = line(kBucket), resource = line(kResource);
+    return part ? trim(part->value) : resource ? trim(resource->value) : std::string_view();
+  }
+
+  void read_reset(const LimitFields& names, LongestWait& longest) {
+    if (names.is_length && !may_refuse_) return;
+    if (const auto reset = line(names.reset)) take(longest, reset->name, reset->value, names.form);
+    if (const auto wait = line(names.in_seconds)) take(longest, wait->name, wait->value, TimeForm::seconds);
+  }
+
+  /// For answers that refuse, and say of no limit what remains: the time at which it is filled again counts.
+  void read_resets() {
+    for (const auto& limit : limit_fields()) {
+      if (!line(limit.remaining)) read_reset(limit, plain_);
+    }
   }
 
   /// IETF's drafts from 07 on: `limit=100, remaining=0, reset=30`, and `"default";r=0;t=30, "day";r=12;t=3600`.
-  bool read_structured() {
-    const auto field = line("ratelimit");
-    if (!field) return false;
-    const bool old = field->value.find("remaining=") != std::string_view::npos;
-    bool spent = false;
-    for (std::string_view rest = field->value; !rest.empty();) {
-      const auto end = old ? rest.size() : std::min(rest.find(','), rest.size());
-      spent = read_item(*field, rest.substr(0, end), old ? "remaining=" : "r=", old ? "reset=" : "t=") || spent;
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    return spent;
+  void read_structured() {
+    each_line(kRateLimit, [&](const Fields::Line& field) {
+      const bool old = field.value.contains("remaining=");
+      for (std::string_view rest = field.value; !rest.empty();) {
+        const auto item = old ? rest : cut(rest, ',');
+        if (old) rest = {};
+        read_item(field, item, old ? "remaining=" : "r=", old ? "reset=" : "t=", old ? "limit=" : "q=");
+      }
+    });
   }
 
-  bool read_item(const Fields::Line& field, std::string_view item, std::string_view left, std::string_view until) {
-    const auto remaining = parameter(item, left), reset = parameter(item, until);
-    const auto spent = remaining ? is_spent(*remaining) : std::nullopt;
-    if (!spent) return ++word_.unreadable, false;
-    if (!*spent) return false;
-    if (reset) take(field.name, *reset, TimeForm::seconds);
-    return true;
+  void read_item(const Fields::Line& field, std::string_view item, std::string_view left, std::string_view until,
+                 std::string_view whole) {
+    const auto remaining = parameter(item, left), reset = parameter(item, until), limit = parameter(item, whole);
+    const LimitFields plain{.dialect = Dialect::rate_limit, .limit = {}, .remaining = {}, .reset = {}};
+    if (!judge(remaining ? units_of(*remaining) : std::nullopt, limit ? units_of(*limit) : std::nullopt, plain)) return;
+    if (reset) take(plain_, field.name, *reset, TimeForm::seconds);
   }
 
   /// The value behind that name, which begins the item or follows a separator.
@@ -160,43 +184,79 @@ class Reader {
       const bool begins = at == 0 || item[at - 1] == ';' || item[at - 1] == ',' || is_blank(item[at - 1]);
       if (!begins) continue;
       const auto value = item.substr(at + name.size());
-      return trimmed(value.substr(0, value.find_first_of(";,")));
+      return trim(value.substr(0, value.find_first_of(";,")));
     }
     return std::nullopt;
   }
 
-  /// `40/40`: all are taken. When one is free again nobody says.
-  bool read_shopify() {
-    const auto field = line("x-shopify-shop-api-call-limit");
-    if (!field) return false;
-    const auto slash = field->value.find('/');
-    if (slash == std::string_view::npos) return ++word_.unreadable, false;
-    return trimmed(field->value.substr(0, slash)) == trimmed(field->value.substr(slash + 1));
+  /// `32/40` are taken. When one is free again nobody says.
+  void read_shopify() {
+    const auto field = line(kShopifyCalls);
+    if (!field) return;
+    std::string_view rest = field->value;
+    const auto taken = units_of(cut(rest, '/')), limit = units_of(rest);
+    if (!taken || !limit) {
+      ++word_.unreadable;
+      return;
+    }
+    note(*limit - std::min(*taken, *limit), limit);
+    if (*taken >= *limit) spent_plain_ = true;
   }
 
-  const ResponseHead& head_;
-  const std::int64_t now_;
+  /// What is said of a part says nothing of the whole: of a good answer the pause is that of what is spent.
+  void choose_pause() {
+    LongestWait longest = said_;
+    if (word_.refused || spent_plain_) longest.take(plain_);
+    if (word_.refused || !spent_plain_) longest.take(named_);
+    word_.pause = longest.wait;
+    word_.field = longest.field;
+  }
+
+  void choose_scope() {
+    const auto scope = line(kScope), global = line(kGlobal);
+    const auto is = [](const std::optional<Fields::Line>& field, std::string_view word) {
+      return field && equal_ignoring_case(trim(field->value), word);
+    };
+    if (word_.refused && (is(global, "true") || is(scope, "global"))) {
+      word_.scope = Scope::whole;
+    } else if (word_.refused && (is(scope, "user") || is(scope, "shared"))) {
+      word_.scope = Scope::named;
+      const auto bucket = line(kBucket);
+      word_.name = bucket ? trim(bucket->value) : std::string_view();
+    } else if (spent_named_ && !spent_plain_) {
+      word_.scope = Scope::named;
+    }
+    if (word_.scope != Scope::named) word_.name = {};
+  }
+
+  const Fields& fields_;
+  const RateLimitPlaces& places_;
+  const std::int64_t wall_;
+  std::optional<std::int64_t> now_;  // by the clock of the one that answers, once it is needed
+  const bool may_refuse_;
+  LongestWait said_, plain_, named_;  // by Retry-After and its kin; by limits, by their scope
+  bool spent_plain_ = false, spent_named_ = false;
+  double share_ = 1;  // that remains of the limit in word_
   RateLimitWord word_;
 };
 
 }  // namespace
 
-RateLimitWord read_rate_limit(const ResponseHead& head, std::int64_t wall) {
-  Reader reader(head, wall);
-  const bool refusal = head.status == 429 || head.status == 503 || head.status == 529;
-  const bool waits = (refusal || head.status == 403) && reader.read_waits(kWaits.size());
-  const bool spent = reader.read_limits();
-  if (refusal || (head.status == 403 && (waits || spent))) reader.refuse();
-  if (refusal && !waits && !spent) reader.read_resets();
-  return reader.word();
+RateLimitWord read_rate_limit(const ResponseHead& head, std::int64_t wall, Obey obey,
+                              std::span<const std::uint16_t> refusals) {
+  const bool listed = may_refuse(head.status, refusals), must_say = head.status == 403;
+  const RateLimitPlaces places(head.fields, obey);
+  if (places.empty()) {
+    RateLimitWord word;
+    word.refused = listed && !must_say;
+    return word;
+  }
+  return RateLimitReader(head, wall, places, listed).read(must_say);
 }
 
 RateLimitWord read_retry_after(const ResponseHead& head, std::int64_t wall) {
-  Reader reader(head, wall);
-  if (head.status != 429 && head.status != 503) return {};
-  reader.read_waits(1);
-  reader.refuse();
-  return reader.word();
+  constexpr std::uint16_t kBusy[]{429, 503};
+  return read_rate_limit(head, wall, Obey::retry_after, kBusy);
 }
 
 }  // namespace penstock::http
