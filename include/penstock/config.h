@@ -193,8 +193,8 @@ struct RetryConfig {
   Failures failures = Failures::off;
   int attempts = 8;  ///< of one request, the first one included; 1 to 100
   int budget = 20;   ///< percent: the most that attempts after the first may be of all requests; 0 to 100
-  /// Codes of errors that no waiting cures, as the JSON body of a refusal has them in `error.code` or `error.type`:
-  /// insufficient_quota. Such a refusal is passed on.
+  /// Codes of errors that no waiting cures: insufficient_quota. A refusal is passed on if its JSON body has one of them
+  /// as `code`, `type` or `error_code`, at any depth. At most 16.
   std::vector<std::string> except;
   static RetryConfig off() { return {.refusals = false}; }
   bool operator==(const RetryConfig&) const = default;

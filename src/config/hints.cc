@@ -17,6 +17,7 @@ struct Hint {
 constexpr std::string_view kOfUpstream = "; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } }";
 constexpr std::string_view kOfUpstreamOrDefaults = "; it belongs to an upstream, or in defaults";
 constexpr std::string_view kReservoir = "; here it is 'reservoir'", kMax = "; here it is 'max'";
+constexpr std::string_view kAttempts = "; here it is 'attempts', with the first one among them";
 constexpr std::string_view kInterval = "; here it is 'interval'", kCapacity = "; here it is 'capacity'";
 
 constexpr std::array kHints = std::to_array<Hint>({
@@ -31,6 +32,10 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"", "timeouts", kOfUpstreamOrDefaults},
     {"", "queue", kOfUpstreamOrDefaults},
     {"", "https", kOfUpstreamOrDefaults},
+    {"", "retry", kOfUpstreamOrDefaults},
+    {"", "obey", kOfUpstream},
+    {"", "pauseOn", kOfUpstream},
+    {"", "breaker", kOfUpstream},
     {"limits", "leakyBucket", "; here it is 'tokenBucket'"},
     {"limits", "fixedWindow", "; here it is 'window'"},
     {"limits", "concurrency", "; here it is 'semaphore', or maxConcurrent for one process"},
@@ -49,6 +54,13 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"tokenBucket", "max", kCapacity},
     {"semaphore", "max", kCapacity},
     {"queue", "timeout", "; here it is 'maxWait'"},
+    {"retry", "max", kAttempts},
+    {"retry", "maxAttempts", kAttempts},
+    {"retry", "retries", kAttempts},
+    {"retry", "statuses", "; which statuses refuse is said beside it, as in pauseOn: [429, 503]"},
+    {"retry", "on", "; which statuses refuse is said beside it, as in pauseOn: [429, 503]"},
+    {"breaker", "threshold", "; here it is 'failures', in a row"},
+    {"breaker", "timeout", "; here it is 'maxPause'"},
     {"redis", "host", "; it is a part of url, as in redis://HOST:6379/0"},
     {"redis", "port", "; it is a part of url, as in redis://HOST:6379/0"},
 });

@@ -9,6 +9,7 @@
 #include "config/key_table.h"
 #include "config/limit_keys.h"
 #include "config/presets.h"
+#include "config/refusal_keys.h"
 #include "config/suggestion.h"
 
 namespace penstock::config {
@@ -55,14 +56,17 @@ constexpr Key<UpstreamSettings> kSettings[] = {value<&UpstreamSettings::max_conc
                                                value<&UpstreamSettings::max_weight>("maxWeight"),
                                                section<&UpstreamSettings::queue, kQueue>("queue"),
                                                {"timeouts", read_timeouts, list_timeouts},
+                                               {"retry", read_retry, list_retry},
                                                value<&UpstreamSettings::https>("https")};
 constexpr Key<TlsConfig> kTls[] = {value<&TlsConfig::ca>("ca"), value<&TlsConfig::client_cert>("clientCert"),
                                    value<&TlsConfig::client_key>("clientKey")};
 // Further keys of an upstream, which `defaults` does not have. `rate` comes before `limits`, as its pacer does.
 constexpr Key<UpstreamSettings> kLimits[] = {
-    section<&UpstreamSettings::tls, kTls>("tls"), {"rate", read_rate},
-    value<&UpstreamSettings::group>("group"),     {"limits", read_limits, list_limits},
-    value<&UpstreamSettings::obey>("obey"),       value<&UpstreamSettings::max_pause>("maxPause")};
+    section<&UpstreamSettings::tls, kTls>("tls"),  {"rate", read_rate},
+    value<&UpstreamSettings::group>("group"),      {"limits", read_limits, list_limits},
+    value<&UpstreamSettings::obey>("obey"),        value<&UpstreamSettings::max_pause>("maxPause"),
+    value<&UpstreamSettings::pause_on>("pauseOn"), value<&UpstreamSettings::pause_scope>("pauseScope"),
+    {"breaker", read_breaker, list_breaker}};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),
@@ -71,6 +75,7 @@ constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerByte
                                      value<&CapsConfig::pipelined>("pipelined"),
                                      size<&CapsConfig::pending_body_bytes>("pendingBodyBytes"),
                                      size<&CapsConfig::pending_memory>("pendingMemory"),
+                                     size<&CapsConfig::replay_body>("replayBody"),
                                      value<&CapsConfig::connections>("connections"),
                                      value<&CapsConfig::connections_per_client>("connectionsPerClient")};
 constexpr Key<AccessConfig> kAccess[] = {value<&AccessConfig::clients>("clients"),

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "config/hints.h"
+#include "config/suggestion.h"
 #include "config/units.h"
 
 namespace penstock::config {
@@ -69,6 +70,25 @@ void read_word(Reading& reading, const Spot& spot, std::initializer_list<std::pa
 }
 
 std::string item_path(const Spot& spot, std::size_t index) { return spot.path + "[" + std::to_string(index) + "]"; }
+
+std::optional<Obey> dialect_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kDialectNames, name);
+  if (found == kDialectNames.end()) return std::nullopt;
+  return Obey::only(static_cast<Dialect>(found - kDialectNames.begin()));
+}
+
+// Nothing but a complaint where there is no such dialect.
+Obey read_dialect(Reading& reading, const Spot& spot) {
+  const auto text = reading.text(spot, "a dialect such as retryAfter");
+  if (!text) return {};
+  if (const auto dialect = dialect_named(*text)) return *dialect;
+  const auto meant = nearest(*text, kDialectNames);
+  std::string all;
+  for (const auto name : kDialectNames) all.append(all.empty() ? "" : ", ").append(name);
+  reading.complain(spot.node, named(spot.path) + ": there is no dialect " + quoted(spot.node) +
+                                  (meant ? "; did you mean '" + std::string(*meant) + "'?" : "; there are " + all));
+  return {};
+}
 
 template <typename Value, typename Read>
 void read_list(Reading& reading, const Spot& spot, std::vector<Value>& into, Read read_item) {
@@ -238,7 +258,42 @@ void read(Reading& reading, const Spot& spot, std::optional<BaseUrl>& into) {
 }
 
 void read(Reading& reading, const Spot& spot, Obey& into) {
+  if (spot.node.kind == Node::Kind::list) {
+    Obey dialects;
+    for (std::size_t i = 0; i < spot.node.items.size(); ++i)
+      dialects = dialects | read_dialect(reading, {spot.node.items[i], item_path(spot, i)});
+    if (spot.node.items.empty()) reading.complain(spot.node, named(spot.path) + " is empty; write off to obey nothing");
+    into = dialects;
+    return;
+  }
+  if (spot.node.kind == Node::Kind::scalar && spot.node.text != "retryAfter" && dialect_named(spot.node.text))
+    return reading.complain(
+        spot.node, named(spot.path) + ": a dialect stands in a list, as in [retryAfter, " + spot.node.text + "]");
   read_word(reading, spot, {{"auto", Obey::automatic}, {"retryAfter", Obey::retry_after}, {"off", Obey::off}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, PauseScope& into) {
+  read_word(reading, spot, {{"upstream", PauseScope::upstream}, {"credentials", PauseScope::credentials}}, into);
+}
+
+void read(Reading& reading, const Spot& spot, RetryConfig::Failures& into) {
+  using enum RetryConfig::Failures;
+  read_word(reading, spot, {{"off", off}, {"safe", safe}, {"idempotent", idempotent}}, into);
+}
+
+void read_percent(Reading& reading, const Spot& spot, int& into) {
+  const auto text = reading.text(spot, "a percentage such as 20%");
+  if (!text) return;
+  const bool has_unit = text->ends_with('%');
+  const auto count = parse_count(has_unit ? std::string_view(*text).substr(0, text->size() - 1) : *text);
+  if (has_unit && count && *count <= 100) {
+    into = static_cast<int>(*count);
+  } else {
+    reading.complain(spot.node, named(spot.path) + ": " + quoted(spot.node) +
+                                    (!count      ? " is not a whole percentage, as in 20%"
+                                     : !has_unit ? " needs a unit; write " + *text + "%"
+                                                 : " is more than all; it may be 0% to 100%"));
+  }
 }
 
 void read(Reading& reading, const Spot& spot, LimitConfig::Per& into) {

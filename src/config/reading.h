@@ -68,7 +68,9 @@ void read(Reading&, const Spot&, WhenDown& into);
 void read(Reading&, const Spot&, Https& into);
 void read(Reading&, const Spot&, H2Only& into);
 void read(Reading&, const Spot&, std::optional<BaseUrl>& into);
-void read(Reading&, const Spot&, Obey& into);
+void read(Reading&, const Spot&, Obey& into);  ///< a word, or a list of dialects
+void read(Reading&, const Spot&, PauseScope& into);
+void read(Reading&, const Spot&, RetryConfig::Failures& into);
 void read(Reading&, const Spot&, LimitConfig::Per& into);
 void read(Reading&, const Spot&, LimitConfig::Mode& into);
 void read(Reading&, const Spot&, std::optional<GroupRule>& into);
@@ -77,5 +79,6 @@ void read(Reading&, const Spot&, std::optional<std::vector<std::string>>& into);
 void read(Reading&, const Spot&, std::vector<std::uint16_t>& into);  ///< counts
 void read(Reading&, const Spot&, std::vector<Match>& into);          ///< one pattern or a list
 void read_size(Reading&, const Spot&, std::size_t& into);
+void read_percent(Reading&, const Spot&, int& into);  ///< `20%`
 
 }  // namespace penstock::config

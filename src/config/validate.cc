@@ -103,6 +103,7 @@ void check_caps(Issues& issues, const CapsConfig& caps) {
   check_count(issues, "caps.pipelined", static_cast<std::int64_t>(caps.pipelined), 1, 1000);
   check_size(issues, "caps.pendingBodyBytes", caps.pending_body_bytes, 256, kGib);
   check_size(issues, "caps.pendingMemory", caps.pending_memory, 4 * kKib, 1024 * kGib);
+  check_size(issues, "caps.replayBody", caps.replay_body, 0, kGib);
   check_count(issues, "caps.connections", static_cast<std::int64_t>(caps.connections), 1, 1'000'000);
   check_count(issues, "caps.connectionsPerClient", static_cast<std::int64_t>(caps.connections_per_client), 1,
               1'000'000);
@@ -129,6 +130,26 @@ void check_interception(Issues& issues, const Config& config) {
   if (config.unmatched.https == Https::intercept) add(issues, "upstreams.*.https", kNamed);
 }
 
+void check_codes(Issues& issues, const std::string& path, const std::vector<std::string>& codes) {
+  constexpr std::size_t kMostCodes = 16, kLongestCode = 64;
+  if (codes.size() > kMostCodes) add(issues, path, " has more than 16 codes");
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    if (all_of(codes[i], "_.-") && codes[i].size() <= kLongestCode) continue;
+    add(issues, path + "[" + std::to_string(i) + "]",
+        ": '" + codes[i] + "' is no code; it may have up to 64 letters, digits and _.-, as in insufficient_quota");
+  }
+}
+
+void check_refusals(Issues& issues, const std::string& path, const UpstreamSettings& settings) {
+  for (std::size_t i = 0; i < settings.pause_on.size(); ++i)
+    check_count(issues, path + ".pauseOn[" + std::to_string(i) + "]", settings.pause_on[i], 400, 599);
+  check_count(issues, path + ".retry.attempts", settings.retry.attempts, 1, 100);
+  check_count(issues, path + ".retry.budget", settings.retry.budget, 0, 100);
+  check_codes(issues, path + ".retry.except", settings.retry.except);
+  check_count(issues, path + ".breaker.failures", settings.breaker.failures, 0, 1000);
+  check_duration(issues, path + ".breaker.maxPause", settings.breaker.max_pause, 100ms, 1h);
+}
+
 Issues settings_issues(const std::string& path, const UpstreamSettings& settings) {
   Issues issues;
   const auto& [queue, timeouts] = std::tie(settings.queue, settings.timeouts);
@@ -146,6 +167,7 @@ Issues settings_issues(const std::string& path, const UpstreamSettings& settings
   check_timeout(issues, path + ".timeouts.tunnelRest", timeouts.tunnel_rest);
   check_tls(issues, path + ".tls", settings.tls);
   check_limits(issues, path, settings);
+  check_refusals(issues, path, settings);
   return issues;
 }
 

@@ -25,7 +25,7 @@ constexpr LimitFields kLimits[]{
      "x-ratelimit-reset-after"},
     // X, Okta
     {Dialect::x_rate_limit, "x-rate-limit-limit", "x-rate-limit-remaining", "x-rate-limit-reset"},
-    // OpenAI, Azure OpenAI, Groq: kept for each model
+    // OpenAI, Azure OpenAI, Mistral, Groq: kept for each model
     {Dialect::openai, "x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests",
      TimeForm::any, "", "requests"},
     {Dialect::openai, "x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",

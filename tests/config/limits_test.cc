@@ -79,7 +79,8 @@ TEST(Limits, stand_in_the_entry_star_too) {
 }
 
 TEST(Limits, do_not_stand_in_the_defaults) {
-  for (const char* key : {"rate: 5/s", "group: host", "limits: []", "obey: off", "maxPause: 1m"}) {
+  for (const char* key : {"rate: 5/s", "group: host", "limits: []", "obey: off", "maxPause: 1m", "pauseOn: [429]",
+                          "pauseScope: upstream", "breaker: off"}) {
     const auto config = read_config("version: 1\ndefaults:\n  " + std::string(key) + "\n", "f");
     ASSERT_FALSE(config) << key;
     EXPECT_THAT(to_string(config.error().at(0)), StartsWith("f:3:3: unknown key")) << key;

@@ -85,6 +85,39 @@ const std::vector<Mistake> kMistakes{
                  "or 5m (us ms s m h d)"}),
     in_upstream("queue: { timeout: 5s }", {"5:14: unknown key 'timeout' in upstreams.a.queue; here it is 'maxWait'"}),
     in_upstream("maxPause: 2d", {"5:15: maxPause in upstreams.a is 2d; it must be between 0s and 24h"}),
+    // Refusals and failures.
+    {"obey: off\n",
+     {"2:1: unknown key 'obey'; it belongs to an upstream, as in upstreams: { NAME: { match: HOST, … } }"}},
+    in_upstream("obey: openai", {"5:11: obey in upstreams.a: a dialect stands in a list, as in [retryAfter, openai]"}),
+    in_upstream("obey: all", {"5:11: obey in upstreams.a must be auto, retryAfter or off"}),
+    in_upstream("obey: []", {"5:11: obey in upstreams.a is empty; write off to obey nothing"}),
+    in_upstream("obey: [retryAfter, opnai]",
+                {"5:24: obey in upstreams.a: there is no dialect 'opnai'; did you mean 'openai'?"}),
+    in_upstream("obey: [github]",
+                {"5:12: obey in upstreams.a: there is no dialect 'github'; there are retryAfter, retryAfterMs, "
+                 "rateLimit, xRateLimit, openai, anthropic, hubspot, linear, shopify"}),
+    in_upstream("pauseOn: 429", {"5:14: pauseOn in upstreams.a must be a list; write [] for an empty one"}),
+    in_upstream("pauseOn: [429, 200]", {"5:20: pauseOn in upstreams.a is 200; it must be between 400 and 599"}),
+    in_upstream("pauseScope: group", {"5:17: pauseScope in upstreams.a must be upstream or credentials"}),
+    in_upstream("retry: never", {"5:12: retry in upstreams.a must be off, or hold keys, as in retry: { attempts: 3 }"}),
+    in_upstream("retry: [off]", {"5:12: retry in upstreams.a must be off, or hold keys, as in retry: { attempts: 3 }"}),
+    in_upstream("retry: { maxAttempts: 3 }",
+                {"5:14: unknown key 'maxAttempts' in upstreams.a.retry; here it is 'attempts', with the first one "
+                 "among them"}),
+    in_upstream("retry: { attempts: 0 }", {"5:24: attempts in upstreams.a.retry is 0; it must be between 1 and 100"}),
+    in_upstream("retry: { failures: all }", {"5:24: failures in upstreams.a.retry must be off, safe or idempotent"}),
+    in_upstream("retry: { budget: 20 }", {"5:22: budget in upstreams.a.retry: '20' needs a unit; write 20%"}),
+    in_upstream("retry: { budget: 1.5% }",
+                {"5:22: budget in upstreams.a.retry: '1.5%' is not a whole percentage, as in 20%"}),
+    in_upstream("retry: { budget: 200% }",
+                {"5:22: budget in upstreams.a.retry: '200%' is more than all; it may be 0% to 100%"}),
+    in_upstream("retry: { except: [no money] }",
+                {"5:23: except in upstreams.a.retry: 'no money' is no code; it may have up to 64 letters, digits and "
+                 "_.-, as in insufficient_quota"}),
+    in_upstream("breaker: { threshold: 3 }",
+                {"5:16: unknown key 'threshold' in upstreams.a.breaker; here it is 'failures', in a row"}),
+    in_upstream("breaker: { maxPause: 2h }",
+                {"5:26: maxPause in upstreams.a.breaker is 2h; it must be between 100ms and 60m"}),
     // Limits.
     in_upstream("rate: 15",
                 {"5:11: rate in upstreams.a: '15' is not a rate, as in 15/s, 900/m, 100/h, 5000/d or 300/15m"}),
@@ -108,7 +141,7 @@ const std::vector<Mistake> kMistakes{
 };
 
 TEST(Messages, say_the_place_the_cause_and_the_remedy) {
-  EXPECT_EQ(kMistakes.size(), 48u);
+  EXPECT_EQ(kMistakes.size(), 68u);
   for (const auto& [text, told] : kMistakes) {
     const auto config = read_config("version: 1\n" + text, "f", [](const std::string&) { return std::nullopt; });
     ASSERT_FALSE(config) << text;

@@ -36,9 +36,10 @@ defaults:
   queue: { maxPending: 0, maxWait: 2m }
   timeouts: { connect: 1s, firstByte: 2s, idle: 3s, total: 4s, body: 5s, tunnelIdle: 6s, tunnelRest: 7s,
               header: 7s, keepAlive: 8s }
+  retry: { refusals: false, failures: idempotent, attempts: 3, budget: 50%, except: [insufficient_quota] }
   https: originate
 caps: { headerBytes: 1KiB, headerCount: 50, targetBytes: 512B, trailerBytes: 2KiB, chunkLineBytes: 100B, pipelined: 4,
-        pendingBodyBytes: 3KiB, pendingMemory: 1.5MiB, connections: 30, connectionsPerClient: 20 }
+        pendingBodyBytes: 3KiB, pendingMemory: 1.5MiB, connections: 30, connectionsPerClient: 20, replayBody: 4KiB }
 unmatched: deny
 access: { clients: [private, 203.0.113.7], steering: [loopback], allow: [10.0.0.0/8], deny: ["::1", 192.0.2.0/24],
           connectPorts: [443, 8443], plainPorts: [8080] }
@@ -49,9 +50,10 @@ access: { clients: [private, 203.0.113.7], steering: [loopback], allow: [10.0.0.
   wanted.log = {LogLevel::debug, "/var/log/penstock.jsonl"};
   wanted.dns = {{"9.9.9.9", "127.0.0.1:5353", "[2620:fe::fe]:53", "2620:fe::9"}, 500ms};
   wanted.defaults = {5, 90, 70'000, {0, 2min}, {1s, 2s, 3s, 4s, 5s, 6s, 7s}, Https::originate};
+  wanted.defaults.retry = {false, RetryConfig::Failures::idempotent, 3, 50, {"insufficient_quota"}};
   wanted.connection = {7s, 8s};
   wanted.unmatched = unmatched_from(wanted.defaults);
-  wanted.caps = {1024, 50, 512, 2048, 100, 4, 3072, 1572864, 30, 20};
+  wanted.caps = {1024, 50, 512, 2048, 100, 4, 3072, 1572864, 30, 20, 4096};
   wanted.pass_unmatched = false;
   wanted.access.clients = {"private", "203.0.113.7"};
   wanted.access.hints = std::vector<std::string>{"loopback"};

@@ -45,6 +45,9 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (path.back() == "names") return {"*.a.example"};
   if (path.back() == "url") return "redis://r1";
   if (path.back().ends_with("Ports")) return {8443};
+  if (path.back() == "obey") return "off";
+  if (path.back() == "pauseOn") return {420};
+  if (path.back() == "except") return {"insufficient_quota"};
   for (const auto& word : resolved(part, root).value("enum", Json::array())) {
     if (word != part.value("default", Json())) return word;
   }
@@ -52,6 +55,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (kind.ends_with("/endpoint")) return "127.0.0.9:7";
   if (kind.ends_with("/duration") || kind.ends_with("/maxPause")) return "7s";
   if (kind.ends_with("/size")) return "5KiB";
+  if (kind.ends_with("/percent")) return "7%";
   if (kind.ends_with("/networks") || kind.ends_with("/rules")) return {"10.0.0.0/8"};
   if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent") || kind.ends_with("/maxWeight") ||
       kind.ends_with("/maxTunnels"))
@@ -111,7 +115,21 @@ TEST(Schema, gives_the_entry_star_the_keys_of_any_upstream_but_those_that_name_a
   Json of_any = upstreams["additionalProperties"]["properties"];
   for (const char* of_a_place : {"match", "baseUrl", "preset", "plan"}) of_any.erase(of_a_place);
   of_any["https"]["$ref"] = "#/definitions/https";  // what is intercepted has a name
+  of_any["pauseScope"]["default"] = "credentials";
+  of_any["breaker"]["$ref"] = "#/definitions/breakerOfStar";  // off unless it is said
   EXPECT_EQ(upstreams["properties"]["*"]["properties"], of_any);
+}
+
+TEST(Schema, has_two_breakers_which_differ_in_their_defaults_only) {
+  Json breaker = schema()["definitions"]["breaker"]["properties"];
+  for (auto& key : breaker) key.erase("default");
+  EXPECT_EQ(schema()["definitions"]["breakerOfStar"]["properties"], breaker);
+}
+
+TEST(Schema, has_the_dialects_that_there_are) {
+  const Json dialects = schema()["definitions"]["obey"]["anyOf"][1]["items"]["enum"];
+  EXPECT_EQ(dialects.get<std::vector<std::string>>(),
+            (std::vector<std::string>{kDialectNames.begin(), kDialectNames.end()}));
 }
 
 TEST(Schema, has_the_defaults_of_the_settings_themselves) {
@@ -174,6 +192,15 @@ TEST(Schema, refuses_what_the_reader_refuses) {
         "{version: 1, upstreams: {a: {match: a.com, https: mitm}}}",
         "{version: 1, upstreams: {'*': {https: intercept}}}",
         "{version: 1, defaults: {https: intercept}}",
+        "{version: 1, defaults: {retry: never}}",
+        "{version: 1, defaults: {retry: {budget: 20}}}",
+        "{version: 1, defaults: {retry: {failures: all}}}",
+        "{version: 1, defaults: {breaker: off}}",
+        "{version: 1, upstreams: {a: {match: a, breaker: on}}}",
+        "{version: 1, upstreams: {a: {match: a, obey: [all]}}}",
+        "{version: 1, upstreams: {a: {match: a, obey: []}}}",
+        "{version: 1, upstreams: {a: {match: a, pauseOn: 429}}}",
+        "{version: 1, upstreams: {a: {match: a, pauseScope: group}}}",
         "{version: 1, upstreams: {a: {match: a.com, tls: {cert: a.pem}}}}",
         "{version: 1, defaults: {tls: {ca: a.pem}}}",
         "{version: 1, proxy: {listen: 'localhost:80'}}",
