@@ -9,6 +9,7 @@
 #include "access/users.h"
 #include "config/units.h"
 #include "fuzz/fuzz.h"
+#include "http/credential_identity.h"
 #include "http/credentials.h"
 #include "http/date.h"
 #include "http/forwarding.h"
@@ -128,6 +129,31 @@ void check_credentials(std::string_view text) {
   must(!encoded || encoded->size() <= 1024, "credentials have bounds", text);
 }
 
+std::optional<std::string> identity_of(std::string_view name, std::string_view value) {
+  http::Fields fields;
+  fields.add(name, value);
+  return http::credential_identity(fields);
+}
+
+void check_identity(std::string_view text) {
+  http::Fields fields;
+  std::string apart;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto value = http::cut(rest, '\n');
+    fields.add("Authorization", value);
+    apart += identity_of("Authorization", value).value_or("");
+  }
+  must(http::credential_identity(fields).value_or("") == apart, "several credentials are each of them", text);
+  std::string payload = base64(text);
+  for (char& c : payload) c = c == '+' ? '-' : c == '/' ? '_' : c;
+  payload.erase(std::min(payload.find('='), payload.size()));
+  const auto one = identity_of("Authorization", "Bearer e30." + payload + ".c2lnbmF0dXJl");
+  const auto renewed = identity_of("Authorization", "Bearer e30." + payload + ".b3RoZXI");
+  must(one && renewed, "a Bearer has an owner", text);
+  must((one == renewed) == one->starts_with('c'), "a token is known by its claims, or as a whole", text);
+  must(one->size() <= 64 + text.size() + payload.size(), "no more is copied than there is", text);
+}
+
 void check_users(std::string_view text) {
   const auto users = access::Users::parse(text);
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
@@ -160,6 +186,7 @@ void try_input(std::string_view input) {
   check_first_bytes(input);
   check_fields(input);
   check_credentials(input);
+  check_identity(input);
   check_users(input);
 }
 

@@ -111,6 +111,12 @@ bool may_be_credentials(std::string_view field_name) {
   return std::ranges::any_of(kTelling, names);
 }
 
+bool is_api_key(std::string_view field_name) {
+  if (!kOfUpstreams.contains(field_name)) return false;
+  constexpr std::string_view kOthers[]{"authorization", "cookie", "x-amz-security-token"};
+  return std::ranges::none_of(kOthers, [&](auto name) { return equal_ignoring_case(field_name, name); });
+}
+
 bool has_credentials(const Fields& request) {
   for (std::size_t i = 0; i < request.size(); ++i) {
     if (kOfUpstreams.contains(request[i].name)) return true;

@@ -37,4 +37,7 @@ bool may_be_credentials(std::string_view field_name);
 /// URL or in other fields are not found.
 bool has_credentials(const Fields& request);
 
+/// True if a field of this name holds a key of an API, or a token in place of one: `X-Api-Key`, `Private-Token`.
+bool is_api_key(std::string_view field_name);
+
 }  // namespace penstock::http

@@ -14,7 +14,7 @@ namespace penstock::http {
 namespace {
 
 using namespace std::chrono_literals;
-using Pairs = std::vector<std::pair<std::string_view, std::string_view>>;
+using AnswerFields = std::vector<std::pair<std::string_view, std::string_view>>;
 
 constexpr std::int64_t kNow = 1'700'000'000;  // Tue, 14 Nov 2023 22:13:20 GMT
 constexpr auto kNothing = std::nullopt;
@@ -22,7 +22,7 @@ constexpr auto kNothing = std::nullopt;
 struct Answer {
   const char* of;
   int status;
-  Pairs fields;
+  AnswerFields fields;
   bool refused;
   std::optional<Duration> pause;
 };
@@ -294,7 +294,7 @@ using Scope = RateLimitWord::Scope;
 struct Detail {
   const char* of;
   int status;
-  Pairs fields;
+  AnswerFields fields;
   bool spent;
   std::optional<Duration> pause;
   Scope scope;
@@ -626,7 +626,7 @@ const Detail kDetails[]{
      kNothing},
 };
 
-ResponseHead head_of(int status, const Pairs& pairs) {
+ResponseHead head_of(int status, const AnswerFields& pairs) {
   ResponseHead head;
   head.status = status;
   for (const auto& [name, value] : pairs) head.fields.add(name, value);
@@ -666,7 +666,7 @@ TEST(RateLimitFields, refuse_with_some_statuses_only) {
 
 TEST(RateLimitFields, refuse_with_the_statuses_that_a_user_lists) {
   constexpr std::uint16_t kListed[]{420, 403};
-  const auto read = [&](int status, const Pairs& fields) {
+  const auto read = [&](int status, const AnswerFields& fields) {
     return read_rate_limit(head_of(status, fields), kNow * 1'000'000, Obey::automatic, kListed);
   };
   EXPECT_TRUE(read(420, {}).refused);
@@ -682,7 +682,7 @@ TEST(RateLimitFields, refuse_with_the_statuses_that_a_user_lists) {
 TEST(RateLimitFields, are_read_in_the_chosen_dialects_only) {
   struct {
     Dialect dialect;
-    Pairs fields;
+    AnswerFields fields;
     std::optional<Duration> pause;
   } const rows[]{
       {Dialect::retry_after, {{"Retry-After", "5"}}, 5s},
@@ -724,7 +724,7 @@ TEST(RateLimitFields, name_the_one_that_counts_as_it_came) {
 }
 
 TEST(RateLimitFields, that_cannot_be_read_say_nothing_and_are_counted) {
-  const std::pair<Pairs, std::size_t> unreadable[]{
+  const std::pair<AnswerFields, std::size_t> unreadable[]{
       {{{"Retry-After", "soon"}}, 1},
       {{{"Retry-After", "-5"}}, 1},
       {{{"Retry-After", "1e3"}}, 1},
