@@ -60,6 +60,16 @@ needs. A 429 with `Retry-After` pauses them all the same. Write the limits of yo
 """
 
 
+REFUSALS = """
+## Of refusals
+
+Settings that say what a refusal pauses, which statuses refuse, and which refusals no waiting cures.
+
+| Preset | Settings | The page says |
+|---|---|---|
+"""
+
+
 def scalar(value):
     if isinstance(value, bool):
         return str(value).lower()
@@ -95,6 +105,9 @@ def entry(name, preset):
     plans = preset.get("plans", {})
     for plan, has in plans.items():
         lines += comment(f"{plan}: {words_of(has)} {has['page']}, read on {has['read']}.")
+    if "refusals" in preset:
+        has = preset["refusals"]
+        lines += comment(f"Of refusals: {words_of(has)} {has['page']}, read on {has['read']}.")
     lines += f"  {name}:\n" + "".join(f"    {key}: {flow(value)}\n" for key, value in preset["settings"].items())
     for number, (plan, has) in enumerate(plans.items()):
         mark = "#" if number else ""
@@ -122,11 +135,19 @@ def rows_of(name, preset):
         yield f"| {of} | `{plan}` | {cell(limits)} | {cell(words_of(has))} [page]({has['page']}), {has['read']} |\n"
 
 
+def refusals_of(name, preset):
+    rests = preset["refusals"]
+    settings = "<br>".join(f"`{key}: {flow(value)}`" for key, value in preset["settings"].items()
+                           if key in ("obey", "pauseOn", "pauseScope", "retry"))
+    return f"| `{name}` | {cell(settings)} | {cell(words_of(rests))} [page]({rests['page']}), {rests['read']} |\n"
+
+
 def page(table):
     known = [row for name, preset in table.items() if "plans" in preset for row in rows_of(name, preset)]
     unknown = [f"| `{name}` | {preset['title']}{parts_of(preset)} | `{cell(flow(preset['settings']))}` |\n"
                for name, preset in table.items() if "plans" not in preset]
-    return PAGE + "".join(known) + WITHOUT + "".join(unknown)
+    refusals = [refusals_of(name, preset) for name, preset in table.items() if "refusals" in preset]
+    return PAGE + "".join(known) + WITHOUT + "".join(unknown) + REFUSALS + "".join(refusals)
 
 
 def schema(text, table):

@@ -36,16 +36,21 @@ std::string limits_of(const Plan& plan) {
   return text;
 }
 
+void print_source(const config::Source& source, const char* before) {
+  for (const auto& sentence : source.says) std::cout << before << "  \"" << sentence << "\"\n";
+  std::cout << before << "  " << source.page << ", read on " << source.read << '\n';
+}
+
 void print_plan(const Plan& plan, const char* before) {
   std::cout << before << plan.name << ": " << limits_of(plan) << '\n';
-  for (const auto& sentence : plan.says) std::cout << before << "  \"" << sentence << "\"\n";
-  std::cout << before << "  " << plan.page << ", read on " << plan.read << '\n';
+  print_source(plan.source, before);
 }
 
 int print_one(const Preset& preset) {
   std::cout << preset.name << ": " << preset.title << '\n';
   for (const auto& entry : preset.settings)
     std::cout << "  " << entry.key.text << ": " << config::flow_text(entry.value) << '\n';
+  if (preset.refusals) std::cout << "of refusals:\n", print_source(*preset.refusals, "");
   if (preset.plans.empty()) std::cout << "  " << kUnverified << '\n';
   if (!preset.plans.empty()) std::cout << "plans, of which the first holds where none is chosen:\n";
   for (const auto& plan : preset.plans) print_plan(plan, "  ");

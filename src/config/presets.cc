@@ -22,11 +22,16 @@ std::string text_of(const Node& map, std::string_view key) {
   return node ? node->text : std::string();
 }
 
-Plan plan_of(const Entry& entry) {
-  Plan plan{.name = entry.key.text, .page = text_of(entry.value, "page"), .read = text_of(entry.value, "read")};
-  if (const auto* says = value_of(entry.value, "says")) {
-    for (const auto& sentence : says->items) plan.says.push_back(sentence.text);
+Source source_of(const Node& map) {
+  Source source{.page = text_of(map, "page"), .read = text_of(map, "read"), .says = {}};
+  if (const auto* says = value_of(map, "says")) {
+    for (const auto& sentence : says->items) source.says.push_back(sentence.text);
   }
+  return source;
+}
+
+Plan plan_of(const Entry& entry) {
+  Plan plan{.name = entry.key.text, .source = source_of(entry.value), .limits = {}};
   for (const auto& limit : entry.value.entries) {
     if (limit.key.text == "rate" || limit.key.text == "limits") plan.limits.push_back(limit);
   }
@@ -39,6 +44,7 @@ Preset preset_of(const Entry& entry) {
   if (const auto* with = value_of(entry.value, "with")) {
     for (const auto& name : with->items) preset.with.push_back(name.text);
   }
+  if (const auto* refusals = value_of(entry.value, "refusals")) preset.refusals = source_of(*refusals);
   if (const auto* plans = value_of(entry.value, "plans")) {
     for (const auto& plan : plans->entries) preset.plans.push_back(plan_of(plan));
   }

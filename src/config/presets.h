@@ -13,20 +13,26 @@
 
 namespace penstock::config {
 
-struct Plan {
-  std::string name;
+/// What is said rests on a page.
+struct Source {
   std::string page;               ///< its address
   std::string read;               ///< the day, 2026-11-27
   std::vector<std::string> says;  ///< its own words
-  std::vector<Entry> limits;      ///< `rate`, `limits`
+};
+
+struct Plan {
+  std::string name;
+  Source source;
+  std::vector<Entry> limits;  ///< `rate`, `limits`
 };
 
 struct Preset {
   std::string name;
-  std::string title;              ///< for people
-  std::vector<Entry> settings;    ///< keys of an upstream, without its limits
-  std::vector<std::string> with;  ///< presets of parts that are counted apart, which come along where it is listed
-  std::vector<Plan> plans;        ///< the lowest first; empty: no page is known that has figures
+  std::string title;               ///< for people
+  std::vector<Entry> settings;     ///< keys of an upstream, without its limits
+  std::vector<std::string> with;   ///< presets of parts that are counted apart, which come along where it is listed
+  std::optional<Source> refusals;  ///< of the settings that are about refusals: pauseOn, pauseScope, retry
+  std::vector<Plan> plans;         ///< the lowest first; empty: no page is known that has figures
 };
 
 /// In the order of the table. Made at the first call; any thread.

@@ -2,6 +2,8 @@
 // See refusal_keys.h.
 #include "config/refusal_keys.h"
 
+#include <algorithm>
+
 #include "config/key_table.h"
 
 namespace penstock::config {
@@ -17,13 +19,18 @@ constexpr Key<RetryConfig> kRetry[] = {
 constexpr Key<BreakerConfig> kBreaker[] = {value<&BreakerConfig::failures>("failures"),
                                            value<&BreakerConfig::max_pause>("maxPause")};
 
+/// What is never sent again turns nothing on: presets say it, whatever `defaults` say.
+bool turns_on(const Node& map) {
+  return std::ranges::any_of(map.entries, [](const Entry& entry) { return entry.key.text != "except"; });
+}
+
 /// A section, or `off`. Keys turn on what was off before, in `defaults` say, as if nothing had been said of it.
 template <typename Section>
 void read_unless_off(Reading& reading, const Spot& spot, std::span<const Key<Section>> keys, std::string_view example,
                      Section& into) {
   if (spot.node.kind == Node::Kind::null || spot.node.kind == Node::Kind::broken) return;
   if (spot.node.kind == Node::Kind::map) {
-    if (into == Section::off()) into = {};
+    if (into == Section::off() && turns_on(spot.node)) into = {};
     return read_keys(reading, spot, keys, into);
   }
   const auto text = spot.node.kind == Node::Kind::scalar ? reading.text(spot, "off") : std::nullopt;

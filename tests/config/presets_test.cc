@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "config/schema_check.h"
@@ -31,6 +32,12 @@ std::string error_of(const std::string& text) {
   return config ? "" : to_string(config.error().at(0));
 }
 
+void expect_whole(const Source& source) {
+  EXPECT_THAT(source.page, MatchesRegex("https://[a-z].*/.*"));
+  EXPECT_THAT(source.read, MatchesRegex("20[0-9][0-9]-[01][0-9]-[0-3][0-9]"));
+  EXPECT_THAT(source.says, testing::Not(IsEmpty()));
+}
+
 TEST(Presets, have_no_figure_without_the_page_the_day_and_the_words_that_it_rests_on) {
   EXPECT_GE(presets().size(), 20u);
   for (const auto& preset : presets()) {
@@ -39,12 +46,29 @@ TEST(Presets, have_no_figure_without_the_page_the_day_and_the_words_that_it_rest
     for (const auto& entry : preset.settings) EXPECT_TRUE(entry.key.text != "limits" && entry.key.text != "rate");
     for (const auto& plan : preset.plans) {
       EXPECT_THAT(plan.limits, testing::Not(IsEmpty()));
-      EXPECT_THAT(plan.page, MatchesRegex("https://[a-z].*/.*"));
-      EXPECT_THAT(plan.read, MatchesRegex("20[0-9][0-9]-[01][0-9]-[0-3][0-9]"));
-      EXPECT_THAT(plan.says, testing::Not(IsEmpty()));
-      EXPECT_THAT(plan.says, testing::Contains(testing::ContainsRegex("[0-9]|three"))) << "a figure";
+      expect_whole(plan.source);
+      EXPECT_THAT(plan.source.says, testing::Contains(testing::ContainsRegex("[0-9]|three"))) << "a figure";
     }
   }
+}
+
+TEST(Presets, say_nothing_of_refusals_without_such_a_page) {
+  for (const auto& preset : presets()) {
+    SCOPED_TRACE(preset.name);
+    const bool of_refusals = std::ranges::any_of(preset.settings, [](const Entry& entry) {
+      return entry.key.text == "obey" || entry.key.text == "retry" || entry.key.text.starts_with("pause");
+    });
+    EXPECT_EQ(preset.refusals.has_value(), of_refusals);
+    if (preset.refusals) expect_whole(*preset.refusals);
+  }
+}
+
+TEST(Presets, know_what_no_waiting_cures_and_what_else_is_a_refusal) {
+  EXPECT_THAT(upstream_of("preset: openai").settings.retry.except, testing::Contains("credit_balance_exhausted"));
+  EXPECT_THAT(upstream_of("preset: anthropic").settings.retry.except, ElementsAre("enforced_spend_limit_reached"));
+  EXPECT_THAT(upstream_of("preset: hubspot").settings.pause_on, ElementsAre(429, 477, 503));
+  EXPECT_EQ(upstream_of("preset: github").settings.pause_scope, PauseScope::credentials);
+  EXPECT_EQ(upstream_of("preset: github, pauseScope: upstream").settings.pause_scope, PauseScope::upstream);
 }
 
 TEST(Presets, are_sound_with_each_of_their_plans) {

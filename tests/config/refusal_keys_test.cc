@@ -85,6 +85,13 @@ upstreams:
   EXPECT_EQ(config.unmatched.breaker, (BreakerConfig{.max_pause = 5s}));
 }
 
+TEST(RefusalKeys, of_a_preset_turn_nothing_on) {
+  const auto config = read_refusal_keys("defaults: { retry: off }\npresets: [openai]\n");
+  const auto& retry = config.upstreams.at(0).settings.retry;
+  EXPECT_FALSE(retry.refusals);
+  EXPECT_THAT(retry.except, testing::Contains("insufficient_quota"));
+}
+
 TEST(RefusalKeys, have_a_breaker_for_named_upstreams_alone) {
   EXPECT_EQ(settings_with("obey: auto").breaker, BreakerConfig{});
   EXPECT_EQ(settings_with("breaker: off").breaker, BreakerConfig::off());
