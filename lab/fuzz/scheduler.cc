@@ -329,7 +329,7 @@ class Trial {
     const int permits = permits_left(i);
     must(permits >= 0, "no more hold permits than there are");
     must(lane.outstanding.size() <= line.returned.size() + line.waiting.size(), "departures are for somebody");
-    const bool paused = upstream_.is_paused({}) || upstream_.is_paused(kGroups[i]);
+    const bool paused = upstream_.gates().has({}) || upstream_.gates().has(kGroups[i]);
     const bool served =
         paused || !lane.outstanding.empty() || limiter_.somebody_asks() || limiter_.made_wait(now_, lane);
     const bool can_go = upstream_.slots_held() < slots() && permits > 0;

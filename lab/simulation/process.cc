@@ -168,14 +168,12 @@ void Process::retry(flow::Booking::Scope scope, std::string_view group) {
   move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.retry(now, scope, group, into); });
 }
 
-void Process::may_probe(std::string_view group, bool may, Time until) {
+void Process::heard(const flow::PauseNews& news) {
+  using What = flow::PauseNews::What;
   move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
-    scheduler.may_probe(now, group, may, until, into);
+    if (news.what == What::opened) return scheduler.opened(now, news.group, into);
+    scheduler.may_probe(now, news.group, news.what == What::may_probe, news.until, into);
   });
-}
-
-void Process::opened(std::string_view group) {
-  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.opened(now, group, into); });
 }
 
 /// Cuts the youngest requests first, as the proxy does.

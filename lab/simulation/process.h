@@ -67,8 +67,7 @@ class Process final : flow::LimiterEvents {
  private:
   void answer(std::string_view group, const flow::Booking& booking) override;
   void retry(flow::Booking::Scope scope, std::string_view group) override;
-  void may_probe(std::string_view group, bool may, Time until) override;
-  void opened(std::string_view group) override;
+  void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
   void take_off(std::uint64_t id, const flow::Departure& departure);

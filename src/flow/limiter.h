@@ -91,12 +91,25 @@ struct Booking {
   }
 };
 
+/// What other processes tell of the pause of a group, of the upstream (empty), or of a scope of credentials.
+struct PauseNews {
+  enum class What : std::uint8_t {
+    may_probe,      ///< the answer to ask_to_probe(): this process may, until `until`
+    may_not_probe,  ///< another does: ask again at `until`
+    opened,         ///< another's probe was answered
+    begun,          ///< that of a scope, which lasts until `until`
+  };
+  What what;
+  std::string_view group;
+  Time until = 0;
+};
+
 /// Tells other processes of pauses, and finds the one process that may probe.
 class PauseSharing {
  public:
   virtual ~PauseSharing() = default;
   /// When a pause is over, one request of all processes goes as a probe. True: this process may send it, for
-  /// kProbeRight. False: LimiterEvents::may_probe() tells later.
+  /// kProbeRight. False: LimiterEvents::heard() tells later.
   virtual bool ask_to_probe(std::string_view group) = 0;
   /// The right to probe is not needed any more. `opened`: the probe was answered, so others need none.
   virtual void end_probe(std::string_view group, bool opened) = 0;
@@ -164,14 +177,8 @@ class LimiterEvents {
  public:
   virtual void answer(std::string_view group, const Booking& booking) = 0;
   virtual void retry(Booking::Scope scope, std::string_view group) = 0;
-  /// The answer to Limiter::ask_to_probe(): this process may probe until `until`; or it may not, and asks again then.
-  virtual void may_probe(std::string_view /*group*/, bool /*may*/, Time /*until*/) {}
-  /// The probe of another process was answered.
-  virtual void opened(std::string_view /*group*/) {}
-  /// Another process told of a pause of that scope.
-  virtual void paused(std::string_view /*scope*/, Time /*until*/) {}
-  /// This many requests in flight, of the upstream or of that group, hold permits that are lost, and must be ended.
-  virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
+  /// What other processes tell of pauses.
+  virtual void heard(const PauseNews& /*news*/) {}
 
  protected:
   ~LimiterEvents() = default;

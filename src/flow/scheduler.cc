@@ -68,11 +68,11 @@ void Scheduler::land(Time now, Ticket ticket, Commands& commands) {
 
 void Scheduler::end(Time now, std::uint32_t index, Commands& commands) {
   time_passed(now);
-  const Request& request = requests_[index];
+  Request& request = requests_[index];
   const Stage stage = request.stage;
   Lane& lane = *request.lane;
   if (stage == Stage::flying) {
-    leave_gates(now, index);
+    asker_.leave_gates(now, request, index);
     asker_.landed(now, lane);
   } else if (stage == Stage::resting || stage == Stage::resuming) {
     tunnels_.remove(index);
@@ -90,7 +90,7 @@ void Scheduler::requeue(Time now, Ticket ticket, Commands& commands) {
   time_passed(now);
   Request& request = requests_[ticket.index];
   Lane& lane = *request.lane;
-  leave_gates(now, ticket.index);
+  asker_.leave_gates(now, request, ticket.index);
   lane.change_stage(request, Stage::returned);
   lane.queue.join(requests_, ticket.index);
   lane.ask
@@ -105,7 +105,7 @@ void Scheduler::send_back(Time now, Ticket ticket, Time deadline, Commands& comm
   time_passed(now);
   Request& request = requests_[ticket.index];
   Lane& lane = *request.lane;
-  leave_gates(now, ticket.index);
+  asker_.leave_gates(now, request, ticket.index);
   slots_.leave(request);
   lane.change_stage(request, Stage::waiting);
   request.deadline = deadline;
@@ -141,15 +141,12 @@ Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> leng
   return gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt});
 }
 
-void Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
-  if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return;
+bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
+  if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return false;
   time_passed(now);
-  Request& request = requests_[ticket.index];
-  request.gated = false;
-  const std::string_view group = request.lane->group();
-  if (!gates_.answered(group, ticket.index)) return;
-  gates_open(now, group);
+  asker_.pass_on_answer(now, requests_[ticket.index], ticket.index);
   run_until_stable(now, commands);
+  return true;
 }
 
 void Scheduler::may_probe(Time now, std::string_view group, bool may, Time until, Commands& commands) {
@@ -164,20 +161,6 @@ void Scheduler::opened(Time now, std::string_view group, Commands& commands) {
   gates_.opened(group);
   asker_.gate_opens(now, group);
   run_until_stable(now, commands);
-}
-
-/// A request that ends without an answer, and for which gates wait, lets the next one go.
-void Scheduler::leave_gates(Time now, std::uint32_t index) {
-  Request& request = requests_[index];
-  if (!request.gated) return;
-  request.gated = false;
-  const std::string_view group = request.lane->group();
-  if (gates_.failed(group, index)) gates_open(now, group);
-}
-
-void Scheduler::gates_open(Time now, std::string_view group) {
-  asker_.gate_opens(now, {});
-  if (!group.empty()) asker_.gate_opens(now, group);
 }
 
 // ---- tunnels --------------------------------------------------------------------------------------------------------

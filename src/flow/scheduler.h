@@ -106,23 +106,15 @@ class Scheduler {
   /// A started request was refused and is to be sent again: it gives up its slot and waits as the first of those that
   /// arrived after it, until `deadline` at the latest. It will be in `start` again, or in `refuse`.
   void send_back(Time now, Ticket ticket, Time deadline, Commands& commands);
-  /// The answer to a started request is no refusal. Matters only behind a pause.
-  void answered(Time now, Ticket ticket, Commands& commands);
-  /// A pause waits for the answer to that request.
-  bool awaits_answer(Ticket ticket) const {
-    return requests_.stage(ticket) == Stage::flying && requests_[ticket.index].gated;
-  }
+  /// The answer to a started request is no refusal. False: no pause waits for it, and nothing changes.
+  bool answered(Time now, Ticket ticket, Commands& commands);
   /// An answer, that to `by` if it is alive, asked for a pause of that length, or named no time. Nothing of the group,
   /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
   /// is to be told. Then one request goes as a probe (gate.h).
   Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
-  /// Another process told of such a pause.
-  void learn_pause(std::string_view group, Time until) { gates_.learn(group, until); }
-  /// Whether some pause is not over, or not probed yet; whether that of this group; and of how many groups.
-  bool any_paused() const { return gates_.any(); }
-  bool is_paused(std::string_view group) const { return gates_.has(group); }
-  std::size_t paused() const { return gates_.count(); }
-  bool pause_lasts(Time now) const { return gates_.any_closed(now); }
+  /// The pauses that are not over, or not probed yet. Other processes' may be added to them.
+  Gates& gates() { return gates_; }
+  const Gates& gates() const { return gates_; }
   /// A waiting request goes to the lane of that group, to its place by arrival.
   void move(Time now, Ticket ticket, std::string_view group, Commands& commands);
   /// The answer to a Commands::Probe that asked: this process may probe until `until`; or it asks again then.
@@ -191,8 +183,6 @@ class Scheduler {
   /// Almost every call ends with this: all that is due or has become possible by `now` is done.
   void run_until_stable(Time now, Commands& commands);
   void end(Time now, std::uint32_t index, Commands& commands);
-  void leave_gates(Time now, std::uint32_t index);
-  void gates_open(Time now, std::string_view group);
 
   // Each of these knows those above it alone.
   Requests requests_;

@@ -344,7 +344,10 @@ TEST_F(PauseTest, is_made_of_a_refusal_that_says_when_a_spent_limit_is_filled_ag
     EXPECT_THAT(after(path), ElementsAre(Pause{"", 7'000'000})) << path;
   }
   record_.pauses.clear();
-  EXPECT_THAT(after("/spent/200"), IsEmpty());
+}
+
+TEST_F(PauseTest, is_made_of_an_answer_that_serves_and_says_that_nothing_remains) {
+  EXPECT_THAT(after("/spent/200"), ElementsAre(Pause{"", 7'000'000}));
 }
 
 TEST_F(PauseTest, is_made_of_retry_after_alone_where_the_file_says_so) {
@@ -371,11 +374,19 @@ TEST_F(PauseTest, is_of_the_group_where_there_are_groups) {
 
 TEST_F(PauseTest, is_of_everybody_where_it_cannot_be_seen_whose_the_credentials_are) {
   settings().pause_scope = PauseScope::credentials;
-  for (const char* field : {"authorization", "Cookie", "X-API-Key", "Api-Key", "X-Goog-Api-Key", "Private-Token"}) {
-    record_.pauses.clear();
-    EXPECT_THAT(after("/busy/429", field), ElementsAre(Pause{"", 7'000'000})) << field;
+  EXPECT_THAT(after("/busy/429", "Cookie"), ElementsAre(Pause{"", 7'000'000}));
+}
+
+TEST_F(PauseTest, is_of_requests_with_the_same_credentials_where_pauses_go_by_these) {
+  settings().pause_scope = PauseScope::credentials;
+  for (const char* field : {"authorization", "X-API-Key", "Api-Key", "X-Goog-Api-Key", "Private-Token"}) {
+    EXPECT_THAT(after("/busy/429", field), IsEmpty()) << field << ": the limiter knows nothing of it";
     settings().max_pause = 7s;
+    EXPECT_THAT(after("/fine", "X-Other"), IsEmpty()) << "others pass";
   }
+  Snapshot snapshot;
+  dispatcher_->snapshot(snapshot);
+  EXPECT_EQ(snapshot.upstreams[0].pauses, 5u);
 }
 
 TEST_F(PauseTest, is_of_requests_without_credentials_alone_where_one_of_these_drew_it) {

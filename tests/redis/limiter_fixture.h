@@ -177,15 +177,15 @@ class LimiterFixture final : public flow::LimiterEvents {
     heart_.answer(loop_.now(), group, booking, commands_);
     carry_out();
   }
-  void may_probe(std::string_view group, bool may, flow::Time until) override {
-    heart_.may_probe(loop_.now(), group, may, until, commands_);
+  void heard(const flow::PauseNews& news) override {
+    using What = flow::PauseNews::What;
+    if (news.what == What::begun) return void(paused_scopes.emplace_back(news.group, news.until));
+    if (news.what == What::opened) heart_.opened(loop_.now(), news.group, commands_);
+    if (news.what != What::opened) {
+      heart_.may_probe(loop_.now(), news.group, news.what == What::may_probe, news.until, commands_);
+    }
     carry_out();
   }
-  void opened(std::string_view group) override {
-    heart_.opened(loop_.now(), group, commands_);
-    carry_out();
-  }
-  void paused(std::string_view scope, flow::Time until) override { paused_scopes.emplace_back(scope, until); }
   void retry(flow::Booking::Scope scope, std::string_view group) override {
     heart_.retry(loop_.now(), scope, group, commands_);
     carry_out();

@@ -70,7 +70,7 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
   if (hints.max_wait) max_wait = hints.max_wait->count();
   if (!may_wait) max_wait = 0;
   std::string lane;
-  const bool sorted = upstream.scheduler().any_paused() && !exchange.target.tunnel;
+  const bool sorted = upstream.scheduler().gates().any() && !exchange.target.tunnel;
   if (sorted) lane = upstream.lane_of(exchange.head.fields, exchange.group);
   const flow::Arrival arrival{.id = exchange.number,
                               .weight = exchange.weight,

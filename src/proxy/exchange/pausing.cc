@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "http/credential_identity.h"
 #include "http/credentials.h"
 
 namespace penstock::proxy {
@@ -21,62 +22,90 @@ flow::GroupHash hash_of(const Services& services, std::string_view upstream) {
 Pausing::Pausing(const Services& services, std::string_view upstream, const UpstreamSettings& settings,
                  flow::Scheduler& scheduler, const std::unique_ptr<flow::Limiter>& limiter)
     : services_(services),
+      upstream_(upstream),
       settings_(settings),
       scheduler_(scheduler),
       limiter_(limiter),
       hash_(hash_of(services, upstream)) {}
 
-http::RateLimitWord Pausing::word_of(const http::ResponseHead& head) const {
-  if (settings_.obey == Obey::off || !http::may_refuse(head.status)) return {};
-  const auto wall = services_.loop.wall();
-  return settings_.obey == Obey::retry_after ? http::read_retry_after(head, wall) : http::read_rate_limit(head, wall);
-}
-
 /// A 503 without a time is a failure of the request that drew it: others may well be served.
 Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) {
-  const auto word = word_of(answer.head);
+  http::RateLimitWord word;
+  if (settings_.obey != Obey::off) {
+    word = http::read_rate_limit(answer.head, services_.loop.wall(), settings_.obey, settings_.pause_on);
+    unreadable_ += word.unreadable;
+  }
   if (word.refused && (word.pause || answer.head.status != 503)) return pause(word, answer);
-  if (!scheduler_.awaits_answer(answer.ticket)) return Found::nothing;
-  scheduler_.answered(services_.loop.now(), answer.ticket, commands);
-  return Found::something;
+  const bool waits =
+      word.spent && word.pause && spent_.believes(services_.loop.now()) && pauses_for_spent(word, answer);
+  if (waits) return pause(word, answer);
+  const bool matters = scheduler_.answered(services_.loop.now(), answer.ticket, commands);
+  return matters ? Found::something : Found::nothing;
+}
+
+/// What is spent may be a part of the API: without groups it cannot be told which requests are about that.
+bool Pausing::pauses_for_spent(const http::RateLimitWord& word, const Answer& answer) {
+  if (word.scope == http::RateLimitWord::Scope::named && answer.group.empty()) return false;
+  const flow::Time now = services_.loop.now();
+  if (!spent_.disproved(now, answer.took_off)) return spent_.begin(now, now + word.pause->count()), true;
+  services_.notices({.level = LogLevel::warn,
+                     .text = upstream_ + " says in " + std::string(word.field) +
+                             " that nothing remains, and serves more: ignored for an hour"});
+  return false;
 }
 
 Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& answer) {
   if (word.pause && *word.pause <= Duration{0}) return Found::nothing;
   const flow::Time now = services_.loop.now(), most = settings_.max_pause.count();
   const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;
-  if (const std::string scope = scope_of(answer.request); !scope.empty()) {
-    const bool known = scheduler_.is_paused(scope);
+  const bool whole = word.scope == http::RateLimitWord::Scope::whole;
+  if (const std::string scope = whole ? std::string() : scope_of(answer.request); !scope.empty()) {
+    const bool known = scheduler_.gates().has(scope);
     const flow::Time until = scheduler_.pause(now, scope, length, most, answer.ticket);
     if (auto* others = limiter_->pauses_shared()) others->tell(scope, until - now);
     pauses_.extend(now, scope, until);
     return known ? Found::something : Found::paused_scope;
   }
-  const flow::Time until = scheduler_.pause(now, answer.group, length, most, answer.ticket);
-  limiter_->pause(now, answer.group, until);
-  pauses_.extend(now, answer.group, until);
+  const std::string_view group = whole ? std::string_view{} : answer.group;
+  const flow::Time until = scheduler_.pause(now, group, length, most, answer.ticket);
+  limiter_->pause(now, group, until);
+  pauses_.extend(now, group, until);
   return Found::something;
 }
 
-bool Pausing::learn(std::string_view scope, flow::Time until) {
-  const bool known = scheduler_.is_paused(scope);
-  if (!by_credentials() || (!known && scheduler_.paused() >= kMostScopes)) return false;
-  scheduler_.learn_pause(scope, until);
-  return !known;
+Pausing::Found Pausing::heard(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
+  using What = flow::PauseNews::What;
+  if (news.what == What::begun) return learn(news.group, news.until);
+  if (news.what == What::opened) {
+    scheduler_.opened(now, news.group, commands);
+  } else {
+    scheduler_.may_probe(now, news.group, news.what == What::may_probe, news.until, commands);
+  }
+  return Found::something;
 }
 
-/// Empty: pauses do not go by credentials, or it cannot be seen whose these are.
+Pausing::Found Pausing::learn(std::string_view scope, flow::Time until) {
+  const auto& gates = scheduler_.gates();
+  const bool known = gates.has(scope);
+  if (!by_credentials() || (!known && gates.count() >= kMostScopes)) return Found::nothing;
+  scheduler_.gates().learn(scope, until);
+  return known ? Found::something : Found::paused_scope;
+}
+
+/// Empty: pauses do not go by credentials, or it cannot be seen whose these are, or there are too many scopes.
 std::string Pausing::scope_of(const http::Fields& request) const {
-  if (!by_credentials() || http::has_credentials(request)) return {};
-  const auto digits = hash_("");
+  if (!by_credentials()) return {};
+  const auto identity = http::credential_identity(request);
+  if (!identity && http::has_credentials(request)) return {};
+  const auto digits = hash_(identity.value_or(""));
   std::string scope(digits.data(), digits.size());
-  return scheduler_.paused() < kMostScopes || scheduler_.is_paused(scope) ? scope : std::string();
+  return scheduler_.gates().count() < kMostScopes || scheduler_.gates().has(scope) ? scope : std::string();
 }
 
 std::string Pausing::lane_of(const http::Fields& request, const std::string& group) const {
-  if (!scheduler_.any_paused()) return group;
+  if (!scheduler_.gates().any()) return group;
   std::string scope = scope_of(request);
-  return scope.empty() || !scheduler_.is_paused(scope) ? group : scope;
+  return scope.empty() || !scheduler_.gates().has(scope) ? group : scope;
 }
 
 void Pausing::carry_out(const flow::Commands::Probe& probe, flow::Commands& commands) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,24 @@
 
 namespace penstock::proxy {
 
+/// Whether an upstream is to be believed when it serves a request and says that nothing remains. If it serves one that
+/// was sent after that, before what it called the time of the next, what it says is wrong.
+class SpentWords {
+ public:
+  bool believes(flow::Time now) const { return now >= ignored_until_; }
+  void begin(flow::Time now, flow::Time reset) { since_ = now, reset_ = reset; }
+  /// It says so again, of a request that took off then. True: it is wrong, and not believed for an hour.
+  bool disproved(flow::Time now, flow::Time took_off) {
+    const bool wrong = now < reset_ && took_off > since_;
+    if (wrong) ignored_until_ = now + kIgnored;
+    return wrong;
+  }
+
+ private:
+  static constexpr flow::Time kIgnored = 3'600'000'000;
+  flow::Time since_ = 0, reset_ = 0, ignored_until_ = 0;
+};
+
 class Pausing {
  public:
   /// All must outlive this.
@@ -34,12 +53,12 @@ class Pausing {
     const http::Fields& request;
     const std::string& group;
     flow::Ticket ticket;
+    flow::Time took_off;
   };
   enum class Found { nothing, something, paused_scope };
   /// `paused_scope`: waiting requests are to be sorted anew, by lane_of().
   Found observe(const Answer& answer, flow::Commands& commands);
-  /// Another process told of a pause of that scope. True: it is new here.
-  bool learn(std::string_view scope, flow::Time until);
+  Found heard(flow::Time now, const flow::PauseNews& news, flow::Commands& commands);
 
   /// The lane in which a request waits: that of its group, or of its credentials while a pause of these lasts.
   std::string lane_of(const http::Fields& request, const std::string& group) const;
@@ -48,19 +67,25 @@ class Pausing {
   /// There is a new limiter: it is told of the pauses that last.
   void tell_limiter(flow::Time now) const;
   std::size_t count(flow::Time now) const { return pauses_.count(now); }
+  /// Fields about limits that could not be read.
+  std::uint64_t unreadable() const { return unreadable_; }
 
  private:
-  http::RateLimitWord word_of(const http::ResponseHead& head) const;
+  bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
+  Found learn(std::string_view scope, flow::Time until);
   std::string scope_of(const http::Fields& request) const;
   bool by_credentials() const { return settings_.pause_scope == PauseScope::credentials && !settings_.group; }
 
   const Services& services_;
+  const std::string upstream_;
   const UpstreamSettings& settings_;
   flow::Scheduler& scheduler_;
   const std::unique_ptr<flow::Limiter>& limiter_;
   const flow::GroupHash hash_;
   flow::Pauses pauses_;  // that this process was asked for
+  SpentWords spent_;
+  std::uint64_t unreadable_ = 0;
 };
 
 }  // namespace penstock::proxy

@@ -8,6 +8,19 @@
 namespace penstock::proxy {
 
 namespace {
+
+/// For example "2 slots: busy tunnels; 4 tunnels rest without one"; empty: no tunnels.
+std::string tunnels_in_words(const flow::Scheduler& scheduler) {
+  const auto count = [](std::size_t number, const std::string& what) {
+    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+  };
+  const std::size_t busy = scheduler.busy_tunnels(), resting = scheduler.resting();
+  std::string words;
+  if (busy > 0) words = count(busy, "slot") + (busy == 1 ? ": a busy tunnel" : ": busy tunnels");
+  if (resting > 0)
+    words += (busy > 0 ? "; " : "") + count(resting, "tunnel") + (resting == 1 ? " rests" : " rest") + " without one";
+  return words;
+}
 constexpr flow::Time kShortly = 1'000'000;
 
 http::Refusal busy(http::Reason why, std::string what, flow::Time wait = kShortly) {
@@ -20,7 +33,7 @@ http::Refusal refusal_of(const flow::Commands::Refuse& command, const Upstream& 
   const std::string by(by_slots ? "slots" : upstream.limit_name(command.limited_by));
   const flow::Time wait = command.retry_after + upstream.lateness(command.limited_by, now);
   std::string limited = by.empty() ? "" : "limited by " + by;
-  if (const std::string tunnels = upstream.tunnels_in_words(); !tunnels.empty())
+  if (const std::string tunnels = tunnels_in_words(upstream.scheduler()); !tunnels.empty())
     limited += (by.empty() ? "" : "; ") + tunnels;
   if (!limited.empty()) limited = " (" + limited + ")";
   switch (command.why) {

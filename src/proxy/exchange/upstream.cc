@@ -102,17 +102,10 @@ void Upstream::retry(flow::Booking::Scope scope, std::string_view group) {
   apply([&](flow::Time now) { scheduler_.retry(now, scope, group, commands_); });
 }
 
-void Upstream::may_probe(std::string_view group, bool may, flow::Time until) {
-  apply([&](flow::Time now) { scheduler_.may_probe(now, group, may, until, commands_); });
-}
-
-void Upstream::opened(std::string_view group) {
-  apply([&](flow::Time now) { scheduler_.opened(now, group, commands_); });
-}
-
-void Upstream::paused(std::string_view scope, flow::Time until) {
-  if (pausing_.learn(scope, until)) events_.on_paused(*this);
-  carry_out();
+void Upstream::heard(const flow::PauseNews& news) {
+  apply([&](flow::Time now) {
+    if (pausing_.heard(now, news, commands_) == Pausing::Found::paused_scope) events_.on_paused(*this);
+  });
 }
 
 void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
@@ -152,18 +145,6 @@ flow::Time Upstream::lateness(flow::LimitIndex limit, flow::Time now) const {
   const bool looks_back =
       limit >= 0 && std::holds_alternative<SlidingWindowConfig>(settings.limits[static_cast<std::size_t>(limit)].kind);
   return looks_back ? late_.to_expect(now) : 0;
-}
-
-std::string Upstream::tunnels_in_words() const {
-  const auto count = [](std::size_t number, const std::string& what) {
-    return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
-  };
-  const std::size_t busy = scheduler_.busy_tunnels(), resting = scheduler_.resting();
-  std::string words;
-  if (busy > 0) words = count(busy, "slot") + (busy == 1 ? ": a busy tunnel" : ": busy tunnels");
-  if (resting > 0)
-    words += (busy > 0 ? "; " : "") + count(resting, "tunnel") + (resting == 1 ? " rests" : " rest") + " without one";
-  return words;
 }
 
 void Upstream::group() {

@@ -110,7 +110,7 @@ class Upstream final : public flow::LimiterEvents {
   bool at_rest() const { return scheduler_.idle() && !carrying_out_; }
   /// A new upstream would have the same limits and pauses.
   bool forgettable(flow::Time now) const {
-    return at_rest() && limiter_->forgettable(now) && !scheduler_.pause_lasts(now);
+    return at_rest() && limiter_->forgettable(now) && !scheduler_.gates().any_closed(now);
   }
   flow::Time last_used() const { return last_used_; }
   UpstreamSnapshot snapshot() const;
@@ -119,15 +119,11 @@ class Upstream final : public flow::LimiterEvents {
   std::string_view limit_name(flow::LimitIndex index) const;
   /// By how much the limit's times may move because requests have departed and not left yet, in microseconds.
   flow::Time lateness(flow::LimitIndex limit, flow::Time now) const;
-  /// For example "2 slots: busy tunnels; 4 tunnels rest without one"; empty: no tunnels.
-  std::string tunnels_in_words() const;
 
   // For the limiter.
   void answer(std::string_view group, const flow::Booking& booking) override;
   void retry(flow::Booking::Scope scope, std::string_view group) override;
-  void may_probe(std::string_view group, bool may, flow::Time until) override;
-  void opened(std::string_view group) override;
-  void paused(std::string_view scope, flow::Time until) override;
+  void heard(const flow::PauseNews& news) override;
   void cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) override;
 
   const std::string name;   ///< the entry's name, or host:port

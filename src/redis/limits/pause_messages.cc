@@ -10,6 +10,7 @@
 namespace penstock::redis {
 
 using flow::Time;
+using What = flow::PauseNews::What;
 
 namespace {
 constexpr std::string_view kOpened = "opened ", kPauseOf = "pause-of ";
@@ -50,7 +51,7 @@ bool PauseMessages::ask_to_probe(std::string_view group) {
                    self->refused_.erase(hash);
                  }
                  const Time until = wait > 0 ? self->shared_.loop().now() + wait : sent + flow::kProbeRight;
-                 self->events_.may_probe(name, wait == 0, until);
+                 self->events_.heard({wait == 0 ? What::may_probe : What::may_not_probe, name, until});
                });
 }
 
@@ -75,7 +76,7 @@ void PauseMessages::opened(std::string_view hash) {
   if (refused == refused_.end()) return;
   const std::string group = refused->second;
   refused_.erase(refused);
-  events_.opened(group);
+  events_.heard({What::opened, group});
 }
 
 void PauseMessages::paused(std::string_view words) {
@@ -83,7 +84,8 @@ void PauseMessages::paused(std::string_view words) {
   if (gap == 0 || gap == std::string_view::npos) return;
   Time length = 0;
   std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
-  if (length > 0) events_.paused(words.substr(0, gap), shared_.loop().now() + std::min(length, kLongestTold));
+  const Time until = shared_.loop().now() + std::min(length, kLongestTold);
+  if (length > 0) events_.heard({What::begun, words.substr(0, gap), until});
 }
 
 }  // namespace penstock::redis
