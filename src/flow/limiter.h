@@ -177,6 +177,8 @@ class LimiterEvents {
  public:
   virtual void answer(std::string_view group, const Booking& booking) = 0;
   virtual void retry(Booking::Scope scope, std::string_view group) = 0;
+  /// This many requests in flight, of the upstream or of that group, hold permits that are lost, and must be ended.
+  virtual void cut(Booking::Scope scope, std::string_view group, std::size_t count) = 0;
   /// What other processes tell of pauses.
   virtual void heard(const PauseNews& /*news*/) {}
 
