@@ -2,6 +2,11 @@
 // Semaphores that change, come and go while permits are held, and limiters that take the place of others.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <regex>
+
 #include "redis/changing.h"
 
 namespace penstock::redis {
@@ -198,6 +203,112 @@ TEST_F(RedisChange, to_another_limiter_hands_the_permits_back_and_takes_as_many_
     ASSERT_TRUE(took_off(*a, before + 7));
     a->land(before + 5), a->land(before + 6);
     EXPECT_EQ(a->cut() + b->cut(), 0u);
+  }
+}
+
+TEST_F(RedisChange, to_another_limiter_with_an_ask_under_way_leaves_no_permit_behind) {
+  const auto a = grown_up({permits_of(2)}), b = grown_up({permits_of(2)});
+  server_.pause();
+  a->arrive(1);
+  a->change_to_own({own(pacer(1'000))});
+  server_.resume();
+  ASSERT_TRUE(took_off(*a, 1));
+  run_.run_for(kSecond / 20);
+  b->arrive(2);
+  EXPECT_TRUE(took_off(*b, 2)) << "and not when a lease ends";
+}
+
+/// As if the first limiter's last words had been lost.
+TEST_F(RedisChange, to_another_limiter_and_back_takes_up_no_permit_that_redis_still_knows_of) {
+  const auto a = grown_up({permits_of(2)});
+  a->arrive(1);
+  ASSERT_TRUE(took_off(*a, 1));
+  const std::string known = stored("permits");
+  std::smatch told;
+  ASSERT_TRUE(std::regex_match(known, told, std::regex(R"(2s\|(\w+):\d+:\d+:(\d+)\|\|)"))) << known;
+  a->change_to_own({own(pacer(1'000))});
+  ASSERT_TRUE(run_.run_until([&] { return stored("permits").empty(); }));
+  server_.run({"SET", "penstock:{github}:permits", "2s|" + told.str(1) + ":9:8:" + told.str(2) + "||"});
+  a->change_to_shared({permits_of(2)});
+  a->arrive(7);
+  ASSERT_TRUE(took_off(*a, 2)) << "one was in flight before";
+  EXPECT_EQ(settled(*a), 2u);
+  EXPECT_EQ(a->cut(), 0u);
+}
+
+/// A desk that reads other limits again and again.
+struct Restless {
+  static constexpr int kCapacity = 3;
+  enum class Limits { semaphore, no_semaphore, own };
+
+  std::unique_ptr<LimiterFixture> desk;
+  Limits limits = Limits::semaphore;
+  std::size_t arrived = 0, landed = 0;
+  std::size_t bound =
+      0;  ///< the first that arrived since it has had the semaphore: only from then on it needs a permit
+
+  std::size_t in_flight() const { return desk->took_off().size() - landed; }
+  std::size_t in_flight_by_permit() const {
+    return limits == Limits::semaphore ? desk->took_off().size() - std::min(desk->took_off().size(), first_bound()) : 0;
+  }
+  void arrive(int count) { arrived += count, desk->arrive(count); }
+  void land() { desk->land(landed++); }
+  void change(Limits to) {
+    if (to == Limits::own) {
+      desk->change_to_own({own(pacer(1'000)), own(permits_of(4))});
+    } else {
+      std::vector<LimitConfig> shared{pacer(1'000)};
+      if (to == Limits::semaphore) shared.push_back(permits_of(kCapacity));
+      limits == Limits::own ? desk->change_to_shared(shared) : desk->change(shared);
+    }
+    if (limits != to) bound = arrived;
+    limits = to;
+  }
+
+ private:
+  std::size_t first_bound() const { return std::max(bound, landed); }
+};
+
+TEST_F(RedisChange, at_any_moment_cuts_nobody_and_grants_no_permit_twice) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned end) { return static_cast<int>(random() % end); };
+    config_.prefix = "seed" + std::to_string(seed);
+    server_.run({"SET", config_.prefix + ":{github}:head", "2 1-old - 1 0 -"});
+    std::array<Restless, 2> all;
+    for (Restless& one : all) {
+      one.desk = desk({pacer(1'000), permits_of(Restless::kCapacity)});
+      one.desk->fly_on();
+    }
+    const auto check = [&] {
+      EXPECT_LE(all[0].in_flight_by_permit() + all[1].in_flight_by_permit(), std::size_t{Restless::kCapacity});
+      EXPECT_EQ(all[0].desk->cut() + all[1].desk->cut(), 0u);
+    };
+    bool paused = false;
+    for (int step = 0; step < 80 && !HasFailure(); ++step) {
+      Restless& one = all[random() % all.size()];
+      if (!paused && below(3) == 0) server_.pause(), paused = true;
+      if (one.arrived - one.landed < 6 && below(2) == 0) one.arrive(1 + below(3));
+      if (one.in_flight() > 0 && below(2) == 0) one.land();
+      if (below(3) == 0) one.change(static_cast<Restless::Limits>(below(3)));
+      if (paused && below(2) == 0) server_.resume(), paused = false;
+      run_.run_for(below(4'000));
+      check();
+    }
+    if (paused) server_.resume();
+    for (Restless& one : all) one.change(Restless::Limits::semaphore);
+    ASSERT_TRUE(run_.run_until([&] {
+      for (Restless& one : all) {
+        while (one.in_flight() > 0) one.land();
+      }
+      return std::ranges::all_of(all, [](const Restless& one) { return one.landed == one.arrived; });
+    }));
+    for (Restless& one : all) one.arrive(4);
+    ASSERT_TRUE(run_.run_until([&] { return all[0].in_flight() + all[1].in_flight() >= Restless::kCapacity; }))
+        << "none is left behind";
+    run_.run_for(kSecond / 20);
+    check();
   }
 }
 

@@ -7,8 +7,10 @@ namespace penstock::redis {
 using flow::Time;
 
 namespace {
-constexpr std::int64_t kMostPermits = 1'000'000'000'000;  // exceeds what any process can be granted in its life
-}
+/// Totals begin at the time since the machine started (µs), which reaches this after 31 years. Scripts count exactly
+/// up to nine times as many.
+constexpr std::int64_t kMostPermits = 1'000'000'000'000'000;
+}  // namespace
 
 bool PermitReply::plausible() const {
   const auto in_range = [](std::int64_t number) { return number >= 0 && number <= kMostPermits; };
@@ -28,13 +30,16 @@ bool HeldSemaphore::within_level(std::int64_t capacity, Time now) const {
 }
 
 /// A message that came after the call was sent may be newer than the reply: then a reply of 0 does not overwrite the
-/// sharers that it told.
+/// sharers that it told. A reply whose loss does not count does not settle how many adopted flights have no permit: the
+/// call after it may be told of more.
 void HeldSemaphore::learn(const PermitReply& reply, Time sent, Time now) {
   const std::int64_t before = permits.held();
   permits.granted(reply.granted);
   const std::int64_t more = permits.held() - before;
   if (more > 0) raised = now, in_line = std::max<std::int64_t>(0, in_line - more);
+  const bool loss_counts = permits.told_after_loss(sent);
   permits.renewed(sent, now, reply.lost);
+  if (loss_counts) adopted.answered(sent, permits);
   foreign_since = 0;
   if (reply.sharers > 0 || sent > share_told) sharers = reply.sharers;
   called |= reply.look < 0;

@@ -44,8 +44,8 @@ struct PermitReply {
 class AdoptedFlights {
  public:
   void add(std::int64_t flights, flow::Time now) { tolerated_ += flights, at_ = now, registering_ = true; }
-  /// Redis has answered to something told at `sent`. One that was told after the adoption says how many adopted flights
-  /// have a permit; only the others stay tolerated.
+  /// Redis has answered to something told at `sent`, after the last loss that was known before. If it was told after
+  /// the adoption, too, the answer says how many adopted flights have a permit; only the others stay tolerated.
   void answered(flow::Time sent, const Permits& permits) {
     if (!registering_ || sent <= at_) return;
     tolerated_ = std::min(tolerated_, permits.excess());
@@ -81,7 +81,9 @@ class AsksTold {
 };
 
 struct HeldSemaphore {
-  HeldSemaphore(flow::Time lease, flow::Time now, std::string_view its_group) : group(its_group), permits(lease, now) {}
+  /// Both totals of its permits begin at `first`.
+  HeldSemaphore(flow::Time lease, flow::Time now, std::string_view its_group, std::int64_t first)
+      : group(its_group), permits(lease, now, first) {}
 
   const std::string group;  ///< its name
   Permits permits;

@@ -31,7 +31,7 @@ PermitLeases::PermitLeases(loop::Loop& loop, const std::vector<LimitConfig>& lim
 PermitLeases::Entry& PermitLeases::entry(const SemaphoreTable::Row& row, std::string_view group) {
   if (!row.of_group()) group = {};
   if (!timer_.running()) wake_by(loop_.now() + pace_);
-  return *all_.try_emplace({row.number, key_of_(group)}, row.lease(), loop_.now(), group).first;
+  return *all_.try_emplace({row.number, key_of_(group)}, row.lease(), loop_.now(), group, first_()).first;
 }
 
 bool PermitLeases::has_part(const Entry& entry) const {
@@ -87,11 +87,16 @@ void PermitLeases::flush(Entry& entry) {
   renew_(entry.first, tell(entry, 0, of.in_line));
 }
 
+/// Calls under way may be granted permits that nobody will use. So Redis is told as the total what no process reaches:
+/// the loop's time. See SharedLimiter.
 void PermitLeases::hand_back() {
   for (Entry& entry : all_) {
     HeldSemaphore& of = entry.second;
     const bool waited = !std::exchange(of.awaited, {}).empty();
-    if (of.permits.return_all() || waited) renew_(entry.first, tell(entry, 0, 0));
+    const bool unanswered = of.asks.any() || of.permits.renewed_at() < of.seen_to;
+    const bool held = of.permits.held() > 0;
+    of.permits.return_all(loop_.now());
+    if (held || waited || unanswered) renew_(entry.first, tell(entry, 0, 0));
   }
 }
 
@@ -104,10 +109,9 @@ void PermitLeases::answered(Entry& entry, const Ask& ask, Time sent, const Permi
   HeldSemaphore& of = entry.second;
   const bool in_line = !of.asks.other_told(), gone = is_gone(entry);
   of.ask_ended(ask.claim);
+  if (!gone) of.permits.use(static_cast<std::int64_t>(ask.departures));
   of.learn(reply, sent, loop_.now());
   if (of.look_at > 0) wake_by(of.look_at);
-  if (!gone) of.permits.use(static_cast<std::int64_t>(ask.departures));
-  of.adopted.answered(sent, of.permits);
   of.awaited.erase(std::string(ask.lane));
   const bool waits = ask.awaited > 0 && !gone;
   if (waits) of.awaited.emplace(ask.lane, ask.awaited);
@@ -128,7 +132,6 @@ void PermitLeases::learn(Entry& entry, Time sent, const PermitReply& reply) {
   absence_.answered();
   HeldSemaphore& of = entry.second;
   of.learn(reply, sent, loop_.now());
-  of.adopted.answered(sent, of.permits);
   if (of.look_at > 0) wake_by(of.look_at);
   cut(entry, of.permits.excess());
   if (of.called) see_to(entry);
@@ -247,7 +250,7 @@ void PermitLeases::look_at_clock() {
   }
 }
 
-/// Counting may start from 0 only if Redis has struck the process off, whatever leases an outage has prolonged.
+/// Counting may start anew only if Redis has struck the process off, whatever leases an outage has prolonged.
 void PermitLeases::forget_idle(Time now) {
   if (without_redis()) return;
   std::erase_if(all_, [now](const auto& entry) {

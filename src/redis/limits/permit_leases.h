@@ -35,6 +35,9 @@ class PermitLeases {
   const SemaphoreTable& table() const { return table_; }
   /// Replaces the limits. All permits of semaphores that are gone are returned.
   void change(const std::vector<LimitConfig>& limits);
+  /// Another limiter of this process may come and count the same semaphores, and Redis may still know what this one was
+  /// granted. So the totals of each semaphore begin at what `first` gives: more than this process was ever granted.
+  void set_first(std::function<std::int64_t()> first) { first_ = std::move(first); }
   /// Returns everything and ends all renewals.
   void hand_back();
 
@@ -114,6 +117,7 @@ class PermitLeases {
   const KeyOf key_of_;
   const Renew renew_;
   Allowance allowance_ = [](flow::LimitIndex) { return 0; };
+  std::function<std::int64_t()> first_ = [] { return 0; };
   SemaphoreTable table_;
   flow::Time pace_;  // interval of looks at the clock (µs)
   std::map<SemaphoreName, HeldSemaphore> all_;

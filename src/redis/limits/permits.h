@@ -15,8 +15,10 @@ namespace penstock::redis {
 
 class Permits {
  public:
-  /// Flights that begin without Redis, from `now` on, may go on for as long as if it had granted them then.
-  explicit Permits(flow::Time lease, flow::Time now = 0) : lease_(lease), next_lease_(lease), renewed_(now) {}
+  /// Flights that begin without Redis, from `now` on, may go on for as long as if it had granted them then. Both totals
+  /// begin at `first`.
+  explicit Permits(flow::Time lease, flow::Time now = 0, std::int64_t first = 0)
+      : lease_(lease), next_lease_(lease), granted_(first), returned_(first), renewed_(now) {}
 
   /// Permits that are held but neither in use nor claimed by an ask under way.
   std::int64_t spare() const { return std::max<std::int64_t>(0, granted_ - returned_ - in_use_ - claimed_); }
@@ -58,10 +60,13 @@ class Permits {
   void renewed(flow::Time sent, flow::Time now, std::int64_t lost) {
     renewed_ = std::max(renewed_, sent);
     if (sent > changed_) lease_ = next_lease_;
-    if (lost == 0 || sent <= lost_at_) return;
+    if (lost == 0 || !told_after_loss(sent)) return;
     lost_at_ = now;
     granted_ = std::max(returned_, granted_ - lost);
   }
+
+  /// A call sent at `sent` told what is held since the last known loss, so the loss in its answer counts.
+  bool told_after_loss(flow::Time sent) const { return sent > lost_at_; }
 
   void use(std::int64_t count) { in_use_ += count; }
   /// For flights that began without Redis: it will hear of them as if it had granted them.
@@ -83,10 +88,11 @@ class Permits {
   }
   /// The semaphore no longer exists: flights need none of its permits.
   void retire() { in_use_ = 0; }
-  /// Returns everything; asks under way are void. False: there was nothing to return.
-  bool return_all() {
+  /// Returns everything, and all that may be granted until Redis has heard it, up to this total: the answers to calls
+  /// under way are void.
+  void return_all(std::int64_t total) {
     in_use_ = claimed_ = 0;
-    return std::exchange(returned_, granted_) != granted_;
+    returned_ = granted_ = std::max(granted_, total);
   }
   /// Calls from `now` on tell Redis another lease. Until one is answered, the lease that ends sooner counts.
   void change_lease(flow::Time lease, flow::Time now) { next_lease_ = lease, changed_ = now; }
@@ -97,7 +103,7 @@ class Permits {
   flow::Time fence() const { return part_of_lease(2); }
   flow::Time renew_at() const { return part_of_lease(6); }
   flow::Time renewed_at() const { return renewed_; }
-  /// Nothing is held or claimed, and has not been for two leases. If Redis was told, counting may start from 0 again.
+  /// Nothing is held or claimed, and has not been for two leases. If Redis was told, counting may start anew.
   bool forgettable(flow::Time now) const {
     return in_use_ == 0 && claimed_ == 0 && granted_ == returned_ && now > renewed_ + 2 * std::max(lease_, next_lease_);
   }
@@ -111,7 +117,7 @@ class Permits {
   flow::Time lease_;
   flow::Time next_lease_;
   flow::Time changed_ = 0;
-  std::int64_t granted_ = 0, returned_ = 0;
+  std::int64_t granted_, returned_;
   std::int64_t in_use_ = 0;
   std::int64_t claimed_ = 0;  // spare ones claimed by asks under way
   flow::Time renewed_;

@@ -60,6 +60,8 @@ SharedLimiter::SharedLimiter(SharedRedis& shared, LimiterOwner& owner, std::stri
       recovery_(calls_, shadow_, semaphores_, fleet_, quarantine_, fallback_, wait_list_, notices_, *this) {
   recovery_.change(limits_);
   semaphores_.leases().set_hears(shared.redis().hears());
+  // The time in µs: no process is granted more than a permit in each.
+  semaphores_.leases().set_first([&loop = shared.loop()] { return loop.now(); });
   semaphores_.leases().set_allowance([this](flow::LimitIndex semaphore) { return fallback_.permits_left(semaphore); });
   if (recovery_.may_ask_redis()) {
     calls_.set_standing(UpstreamCalls::Standing::connected);

@@ -168,12 +168,21 @@ TEST(Permits, of_a_longer_lease_hold_no_longer_before_redis_has_heard_of_it) {
   EXPECT_EQ(permits.fence(), 32'000'001);
 }
 
-TEST(Permits, are_all_returned_at_the_end_whatever_has_claimed_them) {
+TEST(Permits, are_all_returned_at_the_end_whatever_has_claimed_them_and_those_on_their_way) {
   Permits permits = with(5, 2);
   permits.claim();
-  EXPECT_TRUE(permits.return_all());
-  EXPECT_EQ(permits.told({}), "5:0:0:0:0:0:0");
-  EXPECT_FALSE(permits.return_all());
+  permits.return_all(9);
+  EXPECT_EQ(permits.told({}), "9:0:0:0:0:0:0");
+  permits.return_all(8);
+  EXPECT_EQ(permits.told({}), "9:0:0:0:0:0:0") << "totals only grow";
+}
+
+TEST(Permits, of_an_earlier_limiter_count_as_returned_where_the_totals_begin) {
+  Permits permits(kPermitLease, 0, 1'000);
+  permits.use_ungranted(2);
+  EXPECT_EQ(permits.told({}), "1000:2:0:0:0:0:0");
+  permits.granted(900);
+  EXPECT_EQ(permits.spare(), 0);
 }
 
 TEST(Permits, of_a_semaphore_that_is_gone_are_all_spare_but_those_that_an_ask_has_claimed) {

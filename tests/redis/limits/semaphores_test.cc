@@ -8,8 +8,10 @@ namespace penstock::redis {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 TEST_F(SemaphoresTest, are_those_that_are_shared) {
   EXPECT_TRUE(semaphores_.any());
@@ -287,6 +289,34 @@ TEST_F(SemaphoresTest, adopt_flights_for_one_that_is_new_alone_and_cut_none_for_
   EXPECT_THAT(cuts_, ElementsAre("1")) << "from now on as any other";
 }
 
+TEST_F(SemaphoresTest, cut_no_adopted_flight_for_a_loss_that_an_earlier_reply_told_in_part) {
+  semaphores_.leases().change({semaphore("new", LimitConfig::Per::upstream)});
+  semaphores_.count_existing("", 5);
+  run_.run_for(0);
+  ASSERT_THAT(told_, ElementsAre("3 0:5:0:0:0:0:0"));
+  const auto first = now();
+  run_.run_for(1'000);
+  semaphores_.adopt_unclaimed("", {}, 1);
+  run_.run_for(1'000);
+  std::vector<std::string> told;
+  semaphores_.tell(told);
+  ASSERT_THAT(told, ElementsAre("0:6:0:0:0:0:0"));
+  const auto second = now();
+  run_.run_for(1'000);
+  semaphores_.leases().renewed({3, ""}, first, {.granted = 2, .lost = 3});
+  run_.run_for(1'000);
+  semaphores_.heard({2, 4, 0, 0}, second);  // the same three, and another
+  run_.run_for(1'000);
+  told.clear();
+  semaphores_.tell(told);
+  ASSERT_THAT(told, ElementsAre("0:3:0:0:0:0:0"));
+  semaphores_.heard({2, 1, 0, 0}, now());
+  EXPECT_THAT(cuts_, IsEmpty());
+  run_.run_for(1'000);
+  semaphores_.heard({2, 1, 0, 0}, now());
+  EXPECT_THAT(cuts_, ElementsAre("1")) << "from now on as any other";
+}
+
 TEST_F(SemaphoresTest, adopt_what_an_ask_was_granted_that_did_not_tell_of_them) {
   const Semaphores::Claims none;
   semaphores_.adopt_unclaimed("", none, 2);
@@ -311,8 +341,16 @@ TEST_F(SemaphoresTest, come_when_a_young_generation_opens_whatever_else_was_said
 
 TEST_F(SemaphoresTest, hand_everything_back_before_they_go) {
   ask("reds", {2, 0, 0, 0, 1, 0, 0, 0}, 1);
+  const auto since = now();
   semaphores_.leases().hand_back();
-  EXPECT_THAT(told_, ElementsAre("0 2:0:0:0:0:0:0", "2reds 1:0:0:0:0:0:0"));
+  ASSERT_THAT(told_, ElementsAre(EndsWith(":0:0:0:0:0:0"), EndsWith(":0:0:0:0:0:0")));
+  for (const std::string_view semaphore : {"0 ", "2reds "}) {
+    const auto& told = told_[semaphore == "0 " ? 0 : 1];
+    ASSERT_THAT(told, StartsWith(semaphore));
+    const auto returned = std::stoll(told.substr(semaphore.size()));
+    EXPECT_GE(returned, since) << "what may be granted meanwhile is returned, too";
+    EXPECT_LE(returned, now());
+  }
 }
 
 }  // namespace
