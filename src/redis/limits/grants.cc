@@ -47,7 +47,7 @@ void Grants::take_permits(const Asking& asking, const BookReply& reply) {
   if (asking.claims.empty()) return;
   const bool awaits = reply.stop == Stop::permit && !asking.late;
   const auto semaphore = awaits ? semaphores_.table().at(reply.limited_by()) : flow::kNoLimit;
-  semaphores_.answered(asking.group, asking.claims, reply.permits, reply.sent, departures, semaphore,
+  semaphores_.answered(asking.group, asking.claims, reply.permits, asking.told, departures, semaphore,
                        asking.count - departures);
 }
 

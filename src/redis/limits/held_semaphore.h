@@ -56,11 +56,13 @@ class AdoptedFlights {
   }
   void forget() { tolerated_ = 0; }
   std::int64_t tolerated() const { return tolerated_; }
+  /// Redis has not told yet how many have no permit.
+  bool registering() const { return registering_; }
 
  private:
   std::int64_t tolerated_ = 0;
   flow::Time at_ = 0;
-  bool registering_ = false;  // Redis has not told yet how many have no permit
+  bool registering_ = false;
 };
 
 /// Asks under way that told of a semaphore.

@@ -31,6 +31,7 @@ struct Asking {
   bool late = false;                           ///< it was answered without Redis
   bool called = false;                         ///< lanes were told to ask again while it was under way
   Semaphores::Claims claims = {};              ///< of spare permits
+  flow::Time told = 0;                         ///< when it told of semaphores
   std::vector<flow::LimitIndex> without = {};  ///< quarantined limits
   flow::ConfigEpoch epoch = 0;                 ///< config epoch of what it is granted
   /// If the limits have changed since it was sent: present places of the numbers in its reply.

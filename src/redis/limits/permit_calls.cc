@@ -12,12 +12,12 @@ using flow::Time;
 void PermitCalls::renew(const SemaphoreName& which, const std::string& told) {
   const SemaphoreTable::Row& row = leases_.table().row(which.limit);
   calls_.permits(row.config, row.place, which.group, told, fleet_.alive(),
-                 [alive = calls_.ref(), this, which](const Outcome& outcome, Time sent) {
-                   if (alive) renewed(which, outcome, sent);
+                 [alive = calls_.ref(), this, which, told_at = calls_.now()](const Outcome& outcome, Time) {
+                   if (alive) renewed(which, outcome, told_at);
                  });
 }
 
-void PermitCalls::renewed(const SemaphoreName& which, const Outcome& outcome, Time sent) {
+void PermitCalls::renewed(const SemaphoreName& which, const Outcome& outcome, Time told_at) {
   if (!calls_.worked(outcome)) {
     if (outcome.error().kind == FailureKind::corrupt) leases_.met_foreign(which);
     return;
@@ -30,7 +30,7 @@ void PermitCalls::renewed(const SemaphoreName& which, const Outcome& outcome, Ti
   }
   const auto opens = elements.next().integer(), paused = elements.next().integer();
   pauses_.some_lane(paused);
-  leases_.renewed(which, sent, reply, std::max<Time>(0, opens - at));
+  leases_.renewed(which, told_at, reply, std::max<Time>(0, opens - at));
 }
 
 void PermitCalls::message(std::string_view words) {

@@ -27,7 +27,7 @@ class PermitCalls {
   void message(std::string_view words);
 
  private:
-  void renewed(const SemaphoreName& which, const Outcome& outcome, flow::Time sent);
+  void renewed(const SemaphoreName& which, const Outcome& outcome, flow::Time told_at);
 
   UpstreamCalls& calls_;
   PermitLeases& leases_;

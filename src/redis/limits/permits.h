@@ -55,8 +55,10 @@ class Permits {
 
   /// Redis told how many it has ever granted.
   void granted(std::int64_t total) { granted_ = std::max(granted_, total); }
-  /// A call sent at `sent` has renewed the lease; its answer came at `now`. Of the permits told in it, `lost` belong to
-  /// others. A call that was sent before the last loss was known reports the same loss, which counts once.
+  /// `sent` is when a call told what is held: the kernel has it only at the end of the iteration, and what happens
+  /// until then it does not tell. A call sent at `sent` has renewed the lease; its answer came at `now`. Of the permits
+  /// told in it, `lost` belong to others. A call that was sent before the last loss was known reports the same loss,
+  /// which counts once.
   void renewed(flow::Time sent, flow::Time now, std::int64_t lost) {
     renewed_ = std::max(renewed_, sent);
     if (sent > changed_) lease_ = next_lease_;

@@ -137,17 +137,17 @@ void Recovery::look(Time now) {
                .has_unknown = replay_.has_unknown(),
                .permits = permits_,
                .without = without},
-              [alive = calls_.ref(), this, semaphores = permits_.size(), changes = calls_.changes()](
-                  const Outcome& outcome, Time sent) {
+              [alive = calls_.ref(), this, semaphores = permits_.size(), changes = calls_.changes(),
+               told = calls_.now()](const Outcome& outcome, Time sent) {
                 if (!alive) return;
                 const bool heard = calls_.standing() != Standing::down || (refused_ && may_ask_redis());
                 if (!heard) return;
                 const bool of_these_limits = calls_.changes() == changes;
-                of_these_limits ? look_answered(outcome, semaphores, sent) : look(calls_.now());
+                of_these_limits ? look_answered(outcome, semaphores, sent, told) : look(calls_.now());
               });
 }
 
-void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Time sent) {
+void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Time sent, Time told) {
   if (!outcome && outcome.error().kind == FailureKind::corrupt) return look_failed(outcome.error());
   const BookReply* const reply = events_.read(outcome, 0, semaphores, sent);
   if (!reply && calls_.standing() == Standing::down) return;
@@ -163,7 +163,7 @@ void Recovery::look_answered(const Outcome& outcome, std::size_t semaphores, Tim
     if (reply->generation != calls_.generation()) generation_lost(*reply);
   } else {
     calls_.enter(reply->generation);
-    semaphores_.heard(reply->permits, sent);
+    semaphores_.heard(reply->permits, told);
     fallback_.note_left(*reply, {}, 0);
     if (recovering()) join();
   }

@@ -91,7 +91,7 @@ class Recovery {
 
   bool recovering() const { return calls_.standing() == UpstreamCalls::Standing::recovering; }
   void look_again();
-  void look_answered(const Outcome& outcome, std::size_t semaphores, flow::Time sent);
+  void look_answered(const Outcome& outcome, std::size_t semaphores, flow::Time sent, flow::Time told);
   void look_failed(const Failure& why);
   void generation_lost(const BookReply& reply);
   void wait_until_open(const BookReply& reply);

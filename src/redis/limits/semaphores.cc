@@ -156,9 +156,12 @@ bool Semaphores::ended(std::string_view group) {
   return at_hand;
 }
 
+/// While adopted flights register, the permit of one that ends may be one that Redis does not grant: no other flight
+/// may start by it.
 bool Semaphores::keeps(const Entry& entry, const Row& row) const {
   const HeldSemaphore& of = entry.second;
   if (leases_.without_redis()) return leases_.has_lease(entry) || of.permits.held() <= leases_.allowance(entry);
+  if (of.adopted.registering()) return false;
   return leases_.pauses().hears() && leases_.has_lease(entry) && of.within_level(row.capacity(), loop_.now());
 }
 

@@ -123,6 +123,7 @@ bool SharedLimiter::send(Time now, PendingAsks::Id id) {
   asking.epoch = shadow_.all().epoch();
   permits_.clear();
   asking.claims = semaphores_.claim(asking.group, permits_);
+  asking.told = calls_.now();
   const UpstreamCalls::Book book{.alive = fleet_.alive(),
                                  .touch = calls_.touch_due(now),
                                  .has_unknown = shadow_.has_unknown(),

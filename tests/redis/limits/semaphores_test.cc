@@ -317,6 +317,19 @@ TEST_F(SemaphoresTest, cut_no_adopted_flight_for_a_loss_that_an_earlier_reply_to
   EXPECT_THAT(cuts_, ElementsAre("1")) << "from now on as any other";
 }
 
+TEST_F(SemaphoresTest, start_no_flight_by_the_permit_of_an_adopted_one_before_redis_has_registered_it) {
+  semaphores_.leases().change({semaphore("new", LimitConfig::Per::upstream)});
+  semaphores_.count_existing("", 2);
+  run_.run_for(0);
+  const auto sent = now();
+  run_.run_for(1'000);
+  EXPECT_FALSE(semaphores_.ended("")) << "another process may have it";
+  EXPECT_FALSE(semaphores_.ended(""));
+  semaphores_.adopt_unclaimed("", {}, 1);
+  semaphores_.leases().renewed({3, ""}, sent, {.granted = 0, .lost = 2});
+  EXPECT_THAT(cuts_, IsEmpty());
+}
+
 TEST_F(SemaphoresTest, adopt_what_an_ask_was_granted_that_did_not_tell_of_them) {
   const Semaphores::Claims none;
   semaphores_.adopt_unclaimed("", none, 2);
