@@ -150,7 +150,12 @@ std::string proxy_status(const Refusal& refusal, std::string_view name) {
   if (refusal.status_code() >= 400) out.append("; error=").append(wording(refusal.why).token);
   if (!refusal.rcode.empty()) out.append("; rcode=").append(quoted(refusal.rcode));
   if (!refusal.details.empty()) out.append("; details=").append(quoted(refusal.details));
+  if (refusal.attempts > 1) out.append("; attempts=").append(std::to_string(refusal.attempts));
   return out;
+}
+
+std::string proxy_status(int attempts, std::string_view name) {
+  return item(name).append("; attempts=").append(std::to_string(attempts));
 }
 
 std::string_view standard_reason(int status) {

@@ -86,6 +86,7 @@ struct Refusal {
   int status = 0;       ///< 0: the status of the table
   std::string allow{};  ///< a value for `Allow`, for 405 and OPTIONS; usually empty
   std::string rcode{};  ///< of dns_error: the name server's code, such as `NXDOMAIN`; empty: none
+  int attempts = 1;     ///< how often the request had been sent; said if it is more than once
 
   int status_code() const { return status ? status : wording(why).status; }
 };
@@ -108,6 +109,8 @@ std::string retry_after_milliseconds(Duration wait);
 
 /// Value of `Proxy-Status`: `penstock; error=connection_limit_reached; details="…"`. `name` is `proxy.via`.
 std::string proxy_status(const Refusal&, std::string_view name);
+/// The same of an upstream's answer to a request that was sent more than once: `penstock; attempts=3`.
+std::string proxy_status(int attempts, std::string_view name);
 
 /// The standard reason phrase of a status ("Not Found"); empty for an unknown status.
 std::string_view standard_reason(int status);

@@ -136,6 +136,12 @@ TEST(ProxyStatus, has_the_word_of_the_name_server_beside_the_token) {
             "penstock; error=dns_error; rcode=\"NXDOMAIN\"; details=\"no such name\"");
 }
 
+TEST(ProxyStatus, says_how_often_a_request_was_sent_if_more_than_once) {
+  EXPECT_EQ(proxy_status({.why = Reason::loop, .attempts = 1}, "p"), "p; error=proxy_loop_detected");
+  EXPECT_EQ(proxy_status({.why = Reason::loop, .attempts = 2}, "p"), "p; error=proxy_loop_detected; attempts=2");
+  EXPECT_EQ(proxy_status(3, "p"), "p; attempts=3");
+}
+
 TEST(ProxyStatus, escapes_quotes_and_backslashes) {
   EXPECT_EQ(proxy_status({.why = Reason::malformed, .details = R"(a "b" \ c)"}, "p"),
             R"(p; error=http_request_error; details="a \"b\" \\ c")");
