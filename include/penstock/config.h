@@ -183,16 +183,16 @@ enum class PauseScope : std::uint8_t {
 
 /// Which requests are sent again. The client gets the last answer alone.
 struct RetryConfig {
-  /// Failures without an answer: a connection that breaks before the response head, or none at all.
+  /// 502, 503, 504, 529, and a connection that breaks before the response head.
   enum class Failures : std::uint8_t {
     off,
     safe,        ///< of GET, HEAD, OPTIONS, TRACE
-    idempotent,  ///< of those, PUT and DELETE
+    idempotent,  ///< of those, PUT, DELETE, and whatever has an Idempotency-Key
   };
-  bool refusals = true;  ///< answers of the statuses in pause_on; such a request waits for the end of the pause
+  bool refusals = true;  ///< a 429, or a 403 that says so; such a request waits for the end of the pause
   Failures failures = Failures::off;
   int attempts = 8;  ///< of one request, the first one included; 1 to 100
-  int budget = 20;   ///< percent: the most that attempts after the first may be of all requests; 0 to 100
+  int budget = 20;   ///< percent: the most that repeats of failures may be of the requests of ten seconds; 0 to 100
   /// Codes of errors that no waiting cures: insufficient_quota. A refusal is passed on if its JSON body has one of them
   /// as `code`, `type` or `error_code`, at any depth. At most 16.
   std::vector<std::string> except;

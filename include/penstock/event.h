@@ -58,6 +58,8 @@ struct Event {
   std::optional<Duration> wait;        ///< arrival to take-off, or to leaving the queue
   std::optional<Duration> flight;      ///< take-off to landing
   std::optional<Duration> first_byte;  ///< take-off to the final response head
+  int attempts = 1;                    ///< how often it was sent, once it has landed: see RetryConfig
+  int failures = 0;                    ///< how many of `attempts` were followed by another one because they had failed
   std::uint64_t bytes_in = 0;          ///< body bytes from the upstream; of a tunnel, all bytes
   std::uint64_t bytes_out = 0;         ///< body bytes to the upstream; of a tunnel, all bytes
   std::string_view sni;                ///< of a tunnel that has landed: the name in the client's TLS hello, if any

@@ -23,6 +23,8 @@ struct Totals {
   std::uint64_t client_gone_pending = 0;
   std::uint64_t refused = 0;
   std::uint64_t tunnels_past_limits = 0;  ///< tunnels dispatched while limits existed, which see no request in them
+  std::uint64_t again_refused = 0;        ///< sendings after a refusal, beside `dispatched`
+  std::uint64_t again_failed = 0;         ///< sendings after a failure, likewise
 };
 
 /// The results of TLS handshakes with clients of upstreams with `https: intercept`, since the start.

@@ -66,6 +66,7 @@ void append_what_is_known(std::string& out, const Event& event) {
     number(out, R"(,"bytesIn":)", event.bytes_in);
     number(out, R"(,"bytesOut":)", event.bytes_out);
   }
+  if (event.attempts > 1) number(out, R"(,"attempts":)", static_cast<std::uint64_t>(event.attempts));
   text_if_any(out, R"(,"sni":)", event.sni);
   text_if_any(out, R"(,"alpn":)", event.alpn);
   text_if_any(out, R"(,"limitedBy":)", event.limited_by);

@@ -25,8 +25,9 @@ OutcomeFamilies::OutcomeFamilies(prometheus::Registry& r)
     : requests(counters(r, "requests_total", "Requests by how they ended.")),
       responses(counters(r, "responses_total", "Answers by the status that the client got.")),
       refusals(counters(r, "refusals_total", "Requests answered by Penstock before dispatch, by reason.")),
-      upstream_refusals(
-          counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")) {}
+      upstream_refusals(counters(r, "upstream_refusals_total", "Answers by which the upstream turned a request away.")),
+      sent_again(counters(r, "requests_sent_again_total",
+                          "Attempts after the first, by why the one before was not enough.")) {}
 
 LimitFamilies::LimitFamilies(prometheus::Registry& r)
     : departures(counters(r, "departures_total", "Units that left for the upstream: of each request its weight.")),

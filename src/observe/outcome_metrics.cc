@@ -26,6 +26,8 @@ OutcomeMetrics::OutcomeMetrics(OutcomeFamilies& families, std::string label)
   for (const auto& [outcome, name] : kOutcomeNames) {
     requests_[place_of(outcome)] = {families.requests, {{"upstream", label_}, {"outcome", name}}};
   }
+  after_refusal_ = {families.sent_again, {{"upstream", label_}, {"why", "refusal"}}};
+  after_failure_ = {families.sent_again, {{"upstream", label_}, {"why", "failure"}}};
   for (std::size_t i = 0; i < kRefusing.size(); ++i) {
     upstream_refusals_[i] = {families.upstream_refusals,
                              {{"upstream", label_}, {"code", std::to_string(kRefusing[i])}}};
@@ -35,6 +37,7 @@ OutcomeMetrics::OutcomeMetrics(OutcomeFamilies& families, std::string label)
 void OutcomeMetrics::record(const Event& event) {
   if (event.kind == EventKind::refused) refusal(event.refusal).Increment();
   if (event.kind == EventKind::complete || event.kind == EventKind::error) refused_there(event);
+  if (event.attempts > 1) sent_again(event);
   if (event.outcome != Outcome::none) requests_[place_of(event.outcome)]->Increment();
   if (event.status >= kFirstCode && event.status < kFirstCode + kCodes) response(event.status).Increment();
 }
@@ -44,6 +47,12 @@ void OutcomeMetrics::refused_there(const Event& event) {
   if (!event.first_byte) return;
   const auto code = std::ranges::find(kRefusing, event.status);
   if (code != kRefusing.end()) upstream_refusals_[static_cast<std::size_t>(code - kRefusing.begin())]->Increment();
+}
+
+/// All at once, when the request has ended.
+void OutcomeMetrics::sent_again(const Event& event) {
+  after_failure_->Increment(event.failures);
+  after_refusal_->Increment(event.attempts - 1 - event.failures);
 }
 
 prometheus::Counter& OutcomeMetrics::response(int code) {

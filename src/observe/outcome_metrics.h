@@ -28,6 +28,7 @@ class OutcomeMetrics {
   static constexpr int kCodes = 900;
 
   void refused_there(const Event& event);
+  void sent_again(const Event& event);
   prometheus::Counter& response(int code);
   prometheus::Counter& refusal(std::string_view kind);
 
@@ -35,6 +36,7 @@ class OutcomeMetrics {
   const std::string label_;
   std::array<Series<prometheus::Counter>, kOutcomes> requests_;
   std::array<Series<prometheus::Counter>, kRefusing.size()> upstream_refusals_;
+  Series<prometheus::Counter> after_refusal_, after_failure_;                  // attempts
   std::array<Series<prometheus::Counter>, kCodes> responses_;                  // made when a code is first seen
   std::vector<std::pair<std::string, Series<prometheus::Counter>>> refusals_;  // when a kind is first seen; a handful
 };

@@ -56,6 +56,13 @@ TEST(EventLine, a_dispatch_has_the_wait_and_neither_status_nor_bytes) {
             "\n");
 }
 
+TEST(EventLine, says_how_often_a_request_was_sent_if_more_than_once) {
+  Event event = sample(EventKind::complete);
+  EXPECT_FALSE(parsed(event).contains("attempts"));
+  event.attempts = 3;
+  EXPECT_EQ(parsed(event)["attempts"], 3);
+}
+
 TEST(EventLine, a_complete_has_everything_that_is_known_in_the_documented_order) {
   Event event = sample(EventKind::complete);
   event.outcome = Outcome::success;

@@ -182,6 +182,18 @@ TEST(Metrics, count_what_the_upstream_turned_away_apart_from_what_we_did) {
   EXPECT_THAT(text, Not(HasSubstr(R"(penstock_upstream_refusals_total{code="500")")));
 }
 
+TEST(Metrics, count_attempts_after_the_first_by_why_they_were_needed) {
+  Metrics metrics{two_upstreams()};
+  Event landed = event(EventKind::complete, Outcome::success);
+  metrics.record(landed);
+  landed.attempts = 4;
+  landed.failures = 1;
+  metrics.record(landed);
+  const std::string text = metrics.text();
+  EXPECT_EQ(value_of(text, R"(penstock_requests_sent_again_total{upstream="github",why="refusal"})"), 2);
+  EXPECT_EQ(value_of(text, R"(penstock_requests_sent_again_total{upstream="github",why="failure"})"), 1);
+}
+
 TEST(Metrics, departures_are_units_that_left_whether_they_have_landed_or_not) {
   Metrics metrics{two_upstreams()};
   Event off = event(EventKind::dispatch, Outcome::none);

@@ -25,6 +25,7 @@ struct Told {
   std::size_t entry = 0, pending = 0, in_flight = 0;
   std::int64_t at = 0;
   int status = 0;
+  int attempts = 0;
   std::optional<Duration> wait, flight, first_byte;
   std::uint64_t bytes_in = 0, bytes_out = 0;
 
@@ -46,6 +47,7 @@ struct Told {
         in_flight(event.in_flight),
         at(event.at),
         status(event.status),
+        attempts(event.attempts),
         wait(event.wait),
         flight(event.flight),
         first_byte(event.first_byte),

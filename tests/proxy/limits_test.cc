@@ -312,6 +312,7 @@ TEST_F(CutTest, of_nothing_under_way_does_nothing) {
 
 class PauseTest : public LimitsTest {
  protected:
+  PauseTest() { settings().retry = RetryConfig::off(); }
   using Pause = Record::Pause;
   /// Of everybody, after a request with credentials.
   std::vector<Pause> after(const std::string& path, const char* field = "Authorization") {

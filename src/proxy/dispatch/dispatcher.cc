@@ -22,7 +22,8 @@ Dispatcher::Dispatcher(Services services)
       reporter_(services_),
       upstreams_(services_, *this),
       attempts_(services_, *this),
-      memory_(services_.config.caps) {}
+      memory_(services_.config.caps),
+      resending_(services_, memory_) {}
 
 Dispatcher::~Dispatcher() = default;
 
@@ -78,6 +79,8 @@ Exchange* Dispatcher::enter(Exchange& exchange, const http::RequestHints& hints)
                               .max_wait = max_wait,
                               .tunnel = exchange.may_rest(),
                               .in_place_of = other};
+  const auto longest = upstream.settings.queue.max_wait.count();
+  exchange.sendings.deadline = exchange.arrived + std::min(max_wait.value_or(longest), longest);
   upstream.arrive(exchange.arrived, arrival, exchange.ticket);
   Exchange* const entered = exchanges_.find(number);
   if (!entered || entered->stage != Exchange::Stage::pending) return entered;
@@ -158,6 +161,9 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
     ++totals.dispatched;
     if (exchange->target.tunnel && !exchange->upstream->settings.limits.empty()) ++totals.tunnels_past_limits;
     reporter_.report(*exchange, {.kind = EventKind::dispatch, .outcome = Outcome::none});
+    resending_.takes_off(*exchange);
+  } else if (exchange->sendings.back_since != 0) {
+    resending_.takes_off_again(*exchange);
   }
   exchange->upstream->take(exchange->departure, exchange->group, command.departure);
   exchange->flight = attempts_.make(*exchange);
@@ -176,9 +182,10 @@ void Dispatcher::leave_queue(Exchange& exchange) {
 void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {
   Exchange* exchange = exchanges_.find(command.id);
   if (!exchange) return;
+  exchange->ticket = {};  // the scheduler has forgotten it
+  if (exchange->sendings.back_since != 0) return give_last_answer(*exchange);
   exchange->waited = command.waited;
   exchange->limited_by = command.limited_by;
-  exchange->ticket = {};  // the scheduler has forgotten it
   const auto now = services_.loop.now();
   // For want of memory the exchange was given no time to wait, so the refusal names the memory.
   const bool for_want_of_memory = exchange->memory.full() != PendingMemory::Full::no &&
@@ -287,10 +294,37 @@ void Dispatcher::note_wait(Exchange& exchange) const {
 }
 
 void Dispatcher::requeue(Exchange& exchange) {
-  exchange.sent_again = true;
+  exchange.sendings.stale = true;
   exchange.departure.drop();
   exchange.flight.reset();
   exchange.upstream->requeue(exchange.ticket);
+}
+
+/// The request keeps its slot while it waits again. The scheduler refuses no request that has taken off, so the
+/// deadline has a timer.
+bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
+  if (!resending_.takes_back(exchange, why, answer)) return false;
+  exchange.sendings.patience = std::make_unique<loop::Timer>(services_.loop, [this, number = exchange.number] {
+    if (Exchange* waiting = exchanges_.find(number)) give_last_answer(*waiting);
+  });
+  exchange.sendings.patience->start(exchange.sendings.deadline);
+  exchange.departure.drop();
+  exchange.flight.reset();
+  exchange.upstream->requeue(exchange.ticket);
+  return true;
+}
+
+/// For a request that waits again, and will not be sent again.
+void Dispatcher::give_last_answer(Exchange& exchange) {
+  if (const auto answer = std::move(exchange.sendings.answer)) {
+    answer->give(exchange.sink);
+    return completed(exchange, answer->result());
+  }
+  http::Refusal broken{.why = http::Reason::connection_terminated,
+                       .details = exchange.upstream->name + ": the connection was closed before an answer came"};
+  broken.attempts = exchange.sendings.attempts;
+  exchange.sink.answer_refusal(broken);
+  failed(exchange, {.why = broken.why, .details = broken.details}, {});
 }
 
 /// Every exchange ends here: the event is emitted first, then its slot is freed, then a waiting request starts.
@@ -314,6 +348,7 @@ void Dispatcher::body_came(Exchange& exchange) {
   } else if (exchange.body.whole) {
     exchange.upstream->shares.leave(exchange.share);
   }
+  if (exchange.stage == Exchange::Stage::in_flight) resending_.body_came(exchange);
   if (exchange.flight) exchange.flight->body_came();
 }
 
@@ -365,6 +400,7 @@ void Dispatcher::end_all() {
 
 void Dispatcher::abort(Exchange& exchange, const http::Refusal& why) {
   if (exchange.flight) return exchange.flight->abort(why);
+  if (exchange.sendings.back_since != 0) return give_last_answer(exchange);
   exchange.sink.answer_refusal(why);  // no attempt: it waits to be sent again
   failed(exchange, {.why = why.why, .details = why.details}, {});
 }

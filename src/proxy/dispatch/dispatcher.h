@@ -16,6 +16,7 @@
 #include "proxy/dispatch/admission.h"
 #include "proxy/dispatch/attempt_factory.h"
 #include "proxy/dispatch/event_reporter.h"
+#include "proxy/dispatch/resending.h"
 #include "proxy/dispatch/upstreams.h"
 #include "proxy/exchange/attempt_events.h"
 #include "proxy/exchange/exchange.h"
@@ -74,6 +75,8 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   void failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) override;
   void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) override;
   void requeue(Exchange& exchange) override;
+  bool send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) override;
+  void forget_body(Exchange& exchange) override { resending_.forget_body(exchange); }
 
   void on_start(const flow::Commands::Start& command) override;
   void on_refuse(const flow::Commands::Refuse& command) override;
@@ -88,6 +91,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 
   void leave_queue(Exchange& exchange);
+  void give_last_answer(Exchange& exchange);
   void abort(Exchange& exchange, const http::Refusal& why);
   void note_wait(Exchange& exchange) const;
   void end(Exchange& exchange, const Ending& ending);
@@ -99,6 +103,7 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   Upstreams upstreams_;
   AttemptFactory attempts_;
   PendingMemory memory_;
+  Resending resending_;
   ExchangeTable exchanges_;  // their attempts use all that is above
   std::uint64_t hints_dropped_ = 0;
   bool draining_ = false;

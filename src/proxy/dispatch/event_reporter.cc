@@ -97,7 +97,13 @@ Event EventReporter::describe(const Exchange& exchange, EventKind kind) const {
     event.in_flight = upstream->scheduler().in_flight() - (lands ? 1 : 0);
     event.wait = Duration{exchange.waited};
   }
-  if (exchange.took_off != 0 && kind != EventKind::dispatch) event.flight = Duration{event.at - exchange.took_off};
+  const auto& sendings = exchange.sendings;
+  if (exchange.took_off != 0 && kind != EventKind::dispatch) {
+    const auto landed = sendings.back_since != 0 ? sendings.back_since : event.at;
+    event.flight = Duration{landed - exchange.took_off};
+  }
+  event.attempts = sendings.attempts;
+  event.failures = sendings.failures;
   return event;
 }
 

@@ -2,11 +2,14 @@
 // What an attempt reports: its end. The dispatcher listens; attempts know it only as this.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "http/refusal.h"
 #include "penstock/event.h"
 #include "proxy/exchange/attempt.h"
+#include "proxy/exchange/kept_answer.h"
+#include "proxy/exchange/retry_policy.h"
 
 namespace penstock::proxy {
 
@@ -29,6 +32,11 @@ class AttemptEvents {
   virtual void stalled(Exchange& exchange, std::string_view details, const AttemptResult& result) = 0;
   /// The request must be sent once more: it has not reached its upstream, or may be repeated.
   virtual void requeue(Exchange& exchange) = 0;
+  /// There is a reason to send the request again later. True: it will be, and the attempt is gone. False: nothing has
+  /// changed, and the attempt must end in another way. `answer`: what the client gets otherwise; null: none came.
+  virtual bool send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) = 0;
+  /// The answer is passed on, so the request's body need not be kept. Called only if some of it is in memory.
+  virtual void forget_body(Exchange& exchange) = 0;
 
  protected:
   ~AttemptEvents() = default;

@@ -11,19 +11,33 @@
 namespace penstock::proxy {
 
 void BodyBuffer::append(std::string_view bytes) {
-  if (taken_ > bytes_.size() / 2) {  // an upload that never drains must not keep what was already sent
+  if (dropped_ && taken_ > bytes_.size() / 2) {  // an upload that never drains must not keep what was already sent
     bytes_.erase(0, taken_);
     taken_ = 0;
   }
   bytes_.append(bytes);
+  if (taken_ > 0 && bytes_.size() > most_kept_) dropped_ = true;
 }
 
 std::size_t BodyBuffer::take(char* room, std::size_t space) {
   const std::size_t moved = std::min(space, size());
   std::memcpy(room, bytes_.data() + taken_, moved);
   taken_ += moved;
-  if (2 * taken_ >= bytes_.size()) bytes_.erase(0, std::exchange(taken_, 0));
+  if (moved > 0 && bytes_.size() > most_kept_) dropped_ = true;
+  if (dropped_ && 2 * taken_ >= bytes_.size()) bytes_.erase(0, std::exchange(taken_, 0));
   return moved;
+}
+
+void BodyBuffer::keep(std::size_t most) {
+  most_kept_ = most;
+  if (taken_ == 0 || bytes_.size() <= most) return;
+  dropped_ = true;
+  bytes_.erase(0, std::exchange(taken_, 0));
+}
+
+bool BodyBuffer::rewind() {
+  if (!dropped_) taken_ = 0;
+  return !dropped_;
 }
 
 Exchange::Exchange(ResponseSink& who, http::RequestHead&& what) : sink(who), head(std::move(what)) {}
@@ -40,7 +54,7 @@ void Exchange::leaves(std::int64_t now) { upstream->left(departure, group, now);
 bool Exchange::repeatable() const {
   const auto& method = head.method;
   const bool safe = method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE";
-  return safe && !head.has_body() && !sent_again;
+  return safe && !head.has_body() && !sendings.stale;
 }
 
 }  // namespace penstock::proxy

@@ -17,6 +17,7 @@
 #include "proxy/exchange/pending_memory.h"
 #include "proxy/exchange/queue_shares.h"
 #include "proxy/exchange/response_sink.h"
+#include "proxy/exchange/sendings.h"
 #include "proxy/exchange/taken_departure.h"
 
 namespace penstock::proxy {
@@ -31,12 +32,25 @@ class BodyBuffer {
   std::size_t take(char* room, std::size_t space);
   std::size_t size() const { return bytes_.size() - taken_; }
 
+  /// From now on keeps what take() gives, to give it again, as long as the body is no longer than that. 0: not at all.
+  void keep(std::size_t most);
+  /// Gives everything from the start again. False, and nothing happens: some of it is gone.
+  bool rewind();
+  /// What is in memory begins with the first byte.
+  bool from_start() const { return !dropped_; }
+  /// What take() gives is kept.
+  bool keeps() const { return !dropped_ && most_kept_ > 0; }
+  /// So many bytes are in memory, taken or not.
+  std::size_t held() const { return bytes_.size(); }
+
   bool whole = false;  ///< the end of the body has come
   http::Fields trailers;
 
  private:
   std::string bytes_;
   std::size_t taken_ = 0;
+  std::size_t most_kept_ = 0;
+  bool dropped_ = false;
 };
 
 struct Exchange {
@@ -62,7 +76,7 @@ struct Exchange {
   flow::LimitIndex limited_by = flow::kNoLimit;  ///< the limit that made the request wait
   TakenDeparture departure;                      ///< its current or last one
   Stage stage = Stage::pending;
-  bool sent_again = false;
+  Sendings sendings;
   bool rests = false;  ///< is a tunnel without a slot
   std::int64_t arrived = 0;
   std::int64_t took_off = 0;

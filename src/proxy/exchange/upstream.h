@@ -21,6 +21,7 @@
 #include "proxy/exchange/late_watch.h"
 #include "proxy/exchange/pausing.h"
 #include "proxy/exchange/queue_shares.h"
+#include "proxy/exchange/retry_budget.h"
 #include "proxy/exchange/services.h"
 #include "proxy/exchange/taken_departure.h"
 #include "proxy/route/grouping.h"
@@ -133,6 +134,7 @@ class Upstream final : public flow::LimiterEvents {
   QueueShares shares;               ///< used if there are no groups
   Totals totals;
   HandshakeTotals handshakes;
+  RetryBudget retries;
 
  private:
   template <typename Call>

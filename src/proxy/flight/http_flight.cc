@@ -34,6 +34,19 @@ transfer::BodyKind body_kind(const http::RequestHead& head) {
   return idle_talk ? transfer::BodyKind::none : transfer::BodyKind::length;
 }
 
+bool breaks_off(transfer::Failure failure) {
+  using transfer::Failure;
+  return failure == Failure::terminated || failure == Failure::incomplete || failure == Failure::stale_connection;
+}
+
+SentRequest sent_request(const Exchange& exchange, std::int64_t now) {
+  return {.head = exchange.head,
+          .attempts = exchange.sendings.attempts,
+          .has_its_body = exchange.body.from_start(),
+          .now = now,
+          .deadline = exchange.sendings.deadline};
+}
+
 std::string in_brackets(const std::string& address) {
   return address.find(':') == std::string::npos ? address : "[" + address + "]";
 }
@@ -87,7 +100,7 @@ void HttpFlight::send() {
   order.body = body_kind(head);
   order.length = head.content_length;
   order.expect_continue = head.expect_continue;
-  order.fresh_connection = exchange_.sent_again;
+  order.fresh_connection = exchange_.sendings.stale;
   order.connect_timeout = exchange_.upstream->settings.timeouts.connect;
   const http::Fields fields = http::request_fields(head, target, services_.config.proxy.via);
   order.lines.reserve(fields.bytes(), fields.size());
@@ -150,7 +163,7 @@ void HttpFlight::resume() {
 }
 
 void HttpFlight::breathe() {
-  if (exchange_.sink.has_room()) return transfer_->resume_download();
+  if (answer_.holds() || exchange_.sink.has_room()) return transfer_->resume_download();
   answer_.wait_for_client();
 }
 
@@ -180,14 +193,18 @@ void HttpFlight::pass_head() {
   if (own && asks_to_log_in_connection(answer_.head().fields)) own->claim(exchange_.upstream->name);
   go_ahead_at_ = 0;
   moved_ = services_.loop.now();
-  answer_.pass_head();
+  const auto& head = answer_.head();
+  answer_.pass_head(head.status < 400 ? Again::no
+                                      : judge_answer(exchange_.upstream->settings, sent_request(exchange_, moved_),
+                                                     head, services_.loop.wall()));
+  if (!answer_.holds() && exchange_.body.held() > 0) events_.forget_body(exchange_);
   if (answer_.head().chunked) chunks_.emplace(answer_.reader(), exchange_.head.method);
   if (sent_ == 0) iteration_end_.ask();
   keep_time();
 }
 
 HttpFlight::Taken HttpFlight::on_body(std::string_view bytes) {
-  if (!exchange_.sink.has_room()) {
+  if (!answer_.holds() && !exchange_.sink.has_room()) {
     answer_.wait_for_client();
     return Taken::none;
   }
@@ -253,8 +270,13 @@ void HttpFlight::on_done(const transfer::Result& result) {
   const bool sound = ended || (!bad_head_ && answer_is_whole());
   if (answered() && sound) return complete();
   const bool stale = result.failure == transfer::Failure::stale_connection && exchange_.repeatable();
-  const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sent_again;
+  const bool unsent = result.failure == transfer::Failure::not_sent && !exchange_.sendings.stale;
   if (stale || unsent) return events_.requeue(exchange_);
+  if (connected_ && !answered() && !bad_head_ && breaks_off(result.failure)) {
+    std::unique_ptr<KeptAnswer> none;
+    const auto sent = sent_request(exchange_, services_.loop.now());
+    if (events_.send_again(exchange_, judge_break(exchange_.upstream->settings, sent), none)) return;
+  }
   failed(result);
 }
 
@@ -271,6 +293,10 @@ void HttpFlight::failed(const transfer::Result& result) {
 void HttpFlight::fail(const http::Refusal& refusal) { abort(of(exchange_.upstream->name, refusal)); }
 
 void HttpFlight::complete() {
+  if (answer_.holds()) {
+    auto& answer = answer_.whole(bytes_out_);
+    if (events_.send_again(exchange_, answer->why(), answer)) return;
+  }
   answer_.end();
   events_.completed(exchange_, result());
 }

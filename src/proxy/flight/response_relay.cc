@@ -31,20 +31,38 @@ void ResponseRelay::pass_interim() {
       http::response_fields(head(), exchange_.target, services_.config.proxy.via, std::nullopt));
 }
 
-void ResponseRelay::pass_head() {
+void ResponseRelay::pass_head(Again why) {
   answered_ = true;
   exchange_.upstream->observe(
       {.head = head(), .request = exchange_.head.fields, .group = exchange_.group, .ticket = exchange_.ticket});
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
-  exchange_.sink.answer_head(
-      head().status, head().reason,
-      http::response_fields(head(), exchange_.target, services_.config.proxy.via, Duration{exchange_.waited}), length);
+  const auto& via = services_.config.proxy.via;
+  const int attempts = exchange_.sendings.attempts;
+  auto fields = http::response_fields(head(), exchange_.target, via, Duration{exchange_.waited});
+  if (attempts > 1) fields.add("Proxy-Status", http::proxy_status(attempts, via));
+  if (why == Again::no || (head().has_body(exchange_.head.method) && length.value_or(0) > KeptAnswer::kMost)) {
+    return exchange_.sink.answer_head(head().status, head().reason, fields, length);
+  }
+  held_ = std::make_unique<KeptAnswer>(why, head(), std::move(fields), length);
 }
 
 void ResponseRelay::pass_body(std::string_view bytes) {
   bytes_ += bytes.size();
+  if (held_) {
+    if (held_->append(bytes)) return;
+    pass_held();
+  }
   exchange_.sink.answer_body(bytes);
+}
+
+void ResponseRelay::pass_held() { std::exchange(held_, nullptr)->begin(exchange_.sink); }
+
+std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
+  auto whole = result();
+  whole.bytes_out = bytes_out;
+  held_->end(http::response_trailers(reader_.trailers(), exchange_.target), whole);
+  return held_;
 }
 
 /// Merges small chunks: passing one on costs more than copying it. Parsing a read full of tiny chunks takes ten times
@@ -72,18 +90,21 @@ http::BodyDecoder::State ResponseRelay::pass_encoded(http::BodyDecoder& decoder,
   return state;
 }
 
-void ResponseRelay::end() { exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target)); }
+void ResponseRelay::end() {
+  if (held_) pass_held();
+  exchange_.sink.answer_end(http::response_trailers(reader_.trailers(), exchange_.target));
+}
 
 void ResponseRelay::break_off(const http::Refusal& refusal) {
-  if (answered_) {
-    exchange_.sink.answer_broken();
-  } else {
-    exchange_.sink.answer_refusal(refusal);
-  }
+  if (held_) pass_held();
+  if (answered_) return exchange_.sink.answer_broken();
+  auto said = refusal;
+  said.attempts = exchange_.sendings.attempts;
+  exchange_.sink.answer_refusal(said);
 }
 
 AttemptResult ResponseRelay::result() const {
-  AttemptResult result{.status = answered_ ? head().status : 0, .bytes_in = bytes_};
+  AttemptResult result{.status = answered_ && !held_ ? head().status : 0, .bytes_in = bytes_};
   if (first_byte_) result.first_byte = Duration{*first_byte_};
   return result;
 }

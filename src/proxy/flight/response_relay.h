@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "http/response_head.h"
 #include "proxy/exchange/attempt.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/exchange/kept_answer.h"
 #include "proxy/exchange/services.h"
 
 namespace penstock::proxy {
@@ -29,7 +31,11 @@ class ResponseRelay {
   /// The next line of a head. If it ends a head, call pass_interim() or pass_head() next.
   http::ResponseHeadReader::Verdict on_line(std::string_view line);
   void pass_interim();
-  void pass_head();
+  /// With a reason: the answer is held back as long as it is small enough to be kept.
+  void pass_head(Again why = Again::no);
+  bool holds() const { return held_ != nullptr; }
+  /// After the last byte of an answer that is held back. `bytes_out`: of the request's body.
+  std::unique_ptr<KeptAnswer>& whole(std::uint64_t bytes_out);
   void pass_body(std::string_view bytes);
   /// Like pass_body(), but decodes the bytes from the wire; bytes behind a complete body are left in `bytes`.
   http::BodyDecoder::State pass_encoded(http::BodyDecoder& decoder, std::string_view& bytes);
@@ -43,7 +49,7 @@ class ResponseRelay {
   void break_off(const http::Refusal& refusal);
 
   bool has_begun() const { return begun_; }    ///< a line of a head has come
-  bool answered() const { return answered_; }  ///< the final head has been passed on
+  bool answered() const { return answered_; }  ///< the final head has come
   std::uint64_t bytes() const { return bytes_; }
   /// Without the bytes to the upstream.
   AttemptResult result() const;
@@ -57,6 +63,8 @@ class ResponseRelay {
   bool client_reads_on();
 
  private:
+  void pass_held();
+
   const Services& services_;
   Exchange& exchange_;
   http::ResponseHeadReader reader_;
@@ -64,6 +72,7 @@ class ResponseRelay {
   std::uint64_t bytes_ = 0;
   std::size_t untaken_ = 0;  // bytes that the client had not taken at the last check
   std::int64_t rests_until_ = 0;
+  std::unique_ptr<KeptAnswer> held_;
   bool begun_ = false;
   bool answered_ = false;
   bool waiting_ = false;

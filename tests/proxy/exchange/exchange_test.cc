@@ -149,7 +149,7 @@ TEST(Repeatable, is_what_only_looks_and_carries_nothing) {
 TEST(Repeatable, is_nothing_twice) {
   Asker asker;
   Exchange exchange(asker, head_of("GET"));
-  exchange.sent_again = true;
+  exchange.sendings.stale = true;
   EXPECT_FALSE(exchange.repeatable());
 }
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// See retry_policy.h.
+#include "proxy/exchange/retry_policy.h"
+
+#include <algorithm>
+
+#include "http/rate_limit_fields.h"
+
+namespace penstock::proxy {
+
+namespace {
+
+bool is_covered(RetryConfig::Failures failures, const http::RequestHead& head) {
+  const auto& method = head.method;
+  if (failures == RetryConfig::Failures::off) return false;
+  if (method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE") return true;
+  if (failures == RetryConfig::Failures::safe) return false;
+  return method == "PUT" || method == "DELETE" || head.fields.find("idempotency-key");
+}
+
+bool may_go_again(const UpstreamSettings& settings, const SentRequest& sent) {
+  return sent.has_its_body && sent.attempts < settings.retry.attempts && sent.now < sent.deadline;
+}
+
+}  // namespace
+
+/// With `obey: off` nothing would hold the next attempt back, so a refusal is passed on.
+Again judge_answer(const UpstreamSettings& settings, const SentRequest& sent, const http::ResponseHead& head,
+                   std::int64_t wall) {
+  if (!may_be_for_again(head.status) || !may_go_again(settings, sent)) return Again::no;
+  const auto word = http::read_rate_limit(head, wall, settings.obey, settings.pause_on);
+  const auto pause = std::min(word.pause.value_or(Duration{0}), settings.max_pause);
+  if (sent.now + pause.count() > sent.deadline) return Again::no;
+  if (head.status == 429 || head.status == 403) {
+    return settings.retry.refusals && settings.obey != Obey::off && word.refused ? Again::refused : Again::no;
+  }
+  return is_covered(settings.retry.failures, sent.head) ? Again::failed : Again::no;
+}
+
+Again judge_break(const UpstreamSettings& settings, const SentRequest& sent) {
+  const bool again = may_go_again(settings, sent) && is_covered(settings.retry.failures, sent.head);
+  return again ? Again::failed : Again::no;
+}
+
+}  // namespace penstock::proxy

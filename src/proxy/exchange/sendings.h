@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often one request was sent, until when it may be sent again, and the answer that its client gets if it is not.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "loop/timer.h"
+#include "proxy/exchange/kept_answer.h"
+#include "proxy/exchange/retry_policy.h"
+
+namespace penstock::proxy {
+
+struct Sendings {
+  int attempts = 1;             ///< the current or last one included; not those over connections that were dead already
+  int failures = 0;             ///< attempts that were followed by another one because they had failed
+  bool stale = false;           ///< the last one was over such a connection, so that the next one needs a fresh one
+  std::int64_t deadline = 0;    ///< nothing is sent again after it; arrival + queue.maxWait
+  std::int64_t back_since = 0;  ///< when it went back to wait; 0: it does not wait again
+  Again why = Again::no;        ///< likewise
+  std::unique_ptr<KeptAnswer> answer;     ///< of the last attempt, while the request waits again; null: there was none
+  std::unique_ptr<loop::Timer> patience;  ///< ends the wait at the deadline
+};
+
+}  // namespace penstock::proxy
