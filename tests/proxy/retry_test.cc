@@ -312,7 +312,8 @@ TEST_F(RetryTest, each_sending_counts_in_the_limits) {
   EXPECT_EQ(asker_.status, 200);
   Asker next;
   get(next, origin.host());
-  ASSERT_EQ(next.refusals.size(), 1u);
+  ASSERT_TRUE(finish(next));
+  ASSERT_EQ(next.refusals.size(), 1u) << next.status;
   EXPECT_EQ(next.refusals[0].why, http::Reason::limit_refused);
 }
 
