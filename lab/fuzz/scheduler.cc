@@ -128,7 +128,7 @@ class Trial {
     auto& line = lines_[one.group].waiting;
     const auto later = [&](std::size_t other) { return known_[other].arrived >= one.arrived; };
     line.insert(std::ranges::find_if(line, later), id);
-    upstream_.send_back(now_, one.ticket, one.deadline, commands_);
+    upstream_.send_back(now_, one.ticket, one.deadline, kGroups[one.group], commands_);
     check();
   }
   void requeue(std::size_t id) {

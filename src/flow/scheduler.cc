@@ -100,19 +100,18 @@ void Scheduler::requeue(Time now, Ticket ticket, Commands& commands) {
   run_until_stable(now, commands);
 }
 
-void Scheduler::send_back(Time now, Ticket ticket, Time deadline, Commands& commands) {
+void Scheduler::send_back(Time now, Ticket ticket, Time deadline, std::string_view group, Commands& commands) {
   if (requests_.stage(ticket) != Stage::flying) return;
   time_passed(now);
   Request& request = requests_[ticket.index];
-  Lane& lane = *request.lane;
+  Lane& from = *request.lane;
   asker_.leave_gates(now, request, ticket.index);
   slots_.leave(request);
-  lane.change_stage(request, Stage::waiting);
+  from.change_stage(request, Stage::released);
   request.deadline = deadline;
-  request.slots_before = lane.slot_wait.so_far(slots_.full_time());
-  queue_.add_again(ticket.index);
-  asker_.landed(now, lane);
-  server_.refresh(now, lane, commands);
+  wait_in(now, ticket.index, group, commands);
+  asker_.landed(now, from);
+  server_.refresh(now, from, commands);
   run_until_stable(now, commands);
 }
 
@@ -124,14 +123,20 @@ void Scheduler::move(Time now, Ticket ticket, std::string_view group, Commands& 
   time_passed(now);
   queue_.remove(ticket.index);
   from.change_stage(request, Stage::released);
-  Lane& to = lanes_.of(group);
-  request.lane = &to;
-  request.slots_before = to.slot_wait.so_far(slots_.full_time());
-  to.change_stage(request, Stage::waiting);
-  queue_.add_again(ticket.index);
-  server_.refresh(now, to, commands);
+  wait_in(now, ticket.index, group, commands);
   server_.refresh(now, from, commands);
   run_until_stable(now, commands);
+}
+
+/// A request that is in no lane takes its place by arrival in that one.
+void Scheduler::wait_in(Time now, std::uint32_t index, std::string_view group, Commands& commands) {
+  Request& request = requests_[index];
+  Lane& lane = lanes_.of(group);
+  request.lane = &lane;
+  request.slots_before = lane.slot_wait.so_far(slots_.full_time());
+  lane.change_stage(request, Stage::waiting);
+  queue_.add_again(index);
+  server_.refresh(now, lane, commands);
 }
 
 // ---- pauses ---------------------------------------------------------------------------------------------------------

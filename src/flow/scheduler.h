@@ -103,9 +103,10 @@ class Scheduler {
   /// it), keeps its slot, and needs a new departure. It will be in `start` again; it can no longer be refused for
   /// waiting. No effect unless it is in flight.
   void requeue(Time now, Ticket ticket, Commands& commands);
-  /// A started request was refused and is to be sent again: it gives up its slot and waits as the first of those that
-  /// arrived after it, until `deadline` at the latest. It will be in `start` again, or in `refuse`.
-  void send_back(Time now, Ticket ticket, Time deadline, Commands& commands);
+  /// A started request was refused and is to be sent again: it gives up its slot and waits in the lane of that group,
+  /// as the first of those that arrived after it, until `deadline` at the latest. It will be in `start` again, or in
+  /// `refuse`.
+  void send_back(Time now, Ticket ticket, Time deadline, std::string_view group, Commands& commands);
   /// The answer to a started request is no refusal. False: no pause waits for it, and nothing changes.
   bool answered(Time now, Ticket ticket, Commands& commands);
   /// An answer, that to `by` if it is alive, asked for a pause of that length, or named no time. Nothing of the group,
@@ -183,6 +184,7 @@ class Scheduler {
   /// Almost every call ends with this: all that is due or has become possible by `now` is done.
   void run_until_stable(Time now, Commands& commands);
   void end(Time now, std::uint32_t index, Commands& commands);
+  void wait_in(Time now, std::uint32_t index, std::string_view group, Commands& commands);
 
   // Each of these knows those above it alone.
   Requests requests_;

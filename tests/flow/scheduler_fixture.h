@@ -107,8 +107,8 @@ class SchedulerFixture {
   Ids mark_spare(RequestId id) { return upstream.mark_spare(now, tickets_.at(id), commands_), started(); }
   Ids resume(RequestId id) { return upstream.resume(now, tickets_.at(id), commands_), started(); }
   Ids requeue(RequestId id) { return upstream.requeue(now, tickets_.at(id), commands_), started(); }
-  Ids send_back(RequestId id, Time deadline) {
-    return upstream.send_back(now, tickets_.at(id), deadline, commands_), started();
+  Ids send_back(RequestId id, Time deadline, std::string_view group = {}) {
+    return upstream.send_back(now, tickets_.at(id), deadline, group, commands_), started();
   }
   Ids answered(RequestId id) { return upstream.answered(now, tickets_.at(id), commands_), started(); }
   /// As Scheduler::pause(), by the answer to that request.

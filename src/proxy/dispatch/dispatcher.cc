@@ -300,17 +300,11 @@ void Dispatcher::requeue(Exchange& exchange) {
   exchange.upstream->requeue(exchange.ticket);
 }
 
-/// The request keeps its slot while it waits again. The scheduler refuses no request that has taken off, so the
-/// deadline has a timer.
 bool Dispatcher::send_again(Exchange& exchange, Again why, std::unique_ptr<KeptAnswer>& answer) {
   if (!resending_.takes_back(exchange, why, answer)) return false;
-  exchange.sendings.patience = std::make_unique<loop::Timer>(services_.loop, [this, number = exchange.number] {
-    if (Exchange* waiting = exchanges_.find(number)) give_last_answer(*waiting);
-  });
-  exchange.sendings.patience->start(exchange.sendings.deadline);
   exchange.departure.drop();
   exchange.flight.reset();
-  exchange.upstream->requeue(exchange.ticket);
+  exchange.upstream->send_back(exchange.ticket, exchange.sendings.deadline, exchange.head.fields, exchange.group);
   return true;
 }
 

@@ -81,7 +81,6 @@ void Resending::takes_off_again(Exchange& exchange) {
   sendings.stale = false;
   ++sendings.attempts;
   sendings.answer.reset();
-  sendings.patience.reset();
   memory_.release(exchange.memory);
   if (exchange.head.has_body()) keep_body(exchange);
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "loop/timer.h"
 #include "proxy/exchange/kept_answer.h"
 #include "proxy/exchange/retry_policy.h"
 
@@ -18,8 +17,7 @@ struct Sendings {
   std::int64_t deadline = 0;    ///< nothing is sent again after it; arrival + queue.maxWait
   std::int64_t back_since = 0;  ///< when it went back to wait; 0: it does not wait again
   Again why = Again::no;        ///< likewise
-  std::unique_ptr<KeptAnswer> answer;     ///< of the last attempt, while the request waits again; null: there was none
-  std::unique_ptr<loop::Timer> patience;  ///< ends the wait at the deadline
+  std::unique_ptr<KeptAnswer> answer;  ///< of the last attempt, while the request waits again; null: there was none
 };
 
 }  // namespace penstock::proxy

@@ -78,8 +78,10 @@ void Upstream::requeue(flow::Ticket ticket) {
   apply([&](flow::Time now) { scheduler_.requeue(now, ticket, commands_); });
 }
 
-void Upstream::send_back(flow::Ticket ticket, flow::Time deadline) {
-  apply([&](flow::Time now) { scheduler_.send_back(now, ticket, deadline, commands_); });
+void Upstream::send_back(flow::Ticket ticket, flow::Time deadline, const http::Fields& request,
+                         const std::string& group) {
+  const std::string lane = pausing_.lane_of(request, group);
+  apply([&](flow::Time now) { scheduler_.send_back(now, ticket, deadline, lane, commands_); });
 }
 
 void Upstream::park(flow::Ticket ticket) {

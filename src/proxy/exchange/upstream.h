@@ -67,7 +67,7 @@ class Upstream final : public flow::LimiterEvents {
   /// The request is to be sent once more.
   void requeue(flow::Ticket ticket);
   /// The request was refused, and waits again in its old place, until `deadline` at the latest.
-  void send_back(flow::Ticket ticket, flow::Time deadline);
+  void send_back(flow::Ticket ticket, flow::Time deadline, const http::Fields& request, const std::string& group);
   /// A tunnel rests and gives up its slot; called again if it has rested again.
   void park(flow::Ticket ticket);
   /// A parked tunnel wants a slot again.

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "http/error_codes.h"
 #include "http/forwarding.h"
 #include "proxy/exchange/upstream.h"
 
@@ -33,8 +34,6 @@ void ResponseRelay::pass_interim() {
 
 void ResponseRelay::pass_head(Again why) {
   answered_ = true;
-  exchange_.upstream->observe(
-      {.head = head(), .request = exchange_.head.fields, .group = exchange_.group, .ticket = exchange_.ticket});
   first_byte_ = services_.loop.now() - exchange_.took_off;
   const auto length = head().has_length ? std::optional(head().content_length) : std::nullopt;
   const auto& via = services_.config.proxy.via;
@@ -42,8 +41,10 @@ void ResponseRelay::pass_head(Again why) {
   auto fields = http::response_fields(head(), exchange_.target, via, Duration{exchange_.waited});
   if (attempts > 1) fields.add("Proxy-Status", http::proxy_status(attempts, via));
   if (why == Again::no || (head().has_body(exchange_.head.method) && length.value_or(0) > KeptAnswer::kMost)) {
+    observe();
     return exchange_.sink.answer_head(head().status, head().reason, fields, length);
   }
+  if (exchange_.upstream->settings.retry.except.empty()) observe();
   held_ = std::make_unique<KeptAnswer>(why, head(), std::move(fields), length);
 }
 
@@ -56,12 +57,27 @@ void ResponseRelay::pass_body(std::string_view bytes) {
   exchange_.sink.answer_body(bytes);
 }
 
-void ResponseRelay::pass_held() { std::exchange(held_, nullptr)->begin(exchange_.sink); }
+void ResponseRelay::pass_held() {
+  observe();
+  std::exchange(held_, nullptr)->begin(exchange_.sink);
+}
+
+/// Where an error in the body may say that no waiting cures it, this waits for the body.
+void ResponseRelay::observe() {
+  if (std::exchange(observed_, true)) return;
+  exchange_.upstream->observe({.head = head(),
+                               .request = exchange_.head.fields,
+                               .group = exchange_.group,
+                               .ticket = exchange_.ticket,
+                               .took_off = exchange_.took_off});
+}
 
 std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
   auto whole = result();
   whole.bytes_out = bytes_out;
   held_->end(http::response_trailers(reader_.trailers(), exchange_.target), whole);
+  observed_ |= http::names_error(held_->fields(), held_->body(), exchange_.upstream->settings.retry.except);
+  observe();
   return held_;
 }
 

@@ -64,6 +64,7 @@ class ResponseRelay {
 
  private:
   void pass_held();
+  void observe();
 
   const Services& services_;
   Exchange& exchange_;
@@ -75,6 +76,7 @@ class ResponseRelay {
   std::unique_ptr<KeptAnswer> held_;
   bool begun_ = false;
   bool answered_ = false;
+  bool observed_ = false;
   bool waiting_ = false;
 };
 
