@@ -90,9 +90,17 @@ struct CounterConfig {
   bool operator==(const CounterConfig&) const = default;
 };
 
+/// Spreads departures evenly at a rate that it learns from what the API refuses, from `min` to `max` units a second.
+/// For APIs that do not say what they allow.
+struct AdaptiveConfig {
+  double min = 1;
+  double max = 0;  ///< over 0, at least `min`
+  bool operator==(const AdaptiveConfig&) const = default;
+};
+
 struct LimitConfig {
-  using Kind =
-      std::variant<PacerConfig, WindowConfig, SlidingWindowConfig, TokenBucketConfig, SemaphoreConfig, CounterConfig>;
+  using Kind = std::variant<PacerConfig, WindowConfig, SlidingWindowConfig, TokenBucketConfig, SemaphoreConfig,
+                            CounterConfig, AdaptiveConfig>;
   enum class Per { upstream, group };
   enum class Mode { delay, refuse };
 
@@ -104,9 +112,11 @@ struct LimitConfig {
   bool operator==(const LimitConfig&) const = default;
 };
 
-/// The kind's key in a configuration: `pacer`, `window`, `slidingWindow`, `tokenBucket`, `semaphore`, `counter`.
+/// The kind's key in a configuration: `pacer`, `window`, `slidingWindow`, `tokenBucket`, `semaphore`, `counter`,
+/// `adaptive`.
 constexpr std::string_view limit_key(const LimitConfig::Kind& kind) {
-  constexpr std::string_view kKeys[] = {"pacer", "window", "slidingWindow", "tokenBucket", "semaphore", "counter"};
+  constexpr std::string_view kKeys[] = {"pacer",     "window",  "slidingWindow", "tokenBucket",
+                                        "semaphore", "counter", "adaptive"};
   return kKeys[kind.index()];
 }
 

@@ -28,13 +28,14 @@ inline LimitConfig any_limit(fuzz::Choices& choices) {
   constexpr std::array<int, 4> kIntervals{20'000, 100'000, 500'000, 1'000'000};
   const Duration interval(kIntervals[choices.below(4)]);
   const int size = static_cast<int>(choices.below(8)) + 1, burst = static_cast<int>(choices.below(4));
-  const std::array<LimitConfig::Kind, 7> kinds{PacerConfig{.qps = size * 25.0, .max_burst = burst},
+  const std::array<LimitConfig::Kind, 8> kinds{PacerConfig{.qps = size * 25.0, .max_burst = burst},
                                                WindowConfig{size, interval},
                                                WindowConfig{size, interval, true},
                                                SlidingWindowConfig{size, interval},
                                                TokenBucketConfig{size, 1 + burst, interval},
                                                SemaphoreConfig{size},
-                                               CounterConfig{size, interval}};
+                                               CounterConfig{size, interval},
+                                               AdaptiveConfig{size * 5.0, size * 25.0}};
   LimitConfig limit{.kind = kinds[choices.below(kinds.size())]};
   const unsigned how = choices.byte();
   if (how % 3 == 1) limit.per = LimitConfig::Per::group;
@@ -79,6 +80,9 @@ struct Promise {
   void operator()(const CounterConfig& counter) const {
     const double period = static_cast<double>(counter.period.count());
     at_most([&](double length) { return counter.max * (std::floor((length + 1) / period) + 2); }, "the counter");
+  }
+  void operator()(const AdaptiveConfig& adaptive) const {
+    at_most([&](double length) { return adaptive.max * (length + 2) / 1e6 + kHeaviest; }, "the adaptive limit");
   }
   void operator()(const SemaphoreConfig&) const {}  // of those in flight, looked at all the time
 };
@@ -147,6 +151,9 @@ class WatchedLimiter final : public Limiter {
     must(departure.at == at, "its departure is from now on when it left");
     of(group).outstanding.push_back(departure);
     return departure;
+  }
+  void refused(Time now, std::string_view group, const Departure& departure) override {
+    local_.refused(now, group, departure);
   }
   bool landed(Time now, std::string_view group) override { return local_.landed(now, group); }
   void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override {

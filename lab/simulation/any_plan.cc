@@ -31,6 +31,7 @@ struct Pace {
 
 struct PaceOf {
   Pace operator()(const PacerConfig& pacer) const { return {1 + pacer.max_burst + pacer.qps, pacer.qps, 0}; }
+  Pace operator()(const AdaptiveConfig& adaptive) const { return {1 + adaptive.min, adaptive.min, 0}; }
   Pace operator()(const WindowConfig& window) const { return each(window.reservoir, window.interval); }
   Pace operator()(const SlidingWindowConfig& window) const { return each(window.max, window.interval); }
   Pace operator()(const CounterConfig& counter) const { return each(counter.max, counter.period); }

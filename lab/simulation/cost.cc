@@ -22,6 +22,7 @@ double seconds(Duration time) { return seconds(static_cast<Time>(time.count()));
 struct Passes {
   double time;
   double operator()(const PacerConfig& pacer) const { return pacer.max_burst + 1 + pacer.qps * time; }
+  double operator()(const AdaptiveConfig& adaptive) const { return 1 + adaptive.max * time; }
   double operator()(const WindowConfig& window) const { return intervals(window.reservoir, window.interval); }
   double operator()(const SlidingWindowConfig& window) const { return intervals(window.max, window.interval); }
   double operator()(const CounterConfig& counter) const { return intervals(counter.max, counter.period); }

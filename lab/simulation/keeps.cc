@@ -234,6 +234,8 @@ struct Judged {
     const double at_once = pacer.max_burst + reading.heaviest() + a_microsecond * static_cast<double>(doubt + late);
     return worst_of_rate(left, a_microsecond, at_once, excuses);
   }
+  /// Whatever it learns, it stays below its `max`.
+  Worst operator()(const AdaptiveConfig& adaptive) const { return (*this)(PacerConfig{.qps = adaptive.max}); }
   Worst operator()(const WindowConfig& window) const {
     const Time guard = std::min<Time>(static_cast<Time>(flow::kGuard), window.interval.count() / 10);
     return worst_of_windows(reading, left, window, std::max<Time>(0, doubt - guard), excuses);

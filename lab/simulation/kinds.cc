@@ -28,6 +28,7 @@ struct RateOf {
   }
   double operator()(const SemaphoreConfig&) const { return kInfinite; }
   double operator()(const CounterConfig& counter) const { return counter.max / seconds(counter.period); }
+  double operator()(const AdaptiveConfig& adaptive) const { return adaptive.max; }
 };
 
 struct SizeOf {
@@ -37,10 +38,12 @@ struct SizeOf {
   double operator()(const TokenBucketConfig& bucket) const { return bucket.capacity; }
   double operator()(const SemaphoreConfig& semaphore) const { return semaphore.capacity; }
   double operator()(const CounterConfig& counter) const { return counter.max; }
+  double operator()(const AdaptiveConfig&) const { return 0; }
 };
 
 struct StepOf {
   Time operator()(const PacerConfig&) const { return 0; }
+  Time operator()(const AdaptiveConfig&) const { return 0; }
   Time operator()(const WindowConfig& window) const {
     return window.spread ? window.interval.count() / window.reservoir : window.interval.count();
   }

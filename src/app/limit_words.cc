@@ -56,6 +56,10 @@ struct InWords {
   std::string operator()(const CounterConfig& counter) const {
     return std::to_string(counter.max) + " between resets, " + write_duration(counter.period) + " apart";
   }
+  std::string operator()(const AdaptiveConfig& adaptive) const {
+    return "between " + write_rate(adaptive.min) + " and " + write_rate(adaptive.max) +
+           ", learned from what the upstream refuses";
+  }
 };
 
 }  // namespace

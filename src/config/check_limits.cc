@@ -63,6 +63,14 @@ struct Checked {
     check_count(issues, path + ".max", counter.max, 1, kMostUnits);
     check_duration(issues, path + ".period", counter.period, 100ms, kLongest);
   }
+  void operator()(const AdaptiveConfig& adaptive) const {
+    check_number(issues, path + ".min", adaptive.min, kLeastRate, kMostRate);
+    check_number(issues, path + ".max", adaptive.max, kLeastRate, kMostRate);
+    if (adaptive.min > adaptive.max && adaptive.max >= kLeastRate)
+      add(issues, path + ".min", " is " + write_rate(adaptive.min) + ", more than max, " + write_rate(adaptive.max));
+    if (limit.mode == LimitConfig::Mode::refuse)
+      add(issues, path + ".mode", " is refuse; the rate grows only while requests wait for it, so it must be delay");
+  }
 };
 
 void check_name(Issues& issues, const std::string& path, std::string_view name) {

@@ -26,6 +26,27 @@ constexpr Key<SemaphoreConfig> kSemaphore[] = {value<&SemaphoreConfig::capacity>
                                                value<&SemaphoreConfig::lease>("lease")};
 constexpr Key<CounterConfig> kCounter[] = {value<&CounterConfig::max>("max"), value<&CounterConfig::period>("period")};
 
+std::optional<Rate> rate_at(Reading& reading, const Spot& spot) {
+  const auto text = reading.text(spot, "a rate such as 15/s");
+  if (!text) return std::nullopt;
+  const auto rate = parse_rate(*text);
+  if (!rate) {
+    reading.complain(spot.node, named(spot.path) + ": '" + spot.node.text +
+                                    "' is not a rate, as in 15/s, 900/m, 100/h, 5000/d or 300/15m");
+  }
+  return rate;
+}
+
+template <auto member>
+constexpr Key<OwnerOf<member>> per_second(std::string_view name) {
+  return {name, [](Reading& r, const Spot& spot, OwnerOf<member>& into) {
+            const auto rate = rate_at(r, spot);
+            if (rate) into.*member = rate->count / std::chrono::duration<double>(rate->unit).count();
+          }};
+}
+constexpr Key<AdaptiveConfig> kAdaptive[] = {per_second<&AdaptiveConfig::min>("min"),
+                                             per_second<&AdaptiveConfig::max>("max")};
+
 // The keys of a kind: its parameters, and those that all kinds share.
 template <typename Kind, const auto& keys, std::size_t... index>
 constexpr auto with_common(std::index_sequence<index...>) {
@@ -49,7 +70,8 @@ const KindKeys kKinds[] = {{PacerConfig{}, kLimit<PacerConfig, kPacer>},
                            {SlidingWindowConfig{}, kLimit<SlidingWindowConfig, kSlidingWindow>},
                            {TokenBucketConfig{}, kLimit<TokenBucketConfig, kTokenBucket>},
                            {SemaphoreConfig{}, kLimit<SemaphoreConfig, kSemaphore>},
-                           {CounterConfig{}, kLimit<CounterConfig, kCounter>}};
+                           {CounterConfig{}, kLimit<CounterConfig, kCounter>},
+                           {AdaptiveConfig{}, kLimit<AdaptiveConfig, kAdaptive>}};
 
 const KindKeys* find_kind(std::string_view name) {
   const auto found = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -100,13 +122,8 @@ void check_shared(Reading& reading, const std::string& path, const std::vector<L
 }  // namespace
 
 void read_rate(Reading& reading, const Spot& spot, UpstreamSettings& into) {
-  const auto text = reading.text(spot, "a rate such as 15/s");
-  if (!text) return;
-  const auto rate = parse_rate(*text);
-  if (!rate) {
-    return reading.complain(spot.node, named(spot.path) + ": '" + spot.node.text +
-                                           "' is not a rate, as in 15/s, 900/m, 100/h, 5000/d or 300/15m");
-  }
+  const auto rate = rate_at(reading, spot);
+  if (!rate) return;
   const auto limits = limits_of(*rate);
   into.limits.insert(into.limits.begin(), limits.begin(), limits.end());
   const auto upstream = spot.path.substr(0, spot.path.rfind('.'));

@@ -40,6 +40,7 @@ struct OtherProcesses {
 /// How many units a limit had left when this process last heard of it. Of window, slidingWindow and counter: all that
 /// may leave before `until`, when the next period begins. Of a tokenBucket: its tokens since its last refill, at
 /// `until`. Of a pacer: what is left of its burst; its next free moment is `until`.
+/// Of an adaptive limit: its rate in millionths of a unit a second; its next free moment is `until`.
 struct Remaining {
   Instant until = kAlways;  ///< kAlways: nothing was heard
   std::int64_t units = 0;
@@ -68,6 +69,8 @@ class Limit {
   virtual void give_back(Instant at, int weight) = 0;
   /// A departure committed for `from` left later, at `to`: it counts from `to` on.
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
+  /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.
+  virtual void refused(Instant /*now*/, Instant /*departed*/) {}
   /// A request that had departed has landed.
   virtual void landed() {}
   /// This many departures are in flight that were not committed.

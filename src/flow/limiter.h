@@ -145,6 +145,8 @@ class Limiter {
     departure.at = at;
     return departure;
   }
+  /// The upstream refused a request of this lane that had taken that departure: limits that learn lower their rates.
+  virtual void refused(Time /*now*/, std::string_view /*group*/, const Departure& /*departure*/) {}
   /// A request of this lane landed. True: this freed a permit, and lanes that wait for one may ask again.
   virtual bool landed(Time now, std::string_view group) = 0;
   /// The lane of this group, or every lane of the upstream, was told to wait and needs no departure any more.

@@ -125,6 +125,12 @@ Departure LocalLimiter::report_late(std::string_view group, Departure departure,
   return departure;
 }
 
+void LocalLimiter::refused(Time now, std::string_view group, const Departure& departure) {
+  limits_.each(limits_.refreshed(clock_.instant(now), group), [&](Limit& limit, const Rule& rule, LimitIndex) {
+    if (rule.counts(departure.epoch)) limit.refused(clock_.instant(now), clock_.instant(departure.at));
+  });
+}
+
 bool LocalLimiter::landed(Time, std::string_view group) {
   bool freed = false;
   limits_.each(limits_.find(group), [&](Limit& limit, const Rule& rule, LimitIndex) {

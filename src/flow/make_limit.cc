@@ -2,6 +2,7 @@
 // Makes a limit from its parameters: one line for each kind.
 #include "flow/make_limit.h"
 
+#include "flow/adaptive.h"
 #include "flow/counter.h"
 #include "flow/pacer.h"
 #include "flow/semaphore.h"
@@ -21,6 +22,7 @@ struct Maker {
   Made operator()(const TokenBucketConfig& config) const { return std::make_unique<TokenBucket>(config); }
   Made operator()(const SemaphoreConfig& config) const { return std::make_unique<Semaphore>(config); }
   Made operator()(const CounterConfig& config) const { return std::make_unique<Counter>(config); }
+  Made operator()(const AdaptiveConfig& config) const { return std::make_unique<Adaptive>(config); }
 };
 
 }  // namespace

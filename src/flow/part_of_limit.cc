@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "flow/adaptive.h"
 #include "flow/make_limit.h"
 
 namespace penstock::flow {
@@ -48,6 +49,11 @@ void PartOfLimit::begin(const TokenBucketConfig& part, std::int64_t units, Insta
   part_ = std::make_unique<TokenBucket>(*untouched_);
 }
 
+/// Of an adaptive limit not units are left, but the rate is known: see lua/adaptive.lua.
+void PartOfLimit::begin(const AdaptiveConfig& part, std::int64_t units, Instant until) {
+  static_cast<Adaptive&>(*part_).begin(std::clamp(static_cast<double>(units) / 1e6, part.min, part.max), until);
+}
+
 void PartOfLimit::begin(const SemaphoreConfig&, std::int64_t, Instant) {}
 
 template <typename Count>
@@ -64,13 +70,15 @@ void PartOfLimit::begin(const Count& part, std::int64_t units, Instant until) {
 }
 
 Remaining PartOfLimit::left_alone(Instant now) const {
-  const bool flows = std::holds_alternative<PacerConfig>(kind_) || std::holds_alternative<TokenBucketConfig>(kind_);
+  const bool flows = std::holds_alternative<PacerConfig>(kind_) || std::holds_alternative<AdaptiveConfig>(kind_) ||
+                     std::holds_alternative<TokenBucketConfig>(kind_);
   return {.until = flows ? std::max(now, part_->frontier(1)) : std::max(until_, part_->forgettable_at()), .units = 0};
 }
 
-/// Of a pacer, the part's state: by the whole rate the pacer would seem idle in between, and its next moment free now.
+/// Of limits that pace, the part's state: by the whole rate the pacer would seem idle in between, and its next moment
+/// free now.
 std::string PartOfLimit::state() const {
-  const bool paces = std::holds_alternative<PacerConfig>(kind_);
+  const bool paces = std::holds_alternative<PacerConfig>(kind_) || std::holds_alternative<AdaptiveConfig>(kind_);
   std::string paced = paces ? part_->state() : std::string();
   return paced.empty() ? whole_->state() : paced;
 }

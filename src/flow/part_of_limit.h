@@ -39,6 +39,9 @@ class PartOfLimit final : public Limit {
   void moved(Instant from, Instant to, int weight) override {
     whole_->moved(from, to, weight), part_->moved(from, to, weight);
   }
+  void refused(Instant now, Instant departed) override {
+    whole_->refused(now, departed), part_->refused(now, departed);
+  }
   void landed() override { whole_->landed(), part_->landed(); }
   void count_existing(std::int64_t departures) override {
     whole_->count_existing(departures), part_->count_existing(departures);
@@ -65,6 +68,7 @@ class PartOfLimit final : public Limit {
   Instant opens_for(std::int64_t units) const { return units > units_ ? until_ : kAlways; }
   void begin(const PacerConfig& part, std::int64_t units, Instant until);
   void begin(const TokenBucketConfig& part, std::int64_t units, Instant until);
+  void begin(const AdaptiveConfig& part, std::int64_t units, Instant until);
   void begin(const SemaphoreConfig& part, std::int64_t units, Instant until);
   template <typename Count>
   void begin(const Count& part, std::int64_t units, Instant until);

@@ -8,7 +8,7 @@
 namespace penstock::observe {
 namespace {
 
-/// Units a second in the long run; null for limits on requests in flight.
+/// Units a second in the long run; null: there is no fixed one.
 struct Rate {
   std::optional<double> operator()(const PacerConfig& pacer) const { return pacer.qps; }
   std::optional<double> operator()(const WindowConfig& w) const { return w.reservoir / seconds(w.interval); }
@@ -18,6 +18,8 @@ struct Rate {
   }
   std::optional<double> operator()(const SemaphoreConfig&) const { return std::nullopt; }
   std::optional<double> operator()(const CounterConfig& c) const { return c.max / seconds(c.period); }
+  /// The rate is learned while the limit is used.
+  std::optional<double> operator()(const AdaptiveConfig&) const { return std::nullopt; }
 };
 
 }  // namespace

@@ -85,6 +85,7 @@ struct ParametersJson {
   Json operator()(const CounterConfig& counter) const {
     return {{"max", counter.max}, {"period", text_of(counter.period)}};
   }
+  Json operator()(const AdaptiveConfig& adaptive) const { return {{"min", adaptive.min}, {"max", adaptive.max}}; }
 };
 
 Json limit_json(const LimitConfig& limit) {

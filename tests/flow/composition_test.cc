@@ -69,6 +69,9 @@ struct Promise {
     const auto period = static_cast<double>(config.period.count());
     expect_at_most(left, [&](Instant length) { return config.max * (std::floor((length + 1) / period) + 2); });
   }
+  void operator()(const AdaptiveConfig& config) const {
+    expect_at_most(left, [&](Instant length) { return config.max * (length + 2) / 1'000'000 + kHeaviest; });
+  }
   void operator()(const SemaphoreConfig&) const {}
 };
 

@@ -31,6 +31,7 @@ Texts numbers_of(const TokenBucketConfig& bucket) {
 }
 Texts numbers_of(const SemaphoreConfig& semaphore) { return {text(semaphore.capacity), text(semaphore.lease), "0"}; }
 Texts numbers_of(const CounterConfig& counter) { return {text(counter.max), text(counter.period), "0"}; }
+Texts numbers_of(const AdaptiveConfig& adaptive) { return {text(adaptive.min), text(adaptive.max), "0"}; }
 
 bool of_group(const LimitConfig& limit) { return limit.per == LimitConfig::Per::group; }
 
@@ -150,6 +151,14 @@ test::RedisReply Asker::report_late(Time now, std::string_view group, const std:
   }
   add_limits(arguments);
   return scripts_.call(Script::report_late, instant(now), keys, std::move(arguments));
+}
+
+test::RedisReply Asker::refused(Time now, std::string_view group, const flow::Departure& departure) {
+  Texts keys{key("head")};
+  for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
+  Texts arguments{generation_, text(instant(departure.at))};
+  add_limits(arguments);
+  return scripts_.call(Script::refused, instant(now), keys, std::move(arguments));
 }
 
 test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_group) {

@@ -39,6 +39,8 @@ class Asker {
   /// The departures left only at `at`.
   test::RedisReply report_late(Time now, std::string_view group, const std::vector<flow::Departure>& departures,
                                Time at);
+  /// The upstream refused the request that took this departure.
+  test::RedisReply refused(Time now, std::string_view group, const flow::Departure& departure);
   test::RedisReply cancel_wait(Time now, std::string_view group, bool of_group);
   test::RedisReply pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.

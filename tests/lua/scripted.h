@@ -34,6 +34,10 @@ class Scripted final : public scenarios::Asked {
     reset_until(now);
     EXPECT_EQ(asker_.report_late(now, group, {departure}, now).text, "ok");
   }
+  void refused(Time now, std::string_view group, const flow::Departure& departure) override {
+    reset_until(now);
+    EXPECT_EQ(asker_.refused(now, group, departure).text, "ok");
+  }
   void pause(Time now, std::string_view group, Time until) override {
     EXPECT_FALSE(asker_.pause(now, group, until - now).is_error());
   }

@@ -14,7 +14,20 @@ namespace penstock::lua {
 
 using Texts = std::vector<std::string>;
 
-enum class Script : std::uint8_t { book, undo, report_late, cancel_wait, pause, reset, replay, permits, born, present };
+enum class Script : std::uint8_t {
+  book,
+  undo,
+  report_late,
+  cancel_wait,
+  pause,
+  reset,
+  replay,
+  permits,
+  born,
+  present,
+  probe,
+  refused
+};
 
 class Scripts {
  public:
@@ -31,7 +44,7 @@ class Scripts {
 
   test::RedisServer& server_;
   const Clock clock_;
-  std::array<std::string, 10> shas_;
+  std::array<std::string, 12> shas_;
 };
 
 }  // namespace penstock::lua

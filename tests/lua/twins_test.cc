@@ -34,6 +34,11 @@ class Forgetful final : public Asked {
     of_.left(now, group, departure);
     note(now);
   }
+  void refused(Time now, std::string_view group, const flow::Departure& departure) override {
+    forget(now);
+    of_.refused(now, group, departure);
+    note(now);
+  }
   void pause(Time now, std::string_view group, Time until) override {
     forget(now);
     of_.pause(now, group, until);
@@ -77,6 +82,7 @@ class Chance {
         grouped_(grouped),
         uniform_(uniform),
         late_(late),
+        learns_(std::ranges::find(kinds_, 5) != kinds_.end()),
         interval_(one_of<Time>({ms(7), ms(100), ms(250), sec(1)})) {}
 
   Scenario scenario() {
@@ -96,6 +102,8 @@ class Chance {
     if (what == 1 && !uniform_) return Pause{now, now + ms(1) * up_to(400), up_to(1) ? group() : std::string_view()};
     if (late_ && what < 12 && arrived_ > 0)
       return LeaveLate{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(4, arrived_ - 1)))};
+    if (learns_ && what >= 12 && what < 20 && arrived_ > 0)
+      return Refuse{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(9, arrived_ - 1)))};
     const Arrive arrival =
         uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
     arrived_ += arrival.count;
@@ -128,7 +136,11 @@ class Chance {
       case 1: return up_to(3) ? window(size, interval) : spread(size, interval);
       case 2: return sliding(size, interval);
       case 3: return bucket(size, 1 + up_to(size), interval);
-      default: return counter(size, interval);
+      case 4: return counter(size, interval);
+      default: {
+        const double min = one_of({0.3, 5.0, 40.0});
+        return adaptive(min, min * one_of({1.0, 7.0, 300.0}));
+      }
     }
   }
 
@@ -143,6 +155,7 @@ class Chance {
   const bool grouped_;
   const bool uniform_;  // only single requests of weight 1, and no pauses
   const bool late_;     // some leave later than booked
+  const bool learns_;   // some are refused by the upstream
   const Time interval_;
   int arrived_ = 0;
 };
@@ -196,6 +209,12 @@ TEST_F(Twins, agree_on_windows) { agree({1}, false, 40); }
 TEST_F(Twins, agree_on_sliding_windows) { agree({2}, false, 40); }
 TEST_F(Twins, agree_on_token_buckets) { agree({3}, false, 40); }
 TEST_F(Twins, agree_on_counters) { agree({4}, false, 40); }
+TEST_F(Twins, agree_on_adaptive_limits) { agree({5}, false, 200); }
+TEST_F(Twins, agree_on_adaptive_limits_of_groups) { agree({5}, true, 40); }
+TEST_F(Twins, agree_on_adaptive_limits_beside_others) {
+  agree({5, 2}, false, 40, false, true);
+  agree({0, 5}, false, 40);
+}
 TEST_F(Twins, agree_on_pacer_and_window) { agree({0, 1}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_bucket) { agree({3, 0}, false, 40); }
 TEST_F(Twins, agree_on_pacer_and_sliding_window) { agree({2, 0}, false, 40); }

@@ -51,7 +51,12 @@ struct LeaveLate {
   Time at;
   std::size_t request;
 };
-using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate>;
+/// The upstream refuses the n-th request. Ignored for one that has not departed.
+struct Refuse {
+  Time at;
+  std::size_t request;
+};
+using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate, Refuse>;
 
 struct Outcome {
   Time at = 0;               ///< when it leaves; meaningless if refused
@@ -88,6 +93,7 @@ inline LimitConfig bucket(int capacity, int refill, Time frequency) {
 inline LimitConfig counter(int max, Time period) {
   return limit(CounterConfig{.max = max, .period = Duration(period)});
 }
+inline LimitConfig adaptive(double min, double max) { return limit(AdaptiveConfig{.min = min, .max = max}); }
 inline LimitConfig per_group(LimitConfig config) {
   config.per = LimitConfig::Per::group;
   config.name += "-of-group";

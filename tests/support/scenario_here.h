@@ -26,6 +26,9 @@ class AskedHere final : public Asked {
   void left(Time now, std::string_view group, const flow::Departure& departure) override {
     limiter_.report_late(group, departure, now);
   }
+  void refused(Time now, std::string_view group, const flow::Departure& departure) override {
+    limiter_.refused(now, group, departure);
+  }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
   void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }
 

@@ -27,6 +27,7 @@ class Asked {
   virtual flow::Booking ask(Time now, const flow::Ask& ask) = 0;
   virtual void give_back(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void left(Time now, std::string_view group, const flow::Departure& departure) = 0;
+  virtual void refused(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void pause(Time now, std::string_view group, Time until) = 0;
   virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
 };
@@ -98,6 +99,12 @@ class Course {
     if (request.departure.weight == 0 || request.departure.at > late.at) return;
     asked_.left(late.at, request.group, request.departure);
     request.departure.at = late.at;
+  }
+
+  void happen(const Refuse& refusal) {
+    const Request& request = requests_.at(refusal.request);
+    if (request.departure.weight == 0 || request.departure.at > refusal.at) return;
+    asked_.refused(refusal.at, request.group, request.departure);
   }
 
   /// Asks until no request waits, or the lane is told to wait.

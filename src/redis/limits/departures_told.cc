@@ -21,6 +21,8 @@ bool looks_back_on_groups(const LimitConfig& limit) {
   return looks_back(limit) && limit.per == LimitConfig::Per::group;
 }
 
+bool learns(const LimitConfig& limit) { return limit.shared && std::holds_alternative<AdaptiveConfig>(limit.kind); }
+
 }  // namespace
 
 DeparturesTold::DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantine, Recent& recent,
@@ -33,16 +35,23 @@ DeparturesTold::DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantin
       late_(calls.shared().loop(), [this](std::string_view group, const LateReports::Moves& moves) {
         if (calls_.connected()) calls_.report_late(group, moves, quarantine_.of(group));
       }) {
-  find_limits_that_look_back();
+  look_at_limits();
 }
 
-void DeparturesTold::find_limits_that_look_back() {
+void DeparturesTold::look_at_limits() {
   looks_back_ = std::ranges::any_of(limits_, looks_back);
   looks_back_on_groups_ = std::ranges::any_of(limits_, looks_back_on_groups);
+  learns_ = std::ranges::any_of(limits_, learns);
 }
 
 void DeparturesTold::give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch) {
   calls_.give_back(group, at, weight, not_counting(group, epoch));
+}
+
+/// A departure of which Redis was not told counts in no limit there.
+void DeparturesTold::refused(std::string_view group, const flow::Departure& departure) {
+  if (!learns_ || departure.in_redis == 0 || !calls_.connected()) return;
+  calls_.refused(group, departure.in_redis, not_counting(group, departure.epoch));
 }
 
 /// Moves it from exactly where Redis has it. The original time, mapped again by what is known of the clocks by now,
@@ -62,7 +71,7 @@ void DeparturesTold::change(const std::vector<LimitConfig>& before, std::span<co
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i].shared && moved[i] != flow::kNoLimit) shared_since_[static_cast<std::size_t>(moved[i])] = known[i];
   }
-  find_limits_that_look_back();
+  look_at_limits();
 }
 
 /// The limits in which a departure of that config epoch does not count in Redis.

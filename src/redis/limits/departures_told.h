@@ -27,6 +27,8 @@ class DeparturesTold {
   void give_back(std::string_view group, std::int64_t at, int weight, flow::ConfigEpoch epoch);
   /// It leaves at `departure.at`, which is later than Redis has it. Sets the time at which Redis has it from now on.
   void move(std::string_view group, flow::Departure& departure);
+  /// The upstream refused a request that took this departure.
+  void refused(std::string_view group, const flow::Departure& departure);
   /// To be called before an ask: it could be granted the place of a departure that is very late.
   void tell_overdue() { late_.tell_overdue(); }
   /// The limits are about to change: reports late departures under the old ones.
@@ -35,7 +37,7 @@ class DeparturesTold {
   void change(const std::vector<LimitConfig>& before, std::span<const flow::LimitIndex> moved, flow::ConfigEpoch epoch);
 
  private:
-  void find_limits_that_look_back();
+  void look_at_limits();
   std::vector<flow::LimitIndex> not_counting(std::string_view group, flow::ConfigEpoch epoch) const;
 
   UpstreamCalls& calls_;
@@ -44,6 +46,7 @@ class DeparturesTold {
   const std::vector<LimitConfig>& limits_;
   bool looks_back_ = false;                      // a shared limit counts by the times of departures
   bool looks_back_on_groups_ = false;            // such a limit is per group
+  bool learns_ = false;                          // a shared limit learns from refusals
   std::vector<flow::ConfigEpoch> shared_since_;  // of each limit: earlier departures do not count in it in Redis
   LateReports late_;
 };

@@ -35,6 +35,10 @@ void divide(SlidingWindowConfig& window, int processes) {
     divide(window.max, window.interval, processes);
 }
 void divide(CounterConfig& counter, int processes) { divide(counter.max, counter.period, processes); }
+void divide(AdaptiveConfig& adaptive, int processes) {
+  adaptive.min /= processes;
+  adaptive.max /= processes;
+}
 /// Permits are bounded by how many are held instead: see at_hand_alone().
 void divide(SemaphoreConfig& semaphore, int) { semaphore.capacity = std::numeric_limits<int>::max(); }
 

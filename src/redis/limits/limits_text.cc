@@ -50,6 +50,9 @@ std::string parameters(const SemaphoreConfig& semaphore) {
 std::string parameters(const CounterConfig& counter) {
   return "max: " + std::to_string(counter.max) + ", period: " + in_unit(counter.period);
 }
+std::string parameters(const AdaptiveConfig& adaptive) {
+  return "min: " + spelt(adaptive.min) + "/s, max: " + spelt(adaptive.max) + "/s";
+}
 
 std::string in_words(const LimitConfig& limit) {
   std::string text(limit_key(limit.kind));

@@ -31,6 +31,9 @@ class PausingLimiter final : public flow::Limiter {
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override {
     local_.give_back(now, group, departure);
   }
+  void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override {
+    local_.refused(now, group, departure);
+  }
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
     return local_.report_late(group, departure, at);
   }

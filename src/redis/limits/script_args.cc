@@ -44,6 +44,9 @@ Numbers numbers_of(const SemaphoreConfig& semaphore) {
   return {std::to_string(semaphore.capacity), spelt(semaphore.lease), "0"};
 }
 Numbers numbers_of(const CounterConfig& counter) { return {std::to_string(counter.max), spelt(counter.period), "0"}; }
+Numbers numbers_of(const AdaptiveConfig& adaptive) {
+  return {redis::spelt(adaptive.min), redis::spelt(adaptive.max), "0"};
+}
 
 }  // namespace
 
@@ -121,6 +124,14 @@ void ScriptArgs::report_late(ScriptCall& call, std::string_view generation, std:
     call.arguments.number(move.to);
     call.arguments.number(move.weight);
   }
+  add_limits(call, group, without);
+}
+
+void ScriptArgs::refused(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t departed,
+                         std::span<const flow::LimitIndex> without) const {
+  call.keys.add(head_);
+  call.arguments.add(generation);
+  call.arguments.number(departed);
   add_limits(call, group, without);
 }
 

@@ -56,6 +56,9 @@ class ScriptArgs {
   };
   void report_late(ScriptCall& call, std::string_view generation, std::string_view group, std::span<const Move> moves,
                    std::span<const flow::LimitIndex> without = {}) const;
+  /// The upstream refused a request whose departure was at `departed`, in µs on the script clock.
+  void refused(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t departed,
+               std::span<const flow::LimitIndex> without = {}) const;
   void cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
                    flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;

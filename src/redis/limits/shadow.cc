@@ -48,6 +48,10 @@ void Shadow::give_back(flow::Time now, std::string_view group, const flow::Depar
   untold_.each_of(departure, [&](flow::LocalLimiter& untold) { untold.give_back(now, group, booked); });
 }
 
+void Shadow::refused(flow::Time now, std::string_view group, const flow::Departure& departure) {
+  all_.refused(now, group, as_remembered(departure));
+}
+
 flow::Departure Shadow::report_late(std::string_view group, flow::Departure departure, flow::Time at) {
   const flow::Departure booked = as_remembered(departure);
   all_.report_late(group, booked, at);

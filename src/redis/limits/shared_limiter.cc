@@ -291,6 +291,11 @@ flow::Departure SharedLimiter::report_late(std::string_view group, flow::Departu
   return departure;
 }
 
+void SharedLimiter::refused(Time now, std::string_view group, const flow::Departure& departure) {
+  shadow_.refused(now, group, departure);
+  told_.refused(group, departure);
+}
+
 bool SharedLimiter::landed(Time now, std::string_view group) {
   const bool at_hand = semaphores_.ended(group);
   const bool freed = shadow_.all().landed(now, group);

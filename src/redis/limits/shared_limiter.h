@@ -57,6 +57,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   flow::Time ahead(flow::Time now, std::string_view group, std::int64_t units, std::int64_t others) const override;
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override;
+  void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override;
   bool landed(flow::Time now, std::string_view group) override;
   flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
                       std::int64_t others) const override;

@@ -21,9 +21,9 @@ constexpr std::int64_t kPresence = 1'000'000;       // interval of what is said 
 constexpr std::int64_t kMostProcesses = 1'000'000;  // a Redis that says more is wrong
 
 /// In the order of enum Script.
-constexpr std::array<std::string_view, 11> kScripts{kBookScript,  kGiveBackScript, kReportLateScript, kCancelWaitScript,
+constexpr std::array<std::string_view, 12> kScripts{kBookScript,  kGiveBackScript, kReportLateScript, kCancelWaitScript,
                                                     kPauseScript, kResetScript,    kReplayScript,     kPermitsScript,
-                                                    kBornScript,  kPresentScript,  kProbeScript};
+                                                    kBornScript,  kPresentScript,  kProbeScript,      kRefusedScript};
 
 std::string new_name(Network& network) {
   const auto digits = flow::GroupHash::digits_of(network.draw());

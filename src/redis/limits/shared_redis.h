@@ -33,7 +33,8 @@ enum class Script : std::size_t {
   permits,
   born,
   present,
-  probe
+  probe,
+  refused
 };
 
 class SharedRedis {

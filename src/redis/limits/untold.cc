@@ -29,7 +29,8 @@ std::string Untold::taken_or(flow::LimitIndex limit, std::string_view group, con
 std::uint64_t Untold::tell(const Tell& tell) {
   if (const flow::LocalLimiter* untold = all_unknown_ ? &all_ : unknown_.get()) {
     untold->states([&](flow::LimitIndex limit, std::string_view group, const std::string& state) {
-      const bool is_latest = std::holds_alternative<PacerConfig>(limits_[static_cast<std::size_t>(limit)].kind);
+      const auto& kind = limits_[static_cast<std::size_t>(limit)].kind;
+      const bool is_latest = std::holds_alternative<PacerConfig>(kind) || std::holds_alternative<AdaptiveConfig>(kind);
       if (!all_unknown_) {
         tell(limit, group, is_latest ? all_.state(limit, group) : taken_or(limit, group, state), {});
       } else {

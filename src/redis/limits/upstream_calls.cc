@@ -74,6 +74,12 @@ void UpstreamCalls::report_late(std::string_view group, std::span<const ScriptAr
   call(Script::report_late);
 }
 
+void UpstreamCalls::refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without) {
+  call_.clear();
+  args_.refused(call_, generation_, key_of(group), departed, without);
+  call(Script::refused);
+}
+
 void UpstreamCalls::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
   call_.clear();
   args_.cancel_wait(call_, generation_, key_of(group), scope);

@@ -85,6 +85,7 @@ class UpstreamCalls {
   void give_back(std::string_view group, std::int64_t at, int weight, std::span<const flow::LimitIndex> without);
   void report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
+  void refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without);
   void cancel_wait(flow::Booking::Scope scope, std::string_view group);
   bool pause(std::string_view group, flow::Time length, Call::Done done);
   bool reset(flow::LimitIndex counter, std::string_view group, Call::Done done);

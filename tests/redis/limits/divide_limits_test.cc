@@ -51,6 +51,10 @@ TEST(Share, of_a_bucket_is_refilled_at_the_exact_rate) {
             (TokenBucketConfig{.capacity = 25, .refill_amount = 1, .refill_frequency = 1'333'334us}));
 }
 
+TEST(Share, of_a_rate_that_is_learned_has_both_bounds_divided) {
+  EXPECT_EQ(share_of(AdaptiveConfig{.min = 2, .max = 60}, 4), (AdaptiveConfig{.min = 0.5, .max = 15}));
+}
+
 TEST(Share, of_one_process_is_everything) {
   const PacerConfig pacer{.qps = 3, .max_burst = 3};
   EXPECT_EQ(share_of(pacer, 1), pacer);
