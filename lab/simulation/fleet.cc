@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "simulation/load.h"
+#include "simulation/origin.h"
 #include "simulation/process.h"
 #include "simulation/redis_server.h"
 
@@ -19,6 +20,8 @@ namespace {
 constexpr Time kYear2025 = 1'748'736'000 * kSecond;  // 1 June, midnight UTC
 constexpr Time kCallsOfScript = 8;                   // mean number of commands that a script calls
 constexpr Time kLastTtl = 800 * kDay;
+// How long a request is on the way to an upstream that may refuse it.
+constexpr Time kToOrigin = 20 * kMillisecond, kToOriginVaries = 4 * kMillisecond;
 
 class Fleet final : Outcomes {
  public:
@@ -89,7 +92,15 @@ class Fleet final : Outcomes {
     const Time left = world_.now() + load.opening(), flight = load.flight();
     journal_.requests[id].left = left;
     if (left > world_.now()) world_.at(left, [this, id] { leave(id); });
-    world_.at(left + flight, [this, id] { land(id); });
+    if (plan_.hidden.empty()) return world_.at(left + flight, [this, id] { land(id); });
+    const auto way = kToOrigin + static_cast<Time>(world_.random().below(kToOriginVaries));
+    world_.at(left + way, [this, id, flight] { reach_origin(id, flight); });
+  }
+  /// It comes back at once if it is refused.
+  void reach_origin(std::uint64_t id, Time flight) {
+    journal_.requests[id].turned_away = !origin_.takes(world_.now());
+    const Time answered = world_.now() + (journal_.requests[id].turned_away ? 0 : flight);
+    world_.at(answered + kToOrigin, [this, id] { land(id); });
   }
   void leave(std::uint64_t id) {
     if (Process* process = process_of(id)) process->leave(id);
@@ -99,7 +110,10 @@ class Fleet final : Outcomes {
     if (request.end != Request::End::none) return;
     request.end = Request::End::served;
     request.ended = world_.now();
-    if (Process* process = process_of(id)) process->land(id);
+    if (Process* process = process_of(id)) {
+      if (request.turned_away) process->turned_away(id);
+      process->land(id);
+    }
     over(id);
   }
   void refused(std::uint64_t id) override { over(id); }
@@ -209,6 +223,7 @@ class Fleet final : Outcomes {
   Time redis_ahead_ = 0;  // ahead of the world's time
   RedisServer server_;
   Host host_;
+  Origin origin_{plan_.hidden};
   int starts_ = 0;
   std::vector<std::unique_ptr<Load>> loads_;
   std::vector<std::unique_ptr<Process>> processes_;

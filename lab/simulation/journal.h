@@ -29,6 +29,7 @@ struct Request {
   flow::Refused refused{};  ///< if it was refused
   flow::LimitIndex limited_by = flow::kNoLimit;
   Time told = kNotYet;         ///< the wait that the request was told to expect on arrival (retry_after), for judges
+  bool turned_away = false;    ///< the upstream refused it, see Plan::hidden
   bool without_redis = false;  ///< departed while its process went by whenDown
 };
 

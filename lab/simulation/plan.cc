@@ -81,6 +81,9 @@ struct Parameters {
   std::string operator()(const CounterConfig& counter) const {
     return "max: " + std::to_string(counter.max) + ", period: " + duration(counter.period);
   }
+  std::string operator()(const AdaptiveConfig& adaptive) const {
+    return "min: " + number(adaptive.min) + "/s, max: " + number(adaptive.max) + "/s";
+  }
 };
 
 std::string text_of(const LimitConfig& limit) {

@@ -102,6 +102,12 @@ inline constexpr int kFaultKinds = static_cast<int>(Fault::Kind::key_foreign) + 
 /// "Redis stops", "cut off", …
 std::string_view name_of(Fault::Kind kind);
 
+/// An upstream that refuses, from then on, what comes beyond so many requests in a second.
+struct HiddenLimit {
+  Time from = 0;
+  int a_second = 0;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   std::string regime;  ///< the name of the regime that draws it
@@ -111,6 +117,7 @@ struct Plan {
   int processes = 0;  ///< `redis.processes`
   std::vector<Member> members;
   std::vector<Fault> faults;
+  std::vector<HiddenLimit> hidden;  ///< in order of time; empty: the upstream refuses nothing
   Time length = 0;
 
   bool grouped() const;

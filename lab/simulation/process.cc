@@ -133,6 +133,13 @@ void Process::land(std::uint64_t id) {
   machine_.happen([this, id] { landed(id); });
 }
 
+void Process::turned_away(std::uint64_t id) {
+  machine_.happen([this, id] {
+    const auto found = departures_.find(id);
+    if (found != departures_.end()) limiter_->refused(machine_.now(), group_of(id), found->second);
+  });
+}
+
 void Process::leave(std::uint64_t id) {
   machine_.happen([this, id] {
     const auto found = leaving_.find(id);
@@ -144,6 +151,7 @@ void Process::leave(std::uint64_t id) {
 
 void Process::landed(std::uint64_t id) {
   leaving_.erase(id);
+  departures_.erase(id);
   const auto found = tickets_.find(id);
   if (found == tickets_.end()) return;
   const flow::Ticket ticket = found->second;
@@ -193,6 +201,7 @@ void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_
 /// As in the proxy, but for requests that leave at once.
 void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   outcomes_.departed(id);
+  if (!plan_.hidden.empty()) departures_[id] = departure;
   if (journal_.requests[id].left == world_.now()) return;
   Leaving& one = leaving_[id];
   one.group = group_of(id);

@@ -54,6 +54,8 @@ class Process final : flow::LimiterEvents {
   /// The connection of a request that took off is there.
   void leave(std::uint64_t id);
   void land(std::uint64_t id);
+  /// The upstream refused it; it lands next.
+  void turned_away(std::uint64_t id);
   /// The upstream asked for a pause in the answer to some request.
   void pause(Time lasts);
 
@@ -97,7 +99,8 @@ class Process final : flow::LimiterEvents {
     std::string group;
     proxy::TakenDeparture taken;
   };
-  std::map<std::uint64_t, Leaving> leaving_;  // requests that took off and have no connection yet
+  std::map<std::uint64_t, Leaving> leaving_;             // requests that took off and have no connection yet
+  std::map<std::uint64_t, flow::Departure> departures_;  // of requests in flight, where the upstream may refuse them
   loop::Timer wake_;
   flow::Commands commands_, carrying_;
   bool busy_ = false;  // carry_out() is running

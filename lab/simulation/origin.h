@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// An upstream that says nothing of its limit: it refuses what comes beyond it, and the limit changes with time.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "simulation/plan.h"
+
+namespace penstock::simulation {
+
+class Origin {
+ public:
+  explicit Origin(const std::vector<HiddenLimit>& limits) : limits_(limits) {}
+
+  /// At most as many as the limit says are taken in any second; `now` never decreases.
+  bool takes(Time now) {
+    while (!taken_.empty() && taken_.front() <= now - kSecond) taken_.pop_front();
+    int limit = 0;
+    for (const HiddenLimit& one : limits_) limit = one.from <= now ? one.a_second : limit;
+    if (static_cast<int>(taken_.size()) >= limit) return false;
+    taken_.push_back(now);
+    return true;
+  }
+
+ private:
+  const std::vector<HiddenLimit>& limits_;
+  std::deque<Time> taken_;
+};
+
+}  // namespace penstock::simulation
