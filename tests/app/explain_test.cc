@@ -75,6 +75,7 @@ upstreams:
       - tokenBucket: { capacity: 40, refillAmount: 2, refillFrequency: 1s, shared: false }
       - semaphore: { capacity: 5 }
       - counter: { max: 9, period: 2m }
+      - adaptive: { max: 90/s }
   tenants: { match: tenants.example, group: "header:X-Tenant", obey: off }
 )";
 
@@ -91,6 +92,7 @@ TEST(Explain, puts_every_kind_of_limit_into_words) {
               tokenBucket: 40 at once, then 2 every 1s, this process
               semaphore: 5 in flight, lease 30s, shared
               counter: 9 between resets, 2m apart, shared
+              adaptive: between 1/s and 90/s, learned from what the upstream refuses, shared
   redis       redis://127.0.0.1:6380/2, prefix staging
   pauses      refusals that say when to come back, up to 5m
 )"));

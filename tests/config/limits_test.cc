@@ -47,13 +47,25 @@ TEST(Limits, of_every_kind_are_read_in_order) {
       - tokenBucket: { capacity: 40, refillAmount: 2, refillFrequency: 1s }
       - semaphore: { capacity: 5, lease: 10s }
       - counter: { max: 7, period: 1d }
+      - adaptive: { min: 30/m, max: 200/s }
 )");
   EXPECT_THAT(
       settings.limits,
       ElementsAre(LimitConfig{PacerConfig{12.5, 10, 1}, "pacer"}, LimitConfig{WindowConfig{5000, 1h, true}, "window"},
                   LimitConfig{SlidingWindowConfig{100, 1min}, "slidingWindow"},
                   LimitConfig{TokenBucketConfig{40, 2, 1s}, "tokenBucket"},
-                  LimitConfig{SemaphoreConfig{5, 10s}, "semaphore"}, LimitConfig{CounterConfig{7, 24h}, "counter"}));
+                  LimitConfig{SemaphoreConfig{5, 10s}, "semaphore"}, LimitConfig{CounterConfig{7, 24h}, "counter"},
+                  LimitConfig{AdaptiveConfig{0.5, 200}, "adaptive"}));
+}
+
+TEST(Limits, that_adapt_have_bounds_in_order_and_let_requests_wait) {
+  EXPECT_EQ(read_limits("    limits: [ { adaptive: { max: 9/s } } ]\n").limits.at(0).kind,
+            (LimitConfig::Kind{AdaptiveConfig{1, 9}}));
+  EXPECT_THAT(faults_of("adaptive: { min: 10/s, max: 5/s }"), ElementsAre(HasSubstr("10/s, more than max, 5/s")));
+  EXPECT_THAT(faults_of("adaptive: { min: 10/s }"),
+              ElementsAre(HasSubstr("max in upstreams.a.limits.adaptive is missing")));
+  EXPECT_THAT(faults_of("adaptive: { max: 10 }"), ElementsAre(HasSubstr("'10' is not a rate, as in 15/s")));
+  EXPECT_THAT(faults_of("adaptive: { max: 5/s, mode: refuse }"), ElementsAre(HasSubstr("it must be delay")));
 }
 
 TEST(Limits, have_what_is_common_to_all) {

@@ -60,6 +60,7 @@ Json another_value(const std::vector<std::string>& path, const Json& part, const
   if (kind.ends_with("/count") || kind.ends_with("/maxConcurrent") || kind.ends_with("/maxWeight") ||
       kind.ends_with("/maxTunnels"))
     return 7;
+  if (kind.ends_with("/rate")) return "7/s";
   if (kind.ends_with("/number")) return 1;
   if (kind.ends_with("/limits")) return Json::parse(R"([{"counter": {"max": 1, "period": "1s"}}])");
   return "other";
