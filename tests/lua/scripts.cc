@@ -13,11 +13,11 @@ namespace {
 constexpr std::array kOfRedis{redis::kBookScript,       redis::kGiveBackScript, redis::kReportLateScript,
                               redis::kCancelWaitScript, redis::kPauseScript,    redis::kResetScript,
                               redis::kReplayScript,     redis::kPermitsScript,  redis::kBornScript,
-                              redis::kPresentScript,    redis::kProbeScript,  redis::kRefusedScript};
+                              redis::kPresentScript,    redis::kProbeScript,    redis::kRefusedScript};
 constexpr std::array kOfTests{timed::kBookScript,       timed::kGiveBackScript, timed::kReportLateScript,
                               timed::kCancelWaitScript, timed::kPauseScript,    timed::kResetScript,
                               timed::kReplayScript,     timed::kPermitsScript,  timed::kBornScript,
-                              timed::kPresentScript,    timed::kProbeScript,  timed::kRefusedScript};
+                              timed::kPresentScript,    timed::kProbeScript,    timed::kRefusedScript};
 }  // namespace
 
 Scripts::Scripts(test::RedisServer& server, Clock clock) : server_(server), clock_(clock) { load(); }

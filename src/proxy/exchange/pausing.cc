@@ -13,6 +13,8 @@ namespace penstock::proxy {
 namespace {
 constexpr std::size_t kMostScopes = 1024;  // beyond that a pause is the upstream's
 
+bool too_many(int status) { return status == 429 || status == 503 || status == 529; }
+
 flow::GroupHash hash_of(const Services& services, std::string_view upstream) {
   const auto& redis = services.config.redis;
   return redis ? flow::GroupHash(redis->prefix, upstream, redis->secret) : flow::GroupHash("", upstream);
@@ -31,6 +33,7 @@ Pausing::Pausing(const Services& services, std::string_view upstream, const Upst
 /// A 503 without a time is a failure of the request that drew it: others may well be served.
 Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) {
   http::RateLimitWord word;
+  if (too_many(answer.head.status)) limiter_->refused(services_.loop.now(), answer.group, answer.departure);
   if (settings_.obey != Obey::off) {
     word = http::read_rate_limit(answer.head, services_.loop.wall(), settings_.obey, settings_.pause_on);
     unreadable_ += word.unreadable;
@@ -47,7 +50,7 @@ Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) 
 bool Pausing::pauses_for_spent(const http::RateLimitWord& word, const Answer& answer) {
   if (word.scope == http::RateLimitWord::Scope::named && answer.group.empty()) return false;
   const flow::Time now = services_.loop.now();
-  if (!spent_.disproved(now, answer.took_off)) return spent_.begin(now, now + word.pause->count()), true;
+  if (!spent_.disproved(now, answer.departure.at)) return spent_.begin(now, now + word.pause->count()), true;
   services_.notices({.level = LogLevel::warn,
                      .text = upstream_ + " says in " + std::string(word.field) +
                              " that nothing remains, and serves more: ignored for an hour"});

@@ -53,7 +53,7 @@ class Pausing {
     const http::Fields& request;
     const std::string& group;
     flow::Ticket ticket;
-    flow::Time took_off;
+    const flow::Departure& departure;
   };
   enum class Found { nothing, something, paused_scope };
   /// `paused_scope`: waiting requests are to be sorted anew, by lane_of().

@@ -31,6 +31,7 @@ class TakenDeparture {
     leaving_->left(now);
     leaving_.reset();
   }
+  const flow::Departure& taken() const { return departure_; }
   /// The bytes will not leave in this attempt.
   void drop() { leaving_.reset(); }
 

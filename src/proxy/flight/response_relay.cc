@@ -69,7 +69,7 @@ void ResponseRelay::observe() {
                                .request = exchange_.head.fields,
                                .group = exchange_.group,
                                .ticket = exchange_.ticket,
-                               .took_off = exchange_.took_off});
+                               .departure = exchange_.departure.taken()});
 }
 
 std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
