@@ -246,7 +246,8 @@ class Trial {
     must(!settled || upstream_.wake_at().value_or(now_ + 1) > now_, "it wakes for what is ahead");
     for (const std::string& group : std::exchange(asked_, {})) {
       const bool may = !choices_.any() || !choices_.one_in(4);
-      upstream_.may_probe(now_, group, may, now_ + (may ? kProbeRight : 20'000), commands_);
+      const auto what = may ? PauseNews::What::may_probe : PauseNews::What::may_not_probe;
+      upstream_.hear(now_, {what, group, now_ + (may ? kProbeRight : 20'000)}, commands_);
       check();
     }
   }

@@ -177,11 +177,7 @@ void Process::retry(flow::Booking::Scope scope, std::string_view group) {
 }
 
 void Process::heard(const flow::PauseNews& news) {
-  using What = flow::PauseNews::What;
-  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
-    if (news.what == What::opened) return scheduler.opened(now, news.group, into);
-    scheduler.may_probe(now, news.group, news.what == What::may_probe, news.until, into);
-  });
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.hear(now, news, into); });
 }
 
 /// Cuts the youngest requests first, as the proxy does.
@@ -214,7 +210,8 @@ void Process::carry_out(const flow::Commands::Probe& probe) {
   if (probe.what != What::ask) {
     if (others) others->end_probe(probe.group, probe.what == What::opened);
   } else if (!others || others->ask_to_probe(probe.group)) {
-    heart_.may_probe(machine_.now(), probe.group, true, machine_.now() + flow::kProbeRight, commands_);
+    heart_.hear(machine_.now(), {flow::PauseNews::What::may_probe, probe.group, machine_.now() + flow::kProbeRight},
+                commands_);
   }
 }
 

@@ -136,12 +136,12 @@ bool Gates::failed(std::string_view group, std::uint32_t index) {
   return counted;
 }
 
-void Gates::may_probe(std::string_view group, bool may, Time until) {
-  if (Gate* gate = find(group)) gate->may_probe(may, until);
-}
-
-void Gates::opened(std::string_view group) {
-  if (Gate* gate = find(group)) gate->open();
+void Gates::hear(const PauseNews& news) {
+  if (news.what == PauseNews::What::begun) return learn(news.group, news.until);
+  Gate* gate = find(news.group);
+  if (!gate) return;
+  if (news.what == PauseNews::What::opened) return gate->open();
+  gate->may_probe(news.what == PauseNews::What::may_probe, news.until);
 }
 
 void Gates::tell(std::vector<Commands::Probe>& probes) {

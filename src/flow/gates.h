@@ -50,11 +50,8 @@ class Gates {
   bool answered(std::string_view group, std::uint32_t index);
   bool failed(std::string_view group, std::uint32_t index);
 
-  // What other processes say.
-  /// This process may let a probe pass until then; or another does, and it may ask again then.
-  void may_probe(std::string_view group, bool may, Time until);
-  /// The probe of another process was answered.
-  void opened(std::string_view group);
+  /// Other processes tell of a gate.
+  void hear(const PauseNews& news);
 
   /// Hands over what other processes are to be asked or told.
   void tell(std::vector<Commands::Probe>& probes);

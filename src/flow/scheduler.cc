@@ -154,17 +154,10 @@ bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
   return true;
 }
 
-void Scheduler::may_probe(Time now, std::string_view group, bool may, Time until, Commands& commands) {
+void Scheduler::hear(Time now, const PauseNews& news, Commands& commands) {
   time_passed(now);
-  gates_.may_probe(group, may, until);
-  asker_.gate_opens(now, group);
-  run_until_stable(now, commands);
-}
-
-void Scheduler::opened(Time now, std::string_view group, Commands& commands) {
-  time_passed(now);
-  gates_.opened(group);
-  asker_.gate_opens(now, group);
+  gates_.hear(news);
+  asker_.gate_opens(now, news.group);
   run_until_stable(now, commands);
 }
 

@@ -118,10 +118,8 @@ class Scheduler {
   const Gates& gates() const { return gates_; }
   /// A waiting request goes to the lane of that group, to its place by arrival.
   void move(Time now, Ticket ticket, std::string_view group, Commands& commands);
-  /// The answer to a Commands::Probe that asked: this process may probe until `until`; or it asks again then.
-  void may_probe(Time now, std::string_view group, bool may, Time until, Commands& commands);
-  /// The probe of another process was answered.
-  void opened(Time now, std::string_view group, Commands& commands);
+  /// Other processes tell of a pause.
+  void hear(Time now, const PauseNews& news, Commands& commands);
   /// A tunnel in flight is idle: it stays open, and gives up its slot and its permits. It counts in the mean latency as
   /// if it had landed. For a tunnel that rests already, the rest begins again at `now`.
   void park(Time now, Ticket ticket, Commands& commands);
@@ -161,8 +159,6 @@ class Scheduler {
   std::size_t resting() const { return tunnels_.resting(); }
   /// Tunnels that hold a slot.
   std::size_t busy_tunnels() const { return slots_.busy_tunnels(); }
-  /// Those of resting() that wait for a slot again.
-  std::size_t resuming() const { return tunnels_.resuming(); }
   /// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.
   bool idle() const { return pending() == 0 && slots_held() == 0 && resting() == 0; }
   /// The longest wait among the requests at the head of each lane, and those outside.

@@ -63,7 +63,7 @@ TEST(ReferenceFile, is_sound_with_its_examples_in_force) {
   ASSERT_TRUE(config) << to_string(config.error().at(0));
   ASSERT_EQ(config->upstreams.size(), 3U) << "github, and its parts by `presets`";
   EXPECT_EQ(config->upstreams[0].settings.max_concurrent, 20);
-  EXPECT_EQ(config->upstreams[0].settings.limits.size(), 8U);
+  EXPECT_EQ(config->upstreams[0].settings.limits.size(), 9U);
   RedisConfig redis;
   redis.secret = config->redis->secret;  // there is none by default, and that of the example is nobody's
   EXPECT_GE(redis.secret.size(), 16U);

@@ -116,9 +116,12 @@ class SchedulerFixture {
     return upstream.pause(now, group, length, 300 * kSecond, tickets_.at(id));
   }
   Ids may_probe(bool may, Time until, std::string_view group = {}) {
-    return upstream.may_probe(now, group, may, until, commands_), started();
+    const auto what = may ? PauseNews::What::may_probe : PauseNews::What::may_not_probe;
+    return upstream.hear(now, {what, group, until}, commands_), started();
   }
-  Ids opened(std::string_view group = {}) { return upstream.opened(now, group, commands_), started(); }
+  Ids opened(std::string_view group = {}) {
+    return upstream.hear(now, {PauseNews::What::opened, group}, commands_), started();
+  }
   Ids answer(const Booking& booking, std::string_view group = {}) {
     upstream.answer(now, group, booking, commands_);
     return started();

@@ -318,7 +318,7 @@ class PauseTest : public LimitsTest {
   std::vector<Pause> after(const std::string& path, const char* field = "Authorization") {
     Asker asker;
     auto what = head("GET", "http://" + origin_.host() + path);
-    what.fields.add(field, "Bearer of-mine");
+    what.fields.add(field, std::string("Bearer of-") + field);
     ask(asker, std::move(what));
     EXPECT_TRUE(finish(asker));
     const char* said = path.starts_with("/busy")    ? "Retry-After: 7\nVia"

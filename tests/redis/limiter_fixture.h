@@ -180,10 +180,7 @@ class LimiterFixture final : public flow::LimiterEvents {
   void heard(const flow::PauseNews& news) override {
     using What = flow::PauseNews::What;
     if (news.what == What::begun) return void(paused_scopes.emplace_back(news.group, news.until));
-    if (news.what == What::opened) heart_.opened(loop_.now(), news.group, commands_);
-    if (news.what != What::opened) {
-      heart_.may_probe(loop_.now(), news.group, news.what == What::may_probe, news.until, commands_);
-    }
+    heart_.hear(loop_.now(), news, commands_);
     carry_out();
   }
   void retry(flow::Booking::Scope scope, std::string_view group) override {
@@ -228,7 +225,8 @@ class LimiterFixture final : public flow::LimiterEvents {
     if (probe.what != flow::Commands::Probe::What::ask) {
       others.end_probe(probe.group, probe.what == flow::Commands::Probe::What::opened);
     } else if (others.ask_to_probe(probe.group)) {
-      heart_.may_probe(loop_.now(), probe.group, true, loop_.now() + flow::kProbeRight, commands_);
+      heart_.hear(loop_.now(), {flow::PauseNews::What::may_probe, probe.group, loop_.now() + flow::kProbeRight},
+                  commands_);
     }
   }
   void take_off(const flow::Commands::Start& start) {

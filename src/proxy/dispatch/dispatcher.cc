@@ -14,6 +14,13 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kBodyInFlight = 64 * 1024;
+
+/// It takes off: from now on only the rest of its body counts.
+void leave_shares(Exchange& exchange) {
+  auto& shares = exchange.upstream->shares;
+  shares.leave(exchange.share);
+  if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
+}
 }  // namespace
 
 Dispatcher::Dispatcher(Services services)
@@ -156,7 +163,8 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
     exchange->took_off = services_.loop.now();
     exchange->waited = command.waited;
     exchange->limited_by = command.limited_by;
-    leave_queue(*exchange);
+    memory_.release(exchange->memory);
+    leave_shares(*exchange);
     auto& totals = exchange->upstream->totals;
     ++totals.dispatched;
     if (exchange->target.tunnel && !exchange->upstream->settings.limits.empty()) ++totals.tunnels_past_limits;
@@ -169,14 +177,6 @@ void Dispatcher::on_start(const flow::Commands::Start& command) {
   exchange->flight = attempts_.make(*exchange);
   exchange->sink.body_wanted();
   exchange->flight->take_off();
-}
-
-/// Frees the memory of the exchange and its place in the queue shares.
-void Dispatcher::leave_queue(Exchange& exchange) {
-  memory_.release(exchange.memory);
-  auto& shares = exchange.upstream->shares;
-  shares.leave(exchange.share);
-  if (!exchange.body.whole && !exchange.upstream->grouping()) shares.uploads(exchange.share, exchange.sink.held());
 }
 
 void Dispatcher::on_refuse(const flow::Commands::Refuse& command) {

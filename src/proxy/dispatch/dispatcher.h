@@ -90,7 +90,6 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   std::optional<http::Refusal> find_place(Exchange& exchange, std::size_t entry);
   Exchange* refuse(Exchange& exchange, const http::Refusal& why_not);
 
-  void leave_queue(Exchange& exchange);
   void give_last_answer(Exchange& exchange);
   void abort(Exchange& exchange, const http::Refusal& why);
   void note_wait(Exchange& exchange) const;

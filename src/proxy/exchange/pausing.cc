@@ -76,23 +76,12 @@ Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& ans
   return Found::something;
 }
 
-Pausing::Found Pausing::heard(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
-  using What = flow::PauseNews::What;
-  if (news.what == What::begun) return learn(news.group, news.until);
-  if (news.what == What::opened) {
-    scheduler_.opened(now, news.group, commands);
-  } else {
-    scheduler_.may_probe(now, news.group, news.what == What::may_probe, news.until, commands);
-  }
-  return Found::something;
-}
-
-Pausing::Found Pausing::learn(std::string_view scope, flow::Time until) {
+Pausing::Found Pausing::hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
   const auto& gates = scheduler_.gates();
-  const bool known = gates.has(scope);
-  if (!by_credentials() || (!known && gates.count() >= kMostScopes)) return Found::nothing;
-  scheduler_.gates().learn(scope, until);
-  return known ? Found::something : Found::paused_scope;
+  const bool begins = news.what == flow::PauseNews::What::begun && !gates.has(news.group);
+  if (begins && (!by_credentials() || gates.count() >= kMostScopes)) return Found::nothing;
+  scheduler_.hear(now, news, commands);
+  return begins ? Found::paused_scope : Found::something;
 }
 
 /// Empty: pauses do not go by credentials, or it cannot be seen whose these are, or there are too many scopes.
@@ -118,7 +107,7 @@ void Pausing::carry_out(const flow::Commands::Probe& probe, flow::Commands& comm
   if (probe.what != What::ask) {
     if (others) others->end_probe(probe.group, probe.what == What::opened);
   } else if (!others || others->ask_to_probe(probe.group)) {
-    scheduler_.may_probe(now, probe.group, true, now + flow::kProbeRight, commands);
+    scheduler_.hear(now, {flow::PauseNews::What::may_probe, probe.group, now + flow::kProbeRight}, commands);
   }
 }
 

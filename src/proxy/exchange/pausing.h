@@ -58,7 +58,8 @@ class Pausing {
   enum class Found { nothing, something, paused_scope };
   /// `paused_scope`: waiting requests are to be sorted anew, by lane_of().
   Found observe(const Answer& answer, flow::Commands& commands);
-  Found heard(flow::Time now, const flow::PauseNews& news, flow::Commands& commands);
+  /// Other processes tell of a pause.
+  Found hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands);
 
   /// The lane in which a request waits: that of its group, or of its credentials while a pause of these lasts.
   std::string lane_of(const http::Fields& request, const std::string& group) const;
@@ -73,7 +74,6 @@ class Pausing {
  private:
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
-  Found learn(std::string_view scope, flow::Time until);
   std::string scope_of(const http::Fields& request) const;
   bool by_credentials() const { return settings_.pause_scope == PauseScope::credentials && !settings_.group; }
 

@@ -106,7 +106,7 @@ void Upstream::retry(flow::Booking::Scope scope, std::string_view group) {
 
 void Upstream::heard(const flow::PauseNews& news) {
   apply([&](flow::Time now) {
-    if (pausing_.heard(now, news, commands_) == Pausing::Found::paused_scope) events_.on_paused(*this);
+    if (pausing_.hear(now, news, commands_) == Pausing::Found::paused_scope) events_.on_paused(*this);
   });
 }
 

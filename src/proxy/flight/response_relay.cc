@@ -19,7 +19,7 @@ constexpr std::int64_t kRest = 20'000;   // microseconds
 }  // namespace
 
 ResponseRelay::ResponseRelay(const Services& services, Exchange& exchange)
-    : services_(services), exchange_(exchange), reader_(kHeadBytes, kHeadLines) {}
+    : services_(services), exchange_(exchange), reader_(kHeadBytes, kHeadLines), observer_(exchange.upstream) {}
 
 http::ResponseHeadReader::Verdict ResponseRelay::on_line(std::string_view line) {
   begun_ = true;
@@ -64,19 +64,21 @@ void ResponseRelay::pass_held() {
 
 /// Where an error in the body may say that no waiting cures it, this waits for the body.
 void ResponseRelay::observe() {
-  if (std::exchange(observed_, true)) return;
-  exchange_.upstream->observe({.head = head(),
-                               .request = exchange_.head.fields,
-                               .group = exchange_.group,
-                               .ticket = exchange_.ticket,
-                               .departure = exchange_.departure.taken()});
+  Upstream* const observer = std::exchange(observer_, nullptr);
+  if (!observer) return;
+  observer->observe({.head = head(),
+                     .request = exchange_.head.fields,
+                     .group = exchange_.group,
+                     .ticket = exchange_.ticket,
+                     .departure = exchange_.departure.taken()});
 }
 
 std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
   auto whole = result();
   whole.bytes_out = bytes_out;
   held_->end(http::response_trailers(reader_.trailers(), exchange_.target), whole);
-  observed_ |= http::names_error(held_->fields(), held_->body(), exchange_.upstream->settings.retry.except);
+  const auto& incurable = exchange_.upstream->settings.retry.except;
+  if (http::names_error(held_->fields(), held_->body(), incurable)) observer_ = nullptr;
   observe();
   return held_;
 }

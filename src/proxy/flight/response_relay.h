@@ -76,7 +76,7 @@ class ResponseRelay {
   std::unique_ptr<KeptAnswer> held_;
   bool begun_ = false;
   bool answered_ = false;
-  bool observed_ = false;
+  Upstream* observer_;  // null: it has seen the head
   bool waiting_ = false;
 };
 

@@ -266,25 +266,19 @@ void PermitLeases::wake_by(Time at) {
 
 // ---- other limits ---------------------------------------------------------------------------------------------------
 
+/// Redis is told the new parameters; for a semaphore that is gone, that nothing is held.
 void PermitLeases::change(const std::vector<LimitConfig>& limits) {
   table_.change(limits, [this](flow::LimitIndex number) {
     return std::ranges::any_of(all_, [number](const Entry& entry) { return entry.first.limit == number; });
   });
   pace_ = pace_of(table_);
   for (Entry& entry : all_) {
-    if (table_.row(entry.first.limit).changed) changed(entry);
+    const SemaphoreTable::Row& row = table_.row(entry.first.limit);
+    if (!row.changed) continue;
+    row.gone() ? entry.second.retire() : entry.second.permits.change_lease(row.lease(), loop_.now());
+    tell_later(entry);
   }
   if (!all_.empty()) wake_by(loop_.now() + pace_);
-}
-
-/// Redis is told the new parameters; for a semaphore that is gone, that nothing is held.
-void PermitLeases::changed(Entry& entry) {
-  if (is_gone(entry)) {
-    entry.second.retire();
-  } else {
-    entry.second.permits.change_lease(table_.row(entry.first.limit).lease(), loop_.now());
-  }
-  tell_later(entry);
 }
 
 }  // namespace penstock::redis

@@ -102,7 +102,6 @@ class PermitLeases {
 
  private:
   Entry& entry(const SemaphoreTable::Row& row, std::string_view group);
-  void changed(Entry& entry);
   void flush();
   void flush(Entry& entry);
   void offer_spare(Entry& entry);
