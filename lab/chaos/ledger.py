@@ -262,9 +262,12 @@ def origin_wrongs(request):
     if not outcomes and seen:
         yield "an origin saw it, the log does not know it"
     again = request.method in MAY_COME_AGAIN and not request.has_body
-    if seen > (2 if again else 1):
+    attempts = outcomes[0].get("attempts", 1) if outcomes else 1  # more than one only after refusals
+    if attempts > 1 and request.script != "pause":
+        yield f"{attempts} attempts, though nothing refused it"
+    if seen > attempts + (1 if again else 0):
         yield f"an origin saw it {seen} times"
-    if seen == 2 and again and request.sightings[0].nth == 1:
+    if seen == 2 and attempts == 1 and again and request.sightings[0].nth == 1:
         yield "sent again although its connection was a new one"
     if outcomes and outcomes[0]["event"] == "complete" and not seen and request.method != "CONNECT":
         yield "complete, but no origin saw it"

@@ -16,6 +16,12 @@ TARGET = re.compile(r"(?:/base)?(?:/\w+)?/c/(\d+-\d+)/(\w+)/(\d+)/(\d+)")
 POISON = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Chaos: poison\r\n\r\npoison"
 
 
+class Pauses:
+    """When a refusal is due again."""
+
+    next = 0.0
+
+
 class Left(Exception):
     """The script has ended the connection."""
 
@@ -120,7 +126,11 @@ async def broken(visit):
 
 
 async def pause(visit):
-    await visit.answer("429 Too Many Requests", "Retry-After: 1")
+    """Now and then it refuses, and has recovered when it said."""
+    if time.monotonic() < Pauses.next:
+        return await visit.answer()
+    Pauses.next = time.monotonic() + 3
+    return await visit.answer("429 Too Many Requests", "Retry-After: 1")
 
 
 async def closing(visit):

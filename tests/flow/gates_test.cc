@@ -187,6 +187,23 @@ TEST_F(Paused, that_of_a_group_holds_no_other_group) {
   EXPECT_THAT(yard_.answered(2), ElementsAre(3));
 }
 
+TEST_F(Paused, one_that_may_not_wait_passes_where_another_group_is_paused) {
+  yard_.arrive(1, "a");
+  yard_.pause(1, kPauses, "a");
+  EXPECT_THAT(yard_.arrive(2, "b", 0), ElementsAre(2));
+  EXPECT_THAT(yard_.refused, IsEmpty());
+}
+
+TEST_F(Paused, one_that_arrives_behind_it_may_be_the_probe) {
+  yard_.arrive(1);
+  until_ = yard_.pause(1, kPauses);
+  yard_.advance_to(until_ + kSecond);
+  yard_.arrive(2);
+  EXPECT_THAT(yard_.may_probe(true, yard_.now + kProbeRight), ElementsAre(2));
+  EXPECT_THAT(yard_.arrive(3), IsEmpty());
+  EXPECT_THAT(yard_.answered(2), ElementsAre(3));
+}
+
 TEST_F(Paused, one_that_cannot_wait_so_long_is_refused_at_once) {
   yard_.arrive(1);
   until_ = yard_.pause(1, kPauses);

@@ -48,7 +48,7 @@ TEST(SharedSemaphore, is_never_exceeded_and_hands_over_without_a_loss) {
 }
 
 TEST(LearnedPause, that_a_request_without_credentials_drew_holds_such_requests_alone_everywhere) {
-  SharedStage stage({.timeout = "8s"});
+  SharedStage stage({.timeout = "8s", .upstream = "pauseScope: credentials\nretry: off"});
   const Daemon &told = stage.add(), &other = stage.add();
   stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 3\r\n"));
   EXPECT_EQ(stage.fetch(other).status, 200);
