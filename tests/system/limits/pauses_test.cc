@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 
 // One that says nothing of itself, and is refused, must not stop everybody for as long as the answer likes.
-TEST(Pauses, that_a_request_without_credentials_drew_hold_such_requests_alone_where_pauses_go_by_credentials) {
+TEST(Pauses, that_a_request_without_credentials_drew_hold_such_requests_alone) {
   Limited stage("maxConcurrent: 1, pauseScope: credentials, retry: off");
   const std::string mine = "Authorization: Bearer of-mine\r\nPenstock-Max-Wait: 0s\r\n";
   stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 2\r\n"));
