@@ -157,7 +157,10 @@ void Process::landed(std::uint64_t id) {
   const flow::Ticket ticket = found->second;
   tickets_.erase(found);
   std::erase(flying_, id);
-  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) { scheduler.land(now, ticket, into); });
+  move([&](flow::Scheduler& scheduler, Time now, flow::Commands& into) {
+    scheduler.answered(now, ticket, into);
+    scheduler.land(now, ticket, into);
+  });
 }
 
 void Process::pause(Time lasts) {
