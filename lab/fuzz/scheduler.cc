@@ -129,6 +129,7 @@ class Trial {
     const auto later = [&](std::size_t other) { return known_[other].arrived >= one.arrived; };
     line.insert(std::ranges::find_if(line, later), id);
     upstream_.send_back(now_, one.ticket, one.deadline, kGroups[one.group], commands_);
+    most_pending_ = std::max(most_pending_, upstream_.pending());  // it has been accepted, however full the queue is
     check();
   }
   void requeue(std::size_t id) {

@@ -176,9 +176,11 @@ class WatchedLimiter final : public Limiter {
     local_.count_existing(now, group, departures);
   }
   static void take(Lane& lane, const Departure& departure) {
-    auto found = std::ranges::find(lane.outstanding, departure);
+    auto granted = departure;
+    granted.gates = 0;  // the scheduler marks those that pass a gate
+    auto found = std::ranges::find(lane.outstanding, granted);
     if (found == lane.outstanding.end()) {  // the scheduler may know what held it
-      auto unnamed = departure;
+      auto unnamed = granted;
       unnamed.limited_by = kNoLimit;
       found = std::ranges::find(lane.outstanding, unnamed);
     }

@@ -17,7 +17,11 @@ bool Asker::put(Time now, const Ask& ask) {
 
 bool Asker::ask(Time now, Lane& lane, std::size_t count, int weight) {
   if (gates_.any()) count = admit(now, lane, count);
-  if (count == 0) return booking_.clear(), true;
+  if (count == 0) {
+    lane.ask.told_for(weight);
+    booking_.clear();
+    return true;
+  }
   lane.ask.leave_line();
   stop_.not_reserved();
   const Ask ask = ask_of(lane, count, weight);
@@ -38,7 +42,10 @@ Asker::Asked Asker::ask_for_arrival(Time now, Lane& lane, int weight) {
     return Asked::refused;
   }
   if (slots_.free() == 0 || stop_.holds(now) || !lane.at_rest() || lanes_.any_awaits_permit()) return Asked::no;
-  if (gates_.any() && admit(now, lane, 1) == 0) return Asked::no;
+  if (gates_.any() && admit(now, lane, 1) == 0) {
+    lane.ask.told_for(weight);
+    return Asked::no;
+  }
   const bool answered = put(now, ask_of(lane, 1, weight));
   if (answered && booking_.departures.size() == 1 && booking_.departures.front().at <= now) {
     booking_.departures.front().gates = gates_.pass(lane.group(), 1);

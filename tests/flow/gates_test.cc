@@ -204,6 +204,18 @@ TEST_F(Paused, one_that_arrives_behind_it_may_be_the_probe) {
   EXPECT_THAT(yard_.answered(2), ElementsAre(3));
 }
 
+TEST_F(Paused, holds_a_light_request_that_is_next_after_a_heavy_one) {
+  yard_.arrive({.id = 1, .weight = 3});
+  until_ = yard_.pause(1, kPauses);
+  yard_.land(1);
+  EXPECT_THAT(yard_.arrive({.id = 2, .weight = 1}), IsEmpty());
+  yard_.arrive({.id = 3, .weight = 3});
+  yard_.cancel(2);
+  yard_.arrive({.id = 4, .weight = 1});
+  yard_.cancel(3);
+  EXPECT_THAT(probe(), ElementsAre(4));
+}
+
 TEST_F(Paused, one_that_cannot_wait_so_long_is_refused_at_once) {
   yard_.arrive(1);
   until_ = yard_.pause(1, kPauses);
