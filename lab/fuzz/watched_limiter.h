@@ -150,6 +150,7 @@ class WatchedLimiter final : public Limiter {
     departure = local_.report_late(group, departure, at);
     must(departure.at == at, "its departure is from now on when it left");
     of(group).outstanding.push_back(departure);
+    of(group).outstanding.back().gates = 0;
     return departure;
   }
   void refused(Time now, std::string_view group, const Departure& departure) override {

@@ -16,6 +16,7 @@ void LaneQueue::join(Requests& requests, std::uint32_t index) {
 }
 
 void LaneQueue::join_again(Requests& requests, std::uint32_t index) {
+  beyond_ += requests[index].beyond_queue ? 1 : 0;
   waiting_.insert_by_arrival(requests, index);
   count(requests[index], true);
 }

@@ -108,11 +108,10 @@ void Scheduler::send_back(Time now, Ticket ticket, Time deadline, std::string_vi
   asker_.leave_gates(now, request, ticket.index);
   slots_.leave(request);
   from.change_stage(request, Stage::released);
-  request.deadline = deadline;
-  wait_in(now, ticket.index, group, commands);
   asker_.landed(now, from);
-  server_.refresh(now, from, commands);
-  run_until_stable(now, commands);
+  request.deadline = deadline;
+  request.beyond_queue = false;  // it has been accepted
+  wait_in(now, ticket.index, from, lanes_.of(group), commands);
 }
 
 void Scheduler::move(Time now, Ticket ticket, std::string_view group, Commands& commands) {
@@ -123,20 +122,20 @@ void Scheduler::move(Time now, Ticket ticket, std::string_view group, Commands& 
   time_passed(now);
   queue_.remove(ticket.index);
   from.change_stage(request, Stage::released);
-  wait_in(now, ticket.index, group, commands);
-  server_.refresh(now, from, commands);
-  run_until_stable(now, commands);
+  wait_in(now, ticket.index, from, lanes_.of(group), commands);
 }
 
-/// A request that is in no lane takes its place by arrival in that one.
-void Scheduler::wait_in(Time now, std::uint32_t index, std::string_view group, Commands& commands) {
+/// The request, which has left the one lane, takes its place by arrival in the other, which may be the same. Each may
+/// be deleted by its refresh.
+void Scheduler::wait_in(Time now, std::uint32_t index, Lane& from, Lane& to, Commands& commands) {
   Request& request = requests_[index];
-  Lane& lane = lanes_.of(group);
-  request.lane = &lane;
-  request.slots_before = lane.slot_wait.so_far(slots_.full_time());
-  lane.change_stage(request, Stage::waiting);
+  request.lane = &to;
+  request.slots_before = to.slot_wait.so_far(slots_.full_time());
+  to.change_stage(request, Stage::waiting);
   queue_.add_again(index);
-  server_.refresh(now, lane, commands);
+  if (&from != &to) server_.refresh(now, from, commands);
+  server_.refresh(now, to, commands);
+  run_until_stable(now, commands);
 }
 
 // ---- pauses ---------------------------------------------------------------------------------------------------------

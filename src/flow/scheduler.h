@@ -180,7 +180,7 @@ class Scheduler {
   /// Almost every call ends with this: all that is due or has become possible by `now` is done.
   void run_until_stable(Time now, Commands& commands);
   void end(Time now, std::uint32_t index, Commands& commands);
-  void wait_in(Time now, std::uint32_t index, std::string_view group, Commands& commands);
+  void wait_in(Time now, std::uint32_t index, Lane& from, Lane& to, Commands& commands);
 
   // Each of these knows those above it alone.
   Requests requests_;

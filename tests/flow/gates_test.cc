@@ -282,6 +282,28 @@ TEST(SentBack, it_is_refused_at_its_deadline) {
   EXPECT_EQ(yard.upstream.pending(), 1u);
 }
 
+TEST(SentBack, it_may_be_refused_at_once_as_the_last_of_its_lane) {
+  SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kSecond)));
+  yard.arrive(1, "a");
+  yard.send_back(1, yard.now + kSecond, "a");
+  EXPECT_THAT(yard.refused, ElementsAre(1)) << "its lane is gone with it";
+  EXPECT_TRUE(yard.upstream.idle());
+}
+
+TEST(SentBack, one_that_was_let_in_beyond_a_full_queue_has_a_place_now) {
+  SlowLimiter slow;
+  slow.its_patience = kSecond;
+  SchedulerFixture yard({.max_concurrent = 2, .max_pending = 0}, slow);
+  yard.arrive(1);
+  yard.answer({yard.now});
+  ASSERT_EQ(yard.upstream.in_flight(), 1u);
+  yard.send_back(1, yard.now + 60 * kSecond);
+  yard.change({.max_concurrent = 1, .max_pending = 0});
+  yard.answer({yard.now});
+  EXPECT_EQ(yard.upstream.in_flight(), 1u);
+  EXPECT_THAT(yard.refused, IsEmpty());
+}
+
 TEST(SentBack, it_may_be_cancelled_and_its_place_is_free) {
   SchedulerFixture yard({.max_concurrent = 1}, limits(Spacing(10 * kMs)));
   yard.arrive_all({1, 2});
