@@ -7,14 +7,5 @@
 local head = head_read()
 if head.gen ~= ARGV[1] then return 'stale' end
 
-local limits = {}
-for i = 0, #KEYS - 2 do
-  local l = limit_read(i, KEYS[2 + i], 3, head.now)
-  if l.kind.refused then
-    l.kind.refused(l, tonumber(ARGV[2]), head.now)
-    l.changed = true
-  end
-  limits[i + 1] = l
-end
-write_changed(limits, head.now)
+change_each(3, head.now, 'refused', tonumber(ARGV[2]), head.now)
 return 'ok'

@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdlib>
 #include <deque>
+#include <iterator>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redis/client/scripts.h"
@@ -23,10 +25,8 @@ constexpr std::int64_t kOf2025 = 1'735'689'600'000'000;  // the begin of 2025, w
 using redis::ScriptArgs;
 using redis::ScriptCall;
 
-enum Script : std::size_t { book, give_back, report_late, cancel_wait, pause, reset, replay, permits };
-constexpr std::array kTexts{redis::kBookScript,       redis::kGiveBackScript, redis::kReportLateScript,
-                            redis::kCancelWaitScript, redis::kPauseScript,    redis::kResetScript,
-                            redis::kReplayScript,     redis::kPermitsScript};
+using redis::Script;
+using enum redis::Script;
 
 LimitConfig limit(LimitConfig::Kind kind, bool of_group = false, bool refuses = false) {
   LimitConfig config{.kind = kind, .name = std::string(limit_key(kind)) + (of_group ? "-of-group" : "")};
@@ -100,8 +100,8 @@ class Fleet {
   }
   std::size_t below(std::size_t most) { return random_() % most; }
   void load() {
-    for (std::size_t i = 0; i < kTexts.size(); ++i) {
-      digests_[i] = pair_.run({"SCRIPT", "LOAD", std::string(kTexts[i])}).substr(5, 40);
+    for (std::size_t i = 0; i < std::size(redis::kScripts); ++i) {
+      digests_[i] = pair_.run({"SCRIPT", "LOAD", std::string(redis::kScripts[i])}).substr(5, 40);
     }
   }
 
@@ -133,7 +133,7 @@ class Fleet {
   std::string state_of(const LimitConfig& limit);
 
   std::string send(Script which, const ScriptCall& call) {
-    std::vector<std::string> words{"EVALSHA", digests_[which], std::to_string(call.keys.size())};
+    std::vector<std::string> words{"EVALSHA", digests_[std::to_underlying(which)], std::to_string(call.keys.size())};
     for (const auto key : call.keys.all()) words.emplace_back(key);
     for (const auto argument : call.arguments.all()) words.emplace_back(argument);
     return pair_.run(words);
@@ -156,7 +156,7 @@ class Fleet {
   const std::vector<LimitConfig> limits_;
   std::mt19937 random_;
   std::vector<Process> processes_;
-  std::array<std::string, kTexts.size()> digests_;
+  std::array<std::string, std::size(redis::kScripts)> digests_;
   std::deque<std::string> kept_;
   std::size_t ear_ = 0;
 };

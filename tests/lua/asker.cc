@@ -138,7 +138,7 @@ test::RedisReply Asker::undo(Time now, std::string_view group, const flow::Depar
   for (auto& limit : keys_of_limits(group)) keys.push_back(limit);
   Texts arguments{generation_, "1", text(instant(departure.at)), text(departure.weight)};
   add_limits(arguments);
-  return scripts_.call(Script::undo, instant(now), keys, std::move(arguments));
+  return scripts_.call(Script::give_back, instant(now), keys, std::move(arguments));
 }
 
 test::RedisReply Asker::report_late(Time now, std::string_view group, const std::vector<flow::Departure>& departures,

@@ -4,27 +4,15 @@
 
 #include <gtest/gtest.h>
 
-#include "redis/client/scripts.h"
 #include "timed/scripts.h"
 
 namespace penstock::lua {
-
-namespace {
-constexpr std::array kOfRedis{redis::kBookScript,       redis::kGiveBackScript, redis::kReportLateScript,
-                              redis::kCancelWaitScript, redis::kPauseScript,    redis::kResetScript,
-                              redis::kReplayScript,     redis::kPermitsScript,  redis::kBornScript,
-                              redis::kPresentScript,    redis::kProbeScript,    redis::kRefusedScript};
-constexpr std::array kOfTests{timed::kBookScript,       timed::kGiveBackScript, timed::kReportLateScript,
-                              timed::kCancelWaitScript, timed::kPauseScript,    timed::kResetScript,
-                              timed::kReplayScript,     timed::kPermitsScript,  timed::kBornScript,
-                              timed::kPresentScript,    timed::kProbeScript,    timed::kRefusedScript};
-}  // namespace
 
 Scripts::Scripts(test::RedisServer& server, Clock clock) : server_(server), clock_(clock) { load(); }
 
 void Scripts::load() {
   for (std::size_t i = 0; i < shas_.size(); ++i) {
-    const auto reply = server_.run({"SCRIPT", "LOAD", (tells_time() ? kOfTests : kOfRedis)[i]});
+    const auto reply = server_.run({"SCRIPT", "LOAD", (tells_time() ? timed::kScripts : redis::kScripts)[i]});
     EXPECT_FALSE(reply.is_error()) << reply.text;
     shas_[i] = reply.text;
   }

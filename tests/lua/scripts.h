@@ -4,30 +4,19 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "redis/client/scripts.h"
 #include "support/redis_server.h"
 
 namespace penstock::lua {
 
 using Texts = std::vector<std::string>;
 
-enum class Script : std::uint8_t {
-  book,
-  undo,
-  report_late,
-  cancel_wait,
-  pause,
-  reset,
-  replay,
-  permits,
-  born,
-  present,
-  probe,
-  refused
-};
+using redis::Script;
 
 class Scripts {
  public:
@@ -44,7 +33,7 @@ class Scripts {
 
   test::RedisServer& server_;
   const Clock clock_;
-  std::array<std::string, 12> shas_;
+  std::array<std::string, std::size(redis::kScripts)> shas_;
 };
 
 }  // namespace penstock::lua

@@ -3,7 +3,6 @@
 #include "redis/limits/shared_redis.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
 #include <tuple>
@@ -19,11 +18,6 @@ namespace {
 
 constexpr std::int64_t kPresence = 1'000'000;       // interval of what is said of this process (µs)
 constexpr std::int64_t kMostProcesses = 1'000'000;  // a Redis that says more is wrong
-
-/// In the order of enum Script.
-constexpr std::array<std::string_view, 12> kScripts{kBookScript,  kGiveBackScript, kReportLateScript, kCancelWaitScript,
-                                                    kPauseScript, kResetScript,    kReplayScript,     kPermitsScript,
-                                                    kBornScript,  kPresentScript,  kProbeScript,      kRefusedScript};
 
 std::string new_name(Network& network) {
   const auto digits = flow::GroupHash::digits_of(network.draw());

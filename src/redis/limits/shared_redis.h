@@ -22,20 +22,7 @@
 
 namespace penstock::redis {
 
-enum class Script : std::size_t {
-  book,
-  give_back,
-  report_late,
-  cancel_wait,
-  pause,
-  reset,
-  replay,
-  permits,
-  born,
-  present,
-  probe,
-  refused
-};
+enum class Script : std::size_t;  // made of lua/, in client/scripts.h
 
 class SharedRedis {
  public:

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "redis/client/scripts.h"
+
 namespace penstock::redis {
 
 using flow::Time;
@@ -119,6 +121,8 @@ void UpstreamCalls::add_state(flow::LimitIndex limit, std::string_view group, st
                               std::string_view untold) {
   args_.add_state(call_, limit, key_of(group), state, untold);
 }
+
+bool UpstreamCalls::replay(Call::Done done) { return call(Script::replay, std::move(done)); }
 
 bool UpstreamCalls::call(Script script, Call::Done done) {
   return shared_.call(script, call_.keys.all(), call_.arguments.all(), std::move(done));

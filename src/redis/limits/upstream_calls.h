@@ -94,7 +94,7 @@ class UpstreamCalls {
                int alive, Call::Done done);
   void begin_replay(ScriptArgs::Replay what, const ScriptArgs::HandedIn& handed_in);
   void add_state(flow::LimitIndex limit, std::string_view group, std::string_view state, std::string_view untold);
-  bool replay(Call::Done done) { return call(Script::replay, std::move(done)); }
+  bool replay(Call::Done done);
   void publish(std::string_view words) { shared_.redis().publish_to_all(upstream_ + " " + std::string(words)); }
 
  private:
