@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
+
+#include "redis/client/scripts.h"
+#include "redis/limits/pause_words.h"
 
 namespace penstock::redis {
 
@@ -14,8 +16,6 @@ using What = flow::PauseNews::What;
 
 namespace {
 constexpr std::string_view kOpened = "opened ", kPauseOf = "pause-of ";
-constexpr std::string_view kWholeUpstream = "-";
-constexpr Time kLongestTold = 24LL * 3600 * 1'000'000;
 }  // namespace
 
 PauseMessages::PauseMessages(SharedRedis& shared, std::string_view upstream, flow::LimiterEvents& events)
@@ -23,12 +23,6 @@ PauseMessages::PauseMessages(SharedRedis& shared, std::string_view upstream, flo
       upstream_(upstream),
       events_(events),
       hash_(shared.config().prefix, upstream, shared.config().secret) {}
-
-std::string PauseMessages::hash_of(std::string_view group) const {
-  if (group.empty()) return std::string(kWholeUpstream);
-  const auto digits = hash_(group);
-  return {digits.data(), digits.size()};
-}
 
 bool PauseMessages::call(const std::string& hash, Time length, Call::Done done) {
   const std::string key = shared_.config().prefix + ":{" + upstream_ + "}:probe:" + hash;
@@ -40,7 +34,7 @@ bool PauseMessages::call(const std::string& hash, Time length, Call::Done done) 
 
 /// A Redis that fails gives the right to each process.
 bool PauseMessages::ask_to_probe(std::string_view group) {
-  const std::string hash = hash_of(group);
+  const std::string hash = pause_name(hash_, group);
   return !call(hash, flow::kProbeRight,
                [self = self_.ref(), hash, name = std::string(group)](const Outcome& outcome, Time sent) {
                  if (!self) return;
@@ -56,7 +50,7 @@ bool PauseMessages::ask_to_probe(std::string_view group) {
 }
 
 void PauseMessages::end_probe(std::string_view group, bool opened) {
-  const std::string hash = hash_of(group);
+  const std::string hash = pause_name(hash_, group);
   call(hash, 0, [](const Outcome&, Time) {});
   if (opened) shared_.redis().publish_to_all(upstream_ + " " + std::string(kOpened) + hash);
 }
@@ -80,12 +74,8 @@ void PauseMessages::opened(std::string_view hash) {
 }
 
 void PauseMessages::paused(std::string_view words) {
-  const auto gap = words.find(' ');
-  if (gap == 0 || gap == std::string_view::npos) return;
-  Time length = 0;
-  std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
-  const Time until = shared_.loop().now() + std::min(length, kLongestTold);
-  if (length > 0) events_.heard({What::begun, words.substr(0, gap), until});
+  const auto told = read_told_pause(words);
+  if (told && !told->whom.empty()) events_.heard({What::begun, told->whom, shared_.loop().now() + told->length});
 }
 
 }  // namespace penstock::redis

@@ -30,7 +30,6 @@ class PauseMessages final : public flow::PauseSharing {
   void message(std::string_view words);
 
  private:
-  std::string hash_of(std::string_view group) const;
   bool call(const std::string& hash, flow::Time length, Call::Done done);
   void opened(std::string_view hash);
   void paused(std::string_view words);

@@ -14,7 +14,7 @@ PausingLimiter::PausingLimiter(SharedRedis& shared, LimiterOwner& owner, std::st
     : shared_(shared),
       owner_(owner),
       name_(std::move(name)),
-      pauses_(shared, name_, "pause"),
+      pauses_(shared, name_),
       messages_(shared, name_, events),
       local_(limits, flow::instant_at_zero(shared.loop().wall(), shared.loop().now())) {}
 

@@ -3,44 +3,33 @@
 #include "redis/limits/shared_pauses.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "redis/limits/pause_words.h"
 
 namespace penstock::redis {
 
 using flow::Time;
 
 namespace {
+constexpr std::string_view kPause = "pause ";
+}
 
-constexpr std::string_view kUpstream = "-";
-constexpr Time kLongestPause = 24LL * 3600 * 1'000'000;
-
-}  // namespace
-
-SharedPauses::SharedPauses(SharedRedis& shared, std::string_view upstream, std::string_view what)
-    : shared_(shared),
-      upstream_(upstream),
-      what_(std::string(what) + " "),
-      hash_(shared.config().prefix, upstream, shared.config().secret) {}
+SharedPauses::SharedPauses(SharedRedis& shared, std::string_view upstream)
+    : shared_(shared), upstream_(upstream), hash_(shared.config().prefix, upstream, shared.config().secret) {}
 
 void SharedPauses::extend(Time now, std::string_view group, Time until) {
-  const auto digits = hash_(group);
-  const std::string_view whom = group.empty() ? kUpstream : std::string_view(digits.data(), digits.size());
+  const std::string whom = pause_name(hash_, group);
   remember(now, whom, until);
-  shared_.redis().publish_to_all(upstream_ + " " + what_ + std::string(whom) + " " + std::to_string(until - now));
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(kPause) + whom + " " + std::to_string(until - now));
 }
 
 void SharedPauses::message(Time now, std::string_view words) {
-  if (!words.starts_with(what_)) return;
-  words.remove_prefix(what_.size());
-  const auto gap = words.find(' ');
-  if (gap == std::string_view::npos) return;
-  Time length = 0;
-  std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
-  if (length > 0) remember(now, words.substr(0, gap), now + std::min(length, kLongestPause));
+  if (!words.starts_with(kPause)) return;
+  if (const auto told = read_told_pause(words.substr(kPause.size()))) remember(now, told->whom, now + told->length);
 }
 
 void SharedPauses::remember(Time now, std::string_view hash, Time until) {
-  if (hash == kUpstream) {
+  if (hash == kWholeUpstream) {
     whole_ = std::max(whole_, until);
   } else {
     groups_.extend(now, hash, until);

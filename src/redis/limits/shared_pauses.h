@@ -15,12 +15,12 @@ namespace penstock::redis {
 
 class SharedPauses {
  public:
-  /// `upstream` is the name in every process. Messages begin with the word `what` and a blank.
-  SharedPauses(SharedRedis& shared, std::string_view upstream, std::string_view what);
+  /// `upstream` is the name in every process.
+  SharedPauses(SharedRedis& shared, std::string_view upstream);
 
   /// Puts a pause into force here at once, and tells all processes. Empty group: the whole upstream's.
   void extend(flow::Time now, std::string_view group, flow::Time until);
-  /// "<what> <group's hash, or -> <microseconds>", from any process, this one included. Other messages are ignored.
+  /// "pause <group's hash, or -> <microseconds>", from any process, this one included. Other messages are ignored.
   void message(flow::Time now, std::string_view words);
 
   /// 0: never paused. May be past.
@@ -34,7 +34,6 @@ class SharedPauses {
 
   SharedRedis& shared_;
   const std::string upstream_;
-  const std::string what_;
   const flow::GroupHash hash_;
   flow::Time whole_ = 0;
   flow::Pauses groups_;  // by group hash

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How processes name a pause to each other: "<whom> <microseconds>", where `whom` is the hash of a group, `-` for the
+// whole upstream, or a scope of credentials. For pause_messages and shared_pauses.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "flow/group_hash.h"
+#include "flow/limit.h"
+#include "redis/limits/group_key.h"
+
+namespace penstock::redis {
+
+inline constexpr std::string_view kWholeUpstream = "-";
+inline constexpr flow::Time kLongestToldPause = 24LL * 3600 * 1'000'000;
+
+/// The empty group stands for the whole upstream.
+inline std::string pause_name(const flow::GroupHash& hash, std::string_view group) {
+  return std::string(group.empty() ? kWholeUpstream : std::string_view(GroupKey(hash, group)));
+}
+
+struct ToldPause {
+  std::string_view whom;
+  flow::Time length;  ///< over 0, at most kLongestToldPause
+};
+
+/// Nothing if the words are malformed.
+inline std::optional<ToldPause> read_told_pause(std::string_view words) {
+  const auto gap = words.find(' ');
+  if (gap == std::string_view::npos) return std::nullopt;
+  flow::Time length = 0;
+  std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
+  if (length <= 0) return std::nullopt;
+  return ToldPause{words.substr(0, gap), std::min(length, kLongestToldPause)};
+}
+
+}  // namespace penstock::redis
