@@ -261,7 +261,7 @@ class Trial {
     must(refusal.waited == now_ - one.arrived, "it is said how long it waited");
     must(refusal.retry_after >= 1'000 && refusal.retry_after <= flow::kLongestRetry, "it is said when to come again");
   }
-  /// But for tunnels, which may come into their line late; and who was let in to hear an answer goes first.
+  /// But for tunnels, which may join their line late, and requests let in beyond a full queue, which go first.
   void check_newest(std::size_t id) const {
     const auto& line = lines_[known_[id].group].waiting;
     if (limiter_.patience() > 0 || known_[id].tunnel) return;

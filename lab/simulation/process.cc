@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "flow/limit_remap.h"
+#include "flow/probing.h"
 
 namespace penstock::simulation {
 
@@ -207,17 +208,6 @@ void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   late_.take(one.taken, one.group, departure);
 }
 
-void Process::carry_out(const flow::Commands::Probe& probe) {
-  using What = flow::Commands::Probe::What;
-  auto* others = limiter_->pauses_shared();
-  if (probe.what != What::ask) {
-    if (others) others->end_probe(probe.group, probe.what == What::opened);
-  } else if (!others || others->ask_to_probe(probe.group)) {
-    heart_.hear(machine_.now(), {flow::PauseNews::What::may_probe, probe.group, machine_.now() + flow::kProbeRight},
-                commands_);
-  }
-}
-
 void Process::carry_out() {
   busy_ = true;
   while (!commands_.empty()) {
@@ -232,7 +222,9 @@ void Process::carry_out() {
       flying_.push_back(start.id);
       take_off(start.id, start.departure);
     }
-    for (const auto& probe : carrying_.probe) carry_out(probe);
+    for (const auto& probe : carrying_.probe) {
+      flow::carry_out(probe, limiter_->pauses_shared(), machine_.now(), heart_, commands_);
+    }
     for (const auto& refuse : carrying_.refuse) {
       Request& request = journal_.requests[refuse.id];
       request.end = Request::End::refused;

@@ -77,7 +77,6 @@ class Process final : flow::LimiterEvents {
   template <typename Call>
   void move(Call call);
   void carry_out();
-  void carry_out(const flow::Commands::Probe& probe);
   void note_standing();
   redis::HubWatch watch();
   std::unique_ptr<flow::Limiter> make_limiter();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Only time in which departures wait for the limit counts for its growth: a rate that nobody uses tells nothing.
+// The rate grows only with the time in which departures are held back by this limit: an unused rate proves nothing.
 #include "flow/adaptive.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr double kDoubling = 0.69314718055994529;  // ln 2: before the first ref
 constexpr Instant kWaited = kGuard;
 /// After a refusal nothing leaves for so long (us): the upstream's count is full, and a second refusal would follow.
 constexpr Instant kSettles = 50'000;
-/// After so long (us) without a departure the upstream may have changed its mind: everything is learned anew.
+/// After so long (us) without a departure the upstream may allow another rate: it is learned anew.
 constexpr Instant kRemembered = 600e6;
 
 }  // namespace

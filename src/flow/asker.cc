@@ -188,17 +188,13 @@ void Asker::learn_pause(Time now, const Lane& lane, const Booking& booking) {
   gates_.learn(booking.scope == Booking::Scope::upstream ? std::string_view{} : lane.group(), until);
 }
 
-void Asker::pass_on_answer(Time now, Request& request, std::uint32_t index) {
-  request.gated = false;
-  const std::string_view group = request.lane->group();
-  if (gates_.answered(group, index)) gate_opens(now, {}), gate_opens(now, group);
-}
-
-void Asker::leave_gates(Time now, Request& request, std::uint32_t index) {
+void Asker::leave_gates(Time now, Request& request, std::uint32_t index, bool answered) {
   if (!request.gated) return;
   request.gated = false;
   const std::string_view group = request.lane->group();
-  if (gates_.failed(group, index)) gate_opens(now, {}), gate_opens(now, group);
+  if (!gates_.leave(group, index, answered)) return;
+  gate_opens(now, {});
+  gate_opens(now, group);
 }
 
 void Asker::gate_opens(Time now, std::string_view group) {

@@ -83,9 +83,8 @@ class Asker {
     return !own && stop_.holds(now) && !lane.ask.under_way() ? std::optional(stop_.not_before()) : own;
   }
 
-  /// A request in flight was answered, and not refused; or ends without an answer, so that the next one may go.
-  void pass_on_answer(Time now, Request& request, std::uint32_t index);
-  void leave_gates(Time now, Request& request, std::uint32_t index);
+  /// A request in flight was answered, and not refused; or it ends without an answer, so that the next one may go.
+  void leave_gates(Time now, Request& request, std::uint32_t index, bool answered = false);
   /// Until when the gates of that group hold everything back. May be past.
   Time paused_until(std::string_view group) const { return gates_.until(group); }
   /// A gate lets more pass: lanes of that group, or all lanes, may ask.

@@ -44,7 +44,7 @@ struct Commands {
   /// About the request that goes first after a pause of that group, or of the upstream (gates.h).
   struct Probe {
     enum class What : std::uint8_t {
-      ask,     ///< whether this process may send it: Scheduler::may_probe() is to be told
+      ask,     ///< whether this process may send it: Scheduler::hear() is to be told
       opened,  ///< its answer was no refusal
       ended,   ///< it was refused
     };

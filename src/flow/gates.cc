@@ -9,7 +9,6 @@ namespace penstock::flow {
 
 namespace {
 using What = Commands::Probe::What;
-constexpr std::size_t kFewGates = 32;
 }  // namespace
 
 Gate* Gates::find(std::string_view group) {
@@ -71,7 +70,7 @@ bool Gates::any_closed(Time now) const {
 void Gates::forget_unused(Time now) {
   if (by_group_.size() < most_) return;
   std::erase_if(by_group_, [now](const auto& one) { return one.second.unused(now); });
-  most_ = std::max(kFewGates, 2 * by_group_.size());
+  most_ = std::max(kFew, 2 * by_group_.size());
 }
 
 // ---- departures -----------------------------------------------------------------------------------------------------
@@ -117,22 +116,14 @@ bool Gates::took_off(Time now, std::string_view group, std::uint32_t index, cons
 
 // ---- what is heard of them ------------------------------------------------------------------------------------------
 
-bool Gates::answered(std::string_view group, std::uint32_t index) {
+bool Gates::leave(std::string_view group, std::uint32_t index, bool answered) {
   bool counted = false;
   each_of(group, [&](Gate& gate, std::string_view name) {
     counted |= gate.flies(index);
+    if (!answered) return gate.failed(index);
     if (gate.answered(index)) to_tell_.push_back({std::string(name), What::opened});
   });
   forget_done(group);
-  return counted;
-}
-
-bool Gates::failed(std::string_view group, std::uint32_t index) {
-  bool counted = false;
-  each_of(group, [&](Gate& gate, std::string_view) {
-    counted |= gate.flies(index);
-    gate.failed(index);
-  });
   return counted;
 }
 

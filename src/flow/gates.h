@@ -46,9 +46,8 @@ class Gates {
   /// The request takes off with this departure. True: its answer proves something.
   bool took_off(Time now, std::string_view group, std::uint32_t index, const Departure& departure);
 
-  /// The request's answer is no refusal; or it ended without an answer. False: no gate waits for it.
-  bool answered(std::string_view group, std::uint32_t index);
-  bool failed(std::string_view group, std::uint32_t index);
+  /// The request was answered, and not refused; or it ended without an answer. False: no gate waits for it.
+  bool leave(std::string_view group, std::uint32_t index, bool answered);
 
   /// Other processes tell of a gate.
   void hear(const PauseNews& news);
@@ -57,6 +56,8 @@ class Gates {
   void tell(std::vector<Commands::Probe>& probes);
 
  private:
+  static constexpr std::size_t kFew = 32;
+
   Gate& of(std::string_view group);
   Gate* find(std::string_view group);
   void forget_done(std::string_view group);
@@ -65,7 +66,7 @@ class Gates {
   void each_of(std::string_view group, Use use);
 
   base::TextMap<Gate> by_group_;
-  std::size_t most_ = 32;     // gates, before unused ones are looked for
+  std::size_t most_ = kFew;   // gates, before unused ones are looked for
   std::uint32_t serial_ = 0;  // of the last gate that closed
   std::vector<Commands::Probe> to_tell_;
 };

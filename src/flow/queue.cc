@@ -8,14 +8,16 @@ void Queue::add(std::uint32_t index) {
   const Request& request = requests_[index];
   if (request.outside) outside_.push_back(requests_, index);
   request.lane->queue.join(requests_, index);
-  lengths_.place(*request.lane);
-  ++pending_;
-  deadlines_.add(request.deadline, requests_.ticket(index));
+  note_joined(index);
 }
 
 void Queue::add_again(std::uint32_t index) {
+  requests_[index].lane->queue.join_again(requests_, index);
+  note_joined(index);
+}
+
+void Queue::note_joined(std::uint32_t index) {
   const Request& request = requests_[index];
-  request.lane->queue.join_again(requests_, index);
   lengths_.place(*request.lane);
   ++pending_;
   deadlines_.add(request.deadline, requests_.ticket(index));

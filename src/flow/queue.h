@@ -60,6 +60,7 @@ class Queue {
   std::uint32_t newest_of_longest() const { return newest_of(*lengths_.longest()); }
 
  private:
+  void note_joined(std::uint32_t index);
   bool may_displace(Ticket in_place_of) const;
   std::uint32_t newest_of(const Lane& lane) const;
 

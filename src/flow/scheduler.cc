@@ -148,7 +148,7 @@ Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> leng
 bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
   if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return false;
   time_passed(now);
-  asker_.pass_on_answer(now, requests_[ticket.index], ticket.index);
+  asker_.leave_gates(now, requests_[ticket.index], ticket.index, true);
   run_until_stable(now, commands);
   return true;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "flow/limit_remap.h"
+#include "flow/probing.h"
 #include "flow/scheduler.h"
 #include "loop/resolver.h"
 #include "loop/timer.h"
@@ -211,7 +212,9 @@ class LimiterFixture final : public flow::LimiterEvents {
     if (std::exchange(carrying_out_, true)) return;
     while (!commands_.empty()) {
       const flow::Commands now = std::exchange(commands_, {});
-      for (const auto& probe : now.probe) carry_out(probe);
+      for (const auto& probe : now.probe) {
+        flow::carry_out(probe, limiter_->pauses_shared(), loop_.now(), heart_, commands_);
+      }
       refused_.insert(refused_.end(), now.refuse.begin(), now.refuse.end());
       for (const auto& start : now.start) take_off(start);
     }
@@ -219,15 +222,6 @@ class LimiterFixture final : public flow::LimiterEvents {
     const auto next = heart_.wake_at();
     if (next) timer_.start(*next);
     if (!next) timer_.stop();
-  }
-  void carry_out(const flow::Commands::Probe& probe) {
-    auto& others = *limiter_->pauses_shared();
-    if (probe.what != flow::Commands::Probe::What::ask) {
-      others.end_probe(probe.group, probe.what == flow::Commands::Probe::What::opened);
-    } else if (others.ask_to_probe(probe.group)) {
-      heart_.hear(loop_.now(), {flow::PauseNews::What::may_probe, probe.group, loop_.now() + flow::kProbeRight},
-                  commands_);
-    }
   }
   void take_off(const flow::Commands::Start& start) {
     const std::string group = groups_[start.id];

@@ -12,13 +12,6 @@ namespace penstock::proxy {
 
 namespace {
 constexpr std::size_t kMostScopes = 1024;  // beyond that a pause is the upstream's
-
-bool too_many(int status) { return status == 429 || status == 503 || status == 529; }
-
-flow::GroupHash hash_of(const Services& services, std::string_view upstream) {
-  const auto& redis = services.config.redis;
-  return redis ? flow::GroupHash(redis->prefix, upstream, redis->secret) : flow::GroupHash("", upstream);
-}
 }  // namespace
 
 Pausing::Pausing(const Services& services, std::string_view upstream, const UpstreamSettings& settings,
@@ -28,19 +21,19 @@ Pausing::Pausing(const Services& services, std::string_view upstream, const Upst
       settings_(settings),
       scheduler_(scheduler),
       limiter_(limiter),
-      hash_(hash_of(services, upstream)) {}
+      hash_(group_hash(services, upstream)) {}
 
 /// A 503 without a time is a failure of the request that drew it: others may well be served.
 Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) {
   http::RateLimitWord word;
-  if (too_many(answer.head.status)) limiter_->refused(services_.loop.now(), answer.group, answer.departure);
+  const int status = answer.head.status;
+  if (http::may_refuse(status) && status != 403)
+    limiter_->refused(services_.loop.now(), answer.group, answer.departure);
   if (settings_.obey != Obey::off) {
     word = http::read_rate_limit(answer.head, services_.loop.wall(), settings_.obey, settings_.pause_on);
-    unreadable_ += word.unreadable;
   }
-  if (word.refused && (word.pause || answer.head.status != 503)) return pause(word, answer);
-  const bool waits =
-      word.spent && word.pause && spent_.believes(services_.loop.now()) && pauses_for_spent(word, answer);
+  if (word.refused && (word.pause || status != 503)) return pause(word, answer);
+  const bool waits = word.spent && word.pause && spent_.counts(services_.loop.now()) && pauses_for_spent(word, answer);
   if (waits) return pause(word, answer);
   const bool matters = scheduler_.answered(services_.loop.now(), answer.ticket, commands);
   return matters ? Found::something : Found::nothing;
@@ -98,17 +91,6 @@ std::string Pausing::lane_of(const http::Fields& request, const std::string& gro
   if (!scheduler_.gates().any()) return group;
   std::string scope = scope_of(request);
   return scope.empty() || !scheduler_.gates().has(scope) ? group : scope;
-}
-
-void Pausing::carry_out(const flow::Commands::Probe& probe, flow::Commands& commands) {
-  using What = flow::Commands::Probe::What;
-  auto* others = limiter_->pauses_shared();
-  const flow::Time now = services_.loop.now();
-  if (probe.what != What::ask) {
-    if (others) others->end_probe(probe.group, probe.what == What::opened);
-  } else if (!others || others->ask_to_probe(probe.group)) {
-    scheduler_.hear(now, {flow::PauseNews::What::may_probe, probe.group, now + flow::kProbeRight}, commands);
-  }
 }
 
 /// Scopes of credentials are no groups of the limiter.

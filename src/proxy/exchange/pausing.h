@@ -23,13 +23,13 @@
 
 namespace penstock::proxy {
 
-/// Whether an upstream is to be believed when it serves a request and says that nothing remains. If it serves one that
-/// was sent after that, before what it called the time of the next, what it says is wrong.
+/// Whether the field counts by which an upstream serves a request and tells that nothing remains. The field is wrong if
+/// a request that was sent later is served before the reset that the field named.
 class SpentWords {
  public:
-  bool believes(flow::Time now) const { return now >= ignored_until_; }
+  bool counts(flow::Time now) const { return now >= ignored_until_; }
   void begin(flow::Time now, flow::Time reset) { since_ = now, reset_ = reset; }
-  /// It says so again, of a request that took off then. True: it is wrong, and not believed for an hour.
+  /// The answer to a request that took off then has the field again. True: it is wrong, and ignored for an hour.
   bool disproved(flow::Time now, flow::Time took_off) {
     const bool wrong = now < reset_ && took_off > since_;
     if (wrong) ignored_until_ = now + kIgnored;
@@ -56,7 +56,7 @@ class Pausing {
     const flow::Departure& departure;
   };
   enum class Found { nothing, something, paused_scope };
-  /// `paused_scope`: waiting requests are to be sorted anew, by lane_of().
+  /// `paused_scope`: waiting requests with the paused credentials are to be moved to their lane, see lane_of().
   Found observe(const Answer& answer, flow::Commands& commands);
   /// Other processes tell of a pause.
   Found hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands);
@@ -64,12 +64,9 @@ class Pausing {
   /// The lane in which a request waits: that of its group, or of its credentials while a pause of these lasts.
   std::string lane_of(const http::Fields& request, const std::string& group) const;
 
-  void carry_out(const flow::Commands::Probe& probe, flow::Commands& commands);
   /// There is a new limiter: it is told of the pauses that last.
   void tell_limiter(flow::Time now) const;
   std::size_t count(flow::Time now) const { return pauses_.count(now); }
-  /// Fields about limits that could not be read.
-  std::uint64_t unreadable() const { return unreadable_; }
 
  private:
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
@@ -85,7 +82,6 @@ class Pausing {
   const flow::GroupHash hash_;
   flow::Pauses pauses_;  // that this process was asked for
   SpentWords spent_;
-  std::uint64_t unreadable_ = 0;
 };
 
 }  // namespace penstock::proxy

@@ -10,6 +10,7 @@
 
 #include "access/verdict.h"
 #include "base/sip_hash.h"
+#include "flow/group_hash.h"
 #include "flow/limiter.h"
 #include "loop/loop.h"
 #include "loop/resolver.h"
@@ -44,5 +45,11 @@ struct Services {
   NoticeSink notices = [](const Notice&) {};
   InterceptionService* interception = nullptr;  ///< null: CONNECTs are tunnels, whatever `https` says
 };
+
+/// How the upstream's groups, and owners of credentials, are called in every process.
+inline flow::GroupHash group_hash(const Services& services, std::string_view upstream) {
+  const auto& redis = services.config.redis;
+  return redis ? flow::GroupHash(redis->prefix, upstream, redis->secret) : flow::GroupHash("", upstream);
+}
 
 }  // namespace penstock::proxy

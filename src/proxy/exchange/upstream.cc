@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "flow/limit_remap.h"
+#include "flow/probing.h"
 
 namespace penstock::proxy {
 
@@ -53,7 +54,9 @@ void Upstream::carry_out() {
     for (const auto& command : carried_out_.refuse) events_.on_refuse(command);
     for (const auto id : carried_out_.resume) events_.on_resume(id);
     for (const auto id : carried_out_.close) events_.on_close(id);
-    for (const auto& probe : carried_out_.probe) pausing_.carry_out(probe, commands_);
+    for (const auto& probe : carried_out_.probe) {
+      flow::carry_out(probe, limiter_->pauses_shared(), services_.loop.now(), scheduler_, commands_);
+    }
     carried_out_.clear();
   }
   carrying_out_ = false;
@@ -150,11 +153,8 @@ flow::Time Upstream::lateness(flow::LimitIndex limit, flow::Time now) const {
 }
 
 void Upstream::group() {
-  const auto& redis = services_.config.redis;
   grouping_.reset();
-  if (!settings.group) return;
-  const flow::GroupHash hash = redis ? flow::GroupHash(redis->prefix, name, redis->secret) : flow::GroupHash("", name);
-  grouping_.emplace(*settings.group, hash, services_.labels);
+  if (settings.group) grouping_.emplace(*settings.group, group_hash(services_, name), services_.labels);
 }
 
 std::string Upstream::group_of(const http::Target& target, const http::Fields& fields) {
