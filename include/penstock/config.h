@@ -244,7 +244,7 @@ struct UpstreamSettings {
   bool operator==(const UpstreamSettings&) const = default;
 };
 
-/// The settings from which the pattern "*" starts. Behind one of its hosts may be anybody's accounts, and any number of
+/// The settings from which the pattern "*" starts. Behind one of its hosts may be many accounts, and any number of
 /// servers: a refusal pauses those credentials alone, and there is no breaker.
 inline UpstreamSettings unmatched_from(UpstreamSettings defaults) {
   defaults.pause_scope = PauseScope::credentials;

@@ -97,7 +97,7 @@ class Answer {
     must(!word.pause || word.refused || word.spent, "a good answer of which something is left asks for no pause");
     const auto none = http::read_rate_limit(head, 1'700'000'000'000'000, Obey::off);
     must(!none.pause && !none.remaining && none.unreadable == 0, "what is not to be read says nothing");
-    const auto plain = http::read_retry_after(head, 1'700'000'000'000'000);
+    const auto plain = http::read_rate_limit(head, 1'700'000'000'000'000, Obey::retry_after);
     must(!plain.pause || (word.pause && *word.pause >= *plain.pause), "more fields make no pause shorter");
   }
   void switch_protocols() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a JSON Web Token (RFC 7519) is of. Its signature is not checked. Pure.
+// The claims of a JSON Web Token (RFC 7519) that identify its owner. The signature is not checked. Pure.
 #pragma once
 
 #include <optional>

@@ -189,7 +189,7 @@ class RateLimitReader {
     return std::nullopt;
   }
 
-  /// `32/40` are taken. When one is free again nobody says.
+  /// `32/40` are taken. No field has the time at which one is free again.
   void read_shopify() {
     const auto field = line(kShopifyCalls);
     if (!field) return;
@@ -252,11 +252,6 @@ RateLimitWord read_rate_limit(const ResponseHead& head, std::int64_t wall, Obey 
     return word;
   }
   return RateLimitReader(head, wall, places, listed).read(must_say);
-}
-
-RateLimitWord read_retry_after(const ResponseHead& head, std::int64_t wall) {
-  constexpr std::uint16_t kBusy[]{429, 503};
-  return read_rate_limit(head, wall, Obey::retry_after, kBusy);
 }
 
 }  // namespace penstock::http

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an answer says of the limits of its API: whether it refuses, what remains, and when it may be asked again, in
-// each dialect that vendors write. Only reads it; callers decide whom a pause stops, and how long it may be. Pure.
+// each dialect that vendors write. Only reads it; callers decide which requests a pause stops, and how long it may be.
+// Pure.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +51,5 @@ inline bool may_refuse(int status, std::span<const std::uint16_t> refusals = kRe
 /// more than that. Cheap where no field is about limits: for every answer.
 RateLimitWord read_rate_limit(const ResponseHead& head, std::int64_t wall, Obey obey = Obey::automatic,
                               std::span<const std::uint16_t> refusals = kRefusals);
-
-/// The same of `Retry-After` alone, for 429 and 503.
-RateLimitWord read_retry_after(const ResponseHead& head, std::int64_t wall);
 
 }  // namespace penstock::http

@@ -335,9 +335,13 @@ TEST(RateLimitFields, that_cannot_be_read_say_nothing_and_are_counted) {
 
 TEST(RateLimitFields, can_be_narrowed_to_retry_after) {
   const auto both = head_of(429, {{"Retry-After", "5"}, {"X-RateLimit-Remaining", "0"}, {"X-RateLimit-Reset", "60"}});
-  EXPECT_EQ(read_retry_after(both, kAnsweredAt * 1'000'000).pause, 5s);
+  const auto read = [](const ResponseHead& head) {
+    constexpr std::uint16_t kBusy[]{429, 503};
+    return read_rate_limit(head, kAnsweredAt * 1'000'000, Obey::retry_after, kBusy);
+  };
+  EXPECT_EQ(read(both).pause, 5s);
   for (const int status : {200, 403, 500, 529})
-    EXPECT_FALSE(read_retry_after(head_of(status, {{"Retry-After", "5"}}), kAnsweredAt * 1'000'000).refused) << status;
+    EXPECT_FALSE(read(head_of(status, {{"Retry-After", "5"}})).refused) << status;
 }
 
 }  // namespace

@@ -21,8 +21,10 @@ ResponseHead answer(int status, Pairs pairs) {
   return head;
 }
 
+/// Of `Retry-After` alone, where 429 and 503 refuse.
 std::optional<Duration> wait_of(int status, Pairs pairs) {
-  return read_retry_after(answer(status, pairs), kThenMicros).pause;
+  constexpr std::uint16_t kBusy[]{429, 503};
+  return read_rate_limit(answer(status, pairs), kThenMicros, Obey::retry_after, kBusy).pause;
 }
 std::optional<Duration> asked_wait(Pairs pairs) { return wait_of(429, pairs); }
 std::optional<Duration> asked_wait(std::string_view value) { return asked_wait({{"Retry-After", value}}); }

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "http/error_codes.h"
 #include "proxy/exchange/upstream.h"
 
 namespace penstock::proxy {
@@ -58,7 +57,7 @@ bool Resending::takes_back(Exchange& exchange, Again why, std::unique_ptr<KeptAn
   const auto& retry = upstream.settings.retry;
   const auto now = services_.loop.now();
   if (now >= exchange.sendings.deadline || !exchange.body.from_start()) return false;
-  if (answer && http::names_error(answer->fields(), answer->body(), retry.except)) return false;
+  if (answer && answer->incurable()) return false;
   if (why == Again::failed && !upstream.retries.take(now, retry.budget)) return false;
   exchange.body.rewind();
   const std::size_t bytes = bytes_of_waiting(exchange, answer.get());

@@ -31,6 +31,9 @@ class KeptAnswer {
   void end(http::Fields trailers, const AttemptResult& result);
 
   const http::Fields& fields() const { return fields_; }
+  /// Whether no waiting cures the error that it names.
+  bool incurable() const { return incurable_; }
+  void mark_incurable() { incurable_ = true; }
   Again why() const { return why_; }  ///< it is held back
   std::string_view body() const { return body_; }
   const AttemptResult& result() const { return result_; }
@@ -49,6 +52,7 @@ class KeptAnswer {
   http::Fields fields_, trailers_;
   std::optional<std::uint64_t> length_;
   std::string body_;
+  bool incurable_ = false;
   AttemptResult result_;
 };
 

@@ -78,7 +78,7 @@ std::unique_ptr<KeptAnswer>& ResponseRelay::whole(std::uint64_t bytes_out) {
   whole.bytes_out = bytes_out;
   held_->end(http::response_trailers(reader_.trailers(), exchange_.target), whole);
   const auto& incurable = exchange_.upstream->settings.retry.except;
-  if (http::names_error(held_->fields(), held_->body(), incurable)) observer_ = nullptr;
+  if (http::names_error(held_->fields(), held_->body(), incurable)) held_->mark_incurable(), observer_ = nullptr;
   observe();
   return held_;
 }
