@@ -148,6 +148,7 @@ upstreams:
     match: "localhost:{tls_port}"
     https: intercept
     tls: {{ ca: "{folder}/ca.pem" }}
+    retry: {{ attempts: 2 }}
   origin:
     match: "127.0.0.1:{port}"
     maxConcurrent: 2

@@ -29,6 +29,7 @@ ORIGIN, SECURE = {"upstream": "origin"}, {"upstream": "secure"}
 HAPPENS = {
     "penstock_limit_waits_total": [SECURE | {"limit": "pause"}],
     "penstock_pauses": [SECURE],
+    "penstock_requests_sent_again_total": [SECURE | {"why": "refusal"}],
     "penstock_client_handshakes_total": [SECURE | {"result": "done"}],
     "penstock_upstream_refusals_total": [SECURE | {"code": "429"}, ORIGIN | {"code": "503"}, ORIGIN | {"code": "529"}],
     "penstock_requests_total": [{"outcome": outcome} for outcome in ("success", "http_error", "upstream_error", "client_gone",
@@ -97,7 +98,8 @@ class EverythingTogether(unittest.TestCase):
             held = [pool.submit(get, f"{named}/held") for _ in range(12)]
             try:
                 stage.until(lambda: cls.is_scraped("sum(penstock_pending_requests)", 4), "a scrape of a full queue")
-                stage.until(lambda: cls.is_scraped("penstock_tunnels", 1), "a scrape of an open tunnel")
+                for gauge in ("penstock_tunnels", "penstock_resting_tunnels"):
+                    stage.until(lambda gauge=gauge: cls.is_scraped(f"sum({gauge})", 1), f"a scrape of {gauge}")
             finally:
                 cls.origin.let_go.set()
             cls.statuses += [one.result() for one in held]
