@@ -29,7 +29,7 @@ Ticket Arrivals::start(Time now, const Arrival& arrival, Lane& lane, Commands& c
   lanes_.served(lane);
   slots_.take(now, requests_[index]);
   const Departure& departure = asker_.answer().departures.front();
-  requests_[index].gated = asker_.pass_gates(now, lane, index, departure);
+  requests_[index].gated = asker_.pass_gates(lane, index, departure);
   commands.start.push_back({arrival.id, 0, kNoLimit, departure, departure.at});
   return requests_.ticket(index);
 }

@@ -57,8 +57,8 @@ class Asker {
   /// The request at the head of the lane takes the first departure.
   Departure take_departure(Time now, Lane& lane);
   /// The request, which departs, passes the gates of pauses. True: they wait for its answer.
-  bool pass_gates(Time now, const Lane& lane, std::uint32_t index, const Departure& departure) {
-    return departure.gates != 0 && gates_.took_off(now, lane.group(), index, departure);
+  bool pass_gates(const Lane& lane, std::uint32_t index, const Departure& departure) {
+    return departure.gates != 0 && gates_.took_off(lane.group(), index, departure);
   }
   void give_back(Time now, std::string_view group, std::span<const Departure> departures);
   /// The departures were booked for lighter requests, which left or were overtaken by a returned one: the lane asks

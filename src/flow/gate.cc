@@ -10,6 +10,7 @@ namespace {
 constexpr Time kFirstPause = 1'000'000;
 constexpr int kMostDoublings = 20;            // beyond any maxPause
 constexpr Time kRightIsAnsweredIn = 100'000;  // Redis may have died meanwhile
+constexpr Time kIsSentIn = 100'000;           // looks again whether a request was sent
 }  // namespace
 
 void Gate::close(Time until, std::uint32_t since) {
@@ -39,8 +40,12 @@ std::size_t Gate::allowance(Time now) {
 
 Time Gate::again(Time now) const {
   if (now < until_) return until_;
-  if (!flying_.empty()) return std::max(now + 1, flying_.front().at + kProof);
-  return std::max(now + kRightIsAnsweredIn, right_changes_);
+  if (flying_.empty()) return std::max(now + kRightIsAnsweredIn, right_changes_);
+  Time next = now + kIsSentIn;
+  for (const Flight& flight : flying_) {
+    if (flight.left) next = std::min(next, *flight.left + kProof);
+  }
+  return std::max(now + 1, next);
 }
 
 bool Gate::wants_probe(Time now) {
@@ -70,10 +75,13 @@ void Gate::prove() {
 }
 
 void Gate::prove_by_time(Time now) {
-  while (!flying_.empty() && flying_.front().at + kProof <= now) {
-    flying_.erase(flying_.begin());
-    prove();
-  }
+  const auto proved = std::erase_if(flying_, [now](auto& one) { return one.left && *one.left + kProof <= now; });
+  for (std::size_t i = 0; i < proved; ++i) prove();
+}
+
+void Gate::left(std::uint32_t index, Time now) {
+  const auto flight = std::ranges::find(flying_, index, &Flight::index);
+  if (flight != flying_.end() && !flight->left) flight->left = now;
 }
 
 bool Gate::land(std::uint32_t index) {

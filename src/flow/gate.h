@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate of an upstream, or of one of its groups, for which an answer asked for a pause. When the pause ends, one
-// request goes as a probe, of all processes. If its answer is no refusal, or if none comes within a second (a refusal
-// comes at once, while a model may think), the gate opens: two requests may go, and for each of these that is answered
-// two more. So the number in flight doubles with each round of answers, as in TCP's slow start (RFC 5681, section 3.1),
-// until the gate no longer holds anything back. Pure. Internal to flow/.
+// request goes as a probe, of all processes. If its answer is no refusal, or if none comes within a second after it was
+// sent (a refusal comes at once, while a model may think), the gate opens: two requests may go, and for each of these
+// that is answered two more. So the number in flight doubles with each round of answers, as in TCP's slow start (RFC
+// 5681, section 3.1), until the gate no longer holds anything back. Pure. Internal to flow/.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace penstock::flow {
 
 class Gate {
  public:
-  /// A request that has flown for so long without a refusal counts as answered.
+  /// A request that was sent so long ago, and was not refused, counts as answered.
   static constexpr Time kProof = 1'000'000;
 
   /// Requests that were let pass from the serial number `since` on count in this gate.
@@ -51,7 +51,9 @@ class Gate {
   bool probes() const { return right_ == Right::held && !opened_; }
 
   // Requests that passed, by their index.
-  void took_off(std::uint32_t index, Time now) { flying_.push_back({index, now}); }
+  void took_off(std::uint32_t index) { flying_.push_back({index}); }
+  /// It was sent: until then it may wait for a connection, which proves nothing.
+  void left(std::uint32_t index, Time now);
   /// Its answer is no refusal. True: the gate is opened by this.
   bool answered(std::uint32_t index);
   /// It ended without an answer: the next in line may go.
@@ -65,7 +67,7 @@ class Gate {
  private:
   struct Flight {
     std::uint32_t index;
-    Time at;
+    std::optional<Time> left = std::nullopt;
   };
   enum class Right : std::uint8_t { none, asked, held };
 

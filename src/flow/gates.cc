@@ -104,14 +104,18 @@ void Gates::give_back(std::string_view group, const Departure& departure) {
   });
 }
 
-bool Gates::took_off(Time now, std::string_view group, std::uint32_t index, const Departure& departure) {
+bool Gates::took_off(std::string_view group, std::uint32_t index, const Departure& departure) {
   bool counts = false;
   each_of(group, [&](Gate& gate, std::string_view) {
     if (!gate.counts(departure.gates)) return;
-    gate.took_off(index, now);
+    gate.took_off(index);
     counts = true;
   });
   return counts;
+}
+
+void Gates::left(Time now, std::string_view group, std::uint32_t index) {
+  each_of(group, [&](Gate& gate, std::string_view) { gate.left(index, now); });
 }
 
 // ---- what is heard of them ------------------------------------------------------------------------------------------

@@ -44,7 +44,9 @@ class Gates {
   std::uint32_t pass(std::string_view group, std::size_t count);
   void give_back(std::string_view group, const Departure& departure);
   /// The request takes off with this departure. True: its answer proves something.
-  bool took_off(Time now, std::string_view group, std::uint32_t index, const Departure& departure);
+  bool took_off(std::string_view group, std::uint32_t index, const Departure& departure);
+  /// It was sent.
+  void left(Time now, std::string_view group, std::uint32_t index);
 
   /// The request was answered, and not refused; or it ended without an answer. False: no gate waits for it.
   bool leave(std::string_view group, std::uint32_t index, bool answered);

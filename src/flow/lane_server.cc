@@ -79,7 +79,7 @@ void LaneServer::start_head(Time now, Lane& lane, Commands& commands) {
   const Departure departure = asker_.take_departure(now, lane);
   queue_.remove(index);
   Request& request = requests_[index];
-  request.gated = asker_.pass_gates(now, lane, index, departure);
+  request.gated = asker_.pass_gates(lane, index, departure);
   if (request.stage == Stage::waiting) slots_.take(now, request);
   lane.change_stage(request, Stage::flying);
   const LimitIndex by = reasons_.at_take_off(now, request, departure.limited_by);

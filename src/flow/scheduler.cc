@@ -145,6 +145,11 @@ Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> leng
   return gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt});
 }
 
+void Scheduler::left(Time now, Ticket ticket) {
+  if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return;
+  gates_.left(now, requests_[ticket.index].lane->group(), ticket.index);
+}
+
 bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
   if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return false;
   time_passed(now);

@@ -107,6 +107,8 @@ class Scheduler {
   /// as the first of those that arrived after it, until `deadline` at the latest. It will be in `start` again, or in
   /// `refuse`.
   void send_back(Time now, Ticket ticket, Time deadline, std::string_view group, Commands& commands);
+  /// A started request was sent. Needed only while any pause is not over or not probed yet.
+  void left(Time now, Ticket ticket);
   /// The answer to a started request is no refusal. False: no pause waits for it, and nothing changes.
   bool answered(Time now, Ticket ticket, Commands& commands);
   /// An answer, that to `by` if it is alive, asked for a pause of that length, or named no time. Nothing of the group,

@@ -96,15 +96,28 @@ TEST_F(Paused, a_probe_that_ends_without_an_answer_lets_the_next_one_go) {
   EXPECT_THAT(yard_.cancel(3), ElementsAre(4));
 }
 
-TEST_F(Paused, a_probe_that_flies_for_a_second_without_a_refusal_opens_it) {
+TEST_F(Paused, a_probe_that_is_not_refused_for_a_second_after_it_was_sent_opens_it) {
   yard_.arrive(1);
   until_ = yard_.pause(1, kPauses);
   yard_.arrive_all({2, 3, 4, 5});
   ASSERT_THAT(probe(), ElementsAre(2));
-  EXPECT_EQ(yard_.upstream.wake_at(), until_ + kSecond);
+  yard_.sent(2);
   EXPECT_THAT(yard_.advance_to(until_ + kSecond - 1), IsEmpty());
+  EXPECT_EQ(yard_.upstream.wake_at(), until_ + kSecond);
   EXPECT_THAT(yard_.advance_to(until_ + kSecond), ElementsAre(3, 4));
   EXPECT_EQ(told(What::opened), 1u);
+}
+
+TEST_F(Paused, a_probe_that_waits_for_a_connection_proves_nothing_until_it_is_sent) {
+  yard_.arrive(1);
+  until_ = yard_.pause(1, kPauses);
+  yard_.arrive_all({2, 3, 4, 5});
+  ASSERT_THAT(probe(), ElementsAre(2));
+  EXPECT_THAT(yard_.advance_to(until_ + 10 * kSecond), IsEmpty());
+  yard_.sent(2);
+  yard_.sent(2);  // counts once
+  EXPECT_THAT(yard_.advance_to(until_ + 11 * kSecond - 1), IsEmpty());
+  EXPECT_THAT(yard_.advance_to(until_ + 11 * kSecond), ElementsAre(3, 4));
 }
 
 TEST_F(Paused, answers_to_requests_that_flew_before_prove_nothing) {

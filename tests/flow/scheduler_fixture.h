@@ -110,6 +110,7 @@ class SchedulerFixture {
   Ids send_back(RequestId id, Time deadline, std::string_view group = {}) {
     return upstream.send_back(now, tickets_.at(id), deadline, group, commands_), started();
   }
+  void sent(RequestId id) { upstream.left(now, tickets_.at(id)); }
   Ids answered(RequestId id) { return upstream.answered(now, tickets_.at(id), commands_), started(); }
   /// As Scheduler::pause(), by the answer to that request.
   Time pause(RequestId id, std::optional<Time> length, std::string_view group = {}) {
