@@ -200,11 +200,11 @@ struct RetryConfig {
   bool operator==(const RetryConfig&) const = default;
 };
 
-/// Stops an upstream that fails: after so many failures in a row nothing is sent to it but a single probe, after pauses
-/// that double.
+/// Stops an upstream that cannot be reached: after so many failed connections in a row a single request tries it, after
+/// pauses that double, and new requests are refused at once.
 struct BreakerConfig {
   int failures = 5;          ///< in a row; 0: there is no breaker; at most 1000
-  Duration max_pause = 30s;  ///< the longest pause between two probes; 100ms to 1h
+  Duration max_pause = 30s;  ///< the longest pause between two tries; 100ms to 1h
   static BreakerConfig off() { return {.failures = 0}; }
   bool operator==(const BreakerConfig&) const = default;
 };

@@ -46,8 +46,9 @@ struct UpstreamSnapshot {
   std::size_t busy_tunnels = 0;     ///< tunnels in flight, with requests for an upgrade, which may become tunnels
   std::size_t resting_tunnels = 0;  ///< open without a slot
   int max_tunnels = 0;
-  Duration oldest_wait{0};  ///< the longest wait among the requests pending now
-  std::size_t pauses = 0;   ///< pauses it asked for that are not over: its own, and one for each group
+  Duration oldest_wait{0};   ///< the longest wait among the requests pending now
+  std::size_t pauses = 0;    ///< pauses it asked for that are not over: its own, and one for each group
+  bool unreachable = false;  ///< `breaker.failures` connections in a row failed, and none has come about since
   Totals totals;
   HandshakeTotals handshakes;
 };

@@ -88,8 +88,30 @@ void print_timeouts(const TimeoutConfig& timeouts, bool tunnel) {
 std::string pauses_of(const UpstreamSettings& settings, bool tunnel) {
   if (tunnel) return "none: what is answered in a tunnel is not seen";
   if (settings.obey == Obey::off) return "none";
-  const std::string in = settings.obey == Obey::automatic ? "" : " in " + to_string(settings.obey);
-  return "refusals that say" + in + " when to come back" + ", up to " + write_duration(settings.max_pause);
+  std::string text = "after";
+  for (const auto status : settings.pause_on) text += (text == "after" ? " " : ", ") + std::to_string(status);
+  if (settings.obey != Obey::automatic) text += ", as " + to_string(settings.obey) + " says";
+  text += ", up to " + write_duration(settings.max_pause);
+  if (settings.group) return text + ", of the group";
+  return settings.pause_scope == PauseScope::credentials ? text + ", of the same credentials" : text;
+}
+
+std::string retry_of(const RetryConfig& retry, bool tunnel) {
+  using Failures = RetryConfig::Failures;
+  if (tunnel || retry.attempts == 1 || (!retry.refusals && retry.failures == Failures::off)) return "off";
+  std::string what = retry.refusals ? "what is refused" : "";
+  if (retry.failures != Failures::off) {
+    what += (what.empty() ? "" : ", and ") + std::string("failures of ") +
+            (retry.failures == Failures::safe ? "safe" : "idempotent") + " requests (" + std::to_string(retry.budget) +
+            "%)";
+  }
+  return what + ", up to " + std::to_string(retry.attempts) + " attempts";
+}
+
+std::string breaker_of(const BreakerConfig& breaker) {
+  if (breaker.failures == 0) return "off";
+  return "after " + std::to_string(breaker.failures) + " failed connections in a row, up to " +
+         write_duration(breaker.max_pause);
 }
 
 void print_limits(const UpstreamSettings& settings, const std::optional<RedisConfig>& redis, bool tunnel) {
@@ -99,6 +121,8 @@ void print_limits(const UpstreamSettings& settings, const std::optional<RedisCon
   for (const auto& limit : settings.limits) line("", limit_in_words(limit, redis.has_value()));
   if (redis) line("redis", to_string(*redis) + ", prefix " + redis->prefix);
   line("pauses", pauses_of(settings, tunnel));
+  line("retry", retry_of(settings.retry, tunnel));
+  line("breaker", breaker_of(settings.breaker));
   line("queue", "maxPending " + std::to_string(queue.max_pending) + ", maxWait " + write_duration(queue.max_wait));
 }
 

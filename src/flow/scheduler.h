@@ -115,8 +115,7 @@ class Scheduler {
   /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
   /// is to be told. Then one request goes as a probe (gate.h).
   Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
-  /// The pauses that are not over, or not probed yet. Other processes' may be added to them.
-  Gates& gates() { return gates_; }
+  /// The pauses that are not over, or not probed yet.
   const Gates& gates() const { return gates_; }
   /// A waiting request goes to the lane of that group, to its place by arrival.
   void move(Time now, Ticket ticket, std::string_view group, Commands& commands);

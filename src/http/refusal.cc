@@ -64,6 +64,7 @@ constexpr std::array kRows = {
     Row{Reason::tls_protocol_error, {502, "tls_protocol_error", "tls_protocol_error"}},
     Row{Reason::tls_certificate_error, {502, "tls_certificate_error", "tls_certificate_error"}},
     Row{Reason::destination_unavailable, {503, "destination_unavailable", "destination_unavailable"}},
+    Row{Reason::unreachable, {502, "destination_unavailable", "unreachable"}},
     Row{Reason::lease_lost, {503, "destination_unavailable", "lease_lost"}},
     Row{Reason::unconfigured, {500, "proxy_configuration_error", "unconfigured"}},
     Row{Reason::internal_error, {500, "proxy_internal_error", "internal_error"}},

@@ -65,6 +65,7 @@ enum class Reason : std::uint8_t {
   tls_protocol_error,
   tls_certificate_error,
   destination_unavailable,  // no file descriptors left
+  unreachable,              // too many connections in a row failed, and others try already (502, Retry-After)
   lease_lost,               // a semaphore's lease, in flight: others may hold its permit (503)
   unconfigured,             // something that the configuration names cannot be used any more (500)
   internal_error,

@@ -43,6 +43,7 @@ QueueFamilies::QueueFamilies(prometheus::Registry& r)
       in_flight(gauges(r, "in_flight_requests", "Requests dispatched and not yet landed.")),
       max_concurrent(gauges(r, "max_concurrent", "Setting maxConcurrent; for * it holds per host.")),
       pauses(gauges(r, "pauses", "Pauses that the upstream asked for, for itself or a group, and that are not over.")),
+      unreachable(gauges(r, "unreachable", "1 once breaker.failures connections failed, until one comes about.")),
       resting_tunnels(gauges(r, "resting_tunnels", "Tunnels open that hold no slot.")) {}
 
 LatencyFamilies::LatencyFamilies(prometheus::Registry& r)

@@ -51,6 +51,7 @@ struct QueueFamilies {
   Gauges& in_flight;
   Gauges& max_concurrent;
   Gauges& pauses;
+  Gauges& unreachable;
   Gauges& resting_tunnels;
 };
 

@@ -140,6 +140,7 @@ void Metrics::set(const Snapshot& snapshot, std::uint64_t events_dropped, std::i
     sum.resting_tunnels += one.resting_tunnels;
     sum.fullest = std::max(sum.fullest, one.pending);
     sum.pauses += one.pauses;
+    sum.unreachable += one.unreachable ? 1 : 0;
     if (one.entry != 0) sum.handshakes = one.handshakes;
   }
   for (std::size_t entry = 0; entry < occupancies.size(); ++entry) {

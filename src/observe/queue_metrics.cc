@@ -12,6 +12,7 @@ QueueMetrics::QueueMetrics(QueueFamilies& families, const std::string& label)
       in_flight_(families.in_flight, {{"upstream", label}}),
       fullest_queue_(families.fullest_queue, {{"upstream", label}}),
       pauses_(families.pauses, {{"upstream", label}}),
+      unreachable_(families.unreachable, {{"upstream", label}}),
       resting_tunnels_(families.resting_tunnels, {{"upstream", label}}) {}
 
 void QueueMetrics::change(const UpstreamSettings& settings) {
@@ -25,6 +26,7 @@ void QueueMetrics::set(const Occupancy& occupancy) {
   pending_->Set(static_cast<double>(occupancy.pending));
   in_flight_->Set(static_cast<double>(occupancy.in_flight));
   pauses_->Set(static_cast<double>(occupancy.pauses));
+  unreachable_->Set(static_cast<double>(occupancy.unreachable));
   resting_tunnels_->Set(static_cast<double>(occupancy.resting_tunnels));
   fullest_queue_->Set(most_pending_ == 0 ? 0
                                          : static_cast<double>(occupancy.fullest) / static_cast<double>(most_pending_));

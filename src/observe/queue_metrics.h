@@ -19,6 +19,7 @@ struct Occupancy {
   std::size_t resting_tunnels = 0;
   std::size_t fullest = 0;  ///< the longest of their queues
   std::size_t pauses = 0;
+  std::size_t unreachable = 0;  ///< how many of them cannot be reached
   HandshakeTotals handshakes;
 };
 
@@ -38,6 +39,7 @@ class QueueMetrics {
   Series<prometheus::Gauge> in_flight_;
   Series<prometheus::Gauge> fullest_queue_;
   Series<prometheus::Gauge> pauses_;
+  Series<prometheus::Gauge> unreachable_;
   Series<prometheus::Gauge> resting_tunnels_;
 };
 

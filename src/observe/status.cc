@@ -97,11 +97,30 @@ Json limit_json(const LimitConfig& limit) {
   return {{std::string(limit_key(limit.kind)), std::move(parameters)}};
 }
 
+Json retry_json(const RetryConfig& retry) {
+  constexpr std::array kFailures{"off", "safe", "idempotent"};
+  return {{"refusals", retry.refusals},
+          {"failures", kFailures[static_cast<std::size_t>(retry.failures)]},
+          {"attempts", retry.attempts},
+          {"budget", std::to_string(retry.budget) + "%"},
+          {"except", retry.except}};
+}
+
+Json breaker_json(const BreakerConfig& breaker) {
+  if (breaker.failures == 0) return "off";
+  return {{"failures", breaker.failures}, {"maxPause", text_of(breaker.max_pause)}};
+}
+
 Json limits_json(const UpstreamSettings& settings) {
   Json limits = Json::array();
   for (const LimitConfig& limit : settings.limits) limits.push_back(limit_json(limit));
-  Json json{
-      {"limits", std::move(limits)}, {"obey", to_string(settings.obey)}, {"maxPause", text_of(settings.max_pause)}};
+  Json json{{"limits", std::move(limits)},
+            {"obey", to_string(settings.obey)},
+            {"pauseOn", settings.pause_on},
+            {"pauseScope", settings.pause_scope == PauseScope::credentials ? "credentials" : "upstream"},
+            {"maxPause", text_of(settings.max_pause)},
+            {"retry", retry_json(settings.retry)},
+            {"breaker", breaker_json(settings.breaker)}};
   if (settings.group) json["group"] = to_string(*settings.group);
   return json;
 }
@@ -173,6 +192,7 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
             {"tunnels", {{"busy", upstream.busy_tunnels}, {"resting", upstream.resting_tunnels}}},
             {"maxTunnels", upstream.max_tunnels},
             {"pauses", upstream.pauses},
+            {"unreachable", upstream.unreachable},
             {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
             {"totals", totals_json(upstream.totals)},
             {"handshakes", handshakes_json(upstream.handshakes)}};

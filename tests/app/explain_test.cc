@@ -94,7 +94,9 @@ TEST(Explain, puts_every_kind_of_limit_into_words) {
               counter: 9 between resets, 2m apart, shared
               adaptive: between 1/s and 90/s, learned from what the upstream refuses, shared
   redis       redis://127.0.0.1:6380/2, prefix staging
-  pauses      refusals that say when to come back, up to 5m
+  pauses      after 429, 503, 529, 403, up to 5m, of the group
+  retry       what is refused, up to 8 attempts
+  breaker     after 5 failed connections in a row, up to 30s
 )"));
 }
 
@@ -149,7 +151,7 @@ std::string explained_https(const std::string& url) { return explained_by(kHttps
 TEST(Explain, tells_that_http_leaves_as_https) {
   const auto text = explained_https("http://api.github.com/repos/acme/web");
   EXPECT_THAT(text, HasSubstr("group       acme ("));
-  EXPECT_THAT(text, HasSubstr("pauses      refusals that say"));
+  EXPECT_THAT(text, HasSubstr("pauses      after 429, 503, 529, 403, up to 5m, of the group\n"));
   EXPECT_THAT(text, HasSubstr("travels     as https to api.github.com:443, each request on its own\n"));
   EXPECT_THAT(explained_https("http://api.github.com:8443/"), HasSubstr("as https to api.github.com:8443,"));
   const TemporaryFile all("version: 1\ndefaults: { https: originate }\n");
@@ -226,7 +228,7 @@ TEST(Explain, follows_an_https_url_into_a_connect_that_is_opened) {
   const auto text = explained_opened("https://a.example/v1/users");
   EXPECT_THAT(text, HasSubstr("upstream    api\n"));
   EXPECT_THAT(text, HasSubstr("group       users (path:/v1/{kind})\n"));
-  EXPECT_THAT(text, HasSubstr("pauses      refusals that say when to come back"));
+  EXPECT_THAT(text, HasSubstr("pauses      after 429, 503, 529, 403, up to 5m, of the group\n"));
   EXPECT_THAT(text,
               HasSubstr("governed    per request for http://;\n"
                         "              per request for https:// too, which is opened with a certificate of our own "

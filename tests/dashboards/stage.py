@@ -149,6 +149,9 @@ upstreams:
     https: intercept
     tls: {{ ca: "{folder}/ca.pem" }}
     retry: {{ attempts: 2 }}
+  dead:
+    match: "127.0.0.1:1"
+    breaker: {{ failures: 1 }}
   origin:
     match: "127.0.0.1:{port}"
     maxConcurrent: 2

@@ -29,13 +29,14 @@ ORIGIN, SECURE = {"upstream": "origin"}, {"upstream": "secure"}
 HAPPENS = {
     "penstock_limit_waits_total": [SECURE | {"limit": "pause"}],
     "penstock_pauses": [SECURE],
+    "penstock_unreachable": [{"upstream": "dead"}],
     "penstock_requests_sent_again_total": [SECURE | {"why": "refusal"}],
     "penstock_client_handshakes_total": [SECURE | {"result": "done"}],
     "penstock_upstream_refusals_total": [SECURE | {"code": "429"}, ORIGIN | {"code": "503"}, ORIGIN | {"code": "529"}],
     "penstock_requests_total": [{"outcome": outcome} for outcome in ("success", "http_error", "upstream_error", "client_gone",
                                                                     "client_gone_pending", "refused")],
     "penstock_responses_total": [{"code": code} for code in ("200", "400", "404", "429", "502", "503", "529")],
-    "penstock_refusals_total": [{"kind": kind} for kind in ("queue_full", "malformed")],
+    "penstock_refusals_total": [{"kind": kind} for kind in ("queue_full", "malformed", "unreachable")],
     "penstock_connections_refused_total": [{"kind": "connectionsPerClient"}],
     "penstock_config_reloads_total": [{"result": "success"}],
     "penstock_tunnel_bytes_total": [{"direction": "in"}, {"direction": "out"}],
@@ -82,12 +83,14 @@ class EverythingTogether(unittest.TestCase):
     @classmethod
     def drive(cls):
         """One round of everything: successes, 404s, a broken upstream, a full queue, nonsense, a host without an entry, two
-        tunnels, an interception, a pause, an upstream that is overloaded, clients that leave, one with too many connections."""
+        tunnels, an interception, a pause, an upstream that is overloaded, one that cannot be reached, clients that leave,
+        one with too many connections."""
         get, named = cls.penstock.get, f"http://{cls.origin.authority}"
         cls.penstock.crowd()
         for host in (named, named.replace("127.0.0.1", "localhost")):
             cls.statuses += [get(f"{host}/{path}") for path in ("ok", "ok", "ok", "missing", "broken", "busy", "overloaded")]
         cls.statuses += [cls.penstock.get_secure(path) for path in ("/ok", "/pause", "/ok")]
+        cls.statuses += [get("http://127.0.0.1:1/") for _ in range(2)]  # the second one is refused
         cls.statuses.append(get("nonsense"))
         cls.statuses.append(get(f"{named}/ok", {"Penstock-Weight": "2"}))  # which does not count
         with cls.penstock.tunnel("127.0.0.1"):  # past the limits of its upstream
@@ -145,7 +148,7 @@ class EverythingTogether(unittest.TestCase):
             self.assertTrue({one[label] for one in series}, name)
 
     def test_the_upstreams_to_choose_from_are_the_configured_ones_and_the_star(self):
-        self.assertEqual(set(self.prometheus.ask("label/upstream/values")), {"*", "origin", "secure"})
+        self.assertEqual(set(self.prometheus.ask("label/upstream/values")), {"*", "dead", "origin", "secure"})
 
     def test_the_alerts_are_loaded_and_evaluate(self):
         names = set(re.findall(r"- alert: (\w+)", (board.DASHBOARDS / "alerts.yml").read_text()))

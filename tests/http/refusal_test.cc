@@ -61,6 +61,7 @@ constexpr Expected kExpected[] = {
     {Reason::destination_unavailable, 503, "destination_unavailable"},
     {Reason::misdirected, 421, "http_request_error"},
     {Reason::max_forwards, 405, "http_request_denied"},
+    {Reason::unreachable, 502, "destination_unavailable"},
     {Reason::lease_lost, 503, "destination_unavailable"},
     {Reason::unconfigured, 500, "proxy_configuration_error"},
     {Reason::internal_error, 500, "proxy_internal_error"},

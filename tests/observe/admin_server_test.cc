@@ -328,6 +328,11 @@ TEST(StatusJson, shows_groups_limits_and_pauses) {
   EXPECT_EQ(github["group"], "header:X-Org");
   EXPECT_EQ(github["obey"], "auto");
   EXPECT_EQ(github["maxPause"], "5m");
+  EXPECT_EQ(github["pauseOn"], nlohmann::json({429, 503, 529, 403}));
+  EXPECT_EQ(github["pauseScope"], "upstream");
+  EXPECT_EQ(github["retry"], nlohmann::json::parse(R"({"refusals": true, "failures": "off", "attempts": 8,
+                                                       "budget": "20%", "except": []})"));
+  EXPECT_EQ(github["breaker"], nlohmann::json::parse(R"({"failures": 5, "maxPause": "30s"})"));
   EXPECT_EQ(github["limits"], nlohmann::json::parse(R"([
     {"pacer": {"qps": 12.5, "maxBurst": 3, "burstAllowanceFactor": 0.5,
                "name": "pacer", "per": "upstream", "shared": true, "mode": "delay"}},
@@ -348,7 +353,7 @@ TEST(StatusJson, shows_redis_without_user_and_password) {
   config.redis.emplace();
   config.redis->user = config.redis->password = "s3cret";
   config.redis->processes = 7;
-  const Snapshot snapshot{.upstreams = {{.name = "a", .pauses = 2}},
+  const Snapshot snapshot{.upstreams = {{.name = "a", .pauses = 2, .unreachable = true}},
                           .redis = RedisSnapshot{.up = true, .refused = {"+time"}, .limits_differ = {"a"}}};
   const auto text = status_json(snapshot, config);
   EXPECT_THAT(text, testing::Not(HasSubstr("s3cret")));
@@ -356,6 +361,7 @@ TEST(StatusJson, shows_redis_without_user_and_password) {
   EXPECT_EQ(status["redis"],
             nlohmann::json::parse(R"({"up": true, "degraded": false, "refused": ["+time"], "limitsDiffer": ["a"]})"));
   EXPECT_EQ(status["upstreams"][0]["pauses"], 2);
+  EXPECT_EQ(status["upstreams"][0]["unreachable"], true);
   EXPECT_EQ(status["configuration"]["redis"],
             nlohmann::json::parse(R"({"url": "redis://127.0.0.1:6379/0", "prefix": "penstock", "timeout": "50ms",
                                       "whenDown": "share", "processes": 7})"));

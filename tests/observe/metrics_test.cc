@@ -384,13 +384,16 @@ TEST(Metrics, the_rate_of_a_limit_is_what_it_allows_in_the_long_run) {
   EXPECT_EQ(value_of(text, R"(penstock_limit_rate{limit="each",upstream="github"})"), std::nullopt);
 }
 
-TEST(Metrics, pauses_are_sums_over_the_upstreams_of_a_label) {
+TEST(Metrics, pauses_and_unreachable_hosts_are_sums_over_the_upstreams_of_a_label) {
   Metrics metrics{two_upstreams()};
   Snapshot snapshot;
-  snapshot.upstreams = {{.name = "a.example:80", .pauses = 2}, {.name = "b.example:80", .pauses = 1}};
+  snapshot.upstreams = {{.name = "a.example:80", .pauses = 2},
+                        {.name = "b.example:80", .pauses = 1, .unreachable = true}};
   metrics.set(snapshot, 0, 0);
   EXPECT_EQ(value_of(metrics.text(), R"(penstock_pauses{upstream="*"})"), 3);
   EXPECT_EQ(value_of(metrics.text(), R"(penstock_pauses{upstream="github"})"), 0);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_unreachable{upstream="*"})"), 1);
+  EXPECT_EQ(value_of(metrics.text(), R"(penstock_unreachable{upstream="github"})"), 0);
 }
 
 TEST(Metrics, redis_has_none_where_none_is_configured) {

@@ -6,8 +6,8 @@
 
 namespace penstock::test {
 
-Origin::Origin(Script script, Wrap wrap)
-    : script_(std::move(script)), wrap_(std::move(wrap)), accepting_([this] { live(); }) {}
+Origin::Origin(Script script, Wrap wrap, std::uint16_t port)
+    : script_(std::move(script)), wrap_(std::move(wrap)), listening_(4096, port), accepting_([this] { live(); }) {}
 
 Origin::~Origin() {
   release();

@@ -21,7 +21,8 @@ class Origin {
   using Script = std::function<void(Origin& origin, Socket& peer, int number)>;
 
   /// `wrap` puts a layer on each connection; if that fails, the connection is closed before the script sees it.
-  explicit Origin(Script script, Wrap wrap = {});
+  /// `port`: as of ListeningSocket.
+  explicit Origin(Script script, Wrap wrap = {}, std::uint16_t port = 0);
   ~Origin();  ///< ends the connections and waits for their scripts
   Origin(const Origin&) = delete;
 

@@ -158,8 +158,11 @@ Socket connect_to(std::uint16_t port) {
   return socket;
 }
 
-ListeningSocket::ListeningSocket(int backlog) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  const sockaddr_in address = loopback(0);
+ListeningSocket::ListeningSocket(int backlog, std::uint16_t port)
+    : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  const sockaddr_in address = loopback(port);
+  const int on = 1;
+  if (port != 0) ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   EXPECT_EQ(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   EXPECT_EQ(::listen(fd_, backlog), 0);
   port_ = port_of(fd_);

@@ -61,7 +61,8 @@ Socket connect_to(std::uint16_t port);
 
 class ListeningSocket {
  public:
-  explicit ListeningSocket(int backlog = 4096);
+  /// `port`: 0: any that is free; otherwise one that a HeldPort may hold.
+  explicit ListeningSocket(int backlog = 4096, std::uint16_t port = 0);
   ListeningSocket(const ListeningSocket&) = delete;
   ~ListeningSocket();
 

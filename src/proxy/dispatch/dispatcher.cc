@@ -104,6 +104,7 @@ std::optional<http::Refusal> Dispatcher::find_place(Exchange& exchange, std::siz
   if (draining_) return refusal_of_draining();
   exchange.upstream = &upstreams_.find_or_make(exchange.target, entry);
   if (auto too_heavy = exchange.upstream->judge_weight(exchange.weight)) return too_heavy;
+  if (auto unreachable = exchange.upstream->reach.judge()) return unreachable;
   if (const auto& grouping = exchange.upstream->grouping()) {
     exchange.group = exchange.upstream->group_of(exchange.target, exchange.head.fields);
     exchange.group_label = grouping->label(exchange.group);
@@ -237,6 +238,8 @@ void Dispatcher::completed(Exchange& exchange, const AttemptResult& result) {
 
 void Dispatcher::failed(Exchange& exchange, const AttemptFailure& failure, const AttemptResult& result) {
   const auto wording = http::wording(failure.why);
+  if (exchange.flight && !exchange.departure.has_left())
+    exchange.upstream->reach.failed(exchange.ticket, exchange.took_off, failure.why);
   end(exchange, {.kind = EventKind::error,
                  .outcome = failure.outcome,
                  .status = result.answered() ? result.status : wording.status,

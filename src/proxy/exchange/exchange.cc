@@ -49,7 +49,7 @@ std::size_t Exchange::bytes() const {
          body.size();
 }
 
-void Exchange::leaves(std::int64_t now) { upstream->left(departure, group, now); }
+void Exchange::leaves(std::int64_t now) { upstream->left(ticket, departure, group, now); }
 
 bool Exchange::repeatable() const {
   const auto& method = head.method;

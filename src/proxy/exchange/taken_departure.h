@@ -31,6 +31,8 @@ class TakenDeparture {
     leaving_->left(now);
     leaving_.reset();
   }
+  /// In this attempt.
+  bool has_left() const { return !leaving_; }
   const flow::Departure& taken() const { return departure_; }
   /// The bytes will not leave in this attempt.
   void drop() { leaving_.reset(); }

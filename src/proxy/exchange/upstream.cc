@@ -16,6 +16,7 @@ Upstream::Upstream(const Services& services, std::string its_name, std::size_t i
       entry(its_entry),
       settings(its_settings),
       connections(services.connections.of(settings.tls)),
+      reach(services.loop, name, settings.breaker, scheduler_),
       services_(services),
       events_(events),
       limits_(std::make_unique<const std::vector<LimitConfig>>(settings.limits)),
@@ -131,6 +132,7 @@ UpstreamSnapshot Upstream::snapshot() const {
           .max_tunnels = tunnels_of(settings),
           .oldest_wait = Duration{scheduler_.oldest_wait(now)},
           .pauses = pausing_.count(now),
+          .unreachable = reach.lost(),
           .totals = totals,
           .handshakes = handshakes};
 }

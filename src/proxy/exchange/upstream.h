@@ -21,6 +21,7 @@
 #include "proxy/exchange/late_watch.h"
 #include "proxy/exchange/pausing.h"
 #include "proxy/exchange/queue_shares.h"
+#include "proxy/exchange/reach.h"
 #include "proxy/exchange/retry_budget.h"
 #include "proxy/exchange/services.h"
 #include "proxy/exchange/taken_departure.h"
@@ -80,7 +81,11 @@ class Upstream final : public flow::LimiterEvents {
     late_.take(taken, group, departure);
   }
   /// Its bytes have left.
-  void left(TakenDeparture& taken, std::string_view group, flow::Time now) { taken.left(now, *limiter_, group); }
+  void left(flow::Ticket ticket, TakenDeparture& taken, std::string_view group, flow::Time now) {
+    reach.connected();
+    taken.left(now, *limiter_, group);
+    if (scheduler_.gates().any()) scheduler_.left(now, ticket);
+  }
   /// The final head of the answer to a request in flight has come. Also called from inside libcurl: what this decides
   /// is carried out soon after.
   void observe(const Pausing::Answer& answer);
@@ -135,6 +140,7 @@ class Upstream final : public flow::LimiterEvents {
   Totals totals;
   HandshakeTotals handshakes;
   RetryBudget retries;
+  Reach reach;
 
  private:
   template <typename Call>

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// See reach.h.
+#include "proxy/exchange/reach.h"
+
+namespace penstock::proxy {
+
+namespace {
+constexpr flow::Time kWhileOneTries = 1'000'000;  // what a newcomer is told to wait then
+
+/// A name that does not resolve may be one of many, and a certificate does not get better by waiting.
+bool is_failure_to_connect(http::Reason why) {
+  using http::Reason;
+  return why == Reason::connection_refused || why == Reason::connection_timeout ||
+         why == Reason::connection_terminated || why == Reason::destination_unroutable ||
+         why == Reason::tls_protocol_error;
+}
+}  // namespace
+
+void Reach::failed(flow::Ticket ticket, flow::Time took_off, http::Reason why) {
+  if (!is_failure_to_connect(why)) return;
+  const flow::Time now = loop_.now();
+  if (!breaker_.failed(now, took_off, settings_.failures)) return;
+  scheduler_.pause(now, {}, std::nullopt, settings_.max_pause.count(), ticket);
+}
+
+/// Once the pause is over, the first newcomer may wait for the one that tries, or be it.
+std::optional<http::Refusal> Reach::judge() const {
+  if (!breaker_.broken() || settings_.failures == 0) return std::nullopt;
+  const flow::Time now = loop_.now(), next_try = scheduler_.gates().until({});
+  if (now >= next_try && scheduler_.pending() == 0) return std::nullopt;
+  return http::refusal_until(http::Reason::unreachable, upstream_ + " cannot be reached",
+                             Duration{next_try > now ? next_try - now : kWhileOneTries});
+}
+
+}  // namespace penstock::proxy

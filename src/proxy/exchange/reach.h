@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an upstream can be reached. If too many connections in a row fail, nothing is sent to it for a while; then
+// one request tries it, as after a pause that an answer asked for. Meanwhile newcomers are refused.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "flow/scheduler.h"
+#include "http/refusal.h"
+#include "loop/loop.h"
+#include "penstock/config.h"
+#include "proxy/exchange/breaker.h"
+
+namespace penstock::proxy {
+
+class Reach {
+ public:
+  /// All must outlive this.
+  Reach(const loop::Loop& loop, const std::string& upstream, const BreakerConfig& settings, flow::Scheduler& scheduler)
+      : loop_(loop), upstream_(upstream), settings_(settings), scheduler_(scheduler) {}
+
+  /// A request was sent.
+  void connected() { breaker_.connected(); }
+  /// A request took off then, and failed before it was sent. To be called before it lands.
+  void failed(flow::Ticket ticket, flow::Time took_off, http::Reason why);
+  /// Too many connections failed, and none has come about since.
+  bool lost() const { return breaker_.broken(); }
+  /// The refusal of a newcomer while others find out when the upstream is back; nullopt: it may come in.
+  std::optional<http::Refusal> judge() const;
+
+ private:
+  const loop::Loop& loop_;
+  const std::string& upstream_;
+  const BreakerConfig& settings_;
+  flow::Scheduler& scheduler_;
+  Breaker breaker_;
+};
+
+}  // namespace penstock::proxy
