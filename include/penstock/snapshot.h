@@ -37,6 +37,13 @@ struct HandshakeTotals {
   std::uint64_t bypassed = 0;   ///< became tunnels, by intercept.bypassOnPin or intercept.h2Only
 };
 
+/// A pause that an upstream asked for, in an answer to this process or to another that shares its limits.
+struct PauseSnapshot {
+  int status = 0;      ///< of that answer; 0: another process got it
+  Duration left{0};    ///< until it is over
+  bool of_all = true;  ///< false: only of a group, or of requests with the same credentials
+};
+
 struct UpstreamSnapshot {
   std::string name;       ///< the entry's name, `host:port` for one made from "*", or `*:others`
   std::size_t entry = 0;  ///< as in Event
@@ -46,9 +53,11 @@ struct UpstreamSnapshot {
   std::size_t busy_tunnels = 0;     ///< tunnels in flight, with requests for an upgrade, which may become tunnels
   std::size_t resting_tunnels = 0;  ///< open without a slot
   int max_tunnels = 0;
-  Duration oldest_wait{0};   ///< the longest wait among the requests pending now
-  std::size_t pauses = 0;    ///< pauses it asked for that are not over: its own, and one for each group
+  Duration oldest_wait{0};             ///< the longest wait among the requests pending now
+  std::size_t pauses = 0;              ///< pauses it asked for that are not over: its own, and one for each group
+  std::optional<PauseSnapshot> pause;  ///< the one that ends last
   bool unreachable = false;  ///< `breaker.failures` connections in a row failed, and none has come about since
+  Duration next_try{0};      ///< while unreachable: until a request tries it; 0: one does
   Totals totals;
   HandshakeTotals handshakes;
 };

@@ -3,21 +3,17 @@
 #include "app/exec_summary.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
+
+#include "observe/state_words.h"
 
 namespace penstock::app {
 
 namespace {
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+using observe::rounded;
 
-std::string rounded(Duration duration) {
-  char text[32];
-  std::snprintf(text, sizeof text, duration < 100ms ? "%.0f ms" : "%.1f s",
-                duration < 100ms ? 1000 * seconds(duration) : seconds(duration));
-  return text;
-}
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 /// "1 request", "2 requests".
 std::string counted(std::uint64_t count, const std::string& what) {
@@ -52,6 +48,7 @@ void ExecSummary::add(const Event& event) {
   upstream.tunnels += event.tunnel ? 1 : 0;
   if (event.outcome == Outcome::refused || event.outcome == Outcome::upstream_error) upstream.fails(event.detail);
   if (event.status == 429) ++upstream.refused_429;
+  upstream.again += static_cast<std::uint64_t>(std::max(event.attempts - 1, 0));
   if (!event.limited_by.empty() && event.wait) upstream.waits_for(event.limited_by, *event.wait);
 }
 
@@ -81,6 +78,7 @@ std::string ExecSummary::Upstream::line(const std::string& name) const {
     text += " (median " + rounded(median()) + ", longest " + rounded(longest) + ", for " + most->first + ")";
   }
   text += " · " + answers();
+  if (again > 0) text += " · " + observe::again_in_words(again);
   return text + (failed > 0 ? " · " + std::to_string(failed) + " failed: " + why : "") + "\n";
 }
 
@@ -110,6 +108,7 @@ std::string ExecSummary::json() const {
       one["waitedFor"] = upstream.waited_for;
     }
     one["status429"] = upstream.refused_429;
+    one["askedAgain"] = upstream.again;
     one["tunnels"] = upstream.tunnels;
     one["failed"] = upstream.failed;
     if (upstream.failed > 0) one["lastFailure"] = upstream.why;

@@ -31,6 +31,7 @@ class ExecSummary {
 
   struct Upstream {
     std::uint64_t requests = 0, refused_429 = 0;
+    std::uint64_t again = 0;    // how often they were sent again
     std::uint64_t tunnels = 0;  // of the requests: what is inside is not seen
     std::uint64_t failed = 0;   // refused by Penstock, or not answered by the upstream
     std::string why;            // the last of these

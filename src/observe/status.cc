@@ -5,6 +5,7 @@
 
 #include "observe/admin_server.h"
 #include "observe/notices.h"
+#include "observe/state_words.h"
 
 namespace penstock::observe {
 namespace {
@@ -193,6 +194,7 @@ Json upstream_json(const UpstreamSnapshot& upstream) {
             {"maxTunnels", upstream.max_tunnels},
             {"pauses", upstream.pauses},
             {"unreachable", upstream.unreachable},
+            {"state", state_in_words(upstream)},
             {"oldestWaitMs", milliseconds(upstream.oldest_wait)},
             {"totals", totals_json(upstream.totals)},
             {"handshakes", handshakes_json(upstream.handshakes)}};

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +23,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::Not;
 using testing::StartsWith;
 
 namespace fs = std::filesystem;
@@ -271,8 +273,25 @@ TEST_F(ExecWithoutFile, says_at_the_end_what_it_came_to_if_it_is_asked_to) {
   auto asked = held;
   asked.emplace_back("--summary");
   EXPECT_THAT(exec(asked, "curl -sS " + url()).err, EndsWith(" · 0 waited · 0 × 429\n"));
+  EXPECT_THAT(exec(asked, "curl -sS " + url()).err, Not(HasSubstr("asked again")));
   asked.emplace_back("--no-summary");
   EXPECT_EQ(exec(asked, "curl -sS " + url()).err, "");
+}
+
+TEST_F(ExecWithoutFile, says_how_often_requests_were_sent_again) {
+  std::atomic<int> asked = 0;
+  test::Origin busy(
+      [&](test::Origin&, test::Socket& peer, int) {
+        while (!peer.read_until("\r\n\r\n").empty()) {
+          peer.send(++asked <= 2 ? "HTTP/1.1 429 Slow down\r\nRetry-After-Ms: 5\r\nContent-Length: 0\r\n\r\n"
+                                 : "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok\n");
+        }
+      },
+      tls_.wrap());
+  const std::string there = "localhost:" + std::to_string(busy.port());
+  const auto ended = exec({"--limit", there + "=100/s", "--summary"}, "curl -sS https://" + there + "/");
+  EXPECT_EQ(ended.out, "ok\n");
+  EXPECT_THAT(ended.err, EndsWith(" · 0 × 429 · asked again 2 times\n"));
 }
 
 }  // namespace

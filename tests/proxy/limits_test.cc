@@ -388,6 +388,25 @@ TEST_F(PauseTest, is_of_requests_with_the_same_credentials_where_pauses_go_by_th
   Snapshot snapshot;
   dispatcher_->snapshot(snapshot);
   EXPECT_EQ(snapshot.upstreams[0].pauses, 5u);
+  ASSERT_TRUE(snapshot.upstreams[0].pause);
+  EXPECT_FALSE(snapshot.upstreams[0].pause->of_all);
+}
+
+TEST_F(PauseTest, is_shown_with_the_status_that_drew_it_until_it_is_over) {
+  settings().max_pause = 300ms;
+  after("/busy/429");
+  const auto shown = [&] {
+    Snapshot snapshot;
+    dispatcher_->snapshot(snapshot);
+    return snapshot.upstreams.at(0).pause;
+  };
+  const auto pause = shown();
+  ASSERT_TRUE(pause);
+  EXPECT_EQ(pause->status, 429);
+  EXPECT_TRUE(pause->of_all);
+  EXPECT_GT(pause->left, 0ms);
+  EXPECT_LE(pause->left, 300ms);
+  EXPECT_TRUE(run_.run_until([&] { return !shown(); }));
 }
 
 TEST_F(PauseTest, is_of_requests_without_credentials_alone_where_one_of_these_drew_it) {

@@ -53,6 +53,7 @@ bool Pausing::pauses_for_spent(const http::RateLimitWord& word, const Answer& an
 Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& answer) {
   if (word.pause && *word.pause <= Duration{0}) return Found::nothing;
   const flow::Time now = services_.loop.now(), most = settings_.max_pause.count();
+  status_ = answer.head.status;
   const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;
   const bool whole = word.scope == http::RateLimitWord::Scope::whole;
   if (const std::string scope = whole ? std::string() : scope_of(answer.request); !scope.empty()) {
@@ -91,6 +92,16 @@ std::string Pausing::lane_of(const http::Fields& request, const std::string& gro
   if (!scheduler_.gates().any()) return group;
   std::string scope = scope_of(request);
   return scope.empty() || !scheduler_.gates().has(scope) ? group : scope;
+}
+
+std::optional<PauseSnapshot> Pausing::longest(flow::Time now) const {
+  const flow::Time of_all = std::max(scheduler_.gates().until({}), pauses_.until({}));
+  flow::Time latest = 0;
+  pauses_.each(now, [&](const std::string&, flow::Time until) { latest = std::max(latest, until); });
+  const bool asked_here = latest > now;
+  latest = std::max(latest, of_all);
+  if (latest <= now) return std::nullopt;
+  return PauseSnapshot{.status = asked_here ? status_ : 0, .left = Duration{latest - now}, .of_all = of_all > now};
 }
 
 /// Scopes of credentials are no groups of the limiter.

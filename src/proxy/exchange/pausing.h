@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@
 #include "http/rate_limit_fields.h"
 #include "http/response_head.h"
 #include "penstock/config.h"
+#include "penstock/snapshot.h"
 #include "proxy/exchange/services.h"
 
 namespace penstock::proxy {
@@ -67,6 +69,8 @@ class Pausing {
   /// There is a new limiter: it is told of the pauses that last.
   void tell_limiter(flow::Time now) const;
   std::size_t count(flow::Time now) const { return pauses_.count(now); }
+  /// The pause that ends last, if any lasts.
+  std::optional<PauseSnapshot> longest(flow::Time now) const;
 
  private:
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
@@ -81,6 +85,7 @@ class Pausing {
   const std::unique_ptr<flow::Limiter>& limiter_;
   const flow::GroupHash hash_;
   flow::Pauses pauses_;  // that this process was asked for
+  int status_ = 0;       // of the answer that last asked for one
   SpentWords spent_;
 };
 

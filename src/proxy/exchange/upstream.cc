@@ -132,7 +132,9 @@ UpstreamSnapshot Upstream::snapshot() const {
           .max_tunnels = tunnels_of(settings),
           .oldest_wait = Duration{scheduler_.oldest_wait(now)},
           .pauses = pausing_.count(now),
+          .pause = pausing_.longest(now),
           .unreachable = reach.lost(),
+          .next_try = Duration{std::max<flow::Time>(scheduler_.gates().until({}) - now, 0)},
           .totals = totals,
           .handshakes = handshakes};
 }
