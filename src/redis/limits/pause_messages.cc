@@ -39,12 +39,13 @@ bool PauseMessages::ask_to_probe(std::string_view group) {
                [self = self_.ref(), hash, name = std::string(group)](const Outcome& outcome, Time sent) {
                  if (!self) return;
                  const Time wait = outcome ? std::clamp<Time>(outcome->integer(), 0, flow::kProbeRight) : 0;
+                 const Time now = self->shared_.loop().now();
+                 const Time until = wait > 0 ? now + wait : sent + flow::kProbeRight;
                  if (wait > 0) {
-                   self->refused_[hash] = name;
+                   self->elsewhere_.note(now, hash, name, until);
                  } else {
-                   self->refused_.erase(hash);
+                   self->elsewhere_.take(hash);
                  }
-                 const Time until = wait > 0 ? self->shared_.loop().now() + wait : sent + flow::kProbeRight;
                  self->events_.heard({wait == 0 ? What::may_probe : What::may_not_probe, name, until});
                });
 }
@@ -66,11 +67,7 @@ void PauseMessages::message(std::string_view words) {
 }
 
 void PauseMessages::opened(std::string_view hash) {
-  const auto refused = refused_.find(hash);
-  if (refused == refused_.end()) return;
-  const std::string group = refused->second;
-  refused_.erase(refused);
-  events_.heard({What::opened, group});
+  if (const auto group = elsewhere_.take(hash)) events_.heard({What::opened, *group});
 }
 
 void PauseMessages::paused(std::string_view words) {

@@ -5,13 +5,13 @@
 // shared_limiter and pausing_limiter.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "base/weak_self.h"
 #include "flow/group_hash.h"
 #include "flow/limiter.h"
+#include "redis/limits/probed_elsewhere.h"
 #include "redis/limits/shared_redis.h"
 
 namespace penstock::redis {
@@ -38,7 +38,7 @@ class PauseMessages final : public flow::PauseSharing {
   const std::string upstream_;
   flow::LimiterEvents& events_;
   const flow::GroupHash hash_;
-  std::map<std::string, std::string, std::less<>> refused_;  // groups that another process probes, by their hash
+  ProbedElsewhere elsewhere_;
   base::WeakSelf<PauseMessages> self_{this};
 };
 
