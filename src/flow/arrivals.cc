@@ -81,7 +81,9 @@ std::uint32_t Arrivals::take(Time now, const Arrival& arrival, Lane& lane, Stage
   Request& request = requests_[index];
   request.id = arrival.id;
   request.weight = arrival.weight;
-  request.arrived = now;
+  rank_ = now > last_ ? 0 : static_cast<std::uint16_t>(std::min(rank_ + 1, int{kLastRank}));
+  request.rank = rank_;
+  request.arrived = last_ = now;
   request.slots_before = lane.slot_wait.so_far(slots_.full_time());
   request.lane = &lane;
   request.beyond_queue = false;

@@ -75,6 +75,8 @@ class Arrivals {
   const WaitReasons& reasons_;
   const Estimates& estimates_;
   Time max_wait_ = 0;
+  Time last_ = 0;           // when the latest arrived
+  std::uint16_t rank_ = 0;  // its rank
 };
 
 }  // namespace penstock::flow

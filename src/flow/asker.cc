@@ -102,6 +102,7 @@ bool Asker::book(Time now, Lane& lane, std::size_t asked_for, const Booking& boo
     lane.departures.add(departure);
   }
   give_back(now, lane.group(), std::span(booking.departures).subspan(granted));
+  if (granted < usable) permit_may_be_free(lane), departures_came(now, usable - granted);
   if (granted > 0) lanes_.served(lane);
   if (granted > 0 && booking.departures.front().at <= now) stop_.granted_at_once();
   const bool may_wait = granted == asked_for || granted < usable || note_stop(now, lane, booking);
@@ -179,13 +180,15 @@ std::size_t Asker::admit(Time now, Lane& lane, std::size_t count) {
   return 0;
 }
 
-/// The limiter tells of a pause that another process has drawn: by what stops the lane, or by when it departs.
+/// The limiter tells of a pause that another process has drawn: by what stops the lane, or by when it departs. The
+/// latter does not say whose pause it is: other lanes will be told if it is theirs too.
 void Asker::learn_pause(Time now, const Lane& lane, const Booking& booking) {
   const bool departs = !booking.departures.empty();
   const LimitIndex by = departs ? booking.departures.front().limited_by : booking.limited_by;
   const Time until = departs ? booking.departures.front().at : booking.not_before;
   if (by != kPause || until <= now) return;
-  gates_.learn(booking.scope == Booking::Scope::upstream ? std::string_view{} : lane.group(), until);
+  const bool of_all = !departs && booking.scope == Booking::Scope::upstream;
+  gates_.learn(now, of_all ? std::string_view{} : lane.group(), until);
 }
 
 void Asker::leave_gates(Time now, Request& request, std::uint32_t index, bool answered) {

@@ -61,8 +61,11 @@ class Gate {
   bool flies(std::uint32_t index) const;
   /// It holds nothing back any more.
   bool done() const { return done_; }
-  /// Its pause is over, and no request has wanted to pass since.
-  bool unused(Time now) const { return now >= until_ && !opened_ && flying_.empty() && now >= right_changes_; }
+  /// Its pause is over, and for a while no request has wanted to pass that it holds back.
+  bool unused(Time now) const {
+    const bool holds_some = opened_ && allowance_ == 0;
+    return now >= until_ && now >= right_changes_ && flying_.empty() && !holds_some;
+  }
 
  private:
   struct Flight {

@@ -48,7 +48,8 @@ Time Gates::close(Time now, std::string_view group, const Pause& pause) {
   return end;
 }
 
-void Gates::learn(std::string_view group, Time until) {
+void Gates::learn(Time now, std::string_view group, Time until) {
+  forget_unused(now);
   if (Gate& gate = of(group); until > gate.until()) gate.close(until, ++serial_);
 }
 
@@ -66,9 +67,18 @@ bool Gates::any_closed(Time now) const {
   return std::ranges::any_of(by_group_, [now](const auto& one) { return one.second.until() > now; });
 }
 
-/// Gates that nothing has passed since their pause ended.
+bool Gates::has_room(Time now, std::size_t most) {
+  if (by_group_.size() >= most && now >= swept_ + kBetweenSweeps) sweep(now);
+  return by_group_.size() < most;
+}
+
+/// In amortised constant time.
 void Gates::forget_unused(Time now) {
-  if (by_group_.size() < most_) return;
+  if (by_group_.size() >= most_) sweep(now);
+}
+
+void Gates::sweep(Time now) {
+  swept_ = now;
   std::erase_if(by_group_, [now](const auto& one) { return one.second.unused(now); });
   most_ = std::max(kFew, 2 * by_group_.size());
 }
@@ -131,8 +141,8 @@ bool Gates::leave(std::string_view group, std::uint32_t index, bool answered) {
   return counted;
 }
 
-void Gates::hear(const PauseNews& news) {
-  if (news.what == PauseNews::What::begun) return learn(news.group, news.until);
+void Gates::hear(Time now, const PauseNews& news) {
+  if (news.what == PauseNews::What::begun) return learn(now, news.group, news.until);
   Gate* gate = find(news.group);
   if (!gate) return;
   if (news.what == PauseNews::What::opened) return gate->open();

@@ -30,13 +30,16 @@ class Gates {
   };
   Time close(Time now, std::string_view group, const Pause& pause);
   /// The limiter told of a pause.
-  void learn(std::string_view group, Time until);
+  void learn(Time now, std::string_view group, Time until);
 
   /// Until when a lane of the group is held back; may be past.
   Time until(std::string_view group) const;
   bool has(std::string_view group) const { return by_group_.contains(group); }
   std::size_t count() const { return by_group_.size(); }
   bool any_closed(Time now) const;
+  /// Whether there are fewer than `most`. If not, those that are not needed any more are forgotten, but not for each
+  /// call.
+  bool has_room(Time now, std::size_t most);
 
   /// How many of `wanted` departures a lane of the group may be granted. If fewer, `stop` says what stops it.
   std::size_t admit(Time now, std::string_view group, std::size_t wanted, Booking& stop);
@@ -52,23 +55,26 @@ class Gates {
   bool leave(std::string_view group, std::uint32_t index, bool answered);
 
   /// Other processes tell of a gate.
-  void hear(const PauseNews& news);
+  void hear(Time now, const PauseNews& news);
 
   /// Hands over what other processes are to be asked or told.
   void tell(std::vector<Commands::Probe>& probes);
 
  private:
   static constexpr std::size_t kFew = 32;
+  static constexpr Time kBetweenSweeps = 100'000;  // of a full table
 
   Gate& of(std::string_view group);
   Gate* find(std::string_view group);
   void forget_done(std::string_view group);
   void forget_unused(Time now);
+  void sweep(Time now);
   template <typename Use>
   void each_of(std::string_view group, Use use);
 
   base::TextMap<Gate> by_group_;
-  std::size_t most_ = kFew;   // gates, before unused ones are looked for
+  std::size_t most_ = kFew;  // gates, before unused ones are looked for
+  Time swept_ = 0;
   std::uint32_t serial_ = 0;  // of the last gate that closed
   std::vector<Commands::Probe> to_tell_;
 };

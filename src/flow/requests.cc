@@ -38,13 +38,23 @@ void RequestList::push_back(Requests& requests, std::uint32_t index) {
   ++size_;
 }
 
-void RequestList::insert_by_arrival(Requests& requests, std::uint32_t index) {
-  std::uint32_t next = first_;
-  std::size_t before = 0;
-  for (; before < size_ && requests[next].arrived < requests[index].arrived; ++before) next = requests[next].next;
-  if (before == size_) return push_back(requests, index);
+std::size_t RequestList::insert_by_arrival(Requests& requests, std::uint32_t index) {
+  const Request& its = requests[index];
+  std::uint32_t front = first_, back = last_;
+  for (std::size_t passed = 0; passed < size_; ++passed) {
+    if (!arrived_before(its, requests[back])) {
+      back == last_ ? push_back(requests, index) : insert_before(requests, requests[back].next, index);
+      return passed;
+    }
+    if (!arrived_before(requests[front], its)) return insert_before(requests, front, index), passed;
+    front = requests[front].next, back = requests[back].previous;
+  }
+  return push_back(requests, index), 0;
+}
+
+void RequestList::insert_before(Requests& requests, std::uint32_t next, std::uint32_t index) {
   requests[index].next = next;
-  if (before == 0) {
+  if (next == first_) {
     first_ = index;
   } else {
     requests[index].previous = requests[next].previous;

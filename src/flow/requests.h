@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "flow/limit.h"
@@ -52,9 +53,15 @@ struct Request {
   bool spare : 1 = false;        ///< a tunnel that makes room before others
   bool outside : 1 = false;      ///< a tunnel that waits outside its lane until another tunnel ends
   bool gated : 1 = false;        ///< a gate of a pause waits for its answer
+  std::uint16_t rank = 0;        ///< how many arrived before it at the same time; of a crowd, at most kLastRank
   std::uint32_t ms_outside = 0;  ///< how long it waited outside
 };
 static_assert(sizeof(Request) <= 64, "thousands of these wait");
+inline constexpr std::uint16_t kLastRank = 0xFFFF;
+
+inline bool arrived_before(const Request& one, const Request& other) {
+  return std::tie(one.arrived, one.rank) < std::tie(other.arrived, other.rank);
+}
 
 class Requests {
  public:
@@ -82,7 +89,7 @@ class Requests {
   std::size_t tunnels_ = 0;
 };
 
-/// A FIFO list of requests. Each operation takes constant time, also removing from the middle.
+/// A FIFO list of requests. Each operation but insert_by_arrival() takes constant time, also removing from the middle.
 class RequestList {
  public:
   std::size_t size() const { return size_; }
@@ -90,11 +97,14 @@ class RequestList {
   std::uint32_t front() const { return first_; }
   std::uint32_t back() const { return last_; }
   void push_back(Requests& requests, std::uint32_t index);
-  /// Behind those that arrived before it, however many there are.
-  void insert_by_arrival(Requests& requests, std::uint32_t index);
+  /// Behind those that arrived before it. It is looked for from both ends: returns how many it passed at either, which
+  /// is what this costs.
+  std::size_t insert_by_arrival(Requests& requests, std::uint32_t index);
   void remove(Requests& requests, std::uint32_t index);
 
  private:
+  void insert_before(Requests& requests, std::uint32_t next, std::uint32_t index);
+
   std::uint32_t first_ = 0;  // meaningless while empty
   std::uint32_t last_ = 0;
   std::size_t size_ = 0;

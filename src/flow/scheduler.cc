@@ -150,6 +150,18 @@ void Scheduler::left(Time now, Ticket ticket) {
   gates_.left(now, requests_[ticket.index].lane->group(), ticket.index);
 }
 
+std::vector<RequestId> Scheduler::waiting_at_no_gate() const {
+  std::vector<RequestId> ids;
+  lanes_.each([&](const Lane& lane) {
+    if (!lane.group().empty() && gates_.has(lane.group())) return;
+    std::uint32_t index = lane.queue.waiting().front();
+    for (std::size_t left = lane.queue.waiting().size(); left > 0; --left, index = requests_[index].next) {
+      ids.push_back(requests_[index].id);
+    }
+  });
+  return ids;
+}
+
 bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
   if (requests_.stage(ticket) != Stage::flying || !requests_[ticket.index].gated) return false;
   time_passed(now);
@@ -160,7 +172,7 @@ bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
 
 void Scheduler::hear(Time now, const PauseNews& news, Commands& commands) {
   time_passed(now);
-  gates_.hear(news);
+  gates_.hear(now, news);
   asker_.gate_opens(now, news.group);
   run_until_stable(now, commands);
 }

@@ -50,6 +50,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "flow/arrivals.h"
 #include "flow/asker.h"
@@ -117,6 +118,9 @@ class Scheduler {
   Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
   /// The pauses that are not over, or not probed yet.
   const Gates& gates() const { return gates_; }
+  /// The requests that wait in lanes whose group has no gate, of each lane in their order: those that a pause which has
+  /// just begun may concern.
+  std::vector<RequestId> waiting_at_no_gate() const;
   /// A waiting request goes to the lane of that group, to its place by arrival.
   void move(Time now, Ticket ticket, std::string_view group, Commands& commands);
   /// Other processes tell of a pause.

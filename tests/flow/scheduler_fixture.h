@@ -123,6 +123,10 @@ class SchedulerFixture {
   Ids opened(std::string_view group = {}) {
     return upstream.hear(now, {PauseNews::What::opened, group}, commands_), started();
   }
+  Ids hear(const PauseNews& news) { return upstream.hear(now, news, commands_), started(); }
+  Ids move(RequestId id, std::string_view group) {
+    return upstream.move(now, tickets_.at(id), group, commands_), started();
+  }
   Ids answer(const Booking& booking, std::string_view group = {}) {
     upstream.answer(now, group, booking, commands_);
     return started();

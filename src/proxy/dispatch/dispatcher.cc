@@ -149,10 +149,9 @@ void Dispatcher::on_permits_lost(const Upstream& upstream, flow::Booking::Scope 
 }
 
 void Dispatcher::on_paused(Upstream& upstream) {
-  for (const auto number : exchanges_.ids()) {
-    const Exchange& exchange = *exchanges_.find(number);
-    if (exchange.upstream == &upstream && !exchange.target.tunnel)
-      upstream.sort(exchange.ticket, exchange.head.fields, exchange.group);
+  for (const auto number : upstream.scheduler().waiting_at_no_gate()) {
+    const Exchange* exchange = exchanges_.find(number);
+    if (exchange && !exchange->target.tunnel) upstream.sort(exchange->ticket, exchange->head.fields, exchange->group);
   }
 }
 

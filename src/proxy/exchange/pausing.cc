@@ -56,11 +56,12 @@ Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& ans
   status_ = answer.head.status;
   const auto length = word.pause ? std::optional(word.pause->count()) : std::nullopt;
   const bool whole = word.scope == http::RateLimitWord::Scope::whole;
-  if (const std::string scope = whole ? std::string() : scope_of(answer.request); !scope.empty()) {
+  const std::string scope = whole ? std::string() : scope_of(answer.request);
+  if (!scope.empty() && has_room_for(now, scope)) {
     const bool known = scheduler_.gates().has(scope);
     const flow::Time until = scheduler_.pause(now, scope, length, most, answer.ticket);
     if (auto* others = limiter_->pauses_shared()) others->tell(scope, until - now);
-    pauses_.extend(now, scope, until);
+    of_credentials_.extend(now, scope, until);
     return known ? Found::something : Found::paused_scope;
   }
   const std::string_view group = whole ? std::string_view{} : answer.group;
@@ -71,21 +72,23 @@ Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& ans
 }
 
 Pausing::Found Pausing::hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
-  const auto& gates = scheduler_.gates();
-  const bool begins = news.what == flow::PauseNews::What::begun && !gates.has(news.group);
-  if (begins && (!by_credentials() || gates.count() >= kMostScopes)) return Found::nothing;
+  const bool begins = news.what == flow::PauseNews::What::begun && !scheduler_.gates().has(news.group);
+  if (begins && !(by_credentials() && has_room_for(now, news.group))) return Found::nothing;
   scheduler_.hear(now, news, commands);
   return begins ? Found::paused_scope : Found::something;
 }
 
-/// Empty: pauses do not go by credentials, or it cannot be seen whose these are, or there are too many scopes.
+/// Empty: pauses do not go by credentials, or it cannot be seen whose these are.
 std::string Pausing::scope_of(const http::Fields& request) const {
   if (!by_credentials()) return {};
   const auto identity = http::credential_identity(request);
   if (!identity && http::has_credentials(request)) return {};
   const auto digits = hash_(identity.value_or(""));
-  std::string scope(digits.data(), digits.size());
-  return scheduler_.gates().count() < kMostScopes || scheduler_.gates().has(scope) ? scope : std::string();
+  return std::string(digits.data(), digits.size());
+}
+
+bool Pausing::has_room_for(flow::Time now, std::string_view scope) const {
+  return scheduler_.gates().has(scope) || scheduler_.gates().has_room(now, kMostScopes);
 }
 
 std::string Pausing::lane_of(const http::Fields& request, const std::string& group) const {
@@ -97,7 +100,9 @@ std::string Pausing::lane_of(const http::Fields& request, const std::string& gro
 std::optional<PauseSnapshot> Pausing::longest(flow::Time now) const {
   const flow::Time of_all = std::max(scheduler_.gates().until({}), pauses_.until({}));
   flow::Time latest = 0;
-  pauses_.each(now, [&](const std::string&, flow::Time until) { latest = std::max(latest, until); });
+  for (const flow::Pauses* pauses : {&pauses_, &of_credentials_}) {
+    pauses->each(now, [&](const std::string&, flow::Time until) { latest = std::max(latest, until); });
+  }
   const bool asked_here = latest > now;
   latest = std::max(latest, of_all);
   if (latest <= now) return std::nullopt;
@@ -106,7 +111,6 @@ std::optional<PauseSnapshot> Pausing::longest(flow::Time now) const {
 
 /// Scopes of credentials are no groups of the limiter.
 void Pausing::tell_limiter(flow::Time now) const {
-  if (by_credentials()) return;
   pauses_.each(now, [&](const std::string& paused, flow::Time until) { limiter_->pause(now, paused, until); });
 }
 

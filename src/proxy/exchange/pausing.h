@@ -68,7 +68,7 @@ class Pausing {
 
   /// There is a new limiter: it is told of the pauses that last.
   void tell_limiter(flow::Time now) const;
-  std::size_t count(flow::Time now) const { return pauses_.count(now); }
+  std::size_t count(flow::Time now) const { return pauses_.count(now) + of_credentials_.count(now); }
   /// The pause that ends last, if any lasts.
   std::optional<PauseSnapshot> longest(flow::Time now) const;
 
@@ -76,6 +76,7 @@ class Pausing {
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
   std::string scope_of(const http::Fields& request) const;
+  bool has_room_for(flow::Time now, std::string_view scope) const;
   bool by_credentials() const { return settings_.pause_scope == PauseScope::credentials && !settings_.group; }
 
   const Services& services_;
@@ -84,8 +85,8 @@ class Pausing {
   flow::Scheduler& scheduler_;
   const std::unique_ptr<flow::Limiter>& limiter_;
   const flow::GroupHash hash_;
-  flow::Pauses pauses_;  // that this process was asked for
-  int status_ = 0;       // of the answer that last asked for one
+  flow::Pauses pauses_, of_credentials_;  // that this process was asked for
+  int status_ = 0;                        // of the answer that last asked for one
   SpentWords spent_;
 };
 

@@ -42,7 +42,7 @@ class UpstreamEvents {
   virtual void on_resume(flow::RequestId id) = 0;
   /// A resting tunnel makes room for another. Its ticket is dead.
   virtual void on_close(flow::RequestId id) = 0;
-  /// A pause of requests with the same credentials has begun: each waiting request of the upstream is to be sorted.
+  /// A pause of requests with the same credentials has begun: requests that wait at no gate are to be sorted.
   virtual void on_paused(Upstream& upstream) = 0;
   /// So many attempts, of the upstream or of that group, hold permits that are lost, and must be ended.
   virtual void on_permits_lost(const Upstream& upstream, flow::Booking::Scope scope, std::string_view group,
