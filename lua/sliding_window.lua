@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- slidingWindow { max, interval }: at most `max` units in any half-open interval. State: a LIST of "2s number" (see
--- store.lua) and the last departures' times, whole and ascending, one for each unit; only what is needed is read. The
--- interval is kept 2 ms longer, because processes are late by different amounts.
+-- store.lua) and the last departures' times, whole and ascending, one for each unit; only what is needed is read. Where
+-- strangers have taken some of the upstream's own window, see learn() of flow/limit.h, the first is "3s number units from
+-- until told". The interval is kept 2 ms longer, because processes are late by different amounts.
 local function sliding_window()
   local kLonger, kChunk = 2 * kEdge, 64
 
@@ -17,7 +18,15 @@ local function sliding_window()
     l.stored = 0
     local first = not text and redis.pcall('LINDEX', l.key, 0)
     if first then
-      l.since = type(first) == 'string' and string.match(first, '^2s (%d+)$') or corrupt(l.key, first)
+      if type(first) ~= 'string' then corrupt(l.key, first) end
+      l.since = string.match(first, '^2s (%d+)$')
+      if not l.since then
+        local since, units, from, till, told = string.match(first, '^3s (%d+) (%d+) (%-?%d+) (%d+) (%d+)$')
+        l.since = since or corrupt(l.key)
+        local theirs = { units = number(units, l.key), from = number(from, l.key), till = number(till, l.key),
+                         told = number(told, l.key) }
+        if theirs.till > now then l.foreign = theirs end
+      end
       l.is_there, l.stored = true, redis.call('LLEN', l.key) - 1
     end
     l.newest = l.new[#l.new] or l.stored > 0 and element(l, l.stored - 1) or -kNever
@@ -33,9 +42,30 @@ local function sliding_window()
     return l.fetched[place]
   end
 
+  -- Units that left at `from` or later.
+  local function units_since(l, from)
+    local total = l.stored + #l.new
+    local low, high = 0, total
+    while low < high do
+      local middle = math.floor((low + high) / 2)
+      if at(l, middle) < from then low = middle + 1 else high = middle end
+    end
+    return total - low
+  end
+
+  -- When what strangers have taken allows so many more units.
+  local function foreign_allows(l, units)
+    local theirs = l.foreign
+    if not theirs or theirs.units == 0 or units_since(l, theirs.from) + theirs.units + units <= l.max then
+      return -kNever
+    end
+    return theirs.till
+  end
+
   local function front(l, w)
     local place = l.stored + #l.new - l.max + w - 1
-    return place < 0 and -kNever or at(l, place) + l.interval
+    local own = place < 0 and -kNever or at(l, place) + l.interval
+    return l.foreign and math.max(own, foreign_allows(l, w)) or own
   end
 
   local function commit(l, t, w)
@@ -48,7 +78,8 @@ local function sliding_window()
   local function ahead(l, now, units)
     local rounds = math.floor(units / l.max)
     local place = l.stored + #l.new - l.max + units % l.max
-    return math.max(now, place < 0 and -kNever or at(l, place) + l.interval) + rounds * l.interval
+    local own = math.max(now, place < 0 and -kNever or at(l, place) + l.interval) + rounds * l.interval
+    return l.foreign and math.max(own, foreign_allows(l, units + 1)) or own
   end
 
   -- How many of the oldest times may be dropped: those over `max` that are an interval old now, and not only at the
@@ -65,6 +96,10 @@ local function sliding_window()
 
   local function write(l, now)
     local new, dropped, first = l.new, l.anew and 0 or past(l, now), '2s ' .. (l.since or generation_number)
+    local theirs = l.foreign
+    if theirs then
+      first = string.format('3s %s %d %d %d %d', l.since, theirs.units, theirs.from, theirs.till, theirs.told)
+    end
     if l.anew and l.is_there then redis.call('LTRIM', l.key, 0, l.stored) end
     if #new > 0 and not l.is_there then redis.call('RPUSH', l.key, first) end
     for i = 1, #new do new[i] = string.format('%d', new[i]) end
@@ -75,6 +110,7 @@ local function sliding_window()
       redis.call('LTRIM', l.key, dropped, -1)
       redis.call('LSET', l.key, 0, first)
     end
+    if l.learned and dropped == 0 then redis.call('LSET', l.key, 0, first) end
     if #new > 0 then redis.call('PEXPIRE', l.key, lives_for(l.newest + l.interval - now)) end
   end
 
@@ -88,11 +124,29 @@ local function sliding_window()
       local middle = math.floor((low + high) / 2)
       if at(l, middle) + l.interval <= till then low = middle + 1 else high = middle end
     end
-    return l.max - (total - low)
+    local own = l.max - (total - low)
+    local theirs = l.foreign
+    if not theirs or theirs.till <= till or theirs.units == 0 then return own end
+    return math.max(0, math.min(own, l.max - units_since(l, theirs.from) - theirs.units))
   end
 
   local function left(l, now)
     return front(l, 1) > now and 0 or room(l, now, now), math.max(l.newest, now) + l.interval
+  end
+
+  -- The upstream counts a request when it arrives: one that left a little before its window began may count in that. Of
+  -- ours it has counted the answered one, and those that left earlier.
+  local function learn(l, now, departed, counted, resets)
+    local known = l.foreign
+    if not l.is_there or l.stored == 0 or departed <= now - l.interval or resets <= now then return end
+    if known and departed < known.told then return end
+    local from = resets - (l.interval - kLonger)
+    local ours = units_since(l, from - math.min(now - departed, 1000000))
+    local before = math.max(0, units_since(l, from) - units_since(l, departed))
+    local most = math.max(0, counted - before - 1)
+    local least = math.min(most, math.max(0, counted - ours))
+    local units = math.min(most, math.max(least, known and known.units or 0))
+    l.foreign, l.learned = { units = units, from = from, till = resets, told = departed }, true
   end
 
   -- Takes back the newest departures only.
@@ -135,5 +189,5 @@ local function sliding_window()
   end
 
   return { read = read_state, front = front, commit = commit, ahead = ahead, write = write, passes = passes,
-           room = room, left = left, undo = undo, moved = moved, merge = merge, is_list = true }
+           room = room, left = left, undo = undo, moved = moved, merge = merge, learn = learn, is_list = true }
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- window { reservoir, interval, spread }: at most `reservoir` in each window of `interval`, aligned to 1970. State "1w
--- start count interval". Departures stay 1 ms off the windows' edges, or a tenth of the interval if that is less: the
+-- start count interval"; where strangers have taken some of the window it is "2w start count interval foreign told",
+-- see learn() of flow/limit.h. Departures stay 1 ms off the windows' edges, or a tenth of the interval if that is less: the
 -- time on which all limits agreed is moved.
 local function window()
   local function start_of(l, t) return math.floor((t + l.phase) / l.interval) * l.interval - l.phase end
@@ -10,19 +11,28 @@ local function window()
     l.max, l.interval, l.spread = reservoir, interval, spread == 1
     l.phase = math.fmod(1735689600000000, interval)
     l.guard = math.min(kEdge, math.floor(interval / 10))
-    l.start, l.count = start_of(l, now), 0
+    l.start, l.count, l.foreign, l.told = start_of(l, now), 0, 0, -kNever
     if not text then return end
-    local start, count, old = string.match(text, '^1w (%-?%d+) (%d+) (%d+)$')
+    local format, start, count, old, learned = string.match(text, '^([12])w (%-?%d+) (%d+) (%d+)(.*)$')
     start, count, old = number(start, l.key), number(count, l.key), number(old, l.key)
     if old ~= interval then
       start, l.changed = start_of(l, math.min(start + old - 1, now + kHorizon)), true
     end
-    if start >= l.start then l.start, l.count = start, count end
+    if start < l.start then return end
+    l.start, l.count = start, count
+    if learned == '' and format == '1' then return end
+    local foreign, told = string.match(learned, '^ (%d+) (%d+)$')
+    foreign, told = number(foreign, l.key), number(told, l.key)
+    if old == interval then l.foreign, l.told = foreign, told end
   end
 
+  -- Units of the window that nobody can have any more.
+  local function taken(l) return l.count + l.foreign end
+
   local function front(l, w)
-    if l.count + w > l.max then return l.start + l.interval end
-    return l.spread and l.start + l.count * l.interval / l.max or l.start
+    local gone = taken(l)
+    if gone + w > l.max then return l.start + l.interval end
+    return l.spread and l.start + gone * l.interval / l.max or l.start
   end
 
   -- The first moment from t on that is not too near an edge.
@@ -34,21 +44,25 @@ local function window()
 
   local function commit(l, t, w)
     local start = start_of(l, t)
-    if start > l.start then l.start, l.count = start, 0 end
+    if start > l.start then l.start, l.count, l.foreign = start, 0, 0 end
     l.count = l.count + w
   end
 
   local function ahead(l, now, units)
-    local gone = math.min(l.count, l.max) + units
+    local gone = math.min(taken(l), l.max) + units
     local start = l.start + math.floor(gone / l.max) * l.interval
     return math.max(now, start + (l.spread and gone % l.max * l.interval / l.max or 0))
   end
 
   local function write(l, now)
-    store_state(l, string.format('1w %d %d %d', l.start, l.count, l.interval), l.start + l.interval - now)
+    local text = string.format('1w %d %d %d', l.start, l.count, l.interval)
+    if l.foreign > 0 or l.told >= l.start then
+      text = string.format('2w %d %d %d %d %d', l.start, l.count, l.interval, l.foreign, l.told)
+    end
+    store_state(l, text, l.start + l.interval - now)
   end
 
-  local function stands(l) return l.start, l.count end
+  local function stands(l) return l.start, taken(l) end
 
   local function passes(l) return l.max / l.interval end
 
@@ -59,10 +73,10 @@ local function window()
       return from > till and 0 or (till - from) * l.max / l.interval + 1
     end
     local later = (start_of(l, till) - l.start) / l.interval
-    return later < 0 and 0 or l.max - l.count + later * l.max
+    return later < 0 and 0 or math.max(0, l.max - taken(l)) + later * l.max
   end
 
-  local function left(l) return l.max - l.count, l.start + l.interval end
+  local function left(l) return math.max(0, l.max - taken(l)), l.start + l.interval end
 
   local function undo(l, at, w)
     if start_of(l, at) == l.start then l.count = math.max(0, l.count - w) end
@@ -76,11 +90,22 @@ local function window()
     end
   end
 
+  -- The upstream may write its reset in whole seconds. Of ours it has counted the answered request at least.
+  local function learn(l, now, departed, counted, resets)
+    local off = math.min(1050000, l.interval / 4)
+    if l.start ~= start_of(l, now) or l.count == 0 or math.abs(resets - l.start - l.interval) > off then return end
+    if l.told >= l.start and departed < l.told then return end
+    local most = math.max(0, counted - 1)
+    local least = math.min(most, math.max(0, counted - l.count))
+    l.told, l.foreign = departed, math.min(most, math.max(least, l.foreign))
+  end
+
   local function merge(l, other)
-    if other.start > l.start then l.start, l.count = other.start, 0 end
+    if other.start > l.start then l.start, l.count, l.foreign = other.start, 0, 0 end
     if other.start == l.start then l.count = l.count + other.count end
   end
 
   return { read = read_state, front = front, off_edge = off_edge, commit = commit, ahead = ahead, write = write,
-           passes = passes, room = room, stands = stands, left = left, undo = undo, moved = moved, merge = merge }
+           passes = passes, room = room, stands = stands, left = left, undo = undo, moved = moved, merge = merge,
+           learn = learn }
 end

@@ -46,6 +46,14 @@ struct Remaining {
   std::int64_t units = 0;
 };
 
+/// What an upstream says in an answer that it has counted in its window that is open: units of all that use the same
+/// account there, ours among them.
+struct Counted {
+  std::int64_t count = 0;
+  Instant resets = 0;    ///< when that window ends
+  Instant departed = 0;  ///< when the request left that was answered
+};
+
 /// In a given state, a limit allows a weight from some moment on, and ever after: its frontier. So the earliest allowed
 /// moment at or after t is max(t, frontier), and several limits compose by the latest of their frontiers.
 class Limit {
@@ -71,6 +79,11 @@ class Limit {
   virtual void moved(Instant /*from*/, Instant /*to*/, int /*weight*/) {}
   /// The upstream refused a request that had left at `departed`. A limit that learns from that lowers its rate.
   virtual void refused(Instant /*now*/, Instant /*departed*/) {}
+  /// Those kinds that keep a window learn how much of it strangers have taken. The answer to the request that left last
+  /// counts. Between that answer and `now` more of ours may have been counted, or not: so it says between how few and
+  /// how many are the strangers', and what was learned before stays as far as it is in between. The window's end clears
+  /// it.
+  virtual void learn(Instant /*now*/, const Counted& /*counted*/) {}
   /// A request that had departed has landed.
   virtual void landed() {}
   /// This many departures are in flight that were not committed.

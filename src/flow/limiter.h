@@ -67,6 +67,13 @@ struct Departure {
   bool operator==(const Departure&) const = default;
 };
 
+/// What an answer says that the upstream has counted in its window which is open; see Counted.
+struct Report {
+  LimitIndex limit = kNoLimit;  ///< whose window that is
+  std::int64_t count = 0;
+  Time resets = 0;  ///< when it ends
+};
+
 /// The answer to an ask.
 struct Booking {
   /// Why fewer departures were granted than asked for.
@@ -147,6 +154,9 @@ class Limiter {
   }
   /// The upstream refused a request of this lane that had taken that departure: limits that learn lower their rates.
   virtual void refused(Time /*now*/, std::string_view /*group*/, const Departure& /*departure*/) {}
+  /// The answer to a request of this lane that had taken that departure reports what the upstream has counted.
+  virtual void learned(Time /*now*/, std::string_view /*group*/, const Departure& /*departure*/,
+                       const Report& /*report*/) {}
   /// A request of this lane landed. True: this freed a permit, and lanes that wait for one may ask again.
   virtual bool landed(Time now, std::string_view group) = 0;
   /// The lane of this group, or every lane of the upstream, was told to wait and needs no departure any more.

@@ -131,6 +131,13 @@ void LocalLimiter::refused(Time now, std::string_view group, const Departure& de
   });
 }
 
+void LocalLimiter::learned(Time now, std::string_view group, const Departure& departure, const Report& report) {
+  const Counted counted{report.count, clock_.instant(report.resets), clock_.instant(departure.at)};
+  limits_.each(limits_.refreshed(clock_.instant(now), group), [&](Limit& limit, const Rule& rule, LimitIndex index) {
+    if (index == report.limit && rule.counts(departure.epoch)) limit.learn(clock_.instant(now), counted);
+  });
+}
+
 bool LocalLimiter::landed(Time, std::string_view group) {
   bool freed = false;
   limits_.each(limits_.find(group), [&](Limit& limit, const Rule& rule, LimitIndex) {

@@ -35,6 +35,7 @@ class LocalLimiter final : public Limiter {
   void give_back(Time now, std::string_view group, const Departure& departure) override;
   Departure report_late(std::string_view group, Departure departure, Time at) override;
   void refused(Time now, std::string_view group, const Departure& departure) override;
+  void learned(Time now, std::string_view group, const Departure& departure, const Report& report) override;
   bool landed(Time now, std::string_view group) override;
   void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;

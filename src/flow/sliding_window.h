@@ -21,6 +21,7 @@ class SlidingWindow final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   void moved(Instant from, Instant to, int weight) override;
+  void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   /// With other processes waiting, each is expected to get an equal part of `max`.
   Instant expected(Instant now, std::int64_t units, int weight, const OtherProcesses& others) const override;
@@ -33,6 +34,10 @@ class SlidingWindow final : public Limit {
   Instant interval() const { return static_cast<Instant>(config_.interval.count()) + 2 * kGuard; }
   std::int64_t size() const { return static_cast<std::int64_t>(times_.size() - first_); }
   Instant time(std::int64_t n) const { return times_[first_ + static_cast<std::size_t>(n)]; }
+  /// When what strangers have taken allows so many more units.
+  Instant foreign_allows(std::int64_t units) const;
+  /// Units that left at `from` or later.
+  std::int64_t since(Instant from) const;
   Instant ahead_within(Instant now, std::int64_t units, std::int64_t most) const;
   void drop_first();
 
@@ -40,6 +45,13 @@ class SlidingWindow final : public Limit {
   std::vector<Instant> times_;  // whole microseconds, ascending
   std::size_t first_ = 0;       // times before this index are dropped
   bool heavy_ = false;          // one of the departures had a weight over 1
+  /// What strangers have taken of the upstream's own window, as far as known. Until that ends, only the rest of it is
+  /// for us.
+  struct Foreign {
+    std::int64_t units = 0;
+    Instant from = kAlways, until = kAlways;
+    Instant told = kAlways;  // when the request left whose answer told so
+  } foreign_;
 };
 
 }  // namespace penstock::flow

@@ -9,6 +9,10 @@
 
 namespace penstock::flow {
 
+namespace {
+constexpr Instant kInexact = 1'050'000;  // of a moment in whole seconds, and of the way of an answer
+}  // namespace
+
 // After a change of the interval, all units of the old window may have left in the latest new window that it overlaps:
 // they all count there.
 void Window::refresh(Instant now) {
@@ -16,10 +20,11 @@ void Window::refresh(Instant now) {
   start_ = window_of(std::min(start_ + interval_ - 1, now + static_cast<Instant>(kHorizon)));
   interval_ = interval();
   latest_ = std::max(latest_, start_);
+  foreign_ = 0, told_ = kAlways;
 }
 
 Instant Window::frontier(int weight) const {
-  return count_ + weight <= config_.reservoir ? start_ + place(count_) : start_ + interval();
+  return gone() + weight <= config_.reservoir ? start_ + place(gone()) : start_ + interval();
 }
 
 Instant Window::after_guard(Instant t) const {
@@ -31,7 +36,7 @@ Instant Window::after_guard(Instant t) const {
 
 void Window::commit(Instant at, int weight) {
   const Instant start = window_of(at);
-  if (start > start_) start_ = start, count_ = 0;
+  if (start > start_) start_ = start, count_ = foreign_ = 0;
   interval_ = interval();
   latest_ = std::max({latest_, start_, at});
   count_ += weight;
@@ -47,8 +52,18 @@ void Window::moved(Instant from, Instant to, int weight) {
   if (start > window_of(from) && start >= start_) commit(to, weight);
 }
 
+// The upstream may write its reset in whole seconds. Of ours it has counted the answered request at least.
+void Window::learn(Instant now, const Counted& counted) {
+  const Instant off = std::min(kInexact, interval() / 4);
+  if (start_ != window_of(now) || count_ == 0 || std::abs(counted.resets - start_ - interval()) > off) return;
+  if (told_ >= start_ && counted.departed < told_) return;
+  told_ = counted.departed;
+  const std::int64_t most = std::max<std::int64_t>(0, counted.count - 1);
+  foreign_ = std::clamp(foreign_, std::min(most, std::max<std::int64_t>(0, counted.count - count_)), most);
+}
+
 std::int64_t Window::before(Instant now, std::int64_t units) const {
-  return units + (start_ >= window_of(now) ? std::min<std::int64_t>(count_, config_.reservoir) : 0);
+  return units + (start_ >= window_of(now) ? std::min<std::int64_t>(gone(), config_.reservoir) : 0);
 }
 
 std::int64_t Window::in_its_step(Instant now, std::int64_t units) const {
@@ -65,6 +80,7 @@ Instant Window::ahead(Instant now, std::int64_t units) const {
 // After the shift its departures may be in two windows: all count in the window of the latest.
 void Window::shift(Instant by) {
   if (start_ == kAlways) return;
+  foreign_ = 0;
   latest_ += by;
   start_ = window_of(latest_);
 }

@@ -19,18 +19,21 @@ class Window final : public Limit {
   void commit(Instant at, int weight) override;
   void give_back(Instant at, int weight) override;
   void moved(Instant from, Instant to, int weight) override;
+  void learn(Instant now, const Counted& counted) override;
   Instant ahead(Instant now, std::int64_t units) const override;
   void shift(Instant by) override;
   Instant forgettable_at() const override;
   std::int64_t in_its_step(Instant now, std::int64_t units) const override;
   std::string state() const override;
   void heard(Instant start, std::int64_t count) override {
-    start_ = latest_ = start, interval_ = interval(), count_ = count;
+    start_ = latest_ = start, interval_ = interval(), count_ = count, foreign_ = 0;
   }
 
  private:
   Instant interval() const { return static_cast<Instant>(config_.interval.count()); }
   Instant window_of(Instant t) const;
+  /// Units of the window that nobody can have any more.
+  std::int64_t gone() const { return count_ + foreign_; }
   /// `units` plus the units that have left in the current window, or in a later one.
   std::int64_t before(Instant now, std::int64_t units) const;
   /// The offset in its window at which a unit leaves that has `count` units before it.
@@ -41,6 +44,8 @@ class Window final : public Limit {
   Instant interval_ = 0;      // the interval of that window
   Instant latest_ = kAlways;  // the latest departure in that window
   std::int64_t count_ = 0;
+  std::int64_t foreign_ = 0;  // taken by strangers in that window, as far as known
+  Instant told_ = kAlways;    // when the request left whose answer told so
 };
 
 }  // namespace penstock::flow

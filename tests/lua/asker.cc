@@ -75,13 +75,15 @@ Texts Asker::keys_of_limits(std::string_view group) const {
   return keys;
 }
 
+void Asker::add_limit(Texts& arguments, const LimitConfig& limit) {
+  const Texts words = words_of(limit.kind);
+  const bool refuses = limit.mode == LimitConfig::Mode::refuse;
+  arguments.insert(arguments.end(), {words[0], of_group(limit) ? "g" : "u", refuses ? "r" : "d"});
+  arguments.insert(arguments.end(), words.begin() + 1, words.end());
+}
+
 void Asker::add_limits(Texts& arguments) const {
-  for (const LimitConfig& limit : limits_) {
-    const Texts words = words_of(limit.kind);
-    const bool refuses = limit.mode == LimitConfig::Mode::refuse;
-    arguments.insert(arguments.end(), {words[0], of_group(limit) ? "g" : "u", refuses ? "r" : "d"});
-    arguments.insert(arguments.end(), words.begin() + 1, words.end());
-  }
+  for (const LimitConfig& limit : limits_) add_limit(arguments, limit);
 }
 
 Answer Asker::ask(Time now, const flow::Ask& ask, bool touch) {
@@ -159,6 +161,14 @@ test::RedisReply Asker::refused(Time now, std::string_view group, const flow::De
   Texts arguments{generation_, text(instant(departure.at))};
   add_limits(arguments);
   return scripts_.call(Script::refused, instant(now), keys, std::move(arguments));
+}
+
+test::RedisReply Asker::learned(Time now, std::string_view group, const flow::Departure& departure,
+                                const flow::Report& report) {
+  const auto limit = static_cast<std::size_t>(report.limit);
+  Texts arguments{generation_, text(instant(departure.at)), text(report.count), text(instant(report.resets))};
+  add_limit(arguments, limits_[limit]);
+  return scripts_.call(Script::learned, instant(now), {key("head"), key_of(limit, group)}, std::move(arguments));
 }
 
 test::RedisReply Asker::cancel_wait(Time now, std::string_view group, bool of_group) {

@@ -41,6 +41,9 @@ class Asker {
                                Time at);
   /// The upstream refused the request that took this departure.
   test::RedisReply refused(Time now, std::string_view group, const flow::Departure& departure);
+  /// The answer to the request that took this departure tells what the upstream has counted.
+  test::RedisReply learned(Time now, std::string_view group, const flow::Departure& departure,
+                           const flow::Report& report);
   test::RedisReply cancel_wait(Time now, std::string_view group, bool of_group);
   test::RedisReply pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.
@@ -71,6 +74,7 @@ class Asker {
  private:
   std::string hash() const;
   Texts keys_of_limits(std::string_view group) const;
+  static void add_limit(Texts& arguments, const LimitConfig& limit);
   void add_limits(Texts& arguments) const;
 
   Scripts& scripts_;

@@ -38,6 +38,11 @@ class Scripted final : public scenarios::Asked {
     reset_until(now);
     EXPECT_EQ(asker_.refused(now, group, departure).text, "ok");
   }
+  void learned(Time now, std::string_view group, const flow::Departure& departure,
+               const flow::Report& report) override {
+    reset_until(now);
+    EXPECT_EQ(asker_.learned(now, group, departure, report).text, "ok");
+  }
   void pause(Time now, std::string_view group, Time until) override {
     EXPECT_FALSE(asker_.pause(now, group, until - now).is_error());
   }

@@ -75,6 +75,22 @@ TEST_F(Stored, every_key_goes_and_is_of_its_upstream_whatever_was_called) {
   EXPECT_GT(keys().size(), 8U);
 }
 
+TEST_F(Stored, what_one_process_is_told_of_strangers_holds_for_all_until_the_window_ends) {
+  for (const auto& limit : {window(10, sec(10)), sliding(10, sec(10))}) {
+    Asker me = asker({limit}), other = asker({limit}, "other");
+    const auto mine = me.ask(0, {}).booking.departures;
+    ASSERT_EQ(mine.size(), 1u);
+    EXPECT_EQ(me.learned(ms(20), "", mine[0], {.limit = 0, .count = 7, .resets = sec(10)}).text, "ok");
+    EXPECT_EQ(other.ask(ms(30), {.count = 5}).booking.departures.size(), 3u) << "1 of ours, 6 of strangers";
+    EXPECT_GT(ttl(me.key_of(0, "")), 0);
+    EXPECT_GE(other.ask(sec(10) + ms(5), {.count = 6}).booking.departures.size(), 6u);
+    Asker late = asker({limit}, "late");
+    late.know("0-another", 1);
+    EXPECT_EQ(late.learned(sec(10) + ms(6), "", mine[0], {.limit = 0, .count = 7, .resets = sec(20)}).text, "stale");
+    server_.run({"FLUSHALL"});
+  }
+}
+
 TEST_F(Stored, departures_that_left_late_are_moved_together) {
   Asker me = asker({sliding(300, sec(60))});
   ASSERT_EQ(me.ask(0, {.count = 100}).booking.departures.size(), 100U);
@@ -148,15 +164,15 @@ TEST_P(Foreign, values_are_reported_and_changed_by_nobody) {
 }
 
 using Words = std::vector<std::string>;
-INSTANTIATE_TEST_SUITE_P(Kinds, Foreign,
-                         testing::Values(Words{"SET", ""}, Words{"SET", "hello"}, Words{"SET", "2p 1 2"},
-                                         Words{"SET", "2 7 1x 1 2 3"}, Words{"SET", "2 7 2p nan 0 0 1"},
-                                         Words{"SET", "2 7 2p 1e300 0 0 1"}, Words{"SET", "2 7 2p -inf 0 0 1"},
-                                         Words{"SET", "2 7 1w 1 2"}, Words{"SET", "2 7 1b x 1"},
-                                         Words{"SET", "2 x 2p 1 1 0 1"}, Words{"SET", "2p 1 1 0 1"},
-                                         Words{"SET", "3 7 2p 1 1 0 1"}, Words{"RPUSH", "2s 7", "five"},
-                                         Words{"SET", std::string("\0\xff\n", 3)}, Words{"RPUSH", "five"},
-                                         Words{"HSET", "a", "1"}, Words{"SADD", "a"}, Words{"ZADD", "1", "a"}));
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Foreign,
+    testing::Values(Words{"SET", ""}, Words{"SET", "hello"}, Words{"SET", "2p 1 2"}, Words{"SET", "2 7 1x 1 2 3"},
+                    Words{"SET", "2 7 2p nan 0 0 1"}, Words{"SET", "2 7 2p 1e300 0 0 1"},
+                    Words{"SET", "2 7 2p -inf 0 0 1"}, Words{"SET", "2 7 1w 1 2"}, Words{"SET", "2 7 1b x 1"},
+                    Words{"SET", "2 7 2w 9000000000000000 1 1000000 x 1"}, Words{"RPUSH", "3s 7 1 1", "5"},
+                    Words{"SET", "2 x 2p 1 1 0 1"}, Words{"SET", "2p 1 1 0 1"}, Words{"SET", "3 7 2p 1 1 0 1"},
+                    Words{"RPUSH", "2s 7", "five"}, Words{"SET", std::string("\0\xff\n", 3)}, Words{"RPUSH", "five"},
+                    Words{"HSET", "a", "1"}, Words{"SADD", "a"}, Words{"ZADD", "1", "a"}));
 
 TEST_F(Stored, a_limit_that_is_left_out_is_neither_read_nor_written_and_the_others_keep_their_places) {
   Asker me = asker({pacer(10), window(2, sec(1))});

@@ -39,6 +39,12 @@ class Forgetful final : public Asked {
     of_.refused(now, group, departure);
     note(now);
   }
+  void learned(Time now, std::string_view group, const flow::Departure& departure,
+               const flow::Report& report) override {
+    forget(now);
+    of_.learned(now, group, departure, report);
+    note(now);
+  }
   void pause(Time now, std::string_view group, Time until) override {
     forget(now);
     of_.pause(now, group, until);
@@ -83,6 +89,7 @@ class Chance {
         uniform_(uniform),
         late_(late),
         learns_(std::ranges::find(kinds_, 5) != kinds_.end()),
+        told_(late && (std::ranges::find(kinds_, 1) != kinds_.end() || std::ranges::find(kinds_, 2) != kinds_.end())),
         interval_(one_of<Time>({ms(7), ms(100), ms(250), sec(1)})) {}
 
   Scenario scenario() {
@@ -104,10 +111,23 @@ class Chance {
       return LeaveLate{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(4, arrived_ - 1)))};
     if (learns_ && what >= 12 && what < 20 && arrived_ > 0)
       return Refuse{now, static_cast<std::size_t>(arrived_ - 1 - up_to(std::min(9, arrived_ - 1)))};
+    if (told_ && what >= 20 && what < 32 && arrived_ > 0) return learn(now);
     const Arrive arrival =
         uniform_ ? Arrive{now, 1, 1, group()} : Arrive{now, 1 + up_to(3), one_of({1, 1, 1, 2, 3}), group()};
     arrived_ += arrival.count;
     return arrival;
+  }
+  /// Of the window that is open, or, now and then, of any stretch of time.
+  Learn learn(Time now) {
+    std::size_t limit = 0;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      if ((kinds_[i] == 1 || kinds_[i] == 2) && (limit == 0 || up_to(1))) limit = i;
+    }
+    const Time wall = static_cast<Time>(kStart) + flow::kInstantZero + now;
+    const Time open = now - wall % interval_ + interval_;
+    const Time resets = up_to(3) ? open : now - ms(1) + up_to(static_cast<int>(interval_));
+    const auto back = static_cast<std::size_t>(up_to(std::min(9, arrived_ - 1)));
+    return {now, static_cast<std::size_t>(arrived_) - 1 - back, static_cast<LimitIndex>(limit), up_to(12), resets};
   }
   std::string_view group() { return grouped_ ? one_of<std::string_view>({"a", "a", "b"}) : std::string_view(); }
 
@@ -156,6 +176,7 @@ class Chance {
   const bool uniform_;  // only single requests of weight 1, and no pauses
   const bool late_;     // some leave later than booked
   const bool learns_;   // some are refused by the upstream
+  const bool told_;     // some answers say what the upstream has counted
   const Time interval_;
   int arrived_ = 0;
 };

@@ -56,7 +56,16 @@ struct Refuse {
   Time at;
   std::size_t request;
 };
-using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate, Refuse>;
+/// The answer to the n-th request says that the upstream has counted so many units in its window, which ends at
+/// `resets`. Ignored for one that has not departed.
+struct Learn {
+  Time at;
+  std::size_t request;
+  LimitIndex limit = 0;
+  std::int64_t count = 0;
+  Time resets = 0;
+};
+using Event = std::variant<Arrive, Change, Pause, GiveBack, LeaveLate, Refuse, Learn>;
 
 struct Outcome {
   Time at = 0;               ///< when it leaves; meaningless if refused

@@ -29,6 +29,10 @@ class AskedHere final : public Asked {
   void refused(Time now, std::string_view group, const flow::Departure& departure) override {
     limiter_.refused(now, group, departure);
   }
+  void learned(Time now, std::string_view group, const flow::Departure& departure,
+               const flow::Report& report) override {
+    limiter_.learned(now, group, departure, report);
+  }
   void pause(Time now, std::string_view group, Time until) override { limiter_.pause(now, group, until); }
   void change(Time, const std::vector<LimitConfig>& limits) override { limiter_.set_limits(limits); }
 

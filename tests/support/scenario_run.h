@@ -28,6 +28,8 @@ class Asked {
   virtual void give_back(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void left(Time now, std::string_view group, const flow::Departure& departure) = 0;
   virtual void refused(Time now, std::string_view group, const flow::Departure& departure) = 0;
+  virtual void learned(Time now, std::string_view group, const flow::Departure& departure,
+                       const flow::Report& report) = 0;
   virtual void pause(Time now, std::string_view group, Time until) = 0;
   virtual void change(Time now, const std::vector<LimitConfig>& limits) = 0;
 };
@@ -105,6 +107,12 @@ class Course {
     const Request& request = requests_.at(refusal.request);
     if (request.departure.weight == 0 || request.departure.at > refusal.at) return;
     asked_.refused(refusal.at, request.group, request.departure);
+  }
+
+  void happen(const Learn& learnt) {
+    const Request& request = requests_.at(learnt.request);
+    if (request.departure.weight == 0 || request.departure.at > learnt.at) return;
+    asked_.learned(learnt.at, request.group, request.departure, {learnt.limit, learnt.count, learnt.resets});
   }
 
   /// Asks until no request waits, or the lane is told to wait.
