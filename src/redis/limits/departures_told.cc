@@ -32,8 +32,12 @@ DeparturesTold::DeparturesTold(UpstreamCalls& calls, const Quarantine& quarantin
       recent_(recent),
       limits_(limits),
       shared_since_(limits.size()),
-      late_(calls.shared().loop(), [this](std::string_view group, const LateReports::Moves& moves) {
-        if (calls_.connected()) calls_.report_late(group, moves, quarantine_.of(group));
+      late_(calls.shared().loop(),
+            [this](std::string_view group, const LateReports::Moves& moves) {
+              if (calls_.connected()) calls_.report_late(group, moves, quarantine_.of(group));
+            }),
+      learned_(calls_.shared().loop(), [this](std::string_view group, const ScriptArgs::Learned& learned) {
+        if (calls_.connected()) calls_.learned(group, learned);
       }) {
   look_at_limits();
 }
@@ -54,6 +58,16 @@ void DeparturesTold::refused(std::string_view group, const flow::Departure& depa
   calls_.refused(group, departure.in_redis, not_counting(group, departure.epoch));
 }
 
+/// Likewise.
+void DeparturesTold::learned(std::string_view group, const flow::Departure& departure, const flow::Report& report) {
+  const auto& limit = limits_[static_cast<std::size_t>(report.limit)];
+  if (!limit.shared || departure.in_redis == 0 || !calls_.connected() || !calls_.clock().known()) return;
+  const auto without = not_counting(group, departure.epoch);
+  if (std::ranges::find(without, report.limit) != without.end()) return;
+  learned_.add(limit.per == LimitConfig::Per::group ? group : std::string_view(),
+               {report.limit, departure.in_redis, report.count, calls_.clock().to_script(report.resets)});
+}
+
 /// Moves it from exactly where Redis has it. The original time, mapped again by what is known of the clocks by now,
 /// might fall into another window, and count twice. If Redis is lost within the millisecond of LateReports, it is never
 /// told: there the departure counts as if it had left on time.
@@ -72,6 +86,7 @@ void DeparturesTold::change(const std::vector<LimitConfig>& before, std::span<co
     if (before[i].shared && moved[i] != flow::kNoLimit) shared_since_[static_cast<std::size_t>(moved[i])] = known[i];
   }
   look_at_limits();
+  learned_.clear();
 }
 
 /// The limits in which a departure of that config epoch does not count in Redis.

@@ -11,6 +11,7 @@
 #include "flow/limiter.h"
 #include "penstock/limits.h"
 #include "redis/limits/late_reports.h"
+#include "redis/limits/learned_reports.h"
 #include "redis/limits/quarantine.h"
 #include "redis/limits/recent.h"
 #include "redis/limits/upstream_calls.h"
@@ -29,6 +30,8 @@ class DeparturesTold {
   void move(std::string_view group, flow::Departure& departure);
   /// The upstream refused a request that took this departure.
   void refused(std::string_view group, const flow::Departure& departure);
+  /// The answer to a request that took this departure says what the upstream has counted.
+  void learned(std::string_view group, const flow::Departure& departure, const flow::Report& report);
   /// To be called before an ask: it could be granted the place of a departure that is very late.
   void tell_overdue() { late_.tell_overdue(); }
   /// The limits are about to change: reports late departures under the old ones.
@@ -49,6 +52,7 @@ class DeparturesTold {
   bool learns_ = false;                          // a shared limit learns from refusals
   std::vector<flow::ConfigEpoch> shared_since_;  // of each limit: earlier departures do not count in it in Redis
   LateReports late_;
+  LearnedReports learned_;
 };
 
 }  // namespace penstock::redis

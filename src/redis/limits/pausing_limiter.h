@@ -34,6 +34,10 @@ class PausingLimiter final : public flow::Limiter {
   void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override {
     local_.refused(now, group, departure);
   }
+  void learned(flow::Time now, std::string_view group, const flow::Departure& departure,
+               const flow::Report& report) override {
+    local_.learned(now, group, departure, report);
+  }
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override {
     return local_.report_late(group, departure, at);
   }

@@ -135,6 +135,17 @@ void ScriptArgs::refused(ScriptCall& call, std::string_view generation, std::str
   add_limits(call, group, without);
 }
 
+void ScriptArgs::learned(ScriptCall& call, std::string_view generation, std::string_view group,
+                         const Learned& learned) const {
+  const Limit* limit = find(learned.limit);
+  if (!limit) return;
+  call.keys.add(head_);
+  add_key(call.keys, *limit, group);
+  call.arguments.add(generation);
+  for (const auto number : {learned.departed, learned.count, learned.resets}) call.arguments.number(number);
+  for (const auto& argument : limit->arguments) call.arguments.add(argument);
+}
+
 void ScriptArgs::cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
                              flow::Booking::Scope scope) const {
   const bool of_group = scope == flow::Booking::Scope::group;

@@ -59,6 +59,12 @@ class ScriptArgs {
   /// The upstream refused a request whose departure was at `departed`, in µs on the script clock.
   void refused(ScriptCall& call, std::string_view generation, std::string_view group, std::int64_t departed,
                std::span<const flow::LimitIndex> without = {}) const;
+  /// What an answer says that the upstream has counted, with times on the script clock.
+  struct Learned {
+    flow::LimitIndex limit;
+    std::int64_t departed, count, resets;
+  };
+  void learned(ScriptCall& call, std::string_view generation, std::string_view group, const Learned& learned) const;
   void cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
                    flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;

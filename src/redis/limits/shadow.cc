@@ -52,6 +52,11 @@ void Shadow::refused(flow::Time now, std::string_view group, const flow::Departu
   all_.refused(now, group, as_remembered(departure));
 }
 
+void Shadow::learned(flow::Time now, std::string_view group, const flow::Departure& departure,
+                     const flow::Report& report) {
+  all_.learned(now, group, as_remembered(departure), report);
+}
+
 flow::Departure Shadow::report_late(std::string_view group, flow::Departure departure, flow::Time at) {
   const flow::Departure booked = as_remembered(departure);
   all_.report_late(group, booked, at);

@@ -38,6 +38,7 @@ class Shadow {
   void book(std::string_view group, flow::Departure& departure);
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure);
   void refused(flow::Time now, std::string_view group, const flow::Departure& departure);
+  void learned(flow::Time now, std::string_view group, const flow::Departure& departure, const flow::Report& report);
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at);
   /// All departures, with the limits as they are in force: undivided, or one process's part.
   flow::LocalLimiter& all() { return all_; }

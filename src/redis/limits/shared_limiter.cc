@@ -296,6 +296,13 @@ void SharedLimiter::refused(Time now, std::string_view group, const flow::Depart
   told_.refused(group, departure);
 }
 
+/// A limit of this process learns here. A shared one learns in Redis alone, which has what all have sent.
+void SharedLimiter::learned(Time now, std::string_view group, const flow::Departure& departure,
+                            const flow::Report& report) {
+  if (!limits_[static_cast<std::size_t>(report.limit)].shared) shadow_.learned(now, group, departure, report);
+  told_.learned(group, departure, report);
+}
+
 bool SharedLimiter::landed(Time now, std::string_view group) {
   const bool at_hand = semaphores_.ended(group);
   const bool freed = shadow_.all().landed(now, group);

@@ -58,6 +58,8 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
   void give_back(flow::Time now, std::string_view group, const flow::Departure& departure) override;
   flow::Departure report_late(std::string_view group, flow::Departure departure, flow::Time at) override;
   void refused(flow::Time now, std::string_view group, const flow::Departure& departure) override;
+  void learned(flow::Time now, std::string_view group, const flow::Departure& departure,
+               const flow::Report& report) override;
   bool landed(flow::Time now, std::string_view group) override;
   flow::Time expected(flow::Time now, std::string_view group, int weight, std::int64_t units,
                       std::int64_t others) const override;

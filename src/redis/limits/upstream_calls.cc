@@ -82,6 +82,12 @@ void UpstreamCalls::refused(std::string_view group, std::int64_t departed, std::
   call(Script::refused);
 }
 
+void UpstreamCalls::learned(std::string_view group, const ScriptArgs::Learned& learned) {
+  call_.clear();
+  args_.learned(call_, generation_, key_of(group), learned);
+  call(Script::learned);
+}
+
 void UpstreamCalls::cancel_wait(flow::Booking::Scope scope, std::string_view group) {
   call_.clear();
   args_.cancel_wait(call_, generation_, key_of(group), scope);

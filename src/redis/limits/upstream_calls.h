@@ -86,6 +86,7 @@ class UpstreamCalls {
   void report_late(std::string_view group, std::span<const ScriptArgs::Move> moves,
                    std::span<const flow::LimitIndex> without);
   void refused(std::string_view group, std::int64_t departed, std::span<const flow::LimitIndex> without);
+  void learned(std::string_view group, const ScriptArgs::Learned& learned);
   void cancel_wait(flow::Booking::Scope scope, std::string_view group);
   bool pause(std::string_view group, flow::Time length, Call::Done done);
   bool reset(flow::LimitIndex counter, std::string_view group, Call::Done done);

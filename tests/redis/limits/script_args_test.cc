@@ -66,6 +66,12 @@ TEST_F(SpellingTest, of_an_ask_names_every_shared_limit_with_its_numbers) {
                           "tokenBucket", "u", "d", "9", "2", "3000"));
 }
 
+TEST_F(SpellingTest, of_what_an_answer_tells_names_its_limit_alone) {
+  script_args_.learned(call_, "g1", "0123", {.limit = 2, .departed = 100, .count = 5, .resets = 900});
+  EXPECT_THAT(texts(call_.keys), ElementsAre("p:{up}:head", "p:{up}:daily:0123"));
+  EXPECT_THAT(texts(call_.arguments), ElementsAre("g1", "100", "5", "900", "counter", "g", "r", "7", "1000000", "0"));
+}
+
 TEST_F(SpellingTest, of_an_ask_without_a_touch_has_the_hash_of_the_limits_alone) {
   script_args_.book(call_, {.fresh_generation = "g", .alive = 1});
   EXPECT_EQ(texts(call_.arguments)[9], hash_of(kLimits));
