@@ -4,33 +4,14 @@
 // RateLimit of the IETF has all of it in one field, and Shopify what remains alone.
 #include "http/rate_limit_fields.h"
 
-#include <limits>
-
-#include "http/date.h"
 #include "http/grammar.h"
 #include "http/rate_limit_table.h"
+#include "http/rate_limit_text.h"
 
 namespace penstock::http {
 namespace {
 
 using Scope = RateLimitWord::Scope;
-
-/// Seconds since 1970 by the clock of the one that answers, in µs.
-std::int64_t clock_of(const Fields& fields, std::int64_t wall) {
-  const auto text = fields.find("date");
-  const auto date = text ? parse_date(*text, wall / 1'000'000) : std::nullopt;
-  return date ? *date * 1'000'000 : wall;
-}
-
-/// Whole units, by the number before parameters and other items: 76 of "76;w=21600", 598 of "598.5", 0 of "-3".
-std::optional<std::uint64_t> units_of(std::string_view text) {
-  text = trim(text.substr(0, text.find_first_of(";,")));
-  if (text.starts_with('-')) return units_of(text.substr(1)) ? std::optional<std::uint64_t>(0) : std::nullopt;
-  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
-  if (!is_digit(text.front()) || !is_digit(text.back())) return std::nullopt;
-  const auto whole = parse_digits(text.substr(0, text.find('.')));
-  return whole ? whole : std::numeric_limits<std::int64_t>::max();
-}
 
 /// The longest of several waits, and the field that says so.
 struct LongestWait {
@@ -172,21 +153,11 @@ class RateLimitReader {
 
   void read_item(const Fields::Line& field, std::string_view item, std::string_view left, std::string_view until,
                  std::string_view whole) {
-    const auto remaining = parameter(item, left), reset = parameter(item, until), limit = parameter(item, whole);
+    const auto remaining = parameter_of(item, left), reset = parameter_of(item, until),
+               limit = parameter_of(item, whole);
     const LimitFields plain{.dialect = Dialect::rate_limit, .limit = {}, .remaining = {}, .reset = {}};
     if (!judge(remaining ? units_of(*remaining) : std::nullopt, limit ? units_of(*limit) : std::nullopt, plain)) return;
     if (reset) take(plain_, field.name, *reset, TimeForm::seconds);
-  }
-
-  /// The value behind that name, which begins the item or follows a separator.
-  static std::optional<std::string_view> parameter(std::string_view item, std::string_view name) {
-    for (std::size_t at = item.find(name); at != std::string_view::npos; at = item.find(name, at + 1)) {
-      const bool begins = at == 0 || item[at - 1] == ';' || item[at - 1] == ',' || is_blank(item[at - 1]);
-      if (!begins) continue;
-      const auto value = item.substr(at + name.size());
-      return trim(value.substr(0, value.find_first_of(";,")));
-    }
-    return std::nullopt;
   }
 
   /// `32/40` are taken. No field has the time at which one is free again.
