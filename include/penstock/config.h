@@ -181,6 +181,11 @@ enum class PauseScope : std::uint8_t {
   credentials,  ///< those with the credentials of the refused one, whose quota is spent
 };
 
+/// Whether limits learn from answers what strangers take of the same quota: somebody who uses the same account without
+/// this proxy. An answer says how much of its window the API has counted, and what was not ours was theirs. Learned by
+/// `window` and `slidingWindow` whose size and interval are those that the API publishes.
+enum class Learn : std::uint8_t { off, on };
+
 /// Which requests are sent again. The client gets the last answer alone.
 struct RetryConfig {
   /// 502, 503, 504, 529, and a connection that breaks before the response head.
@@ -239,6 +244,7 @@ struct UpstreamSettings {
   std::vector<std::uint16_t> pause_on{kRefusals.begin(), kRefusals.end()};  ///< from 400 to 599; see kRefusals of 403
   PauseScope pause_scope = PauseScope::upstream;
   Duration max_pause = 5min;  ///< the longest pause that an answer can cause
+  Learn learn = Learn::off;
   RetryConfig retry;
   BreakerConfig breaker;
   bool operator==(const UpstreamSettings&) const = default;

@@ -63,7 +63,8 @@ needs. A 429 with `Retry-After` pauses them all the same. Write the limits of yo
 REFUSALS = """
 ## Of refusals
 
-Settings that say what a refusal pauses, which statuses refuse, and which refusals no waiting cures.
+Settings that say what a refusal pauses, which statuses refuse, which refusals no waiting cures, and whether limits learn
+from answers what others take of the same quota.
 
 | Preset | Settings | The page says |
 |---|---|---|
@@ -138,7 +139,7 @@ def rows_of(name, preset):
 def refusals_of(name, preset):
     rests = preset["refusals"]
     settings = "<br>".join(f"`{key}: {flow(value)}`" for key, value in preset["settings"].items()
-                           if key in ("obey", "pauseOn", "pauseScope", "retry"))
+                           if key in ("obey", "pauseOn", "pauseScope", "learn", "retry"))
     return f"| `{name}` | {cell(settings)} | {cell(words_of(rests))} [page]({rests['page']}), {rests['read']} |\n"
 
 

@@ -35,6 +35,7 @@ constexpr std::array kHints = std::to_array<Hint>({
     {"", "retry", kOfUpstreamOrDefaults},
     {"", "obey", kOfUpstream},
     {"", "pauseOn", kOfUpstream},
+    {"", "learn", kOfUpstream},
     {"", "breaker", kOfUpstream},
     {"limits", "leakyBucket", "; here it is 'tokenBucket'"},
     {"limits", "fixedWindow", "; here it is 'window'"},

@@ -66,7 +66,7 @@ constexpr Key<UpstreamSettings> kLimits[] = {
     value<&UpstreamSettings::group>("group"),      {"limits", read_limits, list_limits},
     value<&UpstreamSettings::obey>("obey"),        value<&UpstreamSettings::max_pause>("maxPause"),
     value<&UpstreamSettings::pause_on>("pauseOn"), value<&UpstreamSettings::pause_scope>("pauseScope"),
-    {"breaker", read_breaker, list_breaker}};
+    value<&UpstreamSettings::learn>("learn"),      {"breaker", read_breaker, list_breaker}};
 constexpr Key<CapsConfig> kCaps[] = {size<&CapsConfig::header_bytes>("headerBytes"),
                                      value<&CapsConfig::header_count>("headerCount"),
                                      size<&CapsConfig::target_bytes>("targetBytes"),

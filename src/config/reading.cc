@@ -276,6 +276,10 @@ void read(Reading& reading, const Spot& spot, PauseScope& into) {
   read_word(reading, spot, {{"upstream", PauseScope::upstream}, {"credentials", PauseScope::credentials}}, into);
 }
 
+void read(Reading& reading, const Spot& spot, Learn& into) {
+  read_word(reading, spot, {{"off", Learn::off}, {"on", Learn::on}}, into);
+}
+
 void read(Reading& reading, const Spot& spot, RetryConfig::Failures& into) {
   using enum RetryConfig::Failures;
   read_word(reading, spot, {{"off", off}, {"safe", safe}, {"idempotent", idempotent}}, into);

@@ -70,6 +70,7 @@ void read(Reading&, const Spot&, H2Only& into);
 void read(Reading&, const Spot&, std::optional<BaseUrl>& into);
 void read(Reading&, const Spot&, Obey& into);  ///< a word, or a list of dialects
 void read(Reading&, const Spot&, PauseScope& into);
+void read(Reading&, const Spot&, Learn& into);
 void read(Reading&, const Spot&, RetryConfig::Failures& into);
 void read(Reading&, const Spot&, LimitConfig::Per& into);
 void read(Reading&, const Spot&, LimitConfig::Mode& into);

@@ -92,7 +92,7 @@ TEST(Limits, stand_in_the_entry_star_too) {
 
 TEST(Limits, do_not_stand_in_the_defaults) {
   for (const char* key : {"rate: 5/s", "group: host", "limits: []", "obey: off", "maxPause: 1m", "pauseOn: [429]",
-                          "pauseScope: upstream", "breaker: off"}) {
+                          "pauseScope: upstream", "learn: on", "breaker: off"}) {
     const auto config = read_config("version: 1\ndefaults:\n  " + std::string(key) + "\n", "f");
     ASSERT_FALSE(config) << key;
     EXPECT_THAT(to_string(config.error().at(0)), StartsWith("f:3:3: unknown key")) << key;
@@ -104,6 +104,8 @@ TEST(Limits, come_with_groups_and_pauses) {
   EXPECT_EQ(settings.group, (GroupRule{GroupRule::By::path, "/api/v*/guilds/{guild}"}));
   EXPECT_EQ(settings.obey, Obey::off);
   EXPECT_EQ(settings.max_pause, 10min);
+  EXPECT_EQ(settings.learn, Learn::off);
+  EXPECT_EQ(read_limits("    learn: on\n").learn, Learn::on);
   EXPECT_EQ(read_limits("    obey: retryAfter\n").obey, Obey::retry_after);
 }
 

@@ -98,6 +98,7 @@ const std::vector<Mistake> kMistakes{
                  "rateLimit, xRateLimit, openai, anthropic, hubspot, linear, shopify"}),
     in_upstream("pauseOn: 429", {"5:14: pauseOn in upstreams.a must be a list; write [] for an empty one"}),
     in_upstream("pauseOn: [429, 200]", {"5:20: pauseOn in upstreams.a is 200; it must be between 400 and 599"}),
+    in_upstream("learn: true", {"5:12: learn in upstreams.a must be off or on"}),
     in_upstream("pauseScope: group", {"5:17: pauseScope in upstreams.a must be upstream or credentials"}),
     in_upstream("retry: never", {"5:12: retry in upstreams.a must be off, or hold keys, as in retry: { attempts: 3 }"}),
     in_upstream("retry: [off]", {"5:12: retry in upstreams.a must be off, or hold keys, as in retry: { attempts: 3 }"}),
@@ -141,7 +142,7 @@ const std::vector<Mistake> kMistakes{
 };
 
 TEST(Messages, say_the_place_the_cause_and_the_remedy) {
-  EXPECT_EQ(kMistakes.size(), 68u);
+  EXPECT_EQ(kMistakes.size(), 69u);
   for (const auto& [text, told] : kMistakes) {
     const auto config = read_config("version: 1\n" + text, "f", [](const std::string&) { return std::nullopt; });
     ASSERT_FALSE(config) << text;

@@ -25,6 +25,14 @@ struct Record {
     flow::Time booked, left;
   };
   std::vector<Late> late;
+  struct Learned {
+    std::string group;
+    flow::LimitIndex limit;
+    std::int64_t count;
+    flow::Time resets;  ///< from when it was told
+    bool operator==(const Learned&) const = default;
+  };
+  std::vector<Learned> learned;
   bool room = true;          ///< for more groups
   flow::Time backdated = 0;  ///< so much earlier than they were granted are departures told; later if negative
   flow::LimiterEvents* events = nullptr;  ///< of the upstream made last: what a limiter may tell it
@@ -44,6 +52,9 @@ class RecordingLimiter final : public flow::Limiter {
     record_.late.push_back({std::string(group), departure.at, at});
     departure.at = at;
     return departure;
+  }
+  void learned(flow::Time now, std::string_view group, const flow::Departure&, const flow::Report& report) override {
+    record_.learned.push_back({std::string(group), report.limit, report.count, report.resets - now});
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});

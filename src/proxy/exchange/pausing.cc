@@ -21,7 +21,8 @@ Pausing::Pausing(const Services& services, std::string_view upstream, const Upst
       settings_(settings),
       scheduler_(scheduler),
       limiter_(limiter),
-      hash_(group_hash(services, upstream)) {}
+      hash_(group_hash(services, upstream)),
+      learning_(services, upstream, settings, limiter) {}
 
 /// A 503 without a time is a failure of the request that drew it: others may well be served.
 Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) {
@@ -30,6 +31,7 @@ Pausing::Found Pausing::observe(const Answer& answer, flow::Commands& commands) 
   if (http::may_refuse(status) && status != 403)
     limiter_->refused(services_.loop.now(), answer.group, answer.departure);
   if (settings_.obey != Obey::off) {
+    if (settings_.learn == Learn::on) learning_.observe(answer.head, answer.request, answer.group, answer.departure);
     word = http::read_rate_limit(answer.head, services_.loop.wall(), settings_.obey, settings_.pause_on);
   }
   if (word.refused && (word.pause || status != 503)) return pause(word, answer);

@@ -21,6 +21,7 @@
 #include "http/response_head.h"
 #include "penstock/config.h"
 #include "penstock/snapshot.h"
+#include "proxy/exchange/learning.h"
 #include "proxy/exchange/services.h"
 
 namespace penstock::proxy {
@@ -88,6 +89,7 @@ class Pausing {
   flow::Pauses pauses_, of_credentials_;  // that this process was asked for
   int status_ = 0;                        // of the answer that last asked for one
   SpentWords spent_;
+  Learning learning_;
 };
 
 }  // namespace penstock::proxy
