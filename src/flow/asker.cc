@@ -196,11 +196,11 @@ void Asker::leave_gates(Time now, Request& request, std::uint32_t index, bool an
   request.gated = false;
   const std::string_view group = request.lane->group();
   if (!gates_.leave(group, index, answered)) return;
-  gate_opens(now, {});
-  gate_opens(now, group);
+  gate_changes(now, {});
+  gate_changes(now, group);
 }
 
-void Asker::gate_opens(Time now, std::string_view group) {
+void Asker::gate_changes(Time now, std::string_view group) {
   if (group.empty()) return stop_.lift(now);
   Lane* lane = lanes_.find(group);
   if (!lane) return;

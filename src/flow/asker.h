@@ -87,8 +87,8 @@ class Asker {
   void leave_gates(Time now, Request& request, std::uint32_t index, bool answered = false);
   /// Until when the gates of that group hold everything back. May be past.
   Time paused_until(std::string_view group) const { return gates_.until(group); }
-  /// A gate lets more pass: lanes of that group, or all lanes, may ask.
-  void gate_opens(Time now, std::string_view group);
+  /// A gate lets more pass, or closes for another time: lanes of that group, or all lanes, may ask.
+  void gate_changes(Time now, std::string_view group);
 
   // What changes all lanes.
   void retry(Time now, Booking::Scope scope, std::string_view group);

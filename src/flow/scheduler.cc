@@ -142,7 +142,9 @@ void Scheduler::wait_in(Time now, std::uint32_t index, Lane& from, Lane& to, Com
 
 Time Scheduler::pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by) {
   const bool flies = requests_.stage(by) == Stage::flying;
-  return gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt});
+  const Time until = gates_.close(now, group, {length, most, flies ? std::optional(by.index) : std::nullopt});
+  asker_.gate_changes(now, group);
+  return until;
 }
 
 void Scheduler::left(Time now, Ticket ticket) {
@@ -173,7 +175,7 @@ bool Scheduler::answered(Time now, Ticket ticket, Commands& commands) {
 void Scheduler::hear(Time now, const PauseNews& news, Commands& commands) {
   time_passed(now);
   gates_.hear(now, news);
-  asker_.gate_opens(now, news.group);
+  asker_.gate_changes(now, news.group);
   run_until_stable(now, commands);
 }
 

@@ -87,6 +87,22 @@ TEST_F(Paused, a_refused_probe_closes_it_again_and_one_goes_after_that) {
   EXPECT_THAT(probe(), ElementsAre(2)) << "the longest waiting one";
 }
 
+/// Those behind the probe have been told to wait a second for its answer.
+TEST_F(Paused, a_refused_probe_may_close_it_for_less_than_a_second) {
+  yard_.arrive(1);
+  until_ = yard_.pause(1, kPauses);
+  yard_.arrive_all({2, 3, 4});
+  ASSERT_THAT(probe(), ElementsAre(2));
+  until_ = yard_.pause(2, kSecond / 10);
+  EXPECT_THAT(yard_.send_back(2, yard_.now + 60 * kSecond), IsEmpty());
+  EXPECT_EQ(yard_.upstream.wake_at(), until_);
+  EXPECT_THAT(probe(), ElementsAre(2));
+  until_ = yard_.pause(2, kSecond / 10);
+  EXPECT_THAT(yard_.land(2), IsEmpty());
+  EXPECT_EQ(yard_.upstream.wake_at(), until_) << "likewise where the refusal is passed on";
+  EXPECT_THAT(probe(), ElementsAre(3));
+}
+
 TEST_F(Paused, a_probe_that_ends_without_an_answer_lets_the_next_one_go) {
   yard_.arrive(1);
   until_ = yard_.pause(1, kPauses);
