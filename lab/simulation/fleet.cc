@@ -92,14 +92,16 @@ class Fleet final : Outcomes {
     const Time left = world_.now() + load.opening(), flight = load.flight();
     journal_.requests[id].left = left;
     if (left > world_.now()) world_.at(left, [this, id] { leave(id); });
-    if (plan_.hidden.empty()) return world_.at(left + flight, [this, id] { land(id); });
+    if (!plan_.may_refuse()) return world_.at(left + flight, [this, id] { land(id); });
     const auto way = kToOrigin + static_cast<Time>(world_.random().below(kToOriginVaries));
     world_.at(left + way, [this, id, flight] { reach_origin(id, flight); });
   }
   /// It comes back at once if it is refused.
   void reach_origin(std::uint64_t id, Time flight) {
-    journal_.requests[id].turned_away = !origin_.takes(world_.now());
-    const Time answered = world_.now() + (journal_.requests[id].turned_away ? 0 : flight);
+    Request& request = journal_.requests[id];
+    request.turned_away = !origin_.takes(world_.now());
+    journal_.sendings.push_back({id, request.departed, world_.now(), request.turned_away});
+    const Time answered = world_.now() + (request.turned_away ? 0 : flight);
     world_.at(answered + kToOrigin, [this, id] { land(id); });
   }
   void leave(std::uint64_t id) {
@@ -108,6 +110,7 @@ class Fleet final : Outcomes {
   void land(std::uint64_t id) {
     Request& request = journal_.requests[id];
     if (request.end != Request::End::none) return;
+    if (Process* process = process_of(id); process && process->sends_back(id)) return;
     request.end = Request::End::served;
     request.ended = world_.now();
     if (Process* process = process_of(id)) {
@@ -223,7 +226,7 @@ class Fleet final : Outcomes {
   Time redis_ahead_ = 0;  // ahead of the world's time
   RedisServer server_;
   Host host_;
-  Origin origin_{plan_.hidden};
+  Origin origin_{plan_};
   int starts_ = 0;
   std::vector<std::unique_ptr<Load>> loads_;
   std::vector<std::unique_ptr<Process>> processes_;

@@ -29,7 +29,8 @@ struct Request {
   flow::Refused refused{};  ///< if it was refused
   flow::LimitIndex limited_by = flow::kNoLimit;
   Time told = kNotYet;         ///< the wait that the request was told to expect on arrival (retry_after), for judges
-  bool turned_away = false;    ///< the upstream refused it, see Plan::hidden
+  int attempts = 0;            ///< how often it took off
+  bool turned_away = false;    ///< the upstream refused its last attempt, see Plan::hidden and Plan::refusing
   bool without_redis = false;  ///< departed while its process went by whenDown
 };
 
@@ -39,6 +40,13 @@ struct Standing {
   int member = 0;
   bool up = false;        ///< the process considers Redis reachable
   bool degraded = false;  ///< what /status says
+};
+
+/// An attempt that has come to an upstream which may refuse it.
+struct Sending {
+  std::uint64_t id = 0;
+  Time departed = 0, came = 0;
+  bool refused = false;
 };
 
 /// A script call.
@@ -58,6 +66,7 @@ struct Pause {
 struct Journal {
   std::vector<Request> requests;          ///< by id
   std::vector<std::uint64_t> departures;  ///< ids, in the order of departure
+  std::vector<Sending> sendings;          ///< in the order in which they came
   std::vector<Standing> standings;
   std::vector<Call> calls;      ///< without those below
   std::vector<Call> presences;  ///< calls by which a process only says that it is there

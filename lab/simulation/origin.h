@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An upstream that says nothing of its limit: it refuses what comes beyond it, and the limit changes with time.
+// An upstream that says nothing of its limit: it refuses what comes beyond it, and the limit changes with time. Or one
+// that refuses everything for a while.
 #pragma once
 
 #include <deque>
@@ -11,20 +12,22 @@ namespace penstock::simulation {
 
 class Origin {
  public:
-  explicit Origin(const std::vector<HiddenLimit>& limits) : limits_(limits) {}
+  explicit Origin(const Plan& plan) : plan_(plan) {}
 
   /// At most as many as the limit says are taken in any second; `now` never decreases.
   bool takes(Time now) {
+    if (plan_.refusing && now < plan_.refusing->until) return false;
+    if (plan_.hidden.empty()) return true;
     while (!taken_.empty() && taken_.front() <= now - kSecond) taken_.pop_front();
     int limit = 0;
-    for (const HiddenLimit& one : limits_) limit = one.from <= now ? one.a_second : limit;
+    for (const HiddenLimit& one : plan_.hidden) limit = one.from <= now ? one.a_second : limit;
     if (static_cast<int>(taken_.size()) >= limit) return false;
     taken_.push_back(now);
     return true;
   }
 
  private:
-  const std::vector<HiddenLimit>& limits_;
+  const Plan& plan_;
   std::deque<Time> taken_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -108,6 +109,15 @@ struct HiddenLimit {
   int a_second = 0;
 };
 
+/// An upstream that refuses all that comes before a moment, and what a process does about that.
+struct Refusing {
+  Time until = 0;
+  int status = 429;
+  Time pause = kSecond;  ///< its Retry-After, in whole seconds; 0: it names no time
+  RetryConfig retry;
+  bool keeps_bodies = true;  ///< false: they are too large
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   std::string regime;  ///< the name of the regime that draws it
@@ -117,10 +127,12 @@ struct Plan {
   int processes = 0;  ///< `redis.processes`
   std::vector<Member> members;
   std::vector<Fault> faults;
-  std::vector<HiddenLimit> hidden;  ///< in order of time; empty: the upstream refuses nothing
+  std::vector<HiddenLimit> hidden;   ///< in order of time; empty: it has none
+  std::optional<Refusing> refusing;  ///< nothing: it serves all that keeps to its hidden limit
   Time length = 0;
 
   bool grouped() const;
+  bool may_refuse() const { return !hidden.empty() || refusing; }
   /// A text for people who replay it.
   std::string text() const;
 };

@@ -49,6 +49,7 @@ Process::Process(World& world, Host& host, loop::Resolver& resolver, const Plan&
       limiter_(make_limiter()),
       heart_(of(plan, member).settings, *limiter_),
       late_(machine_.loop(), limiter_, plan.limits),
+      repeats_(plan),
       wake_(machine_.loop(), [this] { move(&flow::Scheduler::advance); }) {
   machine_.happen([] {});
 }
@@ -141,6 +142,32 @@ void Process::turned_away(std::uint64_t id) {
   });
 }
 
+bool Process::sends_back(std::uint64_t id) {
+  Request& request = journal_.requests[id];
+  bool back = false;
+  if (!plan_.refusing || !request.turned_away) return back;
+  machine_.happen([this, id, &request, &back] {
+    const auto found = tickets_.find(id);
+    if (found == tickets_.end()) return;
+    const std::string group = group_of(id);
+    const Time now = machine_.now();
+    if (plan_.refusing->pause > 0) {
+      const Time until = heart_.pause(now, group, plan_.refusing->pause, repeats_.longest_pause(), found->second);
+      limiter_->pause(now, group, until);
+    }
+    const Time deadline = now + request.arrived + of(plan_, member_).settings.max_wait - world_.now();
+    back = repeats_.judge(now, machine_.wall(), request.attempts, deadline);
+    if (!back) return;
+    leaving_.erase(id);
+    departures_.erase(id);
+    std::erase(flying_, id);
+    move([&](flow::Scheduler& scheduler, Time at, flow::Commands& into) {
+      scheduler.send_back(at, found->second, deadline, group, into);
+    });
+  });
+  return back;
+}
+
 void Process::leave(std::uint64_t id) {
   machine_.happen([this, id] {
     const auto found = leaving_.find(id);
@@ -201,7 +228,7 @@ void Process::cut(flow::Booking::Scope scope, std::string_view group, std::size_
 /// As in the proxy, but for requests that leave at once.
 void Process::take_off(std::uint64_t id, const flow::Departure& departure) {
   outcomes_.departed(id);
-  if (!plan_.hidden.empty()) departures_[id] = departure;
+  if (plan_.may_refuse()) departures_[id] = departure;
   if (journal_.requests[id].left == world_.now()) return;
   Leaving& one = leaving_[id];
   one.group = group_of(id);
@@ -218,6 +245,7 @@ void Process::carry_out() {
       request.booked = machine_.in_world(start.booked);
       request.limited_by = start.limited_by;
       request.without_redis = hub_.degraded();
+      if (++request.attempts == 1) repeats_.came(machine_.now());
       journal_.departures.push_back(start.id);
       flying_.push_back(start.id);
       take_off(start.id, start.departure);

@@ -18,6 +18,7 @@
 #include "simulation/journal.h"
 #include "simulation/machine.h"
 #include "simulation/network.h"
+#include "simulation/repeats.h"
 
 namespace penstock::simulation {
 
@@ -56,6 +57,8 @@ class Process final : flow::LimiterEvents {
   void land(std::uint64_t id);
   /// The upstream refused it; it lands next.
   void turned_away(std::uint64_t id);
+  /// An answer has come. True: it was a refusal, and the request waits to be sent again. Only of a process that runs.
+  bool sends_back(std::uint64_t id);
   /// The upstream asked for a pause in the answer to some request.
   void pause(Time lasts);
 
@@ -100,6 +103,7 @@ class Process final : flow::LimiterEvents {
   };
   std::map<std::uint64_t, Leaving> leaving_;             // requests that took off and have no connection yet
   std::map<std::uint64_t, flow::Departure> departures_;  // of requests in flight, where the upstream may refuse them
+  Repeats repeats_;
   loop::Timer wake_;
   flow::Commands commands_, carrying_;
   bool busy_ = false;  // carry_out() is running
