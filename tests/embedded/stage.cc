@@ -85,6 +85,7 @@ void Observer::observe(penstock::Proxy& proxy) {
                      .refusal = std::string(event.refusal),
                      .at = event.at,
                      .status = event.status,
+                     .attempts = event.attempts,
                      .pending = event.pending,
                      .in_flight = event.in_flight,
                      .thread = std::this_thread::get_id()});

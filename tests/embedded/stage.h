@@ -51,7 +51,7 @@ struct Told {
   penstock::Outcome outcome{};
   std::string id, upstream, path, refusal;
   std::int64_t at = 0;
-  int status = 0;
+  int status = 0, attempts = 0;
   std::size_t pending = 0, in_flight = 0;
   std::thread::id thread;
 };

@@ -161,7 +161,7 @@ TEST(Service, has_no_heartbeat_for_another_process) {
 }
 
 /// A listening socket on a free port of loopback, and a program that is to have it.
-struct Shared {
+struct SharedSockets {
   Given given() const { return {.grace = "20s", .listen = "127.0.0.1:" + std::to_string(port), .sockets = sockets()}; }
   HandOver sockets() const { return {.fds = {listener.fd()}, .names = "proxy"}; }
 
@@ -170,7 +170,7 @@ struct Shared {
 };
 
 TEST(HandedOver, sockets_are_listened_on) {
-  const Shared shared;
+  const SharedSockets shared;
   Stage stage(shared.given());
   EXPECT_EQ(stage.daemon.port(), shared.port);
   EXPECT_EQ(stage.fetch("/").status, 200);
@@ -199,7 +199,7 @@ TEST(HandedOver, sockets_are_known_by_their_names) {
 }
 
 TEST(HandedOver, sockets_for_another_process_are_left_alone) {
-  const Shared shared;
+  const SharedSockets shared;
   Given given = shared.given();
   given.listen = "127.0.0.1:0";
   given.sockets.to_another = true;
@@ -234,7 +234,7 @@ TEST(HandedOver, things_that_will_not_do_are_refused_in_words) {
 }
 
 TEST(HandedOver, sockets_do_not_reach_the_command_of_exec) {
-  const Shared shared;
+  const SharedSockets shared;
   const auto ended = run_program(
       {"exec", "--", "/bin/sh", "-c", "echo \"[$LISTEN_FDS$LISTEN_PID$LISTEN_FDNAMES]\"; readlink /proc/self/fd/3"},
       {{"PATH", "/usr/bin:/bin"}}, shared.sockets());
@@ -246,7 +246,7 @@ bool await_draining(const Daemon& daemon) {
 }
 
 TEST(Restart, serves_once_more_whom_it_has_accepted_and_nobody_else) {
-  const Shared shared;
+  const SharedSockets shared;
   Stage stage(shared.given());
   stage.origin.on("/held", scripts::held());
   Client held(shared.port), early(shared.port);
@@ -272,7 +272,7 @@ TEST(Restart, serves_once_more_whom_it_has_accepted_and_nobody_else) {
 }
 
 TEST(Restart, does_not_wait_for_long_for_who_says_nothing) {
-  const Shared shared;
+  const SharedSockets shared;
   Stage stage(shared.given());
   Client silent(shared.port), kept(shared.port);
   kept.send(get(stage.url()));
@@ -331,7 +331,7 @@ struct Newcomers {
 };
 
 TEST(Restart, under_load_refuses_resets_and_fails_nobody) {
-  const Shared shared;
+  const SharedSockets shared;
   Stage stage(shared.given());
   stage.origin.otherwise([](Visit& visit) {
     std::this_thread::sleep_for(2ms);
