@@ -7,6 +7,7 @@ import contextlib
 import random
 
 import ledger
+from settings import UPSTREAMS
 from wire import GONE, Body, Malformed, chunked, read_head, reset
 
 PATIENCE = 60  # seconds for a visit; whoever meets it has failed
@@ -14,7 +15,7 @@ PATIENCE = 60  # seconds for a visit; whoever meets it has failed
 
 def is_early(ask):
     """It may be answered before it is there."""
-    return ask.script.startswith("early") and ask.body > 0
+    return ask.script.startswith(("early", "pause_early")) and ask.body > 0
 
 
 class Client:
@@ -42,7 +43,7 @@ class Client:
     def _expect(self, ask):
         return self.book.expect(ledger.Request(
             ask.name, ask.method, ask.upstream, ask.group or (ask.host if ask.upstream == "*" else ""), ask.body > 0,
-            script=ask.script))
+            script=ask.script, may_be_repeated=ask.method in UPSTREAMS[ask.upstream].repeats))
 
     def _head(self, ask):
         port = self.ports[ask.upstream]

@@ -63,6 +63,7 @@ class Request:
     behind_end: bool = False  # the connection ended with an answer before this one's
     behind_early: bool = False  # the answer before may have come before its upload, which ends the connection unsaid
     script: str = ""
+    may_be_repeated: bool = False  # after a failure
     is_bad: bool = False      # malformed: the log need not know its name
     is_never: bool = False    # behind a malformed one: nobody may ever see it
     is_truncated: bool = False  # its origin was killed amid an answer without a length: its end looks like any other
@@ -72,6 +73,11 @@ class Request:
     @property
     def outcomes(self):
         return [event for event in self.events if event["event"] in OUTCOMES]
+
+    @property
+    def attempts(self):
+        """As the log says: each is a sending of its own, and all have one outcome."""
+        return self.outcomes[0].get("attempts", 1) if self.outcomes else 1
 
     @property
     def dispatched(self):
@@ -180,9 +186,8 @@ class Ledger:
         groups = collections.defaultdict(list)
         for request in self.requests.values():
             if request.upstream == name:
-                groups[request.group] += [
-                    limits.Arrival(request.dispatched or sighting.at, sighting.at, request.name)
-                    for sighting in request.sightings]
+                groups[request.group].append(request)
+        groups = {group: arrivals(requests) for group, requests in groups.items()}
 
         def allowed(begin, end):
             kinds = [each.limit for each in self.settings(name, begin, end)]
@@ -192,16 +197,26 @@ class Ledger:
             switched = sum(begin <= at + SETTLING and at <= end for at in self.switches)
             return max(kind.bound(begin, end) + kind.more(lost, switched) for kind in kinds)
 
-        return [self._rate_breach(name, group, *breach) for group, arrivals in groups.items()
-                for breach in limits.too_many(arrivals, allowed, lag)[:1]]
+        return [self._rate_breach(name, group, *breach) for group, came in groups.items()
+                for breach in limits.too_many(came, allowed, lag)[:1]]
 
-    def _rate_breach(self, name, group, arrivals, most):
-        begin, end = arrivals[0].at, arrivals[-1].at
-        what = f"{name} {group}: {len(arrivals)} requests within {end - begin:.3f} s, where {most:.1f} may be"
+    def _rate_breach(self, name, group, came, most):
+        begin, end = came[0].at, came[-1].at
+        what = f"{name} {group}: {len(came)} requests within {end - begin:.3f} s, where {most:.1f} may be"
         lines = [(at, f"{at - begin:+8.3f} {fault}") for at, fault in self.faults if begin - 2 <= at <= end]
         lines += [(each.at, f"{each.at - begin:+8.3f} {each.name} arrived, {each.at - each.dispatched:.3f} s after its dispatch")
-                  for each in arrivals]
-        return Breach(what, [line for _, line in sorted(lines)])
+                  for each in came]
+        again = sorted({each.name for each in came if len(self.requests[each.name].sightings) > 1})
+        return Breach(what, [*[line for _, line in sorted(lines)], *(line for one in again for line in self._lines(one))])
+
+
+def arrivals(requests):
+    """Each sending of these counts. When a later one of a request left is not in the log: it may have come as late as
+    the latest of the first ones."""
+    late = max((request.sightings[0].at - request.dispatched for request in requests
+                if request.sightings and request.dispatched), default=0)
+    return [limits.Arrival((request.dispatched or sighting.at) if nth == 0 else sighting.at - late, sighting.at, request.name)
+            for request in requests for nth, sighting in enumerate(request.sightings)]
 
 
 def judged(request):
@@ -262,10 +277,12 @@ def origin_wrongs(request):
     if not outcomes and seen:
         yield "an origin saw it, the log does not know it"
     again = request.method in MAY_COME_AGAIN and not request.has_body
-    attempts = outcomes[0].get("attempts", 1) if outcomes else 1  # more than one only after refusals
-    if attempts > 1 and request.script != "pause":
+    attempts = request.attempts
+    if attempts > 1 and not (request.script.startswith("pause") or request.may_be_repeated):
         yield f"{attempts} attempts, though nothing refused it"
-    if seen > attempts + (1 if again else 0):
+    if attempts > 1 and seen < attempts - 1 and not request.may_be_repeated:
+        yield f"{attempts} attempts, of which an origin saw {seen}: who has refused the others?"
+    if seen > attempts * (2 if again else 1):
         yield f"an origin saw it {seen} times"
     if seen == 2 and attempts == 1 and again and request.sightings[0].nth == 1:
         yield "sent again although its connection was a new one"

@@ -10,16 +10,11 @@ import socket
 import time
 
 import ledger
+import refusals
 from wire import GONE, Body, Malformed, chunked, is_left, read_head, reset
 
 TARGET = re.compile(r"(?:/base)?(?:/\w+)?/c/(\d+-\d+)/(\w+)/(\d+)/(\d+)")
 POISON = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-Chaos: poison\r\n\r\npoison"
-
-
-class Pauses:
-    """When a refusal is due again."""
-
-    next = 0.0
 
 
 class Left(Exception):
@@ -123,14 +118,6 @@ async def missing(visit):
 
 async def broken(visit):
     await visit.answer("503 Service Unavailable")
-
-
-async def pause(visit):
-    """Now and then it refuses, and has recovered when it said."""
-    if time.monotonic() < Pauses.next:
-        return await visit.answer()
-    Pauses.next = time.monotonic() + 3
-    return await visit.answer("429 Too Many Requests", "Retry-After: 1")
 
 
 async def closing(visit):
@@ -294,12 +281,14 @@ async def huge_head(visit):
 
 
 GOOD = {each.__name__: each for each in (
-    ok, slow, chunks, until_end, nothing, hints, missing, broken, pause, closing, drip)}
+    ok, slow, chunks, until_end, nothing, hints, missing, broken, closing, drip, *refusals.SOUND)}
 BAD = {each.__name__: each for each in (
     early, early_kept, deaf, stalled, unread, close_at_once, reset_at_once, close_after_body, reset_in_status,
     close_in_head, close_in_body, reset_in_body, close_in_chunk, bad_chunk, garbage, two_lengths, unknown_coding,
-    too_long, unasked, body_of_nothing, switching, flood, huge_head)}
+    too_long, unasked, body_of_nothing, switching, flood, huge_head,
+    *refusals.HALF_DEAD)}
 SCRIPTS = GOOD | BAD
+REFUSING = [each.__name__ for each in refusals.SOUND]
 
 
 class Listening:
@@ -399,7 +388,7 @@ class Origin(Listening):
         visit = Visit(self, writer, head, Body(reader, head), target)
         self.writers[writer] = visit
         self.book.saw(visit.name, ledger.Sighting(time.time(), self.together(visit.place), connection, nth, visit.place))
-        if head.get("expect", "").lower() == "100-continue" and not visit.script.startswith(("early", "unread")):
+        if head.get("expect", "").lower() == "100-continue" and not visit.script.startswith(("early", "unread", "pause_early")):
             await visit.say(b"HTTP/1.1 100 Continue\r\n\r\n")
         try:
             await SCRIPTS[visit.script](visit)

@@ -5,11 +5,11 @@ of this folder only."""
 import dataclasses
 import random
 
-from origins import BAD, GOOD
+from origins import BAD, GOOD, REFUSING
 from settings import UPSTREAMS
 
 METHODS = {"GET": 48, "POST": 25, "PUT": 10, "DELETE": 5, "HEAD": 6, "OPTIONS": 4, "PURGE": 2}
-SCRIPTS = {**dict.fromkeys(GOOD, 8), **dict.fromkeys(BAD, 1), "ok": 60, "slow": 30, "pause": 1}
+SCRIPTS = {**dict.fromkeys(GOOD, 8), **dict.fromkeys(BAD, 1), "ok": 60, "slow": 30, **dict.fromkeys(REFUSING, 1)}
 AT_ONCE = ("too_long", "unasked", "body_of_nothing")  # must be sent in one piece
 FAULTS = {"restart": 10, "redis_kill": 2, "redis_stop": 3, "redis_flush": 3, "reload": 8, "reload_bad": 3, "names": 2}
 

@@ -149,6 +149,7 @@ class Run:
         for request in book.requests.values():
             self.counts["requests"] += 1
             self.counts["seen by origins"] += len(request.sightings)
+            self.counts["sent again"] += request.attempts - 1
             self.counts["clients that left"] += bool(request.left)
             self.counts["answers of origins"] += request.whole and not request.own
             for event in request.outcomes:
@@ -159,6 +160,7 @@ class Run:
 
     def finish(self):
         missing = [kind for kind in FAULTS if self.faults.counts[kind] == 0]
+        missing += ["sent again"] if self.counts["sent again"] == 0 else []
         if self.options.minutes >= 1 and not self.breaches and missing:
             self.breaches.append(ledger.Breach("what never happened proves nothing: " + ", ".join(missing), []))
         code = self.penstock.end()

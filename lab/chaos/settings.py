@@ -8,6 +8,8 @@ from limits import Pacer, Semaphore, SlidingWindow, TokenBucket, Window
 from tls_origin import NAME
 
 TIMEOUTS = "{ connect: 1s, firstByte: 700ms, idle: 700ms, total: 5s, tunnelIdle: 800ms }"
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+REPEATS = {"off": (), "safe": SAFE, "idempotent": (*SAFE, "PUT", "DELETE")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,19 +23,26 @@ class Upstream:
     shared: bool = True
     group: str = ""
     waiting: str = "{ maxPending: 200, maxWait: 1500ms }"
-    more: str = ""
     over_tls: bool = False
+    longest_pause: str = "400ms"
+    failures: str = "off"  # which methods are sent again where they have failed
 
     @property
     def capacity(self):
         """How many may be in flight at once."""
         return min(self.most, self.limit.capacity) if isinstance(self.limit, Semaphore) else self.most
 
+    @property
+    def repeats(self):
+        """The methods of these."""
+        return REPEATS[self.failures]
+
     def yaml(self, place):
         lines = [f'  "{self.name}":']
         if self.name != "*":
             lines.append(f'    match: {"[]" if self.name == "gate" else chr(34) + self.host + chr(34)}')
-        lines += [f"    maxConcurrent: {self.most}", f"    queue: {self.waiting}"]
+        lines += [f"    maxConcurrent: {self.most}", f"    queue: {self.waiting}", f"    maxPause: {self.longest_pause}",
+                  f"    retry: {{ failures: {self.failures} }}"]
         if self.over_tls:
             lines.append(f"    tls: {{ ca: {place.authority} }}")
         if self.name == "gate":
@@ -46,18 +55,16 @@ class Upstream:
             per = ", per: group" if self.group else ""
             shared = "" if self.shared else ", shared: false"
             lines.append(f"    limits: [{{ {self.limit.yaml()}{per}{shared} }} }}]")
-        if self.more:
-            lines.append(f"    {self.more}")
         return "\n".join(lines)
 
 
 UPSTREAMS = {upstream.name: upstream for upstream in (
-    Upstream("plain", "plain.test", 12, 20),
+    Upstream("plain", "plain.test", 12, 20, failures="safe"),
     Upstream("secure", NAME, 8, 10, over_tls=True),
-    Upstream("gate", NAME, 4, 6, over_tls=True),
+    Upstream("gate", NAME, 4, 6, over_tls=True, failures="idempotent"),
     Upstream("narrow", "narrow.test", 2, 6, waiting="{ maxPending: 6, maxWait: 400ms }"),
     Upstream("grouped", "grouped.test", 6, 8, SlidingWindow(12, 2.0), group="path:/{tenant}"),
-    Upstream("paced", "paced.test", 10, 7, Pacer(15, 5), shared=False, more="maxPause: 300ms"),
+    Upstream("paced", "paced.test", 10, 7, Pacer(15, 5), shared=False, longest_pause="300ms"),
     Upstream("sliding", "sliding.test", 10, 7, SlidingWindow(30, 2.0)),
     Upstream("bucket", "bucket.test", 10, 7, TokenBucket(15, 2, 0.15)),
     Upstream("windowed", "windowed.test", 10, 7, Window(8, 0.5)),
