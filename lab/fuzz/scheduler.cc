@@ -297,7 +297,7 @@ class Trial {
       open += one.tunnel && one.state != State::waiting && one.state != State::over;
       may_open += one.tunnel && one.state != State::over;
     }
-    must(upstream_.resting() == resting, "it counts who rests");
+    must(upstream_.tunnels().resting == resting, "it counts who rests");
     most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
     must(open <= most_open_, "no more tunnels are open than may be");
     must(upstream_.pending() == pending && upstream_.in_flight() == in_flight, "it counts who waits and who flies");

@@ -117,6 +117,7 @@ class Scheduler {
   /// is to be told. Then one request goes as a probe (gate.h).
   Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
   /// The pauses that are not over, or not probed yet.
+  Gates& gates() { return gates_; }
   const Gates& gates() const { return gates_; }
   /// The requests that wait in lanes whose group has no gate, of each lane in their order: those that a pause which has
   /// just begun may concern.
@@ -160,12 +161,13 @@ class Scheduler {
   std::size_t in_flight() const { return slots_.in_flight(); }
   /// Slots in use: in flight, booked, or held while the limiter is asked.
   std::size_t slots_held() const { return slots_.held(); }
-  /// Tunnels open without a slot, including those that wait for one again.
-  std::size_t resting() const { return tunnels_.resting(); }
-  /// Tunnels that hold a slot.
-  std::size_t busy_tunnels() const { return slots_.busy_tunnels(); }
+  /// Tunnels that hold a slot, and those open without one, including those that wait for one again.
+  struct TunnelCount {
+    std::size_t busy, resting;
+  };
+  TunnelCount tunnels() const { return {slots_.busy_tunnels(), tunnels_.resting()}; }
   /// Nothing is pending, in flight, resting or booked: the scheduler may be destroyed.
-  bool idle() const { return pending() == 0 && slots_held() == 0 && resting() == 0; }
+  bool idle() const { return pending() == 0 && slots_held() == 0 && tunnels_.resting() == 0; }
   /// The longest wait among the requests at the head of each lane, and those outside.
   Time oldest_wait(Time now) const { return estimates_.oldest_wait(now); }
   /// After how long an arrival of that group and weight is likely to be served. The later of two times: when the limits

@@ -362,7 +362,7 @@ class Trial {
       open += one.tunnel && one.state > State::waiting && one.state < State::landed;
       may_open += one.tunnel && one.state < State::landed;
     }
-    EXPECT_EQ(upstream_->resting(), resting + resuming);
+    EXPECT_EQ(upstream_->tunnels().resting, resting + resuming);
     most_open_ = std::max(std::min(most_open_, may_open), settings_.max_tunnels);
     EXPECT_LE(open, most_open_) << "more tunnels than may be";
     const bool slot_free = upstream_->slots_held() < static_cast<std::size_t>(settings_.max_concurrent);

@@ -34,7 +34,7 @@ TEST(Rest, gives_the_slot_to_whoever_waits) {
   EXPECT_THAT(yard.arrive(2), IsEmpty());
   EXPECT_THAT(yard.park(1), ElementsAre(2));
   EXPECT_EQ(yard.upstream.in_flight(), 1u);
-  EXPECT_EQ(yard.upstream.resting(), 1u);
+  EXPECT_EQ(yard.upstream.tunnels().resting, 1u);
 }
 
 TEST(Rest, costs_nothing_where_nobody_waits) {
@@ -343,7 +343,7 @@ TEST(MaxTunnels, closes_the_one_that_has_rested_longest_after_30_seconds) {
   EXPECT_THAT(yard.advance_to(start + 30 * kSecond), ElementsAre(3));
   EXPECT_THAT(yard.closed, ElementsAre(1));
   yard.land(1);  // a dead ticket
-  EXPECT_EQ(yard.upstream.resting(), 1u);
+  EXPECT_EQ(yard.upstream.tunnels().resting, 1u);
 }
 
 TEST(MaxTunnels, closes_those_first_and_at_once_of_which_nobody_will_ask_anything) {
@@ -398,7 +398,7 @@ TEST(MaxTunnels, refuses_at_the_deadline_and_says_why) {
   ASSERT_THAT(yard.refused, ElementsAre(2));
   EXPECT_EQ(yard.refusals[2].why, Refused::wait_over);
   EXPECT_EQ(yard.refusals[2].limited_by, kTunnels);
-  EXPECT_TRUE(yard.upstream.resting() == 1 && yard.upstream.pending() == 0);
+  EXPECT_TRUE(yard.upstream.tunnels().resting == 1 && yard.upstream.pending() == 0);
 }
 
 TEST(MaxTunnels, may_be_raised) {

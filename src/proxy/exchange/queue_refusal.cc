@@ -14,7 +14,7 @@ std::string tunnels_in_words(const flow::Scheduler& scheduler) {
   const auto count = [](std::size_t number, const std::string& what) {
     return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
   };
-  const std::size_t busy = scheduler.busy_tunnels(), resting = scheduler.resting();
+  const auto [busy, resting] = scheduler.tunnels();
   std::string words;
   if (busy > 0) words = count(busy, "slot") + (busy == 1 ? ": a busy tunnel" : ": busy tunnels");
   if (resting > 0)

@@ -122,13 +122,14 @@ void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size
 
 UpstreamSnapshot Upstream::snapshot() const {
   const flow::Time now = services_.loop.now();
+  const auto tunnels = scheduler_.tunnels();
   return {.name = name,
           .entry = entry,
           .pending = scheduler_.pending(),
           .in_flight = scheduler_.in_flight(),
           .max_concurrent = settings.max_concurrent,
-          .busy_tunnels = scheduler_.busy_tunnels(),
-          .resting_tunnels = scheduler_.resting(),
+          .busy_tunnels = tunnels.busy,
+          .resting_tunnels = tunnels.resting,
           .max_tunnels = tunnels_of(settings),
           .oldest_wait = Duration{scheduler_.oldest_wait(now)},
           .pauses = pausing_.count(now),
