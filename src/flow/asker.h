@@ -93,6 +93,8 @@ class Asker {
   // What changes all lanes.
   void retry(Time now, Booking::Scope scope, std::string_view group);
   void change(Time now, std::span<const LimitIndex> moved);
+  /// Whatever lanes were told to wait for, they may ask again.
+  void forget_told(Time now) { stop_.lift(now), lanes_.forget_told(now); }
   void replace(Limiter& limiter);
 
  private:

@@ -28,6 +28,7 @@ class Gate {
   /// Until then nothing goes. What flies proves nothing any more.
   void close(Time until, std::uint32_t since);
   Time until() const { return until_; }
+  void shorten(Time latest) { until_ = std::min(until_, latest); }
   /// The first pause of a refusal that names no time, doubled with each that a probe, or what followed it, has drawn.
   Time usual_pause(Time now, std::optional<std::uint32_t> refused);
 

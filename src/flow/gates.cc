@@ -53,6 +53,12 @@ void Gates::learn(Time now, std::string_view group, Time until) {
   if (Gate& gate = of(group); until > gate.until()) gate.close(until, ++serial_);
 }
 
+bool Gates::shorten(Time latest) {
+  const bool some = any_closed(latest);
+  for (auto& [group, gate] : by_group_) gate.shorten(latest);
+  return some;
+}
+
 Time Gates::until(std::string_view group) const {
   Time latest = 0;
   if (by_group_.empty()) return latest;

@@ -32,6 +32,9 @@ class Gates {
   /// The limiter told of a pause.
   void learn(Time now, std::string_view group, Time until);
 
+  /// All pauses end at `latest` at the latest. True: some were to end later.
+  bool shorten(Time latest);
+
   /// Until when a lane of the group is held back; may be past.
   Time until(std::string_view group) const;
   bool has(std::string_view group) const { return by_group_.contains(group); }

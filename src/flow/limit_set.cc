@@ -48,6 +48,12 @@ void LimitSet::extend_pause(std::string_view name, Group* known, Instant until) 
   (known ? *known : remember(name)).pause.extend(until);
 }
 
+bool LimitSet::shorten_pauses(Instant latest) {
+  bool some = pause_.shorten(latest);
+  groups_.each([&](std::string_view, Group& group) { some |= group.pause.shorten(latest); });
+  return some;
+}
+
 bool LimitSet::forgettable(Instant at) const {
   const auto needed = [&](const auto& rule) { return !rule->of_group() && rule->limit->forgettable_at() > at; };
   if (pause_.forgettable_at() > at || std::ranges::any_of(rules_, needed)) return false;

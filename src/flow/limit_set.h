@@ -84,6 +84,8 @@ class LimitSet {
   void commit_within(Instant at, std::string_view name, Group* known, int weight, ConfigEpoch epoch);
   /// No departure of the group is before `until`; with an empty name: none at all.
   void extend_pause(std::string_view name, Group* known, Instant until);
+  /// All pauses end at `latest` at the latest. True: some were to end later.
+  bool shorten_pauses(Instant latest);
   bool forgettable(Instant at) const;
   /// The clock was corrected: all that is remembered happened later by this much.
   void shift(Instant by);

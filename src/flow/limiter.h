@@ -105,6 +105,7 @@ struct PauseNews {
     may_not_probe,  ///< another does: ask again at `until`
     opened,         ///< another's probe was answered
     begun,          ///< that of a scope, which lasts until `until`
+    shortened,      ///< all pauses of the upstream, whatever their group, end at `until` at the latest
   };
   What what;
   std::string_view group;
@@ -122,6 +123,8 @@ class PauseSharing {
   virtual void end_probe(std::string_view group, bool opened) = 0;
   /// A pause of which the limits know nothing, since it is only of requests with the same credentials.
   virtual void tell(std::string_view scope, Time length) = 0;
+  /// All pauses of the upstream end so soon at the latest.
+  virtual void tell_shortened(Time length) = 0;
 };
 
 class Limiter {
@@ -163,6 +166,9 @@ class Limiter {
   virtual void cancel_wait(Time now, Booking::Scope scope, std::string_view group) = 0;
   /// The upstream asked for a pause: no request of the group leaves before `until`; empty group: of any lane.
   virtual void pause(Time now, std::string_view group, Time until) = 0;
+  /// All pauses of the upstream and its groups end at `latest` at the latest, also those that other processes told of.
+  /// True: some were to end later. What is booked behind one stays booked.
+  virtual bool shorten_pauses(Time /*now*/, Time /*latest*/) { return false; }
   /// What other processes are to know of pauses; null: there are none.
   virtual PauseSharing* pauses_shared() { return nullptr; }
 

@@ -153,6 +153,8 @@ void LocalLimiter::pause(Time now, std::string_view group, Time until) {
   limits_.extend_pause(group, limits_.refreshed(clock_.instant(now), group), clock_.instant(until));
 }
 
+bool LocalLimiter::shorten_pauses(Time, Time latest) { return limits_.shorten_pauses(clock_.instant(latest)); }
+
 void LocalLimiter::book(Time at, std::string_view group, int weight, ConfigEpoch epoch) {
   const Instant then = clock_.instant(at);
   limits_.commit(then, group, limits_.refreshed(then, group), weight, epoch);

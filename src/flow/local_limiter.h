@@ -39,6 +39,7 @@ class LocalLimiter final : public Limiter {
   bool landed(Time now, std::string_view group) override;
   void cancel_wait(Time now, Booking::Scope scope, std::string_view group) override;
   void pause(Time now, std::string_view group, Time until) override;
+  bool shorten_pauses(Time now, Time latest) override;
 
   /// expected() while other processes wait for the limits that are shared.
   Time expected(Time now, std::string_view group, int weight, std::int64_t units, std::int64_t others,

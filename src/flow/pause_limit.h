@@ -12,6 +12,12 @@ namespace penstock::flow {
 class PauseLimit final : public Limit {
  public:
   void extend(Instant until) { until_ = std::max(until_, until); }
+  /// True: it was to end later.
+  bool shorten(Instant latest) {
+    const bool later = until_ > latest;
+    until_ = std::min(until_, latest);
+    return later;
+  }
   Instant frontier(int) const override { return until_; }
   void commit(Instant, int) override {}
   void give_back(Instant, int) override {}

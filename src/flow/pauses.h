@@ -22,6 +22,12 @@ class Pauses {
     Time& its_end = known == ends_.end() ? ends_[std::string(group)] : known->second;
     its_end = std::max(its_end, until);
   }
+  /// Each ends at `latest` at the latest. True: some were to end later.
+  bool shorten(Time latest) {
+    bool some = false;
+    for (auto& [group, until] : ends_) some |= until > latest, until = std::min(until, latest);
+    return some;
+  }
   /// When the group's pause ends. May be past; 0: no pause is remembered.
   Time until(std::string_view group) const {
     const auto known = ends_.find(group);

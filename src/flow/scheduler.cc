@@ -152,6 +152,14 @@ void Scheduler::left(Time now, Ticket ticket) {
   gates_.left(now, requests_[ticket.index].lane->group(), ticket.index);
 }
 
+bool Scheduler::shorten_pauses(Time now, Time latest, Commands& commands) {
+  time_passed(now);
+  const bool some = gates_.shorten(latest);
+  asker_.forget_told(now);
+  run_until_stable(now, commands);
+  return some;
+}
+
 std::vector<RequestId> Scheduler::waiting_at_no_gate() const {
   std::vector<RequestId> ids;
   lanes_.each([&](const Lane& lane) {

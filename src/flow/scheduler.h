@@ -116,6 +116,9 @@ class Scheduler {
   /// or of the upstream if it is empty, leaves before the time that is returned, at most `most` from now; the limiter
   /// is to be told. Then one request goes as a probe (gate.h).
   Time pause(Time now, std::string_view group, std::optional<Time> length, Time most, Ticket by);
+  /// All pauses end at `latest` at the latest; the limiter was told just before. What waits goes as after any pause.
+  /// True: some gate was to open later.
+  bool shorten_pauses(Time now, Time latest, Commands& commands);
   /// The pauses that are not over, or not probed yet.
   Gates& gates() { return gates_; }
   const Gates& gates() const { return gates_; }

@@ -50,6 +50,16 @@ TEST(Pauses, what_is_not_over_is_never_forgotten) {
   for (int n = 1; n < 10'000; n += 2) ASSERT_EQ(pauses.until(std::to_string(n)), sec(1)) << n;
 }
 
+TEST(Pauses, that_are_shortened_end_then_and_no_shorter_one_is_prolonged) {
+  Pauses pauses;
+  pauses.extend(0, "short", 10);
+  pauses.extend(0, "long", 30);
+  EXPECT_TRUE(pauses.shorten(20));
+  EXPECT_EQ(pauses.until("short"), 10);
+  EXPECT_EQ(pauses.until("long"), 20);
+  EXPECT_FALSE(pauses.shorten(20));
+}
+
 TEST(Pauses, are_told_as_long_as_they_are_not_over) {
   Pauses pauses;
   pauses.extend(0, "over", 10);

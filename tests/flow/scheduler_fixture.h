@@ -124,6 +124,7 @@ class SchedulerFixture {
     return upstream.hear(now, {PauseNews::What::opened, group}, commands_), started();
   }
   Ids hear(const PauseNews& news) { return upstream.hear(now, news, commands_), started(); }
+  Ids shorten(Time latest) { return upstream.shorten_pauses(now, latest, commands_), started(); }
   Ids move(RequestId id, std::string_view group) {
     return upstream.move(now, tickets_.at(id), group, commands_), started();
   }

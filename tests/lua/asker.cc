@@ -182,6 +182,10 @@ test::RedisReply Asker::pause(Time now, std::string_view group, Time length) {
   return scripts_.call(Script::pause, instant(now), {key("head"), key("pause", group)}, {text(length)});
 }
 
+test::RedisReply Asker::shorten_pause(Time now, std::string_view group, Time length) {
+  return scripts_.call(Script::pause, instant(now), {key("head"), key("pause", group)}, {text(length), "shorten"});
+}
+
 test::RedisReply Asker::reset(Time now, std::size_t limit, std::string_view group) {
   Texts keys{key("head"), key_of(limit, group)};
   const bool grouped = of_group(limits_[limit]);

@@ -46,6 +46,7 @@ class Asker {
                            const flow::Report& report);
   test::RedisReply cancel_wait(Time now, std::string_view group, bool of_group);
   test::RedisReply pause(Time now, std::string_view group, Time length);
+  test::RedisReply shorten_pause(Time now, std::string_view group, Time length);
   /// The answer's items: status, now, when to call again, number.
   test::RedisReply reset(Time now, std::size_t limit, std::string_view group);
   /// A state for each limit, in order; '' for nothing. `last`: 1, 0, or + as replay.lua has it.

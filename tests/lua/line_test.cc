@@ -189,6 +189,20 @@ TEST_F(Line, a_pause_that_one_process_learns_holds_all_of_them) {
   EXPECT_THAT(times(b.ask(sec(2), {.count = 2})), ElementsAre(sec(2) + ms(5), sec(2) + ms(15)));
 }
 
+TEST_F(Line, a_pause_that_is_shortened_ends_then_and_none_begins) {
+  Asker a = process("a", {pacer(100)}), b = process("b", {pacer(100)});
+  a.ask(0, {});
+  EXPECT_EQ(b.shorten_pause(ms(1), "", sec(9)).integer, 0) << "there is none";
+  a.pause(ms(5), "", sec(2));
+  b.shorten_pause(ms(6), "", sec(9));
+  EXPECT_EQ(b.ask(ms(7), {}).booking.not_before, sec(2) + ms(5)) << "it is shorter";
+  b.shorten_pause(ms(10), "", ms(500));
+  EXPECT_EQ(a.ask(ms(11), {}).booking.not_before, ms(510));
+  b.shorten_pause(ms(20), "", 0);
+  EXPECT_THAT(times(a.ask(ms(21), {})), ElementsAre(ms(21)));
+  EXPECT_TRUE(server_.run({"GET", a.key("pause", "")}).kind == test::RedisReply::Kind::none);
+}
+
 TEST_F(Line, a_counter_is_reset_by_one_leader_and_no_deposed_one) {
   Post post(server_);
   post.subscribe("b");

@@ -62,6 +62,7 @@ class Recorder final : public flow::Limiter {
     limiter_->cancel_wait(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { limiter_->pause(now, group, until); }
+  bool shorten_pauses(flow::Time now, flow::Time latest) override { return limiter_->shorten_pauses(now, latest); }
   flow::PauseSharing* pauses_shared() override { return limiter_->pauses_shared(); }
   bool has_room_for(std::string_view group) const override { return limiter_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limiter_->forgettable(now); }
@@ -165,6 +166,13 @@ class LimiterFixture final : public flow::LimiterEvents {
     heart_.answered(loop_.now(), tickets_[n], commands_);
     carry_out();
   }
+  /// All pauses, here and in other processes, as by `penstock resume`. False: none is known here.
+  bool end_pauses() {
+    const bool some = shorten_pauses_to(loop_.now());
+    limiter_->pauses_shared()->tell_shortened(0);
+    carry_out();
+    return some;
+  }
   std::vector<std::pair<std::string, flow::Time>> paused_scopes;  ///< told by other processes, with their ends
   void land(std::size_t n) {
     heart_.land(loop_.now(), tickets_[n], commands_);
@@ -181,7 +189,11 @@ class LimiterFixture final : public flow::LimiterEvents {
   void heard(const flow::PauseNews& news) override {
     using What = flow::PauseNews::What;
     if (news.what == What::begun) return void(paused_scopes.emplace_back(news.group, news.until));
-    heart_.hear(loop_.now(), news, commands_);
+    if (news.what == What::shortened) {
+      shorten_pauses_to(news.until);
+    } else {
+      heart_.hear(loop_.now(), news, commands_);
+    }
     carry_out();
   }
   void retry(flow::Booking::Scope scope, std::string_view group) override {
@@ -189,6 +201,10 @@ class LimiterFixture final : public flow::LimiterEvents {
     carry_out();
   }
   void cut(flow::Booking::Scope, std::string_view, std::size_t count) override { cut_ += count; }
+  bool shorten_pauses_to(flow::Time latest) {
+    const bool of_limiter = limiter_->shorten_pauses(loop_.now(), latest);
+    return heart_.shorten_pauses(loop_.now(), latest, commands_) || of_limiter;
+  }
   void advance() {
     heart_.advance(loop_.now(), commands_);
     carry_out();

@@ -20,13 +20,14 @@ class LimiterTest : public SharedLimiterTest {
   bool has_key(std::string_view key) {
     return run_.run_until([&] { return server_.run({"EXISTS", key}).integer == 1; });
   }
-  /// Two desks have subscribed to what is told to all.
-  bool both_listen() {
+  /// So many desks have subscribed to what is told to all.
+  bool all_listen(int desks) {
     return run_.run_until([&] {
       const auto listeners = server_.run({"PUBSUB", "NUMSUB", "penstock:to:all"});
-      return listeners.items.size() == 2 && listeners.items[1].integer == 2;
+      return listeners.items.size() == 2 && listeners.items[1].integer == desks;
     });
   }
+  bool both_listen() { return all_listen(2); }
   flow::Time now() const { return run_.loop.now(); }
 };
 
@@ -224,6 +225,32 @@ TEST_F(LimiterTest, pauses_a_group_alone) {
   ASSERT_TRUE(took_off(*b, 2));
   EXPECT_EQ(b->took_off()[0].group, "free");
   EXPECT_GE(b->took_off()[1].at, until - clock_error(*a, *b));
+}
+
+TEST_F(LimiterTest, ends_a_pause_for_all_processes_and_in_redis) {
+  const auto a = desk({pacer(1000)}), b = desk({pacer(1000)}), c = desk({pacer(1000)});
+  ASSERT_TRUE(all_listen(3));
+  a->limiter().pause(run_.loop.now(), {}, run_.loop.now() + 30 * kSecond);
+  ASSERT_TRUE(has_key("penstock:{github}:pause"));
+  b->arrive(1);
+  ASSERT_TRUE(run_.run_until([&] { return !b->told_to_ask_after().empty(); }));
+  EXPECT_TRUE(a->end_pauses());
+  ASSERT_TRUE(took_off(*b, 1)) << "it is told";
+  c->arrive(1);
+  ASSERT_TRUE(took_off(*c, 1)) << "it has not learned of it, and Redis tells it no more";
+  EXPECT_FALSE(a->end_pauses()) << "none is known";
+}
+
+TEST_F(LimiterTest, ends_a_pause_of_a_group_that_only_another_process_knows) {
+  const auto a = desk({of_group(pacer(1000))}), b = desk({of_group(pacer(1000))});
+  ASSERT_TRUE(both_listen());
+  a->limiter().pause(run_.loop.now(), "held", run_.loop.now() + 30 * kSecond);
+  const auto stored = [&] { return !server_.run({"KEYS", "penstock:{github}:pause:*"}).items.empty(); };
+  ASSERT_TRUE(run_.run_until(stored));
+  EXPECT_FALSE(b->end_pauses()) << "this process knows of none";
+  ASSERT_TRUE(run_.run_until([&] { return !stored(); })) << "the other one ends it";
+  b->arrive(1, "held");
+  ASSERT_TRUE(took_off(*b, 1));
 }
 
 TEST_F(LimiterTest, tells_every_process_of_a_pause_of_some_credentials) {

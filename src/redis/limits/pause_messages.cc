@@ -15,7 +15,7 @@ using flow::Time;
 using What = flow::PauseNews::What;
 
 namespace {
-constexpr std::string_view kOpened = "opened ", kPauseOf = "pause-of ";
+constexpr std::string_view kOpened = "opened ", kPauseOf = "pause-of ", kShorten = "shorten ";
 }  // namespace
 
 PauseMessages::PauseMessages(SharedRedis& shared, std::string_view upstream, flow::LimiterEvents& events)
@@ -61,9 +61,15 @@ void PauseMessages::tell(std::string_view scope, Time length) {
                                  std::to_string(length));
 }
 
+void PauseMessages::tell_shortened(Time length) {
+  shared_.redis().publish_to_all(upstream_ + " " + std::string(kShorten) + shared_.who() + " " +
+                                 std::to_string(length));
+}
+
 void PauseMessages::message(std::string_view words) {
   if (words.starts_with(kOpened)) opened(words.substr(kOpened.size()));
   if (words.starts_with(kPauseOf)) paused(words.substr(kPauseOf.size()));
+  if (words.starts_with(kShorten)) shortened(words.substr(kShorten.size()));
 }
 
 void PauseMessages::opened(std::string_view hash) {
@@ -73,6 +79,13 @@ void PauseMessages::opened(std::string_view hash) {
 void PauseMessages::paused(std::string_view words) {
   const auto told = read_told_pause(words);
   if (told && !told->whom.empty()) events_.heard({What::begun, told->whom, shared_.loop().now() + told->length});
+}
+
+/// The process that tells it has done so already, and may have begun another pause since.
+void PauseMessages::shortened(std::string_view words) {
+  const auto told = read_told_length(words);
+  if (!told || told->whom == shared_.who()) return;
+  events_.heard({What::shortened, {}, shared_.loop().now() + told->length});
 }
 
 }  // namespace penstock::redis

@@ -25,14 +25,16 @@ class PauseMessages final : public flow::PauseSharing {
   bool ask_to_probe(std::string_view group) override;
   void end_probe(std::string_view group, bool opened) override;
   void tell(std::string_view scope, flow::Time length) override;
-  /// "opened <group's hash, or ->" and "pause-of <scope> <microseconds>", from any process, this one included. Other
-  /// messages are ignored.
+  void tell_shortened(flow::Time length) override;
+  /// "opened <group's hash, or ->", "pause-of <scope> <microseconds>" and "shorten <who> <microseconds>", from any
+  /// process, this one included. Other messages are ignored.
   void message(std::string_view words);
 
  private:
   bool call(const std::string& hash, flow::Time length, Call::Done done);
   void opened(std::string_view hash);
   void paused(std::string_view words);
+  void shortened(std::string_view words);
 
   SharedRedis& shared_;
   const std::string upstream_;

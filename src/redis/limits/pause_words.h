@@ -25,17 +25,23 @@ inline std::string pause_name(const flow::GroupHash& hash, std::string_view grou
 
 struct ToldPause {
   std::string_view whom;
-  flow::Time length;  ///< over 0, at most kLongestToldPause
+  flow::Time length;  ///< at most kLongestToldPause
 };
 
-/// Nothing if the words are malformed.
-inline std::optional<ToldPause> read_told_pause(std::string_view words) {
+/// "<whom> <microseconds>". Nothing if the words are malformed.
+inline std::optional<ToldPause> read_told_length(std::string_view words) {
   const auto gap = words.find(' ');
   if (gap == std::string_view::npos) return std::nullopt;
-  flow::Time length = 0;
+  flow::Time length = -1;
   std::from_chars(words.data() + gap + 1, words.data() + words.size(), length);
-  if (length <= 0) return std::nullopt;
+  if (length < 0) return std::nullopt;
   return ToldPause{words.substr(0, gap), std::min(length, kLongestToldPause)};
+}
+
+/// The same for a pause, which is longer than 0.
+inline std::optional<ToldPause> read_told_pause(std::string_view words) {
+  const auto told = read_told_length(words);
+  return told && told->length > 0 ? told : std::nullopt;
 }
 
 }  // namespace penstock::redis

@@ -46,6 +46,7 @@ class PausingLimiter final : public flow::Limiter {
     local_.cancel_wait(now, scope, group);
   }
   void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.extend(now, group, until); }
+  bool shorten_pauses(flow::Time, flow::Time latest) override { return pauses_.shorten(latest); }
   flow::PauseSharing* pauses_shared() override { return &messages_; }
   bool has_room_for(std::string_view group) const override;
   bool forgettable(flow::Time now) const override { return pauses_.none(now) && local_.forgettable(now); }

@@ -169,6 +169,11 @@ void ScriptArgs::pause(ScriptCall& call, std::string_view group, std::int64_t fo
   call.arguments.number(for_so_long);
 }
 
+void ScriptArgs::shorten_pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const {
+  pause(call, group, for_so_long);
+  call.arguments.add("shorten");
+}
+
 void ScriptArgs::reset(ScriptCall& call, std::string_view generation, std::string_view group,
                        flow::LimitIndex limit) const {
   const Limit* counter = find(limit);

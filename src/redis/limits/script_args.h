@@ -68,6 +68,7 @@ class ScriptArgs {
   void cancel_wait(ScriptCall& call, std::string_view generation, std::string_view group,
                    flow::Booking::Scope scope) const;
   void pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
+  void shorten_pause(ScriptCall& call, std::string_view group, std::int64_t for_so_long) const;
   void permits(ScriptCall& call, std::string_view fresh_generation, int alive, std::string_view group,
                flow::LimitIndex limit, std::string_view told) const;
   /// The limit to which a key belongs, and the hash of its group; nothing: the key is not one of our limits'.

@@ -314,6 +314,11 @@ void SharedLimiter::cancel_wait(Time, Scope scope, std::string_view group) {
   if (wait_list_.give_up(scope, calls_.key_of(group)) && calls_.connected()) calls_.cancel_wait(scope, group);
 }
 
+bool SharedLimiter::shorten_pauses(Time, Time latest) {
+  wait_list_.forget_times();
+  return pauses_.shorten(latest);
+}
+
 bool SharedLimiter::has_room_for(std::string_view group) const {
   return shadow_.all().has_room_for(group) || shadow_.all().knows(group);
 }

@@ -65,6 +65,7 @@ class SharedLimiter final : public flow::Limiter, RecoveryEvents {
                       std::int64_t others) const override;
   void cancel_wait(flow::Time now, flow::Booking::Scope scope, std::string_view group) override;
   void pause(flow::Time now, std::string_view group, flow::Time until) override { pauses_.begin(now, group, until); }
+  bool shorten_pauses(flow::Time now, flow::Time latest) override;
   flow::PauseSharing* pauses_shared() override { return &messages_; }
   bool has_room_for(std::string_view group) const override;
   /// What the limits have counted elsewhere is in Redis; this process's own departures are needed in case Redis loses

@@ -23,6 +23,12 @@ void SharedPauses::extend(Time now, std::string_view group, Time until) {
   shared_.redis().publish_to_all(upstream_ + " " + std::string(kPause) + whom + " " + std::to_string(until - now));
 }
 
+bool SharedPauses::shorten(Time latest) {
+  const bool of_all = whole_ > latest;
+  whole_ = std::min(whole_, latest);
+  return groups_.shorten(latest) || of_all;
+}
+
 void SharedPauses::message(Time now, std::string_view words) {
   if (!words.starts_with(kPause)) return;
   if (const auto told = read_told_pause(words.substr(kPause.size()))) remember(now, told->whom, now + told->length);

@@ -20,6 +20,8 @@ class SharedPauses {
 
   /// Puts a pause into force here at once, and tells all processes. Empty group: the whole upstream's.
   void extend(flow::Time now, std::string_view group, flow::Time until);
+  /// All end at `latest` at the latest, in this process. True: some were to end later.
+  bool shorten(flow::Time latest);
   /// "pause <group's hash, or -> <microseconds>", from any process, this one included. Other messages are ignored.
   void message(flow::Time now, std::string_view words);
 

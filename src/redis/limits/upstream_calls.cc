@@ -100,6 +100,12 @@ bool UpstreamCalls::pause(std::string_view group, Time length, Call::Done done) 
   return call(Script::pause, std::move(done));
 }
 
+void UpstreamCalls::shorten_pause(std::string_view group, Time length) {
+  call_.clear();
+  args_.shorten_pause(call_, key_of(group), length);
+  call(Script::pause);
+}
+
 bool UpstreamCalls::reset(flow::LimitIndex counter, std::string_view group, Call::Done done) {
   call_.clear();
   args_.reset(call_, generation_, key_of(group), counter);

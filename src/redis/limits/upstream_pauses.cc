@@ -32,6 +32,22 @@ void UpstreamPauses::learn(Time now, std::string_view group, Time until) {
   until_ = std::max(until_, until);
 }
 
+/// That of the upstream is shortened in Redis even if it is not known here. Those of groups which no process knows, as
+/// the one that was asked for them has died, stay until one asks.
+bool UpstreamPauses::shorten(Time latest) {
+  const Time now = calls_.now(), length = std::max<Time>(0, latest - now);
+  if (calls_.connected()) {
+    calls_.shorten_pause({}, length);
+    learned_.each(latest, [&](const std::string& group, Time) {
+      if (!group.empty()) calls_.shorten_pause(group, length);
+    });
+  }
+  shadow_.all().shorten_pauses(now, latest);
+  untold_.shorten(latest);
+  until_ = std::min(until_, latest);
+  return learned_.shorten(latest);
+}
+
 void UpstreamPauses::some_lane(Time length) {
   until_ = std::max(until_, calls_.now() + std::clamp<Time>(length, 0, kLongest));
 }

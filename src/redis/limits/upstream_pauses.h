@@ -27,6 +27,8 @@ class UpstreamPauses {
   /// Redis told a pause that another process began. The reply does not say whose pause it is: even one of the whole
   /// upstream is noted for this group only.
   void learn(flow::Time now, std::string_view group, flow::Time until);
+  /// All end at `latest` at the latest, in Redis, too. True: some were to end later.
+  bool shorten(flow::Time latest);
   /// Some lane is paused for so long, as other processes or Redis say.
   void some_lane(flow::Time length);
   /// The same in a message: " <microseconds>".
