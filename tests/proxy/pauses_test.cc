@@ -9,6 +9,7 @@
 namespace penstock::proxy {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using What = flow::PauseNews::What;
@@ -65,6 +66,54 @@ TEST_F(PausesTest, of_the_whole_upstream_are_told_to_a_new_limiter_and_those_of_
   EXPECT_EQ(record_.pauses[0].group, "");
   EXPECT_GT(record_.pauses[0].length, 5 * kOneSecond);
   EXPECT_EQ(upstream("api").pauses, 2u);
+}
+
+TEST_F(PausesTest, end_where_the_file_no_longer_obeys_them) {
+  settings().pause_scope = PauseScope::upstream;
+  Asker busy, waiting;
+  get(busy, "/busy", "mine");
+  ASSERT_TRUE(finish(busy));
+  get(waiting, "/", "mine");
+  ASSERT_FALSE(waiting.over());
+  settings().obey = Obey::off;
+  const auto begun = run_.loop.now();
+  change();
+  ASSERT_TRUE(finish(waiting));
+  EXPECT_EQ(waiting.status, 200);
+  EXPECT_LT(run_.loop.now() - begun, 5 * kOneSecond) << "the pause was of 7 s";
+  EXPECT_THAT(record_.shortened, ElementsAre(0));
+  EXPECT_EQ(upstream("api").pauses, 0u);
+}
+
+TEST_F(PausesTest, get_no_longer_than_the_file_allows_by_now) {
+  Asker busy, waiting;
+  get(busy, "/busy", "mine");
+  ASSERT_TRUE(finish(busy));
+  get(waiting, "/", "mine");
+  settings().max_pause = 10s;
+  change();
+  EXPECT_THAT(record_.shortened, IsEmpty()) << "it was 5 minutes";
+  settings().max_pause = 500ms;
+  const auto begun = run_.loop.now();
+  change();
+  ASSERT_TRUE(finish(waiting));
+  EXPECT_GE(run_.loop.now() - begun, kOneSecond / 2);
+  EXPECT_LT(run_.loop.now() - begun, 5 * kOneSecond);
+}
+
+TEST_F(PausesTest, end_once_when_they_are_told_to) {
+  Asker busy, waiting, again;
+  get(busy, "/busy", "mine");
+  ASSERT_TRUE(finish(busy));
+  get(waiting, "/", "mine");
+  EXPECT_EQ(dispatcher_->end_pauses("api"), true);
+  ASSERT_TRUE(finish(waiting));
+  EXPECT_EQ(waiting.status, 200);
+  EXPECT_EQ(dispatcher_->end_pauses("api"), false) << "there is none";
+  EXPECT_EQ(dispatcher_->end_pauses("other"), std::nullopt);
+  get(again, "/busy", "mine");
+  ASSERT_TRUE(finish(again));
+  EXPECT_EQ(upstream("api").pauses, 1u) << "the next refusal counts";
 }
 
 class FullTable : public PausesTest {

@@ -20,6 +20,7 @@ struct Record {
   };
   std::vector<flow::Time> departures;  ///< in the order of booking
   std::vector<Pause> pauses;
+  std::vector<flow::Time> shortened;  ///< how much of its pauses is left at most
   struct Late {
     std::string group;
     flow::Time booked, left;
@@ -59,6 +60,10 @@ class RecordingLimiter final : public flow::Limiter {
   void pause(flow::Time now, std::string_view group, flow::Time until) override {
     record_.pauses.push_back({std::string(group), until - now});
     limits_->pause(now, group, until);
+  }
+  bool shorten_pauses(flow::Time now, flow::Time latest) override {
+    record_.shortened.push_back(latest - now);
+    return limits_->shorten_pauses(now, latest);
   }
   bool has_room_for(std::string_view group) const override { return record_.room && limits_->has_room_for(group); }
   bool forgettable(flow::Time now) const override { return limits_->forgettable(now); }

@@ -226,6 +226,11 @@ void Dispatcher::change() {
   upstreams_.visit([](Upstream& upstream) { upstream.renumbered(); });
 }
 
+std::optional<bool> Dispatcher::end_pauses(std::string_view upstream) {
+  Upstream* const known = upstreams_.find(upstream);
+  return known ? std::optional(known->end_pauses()) : std::nullopt;
+}
+
 // The end of an exchange.
 
 void Dispatcher::completed(Exchange& exchange, const AttemptResult& result) {

@@ -62,6 +62,10 @@ class Dispatcher final : UpstreamEvents, AttemptEvents {
   /// longest ago. False: there is no such tunnel.
   bool make_room(const std::optional<access::Address>& client) { return attempts_.tunnels().make_room(client); }
 
+  /// Ends all pauses of the upstream of that name, here and in other processes. False: this process knows of none;
+  /// nullopt: it knows no such upstream.
+  std::optional<bool> end_pauses(std::string_view upstream);
+
   /// Refuses new requests from now on; `when_empty` is called once no exchange is left.
   void drain(std::move_only_function<void()> when_empty);
   /// Refuses pending exchanges and breaks off those in flight.

@@ -42,6 +42,15 @@ Upstream& Upstreams::find_or_make(const http::Target& target, std::size_t entry)
   return *made;
 }
 
+Upstream* Upstreams::find(std::string_view name) const {
+  for (const auto& upstream : named_) {
+    if (upstream->name == name) return upstream.get();
+  }
+  const auto found = unmatched_.find(std::string(name));
+  if (found != unmatched_.end()) return found->second.get();
+  return others_ && others_->name == name ? others_.get() : nullptr;
+}
+
 Upstream& Upstreams::others() {
   if (!others_) others_ = make(kOthers, 0, services_.config.unmatched);
   if (!std::exchange(others_told_, true)) {

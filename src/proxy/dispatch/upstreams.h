@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Upstreams {
   /// The upstream of the entry (numbered as in Route), or, for entry 0, of the target's host:port; if too many of those
   /// are known, the one that all further ones share.
   Upstream& find_or_make(const http::Target& target, std::size_t entry);
+
+  /// The upstream of that name, which for the entry "*" is a host:port; null: there is none now.
+  Upstream* find(std::string_view name) const;
 
   template <typename Each>
   void visit(Each each) const {

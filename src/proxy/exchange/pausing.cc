@@ -74,10 +74,30 @@ Pausing::Found Pausing::pause(const http::RateLimitWord& word, const Answer& ans
 }
 
 Pausing::Found Pausing::hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands) {
+  if (news.what == flow::PauseNews::What::shortened) return shorten_here(now, news.until, commands), Found::something;
   const bool begins = news.what == flow::PauseNews::What::begun && !scheduler_.gates().has(news.group);
   if (begins && !(by_credentials() && has_room_for(now, news.group))) return Found::nothing;
   scheduler_.hear(now, news, commands);
   return begins ? Found::paused_scope : Found::something;
+}
+
+bool Pausing::shorten(flow::Time now, flow::Time latest, flow::Commands& commands) {
+  const bool some = shorten_here(now, latest, commands);
+  if (auto* others = limiter_->pauses_shared()) others->tell_shortened(latest - now);
+  return some;
+}
+
+bool Pausing::shorten_here(flow::Time now, flow::Time latest, flow::Commands& commands) {
+  const bool of_limiter = limiter_->shorten_pauses(now, latest);
+  pauses_.shorten(latest), of_credentials_.shorten(latest);
+  return scheduler_.shorten_pauses(now, latest, commands) || of_limiter;
+}
+
+void Pausing::change(flow::Time now, const UpstreamSettings& before, flow::Commands& commands) {
+  const bool forbids = settings_.obey == Obey::off && before.obey != Obey::off;
+  if (!forbids && settings_.max_pause >= before.max_pause) return;
+  const flow::Time latest = forbids ? now : now + settings_.max_pause.count();
+  if (scheduler_.gates().any_closed(latest) || count(latest) > 0) shorten(now, latest, commands);
 }
 
 /// Empty: pauses do not go by credentials, or it cannot be seen whose these are.

@@ -64,6 +64,12 @@ class Pausing {
   /// Other processes tell of a pause.
   Found hear(flow::Time now, const flow::PauseNews& news, flow::Commands& commands);
 
+  /// All pauses end at `latest` at the latest, here and in other processes. True: some were to end later, as far as
+  /// this process knows.
+  bool shorten(flow::Time now, flow::Time latest, flow::Commands& commands);
+  /// The settings have changed: those that this forbids end, those that are longer than they may be now get shorter.
+  void change(flow::Time now, const UpstreamSettings& before, flow::Commands& commands);
+
   /// The lane in which a request waits: that of its group, or of its credentials while a pause of these lasts.
   std::string lane_of(const http::Fields& request, const std::string& group) const;
 
@@ -76,6 +82,7 @@ class Pausing {
  private:
   bool pauses_for_spent(const http::RateLimitWord& word, const Answer& answer);
   Found pause(const http::RateLimitWord& word, const Answer& answer);
+  bool shorten_here(flow::Time now, flow::Time latest, flow::Commands& commands);
   std::string scope_of(const http::Fields& request) const;
   bool has_room_for(flow::Time now, std::string_view scope) const;
   bool by_credentials() const { return settings_.pause_scope == PauseScope::credentials && !settings_.group; }

@@ -114,6 +114,12 @@ void Upstream::heard(const flow::PauseNews& news) {
   });
 }
 
+bool Upstream::end_pauses() {
+  bool some = false;
+  apply([&](flow::Time now) { some = pausing_.shorten(now, now, commands_); });
+  return some;
+}
+
 void Upstream::cut(flow::Booking::Scope scope, std::string_view group, std::size_t count) {
   events_.on_permits_lost(*this, scope, group, count);
 }
@@ -179,11 +185,12 @@ std::string Upstream::group_of(const http::Target& target, const http::Fields& f
 void Upstream::change(flow::Time now, const UpstreamSettings& its_settings) {
   connections = services_.connections.of(its_settings.tls);
   if (its_settings == settings) return;
-  settings = its_settings;
+  const auto before = std::exchange(settings, its_settings);
   group();
   change_limiter(now, std::make_unique<const std::vector<LimitConfig>>(settings.limits));
   scheduler_.change(now, scheduler_settings(), moved_, commands_);
   late_.change(now, settings.limits);
+  pausing_.change(now, before, commands_);
 }
 
 void Upstream::change_limiter(flow::Time now, Limits its_limits) {

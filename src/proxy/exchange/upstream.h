@@ -96,6 +96,9 @@ class Upstream final : public flow::LimiterEvents {
   /// A waiting request goes to that lane, if it is in another. Carried out soon after.
   void sort(flow::Ticket ticket, const http::Fields& request, const std::string& group);
 
+  /// Ends all its pauses, here and in other processes. False: this process knows of none.
+  bool end_pauses();
+
   /// Applies new settings, and the pool that the services have for them. Afterwards call renumber() for each of the
   /// upstream's exchanges, then renumbered().
   void change(flow::Time now, const UpstreamSettings& its_settings);
