@@ -57,6 +57,14 @@ AdminAnswer parsed(const std::string& answer) {
           .body = body == std::string::npos ? "" : answer.substr(body + 4)};
 }
 
+/// 127.0.0.1:9128, or the same as a URL.
+std::optional<Endpoint> endpoint_of(std::string url) {
+  constexpr std::string_view kScheme = "http://";
+  if (url.starts_with(kScheme)) url.erase(0, kScheme.size());
+  if (url.ends_with('/')) url.pop_back();
+  return parse_endpoint(url);
+}
+
 }  // namespace
 
 std::expected<Endpoint, std::string> admin_of(const Config& config) {
@@ -64,7 +72,21 @@ std::expected<Endpoint, std::string> admin_of(const Config& config) {
   return std::unexpected("admin.listen has port 0, so its real port is known to nobody here");
 }
 
-std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path) {
+std::optional<Endpoint> wanted_admin(const std::string& config_file, const std::string& given) {
+  if (!given.empty()) {
+    const auto endpoint = endpoint_of(given);
+    if (!endpoint) complain("--admin " + given + ": write it as in http://127.0.0.1:9128");
+    return endpoint;
+  }
+  const auto config = settings(config_file);
+  if (!config) return std::nullopt;
+  const auto admin = admin_of(*config);
+  if (!admin) return complain(admin.error() + ": say --admin URL"), std::nullopt;
+  return *admin;
+}
+
+std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path,
+                                                  const std::string& method) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
@@ -76,8 +98,8 @@ std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const s
   const auto connected = connect_to(socket, *address);
   freeaddrinfo(address);
   if (!connected) return std::unexpected(connected.error());
-  const auto answer =
-      round_trip(socket, "GET " + path + " HTTP/1.1\r\nHost: " + to_string(admin) + "\r\nConnection: close\r\n\r\n");
+  const auto answer = round_trip(
+      socket, method + " " + path + " HTTP/1.1\r\nHost: " + to_string(admin) + "\r\nConnection: close\r\n\r\n");
   if (!answer) return std::unexpected(answer.error());
   return parsed(*answer);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <expected>
+#include <optional>
 #include <string>
 
 #include "penstock/config.h"
@@ -20,8 +21,13 @@ struct AdminAnswer {
 /// Where the admin port of a Penstock with this configuration is reached from this machine.
 std::expected<Endpoint, std::string> admin_of(const Config& config);
 
-/// GET `path`. Blocks, for at most two seconds between one byte and the next. The error says what is wrong without
+/// The admin port at `given`, such as http://127.0.0.1:9128; if that is empty, the one that the file has. Nothing: it
+/// has been said on stderr what is wrong.
+std::optional<Endpoint> wanted_admin(const std::string& config_file, const std::string& given);
+
+/// Asks for `path`. Blocks, for at most two seconds between one byte and the next. The error says what is wrong without
 /// naming the port.
-std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path);
+std::expected<AdminAnswer, std::string> ask_admin(const Endpoint& admin, const std::string& path,
+                                                  const std::string& method = "GET");
 
 }  // namespace penstock::app

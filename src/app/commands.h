@@ -62,6 +62,10 @@ int healthcheck(const std::string& config_file);
 /// one that the configuration has.
 int reload(const std::string& config_file, const std::string& admin);
 
+/// Ends the pauses of one upstream of a running Penstock once, for all processes that share Redis with it. `admin` as
+/// in reload().
+int resume(const std::string& config_file, const std::string& admin, const std::string& upstream);
+
 /// "0.1.0", and "penstock 0.1.0 (commit 0123456789)".
 std::string version();
 std::string version_line();

@@ -66,6 +66,7 @@ std::expected<void, Error> Engine::open(HandedOver& sockets) {
   if (!admin) return std::unexpected(admin.error());
   admin_ = std::move(*admin);
   make_proxy();
+  admin_->on_resume([this](std::string_view upstream) { return dispatcher_->end_pauses(upstream); });
   drain_ = std::make_unique<Drain>(
       loop_,
       Drain::Drained{

@@ -24,6 +24,13 @@ void take_config(CLI::App& command, Given& given) {
   command.add_option("--config", given.config_file, "YAML; without it the built-in defaults")->option_text("FILE");
 }
 
+void take_admin(CLI::App& command, Given& given) {
+  take_config(command, given);
+  command.add_option("--admin", given.admin, "its admin port; without it the one of the configuration")
+      ->option_text("URL")
+      ->excludes("--config");
+}
+
 template <typename Body>
 CLI::App* add_command(CLI::App& to, const char* name, const char* what, int& code, Body body) {
   auto* command = to.add_subcommand(name, what);
@@ -118,6 +125,15 @@ int help(const CLI::App& program, const std::vector<std::string>& words) {
   return 0;
 }
 
+void add_resume(CLI::App& program, Given& given, int& code) {
+  auto* command = add_command(program, "resume", "End the pauses that an upstream has asked for", code,
+                              [&] { return penstock::app::resume(given.config_file, given.admin, given.file); });
+  take_admin(*command, given);
+  command->add_option("upstream", given.file, "its name, or host:port where it has none")
+      ->option_text("UPSTREAM")
+      ->required();
+}
+
 void add_ca(CLI::App& program, Given& given, int& code) {
   using namespace penstock::app;
   auto* ca = program.add_subcommand("ca", "Make the authority of `https: intercept`, or say where it is");
@@ -148,12 +164,10 @@ void add_commands(CLI::App& program, Given& given, int& code) {
   take_config(
       *add("healthcheck", "Ask a running proxy whether it is ready", [&] { return healthcheck(given.config_file); }),
       given);
-  auto* reloading = add("reload", "Have a running proxy read its file again, and say what is wrong with it",
-                        [&] { return reload(given.config_file, given.admin); });
-  take_config(*reloading, given);
-  reloading->add_option("--admin", given.admin, "its admin port; without it the one of the configuration")
-      ->option_text("URL")
-      ->excludes("--config");
+  take_admin(*add("reload", "Have a running proxy read its file again, and say what is wrong with it",
+                  [&] { return reload(given.config_file, given.admin); }),
+             given);
+  add_resume(program, given, code);
   add_ca(program, given, code);
   add("presets", "List the presets of well-known APIs, or show one", [&] { return presets(given.file); })
       ->add_option("name", given.file, "such as github")

@@ -95,27 +95,6 @@ std::expected<Reloads, std::string> wait_for(const Endpoint& admin, std::uint64_
   return std::unexpected(to_string(admin) + ": no reload within a minute; its log says more");
 }
 
-/// 127.0.0.1:9128, or the same as a URL.
-std::optional<Endpoint> endpoint_of(std::string url) {
-  constexpr std::string_view kScheme = "http://";
-  if (url.starts_with(kScheme)) url.erase(0, kScheme.size());
-  if (url.ends_with('/')) url.pop_back();
-  return parse_endpoint(url);
-}
-
-std::optional<Endpoint> wanted_admin(const std::string& config_file, const std::string& given) {
-  if (!given.empty()) {
-    const auto endpoint = endpoint_of(given);
-    if (!endpoint) complain("--admin " + given + ": write it as in http://127.0.0.1:9128");
-    return endpoint;
-  }
-  const auto config = settings(config_file);
-  if (!config) return std::nullopt;
-  const auto admin = admin_of(*config);
-  if (!admin) return complain(admin.error() + ": say --admin URL"), std::nullopt;
-  return *admin;
-}
-
 int report(const Reloads& reloads) {
   if (reloads.errors.empty()) return std::cout << "reloaded " << reloads.file << '\n', 0;
   for (const auto& error : reloads.errors) std::cerr << error << '\n';

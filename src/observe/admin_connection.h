@@ -46,6 +46,7 @@ class AdminConnection final : loop::StreamEvents, http::RequestSink {
   /// No answer is awaited, being made, or still being read by the client.
   bool is_idle() const { return phase_ != Phase::answering && stream_->queued() == 0; }
   bool has_asked() const { return has_asked_; }
+  Endpoint peer() const { return stream_->peer(); }
   std::int64_t last_moved() const { return last_moved_; }
 
  private:

@@ -3,6 +3,7 @@
 // texts; a lock keeps it from using what is destroyed with the server.
 #include "observe/admin_server.h"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -18,6 +19,43 @@ using Answer = AdminConnection::Answer;
 
 constexpr std::size_t kMostConnections = 64;
 constexpr std::string_view kPages = "/metrics /healthz /readyz /status";
+constexpr std::string_view kResume = "/resume", kUpstream = "upstream=";
+
+bool is_of_this_machine(std::string_view address) {
+  constexpr std::string_view kMapped = "::ffff:";
+  if (address.starts_with(kMapped)) address.remove_prefix(kMapped.size());
+  return address == "::1" || address.starts_with("127.");
+}
+
+int hex(char digit) {
+  const auto at = std::string_view("0123456789abcdef").find(static_cast<char>(digit | 0x20));
+  return at == std::string_view::npos ? -1 : static_cast<int>(at);
+}
+
+/// A faulty escape stays as it is.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size();
+    const int high = escape ? hex(text[i + 1]) : -1, low = escape ? hex(text[i + 2]) : -1;
+    const bool fine = high >= 0 && low >= 0;
+    plain += fine ? static_cast<char>(high * 16 + low) : text[i];
+    i += fine ? 2 : 0;
+  }
+  return plain;
+}
+
+/// What the query of `target` has for `upstream`.
+std::string upstream_in(std::string_view target) {
+  const auto query = target.find('?');
+  if (query == std::string_view::npos) return {};
+  for (target.remove_prefix(query + 1); !target.empty();) {
+    const auto part = target.substr(0, target.find('&'));
+    if (part.starts_with(kUpstream)) return unescaped(part.substr(kUpstream.size()));
+    target.remove_prefix(std::min(target.size(), part.size() + 1));
+  }
+  return {};
+}
 
 // Closed when the server ends. Its end waits for a text under way: the worker reads the server's metrics under the
 // lock.
@@ -45,6 +83,8 @@ struct AdminServer::Impl final : AdminConnection::Pages {
 
   bool is_for(const http::RequestHead& head) const;
   Answer readiness() const;
+  Answer resumed(std::uint64_t connection, const http::RequestHead& head) const;
+  std::string no_such(const std::string& upstream) const;
   void answer_with_metrics(std::uint64_t connection);
   void answer_with_status(std::uint64_t connection);
   void write_elsewhere(std::uint64_t connection, std::string type, std::move_only_function<std::string()> text);
@@ -55,6 +95,7 @@ struct AdminServer::Impl final : AdminConnection::Pages {
   Metrics& metrics;
   SnapshotSource snapshot;
   std::function<std::uint64_t()> events_dropped;
+  EndPauses end_pauses;
   std::shared_ptr<Authenticator> authenticator = std::make_shared<Authenticator>();
   std::unique_ptr<loop::Listener> listener;
   std::unordered_map<std::uint64_t, std::unique_ptr<AdminConnection>> connections;
@@ -99,8 +140,11 @@ std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const 
   const std::string_view method = head.method;
   if (!is_for(head))
     return Answer{.status = 403, .body = "Not for pages in browsers, nor by a name that one could have.\n"};
+  if (path == kResume) return resumed(connection, head);
   const bool known = path == "/metrics" || path == "/healthz" || path == "/readyz" || path == "/status";
-  if (!known) return Answer{.status = 404, .body = "There is " + std::string{kPages} + " here.\n"};
+  if (!known)
+    return Answer{.status = 404,
+                  .body = "There is " + std::string{kPages} + " here, and POST of " + std::string{kResume} + ".\n"};
   if (method != "GET" && method != "HEAD") {
     return Answer{.status = 405, .body = "Only GET and HEAD are answered here.\n", .allow = "GET, HEAD"};
   }
@@ -113,6 +157,27 @@ std::optional<Answer> AdminServer::Impl::answer(std::uint64_t connection, const 
 Answer AdminServer::Impl::readiness() const {
   if (snapshot().draining) return {.status = 503, .body = "draining\n"};
   return {.body = "ready\n"};
+}
+
+/// This changes what the process does, and is asked of it by `penstock resume` alone: elsewhere only numbers are told.
+Answer AdminServer::Impl::resumed(std::uint64_t connection, const http::RequestHead& head) const {
+  if (head.method != "POST") return {.status = 405, .body = "Only POST is answered here.\n", .allow = "POST"};
+  const bool local = is_of_this_machine(connections.at(connection)->peer().address);
+  if (!local || !http::is_our_host(head.fields, config->proxy.names))
+    return {.status = 403, .body = "Only from the machine that it runs on, and by its address.\n"};
+  const std::string upstream = upstream_in(head.target);
+  const auto ended = end_pauses ? end_pauses(upstream) : std::nullopt;
+  if (!ended) return {.status = 404, .body = no_such(upstream)};
+  return {.body = *ended ? upstream + ": its pauses end now\n" : upstream + ": no pause that this process knows of\n"};
+}
+
+std::string AdminServer::Impl::no_such(const std::string& upstream) const {
+  std::string names;
+  for (const auto& one : snapshot().upstreams) {
+    if (one.entry != 0) names += (names.empty() ? "" : ", ") + one.name;
+  }
+  const std::string there = names.empty() ? "no upstream has a name" : "there are " + names;
+  return "no upstream '" + upstream + "': " + there + ", and host:port of those that no entry names\n";
 }
 
 void AdminServer::Impl::answer_with_metrics(std::uint64_t connection) {
@@ -157,6 +222,8 @@ std::expected<std::unique_ptr<AdminServer>, Error> AdminServer::listen(loop::Loo
   server->change(config);
   return server;
 }
+
+void AdminServer::on_resume(EndPauses end_pauses) { impl_->end_pauses = std::move(end_pauses); }
 
 void AdminServer::change(const Config& config) {
   auto shown = std::make_shared<Config>(config);

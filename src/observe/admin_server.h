@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status; all else gets 404 or 405. Runs on the loop's
-// thread; the slow texts (/metrics and /status) are made by the loop's worker.
+// The admin port: GET and HEAD of /metrics, /healthz, /readyz, /status, and POST of /resume?upstream=NAME, from this
+// machine only; all else gets 404 or 405. Runs on the loop's thread; the slow texts (/metrics and /status) are made by
+// the loop's worker.
 #pragma once
 
 #include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "loop/loop.h"
 #include "observe/metrics.h"
@@ -30,6 +33,10 @@ class AdminServer {
                                                                    int handed_over = -1);
   ~AdminServer();  ///< closes its connections; waits for a text under way
 
+  /// Ends the pauses of the upstream of that name. False: there are none; nullopt: there is no such upstream.
+  using EndPauses = std::function<std::optional<bool>(std::string_view upstream)>;
+  /// What POST of /resume does. Call before the loop runs.
+  void on_resume(EndPauses end_pauses);
   /// What /status shows from now on; `config.proxy.listen` as in listen().
   void change(const Config& config);
   Endpoint bound() const;  ///< with the port that was really bound

@@ -289,6 +289,14 @@ class CommandLine(OnMachine):
         files = (self.folder.path("daemon.yaml"), etc, other)
         self.assertEqual(self.play(block), "".join(f"reloaded {file}\n" for file in files))
 
+    @runs("docs/command-line.md", "penstock resume")
+    def test_resume_finds_the_upstream(self, block):
+        github = "upstreams:\n  github: { match: api.github.com }\n"
+        self.start(github)
+        self.start("proxy: { listen: 127.0.0.1:3130 }\nadmin: { listen: 127.0.0.1:9200 }\n" + github,
+                   self.folder.path("other.yaml"))
+        self.assertEqual(self.play(block), 2 * "github: no pause that this process knows of\n")
+
     @runs("docs/command-line.md", "penstock presets ")
     def test_presets_are_listed_and_shown(self, block):
         said = self.play(block)

@@ -18,6 +18,7 @@
 namespace penstock::observe {
 namespace {
 
+using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
@@ -87,6 +88,11 @@ class AdminServerTest : public testing::Test {
         loop_, config_, metrics_, [this] { return snapshot(); }, [] { return 4u; });
     EXPECT_TRUE(listening) << listening.error().message;
     server_ = std::move(*listening);
+    server_->on_resume([this](std::string_view upstream) -> std::optional<bool> {
+      ++resumed_;
+      if (upstream != "api" && upstream != "b.example:80") return std::nullopt;
+      return upstream == "api";
+    });
     bound_ = server_->bound();
     thread_ = std::thread{[this] {
       sigset_t pipe;
@@ -132,6 +138,7 @@ class AdminServerTest : public testing::Test {
   const Config config_ = on_any_port();
   Metrics metrics_{config_};
   std::atomic<bool> draining_ = false;
+  std::atomic<int> resumed_ = 0;
   loop::Loop loop_;
   std::unique_ptr<AdminServer> server_;
   Endpoint bound_;
@@ -172,13 +179,37 @@ TEST_F(AdminServerTest, head_gives_the_head_alone) {
 TEST_F(AdminServerTest, other_paths_are_404_and_say_what_there_is) {
   const std::string answer = got("/metric");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 Not Found\r\n"));
-  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status here.\n");
+  EXPECT_EQ(body_of(answer), "There is /metrics /healthz /readyz /status here, and POST of /resume.\n");
 }
 
 TEST_F(AdminServerTest, other_methods_are_405_with_allow) {
   const std::string answer = asked("DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
   EXPECT_THAT(answer, HasSubstr("\r\nAllow: GET, HEAD\r\n"));
+}
+
+TEST_F(AdminServerTest, resume_ends_the_pauses_of_the_upstream_that_is_named) {
+  const auto post = [&](const std::string& query) {
+    return asked("POST /resume" + query + " HTTP/1.1\r\nHost: x\r\n\r\n");
+  };
+  EXPECT_THAT(post("?upstream=api"), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\napi: its pauses end now\n")));
+  EXPECT_THAT(post("?upstream=%61%70i"), EndsWith("\napi: its pauses end now\n"));
+  EXPECT_THAT(post("?x=y&upstream=b.example%3A80"), EndsWith("\nb.example:80: no pause that this process knows of\n"));
+  for (const auto* query : {"", "?", "?upstream=", "?upstream=other", "?name=api", "?upstream=%6", "?upstream=%zz"}) {
+    const auto answer = post(query);
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 ")) << query;
+    EXPECT_THAT(answer, HasSubstr(": no upstream has a name, and host:port of those that no entry names\n")) << query;
+  }
+}
+
+TEST_F(AdminServerTest, resume_is_not_for_pages_in_browsers_nor_by_other_methods) {
+  EXPECT_THAT(got("/resume?upstream=api"), AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("\r\nAllow: POST\r\n")));
+  for (const auto* field : {"Origin: http://evil.example", "Sec-Fetch-Site: cross-site"}) {
+    const auto request = std::string("POST /resume?upstream=api HTTP/1.1\r\nHost: x\r\n") + field + "\r\n\r\n";
+    EXPECT_THAT(asked(request), StartsWith("HTTP/1.1 403 "));
+  }
+  EXPECT_THAT(asked("POST /resume?upstream=api HTTP/1.1\r\nHost: evil.example\r\n\r\n"), StartsWith("HTTP/1.1 403 "));
+  EXPECT_EQ(resumed_, 0);
 }
 
 TEST_F(AdminServerTest, a_query_and_an_absolute_form_find_the_page) {

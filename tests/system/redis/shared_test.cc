@@ -62,6 +62,30 @@ TEST(LearnedPause, that_a_request_without_credentials_drew_holds_such_requests_a
   EXPECT_GE(Clock::now() - since, 3s);
 }
 
+/// With shared limits Redis keeps the pause; without, and by credentials, processes only tell each other.
+TEST(LearnedPause, that_one_process_is_told_to_end_ends_everywhere) {
+  for (const auto* upstream : {"retry: off", "pauseScope: credentials\nretry: off"}) {
+    for (const auto* limits : {"pacer: { qps: 1000 }", "pacer: { qps: 1000, shared: false }"}) {
+      SCOPED_TRACE(std::string(upstream) + " " + limits);
+      SharedStage stage({.limits = limits, .timeout = "8s", .upstream = upstream});
+      const Daemon &told = stage.add(), &other = stage.add();
+      stage.origin.on("/busy", scripts::answers(429, "later", "Retry-After: 25\r\n"));
+      EXPECT_EQ(stage.fetch(other).status, 200);
+      const auto since = Clock::now();
+      EXPECT_EQ(stage.fetch(told, "/busy").status, 429);
+      const auto held = [&] { return stage.fetch(other, "/", "Penstock-Max-Wait: 0s\r\n").status == 503; };
+      ASSERT_TRUE(eventually(held)) << "the other process has heard of it";
+      Client waiting(other.port());
+      waiting.send(get(stage.origin.url("/")));
+      ASSERT_TRUE(other.await_pending("api", 1));
+      EXPECT_EQ(told.admin("/resume?upstream=api", "POST").body, "api: its pauses end now\n");
+      EXPECT_EQ(waiting.reply().status, 200);
+      EXPECT_EQ(stage.fetch(told).status, 200);
+      EXPECT_TRUE(within(25s, since)) << "the pause would not be over yet";
+    }
+  }
+}
+
 constexpr const char* kPatient = "queue: { maxWait: 24h }";
 
 Shared with_limits(std::string limits) { return {.limits = std::move(limits), .timeout = "8s", .upstream = kPatient}; }
