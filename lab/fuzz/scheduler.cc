@@ -63,7 +63,7 @@ class Trial {
   // ---- what happens ----
 
   void step() {
-    switch (choices_.below(18)) {
+    switch (choices_.below(19)) {
       case 0:
       case 1:
       case 2:
@@ -74,6 +74,7 @@ class Trial {
       case 7: return on_one_of(State::flying, &Trial::requeue);
       case 8: return pause();
       case 17: return on_one_of(State::flying, &Trial::send_back);
+      case 18: return shorten_pauses();
       case 9: return answer_all(), advance();
       case 10: return change();
       case 11: return on_one_of(State::flying, &Trial::park);
@@ -126,7 +127,7 @@ class Trial {
     if (how % 5 > 0) upstream_.pause(now_, kGroups[one.group], length, 10'000'000, one.ticket);
     one.state = State::waiting;
     auto& line = lines_[one.group].waiting;
-    const auto later = [&](std::size_t other) { return known_[other].arrived >= one.arrived; };
+    const auto later = [&](std::size_t other) { return other > id; };
     line.insert(std::ranges::find_if(line, later), id);
     upstream_.send_back(now_, one.ticket, one.deadline, kGroups[one.group], commands_);
     most_pending_ = std::max(most_pending_, upstream_.pending());  // it has been accepted, however full the queue is
@@ -159,6 +160,14 @@ class Trial {
     const unsigned how = choices_.byte();
     const Time until = now_ + 1'000 * (how / 3);
     limiter_.pause(now_, kGroups[how % 3], until);
+  }
+
+  void shorten_pauses() {
+    const Time latest = now_ + 1'000 * (choices_.byte() / 3);
+    limiter_.shorten_pauses(now_, latest);
+    upstream_.shorten_pauses(now_, latest, commands_);
+    for (const auto group : kGroups) must(upstream_.gates().until(group) <= latest, "no pause is longer");
+    check();
   }
 
   /// Of the settings alone: the limits begin anew with what they have counted.

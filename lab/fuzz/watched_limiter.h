@@ -166,6 +166,13 @@ class WatchedLimiter final : public Limiter {
     held = std::max(held, until);
     local_.pause(now, group, until);
   }
+  bool shorten_pauses(Time now, Time latest) override {
+    stopped_until_ = std::min(stopped_until_, latest);
+    for (Lane& lane : lanes) lane.held_until = std::min(lane.held_until, latest);
+    all_told_until_ = std::min(all_told_until_, now);
+    for (Lane& lane : lanes) lane.told_until = std::min(lane.told_until, now);
+    return local_.shorten_pauses(now, latest);
+  }
   bool has_room_for(std::string_view group) const override { return local_.has_room_for(group); }
   bool forgettable(Time now) const override { return local_.forgettable(now); }
   void change(Time now, const std::vector<LimitConfig>& limits) override {
