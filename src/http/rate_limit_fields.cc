@@ -37,6 +37,7 @@ class RateLimitReader {
     read_shopify();
     const bool says = said_.wait || spent_plain_ || spent_named_;
     word_.refused = may_refuse_ && (says || !must_say);
+    word_.names_wait = said_.wait.has_value();
     word_.spent = !word_.refused && (spent_plain_ || spent_named_);
     if (word_.refused && !says) read_resets();
     choose_pause();

@@ -31,7 +31,8 @@ struct RateLimitWord {
   /// The wait from now: zero if the moment has passed, at most a year. Of several words the longest counts. Nothing: no
   /// field says when; or it neither refuses, nor is anything spent.
   std::optional<Duration> pause;
-  std::string_view field;  ///< the name of the one that says so, as it came; a view into the head
+  bool names_wait = false;  ///< it refuses, and Retry-After or its kin says for how long, be that past
+  std::string_view field;   ///< the name of the one that says so, as it came; a view into the head
   Scope scope = Scope::plain;
   /// Of `named`: the bucket, the resource, or what is counted; may be empty. A view into the head, or of a literal.
   std::string_view name;

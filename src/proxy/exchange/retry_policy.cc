@@ -18,6 +18,13 @@ bool is_covered(RetryConfig::Failures failures, const http::RequestHead& head) {
   return method == "PUT" || method == "DELETE" || head.fields.find("idempotency-key");
 }
 
+/// A 403 may as well forbid the request, unless it names a wait, or the file its status.
+bool was_not_carried_out(const UpstreamSettings& settings, int status, const http::RateLimitWord& word) {
+  if (!word.refused || settings.obey == Obey::off) return false;
+  if (status != 403 || word.names_wait) return true;
+  return !std::ranges::equal(settings.pause_on, kRefusals) && http::may_refuse(status, settings.pause_on);
+}
+
 bool may_go_again(const UpstreamSettings& settings, const SentRequest& sent) {
   return sent.has_its_body && sent.attempts < settings.retry.attempts && sent.now < sent.deadline;
 }
@@ -32,7 +39,7 @@ Again judge_answer(const UpstreamSettings& settings, const SentRequest& sent, co
   const auto pause = std::min(word.pause.value_or(Duration{0}), settings.max_pause);
   if (sent.now + pause.count() > sent.deadline) return Again::no;
   if (head.status == 429 || head.status == 403) {
-    return settings.retry.refusals && settings.obey != Obey::off && word.refused ? Again::refused : Again::no;
+    return settings.retry.refusals && was_not_carried_out(settings, head.status, word) ? Again::refused : Again::no;
   }
   return is_covered(settings.retry.failures, sent.head) ? Again::failed : Again::no;
 }

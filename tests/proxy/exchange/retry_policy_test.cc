@@ -35,6 +35,15 @@ TEST_F(RetryPolicyTest, a_refusal_is_a_reason_for_any_method) {
   EXPECT_EQ(after(403, "Retry-After", "7"), Again::refused);
 }
 
+TEST_F(RetryPolicyTest, a_403_that_says_that_nothing_remains_is_one_where_the_file_names_its_status_alone) {
+  EXPECT_EQ(after(403, "X-RateLimit-Remaining", "0"), Again::no) << "it may as well be forbidden";
+  EXPECT_EQ(after(429, "X-RateLimit-Remaining", "0"), Again::refused);
+  settings_.pause_on = {429, 403};
+  EXPECT_EQ(after(403, "X-RateLimit-Remaining", "0"), Again::refused);
+  EXPECT_EQ(after(403, "Retry-After", "7"), Again::refused);
+  EXPECT_EQ(after(403), Again::no) << "it says nothing of limits";
+}
+
 TEST_F(RetryPolicyTest, other_answers_are_none) {
   for (const int status : {400, 401, 403, 404, 500, 501, 502, 503, 504, 529}) {
     EXPECT_EQ(after(status), Again::no) << status;
